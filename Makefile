@@ -1,0 +1,155 @@
+# cprof: `make help` says what there is.
+#
+# Everything that is made lands in build/. Nothing here needs root but demo and test, which install
+# what is missing (scripts/setup.sh) and use the real kernel.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   ?= build
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(shell command -v bpftool) /usr/sbin/bpftool)
+VERSION := 0.1.0
+
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings \
+           -Wundef -Wformat=2 -Wpointer-arith -Wno-format-nonliteral -fno-common
+ifdef DEVELOPER
+WARN    += -Werror
+endif
+DEFS    := -std=gnu11 -D_GNU_SOURCE -DCPROF_VERSION='"$(VERSION)"'
+INCS    := -Iuser -Ibpf -I$(BUILD)/gen
+LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lz -lstdc++ -lm
+
+# BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
+              -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
+
+user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
+user_obj := $(user_src:%.c=$(BUILD)/%.o)
+bpf_src  := $(filter-out bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
+bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
+gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
+unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
+            $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
+fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+V ?= 0
+ifeq ($(V),0)
+Q   = @
+msg = @printf '  %-8s %s\n' $(1) $(2)
+else
+Q   =
+msg = @:
+endif
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt
+
+all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
+
+$(BUILD)/cprof: $(BUILD)/user/main.o $(BUILD)/libcprof.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libcprof.a: $(user_obj) $(BUILD)/gen/profile.pb-c.o
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Generated headers first: nobody can say yet which file includes them.
+$(BUILD)/user/%.o: user/%.c | $(gen)
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/profile.pb-c.h $(BUILD)/gen/profile.pb-c.c &: proto/profile.proto
+	$(call msg,PROTOC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(@D) --proto_path=proto $<
+
+$(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
+	$(Q)$(CC) $(DEFS) $(CFLAGS) -I$(@D) -c -o $@ $<
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
+	$(call msg,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(BUILD)/gen/cprof.bpf.o: $(bpf_obj)
+	$(call msg,BPFLINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(BUILD)/gen/probe.bpf.o: $(BUILD)/bpf/probe.bpf.o
+	$(Q)mkdir -p $(@D) && cp $< $@
+
+$(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# Tests -------------------------------------------------------------------------------------------
+
+unit: $(unit)                          ## build and run the unit tests; no root needed
+	$(Q)scripts/run-tests.sh unit
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
+
+workloads: $(load)
+
+# Frame pointers: the workloads' stacks are known answers for every unwinder.
+$(BUILD)/workloads/%: tests/e2e/workloads/%.c
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -fno-optimize-sibling-calls -pthread -o $@ $< $(shell sed -n 's/^.*LDLIBS: //p' $<)
+
+$(BUILD)/workloads/%: tests/e2e/workloads/%.cc
+	$(call msg,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O1 -g -fno-omit-frame-pointer -fno-inline -fno-optimize-sibling-calls -pthread -o $@ $<
+
+# libFuzzer targets: the rooms they need are built again with its instrumentation.
+fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c) | $(gen)
+	$(call msg,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lz -lstdc++ -lm
+
+setup:                                 ## install what is missing (root, Debian)
+	$(Q)scripts/setup.sh all
+
+demo:                                  ## install, build, profile a bundled workload, show it (root)
+	$(Q)scripts/setup.sh demo
+	$(Q)$(MAKE) --no-print-directory all workloads
+	$(Q)scripts/demo.sh
+
+test:                                  ## install, build, run every test (root)
+	$(Q)scripts/setup.sh all
+	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(fuzz)
+	$(Q)scripts/run-tests.sh all
+
+check: | $(gen)                        ## rooms, headers, README tour, format, warnings
+	$(Q)scripts/check.sh
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/check DEVELOPER=1 all
+
+fmt:                                   ## format every C file in place
+	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' | grep -v '^vmlinux/')
+
+install: all                           ## install cprof and its man page under PREFIX
+	install -D -m 0755 $(BUILD)/cprof $(DESTDIR)$(PREFIX)/bin/cprof
+	install -D -m 0644 doc/cprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/cprof.1
+
+clean:                                 ## remove build/
+	rm -rf $(BUILD)
+
+help:                                  ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | \
+		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
+	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
+
+-include $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit))

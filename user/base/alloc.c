@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Large enough that a chunk is rarely half empty, small enough not to matter for a tiny profile. */
+#define CHUNK_BYTES (64 * 1024)
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t cap_bytes;
+	_Alignas(16) char data[];
+};
+
+static void *or_die(void *p)
+{
+	if (!p) {
+		fputs("cprof: out of memory\n", stderr);
+		_exit(2);
+	}
+	return p;
+}
+
+void *xmalloc(size_t len_bytes)
+{
+	return or_die(malloc(len_bytes ? len_bytes : 1));
+}
+
+void *xcalloc(size_t nr, size_t size_bytes)
+{
+	return or_die(calloc(nr ? nr : 1, size_bytes ? size_bytes : 1));
+}
+
+void *xreallocarray(void *old, size_t nr, size_t size_bytes)
+{
+	return or_die(reallocarray(old, nr ? nr : 1, size_bytes ? size_bytes : 1));
+}
+
+char *xstrdup(const char *s)
+{
+	return or_die(strdup(s));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *s = NULL;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	return or_die(s);
+}
+
+void freep(void *pointer_to_pointer)
+{
+	free(*(void **)pointer_to_pointer);
+}
+
+void closep(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+void fclosep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+void *arena_alloc(struct arena *arena, size_t len_bytes)
+{
+	struct arena_chunk *chunk = arena->chunks;
+	size_t len = (len_bytes + 15) & ~(size_t)15;
+
+	if (len < len_bytes)
+		or_die(NULL);
+	if (!chunk || chunk->cap_bytes - arena->used_bytes < len) {
+		size_t cap = len > CHUNK_BYTES ? len : CHUNK_BYTES;
+
+		chunk = xcalloc(1, sizeof(*chunk) + cap);
+		chunk->cap_bytes = cap;
+		chunk->next = arena->chunks;
+		arena->chunks = chunk;
+		arena->used_bytes = 0;
+	}
+	arena->used_bytes += len;
+	return chunk->data + arena->used_bytes - len;
+}
+
+char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes)
+{
+	char *copy = arena_alloc(arena, len_bytes + 1);
+
+	memcpy(copy, bytes, len_bytes);
+	return copy;
+}
+
+void arena_release(struct arena *arena)
+{
+	while (arena->chunks) {
+		struct arena_chunk *next = arena->chunks->next;
+
+		free(arena->chunks);
+		arena->chunks = next;
+	}
+	arena->used_bytes = 0;
+}

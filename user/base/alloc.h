@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory that cannot fail, memory that goes away by itself, and arenas.
+ *
+ * cprof is a program, not a library: out of memory ends it with one line, and the kernel detaches
+ * its probes with its descriptors. So nobody above this file has a branch for a failed malloc.
+ *
+ * Three lifetimes: the call (scoped locals), the profile (one arena), the session.
+ */
+#ifndef CPROF_BASE_ALLOC_H
+#define CPROF_BASE_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Heap blocks, owned by the caller, released with free(). Never NULL; sizes of 0 are allowed. */
+void *xmalloc(size_t len_bytes);
+void *xcalloc(size_t nr, size_t size_bytes);
+/* nr * size_bytes is checked for overflow (an overflow is out of memory). */
+void *xreallocarray(void *old, size_t nr, size_t size_bytes);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * `char *s scoped(freep) = xstrdup(x);` frees s when it goes out of scope, so that an early return
+ * is always right. To hand a scoped value on, assign it and set the local to NULL.
+ */
+#define scoped(release) __attribute__((cleanup(release)))
+void freep(void *pointer_to_pointer); /* free() */
+void closep(const int *fd);	      /* close(), unless negative */
+struct _IO_FILE;
+void fclosep(struct _IO_FILE **file); /* fclose(), unless NULL */
+
+/*
+ * An arena: many small blocks with one end. Blocks are 16-byte aligned and zeroed, and stay where
+ * they are until arena_release(). A zeroed struct arena is an empty one.
+ */
+struct arena {
+	struct arena_chunk *chunks; /* newest first; private */
+	size_t used_bytes;	    /* in the newest chunk; private */
+};
+
+void *arena_alloc(struct arena *arena, size_t len_bytes);
+/* A copy of the len_bytes bytes at bytes, NUL-terminated. Borrowed until arena_release(). */
+char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes);
+void arena_release(struct arena *arena);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * The length of the valid UTF-8 sequence at s (RFC 3629: shortest form, no surrogates, at most
+ * U+10FFFF), with its code point; 0 where there is none.
+ */
+static size_t utf8_sequence(const unsigned char *s, uint32_t *point)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t least;
+	} forms[] = {
+		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+	for (size_t len = 1; len <= 4; len++) {
+		if ((s[0] & forms[len - 1].mask) != forms[len - 1].lead)
+			continue;
+		*point = s[0] & ~forms[len - 1].mask;
+		for (size_t i = 1; i < len; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			*point = *point << 6 | (s[i] & 0x3f);
+		}
+		if (*point < forms[len - 1].least || *point > 0x10ffff ||
+		    (*point >= 0xd800 && *point <= 0xdfff))
+			return 0;
+		return len;
+	}
+	return 0;
+}
+
+static bool is_unfit_to_show(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
+	       (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
+static char *copy_text(const char *s, char *out, size_t out_bytes, bool to_show)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t used = 0;
+
+	while (*p) {
+		uint32_t point = 0;
+		size_t len = utf8_sequence(p, &point);
+		bool plain = len && !(to_show && is_unfit_to_show(point));
+		char hex[20] = "";
+		size_t nr_bytes = len ? len : 1, need;
+
+		for (size_t i = 0; !plain && i < nr_bytes; i++)
+			snprintf(hex + 4 * i, sizeof(hex) - 4 * i, "\\x%02x", p[i]);
+		need = plain ? len : 4 * nr_bytes;
+		if (used + need >= out_bytes)
+			break;
+		memcpy(out + used, plain ? (const char *)p : hex, need);
+		used += need;
+		p += nr_bytes;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+char *text_to_utf8(const char *s, char *out, size_t out_bytes)
+{
+	return copy_text(s, out, out_bytes, false);
+}
+
+char *text_escape(const char *s, char *out, size_t out_bytes)
+{
+	return copy_text(s, out, out_bytes, true);
+}
+
+const char *text_count(uint64_t value)
+{
+	static char buffers[8][32];
+	static unsigned int turn;
+	char digits[24], *out = buffers[turn++ % 8];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	char *p = out;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*p++ = ',';
+		*p++ = digits[i];
+	}
+	*p = '\0';
+	return out;
+}

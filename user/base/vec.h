@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Growable arrays of any type: a struct with `at`, `nr` and `cap`, zeroed when empty.
+ *
+ *	struct { struct mapping *at; size_t nr, cap; } maps = {0};
+ *	vec_push(&maps, m);
+ *	vec_release(&maps);
+ *
+ * Pushing may move the array: hold indices across a push, not pointers.
+ */
+#ifndef CPROF_BASE_VEC_H
+#define CPROF_BASE_VEC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define vec_of(type)            \
+	struct {                \
+		type *at;       \
+		size_t nr, cap; \
+	}
+
+/* Makes room for `more` further items. */
+#define vec_reserve(v, more)                                                          \
+	do {                                                                          \
+		size_t vec_need_ = (v)->nr + (more);                                  \
+		if (vec_need_ > (v)->cap) {                                           \
+			size_t vec_cap_ = (v)->cap ? (v)->cap * 2 : 8;                \
+			if (vec_cap_ < vec_need_)                                     \
+				vec_cap_ = vec_need_;                                 \
+			(v)->at = xreallocarray((v)->at, vec_cap_, sizeof(*(v)->at)); \
+			(v)->cap = vec_cap_;                                          \
+		}                                                                     \
+	} while (0)
+
+#define vec_push(v, ...)                            \
+	do {                                        \
+		vec_reserve(v, 1);                  \
+		(v)->at[(v)->nr++] = (__VA_ARGS__); \
+	} while (0)
+
+#define vec_for_each(v, item) \
+	for (__typeof__((v)->at) item = (v)->at; item < (v)->at + (v)->nr; item++)
+
+#define vec_release(v)                  \
+	do {                            \
+		free((v)->at);          \
+		(v)->at = NULL;         \
+		(v)->nr = (v)->cap = 0; \
+	} while (0)
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One ELF file, opened from a descriptor: its segments, sections and build-id, bounds checked.
+ *
+ * The bytes come from whoever wrote the target's binary, so nothing in them is believed: every
+ * offset and size is checked against the file before it is used, and counts are capped. libelf does
+ * the reading; it never opens a path. This room knows no pid, no path and no BPF.
+ */
+#ifndef CPROF_OBJECT_ELF_H
+#define CPROF_OBJECT_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUILD_ID_MAX_BYTES 64
+
+struct elf_segment {	     /* a PT_LOAD */
+	uint64_t elf_addr;   /* p_vaddr */
+	uint64_t mem_bytes;  /* p_memsz */
+	uint64_t file_off;   /* p_offset */
+	uint64_t file_bytes; /* p_filesz */
+	bool executable;
+};
+
+struct elf_section { /* bytes is borrowed from the elf_file; NULL for SHT_NOBITS or out of bounds */
+	const void *bytes;
+	size_t len_bytes;
+	uint64_t elf_addr;
+	uint64_t flags; /* sh_flags */
+	uint32_t type;	/* sh_type */
+};
+
+struct elf_file;
+
+/*
+ * fd stays the caller's, must stay open while the elf_file lives, and needs no particular offset.
+ * -ENOEXEC: not an ELF file, of another class or byte order than this machine, or damaged.
+ */
+int elf_file_open(int fd, struct elf_file **file);
+/* The same for an image in memory (the vdso), borrowed. */
+int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **file);
+void elf_file_close(struct elf_file *file); /* NULL is fine */
+
+size_t elf_file_nr_segments(const struct elf_file *file);
+const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
+bool elf_file_is_dynamic(const struct elf_file *file); /* ET_DYN: relocated when mapped */
+
+/*
+ * The PT_LOAD, executable if there is one, that holds file_off; a mapping begins on a page, so up to
+ * a page before p_offset counts too. NULL: none.
+ */
+const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t file_off);
+
+/* file_off to the address the ELF file gives it. -ENOENT: in no segment. */
+int elf_file_addr(const struct elf_file *file, uint64_t file_off, uint64_t *elf_addr);
+/* The other way round. -ENOENT: in no segment's file part. */
+int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *file_off);
+
+/* By name. false: no such section. Compressed sections are given as they are. */
+bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
+
+/* Lower-case hex of the GNU build-id note, "" if there is none. Borrowed. */
+const char *elf_file_build_id(const struct elf_file *file);
+
+struct Elf; /* libelf's handle, for the other files of this room only */
+struct Elf *elf_file_libelf(const struct elf_file *file);
+
+#endif

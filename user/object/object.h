@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index
+ * of their descriptor, the vdso, and the kernel. Symbol tables are read when the first address is
+ * asked for, not when the object becomes known.
+ */
+#ifndef CPROF_OBJECT_OBJECT_H
+#define CPROF_OBJECT_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/elf.h"
+#include "object/kallsyms.h"
+#include "object/symtab.h"
+
+struct object;
+struct objects;
+
+struct objects *objects_new(void);
+void objects_free(struct objects *objects);
+
+/*
+ * The object for key (a file's index), read from fd (borrowed until objects_free()) at the first
+ * call. Never NULL: what is not a readable ELF file is an object without segments and symbols.
+ */
+struct object *objects_get(struct objects *objects, uint32_t key, int fd);
+/* This kernel's vdso, read from our own mapping of it: it is the same in every 64-bit process. */
+struct object *objects_vdso(struct objects *objects);
+
+/* 0, or why it is empty: -ENOEXEC, -EBADF (fd was -1). */
+int object_error(const struct object *object);
+const char *object_build_id(const struct object *object);	/* "" if none */
+const struct elf_file *object_elf(const struct object *object); /* NULL if it is not one */
+/* The symbols; empty, not NULL, where there are none. */
+const struct symtab *object_symtab(struct object *object);
+
+#endif

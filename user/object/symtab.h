@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The function symbols of one ELF file (.symtab, and .dynsym where that adds any), as one sorted
+ * array: elf_addr to name in a binary search. libdw's own look-up scans the whole table each time.
+ *
+ * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name.
+ * A symbol of size 0 reaches to the next symbol or the end of its section, whichever is first.
+ * Of several names for one address the best is kept: sized over unsized, global over weak over
+ * local, fewer leading underscores, the shorter, then the alphabetically first.
+ */
+#ifndef CPROF_OBJECT_SYMTAB_H
+#define CPROF_OBJECT_SYMTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/elf.h"
+
+struct symbol {
+	uint64_t elf_addr;
+	uint64_t len_bytes;
+	const char *name; /* raw (mangled), without "@VERSION"; borrowed from the symtab */
+};
+
+struct symtab;
+
+/*
+ * Never fails for what the file holds: a damaged table gives the symbols that could be read. A file
+ * without symbols gives an empty table. The symtab copies what it needs: file may be closed.
+ */
+struct symtab *symtab_new(const struct elf_file *file);
+void symtab_free(struct symtab *symtab);
+size_t symtab_nr(const struct symtab *symtab);
+
+/* The symbol that elf_addr lies in. false: none. */
+bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol);
+
+/*
+ * By exact raw name, any alias (versions are ignored: "malloc" finds "malloc@@GLIBC_2.2.5").
+ * Only symbols defined here; for an IFUNC the address is the resolver's and *is_ifunc is set.
+ * false: not defined here. A linear scan: for a handful of names per object.
+ */
+bool symtab_lookup(const struct symtab *symtab, const char *name, struct symbol *symbol,
+		   bool *is_ifunc);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Output files as a root program must write them: beside their final name and renamed when whole,
+ * mode 0600, given to the user behind sudo; never through a symlink, never over something that is
+ * not a regular file, never over another user's file. A full disk leaves the old file as it was.
+ *
+ *	struct output_file *file;
+ *	err = output_file_create("cprof.pb.gz", &owner, &file);
+ *	err = output_file_write(file, bytes, len);	any number of times
+ *	err = output_file_commit(file);			or output_file_abandon(file)
+ */
+#ifndef CPROF_OUTPUT_FILE_H
+#define CPROF_OUTPUT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct output_owner { /* who gets the file */
+	bool given;   /* false: keep the writer's ids */
+	uid_t uid;
+	gid_t gid;
+};
+/* From SUDO_UID and SUDO_GID, if both are there and we are root. */
+struct output_owner output_owner_from_env(void);
+
+struct output_file;
+
+/*
+ * Checks the place (the folder can be written, the final name is free or a regular file that the
+ * owner or the writer owns) and opens the temporary. -ELOOP: the name is a symlink; -EEXIST: it is
+ * something else that must not be replaced; other -errno of open().
+ */
+int output_file_create(const char *path, const struct output_owner *owner,
+		       struct output_file **file);
+/* Only the check, leaving nothing behind: to fail before a run rather than after it. */
+int output_file_check(const char *path, const struct output_owner *owner);
+/* Has the signature of a sink (output/pprof.h); ctx is the struct output_file. */
+int output_file_write(void *ctx, const void *bytes, size_t len_bytes);
+/* fsync, rename into place, free. On an error nothing is left but what was there before. */
+int output_file_commit(struct output_file *file);
+void output_file_abandon(struct output_file *file); /* NULL is fine */
+
+#endif

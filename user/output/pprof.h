@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes a profile as gzip'ed profile.proto, one message at a time: each is packed by protobuf-c
+ * into one small buffer and goes straight into deflate, so that no second copy of the profile ever
+ * exists. Bytes come out through a sink; where they go is output/file's affair.
+ */
+#ifndef CPROF_OUTPUT_PPROF_H
+#define CPROF_OUTPUT_PPROF_H
+
+#include <stddef.h>
+
+#include "profile/model.h"
+
+/* Takes len_bytes bytes, all of them. 0 or -errno, which ends the encoding. */
+typedef int (*pprof_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
+
+/* -errno of the sink, or -EIO if zlib fails. */
+int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+
+#endif

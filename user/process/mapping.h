@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The executable mappings of one process image: which file, and where in it, an ip was at a time.
+ *
+ * Mappings come and go (dlopen, dlclose, a JIT), and a sample is resolved long after it was taken.
+ * So a mapping that is replaced is not forgotten: it moves to the past, and a look-up says when.
+ *
+ * Not here: opening files (process/opener), ELF (object/).
+ */
+#ifndef CPROF_PROCESS_MAPPING_H
+#define CPROF_PROCESS_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "stream.h"
+
+#define FILE_NONE UINT32_MAX
+
+struct mapping {
+	uint64_t start, limit; /* ips [start, limit) */
+	uint64_t file_off;     /* of start; meaningless where file is FILE_NONE */
+	uint64_t since_ns;     /* 0: there before anyone looked */
+	uint64_t until_ns;     /* UINT64_MAX: still there */
+	uint32_t file;	       /* an index into struct files (process/opener.h), or FILE_NONE */
+	uint32_t name;	       /* strtab id of the path, "[vdso]" or "//anon" */
+};
+
+struct mappings {
+	vec_of(struct mapping) now;  /* sorted by start, no overlaps */
+	vec_of(struct mapping) past; /* in the order they ended */
+};
+
+/*
+ * Adds a mapping that exists since map->since_ns. Whatever of the present ones overlaps it ends at
+ * that time (wholly: a partial replacement keeps its unreplaced ends). One that continues the same
+ * file and offset line of an equal present one changes nothing.
+ */
+void mappings_add(struct mappings *mappings, const struct mapping *map);
+
+/*
+ * The mapping that held ip at time_ns; failing that, the first one known to hold it later (a
+ * mapping event may lag behind a sample by a little), else the last one before; else NULL.
+ * Borrowed until the next change.
+ */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ip, uint64_t time_ns);
+
+/* A copy of the present mappings, for a forked child. The past is the parent's own. */
+void mappings_copy(struct mappings *to, const struct mappings *from);
+void mappings_release(struct mappings *mappings);
+
+/*
+ * Parses one line of /proc/PID/maps, without its newline. Only shape is judged, nothing is opened.
+ * Source: proc(5), fs/proc/task_mmu.c. map->path borrows from line: the rest of the line, with
+ * spaces and a trailing " (deleted)" as they are; "" for an anonymous mapping, which is given as
+ * "//anon" in *map. The kernel writes a newline in a path as "\012": that stays as it is too.
+ * -EINVAL: not such a line (hostile or truncated): *map and *executable are untouched.
+ */
+int mapping_parse(const char *line, struct map_event *map, bool *executable);
+
+#endif

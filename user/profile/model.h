@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile in memory, in the shape of profile.proto: one arena's worth of interned strings,
+ * mappings, functions, locations and samples. Ids are 1..N in the order of their arrays, 0 is none.
+ * Strings are ids of the profile's own string table, 0 is "".
+ *
+ * Everything that could be given twice is interned: adding an equal mapping, function or location
+ * gives the id it has. Samples with the same stack and labels are one sample, their values added.
+ * No I/O, no printing; the encoder (output/pprof) reads these arrays directly.
+ *
+ * Source: proto/profile.proto.
+ */
+#ifndef CPROF_PROFILE_MODEL_H
+#define CPROF_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+
+#define PROFILE_MAX_TYPES 8
+
+struct value_type {
+	uint32_t type, unit; /* strings: "cpu", "nanoseconds" */
+};
+
+struct profile_mapping {
+	uint64_t start, limit, file_off; /* addresses of locations lie in [start, limit) */
+	uint32_t path, build_id;	 /* strings */
+	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+
+struct profile_function {
+	uint32_t name, system_name, path; /* strings: demangled, raw, source file */
+	int64_t start_line;		  /* 0: unknown */
+};
+
+struct profile_line {
+	uint32_t function; /* id */
+	int64_t line;	   /* 0: unknown */
+};
+
+struct profile_location {
+	uint32_t mapping; /* id */
+	uint64_t address;
+	const struct profile_line *lines; /* in the arena; innermost (inlined) first */
+	uint32_t nr_lines;
+};
+
+/* A label has a string or a number. num_unit 0 means that num is unitless. */
+struct profile_label {
+	uint32_t key, str, num_unit; /* strings */
+	int64_t num;
+};
+
+struct profile_sample {
+	const uint32_t *locations;	    /* ids, leaf first; in the arena */
+	const struct profile_label *labels; /* in the arena */
+	uint32_t nr_locations, nr_labels;
+	int64_t values[PROFILE_MAX_TYPES]; /* one for each sample type */
+};
+
+struct profile {
+	struct arena arena;
+	struct strtab strings;
+	vec_of(struct profile_mapping) mappings;   /* id - 1 */
+	vec_of(struct profile_function) functions; /* id - 1 */
+	vec_of(struct profile_location) locations; /* id - 1 */
+	vec_of(struct profile_sample) samples;
+	struct value_type types[PROFILE_MAX_TYPES], period_type;
+	uint32_t nr_types;
+	uint32_t default_type; /* string: the sample type shown first; 0: the last one */
+	int64_t period;
+	int64_t time_ns;	   /* CLOCK_REALTIME at the start */
+	int64_t duration_ns;	   /* 0 for a snapshot */
+	vec_of(uint32_t) comments; /* strings */
+	struct hash mapping_index, function_index, location_index, sample_index; /* private */
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *profile);
+
+/* The id of s in the profile's string table; s is made valid UTF-8 first (base/text.h). */
+uint32_t profile_string(struct profile *profile, const char *s);
+
+void profile_add_type(struct profile *profile, const char *type, const char *unit);
+void profile_set_period(struct profile *profile, const char *type, const char *unit,
+			int64_t period);
+
+/* Each returns the id of the equal one that is there, or of the new one. All arguments are copied. */
+uint32_t profile_mapping_id(struct profile *profile, const struct profile_mapping *mapping);
+uint32_t profile_function_id(struct profile *profile, const struct profile_function *function);
+uint32_t profile_location_id(struct profile *profile, const struct profile_location *location);
+
+/*
+ * Adds values (nr_types of them) to the sample with this stack and these labels. All arguments are
+ * copied. Additions that would overflow stick at INT64_MAX.
+ */
+void profile_add_sample(struct profile *profile, const struct profile_sample *sample);
+
+/* Moves the mapping with this id to the front: readers take mapping 1 for the main binary. */
+void profile_set_main_mapping(struct profile *profile, uint32_t id);
+
+/* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */
+size_t profile_drop_zero_samples(struct profile *profile);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From an ip of a process image to a location of a profile: mapping, normalised address, function.
+ *
+ * Addresses are normalised to what the ELF file says, and the mapping is given as the file's own
+ * segment, so that pprof's base comes out as 0 and one libc is one libc across all processes.
+ * Every location has a mapping and a line: unnamed code is "libfoo.so.6+0x1234", code in no mapping
+ * "[unknown]+0x1234" in a mapping "[unknown]".
+ *
+ * Each distinct (object, address) is looked up once.
+ */
+#ifndef CPROF_PROFILE_SYMBOLIZE_H
+#define CPROF_PROFILE_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/kallsyms.h"
+#include "object/object.h"
+#include "process/opener.h"
+#include "process/task.h"
+#include "profile/model.h"
+
+struct symbolizer;
+
+/* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
+struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
+				  struct objects *objects, const struct kallsyms *kallsyms);
+void symbolizer_free(struct symbolizer *symbolizer);
+
+/*
+ * The location in profile of a user ip of image at time_ns. is_return_address: the ip after a call,
+ * so the call itself, one byte before, is what is named and written.
+ */
+uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
+			uint64_t ip, uint64_t time_ns, bool is_return_address);
+uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
+			  bool is_return_address);
+/*
+ * A frame that is words, not code: "[truncated: ...]". In the mapping "[cprof]", its address made
+ * from the text so that equal frames are one.
+ */
+uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, const char *text);
+
+/*
+ * Makes the mapping of the file that image was started from (its first executable one) the first of
+ * the profile, adding it if no sample fell into it.
+ */
+void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profile,
+			    struct image *image);
+
+/* "libfoo.so.6" of the mapping that ip is in, for a message; "[unknown]" if none. Borrowed. */
+const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				   uint64_t time_ns);
+
+#endif
