@@ -23,6 +23,7 @@ LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lz -lstdc++ -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
+              -idirafter /usr/include/$(shell $(CC) -print-multiarch) \
               -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
 
 user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * The contract between the BPF programs and user space: what stands in the maps, what comes over the
+ * ring, how large it may be, and every way to lose a sample. The only header both worlds include.
+ *
+ * Aggregation. A sample is told apart by everything that distinguishes it (process, image, thread,
+ * stack, allocation size). All of that is hashed into one 64-bit id. The first time an id is met,
+ * its description goes over the event ring as a struct abi_record; after that only the counter of
+ * its id in a `counts` map grows. So a stack crosses to user space once an epoch and not once a
+ * sample, no map holds stacks (512 frames a slot would be megabytes locked up front), and no two
+ * stacks can share a slot, as they do in a BPF_MAP_TYPE_STACK_TRACE.
+ *
+ * Epochs. There are two counts maps. BPF writes the one that `epoch` names; user space flips it,
+ * waits for running programs to end, and empties the other: nothing is counted twice or missed.
+ */
+#ifndef CPROF_ABI_H
+#define CPROF_ABI_H
+
+#include <linux/types.h>
+
+#define ABI_COMM_BYTES	      16
+#define ABI_MAX_USER_FRAMES   512
+#define ABI_MAX_KERNEL_FRAMES 127 /* PERF_MAX_STACK_DEPTH, what bpf_get_stack can give */
+#define ABI_MAX_FRAMES	      (ABI_MAX_USER_FRAMES + ABI_MAX_KERNEL_FRAMES)
+
+/* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
+#define ABI_COUNTS_ENTRIES   4096	       /* at least; x 2 epochs x about 80 bytes */
+#define ABI_EVENTS_BYTES     (2 * 1024 * 1024) /* 4,000 records of 60 frames */
+#define ABI_TARGETS_ENTRIES  32768
+#define ABI_LIVE_ENTRIES     (1024 * 1024) /* allocated on demand */
+#define ABI_INFLIGHT_ENTRIES 16384	   /* threads inside the allocator at one time */
+
+/*
+ * Per-CPU work space for one record. A tick can land inside an uprobe's program, and an uprobe's
+ * program can be preempted by another task's on the same CPU: each has a slot of its own.
+ */
+#define ABI_SLOT_TICK	0
+#define ABI_SLOT_UPROBE 1
+#define ABI_NR_SLOTS	4
+
+/* Why a user stack ends. The first group is whole. X(id, text of the reason or 0) */
+#define ABI_STACK_ENDS(X)                        \
+	X(ROOT, 0)                               \
+	X(NO_USER, 0)                            \
+	X(TOO_DEEP, "deeper than 512 frames")    \
+	X(UNREADABLE, "stack page not readable") \
+	X(BROKEN_CHAIN, "no frame pointer")      \
+	X(NO_REGISTERS, "user registers not found")
+
+enum abi_stack_end {
+#define X(id, text) ABI_END_##id,
+	ABI_STACK_ENDS(X)
+#undef X
+	ABI_NR_STACK_ENDS
+};
+
+/*
+ * What is counted. Every early return of a BPF program adds to exactly one of these.
+ *
+ *	CPU:	TICKS = FILTERED + STORED + the losses
+ *	heap:	CALLS = NESTED + UNSAMPLED + SAMPLED
+ *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
+ *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
+ */
+#define ABI_STATS(X)                                         \
+	X(TICKS, "ticks")                                    \
+	X(FILTERED, "filtered")                              \
+	X(STORED, "stored")                                  \
+	X(CALLS, "allocator calls")                          \
+	X(NESTED, "nested in another allocator call")        \
+	X(UNSAMPLED, "not sampled")                          \
+	X(SAMPLED, "sampled")                                \
+	X(FAILED, "failed in the target")                    \
+	X(FREES, "frees")                                    \
+	X(FREED, "sampled blocks freed")                     \
+	X(FREES_LOST, "frees of sampled blocks not counted") \
+	X(PURGED, "sampled blocks gone by exec")
+
+#define ABI_LOSSES(X)                                  \
+	X(COUNTS_FULL, "aggregation map full or busy") \
+	X(EVENTS_FULL, "event ring full")              \
+	X(SLOT_TAKEN, "work space taken")              \
+	X(INFLIGHT_FULL, "in-flight map full")         \
+	X(LIVE_FULL, "live map full")                  \
+	X(RETURN_MISSED, "return not seen")
+
+enum abi_stat {
+#define X(id, text) ABI_STAT_##id,
+	ABI_STATS(X)
+#undef X
+	ABI_STAT_FIRST_LOSS,
+	ABI_STAT_BEFORE_LOSSES = ABI_STAT_FIRST_LOSS - 1,
+#define X(id, text) ABI_LOST_##id,
+	ABI_LOSSES(X)
+#undef X
+	ABI_NR_STATS
+};
+
+/* The one value of the per-CPU map `stats`. */
+struct abi_stats {
+	__u64 n[ABI_NR_STATS];
+};
+
+/* Settings, written before the programs are loaded: the verifier takes them for constants. */
+struct abi_config {
+	__u64 rate_bytes;	   /* heap: mean distance of samples; 0 or 1: every allocation */
+	__u64 hash_seed;	   /* so that no target can choose colliding stacks */
+	__u32 self_tgid;	   /* never sampled: cprof would profile its own draining */
+	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
+	__u8 all;		   /* every process; else those in `targets` */
+	__u8 follow_forks;	   /* children of targets become targets */
+	__u8 threads;		   /* tell threads apart */
+	__u8 kernel_stacks;
+	__u8 nr_uprobe_slots; /* at most ABI_NR_SLOTS - ABI_SLOT_UPROBE */
+	__u8 pad[3];
+};
+
+/* Over the ring. Only the first nr_kernel + nr_user ips are sent: kernel first, each leaf first. */
+struct abi_record {
+	__u64 id;
+	__u64 start_ns; /* of the process */
+	__u64 time_ns;
+	__u64 size_bytes; /* heap: asked for; CPU: 0 */
+	__u32 tgid;
+	__u32 tid; /* 0 unless threads are told apart */
+	char comm[ABI_COMM_BYTES];
+	__u16 nr_kernel, nr_user;
+	__u32 user_end; /* enum abi_stack_end */
+	__u64 ips[ABI_MAX_FRAMES];
+};
+
+/* Key: __u64 id. */
+struct abi_count {
+	__u64 nr_taken;
+	__u64 nr_freed;
+};
+
+/* Heap: a sampled block that is alive. Value: struct abi_block. */
+struct abi_block_key {
+	__u64 address;
+	__u32 tgid;
+	__u32 pad;
+};
+
+struct abi_block {
+	__u64 id;      /* of its record */
+	__u32 exec_id; /* a block of an earlier image is gone */
+	__u32 pad;
+};
+
+/* Allocator functions by the shape of their arguments: one pair of BPF programs for each. */
+#define ABI_ALLOCATORS(X)                                                       \
+	X(MALLOC)	  /* p = f(size): malloc, valloc, pvalloc */            \
+	X(CALLOC)	  /* p = f(nr, size) */                                 \
+	X(REALLOC)	  /* p = f(old, size) */                                \
+	X(REALLOCARRAY)	  /* p = f(old, nr, size) */                            \
+	X(MEMALIGN)	  /* p = f(alignment, size): memalign, aligned_alloc */ \
+	X(POSIX_MEMALIGN) /* error = f(&p, alignment, size) */                  \
+	X(FREE)		  /* f(p): free, cfree */
+
+enum abi_allocator {
+#define X(id) ABI_ALLOCATOR_##id,
+	ABI_ALLOCATORS(X)
+#undef X
+	ABI_NR_ALLOCATORS
+};
+
+/* Heap: a call under way. Key: __u64 pid_tgid. At most one a thread: the outermost. */
+struct abi_inflight {
+	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
+	__u64 entry_ip; /* the function: the leaf frame */
+	__u64 size_bytes;
+	__u64 result_at;      /* posix_memalign: where the pointer will be */
+	__u64 old_address;    /* realloc: the block that is on its way out */
+	struct abi_block old; /* its record, put back if the call fails; id 0: was not sampled */
+	__u32 allocator;      /* enum abi_allocator */
+	__u32 sampled;
+};
+
+/*
+ * The coin: p = 1 - e^(-size/rate) as a 64-bit fraction, without floating point. Sizes below
+ * ABI_COIN_EXACT have an entry each; above, every octave has ABI_COIN_STEPS straight pieces, wrong by
+ * less than 2e-5 of p. From 2^ABI_COIN_OCTAVES on everything is sampled.
+ */
+#define ABI_COIN_STEP_BITS 6
+#define ABI_COIN_STEPS	   (1 << ABI_COIN_STEP_BITS)
+#define ABI_COIN_EXACT	   ABI_COIN_STEPS
+#define ABI_COIN_OCTAVES   48
+#define ABI_COIN_PIECES	   ((ABI_COIN_OCTAVES - ABI_COIN_STEP_BITS + 1) * ABI_COIN_STEPS)
+
+struct abi_coin_piece {
+	__u64 base;  /* p * 2^64 at the left end */
+	__u64 slope; /* growth of that for each byte */
+};
+
+#define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
+ABI_ASSERT_SIZE(struct abi_config, 32);
+ABI_ASSERT_SIZE(struct abi_record, 64 + 8 * ABI_MAX_FRAMES);
+ABI_ASSERT_SIZE(struct abi_count, 16);
+ABI_ASSERT_SIZE(struct abi_block_key, 16);
+ABI_ASSERT_SIZE(struct abi_block, 16);
+ABI_ASSERT_SIZE(struct abi_inflight, 64);
+ABI_ASSERT_SIZE(struct abi_coin_piece, 16);
+
+#endif

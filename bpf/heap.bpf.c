@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * One call counts once. An allocator's functions call each other (glibc's realloc(NULL, n) even jumps
+ * to malloc), so a thread's outermost call is noted in `inflight` and what it calls is left alone. A
+ * stack pointer tells the cases apart, stacks growing down:
+ *
+ *	entry at or below the noted call's	nested in it
+ *	entry above it				the noted call is over, its return was never seen
+ *	return with sp = noted entry's + 8	the noted call's own return (its address is popped)
+ *
+ * A block's record leaves `live` before the allocator can hand its address out again: at the entry of
+ * free, and of realloc, which puts it back if it fails. A block is entered at the return of its
+ * allocation, when nobody else can know its address yet.
+ *
+ * A block belongs to the process image that allocated it. fork copies blocks, but only the parent's
+ * are followed; exec ends them all, which shows in the exec id.
+ */
+#include "heap.bpf.h"
+
+#include "coin.bpf.h"
+#include "record.bpf.h"
+#include "scratch.bpf.h"
+#include "stats.bpf.h"
+#include "target.bpf.h"
+#include "unwind.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_INFLIGHT_ENTRIES);
+	__type(key, u64); /* pid_tgid */
+	__type(value, struct abi_inflight);
+} inflight SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_LIVE_ENTRIES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct abi_block_key);
+	__type(value, struct abi_block);
+} live SEC(".maps");
+
+/* Takes the block at address out of `live`, into *block. false: it was not sampled, *block as it was. */
+static bool take_block(u64 address, struct abi_block *block)
+{
+	struct abi_block_key key = {.address = address, .tgid = bpf_get_current_pid_tgid() >> 32};
+	struct abi_block *found = bpf_map_lookup_elem(&live, &key), taken;
+
+	if (!found)
+		return false;
+	taken = *found;
+	if ((int)bpf_map_delete_elem(&live, &key))
+		return false; /* somebody else was faster */
+	if (taken.exec_id != target_exec_id()) {
+		stat_inc(ABI_STAT_PURGED);
+		return false;
+	}
+	*block = taken;
+	return true;
+}
+
+static bool put_block(u64 address, const struct abi_block *block)
+{
+	struct abi_block_key key = {.address = address, .tgid = bpf_get_current_pid_tgid() >> 32};
+
+	return !(int)bpf_map_update_elem(&live, &key, block, BPF_ANY);
+}
+
+/* Is this entry inside the noted call? If not, the noted call's return was missed. */
+static bool is_nested(const struct abi_inflight *noted, u64 entry_sp)
+{
+	if (entry_sp <= noted->entry_sp)
+		return true;
+	if (noted->sampled)
+		stat_inc(ABI_LOST_RETURN_MISSED);
+	if (noted->old.id)
+		record_freed(noted->old.id);
+	return false;
+}
+
+__hidden void heap_enter(const struct pt_regs *regs, const struct heap_call *call)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct abi_inflight *noted, note = {};
+
+	if (record_is_stopped() || !target_is_current())
+		return;
+	stat_inc(ABI_STAT_CALLS);
+	noted = bpf_map_lookup_elem(&inflight, &thread);
+	if (noted && is_nested(noted, regs->sp)) {
+		stat_inc(ABI_STAT_NESTED);
+		return;
+	}
+	note.sampled = coin_toss(call->size_bytes);
+	stat_inc(note.sampled ? ABI_STAT_SAMPLED : ABI_STAT_UNSAMPLED);
+	note.allocator = call->allocator;
+	note.entry_sp = regs->sp;
+	note.entry_ip = regs->ip;
+	note.size_bytes = call->size_bytes;
+	note.result_at = call->result_at;
+	note.old_address = call->old_address;
+	if (call->old_address)
+		take_block(call->old_address, &note.old);
+	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
+		return;
+	if (note.sampled)
+		stat_inc(ABI_LOST_INFLIGHT_FULL);
+	if (note.old.id)
+		record_freed(note.old.id); /* most calls succeed */
+}
+
+/* Stores the sample of a successful call: its stack begins in the function, then its caller. */
+static void store_sample(const struct pt_regs *regs, const struct abi_inflight *call, u64 address,
+			 u32 slot)
+{
+	struct scratch *scratch = scratch_at(slot);
+	struct abi_block block = {}, replaced = {};
+
+	if (!scratch)
+		return;
+	target_identify(scratch);
+	scratch->record.nr_kernel = 0;
+	if (unwind_registers(regs, scratch) && unwind_push(scratch, call->entry_ip))
+		unwind_user(slot);
+	record_close(scratch, call->size_bytes);
+	block.id = scratch->record.id;
+	block.exec_id = scratch->exec_id;
+	if (!scratch_is_ours(slot)) {
+		stat_inc(ABI_LOST_SLOT_TAKEN);
+		return;
+	}
+	if (take_block(address, &replaced))
+		record_freed(replaced.id); /* freed where no probe saw it */
+	if (!put_block(address, &block)) {
+		stat_inc(ABI_LOST_LIVE_FULL);
+		return;
+	}
+	if (!record_store(scratch))
+		take_block(address, &replaced);
+}
+
+/* What became of a realloc's old block: gone, unless the call failed and left it alone. */
+static void settle_old_block(const struct abi_inflight *call, u64 result)
+{
+	if (!call->old.id)
+		return;
+	if (result || !call->size_bytes) /* realloc(p, 0) frees p and returns NULL */
+		record_freed(call->old.id);
+	else if (!put_block(call->old_address, &call->old))
+		stat_inc(ABI_STAT_FREES_LOST);
+}
+
+/* The address a call returned, 0 if it failed; ax is its return value. */
+static u64 call_result(const struct abi_inflight *call, u64 ax)
+{
+	u64 address = 0;
+
+	if (call->allocator != ABI_ALLOCATOR_POSIX_MEMALIGN)
+		return ax;
+	if (!(int)ax)
+		bpf_probe_read_user(&address, sizeof(address), (void *)call->result_at);
+	return address;
+}
+
+__hidden void heap_return(const struct pt_regs *regs, enum abi_allocator allocator)
+{
+	u64 thread = bpf_get_current_pid_tgid(), ax = regs->ax, address;
+	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &thread), call;
+	u32 slot;
+
+	if (record_is_stopped() || !noted || noted->allocator != allocator ||
+	    regs->sp != noted->entry_sp + 8)
+		return;
+	call = *noted;
+	bpf_map_delete_elem(&inflight, &thread);
+	address = call_result(&call, ax);
+	settle_old_block(&call, address);
+	if (!call.sampled)
+		return;
+	if (!address) {
+		stat_inc(ABI_STAT_FAILED);
+		return;
+	}
+	slot = scratch_claim();
+	if (!slot) {
+		stat_inc(ABI_LOST_SLOT_TAKEN);
+		return;
+	}
+	store_sample(regs, &call, address, slot);
+	scratch_give_back();
+}
+
+__hidden void heap_free(u64 address)
+{
+	struct abi_block block;
+
+	if (!address || record_is_stopped() || !target_is_current())
+		return;
+	stat_inc(ABI_STAT_FREES);
+	if (take_block(address, &block))
+		record_freed(block.id);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * What can this kernel do? A skeleton of its own, so small that if it does not load nothing will, and
+ * user space can say why in words. It is run once, by BPF_PROG_TEST_RUN, and leaves its findings in
+ * its globals. Each is decided by libbpf while loading, from the running kernel's BTF.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+bool has_ran = false;
+bool has_task_pt_regs = false;	 /* 5.15: user registers of a task in the kernel */
+bool has_attach_cookie = false;	 /* 5.15: a value for each attachment */
+bool has_uprobe_multi = false;	 /* 6.6: many probe sites behind one link */
+bool has_uprobe_session = false; /* 6.13: decide at entry whether the return is of interest */
+
+/* Named as the kernel names them; the values are the kernel's affair. */
+enum bpf_attach_type___probe {
+	BPF_TRACE_UPROBE_MULTI___probe = 48,
+	BPF_TRACE_UPROBE_SESSION___probe = 57,
+};
+
+SEC("raw_tp/sched_process_exec")
+int probe_kernel(void *ctx)
+{
+	has_task_pt_regs = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+	has_attach_cookie =
+		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie);
+	has_uprobe_multi = bpf_core_enum_value_exists(enum bpf_attach_type___probe,
+						      BPF_TRACE_UPROBE_MULTI___probe);
+	has_uprobe_session = bpf_core_enum_value_exists(enum bpf_attach_type___probe,
+							BPF_TRACE_UPROBE_SESSION___probe);
+	has_ran = true;
+	return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Why an id and not the stack itself as a map's key: a hash map's keys have one size, so a key that
+ * can hold the deepest stack would cost 5 KB for each of them. See cprof_abi.h for the whole scheme.
+ *
+ * The id is 64 bits, mixed with a seed that is new in every run. Among a million records two share an
+ * id once in 37 million runs.
+ */
+#include "record.bpf.h"
+
+#include "stats.bpf.h"
+
+#define E_EXIST 17 /* EEXIST */
+
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_COUNTS_ENTRIES);
+	__type(key, u64);
+	__type(value, struct abi_count);
+};
+struct counts_map counts_even SEC(".maps"), counts_odd SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_EVENTS_BYTES);
+} events SEC(".maps");
+
+/* Which counts map is written; user space flips its lowest bit. */
+volatile u32 epoch = 0;
+/* Set by user space at the end: probes may still be attached, but nothing is counted any more. */
+volatile u32 stopped = 0;
+
+static __always_inline u64 mix(u64 hash, u64 value)
+{
+	hash = (hash ^ value) *
+	       0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio: odd, bits well spread */
+	return hash ^ hash >> 32;
+}
+
+__hidden bool record_is_stopped(void)
+{
+	return stopped;
+}
+
+__hidden void record_close(struct scratch *scratch, u64 size_bytes)
+{
+	struct abi_record *record = &scratch->record;
+	u32 nr = record->nr_kernel + scratch->walk.nr;
+	u64 hash = mix(config.hash_seed, size_bytes);
+
+	record->size_bytes = size_bytes;
+	record->time_ns = bpf_ktime_get_ns();
+	record->nr_user = scratch->walk.nr;
+	record->user_end = scratch->walk.end;
+	hash = mix(hash, (u64)record->tgid << 32 | record->tid);
+	hash = mix(hash, record->start_ns);
+	hash = mix(hash, (u64)scratch->exec_id << 32 | record->user_end);
+	hash = mix(hash, *(u64 *)&record->comm[0]);
+	hash = mix(hash, *(u64 *)&record->comm[8]);
+	hash = mix(hash, (u64)record->nr_kernel << 32 | record->nr_user);
+	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
+		hash = mix(hash, record->ips[i]);
+	/* Neighbouring ips differ in few bits: one more round spreads the last of them. */
+	record->id = mix(hash, hash >> 29);
+}
+
+/* 0, or which loss it was. */
+static __always_inline int send_record(struct abi_record *record)
+{
+	u64 len = sizeof(*record) - sizeof(record->ips) +
+		  (record->nr_kernel + record->nr_user) * sizeof(record->ips[0]);
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (len > sizeof(*record))
+		len = sizeof(*record);
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= config.events_wakeup_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	return bpf_ringbuf_output(&events, record, len, flags) ? ABI_LOST_EVENTS_FULL : 0;
+}
+
+/*
+ * Adds to id's counter. A new id is described first and counted then: what user space finds in the
+ * map it has always been told about. Two CPUs may both describe it, which does no harm.
+ */
+static __always_inline int count_in(struct counts_map *counts, struct abi_record *record)
+{
+	struct abi_count one = {.nr_taken = 1}, *count;
+	u64 id = record->id;
+	int err;
+
+	count = bpf_map_lookup_elem(counts, &id);
+	if (!count) {
+		err = send_record(record);
+		if (err)
+			return err;
+		err = bpf_map_update_elem(counts, &id, &one, BPF_NOEXIST);
+		if (err != -E_EXIST)
+			return err ? ABI_LOST_COUNTS_FULL : 0;
+		count = bpf_map_lookup_elem(counts, &id);
+		if (!count)
+			return ABI_LOST_COUNTS_FULL;
+	}
+	__sync_fetch_and_add(&count->nr_taken, 1);
+	return 0;
+}
+
+__hidden bool record_store(struct scratch *scratch)
+{
+	int lost = epoch & 1 ? count_in(&counts_odd, &scratch->record)
+			     : count_in(&counts_even, &scratch->record);
+
+	stat_inc(lost ? lost : ABI_STAT_STORED);
+	return !lost;
+}
+
+static __always_inline bool count_freed_in(struct counts_map *counts, u64 id)
+{
+	struct abi_count one = {.nr_freed = 1}, *count;
+
+	count = bpf_map_lookup_elem(counts, &id);
+	if (!count) {
+		if (!(int)bpf_map_update_elem(counts, &id, &one, BPF_NOEXIST))
+			return true;
+		count = bpf_map_lookup_elem(counts, &id);
+		if (!count)
+			return false;
+	}
+	__sync_fetch_and_add(&count->nr_freed, 1);
+	return true;
+}
+
+__hidden void record_freed(u64 id)
+{
+	bool counted = epoch & 1 ? count_freed_in(&counts_odd, id)
+				 : count_freed_in(&counts_even, id);
+
+	stat_inc(counted ? ABI_STAT_FREED : ABI_STAT_FREES_LOST);
+}

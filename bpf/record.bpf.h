@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * From a filled work space to a counted record: the only writer of the counts maps and the ring.
+ * Every function that can lose the sample counts why.
+ */
+#ifndef CPROF_RECORD_BPF_H
+#define CPROF_RECORD_BPF_H
+
+#include "prelude.bpf.h"
+#include "scratch.bpf.h"
+
+/* The run is over: nothing may be counted or stored any more. */
+bool record_is_stopped(void);
+/*
+ * Closes the record in scratch: sizes, time and the id that everything in it hashes to. Changes
+ * nothing outside scratch.
+ */
+void record_close(struct scratch *scratch, u64 size_bytes);
+/* Counts the record of scratch once, sending its description if its id is new. false: lost. */
+bool record_store(struct scratch *scratch);
+/* One of the blocks counted under id is gone. */
+void record_freed(u64 id);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* One per-CPU counter for everything that can happen to a sample. Adding never fails. */
+#ifndef CPROF_STATS_BPF_H
+#define CPROF_STATS_BPF_H
+
+#include "prelude.bpf.h"
+
+void stat_inc(enum abi_stat stat);
+
+#endif

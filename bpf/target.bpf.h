@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Is this task wanted? And who is it? */
+#ifndef CPROF_TARGET_BPF_H
+#define CPROF_TARGET_BPF_H
+
+#include "prelude.bpf.h"
+#include "scratch.bpf.h"
+
+/* Current is a target: its tgid is listed, or everything is wanted but idle and cprof itself. */
+bool target_is_current(void);
+/* How many execs current's process has behind it: tells the images of one process apart. */
+u32 target_exec_id(void);
+/* Fills in who current is: the task's part of scratch and of its record. */
+void target_identify(struct scratch *scratch);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cpu-clock is a timer, not a hardware counter: it works in every virtual machine, and a fixed
+ * sample_period makes every tick stand for the same time. (With a frequency the kernel would adapt
+ * the period, and ticks would have to be weighted.)
+ */
+#include "collect/attach.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+int perf_open_on_cpus(struct perf_event_attr *attr, const char *what, struct perf_fds *fds)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+
+	attr->size = sizeof(*attr);
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0 && errno == ENODEV)
+			continue;
+		if (fd < 0)
+			return fail(-errno, "open the %s event of CPU %d", what, cpu);
+		vec_push(&fds->fds, fd);
+	}
+	return fds->fds.nr ? 0 : fail(-ENODEV, "open a %s event", what);
+}
+
+void perf_fds_release(struct perf_fds *fds)
+{
+	vec_for_each(&fds->fds, fd)
+		close(*fd);
+	vec_release(&fds->fds);
+}
+
+int sampler_open(struct sampler *sampler, uint32_t frequency_hz, int prog_fd)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = NSEC_PER_SEC / frequency_hz,
+		.disabled = 1,
+	};
+	int err = perf_open_on_cpus(&attr, "cpu-clock", &sampler->events);
+
+	sampler->period_ns = attr.sample_period;
+	if (err)
+		return err;
+	vec_for_each(&sampler->events.fds, fd)
+		if (ioctl(*fd, PERF_EVENT_IOC_SET_BPF, prog_fd) < 0)
+			return fail(-errno, "attach the sampling program to a cpu-clock event");
+	return 0;
+}
+
+int sampler_enable(struct sampler *sampler)
+{
+	vec_for_each(&sampler->events.fds, fd)
+		if (ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return fail(-errno, "enable a cpu-clock event");
+	return 0;
+}
+
+void sampler_disable(struct sampler *sampler)
+{
+	vec_for_each(&sampler->events.fds, fd)
+		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+uint64_t sampler_expected(const struct sampler *sampler)
+{
+	uint64_t total = 0, ran_ns;
+
+	vec_for_each(&sampler->events.fds, fd)
+		if (read(*fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns))
+			total += ran_ns / sampler->period_ns;
+	return total;
+}
+
+void sampler_release(struct sampler *sampler)
+{
+	perf_fds_release(&sampler->events);
+}

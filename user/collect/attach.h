@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sampler: a software cpu-clock perf event on each CPU, with a BPF program at every tick. */
+#ifndef CPROF_COLLECT_ATTACH_H
+#define CPROF_COLLECT_ATTACH_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct perf_event_attr;
+
+/*
+ * perf_event_open() for all tasks on each CPU that is online, in CPU order; offline ones are passed
+ * over. The descriptors are appended to fds, the caller closes them. -errno, printed: what says what
+ * the event is for.
+ */
+struct perf_fds {
+	vec_of(int) fds;
+};
+int perf_open_on_cpus(struct perf_event_attr *attr, const char *what, struct perf_fds *fds);
+void perf_fds_release(struct perf_fds *fds); /* closes them */
+
+struct sampler {
+	struct perf_fds events;
+	uint64_t period_ns;
+};
+
+/* Opens the events, disabled, and attaches prog_fd. -errno, printed. */
+int sampler_open(struct sampler *sampler, uint32_t frequency_hz, int prog_fd);
+int sampler_enable(struct sampler *sampler);
+/* No tick runs any more when this returns. */
+void sampler_disable(struct sampler *sampler);
+/* How many ticks the events' own clocks say there should have been. */
+uint64_t sampler_expected(const struct sampler *sampler);
+void sampler_release(struct sampler *sampler);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Empties the ring of new records and the map of counts; see bpf/cprof_abi.h for how they fit. */
+#ifndef CPROF_COLLECT_DRAIN_H
+#define CPROF_COLLECT_DRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/session.h"
+
+struct drain {
+	struct ring_buffer *ring;
+	int counts_fds[2];		 /* even, odd */
+	volatile uint32_t *epoch;	 /* which of them BPF writes; shared with it */
+	const struct session_sink *sink; /* during a drain */
+	uint64_t *ids;			 /* one batch */
+	struct abi_count *counts;
+};
+
+int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
+	       volatile uint32_t *epoch);
+int drain_run(struct drain *drain, const struct session_sink *sink);
+void drain_release(struct drain *drain);
+
+#endif

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "collect/attach.h"
+#include "collect/coin.h"
+#include "collect/drain.h"
+#include "collect/probe.h"
+#include "collect/sideband.h"
+#include "collect/tally.h"
+#include "cprof.skel.h"
+#include "cprof_abi.h"
+
+struct session {
+	struct session_options options;
+	struct kernel_features features;
+	struct cprof_bpf *bpf;
+	struct sampler sampler;
+	struct sideband sideband;
+	struct drain drain;
+	vec_of(struct bpf_link *) links;
+	int epoll_fd;
+};
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_DEBUG || !log_is_verbose())
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+/*
+ * An aggregation map must hold what comes between two drains, twice over: four seconds of ticks that
+ * are all different.
+ */
+static uint32_t counts_entries(const struct session_options *options)
+{
+	uint64_t nr = ABI_COUNTS_ENTRIES;
+	uint64_t need = options->source == SESSION_HEAP
+				? 65536
+				: 4ull * options->frequency_hz * libbpf_num_possible_cpus();
+
+	if (options->limits.counts)
+		return options->limits.counts;
+	while (nr < need && nr < 1024 * 1024)
+		nr *= 2;
+	return nr;
+}
+
+static uint32_t or_default(uint32_t limit, uint32_t otherwise)
+{
+	return limit ? limit : otherwise;
+}
+
+static void size_maps(struct cprof_bpf *bpf, const struct session_options *options)
+{
+	const struct session_limits *limits = &options->limits;
+	bool heap = options->source == SESSION_HEAP;
+
+	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
+	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
+	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
+	bpf_map__set_max_entries(bpf->maps.live, or_default(limits->live, ABI_LIVE_ENTRIES));
+	bpf_map__set_max_entries(bpf->maps.inflight,
+				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
+	bpf_map__set_autocreate(bpf->maps.live, heap);
+	bpf_map__set_autocreate(bpf->maps.inflight, heap);
+	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
+}
+
+static void configure(struct cprof_bpf *bpf, const struct session_options *options)
+{
+	struct abi_config config = {
+		.rate_bytes = options->rate_bytes,
+		.self_tgid = getpid(),
+		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
+		.all = options->all,
+		.follow_forks = options->follow_forks,
+		.threads = options->threads,
+		.kernel_stacks = options->kernel_stacks,
+		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
+	};
+
+	if (options->limits.slots)
+		config.nr_uprobe_slots = options->limits.slots - 1;
+	if (getrandom(&config.hash_seed, sizeof(config.hash_seed), 0) < 0)
+		config.hash_seed = (uintptr_t)bpf;
+	memcpy((void *)&bpf->rodata->config, &config, sizeof(config));
+}
+
+/* Programs that this run does not need are not even verified. */
+static void choose_programs(struct cprof_bpf *bpf, const struct session_options *options)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		const char *name = bpf_program__name(program);
+		bool wanted = !strcmp(name, "sample_cpu") ? options->source == SESSION_CPU
+							  : options->source == SESSION_HEAP;
+
+		if (!strcmp(name, "follow_fork") || !strcmp(name, "forget_exit"))
+			wanted = !options->all;
+		if (!strcmp(name, "follow_fork"))
+			wanted = wanted && options->follow_forks;
+		bpf_program__set_autoload(program, wanted);
+	}
+}
+
+static int fill_coin_table(struct session *session)
+{
+	struct abi_coin_piece *pieces scoped(freep) = xcalloc(ABI_COIN_PIECES, sizeof(*pieces));
+	uint32_t zero = 0;
+	int err;
+
+	if (session->options.source != SESSION_HEAP || session->options.rate_bytes <= 1)
+		return 0;
+	coin_fill(pieces, session->options.rate_bytes);
+	err = bpf_map_update_elem(bpf_map__fd(session->bpf->maps.coin_tables), &zero, pieces, 0);
+	return err ? fail(err, "write the table of sampling probabilities") : 0;
+}
+
+static int load_programs(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct cprof_bpf *bpf = cprof_bpf__open();
+	int err;
+
+	if (!bpf)
+		return fail(-errno, "open the BPF programs");
+	session->bpf = bpf;
+	size_maps(bpf, options);
+	configure(bpf, options);
+	choose_programs(bpf, options);
+	err = cprof_bpf__load(bpf);
+	if (err)
+		return fail(err, "load the BPF programs (-v shows the kernel's reasons)");
+	return fill_coin_table(session);
+}
+
+/* Scheduler tracepoints: only those whose programs were loaded. */
+static int attach_tracepoints(struct session *session)
+{
+	struct bpf_program *programs[] = {session->bpf->progs.follow_fork,
+					  session->bpf->progs.forget_exit};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(programs[i]))
+			continue;
+		link = bpf_program__attach_trace(programs[i]);
+		if (!link)
+			return fail(-errno, "attach %s", bpf_program__name(programs[i]));
+		vec_push(&session->links, link);
+	}
+	return 0;
+}
+
+static int watch(int epoll_fd, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_streams(struct session *session)
+{
+	struct cprof_bpf *bpf = session->bpf;
+	int counts[] = {bpf_map__fd(bpf->maps.counts_even), bpf_map__fd(bpf->maps.counts_odd)};
+	int err = drain_open(&session->drain, bpf_map__fd(bpf->maps.events), counts,
+			     &bpf->bss->epoch);
+
+	if (!err)
+		err = sideband_open(&session->sideband);
+	if (err)
+		return err;
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (session->epoll_fd < 0)
+		return fail(-errno, "create an epoll descriptor");
+	err = watch(session->epoll_fd, bpf_map__fd(bpf->maps.events));
+	vec_for_each(&session->sideband.events.fds, fd)
+		err = err ? err : watch(session->epoll_fd, *fd);
+	return err ? fail(err, "watch the event rings") : 0;
+}
+
+static int open_sampler(struct session *session)
+{
+	if (session->options.source != SESSION_CPU)
+		return 0;
+	return sampler_open(&session->sampler, session->options.frequency_hz,
+			    bpf_program__fd(session->bpf->progs.sample_cpu));
+}
+
+/* Before Linux 5.11 map memory counts against RLIMIT_MEMLOCK. Refused without CAP_SYS_RESOURCE. */
+static void raise_memlock(void)
+{
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+int session_open(const struct session_options *options, struct session **session)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+	int err;
+
+	s->options = *options;
+	s->epoll_fd = -1;
+	libbpf_set_print(print_libbpf);
+	raise_memlock();
+	err = probe_kernel(&s->features);
+	err = err ? err : load_programs(s);
+	err = err ? err : open_streams(s);
+	err = err ? err : attach_tracepoints(s);
+	err = err ? err : open_sampler(s);
+	if (err)
+		session_close(s);
+	else
+		*session = s;
+	return err;
+}
+
+void session_close(struct session *session)
+{
+	if (!session)
+		return;
+	vec_for_each(&session->links, link)
+		bpf_link__destroy(*link);
+	vec_release(&session->links);
+	sampler_release(&session->sampler);
+	sideband_release(&session->sideband);
+	drain_release(&session->drain);
+	if (session->epoll_fd >= 0)
+		close(session->epoll_fd);
+	cprof_bpf__destroy(session->bpf);
+	free(session);
+}
+
+int session_add_target(struct session *session, uint32_t tgid)
+{
+	uint8_t yes = 1;
+	int err =
+		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &yes, BPF_ANY);
+
+	return err ? fail(err, "add process %u to the targets", tgid) : 0;
+}
+
+static int attach_probe(struct session *session, struct bpf_program *program, bool at_return,
+			const char *path, uint64_t file_off, uint32_t tgid)
+{
+	struct bpf_uprobe_opts opts = {.sz = sizeof(opts), .retprobe = at_return};
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(program, tgid ? (int)tgid : -1,
+								path, file_off, &opts);
+
+	if (!link)
+		return -errno;
+	vec_push(&session->links, link);
+	return 0;
+}
+
+int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
+		  uint32_t tgid)
+{
+	const struct {
+		struct bpf_program *enter, *leave;
+	} programs[] = {
+		[SHAPE_MALLOC] = {session->bpf->progs.enter_malloc,
+				  session->bpf->progs.return_malloc},
+		[SHAPE_CALLOC] = {session->bpf->progs.enter_calloc,
+				  session->bpf->progs.return_calloc},
+		[SHAPE_REALLOC] = {session->bpf->progs.enter_realloc,
+				   session->bpf->progs.return_realloc},
+		[SHAPE_REALLOCARRAY] = {session->bpf->progs.enter_reallocarray,
+					session->bpf->progs.return_reallocarray},
+		[SHAPE_MEMALIGN] = {session->bpf->progs.enter_memalign,
+				    session->bpf->progs.return_memalign},
+		[SHAPE_POSIX_MEMALIGN] = {session->bpf->progs.enter_posix_memalign,
+					  session->bpf->progs.return_posix_memalign},
+		[SHAPE_FREE] = {session->bpf->progs.enter_free, NULL},
+	};
+	char path[64];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* The return first: a call between the two attachments is then missed whole, not left open. */
+	if (programs[shape].leave)
+		err = attach_probe(session, programs[shape].leave, true, path, file_off, tgid);
+	if (!err)
+		err = attach_probe(session, programs[shape].enter, false, path, file_off, tgid);
+	return err;
+}
+
+int session_start(struct session *session)
+{
+	return session->options.source == SESSION_CPU ? sampler_enable(&session->sampler) : 0;
+}
+
+void session_stop(struct session *session)
+{
+	session->bpf->bss->stopped = 1;
+	sampler_disable(&session->sampler);
+}
+
+int session_fd(const struct session *session)
+{
+	return session->epoll_fd;
+}
+
+int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
+{
+	sideband_drain(&session->sideband, sink->event, sink->ctx);
+	return events_only ? 0 : drain_run(&session->drain, sink);
+}
+
+void session_tally(struct session *session, struct tally *tally)
+{
+	struct cprof_bpf *bpf = session->bpf;
+	bool heap = session->options.source == SESSION_HEAP;
+
+	*tally = (struct tally){0};
+	if (tally_read(bpf_map__fd(bpf->maps.stats), heap ? bpf_map__fd(bpf->maps.inflight) : -1,
+		       heap ? bpf_map__fd(bpf->maps.live) : -1, tally))
+		warn("the kernel's counters cannot be read: the accounting below is not complete");
+	tally->nr_expected = sampler_expected(&session->sampler);
+	tally->nr_events_lost = session->sideband.nr_lost;
+}

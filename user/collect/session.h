@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One profiling run's kernel side: BPF programs, perf events and probes, from load to detach. The
+ * only room that knows libbpf, the skeletons and bpf/cprof_abi.h; plain records (stream.h) come out.
+ *
+ * Calling sequence:
+ *	session_open()			loads the programs, opens the side-band; nothing is sampled yet
+ *	session_add_target() ...	and, for heap, session_probe() for each allocator function
+ *	session_start()			sampling begins
+ *	session_drain() ...		whenever session_fd() is readable, and at least each second
+ *	session_stop()			sampling ends, at once; then a last session_drain()
+ *	session_tally(), session_close()
+ *
+ * Errors are printed here (one line: what failed and what to do) and returned as -errno.
+ */
+#ifndef CPROF_COLLECT_SESSION_H
+#define CPROF_COLLECT_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream.h"
+
+enum session_source {
+	SESSION_CPU,
+	SESSION_HEAP
+};
+
+/* Sizes of kernel-side stores; 0: the default. For tests of what happens when they are full. */
+struct session_limits {
+	uint32_t counts;   /* entries of each aggregation map */
+	uint32_t events;   /* bytes of the ring: a power of 2, at least a page */
+	uint32_t live;	   /* sampled blocks alive */
+	uint32_t inflight; /* threads inside the allocator */
+	uint32_t slots;	   /* 1 + uprobe programs under way on one CPU */
+};
+
+struct session_options {
+	enum session_source source;
+	uint32_t frequency_hz; /* CPU */
+	uint64_t rate_bytes;   /* heap: mean distance between samples; 1: every allocation */
+	bool all;	       /* every process, not only targets */
+	bool follow_forks;     /* children of targets are targets */
+	bool threads;	       /* tell threads apart */
+	bool kernel_stacks;
+	struct session_limits limits;
+};
+
+struct session;
+
+/* -EPERM, -ENOTSUP (the kernel lacks something), or what a system call said. */
+int session_open(const struct session_options *options, struct session **session);
+void session_close(struct session *session); /* NULL is fine */
+
+int session_add_target(struct session *session, uint32_t tgid);
+
+/* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
+enum session_shape {
+	SHAPE_MALLOC,
+	SHAPE_CALLOC,
+	SHAPE_REALLOC,
+	SHAPE_REALLOCARRAY,
+	SHAPE_MEMALIGN,
+	SHAPE_POSIX_MEMALIGN,
+	SHAPE_FREE,
+};
+
+/*
+ * Probes the function at file_off of the file behind fd (borrowed for the call) in process tgid, or
+ * in every process if tgid is 0. Detached by session_close().
+ */
+int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
+		  uint32_t tgid);
+
+int session_start(struct session *session);
+void session_stop(struct session *session);
+
+/* Readable (poll, epoll) when a drain is worthwhile. */
+int session_fd(const struct session *session);
+
+/* Where a drain delivers; everything is borrowed for the call. Events come in the order of time. */
+struct session_sink {
+	void (*event)(void *ctx, const struct task_event *event);
+	void (*record)(void *ctx, const struct record *record);
+	void (*count)(void *ctx, const struct count *count);
+	void *ctx;
+};
+
+/*
+ * Delivers task events first, then new records, then what was counted since the last drain. Only the
+ * task events if events_only: before the start, while targets are being looked up.
+ */
+int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
+
+#define TALLY_MAX_LOSSES 16
+
+/* Where every sample went, as far as the kernel side knows. */
+struct tally {
+	/* CPU: nr_ticks = nr_filtered + nr_stored + nr_lost */
+	uint64_t nr_ticks, nr_filtered;
+	uint64_t nr_expected; /* ticks that the perf events' own clocks account for */
+	/* heap: nr_calls = nr_nested + nr_unsampled + nr_sampled;
+	 * nr_sampled = nr_failed + nr_under_way + nr_stored + nr_lost */
+	uint64_t nr_calls, nr_nested, nr_unsampled, nr_sampled, nr_failed, nr_under_way;
+	/* nr_stored = nr_freed + nr_frees_lost + nr_purged + nr_live */
+	uint64_t nr_frees, nr_freed, nr_frees_lost, nr_purged, nr_live;
+	uint64_t nr_stored;
+	uint64_t nr_lost;	 /* the sum of the losses */
+	uint64_t nr_events_lost; /* side-band: not samples, but names may be missing */
+	struct tally_loss {
+		const char *reason;
+		uint64_t nr;
+	} losses[TALLY_MAX_LOSSES]; /* only those that happened */
+	size_t nr_losses;
+};
+
+/* Exact once the session is stopped. */
+void session_tally(struct session *session, struct tally *tally);
+
+#endif

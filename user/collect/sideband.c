@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The ring of a perf event: a control page, then 2^n data pages. The kernel moves data_head forward,
+ * we move data_tail; both only grow, and a record starts at its position modulo the size and may wrap.
+ *
+ *	control page | .... [header|body|trailer] ....
+ *	                    ^data_tail            ^data_head
+ *
+ * With sample_id_all every record that is not a sample ends in a trailer of the fields that
+ * sample_type asks for, here u32 pid, u32 tid, u64 time. Source: perf_event_open(2).
+ */
+#include "collect/sideband.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* A CPU that execs 2,000 programs a second writes 5 MB of events in that time: 0.1 s of it. */
+#define RING_BYTES (512 * 1024)
+
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+/* The bodies, as the kernel writes them behind struct perf_event_header. */
+struct fork_body { /* and exit */
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct comm_body {
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct mmap2_body {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char filename[];
+};
+
+struct lost_body {
+	uint64_t id, lost;
+};
+
+static size_t ring_bytes(void)
+{
+	return RING_BYTES + sysconf(_SC_PAGESIZE);
+}
+
+int sideband_open(struct sideband *sideband)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1, /* executable ones only: mmap_data is 0 */
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 4,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	int err = perf_open_on_cpus(&attr, "side-band", &sideband->events);
+
+	if (err)
+		return err;
+	vec_for_each(&sideband->events.fds, fd) {
+		void *ring = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+
+		if (ring == MAP_FAILED)
+			return fail(-errno, "map a side-band ring of %d KB", RING_BYTES / 1024);
+		vec_push(&sideband->rings, ring);
+	}
+	return 0;
+}
+
+/* A copy of the text in a record's body, which ends at limit at the latest. */
+static const char *copy_text(struct sideband *sideband, const char *text, const void *limit)
+{
+	return arena_strndup(&sideband->arena, text, strnlen(text, (const char *)limit - text));
+}
+
+static void copy_comm(char *to, const char *comm, const void *limit)
+{
+	size_t len = strnlen(comm, (const char *)limit - comm);
+
+	memcpy(to, comm, len < COMM_BYTES ? len : COMM_BYTES - 1);
+}
+
+/*
+ * Fills in the event of one record; false: it says nothing of interest. end is where its trailer
+ * begins.
+ */
+static bool parse_record(struct sideband *sideband, const struct perf_event_header *header,
+			 const void *end, struct task_event *event)
+{
+	const struct mmap2_body *map = (const void *)(header + 1);
+	const struct fork_body *task = (const void *)(header + 1);
+	const struct comm_body *comm = (const void *)(header + 1);
+	const struct lost_body *lost = (const void *)(header + 1);
+
+	event->tgid = task->pid; /* every body but lost_body begins with it */
+	switch (header->type) {
+	case PERF_RECORD_MMAP2:
+		if (!(map->prot & PROT_EXEC))
+			return false;
+		event->kind = TASK_MAP;
+		event->tid = map->tid;
+		event->map = (struct map_event){
+			.start = map->addr,
+			.limit = map->addr + map->len,
+			.file_off = map->pgoff,
+			.dev_major = map->maj,
+			.dev_minor = map->min,
+			.inode = map->ino,
+			.path = copy_text(sideband, map->filename, end),
+		};
+		return true;
+	case PERF_RECORD_COMM:
+		event->kind = header->misc & PERF_RECORD_MISC_COMM_EXEC ? TASK_EXEC : TASK_COMM;
+		event->tid = comm->tid;
+		copy_comm(event->comm, comm->comm, end);
+		return true;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		event->kind = header->type == PERF_RECORD_FORK ? TASK_FORK : TASK_EXIT;
+		event->tid = task->tid;
+		event->parent_tgid = task->ppid;
+		/* A new thread has its creator's pid. */
+		return header->type == PERF_RECORD_EXIT || task->pid != task->ppid;
+	case PERF_RECORD_LOST:
+		event->kind = TASK_LOST;
+		event->tgid = 0;
+		event->nr_lost = lost->lost;
+		sideband->nr_lost += lost->lost;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void read_ring(struct sideband *sideband, void *ring)
+{
+	struct perf_event_mmap_page *control = ring;
+	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = control->data_tail;
+	_Alignas(8) char buffer[UINT16_MAX + 1]; /* a record's size is a u16 */
+
+	while (tail < head) {
+		size_t at = tail % RING_BYTES;
+		const struct perf_event_header *header = (const void *)(data + at);
+		size_t size = header->size; /* headers are 8-byte aligned: they do not wrap */
+		struct sideband_pending pending = {.arrival = sideband->pending.nr};
+		const struct trailer *trailer;
+
+		if (size < sizeof(*header) + sizeof(*trailer))
+			break;
+		if (at + size > RING_BYTES) {
+			memcpy(buffer, data + at, RING_BYTES - at);
+			memcpy(buffer + (RING_BYTES - at), data, size - (RING_BYTES - at));
+			header = (const void *)buffer;
+		}
+		trailer = (const void *)((const char *)header + size - sizeof(*trailer));
+		pending.event.time_ns = trailer->time;
+		if (parse_record(sideband, header, trailer, &pending.event))
+			vec_push(&sideband->pending, pending);
+		tail += size;
+	}
+	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+}
+
+/* Records of one CPU are in order already, and may share a nanosecond: the order of arrival decides. */
+static int compare_time(const void *a, const void *b)
+{
+	const struct sideband_pending *x = a, *y = b;
+
+	if (x->event.time_ns != y->event.time_ns)
+		return x->event.time_ns < y->event.time_ns ? -1 : 1;
+	return x->arrival < y->arrival ? -1 : 1;
+}
+
+void sideband_drain(struct sideband *sideband,
+		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx)
+{
+	vec_for_each(&sideband->rings, ring)
+		read_ring(sideband, *ring);
+	qsort(sideband->pending.at, sideband->pending.nr, sizeof(*sideband->pending.at),
+	      compare_time);
+	vec_for_each(&sideband->pending, pending)
+		deliver(ctx, &pending->event);
+	sideband->pending.nr = 0;
+	arena_release(&sideband->arena);
+}
+
+void sideband_release(struct sideband *sideband)
+{
+	vec_for_each(&sideband->rings, ring)
+		munmap(*ring, ring_bytes());
+	vec_release(&sideband->rings);
+	vec_release(&sideband->pending);
+	arena_release(&sideband->arena);
+	perf_fds_release(&sideband->events);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the kernel says about processes while samples are taken: forks, execs, names, executable
+ * mappings, exits. A dummy perf event on each CPU announces them, in order, without a tracepoint that
+ * every system call would pay for. Delivered in the order of time over all CPUs.
+ */
+#ifndef CPROF_COLLECT_SIDEBAND_H
+#define CPROF_COLLECT_SIDEBAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "collect/attach.h"
+#include "stream.h"
+
+struct sideband_pending {
+	struct task_event event; /* its strings are in the arena */
+	size_t arrival;
+};
+
+struct sideband {
+	struct perf_fds events;
+	vec_of(void *) rings;			 /* one mmap for each event */
+	vec_of(struct sideband_pending) pending; /* of this drain, to be sorted */
+	struct arena arena;
+	uint64_t nr_lost;
+};
+
+/* Opened running. -errno, printed. */
+int sideband_open(struct sideband *sideband);
+/* Delivers everything there is. */
+void sideband_drain(struct sideband *sideband,
+		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx);
+void sideband_release(struct sideband *sideband);
+
+#endif

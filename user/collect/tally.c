@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/tally.h"
+
+#include <errno.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/alloc.h"
+#include "cprof_abi.h"
+
+_Static_assert(ABI_NR_STATS - ABI_STAT_FIRST_LOSS <= TALLY_MAX_LOSSES,
+	       "more losses than a tally has");
+
+static const char *const loss_texts[] = {
+#define X(id, text) [ABI_LOST_##id - ABI_STAT_FIRST_LOSS] = text,
+	ABI_LOSSES(X)
+#undef X
+};
+
+static int read_stats(int fd, uint64_t *sums)
+{
+	int nr_cpus = libbpf_num_possible_cpus(), err;
+	struct abi_stats *stats scoped(freep) = xcalloc(nr_cpus, sizeof(*stats));
+	uint32_t zero = 0;
+
+	err = bpf_map_lookup_elem(fd, &zero, stats);
+	if (err)
+		return err;
+	for (int cpu = 0; cpu < nr_cpus; cpu++)
+		for (size_t i = 0; i < ABI_NR_STATS; i++)
+			sums[i] += stats[cpu].n[i];
+	return 0;
+}
+
+/* Calls that were sampled and had not returned when it ended. */
+static uint64_t count_under_way(int inflight_fd)
+{
+	struct abi_inflight call;
+	uint64_t thread, nr = 0;
+	void *previous = NULL;
+
+	while (!bpf_map_get_next_key(inflight_fd, previous, &thread)) {
+		if (!bpf_map_lookup_elem(inflight_fd, &thread, &call))
+			nr += call.sampled;
+		previous = &thread;
+	}
+	return nr;
+}
+
+static uint64_t count_keys(int live_fd)
+{
+	struct abi_block_key key;
+	uint64_t nr = 0;
+
+	for (void *previous = NULL; !bpf_map_get_next_key(live_fd, previous, &key); previous = &key)
+		nr++;
+	return nr;
+}
+
+int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
+{
+	uint64_t n[ABI_NR_STATS] = {0};
+	int err = read_stats(stats_fd, n);
+
+	if (err)
+		return err;
+	tally->nr_ticks = n[ABI_STAT_TICKS];
+	tally->nr_filtered = n[ABI_STAT_FILTERED];
+	tally->nr_stored = n[ABI_STAT_STORED];
+	tally->nr_calls = n[ABI_STAT_CALLS];
+	tally->nr_nested = n[ABI_STAT_NESTED];
+	tally->nr_unsampled = n[ABI_STAT_UNSAMPLED];
+	tally->nr_sampled = n[ABI_STAT_SAMPLED];
+	tally->nr_failed = n[ABI_STAT_FAILED];
+	tally->nr_frees = n[ABI_STAT_FREES];
+	tally->nr_freed = n[ABI_STAT_FREED];
+	tally->nr_frees_lost = n[ABI_STAT_FREES_LOST];
+	tally->nr_purged = n[ABI_STAT_PURGED];
+	for (size_t i = ABI_STAT_FIRST_LOSS; i < ABI_NR_STATS; i++) {
+		tally->nr_lost += n[i];
+		if (n[i])
+			tally->losses[tally->nr_losses++] = (struct tally_loss){
+				.reason = loss_texts[i - ABI_STAT_FIRST_LOSS], .nr = n[i]};
+	}
+	if (inflight_fd >= 0)
+		tally->nr_under_way = count_under_way(inflight_fd);
+	if (live_fd >= 0)
+		tally->nr_live = count_keys(live_fd);
+	return 0;
+}
