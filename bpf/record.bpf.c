@@ -26,9 +26,9 @@ struct {
 } events SEC(".maps");
 
 /* Which counts map is written; user space flips its lowest bit. */
-volatile u32 epoch = 0;
+volatile __u32 epoch = 0;
 /* Set by user space at the end: probes may still be attached, but nothing is counted any more. */
-volatile u32 stopped = 0;
+volatile __u32 stopped = 0;
 
 static __always_inline u64 mix(u64 hash, u64 value)
 {

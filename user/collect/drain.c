@@ -40,6 +40,7 @@ static int on_record(void *ctx, void *data, size_t len_bytes)
 {
 	const struct drain *drain = ctx;
 	const struct abi_record *in = data;
+	const uint64_t *ips = (const uint64_t *)in->ips; /* __u64 has another name */
 	struct record out = {
 		.id = in->id,
 		.tgid = in->tgid,
@@ -47,9 +48,9 @@ static int on_record(void *ctx, void *data, size_t len_bytes)
 		.start_ns = in->start_ns,
 		.time_ns = in->time_ns,
 		.size_bytes = in->size_bytes,
-		.kernel_ips = in->ips,
+		.kernel_ips = ips,
 		.nr_kernel = in->nr_kernel,
-		.user_ips = in->ips + in->nr_kernel,
+		.user_ips = ips + in->nr_kernel,
 		.nr_user = in->nr_user,
 		.truncated = in->user_end < ABI_NR_STACK_ENDS ? end_texts[in->user_end] : NULL,
 	};

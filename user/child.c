@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "output/file.h"
+
+#define MAX_GROUPS 256
+
+/* Who the command runs as; worked out before the fork, because looking up groups allocates. */
+struct identity {
+	struct output_owner owner;
+	gid_t groups[MAX_GROUPS];
+	int nr_groups;
+};
+
+static void identity_of_sudo_user(struct identity *who)
+{
+	struct passwd *user;
+
+	who->owner = output_owner_from_env();
+	who->nr_groups = 0;
+	if (!who->owner.given)
+		return;
+	user = getpwuid(who->owner.uid);
+	who->nr_groups = MAX_GROUPS;
+	if (!user || getgrouplist(user->pw_name, who->owner.gid, who->groups, &who->nr_groups) < 0)
+		who->nr_groups = 0;
+}
+
+static int become(const struct identity *who)
+{
+	if (!who->owner.given)
+		return 0;
+	return setgroups(who->nr_groups, who->groups) || setgid(who->owner.gid) ||
+	       setuid(who->owner.uid);
+}
+
+/*
+ * Nothing here allocates: the allocator is being probed already. The release pipe at end-of-file
+ * means that cprof gave up or died.
+ */
+static void __attribute__((noreturn))
+run_child(char **argv, const struct identity *who, int release_fd, int error_fd)
+{
+	char go;
+	int err;
+
+	if (read(release_fd, &go, 1) != 1)
+		_exit(127);
+	if (!become(who)) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		execvp(argv[0], argv);
+	}
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int child_spawn(struct child *child, char **argv)
+{
+	int release[2], error[2];
+	struct identity who;
+	pid_t pid;
+
+	identity_of_sudo_user(&who);
+	if (pipe2(release, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
+		return fail(-errno, "make a pipe to '%s'", argv[0]);
+	pid = fork();
+	if (pid < 0)
+		return fail(-errno, "fork for '%s'", argv[0]);
+	if (!pid) {
+		close(release[1]);
+		run_child(argv, &who, release[0], error[1]);
+	}
+	close(release[0]);
+	close(error[1]);
+	*child = (struct child){.pid = pid, .release_fd = release[1], .error_fd = error[0]};
+	return 0;
+}
+
+int child_release(struct child *child, const char *name)
+{
+	ssize_t len;
+	int err = 0;
+
+	if (write(child->release_fd, "g", 1) != 1)
+		return fail(-errno, "start '%s'", name);
+	/* Closed by a successful exec: then there is nothing to read. */
+	do
+		len = read(child->error_fd, &err, sizeof(err));
+	while (len < 0 && errno == EINTR);
+	if (len != sizeof(err))
+		return 0;
+	child_wait(child);
+	return fail(-err, "run '%s'", name);
+}
+
+int child_wait(struct child *child)
+{
+	int status = 0;
+
+	if (!child->pid)
+		return 0;
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void child_abandon(struct child *child)
+{
+	if (child->release_fd >= 0)
+		close(child->release_fd);
+	if (child->error_fd >= 0)
+		close(child->error_fd);
+	child->release_fd = child->error_fd = -1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command that cprof launches: forked early, so that it can be a target before it runs a single
+ * instruction of its own, and let go when everything is attached. Under sudo it runs as the user
+ * behind sudo. If cprof dies, however it dies, the command gets SIGTERM.
+ *
+ *	child_spawn()		forked and waiting
+ *	child_release()		execs, or says why not
+ *	child_wait()		its exit code
+ */
+#ifndef CPROF_CHILD_H
+#define CPROF_CHILD_H
+
+#include <sys/types.h>
+
+struct child {
+	pid_t pid;	/* 0: none, or waited for already */
+	int release_fd; /* a byte here lets it go; closing it ends it */
+	int error_fd;	/* errno of a failed exec, or nothing */
+};
+
+/* argv is NULL-terminated and borrowed. -errno, printed. */
+int child_spawn(struct child *child, char **argv);
+/* -errno of the exec, printed: no such command, not executable. */
+int child_release(struct child *child, const char *name);
+/* Blocks until it ends: its exit code, or 128 + the signal that ended it. */
+int child_wait(struct child *child);
+/* Ends a child that was never released; closes descriptors. */
+void child_abandon(struct child *child);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The exit codes, as README and man page promise them. A launched command's own code is passed on. */
+#ifndef CPROF_EXIT_H
+#define CPROF_EXIT_H
+
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_REGRESSION = 1, /* a check found one */
+	EXIT_USAGE = 2,	  /* a wrong option, unreadable input, an output that cannot be written */
+	EXIT_NOTHING = 3, /* nothing to profile, or not enough to decide */
+	EXIT_CANNOT = 4,  /* privileges are missing, or the kernel lacks something */
+};
+
+#endif

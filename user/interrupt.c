@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "interrupt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "output/file.h"
+
+static volatile sig_atomic_t nr_seen;
+static int event_fd = -1;
+
+static void on_signal(int number)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	if (++nr_seen > 1) {
+		output_file_remove_temporary();
+		_exit(128 + number);
+	}
+	if (write(event_fd, &one, sizeof(one)) < 0)
+		_exit(128 + number);
+	errno = saved;
+}
+
+int interrupt_open(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (event_fd < 0)
+		return -errno;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	return event_fd;
+}
+
+bool interrupt_seen(void)
+{
+	return nr_seen > 0;
+}

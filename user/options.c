@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define DEFAULT_HZ   99 /* not a divisor of other timers' rates: no lockstep */
+#define DEFAULT_RATE (512 * 1024)
+#define MAX_RATE     (1ull << 40)
+
+/* What getopt returns for options without a letter. */
+enum {
+	OPT_RATE = 256,
+	OPT_KERNEL,
+	OPT_NO_KERNEL,
+	OPT_LIMIT
+};
+
+struct option_row {
+	const char *name;
+	int value;
+	const char *argument; /* NULL: takes none */
+	int commands;	      /* enum options_command, or'ed */
+	const char *help;     /* NULL: not shown */
+};
+
+#define BOTH (OPTIONS_RECORD | OPTIONS_HEAP)
+
+static const struct option_row rows[] = {
+	{"pid", 'p', "PID[,PID...]", BOTH, "profile these processes"},
+	{"all", 'a', NULL, BOTH, "profile every process; -o names a folder, one file per process"},
+	{"frequency", 'F', "HZ", OPTIONS_RECORD, "ticks a second on each CPU (default 99)"},
+	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
+	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
+	 "allocation)"},
+	{"duration", 'd', "TIME", BOTH,
+	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
+	{"output", 'o', "FILE|DIR", BOTH,
+	 "one file for all processes, or a folder for one file\neach (default: "
+	 "cprof.KIND.COMM.PID.pb.gz here)"},
+	{"threads", 't', NULL, BOTH, "label samples with their thread"},
+	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "kernel stacks too (default)"},
+	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "user stacks only"},
+	{"verbose", 'v', NULL, BOTH, "say more, and show what the kernel says"},
+	{"help", 'h', NULL, BOTH, "this text"},
+	{"limit", OPT_LIMIT, "NAME=N", BOTH, NULL},
+};
+
+#define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void print_help(enum options_command command)
+{
+	bool heap = command == OPTIONS_HEAP;
+	const char *name = heap ? "heap" : "record";
+
+	printf("usage: cprof %s [options] -p PID[,PID...] | -a | -- COMMAND [ARGUMENT...]\n\n",
+	       name);
+	puts(heap ? "Samples malloc and free: who allocates, and who holds the memory."
+		  : "Samples stacks on the CPU: where the time goes.");
+	puts("Writes pprof files (gzip'ed profile.proto) for `go tool pprof` and its kin.\n");
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		const struct option_row *row = &rows[i];
+		char flag[64], letter[8] = "    ";
+		const char *help = row->help;
+
+		if (!help || !(row->commands & command))
+			continue;
+		if (row->value < OPT_RATE)
+			snprintf(letter, sizeof(letter), "-%c, ", row->value);
+		snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name,
+			 row->argument ? " " : "", row->argument ? row->argument : "");
+		for (const char *end; help; help = *end ? end + 1 : NULL) {
+			end = strchrnul(help, '\n');
+			printf("  %-26s %.*s\n", flag, (int)(end - help), help);
+			flag[0] = '\0';
+		}
+	}
+	puts("\nexit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
+	     "kernel;\n"
+	     "with a command: its own, if it ran and the profile was written");
+}
+
+/* A whole number from 1 to max, in *value. */
+static int parse_number(const char *s, uint64_t max, uint64_t *value)
+{
+	char *end;
+	unsigned long long n;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(s, &end, 10);
+	if (errno || *end || !n || n > max)
+		return -EINVAL;
+	*value = n;
+	return 0;
+}
+
+static int parse_pids(const char *text, struct options *options)
+{
+	char *copy scoped(freep) = xstrdup(text), *rest = copy, *word;
+	uint64_t pid;
+
+	while ((word = strsep(&rest, ","))) {
+		if (parse_number(word, INT32_MAX, &pid))
+			return fail(-EINVAL, "-p %s: '%s' is not a process id.", text, word);
+		vec_push(&options->pids, pid);
+	}
+	return 0;
+}
+
+static int parse_limit(const char *text, struct options_limits *limits)
+{
+	const struct {
+		const char *name;
+		uint32_t *value;
+	} names[] = {{"counts", &limits->counts},
+		     {"events", &limits->events},
+		     {"live", &limits->live},
+		     {"inflight", &limits->inflight},
+		     {"slots", &limits->slots}};
+	const char *equals = strchrnul(text, '=');
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len = strlen(names[i].name);
+
+		if ((size_t)(equals - text) != len || strncmp(text, names[i].name, len) ||
+		    !*equals || parse_number(equals + 1, 1u << 30, &value))
+			continue;
+		*names[i].value = value;
+		return 0;
+	}
+	return fail(-EINVAL, "--limit %s: not one of counts, events, live, inflight, slots =N.",
+		    text);
+}
+
+/* perf refuses to tick faster than this, by throttling: samples would go missing without a word. */
+static uint64_t highest_frequency(void)
+{
+	FILE *file scoped(fclosep) = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	uint64_t max = 100000;
+
+	if (file && fscanf(file, "%lu", &max) != 1)
+		max = 100000;
+	return max;
+}
+
+static int parse_frequency(const char *text, struct options *options)
+{
+	uint64_t max = highest_frequency(), hz;
+
+	if (parse_number(text, max, &hz))
+		return fail(-EINVAL,
+			    "-F %s: not a rate from 1 to %lu ticks a second "
+			    "(kernel.perf_event_max_sample_rate).",
+			    text, max);
+	options->frequency_hz = hz;
+	return 0;
+}
+
+static int parse_option(int value, const char *text, struct options *options)
+{
+	switch (value) {
+	case 'p':
+		return parse_pids(text, options);
+	case 'a':
+		options->all = true;
+		return 0;
+	case 'F':
+		return parse_frequency(text, options);
+	case OPT_RATE:
+		if (parse_number(text, MAX_RATE, &options->rate_bytes))
+			return fail(-EINVAL, "--rate %s: not a number of bytes from 1 to 2^40.",
+				    text);
+		return 0;
+	case 'd':
+		if (clock_parse_duration(text, &options->duration_ns))
+			return fail(-EINVAL, "-d %s: not a duration such as 30s, 500ms or 2m.",
+				    text);
+		return 0;
+	case 'o':
+		if (!*text)
+			return fail(-EINVAL, "-o: an empty name.");
+		options->output = text;
+		return 0;
+	case 't':
+		options->threads = true;
+		return 0;
+	case OPT_KERNEL:
+	case OPT_NO_KERNEL:
+		options->kernel_stacks = value == OPT_KERNEL;
+		return 0;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	default:
+		return parse_limit(text, &options->limits);
+	}
+}
+
+static int check_targets(int argc, char **argv, struct options *options)
+{
+	const char *name = argv[0];
+	int nr_ways = (options->pids.nr > 0) + options->all + (optind < argc);
+
+	if (optind < argc)
+		options->child_argv = argv + optind;
+	if (!nr_ways)
+		return fail(-EINVAL,
+			    "%s whom? Give -p PID, -a, or -- COMMAND (see cprof %s --help).", name,
+			    name);
+	if (nr_ways > 1)
+		return fail(-EINVAL, "give one of -p, -a and -- COMMAND, not several.");
+	return 0;
+}
+
+/* What getopt choked on, as the user wrote it. */
+static int complain(int value, char **argv, const char *name)
+{
+	char letter[] = {'-', optopt, '\0'};
+	const char *text = optopt > 0 && optopt < OPT_RATE ? letter : argv[optind - 1];
+
+	if (value == ':')
+		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text, name);
+	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, name);
+}
+
+int options_parse(int argc, char **argv, enum options_command command, struct options *options)
+{
+	struct option longs[NR_ROWS + 1] = {{0}};
+	char shorts[3 * NR_ROWS + 3] = "+:"; /* stop at the command; tell ':' from '?' */
+	size_t nr = 0, len = 2;
+	int value, err = 0;
+
+	*options = (struct options){
+		.command = command,
+		.frequency_hz = DEFAULT_HZ,
+		.rate_bytes = DEFAULT_RATE,
+		.kernel_stacks = command == OPTIONS_RECORD,
+	};
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		if (!(rows[i].commands & command))
+			continue;
+		longs[nr++] =
+			(struct option){rows[i].name, !!rows[i].argument, NULL, rows[i].value};
+		if (rows[i].value < OPT_RATE) {
+			shorts[len++] = rows[i].value;
+			if (rows[i].argument)
+				shorts[len++] = ':';
+		}
+	}
+	optind = 1;
+	opterr = 0;
+	while (!err && (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (value == 'h') {
+			print_help(command);
+			return 1;
+		}
+		err = value == '?' || value == ':' ? complain(value, argv, argv[0])
+						   : parse_option(value, optarg, options);
+	}
+	return err ? err : check_targets(argc, argv, options);
+}
+
+void options_release(struct options *options)
+{
+	vec_release(&options->pids);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options of the commands that collect (record, heap), from argv to a struct that nobody changes
+ * afterwards. One table in options.c says what there is: `--help` is printed from it.
+ */
+#ifndef CPROF_OPTIONS_H
+#define CPROF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+enum options_command {
+	OPTIONS_RECORD = 1,
+	OPTIONS_HEAP = 2
+};
+
+struct options {
+	enum options_command command;
+	vec_of(uint32_t) pids;
+	bool all;
+	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
+	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
+	const char *output;   /* NULL: named after the target. Borrowed from argv */
+	uint32_t frequency_hz;
+	uint64_t rate_bytes;
+	bool threads;
+	bool kernel_stacks;
+	bool verbose;
+	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
+	struct options_limits {
+		uint32_t counts, events, live, inflight, slots;
+	} limits;
+};
+
+/*
+ * Parses argv (argv[0] is the command's name) for command. -EINVAL: not usable, printed.
+ * 1: --help was asked for and printed. Release with options_release() whatever the result.
+ */
+int options_parse(int argc, char **argv, enum options_command command, struct options *options);
+void options_release(struct options *options);
+
+#endif
