@@ -4,8 +4,11 @@
  *
  *	flip the epoch			new ticks count in the other map
  *	wait for a grace period		ticks under way, which may have read the old epoch, are over
- *	empty the ring			a record is sent before it is counted, so after this every id
+ *	empty the ring, aside		a record is sent before it is counted, so after this every id
  *					in the old map has been described
+ *	deliver the side-band		(session.c) whatever led up to those records is in it: an exec
+ *					is announced before the new image can be sampled
+ *	deliver the records
  *	empty the old map		nobody writes it now
  *
  * BPF programs run inside RCU read-side sections, and MEMBARRIER_CMD_GLOBAL is, from user space, a
@@ -15,6 +18,8 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -36,10 +41,20 @@ static const char *const end_texts[] = {
 #undef X
 };
 
+/* Puts a record aside, in whole words: its length is a multiple of 8. */
 static int on_record(void *ctx, void *data, size_t len_bytes)
 {
-	const struct drain *drain = ctx;
-	const struct abi_record *in = data;
+	struct drain *drain = ctx;
+
+	vec_reserve(&drain->records, len_bytes / sizeof(uint64_t));
+	memcpy(drain->records.at + drain->records.nr, data, len_bytes);
+	drain->records.nr += len_bytes / sizeof(uint64_t);
+	return 0;
+}
+
+/* Returns the record's length in words. */
+static size_t deliver_record(const struct abi_record *in, const struct session_sink *sink)
+{
 	const uint64_t *ips = (const uint64_t *)in->ips; /* __u64 has another name */
 	struct record out = {
 		.id = in->id,
@@ -55,11 +70,10 @@ static int on_record(void *ctx, void *data, size_t len_bytes)
 		.truncated = in->user_end < ABI_NR_STACK_ENDS ? end_texts[in->user_end] : NULL,
 	};
 
-	(void)len_bytes; /* our own program wrote it */
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
-	drain->sink->record(drain->sink->ctx, &out);
-	return 0;
+	sink->record(sink->ctx, &out);
+	return offsetof(struct abi_record, ips) / sizeof(uint64_t) + in->nr_kernel + in->nr_user;
 }
 
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
@@ -83,13 +97,23 @@ static void wait_for_running_programs(void)
 		nanosleep(&tenth, NULL);
 }
 
-static int empty_counts(struct drain *drain, int fd)
+int drain_collect(struct drain *drain)
 {
-	const struct session_sink *sink = drain->sink;
+	int err;
+
+	drain->old_epoch = *drain->epoch & 1;
+	__atomic_store_n(drain->epoch, drain->old_epoch ^ 1, __ATOMIC_SEQ_CST);
+	wait_for_running_programs();
+	err = ring_buffer__consume(drain->ring);
+	return err < 0 ? fail(err, "read the event ring") : 0;
+}
+
+static int deliver_counts(struct drain *drain, const struct session_sink *sink)
+{
 	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
+	int fd = drain->counts_fds[drain->old_epoch], err;
 	uint32_t position, nr;
 	bool first = true;
-	int err;
 
 	do {
 		nr = BATCH;
@@ -108,23 +132,18 @@ static int empty_counts(struct drain *drain, int fd)
 	return 0;
 }
 
-int drain_run(struct drain *drain, const struct session_sink *sink)
+int drain_deliver(struct drain *drain, const struct session_sink *sink)
 {
-	uint32_t old = *drain->epoch & 1;
-	int err;
-
-	drain->sink = sink;
-	__atomic_store_n(drain->epoch, old ^ 1, __ATOMIC_SEQ_CST);
-	wait_for_running_programs();
-	err = ring_buffer__consume(drain->ring);
-	if (err < 0)
-		return fail(err, "read the event ring");
-	return empty_counts(drain, drain->counts_fds[old]);
+	for (size_t at = 0; at < drain->records.nr;)
+		at += deliver_record((const void *)(drain->records.at + at), sink);
+	drain->records.nr = 0;
+	return deliver_counts(drain, sink);
 }
 
 void drain_release(struct drain *drain)
 {
 	ring_buffer__free(drain->ring);
+	vec_release(&drain->records);
 	free(drain->ids);
 	free(drain->counts);
 }

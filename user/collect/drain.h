@@ -6,20 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "collect/session.h"
 
 struct drain {
 	struct ring_buffer *ring;
-	int counts_fds[2];		 /* even, odd */
-	volatile uint32_t *epoch;	 /* which of them BPF writes; shared with it */
-	const struct session_sink *sink; /* during a drain */
-	uint64_t *ids;			 /* one batch */
+	int counts_fds[2];	  /* even, odd */
+	volatile uint32_t *epoch; /* which of them BPF writes; shared with it */
+	uint32_t old_epoch;	  /* the one that drain_deliver() empties */
+	vec_of(uint64_t) records; /* struct abi_records, one behind the other */
+	uint64_t *ids;		  /* one batch */
 	struct abi_count *counts;
 };
 
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
 	       volatile uint32_t *epoch);
-int drain_run(struct drain *drain, const struct session_sink *sink);
+/* Begins a new epoch and takes the old one's records in. -errno, printed. */
+int drain_collect(struct drain *drain);
+/* Delivers them, and then the old epoch's counts. -errno, printed. */
+int drain_deliver(struct drain *drain, const struct session_sink *sink);
 void drain_release(struct drain *drain);
 
 #endif

@@ -323,18 +323,20 @@ int session_fd(const struct session *session)
 
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
 {
+	int err = events_only ? 0 : drain_collect(&session->drain);
+
 	sideband_drain(&session->sideband, sink->event, sink->ctx);
-	return events_only ? 0 : drain_run(&session->drain, sink);
+	return err || events_only ? err : drain_deliver(&session->drain, sink);
 }
 
 void session_tally(struct session *session, struct tally *tally)
 {
 	struct cprof_bpf *bpf = session->bpf;
-	bool heap = session->options.source == SESSION_HEAP;
+	bool blocks = session->options.source == SESSION_HEAP && bpf->bss->stopped;
 
 	*tally = (struct tally){0};
-	if (tally_read(bpf_map__fd(bpf->maps.stats), heap ? bpf_map__fd(bpf->maps.inflight) : -1,
-		       heap ? bpf_map__fd(bpf->maps.live) : -1, tally))
+	if (tally_read(bpf_map__fd(bpf->maps.stats), blocks ? bpf_map__fd(bpf->maps.inflight) : -1,
+		       blocks ? bpf_map__fd(bpf->maps.live) : -1, tally))
 		warn("the kernel's counters cannot be read: the accounting below is not complete");
 	tally->nr_expected = sampler_expected(&session->sampler);
 	tally->nr_events_lost = session->sideband.nr_lost;

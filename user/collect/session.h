@@ -115,7 +115,7 @@ struct tally {
 	size_t nr_losses;
 };
 
-/* Exact once the session is stopped. */
+/* Exact, and with calls under way and live blocks counted, once the session is stopped. */
 void session_tally(struct session *session, struct tally *tally);
 
 #endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The subcommands. To add one: a file cmd_NAME.c with its function, a line here, a row in main.c.
+ * argv[0] is the subcommand's name; the result is cprof's exit code (exit.h).
+ */
+#ifndef CPROF_CMD_H
+#define CPROF_CMD_H
+
+int cmd_record(int argc, char **argv);
+int cmd_heap(int argc, char **argv);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "exit.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{"record", cmd_record, "where the CPU time goes: sample stacks on the CPU"},
+	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *out)
+{
+	fputs("usage: cprof COMMAND [options]\n\n"
+	      "A system-wide profiler: any process, no restart, pprof files.\n\n",
+	      out);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fputs("\ncprof COMMAND --help tells more; cprof --version, the version\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	if (!strcmp(name, "--version")) {
+		puts("cprof " CPROF_VERSION);
+		return EXIT_DONE;
+	}
+	print_help(!strcmp(name, "--help") || !strcmp(name, "-h") ? stdout : stderr);
+	return !strcmp(name, "--help") || !strcmp(name, "-h") ? EXIT_DONE : EXIT_USAGE;
+}

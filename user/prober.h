@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Puts heap probes on every allocator that targets have mapped or map later, once for each process
+ * and file (once for each file where every process is a target).
+ */
+#ifndef CPROF_PROBER_H
+#define CPROF_PROBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/session.h"
+#include "object/object.h"
+#include "process/task.h"
+
+struct probed {
+	uint32_t tgid, file;
+};
+
+struct prober {
+	struct session *session;
+	struct objects *objects;
+	const struct files *files;
+	bool all;
+	vec_of(uint32_t) targets; /* whose mappings matter, unless all */
+	vec_of(struct probed) probed;
+	uint32_t nr_sites; /* functions probed so far */
+	int err;	   /* the first failure to attach */
+};
+
+/* Of type tasks_on_map_fn: ctx is the prober. */
+void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
+void prober_release(struct prober *prober);
+
+#endif
