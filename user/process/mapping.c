@@ -13,8 +13,8 @@
  *
  * Why neighbours on one line become one, although the second came later: a JIT grows its code page by
  * page, and the kernel announces the whole grown mapping each time. The joined mapping claims to
- * be as old as its oldest part, so a look-up asks the past first: what ended later than the time asked
- * for was there, whatever the present claims.
+ * be as old as its oldest part, so a look-up goes by ends: of all that held the ip, the first to end
+ * after the time asked for was there then, or is the first one known later.
  */
 #include "process/mapping.h"
 
@@ -210,25 +210,23 @@ static const struct mapping *present(const struct mappings *mappings, uint64_t i
 
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ip, uint64_t time_ns)
 {
-	const struct mapping *now = present(mappings, ip), *later = NULL, *before = NULL;
+	const struct mapping *now = present(mappings, ip), *next = NULL, *before = NULL;
 
 	for (size_t i = 0; i < mappings->past.nr; i++) {
 		const struct mapping *map = &mappings->past.at[i];
 
 		if (ip < map->start || ip >= map->limit)
 			continue;
-		if (time_ns >= map->until_ns) {
+		if (map->until_ns <= time_ns) {
 			if (!before || map->until_ns >= before->until_ns)
 				before = map;
-		} else if (time_ns >= map->since_ns) {
-			return map;
-		} else if (!later || map->since_ns < later->since_ns) {
-			later = map;
+		} else if (!next || map->until_ns < next->until_ns) {
+			next = map;
 		}
 	}
-	if (now && (now->since_ns <= time_ns || !later || now->since_ns < later->since_ns))
-		return now;
-	return later ? later : before;
+	if (next)
+		return next;
+	return now ? now : before;
 }
 
 void mappings_copy(struct mappings *to, struct mappings *from)

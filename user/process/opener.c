@@ -101,9 +101,7 @@ static int reopen_regular(int path_fd, const struct inode_id *expected, is_expec
 	if (statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
 		  STATX_TYPE | STATX_SIZE | STATX_INO, &st))
 		return -errno;
-	if (expected->inode &&
-	    (st.stx_ino != expected->inode || st.stx_dev_major != expected->dev_major ||
-	     st.stx_dev_minor != expected->dev_minor))
+	if (!is_expected(&st, expected))
 		return -ESTALE;
 	if (!S_ISREG(st.stx_mode) || !st.stx_size)
 		return -ENOTSUP;

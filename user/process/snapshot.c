@@ -75,7 +75,7 @@ int snapshot_take(const char *proc_root, uint32_t tgid, struct files *files, str
 	struct snapshot found scoped(snapshot_release) = {0};
 	struct reader reader = {&found, files, names, tgid};
 	struct proc_stat after;
-	char file[64];
+	char file[64] = "maps";
 	int err;
 
 	err = procfs_stat(proc_root, tgid, &found.stat);
@@ -85,11 +85,13 @@ int snapshot_take(const char *proc_root, uint32_t tgid, struct files *files, str
 		err = task_with_maps(proc_root, tgid, &found.stat, &reader.id);
 		if (err)
 			return err;
-		snprintf(file, sizeof(file), "task/%u/maps", reader.id);
+		if (reader.id != tgid)
+			snprintf(file, sizeof(file), "task/%u/maps", reader.id);
 		err = procfs_each_line(proc_root, tgid, file, MAPS_MAX_BYTES, read_line, &reader);
 		found.maps_error = err == -EFBIG ? 0 : err;
 	}
-	if (procfs_stat(proc_root, tgid, &after) || after.start_ticks != found.stat.start_ticks)
+	if (procfs_stat(proc_root, tgid, &after) || proc_stat_is_dead(&after) ||
+	    after.start_ticks != found.stat.start_ticks)
 		return -ESRCH;
 	*snapshot = found;
 	found = (struct snapshot){0};
