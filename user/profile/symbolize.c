@@ -47,11 +47,12 @@
 #define KERNEL_START (1ull << 63)
 
 /* Where a position counts from, where it is not a file (those are their index). */
-#define SPACE_VDSO    (FILE_NONE - 1) /* bytes from the start of the vdso */
-#define SPACE_KERNEL  (FILE_NONE - 2) /* ip */
-#define SPACE_UNKNOWN (FILE_NONE - 3) /* ip */
-#define SPACE_ANON    (FILE_NONE - 4) /* ip, in the mapping that begins at base */
-#define SPACE_NOTE    (FILE_NONE - 5) /* hash of the words, in base their strtab id */
+#define SPACE_VDSO     (FILE_NONE - 1) /* bytes from the start of the vdso */
+#define SPACE_KERNEL   (FILE_NONE - 2) /* ip */
+#define SPACE_UNKNOWN  (FILE_NONE - 3) /* ip */
+#define SPACE_ANON     (FILE_NONE - 4) /* ip, in the mapping that begins at base */
+#define SPACE_NOTE     (FILE_NONE - 5) /* hash of the words, in base their strtab id */
+#define IS_FILE(space) ((space) < SPACE_NOTE)
 
 /* A code position that means the same in every profile of the run. */
 struct place {
@@ -195,7 +196,16 @@ static void name_in_kernel(struct symbolizer *symbolizer, struct finding *findin
 		name_number(symbolizer, finding, "[kernel]");
 }
 
-static void name_place(struct symbolizer *symbolizer, struct finding *finding)
+/* "[anon]" for what has no name at all, else what the kernel calls it: "[vsyscall]". */
+static const char *pseudo_name(struct symbolizer *symbolizer, const struct mapping *map)
+{
+	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
+
+	return *name && strcmp(name, "//anon") ? base_name(name) : "[anon]";
+}
+
+static void name_place(struct symbolizer *symbolizer, struct finding *finding,
+		       const struct mapping *map)
 {
 	finding->elf_addr = finding->place.position;
 	switch (finding->place.space) {
@@ -209,7 +219,7 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding)
 		name_number(symbolizer, finding, "[unknown]");
 		break;
 	case SPACE_ANON:
-		name_number(symbolizer, finding, "[anon]");
+		name_number(symbolizer, finding, pseudo_name(symbolizer, map));
 		break;
 	case SPACE_NOTE:
 		finding->raw = 0;
@@ -229,14 +239,15 @@ static bool same_place(const void *ctx, uint32_t value, const void *key)
 }
 
 /* What is at a place, looked up when it is first asked for. Borrowed until the next call. */
-static struct finding *find(struct symbolizer *symbolizer, const struct place *place)
+static struct finding *find(struct symbolizer *symbolizer, const struct place *place,
+			    const struct mapping *map)
 {
 	uint64_t code = hash_combine(hash_combine(place->space, place->position), place->base);
 	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, place);
 	struct finding finding = {.place = *place};
 
 	if (i == HASH_NONE) {
-		name_place(symbolizer, &finding);
+		name_place(symbolizer, &finding, map);
 		i = symbolizer->findings.nr;
 		vec_push(&symbolizer->findings, finding);
 		hash_insert(&symbolizer->index, code, i);
@@ -344,7 +355,7 @@ static uint32_t enter_mapping(struct profile *profile, const struct profile_mapp
 static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		       const struct place *place, const struct mapping *map)
 {
-	struct finding *finding = find(symbolizer, place);
+	struct finding *finding = find(symbolizer, place, map);
 	struct profile_function function = {0};
 	struct profile_line line = {0};
 	struct profile_location location = {.lines = &line, .nr_lines = 1};
@@ -358,8 +369,7 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		location.address = mapping.limit - 1;
 	if (location.address < mapping.start)
 		location.address = mapping.start;
-	location.mapping =
-		enter_mapping(profile, &mapping, place->space < SPACE_NOTE, finding->raw);
+	location.mapping = enter_mapping(profile, &mapping, IS_FILE(place->space), finding->raw);
 
 	function.name = profile_string(profile, strtab_get(&symbolizer->strings, finding->display));
 	function.system_name = function.name;
@@ -462,5 +472,5 @@ const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *
 		return "[unknown]";
 	if (map->file != FILE_NONE)
 		return base_name(files_path(symbolizer->files, map->file));
-	return base_name(strtab_get(tasks_names(symbolizer->tasks), map->name));
+	return pseudo_name(symbolizer, map);
 }
