@@ -45,6 +45,7 @@ struct entry {
 
 /* What resolve() finds out about one process. */
 struct group {
+	struct built_process built;
 	uint32_t first, nr; /* in builder->order */
 	struct image *last_image;
 	uint64_t last_ns;
@@ -62,9 +63,9 @@ struct builder {
 	uint64_t nr_taken;
 
 	bool is_resolved;			/* nothing came since resolve() */
-	vec_of(struct built_process) processes; /* most samples first */
-	vec_of(struct group) groups;		/* parallel to processes */
 	vec_of(uint32_t) order;			/* entries with samples, process by process */
+	vec_of(struct group) groups;		/* most samples first */
+	vec_of(struct built_process) processes; /* the public part of groups */
 };
 
 const char *drop_reason_text(enum drop_reason reason)
@@ -215,130 +216,91 @@ uint64_t builder_taken(const struct builder *builder)
 
 /* Grouping by process ---------------------------------------------------------------------------- */
 
-static bool same_process(const void *ctx, uint32_t value, const void *key)
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Process by process, within one in the order of arrival. */
+static int compare_entries(const void *a, const void *b, void *ctx)
 {
 	const struct builder *builder = ctx;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct process *p = builder->entries.at[i].image->process;
+	const struct process *q = builder->entries.at[j].image->process;
 
-	return builder->processes.at[value].process == key;
+	if (p == q)
+		return compare(i, j);
+	if (p->tgid != q->tgid)
+		return compare(p->tgid, q->tgid);
+	if (p->start_ns != q->start_ns)
+		return compare(p->start_ns, q->start_ns);
+	return compare((uintptr_t)p, (uintptr_t)q);
 }
 
-/* The position of process in builder->processes, added if need be. */
-static uint32_t process_at(struct builder *builder, struct hash *index,
-			   const struct process *process)
+static int compare_groups(const void *a, const void *b)
 {
-	uint64_t code = hash_u64((uintptr_t)process);
-	uint32_t i = hash_find(index, code, same_process, builder, process);
+	const struct group *p = a, *q = b;
 
-	if (i != HASH_NONE)
-		return i;
-	i = builder->processes.nr;
-	vec_push(&builder->processes, (struct built_process){.process = process});
-	vec_push(&builder->groups, (struct group){0});
-	hash_insert(index, code, i);
-	return i;
+	if (p->built.nr_taken != q->built.nr_taken)
+		return compare(q->built.nr_taken, p->built.nr_taken);
+	return compare(p->first, q->first);
 }
 
-/* Finds the image of an entry and counts it for its process. */
-static void resolve_entry(struct builder *builder, struct hash *index, struct entry *entry)
+/* Fills builder->order: the entries that have anything to show, grouped. */
+static void order_entries(struct builder *builder)
 {
-	struct group *group;
-	uint32_t i;
+	builder->order.nr = 0;
+	for (size_t i = 0; i < builder->entries.nr; i++) {
+		struct entry *entry = &builder->entries.at[i];
 
-	entry->image = tasks_image(builder->tasks, entry->tgid, entry->start_ns, entry->time_ns);
-	entry->image->process->is_sampled = true;
-	i = process_at(builder, index, entry->image->process);
-	builder->processes.at[i].nr_taken += entry->nr_taken;
-	group = &builder->groups.at[i];
+		if (!entry->nr_taken || drop_reason_of(builder, entry) != NR_DROP_REASONS)
+			continue;
+		entry->image =
+			tasks_image(builder->tasks, entry->tgid, entry->start_ns, entry->time_ns);
+		entry->image->process->is_sampled = true;
+		vec_push(&builder->order, i);
+	}
+	if (builder->order.nr)
+		qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at),
+			compare_entries, builder);
+}
+
+static void add_to_group(struct group *group, const struct entry *entry)
+{
 	group->nr++;
+	group->built.process = entry->image->process;
+	group->built.nr_taken += entry->nr_taken;
 	if (!group->last_image || entry->time_ns >= group->last_ns) {
 		group->last_image = entry->image;
 		group->last_ns = entry->time_ns;
+		group->built.comm = entry->image->comm;
 	}
-	builder->processes.at[i].comm = group->last_image->comm;
-}
-
-static int compare_processes(const void *a, const void *b, void *ctx)
-{
-	const struct builder *builder = ctx;
-	const struct built_process *p = &builder->processes.at[*(const uint32_t *)a];
-	const struct built_process *q = &builder->processes.at[*(const uint32_t *)b];
-
-	if (p->nr_taken != q->nr_taken)
-		return p->nr_taken < q->nr_taken ? 1 : -1;
-	if (p->process->tgid != q->process->tgid)
-		return p->process->tgid < q->process->tgid ? -1 : 1;
-	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
-}
-
-/* Puts processes and groups in the order that is promised. */
-static void sort_processes(struct builder *builder)
-{
-	size_t nr = builder->processes.nr;
-	uint32_t *rank scoped(freep) = xcalloc(nr, sizeof(*rank));
-	struct built_process *processes scoped(freep) = xcalloc(nr, sizeof(*processes));
-	struct group *groups scoped(freep) = xcalloc(nr, sizeof(*groups));
-
-	for (size_t i = 0; i < nr; i++)
-		rank[i] = i;
-	qsort_r(rank, nr, sizeof(*rank), compare_processes, builder);
-	for (size_t i = 0; i < nr; i++) {
-		processes[i] = builder->processes.at[rank[i]];
-		groups[i] = builder->groups.at[rank[i]];
-	}
-	for (size_t i = 0; i < nr; i++) {
-		builder->processes.at[i] = processes[i];
-		builder->groups.at[i] = groups[i];
-	}
-}
-
-/* Does an entry have anything to show? */
-static bool is_shown(const struct builder *builder, const struct entry *entry)
-{
-	return entry->nr_taken && drop_reason_of(builder, entry) == NR_DROP_REASONS;
-}
-
-/* Lists the entries of each process one after the other in builder->order. */
-static void order_entries(struct builder *builder)
-{
-	struct hash index = {0};
-	uint32_t first = 0;
-
-	for (size_t i = 0; i < builder->groups.nr; i++) {
-		hash_insert(&index, hash_u64((uintptr_t)builder->processes.at[i].process), i);
-		builder->groups.at[i].first = first;
-		first += builder->groups.at[i].nr;
-		builder->groups.at[i].nr = 0;
-	}
-	builder->order.nr = 0;
-	vec_reserve(&builder->order, first);
-	builder->order.nr = first;
-	for (size_t i = 0; i < builder->entries.nr; i++) {
-		const struct entry *entry = &builder->entries.at[i];
-		struct group *group;
-
-		if (!is_shown(builder, entry))
-			continue;
-		group = &builder->groups.at[process_at(builder, &index, entry->image->process)];
-		builder->order.at[group->first + group->nr++] = i;
-	}
-	hash_release(&index);
 }
 
 /* Says of every entry whose it is, unless that is known. */
 static void resolve(struct builder *builder)
 {
-	struct hash index = {0};
+	const struct process *previous = NULL;
 
 	if (builder->is_resolved)
 		return;
-	builder->processes.nr = 0;
-	builder->groups.nr = 0;
-	for (size_t i = 0; i < builder->entries.nr; i++)
-		if (is_shown(builder, &builder->entries.at[i]))
-			resolve_entry(builder, &index, &builder->entries.at[i]);
-	hash_release(&index);
-	sort_processes(builder);
 	order_entries(builder);
+	builder->groups.nr = 0;
+	for (uint32_t i = 0; i < builder->order.nr; i++) {
+		const struct entry *entry = &builder->entries.at[builder->order.at[i]];
+
+		if (entry->image->process != previous)
+			vec_push(&builder->groups, (struct group){.first = i});
+		previous = entry->image->process;
+		add_to_group(&builder->groups.at[builder->groups.nr - 1], entry);
+	}
+	if (builder->groups.nr)
+		qsort(builder->groups.at, builder->groups.nr, sizeof(*builder->groups.at),
+		      compare_groups);
+	builder->processes.nr = 0;
+	for (size_t i = 0; i < builder->groups.nr; i++)
+		vec_push(&builder->processes, builder->groups.at[i].built);
 	builder->is_resolved = true;
 }
 
@@ -357,9 +319,6 @@ struct build {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	vec_of(uint32_t) locations; /* of the sample being made */
-	struct {		    /* strings of the profile */
-		uint32_t pid, tid, comm, thread;
-	} keys;
 	uint64_t nr_written;
 };
 
@@ -414,10 +373,16 @@ static void set_values(const struct builder *builder, const struct entry *entry,
 			  to_value(options->period), &values[2], &values[3]);
 }
 
-static const char *or_unknown(const char *comm)
+static struct profile_label number_label(struct profile *profile, const char *key, int64_t num)
+{
+	return (struct profile_label){.key = profile_string(profile, key), .num = num};
+}
+
+static struct profile_label string_label(struct profile *profile, const char *key, const char *s)
 {
 	/* A label with an empty string is no label. */
-	return *comm ? comm : "?";
+	return (struct profile_label){.key = profile_string(profile, key),
+				      .str = profile_string(profile, *s ? s : "?")};
 }
 
 static uint32_t set_labels(struct build *build, const struct entry *entry,
@@ -428,14 +393,12 @@ static uint32_t set_labels(struct build *build, const struct entry *entry,
 	const char *comm = entry->tid ? entry->image->comm : name;
 	uint32_t nr = 0;
 
-	labels[nr++] = (struct profile_label){.key = build->keys.pid, .num = entry->tgid};
-	labels[nr++] = (struct profile_label){.key = build->keys.comm,
-					      .str = profile_string(profile, or_unknown(comm))};
+	labels[nr++] = number_label(profile, "pid", entry->tgid);
+	labels[nr++] = string_label(profile, "comm", comm);
 	if (!build->builder->options.threads || !entry->tid)
 		return nr;
-	labels[nr++] = (struct profile_label){.key = build->keys.tid, .num = entry->tid};
-	labels[nr++] = (struct profile_label){.key = build->keys.thread,
-					      .str = profile_string(profile, or_unknown(name))};
+	labels[nr++] = number_label(profile, "tid", entry->tid);
+	labels[nr++] = string_label(profile, "thread", name);
 	return nr;
 }
 
@@ -522,10 +485,6 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	profile->time_ns = to_value(builder->options.realtime_ns);
 	profile->duration_ns = to_value(duration_ns);
 	vec_push(&profile->comments, profile_string(profile, comment));
-	build.keys.pid = profile_string(profile, "pid");
-	build.keys.tid = profile_string(profile, "tid");
-	build.keys.comm = profile_string(profile, "comm");
-	build.keys.thread = profile_string(profile, "thread");
 
 	image = main_image(builder, process ? process : main_process);
 	if (image)
