@@ -14,7 +14,7 @@
 /* Takes len_bytes bytes, all of them. 0 or -errno, which ends the encoding. */
 typedef int (*pprof_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
 
-/* -errno of the sink, or -EIO if zlib fails. */
+/* -errno of the sink, -EIO if zlib fails, -EFBIG for one item of 2 GiB. */
 int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
 
 #endif

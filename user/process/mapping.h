@@ -19,6 +19,10 @@
 
 #define FILE_NONE UINT32_MAX
 
+/* The kernel's default vm.max_map_count is 65,530. */
+#define MAPPINGS_MAX	  65536
+#define MAPPINGS_MAX_PAST 8192
+
 struct mapping {
 	uint64_t start, limit; /* ips [start, limit) */
 	uint64_t file_off;     /* of start; meaningless where file is FILE_NONE */
@@ -31,14 +35,19 @@ struct mapping {
 struct mappings {
 	vec_of(struct mapping) now;  /* sorted by start, no overlaps */
 	vec_of(struct mapping) past; /* in the order they ended */
+	uint32_t *nr_sharers;	     /* private: of now.at, this one included; NULL: nobody else */
 };
 
 /*
- * Adds a mapping that exists since map->since_ns. Whatever of the present ones overlaps it ends at
- * that time (wholly: a partial replacement keeps its unreplaced ends). One that continues the same
- * file and offset line of an equal present one changes nothing.
+ * Adds a mapping that exists since map->since_ns (until_ns is not read). Whatever of the present ones
+ * overlaps it ends at that time (a partial replacement keeps its unreplaced ends); where a present
+ * one is newer than map, map is the one that ended. Neighbours on the same line (file and offset, or
+ * the name where there is no file) become one. Returns whether it was news: a mapping inside a
+ * present one on the same line changes nothing.
+ *
+ * At most MAPPINGS_MAX are held, and MAPPINGS_MAX_PAST of the past, the latest.
  */
-void mappings_add(struct mappings *mappings, const struct mapping *map);
+bool mappings_add(struct mappings *mappings, const struct mapping *map);
 
 /*
  * The mapping that held ip at time_ns; failing that, the first one known to hold it later (a
@@ -47,8 +56,11 @@ void mappings_add(struct mappings *mappings, const struct mapping *map);
  */
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ip, uint64_t time_ns);
 
-/* A copy of the present mappings, for a forked child. The past is the parent's own. */
-void mappings_copy(struct mappings *to, const struct mappings *from);
+/*
+ * A copy of the present mappings in *to (empty before), for a forked child; the past is the parent's
+ * own. It costs nothing until one of the two changes: the array is shared (not across threads).
+ */
+void mappings_copy(struct mappings *to, struct mappings *from);
 void mappings_release(struct mappings *mappings);
 
 /*
@@ -56,7 +68,8 @@ void mappings_release(struct mappings *mappings);
  * Source: proc(5), fs/proc/task_mmu.c. map->path borrows from line: the rest of the line, with
  * spaces and a trailing " (deleted)" as they are; "" for an anonymous mapping, which is given as
  * "//anon" in *map. The kernel writes a newline in a path as "\012": that stays as it is too.
- * -EINVAL: not such a line (hostile or truncated): *map and *executable are untouched.
+ * -EINVAL: not such a line (hostile or truncated; an inode without a path is a truncated one): *map
+ * and *executable are untouched.
  */
 int mapping_parse(const char *line, struct map_event *map, bool *executable);
 

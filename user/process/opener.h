@@ -8,11 +8,13 @@
  * a container. So nothing is opened for reading before it is known to be a regular file:
  *
  *	open(/proc/PID/map_files/START-LIMIT, O_PATH)	the kernel's own link: the very inode
- *	fstat: S_ISREG, 0 < size <= FILES_MAX_BYTES
+ *	statx: S_ISREG, 0 < size <= FILES_MAX_BYTES
  *	open(/proc/self/fd/N, O_RDONLY|O_NONBLOCK|O_NOCTTY|O_CLOEXEC)
  *
- * Where the process is gone already, the path is tried, under /proc/PID/root and then on the host,
- * in the same way and with the same device and inode asked for.
+ * Where the process is gone already or may not be looked into, the path is tried, under
+ * /proc/PID/root and then on the host, in the same way and with the same device and inode asked for.
+ * map_files could not stand that question: on overlay and btrfs, maps shows another device than stat
+ * does. There, only the inode number is compared, in case the mapping was replaced since.
  */
 #ifndef CPROF_PROCESS_OPENER_H
 #define CPROF_PROCESS_OPENER_H
@@ -25,6 +27,8 @@
 #define FILES_MAX_BYTES (4ull << 30)
 /* Descriptors held at most; further files are known but not open. The caller raises RLIMIT_NOFILE. */
 #define FILES_MAX_OPEN 16384
+/* Files known at most; what is mapped beyond them counts as no file (FILE_NONE). */
+#define FILES_MAX_KNOWN 65536
 
 struct files;
 
@@ -33,19 +37,26 @@ struct files *files_new(const char *proc_root);
 void files_free(struct files *files); /* closes every descriptor; NULL is fine */
 
 /*
- * The index of the file behind a mapping of tgid, the same for every mapping of the same device and
- * inode; opened at the first call for it, and tried again at a later call if that failed. Where the
- * mapping has no file (inode 0): FILE_NONE.
+ * The index of the file behind a mapping of tgid (or of a thread, where the first one has ended),
+ * the same for every mapping of the same device and inode; opened at the first call for it, and
+ * tried again at a later call if that failed, unless it is not a file to be opened at all. No system
+ * call where it is open. Where the mapping has no file (inode 0): FILE_NONE.
  */
 uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *map);
 
 /* The descriptor, borrowed until files_free(); -1 if the file could not be opened. */
 int files_fd(const struct files *files, uint32_t file);
-/* Why it could not: 0 or -errno (-ENOTSUP: not a regular file; -EFBIG; -ESTALE: another inode). */
+/*
+ * Why it could not: 0 or -errno (-ENOTSUP: not a regular file, or an empty one as those of /proc;
+ * -EFBIG; -ESTALE: another inode; -EMFILE: too many are open).
+ */
 int files_error(const struct files *files, uint32_t file);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */
 const char *files_path(const struct files *files, uint32_t file);
 size_t files_nr(const struct files *files);
+
+/* The length of path without the " (deleted)" that the kernel adds to an unlinked file's. */
+size_t path_len_undeleted(const char *path);
 
 /*
  * Vets a path: O_PATH first, and read access only to a regular file. dev_major/minor and inode are

@@ -27,16 +27,28 @@ struct image {
 	uint64_t since_ns;	 /* 0: since before cprof looked */
 	char comm[COMM_BYTES];	 /* the latest */
 	struct mappings mappings;
-	bool was_read; /* its mappings were read from /proc or inherited: not only announced */
+	bool was_read;	    /* its mappings were read from /proc or inherited: not only announced */
+	uint32_t nr_losses; /* private: TASK_LOSTs that what is known of it takes into account */
 };
 
 struct process {
 	uint32_t tgid, parent_tgid;
-	uint64_t start_ns; /* CLOCK_MONOTONIC; from /proc exact to 10 ms, from an event to the ns */
+	/*
+	 * CLOCK_MONOTONIC; 0: unknown. Exact once a record was asked for (tasks_image()); until then
+	 * from /proc, to 10 ms, or the time of the TASK_FORK, a little later than the truth.
+	 */
+	uint64_t start_ns;
 	uint64_t exited_ns; /* its first thread ended then; 0: not yet */
 	bool is_kernel_thread;
 	bool is_sampled; /* set by who has records of it: keeps it from being pruned */
 	vec_of(struct image *) images; /* oldest first, at least one; owned */
+
+	/* Private. */
+	struct process *older;	 /* the one that had this tgid before */
+	uint64_t start_slack_ns; /* how far start_ns may be off */
+	bool was_forked;	 /* its TASK_FORK came */
+	bool lives_on;		 /* exited_ns is set, but other threads were seen since */
+	bool is_over;		 /* being pruned */
 };
 
 struct tasks;
@@ -51,7 +63,8 @@ const struct strtab *tasks_names(const struct tasks *tasks);
 
 /*
  * Called for each executable mapping that comes to be known, with the process it is in: the heap
- * probes and the unwind tables start here. Set before the first snapshot; NULL for none.
+ * probes and the unwind tables start here. Read from /proc, announced, or inherited by a fork. Set
+ * before the first snapshot; NULL for none. fn must not call back into tasks.
  */
 typedef void (*tasks_on_map_fn)(void *ctx, const struct process *process,
 				const struct mapping *map);
@@ -62,7 +75,10 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx);
  * -ESRCH: no such process (or a zombie); -EACCES: not permitted.
  */
 int tasks_snapshot(struct tasks *tasks, uint32_t tgid);
-/* The same for every process there is; those that vanish meanwhile are passed over. */
+/*
+ * The same for every process there is; those that vanish meanwhile or may not be read are passed
+ * over. -errno: /proc itself cannot be listed.
+ */
 int tasks_snapshot_all(struct tasks *tasks);
 
 void tasks_apply(struct tasks *tasks, const struct task_event *event);
@@ -78,7 +94,10 @@ struct image *tasks_image(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
 const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, uint64_t ip,
 				    uint64_t time_ns);
 
-/* Forgets processes that ended before time_ns and have no samples. */
+/*
+ * Forgets processes that ended before time_ns and have no samples, and what such a live process ran
+ * before that time. After TASK_LOST, looks in /proc who is still there.
+ */
 void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 
 /* How many processes are known, and each of them: for (i = 0; i < tasks_nr(t); i++). */

@@ -65,6 +65,7 @@ struct profile_sample {
 };
 
 struct profile {
+	uint64_t serial; /* no two profiles of a run have the same: what a cache may hold on to */
 	struct arena arena;
 	struct strtab strings;
 	vec_of(struct profile_mapping) mappings;   /* id - 1 */
@@ -91,18 +92,24 @@ void profile_add_type(struct profile *profile, const char *type, const char *uni
 void profile_set_period(struct profile *profile, const char *type, const char *unit,
 			int64_t period);
 
-/* Each returns the id of the equal one that is there, or of the new one. All arguments are copied. */
+/*
+ * Each returns the id of the equal one that is there, or of the new one. All arguments are copied.
+ * The has_* flags do not tell mappings apart: those of the one that is there stay as they are.
+ */
 uint32_t profile_mapping_id(struct profile *profile, const struct profile_mapping *mapping);
 uint32_t profile_function_id(struct profile *profile, const struct profile_function *function);
 uint32_t profile_location_id(struct profile *profile, const struct profile_location *location);
 
 /*
  * Adds values (nr_types of them) to the sample with this stack and these labels. All arguments are
- * copied. Additions that would overflow stick at INT64_MAX.
+ * copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below).
  */
 void profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
-/* Moves the mapping with this id to the front: readers take mapping 1 for the main binary. */
+/*
+ * Moves the mapping with this id to the front: readers take mapping 1 for the main binary. Ids of
+ * mappings change by it, in the locations too; no other ids do.
+ */
 void profile_set_main_mapping(struct profile *profile, uint32_t id);
 
 /* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Three numbers name one instruction, and a profile wants the third:
+ *
+ *	ip		0x7f3a5c0a1234	where this process had it (another one has it elsewhere)
+ *	file_off	0x0a0234	ip - mapping.start + mapping.file_off
+ *	elf_addr	0x0a1234	file_off - p_offset + p_vaddr of the segment it is in
+ *
+ * With elf_addr one libc is one libc, whatever the address space layout. A reader that wants to ask
+ * the file itself computes a base to take from each address first, from the mapping we write. pprof
+ * (internal/elfexec, GetBase) has
+ *
+ *	base = start - offset + p_offset - p_vaddr
+ *
+ * so the mapping is written as the segment would be mapped at base 0: start = p_vaddr and offset =
+ * p_offset, both rounded down to the page they share a place in, limit = p_vaddr + p_memsz rounded
+ * up. GetBase's shortcut for kernels (base = offset where p_vaddr == start - offset) can only strike
+ * where p_offset is 0, and is right there too.
+ *
+ * What a mapping says of its names. has_functions tells pprof to leave the mapping alone; without it
+ * pprof opens the file at that path itself, complains on stderr when it is missing or another, and
+ * where it is there puts addr2line's "??" over our "libfoo.so.6+0x1234". So the flag decides what a
+ * user sees, and must not lie either. Named and unnamed code of a file go into two mappings:
+ *
+ *	/usr/lib/libfoo.so.6	has_functions, build-id		all its locations have a symbol
+ *	/usr/lib/[libfoo.so.6]	no flag, no build-id		none has
+ *
+ * A base name that begins with '[' is what pprof does not look for (Mapping.Unsymbolizable). The
+ * build-id is left out of the second because pprof and Parca merge mappings by it: merged, the flag
+ * of one would stand for both. Alternative rejected: the flag on one mapping as soon as one symbol
+ * is known, which says of a stripped library that its names are as good as they get.
+ */
+#include "profile/symbolize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "object/demangle.h"
+
+#define PAGE_BYTES 4096ull
+/* The upper half of the address space on every 64-bit Linux. */
+#define KERNEL_START (1ull << 63)
+
+/* Where a position counts from, where it is not a file (those are their index). */
+#define SPACE_VDSO     (FILE_NONE - 1) /* bytes from the start of the vdso */
+#define SPACE_KERNEL   (FILE_NONE - 2) /* ip */
+#define SPACE_UNKNOWN  (FILE_NONE - 3) /* ip */
+#define SPACE_ANON     (FILE_NONE - 4) /* ip, in the mapping that begins at base */
+#define SPACE_NOTE     (FILE_NONE - 5) /* hash of the words, in base their strtab id */
+#define IS_FILE(space) ((space) < SPACE_NOTE)
+
+/* A code position that means the same in every profile of the run. */
+struct place {
+	uint32_t space;
+	uint64_t position, base;
+};
+
+/* What is known of a place: its names for good, its location in one profile. */
+struct finding {
+	struct place place;
+	uint64_t elf_addr;
+	uint32_t raw, display; /* strtab ids; raw 0: it has no symbol, display is made up */
+	uint64_t serial;       /* of the profile that location is an id of */
+	uint32_t location;
+};
+
+struct symbolizer {
+	struct tasks *tasks;
+	const struct files *files;
+	struct objects *objects;
+	const struct kallsyms *kallsyms;
+	vec_of(struct finding) findings;
+	struct hash index;
+	struct strtab strings;
+};
+
+struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
+				  struct objects *objects, const struct kallsyms *kallsyms)
+{
+	struct symbolizer *symbolizer = xcalloc(1, sizeof(*symbolizer));
+
+	symbolizer->tasks = tasks;
+	symbolizer->files = files;
+	symbolizer->objects = objects;
+	symbolizer->kallsyms = kallsyms;
+	return symbolizer;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	vec_release(&symbolizer->findings);
+	hash_release(&symbolizer->index);
+	strtab_release(&symbolizer->strings);
+	free(symbolizer);
+}
+
+/* The last part of a path, which is what people call the file. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A path that pprof does not try to open (Mapping.Unsymbolizable). Owned by the caller. */
+static char *unopenable_path(const char *path)
+{
+	const char *base = base_name(path);
+
+	if (!*path)
+		return xstrdup("//anon");
+	if (*base == '[' || !strcmp(path, "//anon") || !strncmp(path, "/memfd:", 7))
+		return xstrdup(path);
+	return xasprintf("%.*s[%s]", (int)(base - path), path, base);
+}
+
+static uint64_t page_floor(uint64_t addr)
+{
+	return addr & ~(PAGE_BYTES - 1);
+}
+
+/* The end of a range, rounded up; hostile sizes stick at the last page. */
+static uint64_t page_limit(uint64_t start, uint64_t len_bytes)
+{
+	uint64_t limit;
+
+	if (__builtin_add_overflow(start, len_bytes, &limit) || limit > UINT64_MAX - PAGE_BYTES)
+		return page_floor(UINT64_MAX);
+	return page_floor(limit + PAGE_BYTES - 1);
+}
+
+/* The names of what a place holds ---------------------------------------------------------------- */
+
+static struct object *file_object(struct symbolizer *symbolizer, uint32_t file)
+{
+	return objects_get(symbolizer->objects, file, files_fd(symbolizer->files, file));
+}
+
+static void name_symbol(struct symbolizer *symbolizer, struct finding *finding, const char *raw)
+{
+	char *display scoped(freep) = demangle(raw);
+
+	finding->raw = strtab_intern(&symbolizer->strings, raw);
+	finding->display = display ? strtab_intern(&symbolizer->strings, display) : finding->raw;
+}
+
+static void name_number(struct symbolizer *symbolizer, struct finding *finding, const char *what)
+{
+	char *name scoped(freep) = xasprintf("%s+0x%" PRIx64, what, finding->elf_addr);
+
+	finding->raw = 0;
+	finding->display = strtab_intern(&symbolizer->strings, name);
+}
+
+static void name_in_object(struct symbolizer *symbolizer, struct finding *finding,
+			   struct object *object, const char *what)
+{
+	struct symbol symbol;
+
+	if (object && symtab_find(object_symtab(object), finding->elf_addr, &symbol) &&
+	    *symbol.name)
+		name_symbol(symbolizer, finding, symbol.name);
+	else
+		name_number(symbolizer, finding, what);
+}
+
+static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
+{
+	struct object *object = file_object(symbolizer, finding->place.space);
+	const struct elf_file *elf = object_elf(object);
+
+	/* What is not in a segment (or not ELF) is named by where it is in the file. */
+	finding->elf_addr = finding->place.position;
+	if (elf)
+		elf_file_addr(elf, finding->place.position, &finding->elf_addr);
+	name_in_object(symbolizer, finding, object,
+		       base_name(files_path(symbolizer->files, finding->place.space)));
+}
+
+static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
+{
+	struct kernel_symbol symbol;
+
+	finding->elf_addr = finding->place.position;
+	if (symbolizer->kallsyms &&
+	    kallsyms_find(symbolizer->kallsyms, finding->elf_addr, &symbol) && *symbol.name)
+		name_symbol(symbolizer, finding, symbol.name);
+	else
+		name_number(symbolizer, finding, "[kernel]");
+}
+
+/* "[anon]" for what has no name at all, else what the kernel calls it: "[vsyscall]". */
+static const char *pseudo_name(struct symbolizer *symbolizer, const struct mapping *map)
+{
+	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
+
+	return *name && strcmp(name, "//anon") ? base_name(name) : "[anon]";
+}
+
+static void name_place(struct symbolizer *symbolizer, struct finding *finding,
+		       const struct mapping *map)
+{
+	finding->elf_addr = finding->place.position;
+	switch (finding->place.space) {
+	case SPACE_VDSO:
+		name_in_object(symbolizer, finding, objects_vdso(symbolizer->objects), "[vdso]");
+		break;
+	case SPACE_KERNEL:
+		name_in_kernel(symbolizer, finding);
+		break;
+	case SPACE_UNKNOWN:
+		name_number(symbolizer, finding, "[unknown]");
+		break;
+	case SPACE_ANON:
+		name_number(symbolizer, finding, pseudo_name(symbolizer, map));
+		break;
+	case SPACE_NOTE:
+		finding->raw = 0;
+		finding->display = finding->place.base;
+		break;
+	default:
+		name_in_file(symbolizer, finding);
+	}
+}
+
+static bool same_place(const void *ctx, uint32_t value, const void *key)
+{
+	const struct symbolizer *symbolizer = ctx;
+	const struct place *a = &symbolizer->findings.at[value].place, *b = key;
+
+	return a->space == b->space && a->position == b->position && a->base == b->base;
+}
+
+/* What is at a place, looked up when it is first asked for. Borrowed until the next call. */
+static struct finding *find(struct symbolizer *symbolizer, const struct place *place,
+			    const struct mapping *map)
+{
+	uint64_t code = hash_combine(hash_combine(place->space, place->position), place->base);
+	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, place);
+	struct finding finding = {.place = *place};
+
+	if (i == HASH_NONE) {
+		name_place(symbolizer, &finding, map);
+		i = symbolizer->findings.nr;
+		vec_push(&symbolizer->findings, finding);
+		hash_insert(&symbolizer->index, code, i);
+	}
+	return &symbolizer->findings.at[i];
+}
+
+/* Mappings --------------------------------------------------------------------------------------- */
+
+/*
+ * The mapping of one segment of a file, for code that has names or for code that has none. Where
+ * the position is in no segment the file's own offsets take the place of addresses, and the runtime
+ * mapping's range in the file that of the segment (map, may be NULL: the position's page).
+ */
+static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct profile *profile,
+					   uint32_t file, uint64_t file_off,
+					   const struct mapping *map, bool is_named)
+{
+	struct object *object = file_object(symbolizer, file);
+	const struct elf_file *elf = object_elf(object);
+	const struct elf_segment *segment = elf ? elf_file_segment_at(elf, file_off) : NULL;
+	const char *path = files_path(symbolizer->files, file);
+	char *unopenable scoped(freep) = is_named ? NULL : unopenable_path(path);
+	struct profile_mapping mapping = {
+		.path = profile_string(profile, is_named ? path : unopenable),
+		.build_id = is_named ? profile_string(profile, object_build_id(object)) : 0,
+	};
+
+	if (segment) {
+		mapping.start = page_floor(segment->elf_addr);
+		mapping.limit = page_limit(segment->elf_addr, segment->mem_bytes);
+		mapping.file_off = page_floor(segment->file_off);
+	} else {
+		mapping.start = page_floor(map ? map->file_off : file_off);
+		mapping.limit = map ? page_limit(map->file_off, map->limit - map->start)
+				    : page_limit(file_off, 1);
+		mapping.file_off = mapping.start;
+	}
+	return mapping;
+}
+
+/* A mapping that is no file: nobody opens it, and a range says all there is to say. */
+static struct profile_mapping pseudo_mapping(struct profile *profile, const char *path,
+					     uint64_t start, uint64_t limit)
+{
+	char *unopenable scoped(freep) = unopenable_path(path);
+
+	return (struct profile_mapping){
+		.path = profile_string(profile, unopenable), .start = start, .limit = limit};
+}
+
+static struct profile_mapping vdso_mapping(struct symbolizer *symbolizer, struct profile *profile,
+					   const struct mapping *map)
+{
+	struct object *vdso = objects_vdso(symbolizer->objects);
+	struct profile_mapping mapping =
+		pseudo_mapping(profile, "[vdso]", 0, page_limit(0, map->limit - map->start));
+
+	mapping.build_id = profile_string(profile, object_build_id(vdso));
+	return mapping;
+}
+
+static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct profile *profile,
+					 const struct finding *finding, const struct mapping *map)
+{
+	switch (finding->place.space) {
+	case SPACE_VDSO:
+		return vdso_mapping(symbolizer, profile, map);
+	case SPACE_KERNEL:
+		return pseudo_mapping(profile, "[kernel.kallsyms]", KERNEL_START, UINT64_MAX);
+	case SPACE_UNKNOWN:
+		/* Garbage can be any number; pprof knows this range as "not relocated". */
+		return pseudo_mapping(profile, "[unknown]", 0, UINT64_MAX);
+	case SPACE_ANON:
+		return pseudo_mapping(profile,
+				      strtab_get(tasks_names(symbolizer->tasks), map->name),
+				      map->start, map->limit);
+	case SPACE_NOTE:
+		return pseudo_mapping(profile, "[cprof]", 0, 1ull << 32);
+	default:
+		return file_mapping(symbolizer, profile, finding->place.space,
+				    finding->place.position, map, finding->raw);
+	}
+}
+
+/* Enters the mapping of a new location; its has_functions holds if all of its locations are named. */
+static uint32_t enter_mapping(struct profile *profile, const struct profile_mapping *mapping,
+			      bool is_file, bool is_named)
+{
+	size_t nr_before = profile->mappings.nr;
+	uint32_t id = profile_mapping_id(profile, mapping);
+	bool *has_functions = &profile->mappings.at[id - 1].has_functions;
+
+	/* Of a file's two mappings this is the right one; it may be there without a location. */
+	if (is_file || profile->mappings.nr > nr_before)
+		*has_functions = is_named;
+	else
+		*has_functions = *has_functions && is_named;
+	return id;
+}
+
+/* Locations -------------------------------------------------------------------------------------- */
+
+/* map is the mapping that place was found in; NULL for the spaces that have none. */
+static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
+		       const struct place *place, const struct mapping *map)
+{
+	struct finding *finding = find(symbolizer, place, map);
+	struct profile_function function = {0};
+	struct profile_line line = {0};
+	struct profile_location location = {.lines = &line, .nr_lines = 1};
+	struct profile_mapping mapping;
+
+	if (finding->serial == profile->serial)
+		return finding->location;
+	mapping = mapping_of(symbolizer, profile, finding, map);
+	location.address = finding->elf_addr;
+	if (location.address >= mapping.limit) /* a damaged file: where it is counts for more */
+		location.address = mapping.limit - 1;
+	if (location.address < mapping.start)
+		location.address = mapping.start;
+	location.mapping = enter_mapping(profile, &mapping, IS_FILE(place->space), finding->raw);
+
+	function.name = profile_string(profile, strtab_get(&symbolizer->strings, finding->display));
+	function.system_name = function.name;
+	if (finding->raw)
+		function.system_name =
+			profile_string(profile, strtab_get(&symbolizer->strings, finding->raw));
+	line.function = profile_function_id(profile, &function);
+	finding->location = profile_location_id(profile, &location);
+	finding->serial = profile->serial;
+	return finding->location;
+}
+
+/* From (mapping, ip) to the place it is for every process. */
+static struct place place_in(struct symbolizer *symbolizer, const struct mapping *map, uint64_t ip)
+{
+	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
+
+	if (map->file != FILE_NONE)
+		return (struct place){map->file, ip - map->start + map->file_off, 0};
+	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
+	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
+		return (struct place){SPACE_VDSO, ip - map->start, 0};
+	return (struct place){SPACE_ANON, ip, map->start};
+}
+
+uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
+			uint64_t ip, uint64_t time_ns, bool is_return_address)
+{
+	const struct mapping *map;
+	struct place place;
+
+	if (is_return_address && ip)
+		ip--;
+	map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
+	if (map)
+		place = place_in(symbolizer, map, ip);
+	else
+		place = (struct place){SPACE_UNKNOWN, ip, 0};
+	return locate(symbolizer, profile, &place, map);
+}
+
+uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
+			  bool is_return_address)
+{
+	struct place place = {.space = SPACE_KERNEL};
+
+	place.position = is_return_address && ip ? ip - 1 : ip;
+	if (place.position < KERNEL_START)
+		place.space = SPACE_UNKNOWN;
+	return locate(symbolizer, profile, &place, NULL);
+}
+
+uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, const char *text)
+{
+	struct place place = {.space = SPACE_NOTE};
+
+	place.position = (uint32_t)hash_bytes(text, strlen(text), 0);
+	place.base = strtab_intern(&symbolizer->strings, text);
+	return locate(symbolizer, profile, &place, NULL);
+}
+
+/* The mapping of the lowest address that is a file's, of those there are or were. */
+static const struct mapping *first_file(const struct mappings *mappings)
+{
+	const struct mapping *first = NULL;
+
+	for (size_t i = 0; i < mappings->now.nr; i++)
+		if (mappings->now.at[i].file != FILE_NONE)
+			return &mappings->now.at[i];
+	for (size_t i = 0; i < mappings->past.nr; i++)
+		if (mappings->past.at[i].file != FILE_NONE &&
+		    (!first || mappings->past.at[i].start < first->start))
+			first = &mappings->past.at[i];
+	return first;
+}
+
+void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profile,
+			    struct image *image)
+{
+	const struct mapping *map = first_file(&image->mappings);
+	char *name scoped(freep) = NULL;
+	struct profile_mapping mapping;
+
+	if (map) {
+		mapping = file_mapping(symbolizer, profile, map->file, map->file_off, map, true);
+	} else {
+		/* A kernel thread, or gone before it was looked at: as ps(1) names what has no file. */
+		name = xasprintf("[%.*s]", COMM_BYTES, image->comm);
+		mapping = pseudo_mapping(profile, name, 0, PAGE_BYTES);
+	}
+	profile_set_main_mapping(profile, profile_mapping_id(profile, &mapping));
+}
+
+const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				   uint64_t time_ns)
+{
+	const struct mapping *map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
+
+	if (!map)
+		return "[unknown]";
+	if (map->file != FILE_NONE)
+		return base_name(files_path(symbolizer->files, map->file));
+	return pseudo_name(symbolizer, map);
+}
