@@ -238,11 +238,11 @@ static int write_one(const struct report *report, struct builder *builder,
 	return err;
 }
 
+/* *next is the most interesting of the files, owned by the caller; NULL: none was written. */
 static enum exit_code write_files(const struct report *report, struct builder *builder,
-				  struct symbolizer *symbolizer, uint64_t *nr_written)
+				  struct symbolizer *symbolizer, uint64_t *nr_written, char **next)
 {
 	enum exit_code code = EXIT_DONE;
-	char *next scoped(freep) = NULL, safe[PATH_MAX];
 	const struct built_process *processes;
 	size_t nr;
 
@@ -251,7 +251,7 @@ static enum exit_code write_files(const struct report *report, struct builder *b
 		if (write_one(report, builder, symbolizer, nr == 1 ? processes : NULL,
 			      report->place->file, nr_written))
 			return EXIT_USAGE;
-		next = xstrdup(report->place->file);
+		*next = xstrdup(report->place->file);
 	}
 	for (size_t i = 0; i < nr && !report->place->file; i++) {
 		unsigned int turn = 0;
@@ -262,11 +262,9 @@ static enum exit_code write_files(const struct report *report, struct builder *b
 		path = process_path(report, &processes[i], turn);
 		if (write_one(report, builder, symbolizer, &processes[i], path, nr_written))
 			code = EXIT_USAGE;
-		else if (!next)
-			next = xstrdup(path);
+		else if (!*next)
+			*next = xstrdup(path);
 	}
-	if (next)
-		say("next: go tool pprof -top %s", text_escape(next, safe, sizeof(safe)));
 	return code;
 }
 
@@ -333,6 +331,7 @@ static enum exit_code complain_of_nothing(const struct report *report)
 enum exit_code report_write(const struct report *report, struct builder *builder,
 			    struct symbolizer *symbolizer)
 {
+	char *next scoped(freep) = NULL, safe[PATH_MAX];
 	uint64_t nr_written = 0;
 	enum exit_code code;
 	size_t nr;
@@ -343,7 +342,9 @@ enum exit_code report_write(const struct report *report, struct builder *builder
 			say_accounts(report, builder, 0);
 		return complain_of_nothing(report);
 	}
-	code = write_files(report, builder, symbolizer, &nr_written);
+	code = write_files(report, builder, symbolizer, &nr_written, &next);
 	say_accounts(report, builder, nr_written);
+	if (next)
+		say("next: go tool pprof -top %s", text_escape(next, safe, sizeof(safe)));
 	return code;
 }

@@ -2,8 +2,8 @@
 /*
  * The end of a run: profiles written, and the closing lines that account for every sample:
  *
+ *	cprof: wrote cprof.cpu.python3.4711.pb.gz: 29,690 samples of python3 (4711), 299.90 s on the CPU
  *	cprof: taken 29,703 = written 29,690 + lost 13 (event ring full 13)
- *	cprof: wrote cprof.cpu.python3.4711.pb.gz: 29,690 samples of python3 (4711), 299.9 s
  *	cprof: next: go tool pprof -top cprof.cpu.python3.4711.pb.gz
  */
 #ifndef CPROF_REPORT_H

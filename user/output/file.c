@@ -38,6 +38,9 @@ struct output_file {
 	struct output_owner owner;
 };
 
+/* For output_file_remove_temporary(), which a signal handler calls. */
+static struct output_file *volatile in_progress;
+
 static bool parse_id(const char *s, uint32_t *id)
 {
 	unsigned long long value;
@@ -161,7 +164,16 @@ int output_file_create(const char *path, const struct output_owner *owner,
 	(*file)->name = xstrdup(name);
 	(*file)->owner = *owner;
 	memcpy((*file)->temporary, temporary, sizeof(temporary));
+	in_progress = *file;
 	return 0;
+}
+
+void output_file_remove_temporary(void)
+{
+	const struct output_file *file = in_progress;
+
+	if (file && file->temporary[0])
+		unlinkat(file->folder, file->temporary, 0);
 }
 
 int output_file_write(void *ctx, const void *bytes, size_t len_bytes)
@@ -221,6 +233,7 @@ void output_file_abandon(struct output_file *file)
 {
 	if (!file)
 		return;
+	in_progress = NULL;
 	if (file->temporary[0])
 		unlinkat(file->folder, file->temporary, 0);
 	if (file->fd >= 0)

@@ -40,5 +40,7 @@ int output_file_write(void *ctx, const void *bytes, size_t len_bytes);
 /* fsync, rename into place, free. On an error nothing is left but what was there before. */
 int output_file_commit(struct output_file *file);
 void output_file_abandon(struct output_file *file); /* NULL is fine */
+/* Removes the temporary of the file created last, if it is not finished. Safe in a signal handler. */
+void output_file_remove_temporary(void);
 
 #endif

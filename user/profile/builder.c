@@ -356,11 +356,21 @@ static int64_t multiply(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : to_value(product);
 }
 
+/* An exec takes the whole heap of the image before it away. */
+static uint64_t nr_still_live(const struct entry *entry)
+{
+	const struct process *process = entry->image->process;
+
+	if (entry->image != process->images.at[process->images.nr - 1] ||
+	    entry->nr_freed >= entry->nr_taken)
+		return 0;
+	return entry->nr_taken - entry->nr_freed;
+}
+
 static void set_values(const struct builder *builder, const struct entry *entry, int64_t *values)
 {
 	const struct builder_options *options = &builder->options;
-	uint64_t nr_live = entry->nr_taken > entry->nr_freed ? entry->nr_taken - entry->nr_freed
-							     : 0;
+	uint64_t nr_live = nr_still_live(entry);
 
 	if (options->kind == PROFILE_CPU) {
 		values[0] = to_value(entry->nr_taken);
