@@ -5,6 +5,11 @@
  * The bytes come from whoever wrote the target's binary, so nothing in them is believed: every
  * offset and size is checked against the file before it is used, and counts are capped. libelf does
  * the reading; it never opens a path. This room knows no pid, no path and no BPF.
+ *
+ * Nothing is mapped: the owner of a mapped file can truncate it under us, and the next touch of the
+ * lost pages is a SIGBUS. So libelf reads (ELF_C_READ), one section at a time and only those that are
+ * asked for, into memory that lives until elf_file_close(). Whoever wants large sections once opens
+ * an elf_file of his own from the same descriptor (elf_file_reopen()) and closes it afterwards.
  */
 #ifndef CPROF_OBJECT_ELF_H
 #define CPROF_OBJECT_ELF_H
@@ -14,6 +19,9 @@
 #include <stdint.h>
 
 #define BUILD_ID_MAX_BYTES 64
+#define SECTION_MAX_BYTES  (256u << 20) /* larger sections are not read: a sparse file is cheap */
+#define ELF_MAX_SECTIONS   65536	/* files with more are refused: -ENOEXEC */
+#define ELF_MAX_SEGMENTS   1170 /* 64 KiB of program headers, as in the kernel; the rest is ignored */
 
 struct elf_segment {	     /* a PT_LOAD */
 	uint64_t elf_addr;   /* p_vaddr */
@@ -23,12 +31,18 @@ struct elf_segment {	     /* a PT_LOAD */
 	bool executable;
 };
 
-struct elf_section { /* bytes is borrowed from the elf_file; NULL for SHT_NOBITS or out of bounds */
+/*
+ * bytes is borrowed from the elf_file; NULL for SHT_NOBITS, out of bounds, more than
+ * SECTION_MAX_BYTES or unreadable, whatever len_bytes (sh_size) says. It may be unaligned: memcpy.
+ */
+struct elf_section {
 	const void *bytes;
 	size_t len_bytes;
 	uint64_t elf_addr;
-	uint64_t flags; /* sh_flags */
-	uint32_t type;	/* sh_type */
+	uint64_t flags;	      /* sh_flags */
+	uint64_t entry_bytes; /* sh_entsize */
+	uint32_t type;	      /* sh_type */
+	uint32_t link;	      /* sh_link */
 };
 
 struct elf_file;
@@ -40,11 +54,15 @@ struct elf_file;
 int elf_file_open(int fd, struct elf_file **file);
 /* The same for an image in memory (the vdso), borrowed. */
 int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **file);
+/* A second elf_file on what file was opened on; the borrowed is borrowed by both. */
+int elf_file_reopen(const struct elf_file *file, struct elf_file **again);
 void elf_file_close(struct elf_file *file); /* NULL is fine */
 
 size_t elf_file_nr_segments(const struct elf_file *file);
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
 bool elf_file_is_dynamic(const struct elf_file *file); /* ET_DYN: relocated when mapped */
+/* ET_EXEC or ET_DYN. In others (.o, .ko, core) a symbol's value is no address. */
+bool elf_file_is_linked(const struct elf_file *file);
 
 /*
  * The PT_LOAD, executable if there is one, that holds file_off; a mapping begins on a page, so up to
@@ -59,6 +77,10 @@ int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *fi
 
 /* By name. false: no such section. Compressed sections are given as they are. */
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
+/* By index, 0 to elf_file_nr_sections() - 1; _header leaves bytes NULL and reads nothing. */
+size_t elf_file_nr_sections(const struct elf_file *file);
+bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section);
+bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_section *section);
 
 /* Lower-case hex of the GNU build-id note, "" if there is none. Borrowed. */
 const char *elf_file_build_id(const struct elf_file *file);

@@ -2,7 +2,8 @@
 /*
  * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index
  * of their descriptor, the vdso, and the kernel. Symbol tables are read when the first address is
- * asked for, not when the object becomes known.
+ * asked for, not when the object becomes known. Sections that others read from object_elf() stay in
+ * memory with the object: read large ones from an elf_file_reopen() of it.
  */
 #ifndef CPROF_OBJECT_OBJECT_H
 #define CPROF_OBJECT_OBJECT_H

@@ -2,9 +2,12 @@
 /*
  * The function symbols of one ELF file (.symtab, and .dynsym where that adds any), as one sorted
  * array: elf_addr to name in a binary search. libdw's own look-up scans the whole table each time.
+ * The stubs of .plt and .plt.sec are there too, as "malloc@plt" (x86-64; object/plt.h).
  *
  * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name.
- * A symbol of size 0 reaches to the next symbol or the end of its section, whichever is first.
+ * Of symbols that nest, the one with the greatest start wins where it is, and the outer one goes on
+ * behind it. A symbol of size 0 reaches to the next symbol, the end of its section or the end of
+ * the symbol it lies in, whichever is first.
  * Of several names for one address the best is kept: sized over unsized, global over weak over
  * local, fewer leading underscores, the shorter, then the alphabetically first.
  */
@@ -27,10 +30,12 @@ struct symtab;
 
 /*
  * Never fails for what the file holds: a damaged table gives the symbols that could be read. A file
- * without symbols gives an empty table. The symtab copies what it needs: file may be closed.
+ * without symbols, without section headers or not linked (.o, .ko, core), and a file of NULL, gives
+ * an empty table. The symtab copies what it needs: file may be closed.
  */
 struct symtab *symtab_new(const struct elf_file *file);
 void symtab_free(struct symtab *symtab);
+/* How many names, aliases included. */
 size_t symtab_nr(const struct symtab *symtab);
 
 /* The symbol that elf_addr lies in. false: none. */

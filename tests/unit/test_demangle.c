@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Names against c++filt, which has another demangler for Rust, and the limits for hostile ones. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "object/demangle.h"
+
+static void expect(const char *raw, const char *display)
+{
+	char *got scoped(freep) = demangle(raw);
+
+	if (!display && got)
+		fail_msg("%s became %s", raw, got);
+	if (!display)
+		return;
+	if (!got)
+		fail_msg("%s was left alone", raw);
+	assert_string_equal(got, display);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	expect("main", NULL);
+	expect("", NULL);
+	expect("_", NULL);
+	expect("_Z", NULL);
+	expect("_Zzz", NULL);
+	expect("i", NULL); /* a type to __cxa_demangle */
+	expect("_ZN3foo3barEi", "foo::bar(int)");
+	expect("_ZN3foo3barEi.cold", "foo::bar(int)");
+	expect("_ZN3foo3barEi.constprop.0.isra.0.cold", "foo::bar(int)");
+	expect("_ZN3foo3barEi.llvm.1234567890", "foo::bar(int)");
+	expect("_Znwm@plt", "operator new(unsigned long)@plt");
+	expect("malloc@plt", NULL);
+	expect("_int_malloc.part.0", "_int_malloc");
+	expect("main.cold", "main");
+	expect("main.func1", NULL); /* Go */
+	expect("main.12", NULL);
+	expect(".cold", NULL);
+	expect("foo.coldest", NULL);
+	expect("_RNvC6_123foo3bar", NULL); /* Rust v0 */
+}
+
+static void test_rust_legacy(void **state)
+{
+	(void)state;
+	expect("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE",
+	       "core::fmt::Formatter::write_str");
+	expect("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE.llvm.42",
+	       "core::fmt::Formatter::write_str");
+	expect("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+	       "3bar17h930b740aa94f1d3aE",
+	       "<Test + 'static as foo::Bar<Test>>::bar");
+	expect("_ZN3foo8$u20ac$x17h930b740aa94f1d3aE", "foo::\xe2\x82\xacx");
+	/* Not Rust's hash: C++ then, or nothing. */
+	expect("_ZN3foo17h0123456789abcdeXE", "foo::h0123456789abcdeX");
+	expect("_ZN17h0123456789abcdefE", "h0123456789abcdef");
+	expect("_ZN99999999999999999999foo17h0123456789abcdefE", NULL);
+}
+
+/* Each pair of what came before: 250 bytes for 140 MB, and so on. */
+static char *doubling_name(size_t nr)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *name = xmalloc(32 + nr * 16), *p = name + sprintf(name, "_Z1f1aIiiE");
+
+	for (size_t i = 0; i < nr; i++) {
+		char reference[8];
+
+		if (i < 36)
+			sprintf(reference, "S%c_", digits[i]);
+		else
+			sprintf(reference, "S%c%c_", digits[i / 36], digits[i % 36]);
+		p += sprintf(p, "S_I%s%sE", reference, reference);
+	}
+	return name;
+}
+
+static void test_hostile(void **state)
+{
+	size_t lens[] = {1u << 10, 64u << 10, 1u << 20};
+
+	(void)state;
+	for (size_t nr = 1; nr < 80; nr++) {
+		char *name scoped(freep) = doubling_name(nr), *got scoped(freep) = NULL;
+		uint64_t begin = clock_monotonic_ns();
+
+		got = demangle(name);
+		if (nr < 4)
+			assert_non_null(got);
+		if (nr > 10)
+			assert_null(got);
+		assert_true(clock_monotonic_ns() - begin < 5 * NSEC_PER_SEC);
+	}
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		char *name scoped(freep) = xmalloc(lens[i] + 1), *got scoped(freep) = NULL;
+
+		memset(name, 'P', lens[i]);
+		memcpy(name, "_Z1f", 4);
+		name[lens[i]] = '\0';
+		free(demangle(name));
+		memset(name + 4, 'S', lens[i] - 4);
+		free(demangle(name));
+		memcpy(name + lens[i] - 5, ".cold", 5);
+		got = demangle(name);
+		assert_int_equal(got != NULL, lens[i] <= 64u << 10);
+	}
+}
+
+/* Runs command, whose lines are "raw display", and judges each. */
+static void compare_all(const char *command, size_t *nr, size_t *nr_left)
+{
+	FILE *in = popen(command, "r");
+	char *line scoped(freep) = NULL;
+	size_t cap = 0;
+
+	assert_non_null(in);
+	while (getline(&line, &cap, in) > 0) {
+		char *got scoped(freep) = NULL, *display = strchr(line, ' ');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!display)
+			continue;
+		*display++ = '\0';
+		got = demangle(line);
+		++*nr;
+		if (!got && strcmp(line, display))
+			++*nr_left;
+		else if (got && strcmp(got, display))
+			fail_msg("%s: %s, not %s", line, got, display);
+	}
+	pclose(in);
+}
+
+static void test_against_cxxfilt(void **state)
+{
+	static const char *const files[] = {"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+					    "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
+					    "/usr/lib/x86_64-linux-gnu/libprotobuf.so.32"};
+	size_t nr = 0, nr_left = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char *command scoped(freep) = xasprintf(
+			"f=$(mktemp) && nm -D --defined-only %s | sed 's/.* //; s/@.*//' | grep "
+			"'^_Z' | sort -u >$f && c++filt -i <$f | paste -d' ' $f -; rm -f $f",
+			files[i]);
+
+		if (access(files[i], R_OK) < 0)
+			print_message("SKIP: %s is not there\n", files[i]);
+		else
+			compare_all(command, &nr, &nr_left);
+	}
+	print_message("%zu names as c++filt has them, %zu left mangled\n", nr - nr_left, nr_left);
+	assert_true(nr_left * 200 <= nr);
+}
+
+/* With rustc: the names of a program of its own, in both manglings. */
+static void test_rust_against_cxxfilt(void **state)
+{
+	size_t nr = 0, nr_left = 0;
+
+	(void)state;
+	if (system("rustc --version >/dev/null 2>&1")) {
+		print_message("SKIP: no rustc\n");
+		skip();
+	}
+	compare_all(
+		"d=$(mktemp -d) && printf 'use std::collections::HashMap; fn main() { let mut m: "
+		"HashMap<String, Vec<u8>> = HashMap::new(); m.insert(\"a\".into(), vec![1]); "
+		"println!(\"{:?}\", m); }' >$d/a.rs && rustc -g -o $d/a $d/a.rs && nm $d/a | sed "
+		"'s/.* //' | grep -E '^_ZN.*17h[0-9a-f]{16}E$' | sort -u >$d/n && c++filt -i <$d/n "
+		"| "
+		"paste -d' ' $d/n -; rm -rf $d",
+		&nr, &nr_left);
+	print_message("%zu Rust names\n", nr);
+	assert_true(nr > 100);
+	assert_int_equal(nr_left, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_rust_legacy),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_against_cxxfilt),
+		cmocka_unit_test(test_rust_against_cxxfilt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

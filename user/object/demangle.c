@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Three layers, outermost first:
+ *
+ *	_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE.llvm.42@plt
+ *	|			    |			    |	     `- a stub: taken off, put back
+ *	|			    |			    `- clone suffix: taken off
+ *	|			    `- Rust legacy: the last part is 'h' and 16 hex digits
+ *	`- C++ (Itanium C++ ABI, chapter 5.1), if it was not Rust
+ *
+ * Rust's legacy mangling is only a nested name, so it is read here: a row of <length><identifier>.
+ * Everything else is __cxa_demangle's. That has two traps for hostile names. It is a demangler of
+ * types too ("i" is "int"), so only names that begin with _Z go to it. And it prints back references
+ * in full: 250 bytes that each time name the pair of what came before print 140 MB, and each further
+ * ten bytes double it. It cannot be told to stop, and the 64 KiB at which a result is cut come too
+ * late. So what it could print is bounded from the name: each back reference (S_, S1_, T_, T0_) at
+ * most doubles it, each pack expansion (Dp, sp) at most multiplies it by the length of the name. One
+ * real name in about a thousand (libLLVM, libclang, node) has more of them than MAX_DOUBLINGS and
+ * stays mangled; whoever reads the profile loses nothing that c++filt could not give back.
+ */
+#include "object/demangle.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+
+#define NAME_MAX_BYTES (64u << 10)
+#define MAX_DOUBLINGS  22 /* about 16 MB and 0.1 s for the worst name */
+
+/* libstdc++'s; C++ ABI, 3.4. The result is malloc'ed, NULL for what it does not understand. */
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *buffer_bytes, int *status);
+
+struct text {
+	vec_of(char) bytes;
+};
+
+static void append(struct text *text, const char *bytes, size_t len)
+{
+	vec_reserve(&text->bytes, len);
+	memcpy(text->bytes.at + text->bytes.nr, bytes, len);
+	text->bytes.nr += len;
+}
+
+/* Rust legacy ------------------------------------------------------------------------------------ */
+
+/* U+0000 to U+10FFFF as UTF-8; the length, 0 for what is no character. */
+static size_t encode_utf8(uint32_t point, char *out)
+{
+	if (point < 0x20 || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	if (point < 0x80) {
+		out[0] = (char)point;
+		return 1;
+	}
+	if (point < 0x800) {
+		out[0] = (char)(0xc0 | point >> 6);
+		out[1] = (char)(0x80 | (point & 0x3f));
+		return 2;
+	}
+	if (point < 0x10000) {
+		out[0] = (char)(0xe0 | point >> 12);
+		out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (point & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | point >> 18);
+	out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (point & 0x3f));
+	return 4;
+}
+
+/* "$LT$" and its kind at s: appends what it means, and returns its length; 0: no such escape. */
+static size_t rust_escape(struct text *out, const char *s, size_t len)
+{
+	static const struct {
+		const char *escape, *meaning;
+	} escapes[] = {{"$LT$", "<"}, {"$GT$", ">"}, {"$RF$", "&"}, {"$BP$", "*"},
+		       {"$LP$", "("}, {"$RP$", ")"}, {"$C$", ","},  {"$SP$", "@"}};
+	uint32_t point = 0;
+	char utf8[4];
+	size_t i;
+
+	for (i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++) {
+		size_t escape_len = strlen(escapes[i].escape);
+
+		if (escape_len <= len && !memcmp(s, escapes[i].escape, escape_len)) {
+			append(out, escapes[i].meaning, 1);
+			return escape_len;
+		}
+	}
+	/* "$u7e$": a code point in hex. */
+	if (len < 4 || s[1] != 'u')
+		return 0;
+	for (i = 2; i < len && i < 8 && isxdigit((unsigned char)s[i]); i++) {
+		char digit[2] = {s[i], '\0'};
+
+		point = point << 4 | (uint32_t)strtoul(digit, NULL, 16);
+	}
+	if (i == 2 || i == len || s[i] != '$' || !encode_utf8(point, utf8))
+		return 0;
+	append(out, utf8, encode_utf8(point, utf8));
+	return i + 1;
+}
+
+static void rust_identifier(struct text *out, const char *s, size_t len)
+{
+	size_t i = 0;
+
+	/* An identifier must not begin with '$', so such a one has an underscore before it. */
+	if (len >= 2 && s[0] == '_' && s[1] == '$')
+		i = 1;
+	while (i < len) {
+		size_t taken = s[i] == '$' ? rust_escape(out, s + i, len - i) : 0;
+
+		if (!taken && i + 1 < len && s[i] == '.' && s[i + 1] == '.') {
+			append(out, "::", 2);
+			taken = 2;
+		}
+		if (!taken) {
+			append(out, s + i, 1);
+			taken = 1;
+		}
+		i += taken;
+	}
+}
+
+static bool is_rust_hash(const char *s, size_t len)
+{
+	if (len != 17 || s[0] != 'h')
+		return false;
+	for (size_t i = 1; i < len; i++)
+		if (!isdigit((unsigned char)s[i]) && !(s[i] >= 'a' && s[i] <= 'f'))
+			return false;
+	return true;
+}
+
+/* NULL: not a legacy Rust name. */
+static char *demangle_rust(const char *name, size_t name_bytes)
+{
+	const char *p = name + 3, *end = name + name_bytes, *identifier;
+	struct text out = {0};
+	bool is_rust = false;
+
+	if (name_bytes < 4 || memcmp(name, "_ZN", 3) != 0 || end[-1] != 'E')
+		return NULL;
+	for (end--; p < end && !is_rust; p = identifier) {
+		size_t len = 0;
+
+		for (; p < end && isdigit((unsigned char)*p) && len < NAME_MAX_BYTES; p++)
+			len = len * 10 + (size_t)(*p - '0');
+		if (!len || len > (size_t)(end - p))
+			break;
+		identifier = p + len;
+		is_rust = identifier == end && is_rust_hash(p, len) && out.bytes.nr;
+		if (is_rust)
+			break;
+		if (out.bytes.nr)
+			append(&out, "::", 2);
+		rust_identifier(&out, p, len);
+	}
+	append(&out, "", 1);
+	if (!is_rust)
+		vec_release(&out.bytes);
+	return out.bytes.at;
+}
+
+/* C++ -------------------------------------------------------------------------------------------- */
+
+static bool is_harmless(const char *name, size_t name_bytes)
+{
+	size_t doublings = 0, log2_len = 1;
+	bool in_reference = false; /* in a run of digits and capitals that has an S or a T */
+
+	while (name_bytes >> log2_len)
+		log2_len++;
+	for (size_t i = 0; i < name_bytes; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if ((c == 'D' || c == 's') && i + 1 < name_bytes && name[i + 1] == 'p')
+			doublings += log2_len;
+		if (c == '_' && in_reference)
+			doublings++;
+		in_reference = c == 'S' || c == 'T' || (in_reference && (isdigit(c) || isupper(c)));
+	}
+	return doublings <= MAX_DOUBLINGS;
+}
+
+static char *demangle_cxx(const char *name, size_t name_bytes)
+{
+	if (strncmp(name, "_Z", 2) != 0 || !is_harmless(name, name_bytes))
+		return NULL;
+	return __cxa_demangle(name, NULL, NULL, NULL);
+}
+
+/* Clone suffixes --------------------------------------------------------------------------------- */
+
+static bool is_clone_suffix(const char *s, size_t len)
+{
+	static const char *const words[] = {".cold",	   ".part", ".constprop", ".isra",
+					    ".localalias", ".llvm", ".lto_priv",  ".clone"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t word_len = strlen(words[i]);
+
+		if (len == word_len && !memcmp(s, words[i], word_len))
+			return true;
+	}
+	return false;
+}
+
+/* The length of name without the clone suffixes at its end. */
+static size_t without_clones(const char *name, size_t len)
+{
+	for (;;) {
+		size_t word_end = len, dot;
+
+		while (word_end && isdigit((unsigned char)name[word_end - 1]))
+			word_end--;
+		/* "foo.part.0": the number goes with the word before it. */
+		if (word_end < len && word_end && name[word_end - 1] == '.')
+			word_end--;
+		else
+			word_end = len;
+		for (dot = word_end; dot && name[dot - 1] != '.'; dot--)
+			;
+		if (dot < 2 || !is_clone_suffix(name + dot - 1, word_end - (dot - 1)))
+			return len;
+		len = dot - 1;
+	}
+}
+
+char *demangle(const char *raw)
+{
+	size_t len = strnlen(raw, NAME_MAX_BYTES + 1), bare_len;
+	char *bare scoped(freep) = NULL, *name scoped(freep) = NULL;
+	const char *plt = "";
+
+	if (len > NAME_MAX_BYTES)
+		return NULL;
+	if (len > 4 && !strcmp(raw + len - 4, "@plt")) {
+		plt = "@plt";
+		len -= 4;
+	}
+	bare_len = without_clones(raw, len);
+	bare = xmalloc(bare_len + 1);
+	memcpy(bare, raw, bare_len);
+	bare[bare_len] = '\0';
+	name = demangle_rust(bare, bare_len);
+	if (!name)
+		name = demangle_cxx(bare, bare_len);
+	if (!name && bare_len == len)
+		return NULL;
+	return xasprintf("%.*s%s", (int)NAME_MAX_BYTES, name ? name : bare, plt);
+}

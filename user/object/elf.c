@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * An ELF file is three tables behind one header:
+ *
+ *	0	 e_phoff		    e_shoff
+ *	| Ehdr | Phdr Phdr Phdr | bytes ... | Shdr Shdr Shdr Shdr ... |
+ *		 |				 |
+ *		 what the kernel maps:		 what the tools read: named ranges of the same
+ *		 p_offset/p_filesz of the	 bytes (.symtab, .eh_frame). strip(1) takes some
+ *		 file at p_vaddr/p_memsz	 away, sstrip the table itself
+ *
+ * (System V gABI, chapters 4 and 5.) The two overlap freely, and a hostile file may point either
+ * anywhere. libelf checks offsets against the file size, but it allocates what a header asks for: a
+ * sparse file of 4 GiB costs its owner nothing and can ask for 60 million sections, each some 200
+ * bytes of libelf's memory. So the header is looked at here before libelf sees the file, and the
+ * size of a section before it is read.
+ *
+ * Rejected: ELF_C_READ_MMAP, which is faster by one copy and dies of SIGBUS when the file shrinks
+ * (a handler would have to be the whole program's, and libelf could not be unwound); reading the
+ * file whole, which needs 100 MB to name one function of libLLVM; elf_strptr(), which inflates a
+ * compressed string table to whatever size it claims.
+ */
+#include "object/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+
+#define PAGE_BYTES 4096ull
+#define NOTES_MAX_BYTES \
+	(64u << 10) /* the build-id is in the first of them, or it is not believed */
+#define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+#define NATIVE_DATA  (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
+_Static_assert(sizeof(void *) == 8, "the header check below reads Elf64_Ehdr");
+
+struct elf_file {
+	Elf *elf;
+	int fd; /* -1: image */
+	const void *image;
+	size_t len_bytes; /* of the file when it was opened */
+	uint16_t type;	  /* e_type */
+	size_t nr_sections;
+	struct elf_section names; /* .shstrtab; bytes NULL if there is none */
+	vec_of(struct elf_segment) segments;
+	char build_id[2 * BUILD_ID_MAX_BYTES + 1];
+};
+
+static bool fits(uint64_t off, uint64_t len_bytes, uint64_t in_bytes)
+{
+	return off <= in_bytes && len_bytes <= in_bytes - off;
+}
+
+/* Reads len_bytes at off without libelf. */
+static bool peek(const struct elf_file *file, uint64_t off, void *out, size_t len_bytes)
+{
+	if (!fits(off, len_bytes, file->len_bytes))
+		return false;
+	if (file->fd >= 0)
+		return pread(file->fd, out, len_bytes, (off_t)off) == (ssize_t)len_bytes;
+	memcpy(out, (const char *)file->image + off, len_bytes);
+	return true;
+}
+
+/* Is this a file that libelf may be let loose on? */
+static bool header_is_sane(const struct elf_file *file)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr first;
+	uint64_t nr_sections;
+
+	if (!peek(file, 0, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != NATIVE_CLASS || header.e_ident[EI_DATA] != NATIVE_DATA ||
+	    header.e_ident[EI_VERSION] != EV_CURRENT || header.e_version != EV_CURRENT)
+		return false;
+	nr_sections = header.e_shnum;
+	/* More than 65,279 sections: the number is in the size of section 0. */
+	if (!nr_sections && header.e_shoff) {
+		if (!peek(file, header.e_shoff, &first, sizeof(first)))
+			return false;
+		nr_sections = first.sh_size;
+	}
+	if (nr_sections && header.e_shentsize != sizeof(Elf64_Shdr))
+		return false;
+	return nr_sections <= ELF_MAX_SECTIONS;
+}
+
+static void read_segments(struct elf_file *file)
+{
+	size_t nr = 0;
+
+	if (elf_getphdrnum(file->elf, &nr) < 0)
+		return;
+	if (nr > ELF_MAX_SEGMENTS)
+		nr = ELF_MAX_SEGMENTS;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr phdr;
+		uint64_t end;
+
+		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
+			continue;
+		/* The kernel refuses these; below, sums of the fields must not wrap. */
+		if (phdr.p_filesz > phdr.p_memsz ||
+		    __builtin_add_overflow(phdr.p_vaddr, phdr.p_memsz, &end) ||
+		    __builtin_add_overflow(phdr.p_offset, phdr.p_filesz, &end))
+			continue;
+		vec_push(&file->segments, (struct elf_segment){.elf_addr = phdr.p_vaddr,
+							       .mem_bytes = phdr.p_memsz,
+							       .file_off = phdr.p_offset,
+							       .file_bytes = phdr.p_filesz,
+							       .executable = phdr.p_flags & PF_X});
+	}
+}
+
+/*
+ * Notes are {namesz, descsz, type}, name, desc, the latter two padded to 4 bytes. (8 in
+ * .note.gnu.property, whose sizes are multiples of 8 anyway.)
+ */
+static bool build_id_of_notes(const char *notes, size_t len_bytes, char *hex)
+{
+	size_t off = 0;
+
+	while (fits(off, sizeof(Elf64_Nhdr), len_bytes)) {
+		Elf64_Nhdr note;
+		uint64_t name, desc;
+
+		memcpy(&note, notes + off, sizeof(note));
+		name = off + sizeof(note);
+		desc = name + (((uint64_t)note.n_namesz + 3) & ~3ull);
+		if (!fits(desc, note.n_descsz, len_bytes))
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) && note.n_descsz &&
+		    note.n_descsz <= BUILD_ID_MAX_BYTES) {
+			for (size_t i = 0; i < note.n_descsz; i++)
+				sprintf(hex + 2 * i, "%02x", (unsigned char)notes[desc + i]);
+			return true;
+		}
+		off = desc + (((uint64_t)note.n_descsz + 3) & ~3ull);
+	}
+	return false;
+}
+
+/* From the sections, since a separate debug file keeps those; else from the segments. */
+static void read_build_id(struct elf_file *file)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < file->nr_sections; i++) {
+		struct elf_section section;
+
+		if (elf_file_section_header(file, i, &section) && section.type == SHT_NOTE &&
+		    section.len_bytes <= NOTES_MAX_BYTES &&
+		    elf_file_section_at(file, i, &section) && section.bytes &&
+		    build_id_of_notes(section.bytes, section.len_bytes, file->build_id))
+			return;
+	}
+	if (elf_getphdrnum(file->elf, &nr) < 0)
+		return;
+	for (size_t i = 0; i < nr && i < ELF_MAX_SEGMENTS; i++) {
+		char *notes scoped(freep) = NULL;
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
+		    phdr.p_filesz > NOTES_MAX_BYTES)
+			continue;
+		notes = xmalloc(phdr.p_filesz);
+		if (peek(file, phdr.p_offset, notes, phdr.p_filesz) &&
+		    build_id_of_notes(notes, phdr.p_filesz, file->build_id))
+			return;
+	}
+}
+
+/* The tables of a file whose fd or image and length are set. Takes file over. */
+static int open_tables(struct elf_file *opened, struct elf_file **file)
+{
+	size_t names = 0;
+
+	elf_version(EV_CURRENT);
+	if (header_is_sane(opened))
+		opened->elf = opened->fd >= 0
+				      ? elf_begin(opened->fd, ELF_C_READ, NULL)
+				      : elf_memory((char *)opened->image, opened->len_bytes);
+	if (!opened->elf || elf_kind(opened->elf) != ELF_K_ELF ||
+	    elf_getshdrnum(opened->elf, &opened->nr_sections) < 0) {
+		elf_file_close(opened);
+		return -ENOEXEC;
+	}
+	opened->type = elf64_getehdr(opened->elf)->e_type;
+	if (!elf_getshdrstrndx(opened->elf, &names))
+		elf_file_section_at(opened, names, &opened->names);
+	read_segments(opened);
+	read_build_id(opened);
+	*file = opened;
+	return 0;
+}
+
+int elf_file_open(int fd, struct elf_file **file)
+{
+	struct elf_file *opened;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	opened = xcalloc(1, sizeof(*opened));
+	opened->fd = fd;
+	opened->len_bytes = (size_t)st.st_size;
+	return open_tables(opened, file);
+}
+
+int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **file)
+{
+	struct elf_file *opened = xcalloc(1, sizeof(*opened));
+
+	opened->fd = -1;
+	opened->image = image;
+	opened->len_bytes = len_bytes;
+	return open_tables(opened, file);
+}
+
+int elf_file_reopen(const struct elf_file *file, struct elf_file **again)
+{
+	return file->fd >= 0 ? elf_file_open(file->fd, again)
+			     : elf_file_open_memory(file->image, file->len_bytes, again);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (!file)
+		return;
+	elf_end(file->elf);
+	vec_release(&file->segments);
+	free(file);
+}
+
+size_t elf_file_nr_segments(const struct elf_file *file)
+{
+	return file->segments.nr;
+}
+
+const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i)
+{
+	return i < file->segments.nr ? &file->segments.at[i] : NULL;
+}
+
+bool elf_file_is_dynamic(const struct elf_file *file)
+{
+	return file->type == ET_DYN;
+}
+
+bool elf_file_is_linked(const struct elf_file *file)
+{
+	return file->type == ET_DYN || file->type == ET_EXEC;
+}
+
+/*
+ * How well a segment answers for file_off: 0 not at all. Only executable mappings are sampled, so an
+ * executable segment that has the offset in its first page goes before one, of data, that has it in
+ * its middle: lld lets both share a page of the file.
+ */
+static int segment_score(const struct elf_segment *segment, uint64_t file_off)
+{
+	uint64_t page = segment->file_off & ~(PAGE_BYTES - 1);
+	bool exact = file_off >= segment->file_off &&
+		     file_off - segment->file_off < segment->file_bytes;
+	bool near = file_off >= page && file_off < segment->file_off && segment->file_bytes;
+
+	if (!exact && !near)
+		return 0;
+	return 1 + exact + 2 * segment->executable;
+}
+
+const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t file_off)
+{
+	const struct elf_segment *best = NULL;
+	int best_score = 0;
+
+	for (size_t i = 0; i < file->segments.nr; i++) {
+		int score = segment_score(&file->segments.at[i], file_off);
+
+		if (score > best_score) {
+			best = &file->segments.at[i];
+			best_score = score;
+		}
+	}
+	return best;
+}
+
+int elf_file_addr(const struct elf_file *file, uint64_t file_off, uint64_t *elf_addr)
+{
+	const struct elf_segment *segment = elf_file_segment_at(file, file_off);
+
+	if (!segment)
+		return -ENOENT;
+	/* Before p_offset, in its page, is before p_vaddr: which may be nowhere. */
+	if (file_off < segment->file_off && segment->file_off - file_off > segment->elf_addr)
+		return -ENOENT;
+	*elf_addr = segment->elf_addr + (file_off - segment->file_off);
+	return 0;
+}
+
+int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *file_off)
+{
+	for (size_t i = 0; i < file->segments.nr; i++) {
+		const struct elf_segment *segment = &file->segments.at[i];
+
+		if (elf_addr < segment->elf_addr ||
+		    elf_addr - segment->elf_addr >= segment->file_bytes)
+			continue;
+		*file_off = segment->file_off + (elf_addr - segment->elf_addr);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+size_t elf_file_nr_sections(const struct elf_file *file)
+{
+	return file->nr_sections;
+}
+
+static bool read_header(const struct elf_file *file, size_t i, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = i < file->nr_sections ? elf_getscn(file->elf, i) : NULL;
+
+	return scn && gelf_getshdr(scn, shdr);
+}
+
+static struct elf_section section_of(const GElf_Shdr *shdr)
+{
+	return (struct elf_section){.len_bytes = shdr->sh_size,
+				    .elf_addr = shdr->sh_addr,
+				    .flags = shdr->sh_flags,
+				    .entry_bytes = shdr->sh_entsize,
+				    .type = shdr->sh_type,
+				    .link = shdr->sh_link};
+}
+
+bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_section *section)
+{
+	GElf_Shdr shdr;
+
+	if (!read_header(file, i, &shdr))
+		return false;
+	*section = section_of(&shdr);
+	return true;
+}
+
+bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section)
+{
+	GElf_Shdr shdr;
+	Elf_Data *data;
+
+	if (!read_header(file, i, &shdr))
+		return false;
+	*section = section_of(&shdr);
+	if (shdr.sh_type == SHT_NOBITS || shdr.sh_size > SECTION_MAX_BYTES ||
+	    !fits(shdr.sh_offset, shdr.sh_size, file->len_bytes))
+		return true;
+	/* Raw: no conversion, no inflating; the class and the byte order are ours. */
+	data = elf_rawdata(elf_getscn(file->elf, i), NULL);
+	if (data && data->d_size >= shdr.sh_size)
+		section->bytes = data->d_buf;
+	return true;
+}
+
+bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
+{
+	size_t name_bytes = strlen(name) + 1;
+
+	if (!file->names.bytes)
+		return false;
+	for (size_t i = 0; i < file->nr_sections; i++) {
+		GElf_Shdr shdr;
+
+		if (read_header(file, i, &shdr) &&
+		    fits(shdr.sh_name, name_bytes, file->names.len_bytes) &&
+		    !memcmp((const char *)file->names.bytes + shdr.sh_name, name, name_bytes))
+			return elf_file_section_at(file, i, section);
+	}
+	return false;
+}
+
+const char *elf_file_build_id(const struct elf_file *file)
+{
+	return file->build_id;
+}
+
+struct Elf *elf_file_libelf(const struct elf_file *file)
+{
+	return file->elf;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "object/object.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define PAGE_BYTES 4096ull
+
+struct object {
+	uint32_t key;
+	int error;
+	struct elf_file *elf;
+	struct symtab *symtab; /* NULL until asked for */
+};
+
+struct objects {
+	vec_of(struct object *) all; /* pointers, since callers hold them */
+	struct hash by_key;	     /* to positions in all */
+	struct object *vdso;
+};
+
+struct objects *objects_new(void)
+{
+	return xcalloc(1, sizeof(struct objects));
+}
+
+static void object_free(struct object *object)
+{
+	if (!object)
+		return;
+	symtab_free(object->symtab);
+	elf_file_close(object->elf);
+	free(object);
+}
+
+void objects_free(struct objects *objects)
+{
+	if (!objects)
+		return;
+	vec_for_each (&objects->all, object)
+		object_free(*object);
+	vec_release(&objects->all);
+	hash_release(&objects->by_key);
+	object_free(objects->vdso);
+	free(objects);
+}
+
+static bool same_key(const void *ctx, uint32_t value, const void *key)
+{
+	const struct objects *objects = ctx;
+
+	return objects->all.at[value]->key == *(const uint32_t *)key;
+}
+
+struct object *objects_get(struct objects *objects, uint32_t key, int fd)
+{
+	uint32_t found = hash_find(&objects->by_key, hash_u64(key), same_key, objects, &key);
+	struct object *object;
+
+	if (found != HASH_NONE)
+		return objects->all.at[found];
+	object = xcalloc(1, sizeof(*object));
+	object->key = key;
+	object->error = fd < 0 ? -EBADF : elf_file_open(fd, &object->elf);
+	hash_insert(&objects->by_key, hash_u64(key), objects->all.nr);
+	vec_push(&objects->all, object);
+	return object;
+}
+
+/*
+ * The kernel tells where its vdso begins, not how long it is. It is an ELF file that is mapped
+ * whole, sections and all, so it ends with the page that the last thing in its headers ends in.
+ */
+static size_t vdso_len(const char *image)
+{
+	Elf64_Ehdr header;
+	uint64_t end;
+
+	memcpy(&header, image, sizeof(header));
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return 0;
+	end = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
+	for (size_t i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr phdr;
+
+		memcpy(&phdr, image + header.e_phoff + i * sizeof(phdr), sizeof(phdr));
+		if (phdr.p_type == PT_LOAD && phdr.p_offset + phdr.p_filesz > end)
+			end = phdr.p_offset + phdr.p_filesz;
+	}
+	return (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+struct object *objects_vdso(struct objects *objects)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	struct object *object;
+
+	if (objects->vdso)
+		return objects->vdso;
+	object = xcalloc(1, sizeof(*object));
+	object->error = image ? elf_file_open_memory(image, vdso_len(image), &object->elf)
+			      : -ENOEXEC;
+	objects->vdso = object;
+	return object;
+}
+
+int object_error(const struct object *object)
+{
+	return object->error;
+}
+
+const char *object_build_id(const struct object *object)
+{
+	return object->elf ? elf_file_build_id(object->elf) : "";
+}
+
+const struct elf_file *object_elf(const struct object *object)
+{
+	return object->elf;
+}
+
+const struct symtab *object_symtab(struct object *object)
+{
+	if (!object->symtab)
+		object->symtab = symtab_new(object->elf);
+	return object->symtab;
+}

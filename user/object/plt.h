@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stubs through which a file calls what other files define: "malloc@plt". They have no symbols;
+ * what they are called follows from the GOT slot that each jumps through.
+ */
+#ifndef CPROF_OBJECT_PLT_H
+#define CPROF_OBJECT_PLT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "object/elf.h"
+
+#define PLT_SLOT_BYTES 16
+
+struct plt_slot {
+	uint64_t elf_addr; /* PLT_SLOT_BYTES of code */
+	uint32_t name;	   /* offset in the string table of .dynsym, checked by whoever reads it */
+};
+
+struct plt {
+	vec_of(struct plt_slot) slots;
+};
+
+/*
+ * The x86-64 slots of .plt and .plt.sec that can be named; none on other machines, or where the
+ * sections are damaged or not in this file (a separate debug file). A zeroed plt is empty.
+ */
+void plt_read(struct plt *plt, const struct elf_file *file);
+void plt_release(struct plt *plt);
+
+#endif
