@@ -16,7 +16,11 @@
 #ifndef CPROF_ABI_H
 #define CPROF_ABI_H
 
+#ifndef __bpf__ /* there vmlinux.h has the types, and the two do not go together */
 #include <linux/types.h>
+#endif
+
+#include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
 #define ABI_MAX_USER_FRAMES   512
@@ -38,17 +42,25 @@
 #define ABI_SLOT_UPROBE 1
 #define ABI_NR_SLOTS	4
 
-/* Why a user stack ends. The first group is whole. X(id, text of the reason or 0) */
-#define ABI_STACK_ENDS(X)                        \
-	X(ROOT, 0)                               \
-	X(NO_USER, 0)                            \
-	X(TOO_DEEP, "deeper than 512 frames")    \
-	X(UNREADABLE, "stack page not readable") \
-	X(BROKEN_CHAIN, "no frame pointer")      \
-	X(NO_REGISTERS, "user registers not found")
+/*
+ * Why a user stack ends. Whole are only those without a text. X(id, text, does the text go on with the
+ * name of the file that the last frame is in?)
+ */
+#define ABI_STACK_ENDS(X)                               \
+	X(ROOT, 0, 0)                                   \
+	X(NO_USER, 0, 0)                                \
+	X(NO_ROOT, "stack ends early, in", 1)           \
+	X(TOO_DEEP, "deeper than 512 frames", 0)        \
+	X(UNREADABLE, "stack not in memory, under", 1)  \
+	X(NO_CFI, "no unwind info for", 1)              \
+	X(NO_RULE, "unwind info not understood in", 1)  \
+	X(NO_REG, "a register is not known in", 1)      \
+	X(NO_MOVE, "stack pointer does not move in", 1) \
+	X(UNKNOWN_CODE, "code not known yet", 0)        \
+	X(NO_REGISTERS, "user registers not found", 0)
 
 enum abi_stack_end {
-#define X(id, text) ABI_END_##id,
+#define X(id, text, names_file) ABI_END_##id,
 	ABI_STACK_ENDS(X)
 #undef X
 	ABI_NR_STACK_ENDS
@@ -62,19 +74,17 @@ enum abi_stack_end {
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
  *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
  */
-#define ABI_STATS(X)                                         \
-	X(TICKS, "ticks")                                    \
-	X(FILTERED, "filtered")                              \
-	X(STORED, "stored")                                  \
-	X(CALLS, "allocator calls")                          \
-	X(NESTED, "nested in another allocator call")        \
-	X(UNSAMPLED, "not sampled")                          \
-	X(SAMPLED, "sampled")                                \
-	X(FAILED, "failed in the target")                    \
-	X(FREES, "frees")                                    \
-	X(FREED, "sampled blocks freed")                     \
-	X(FREES_LOST, "frees of sampled blocks not counted") \
-	X(PURGED, "sampled blocks gone by exec")
+#define ABI_STATS(X)                                                                      \
+	X(TICKS, "ticks")                                                                 \
+	X(FILTERED, "filtered")                                                           \
+	X(STORED, "stored")                                                               \
+	X(FRAMES, "user frames")                                                          \
+	X(CALLS, "allocator calls")                                                       \
+	X(NESTED, "nested in another allocator call") X(UNSAMPLED, "not sampled")         \
+		X(SAMPLED, "sampled") X(FAILED, "failed in the target") X(FREES, "frees") \
+			X(FREED, "sampled blocks freed")                                  \
+				X(FREES_LOST, "frees of sampled blocks not counted")      \
+					X(PURGED, "sampled blocks gone by exec")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \
@@ -115,8 +125,61 @@ struct abi_config {
 	__u8 pad[3];
 };
 
+/*
+ * Where unwind tables live. All of them share one space of 32-bit words, cut into slabs of 1 MB that
+ * are added on demand: word w is word w % ABI_SLAB_WORDS of slab w / ABI_SLAB_WORDS. What is read in
+ * one go (the rows of a page of text, an entry of pages, a wide rule) never straddles two slabs.
+ *
+ *	processes  tgid -> a run of vmas
+ *	vmas	   ip -> table, by binary search in the run; sorted, no overlaps
+ *	tables	   where a table's pages and wides begin
+ *	slabs	   pages: 2 words a page of text: where its rows begin, how many they are
+ *		   rows:  1 word each (unwind_abi.h); wides: 4 words each
+ */
+#define ABI_SLAB_WORDS (256 * 1024)
+#define ABI_MAX_SLABS  512 /* the stated cap: 512 MB of tables, 20 million FDEs */
+#define ABI_MAX_VMAS   65536
+#define ABI_MAX_PROCESS_VMAS \
+	8192 /* 13 steps of a binary search; a process's further ones are unknown */
+#define ABI_MAX_TABLES	    8192
+#define ABI_PROCESS_ENTRIES 32768
+
+/* Instead of a table. */
+#define ABI_TABLE_UNBUILT 0xffffffffu /* code not met before: user space unwinds, and builds one */
+#define ABI_TABLE_NO_CFI  0xfffffffeu /* none to be had (JIT): frame pointers */
+
+struct abi_vma {
+	__u64 start, limit; /* ips */
+	__u64 bias;	    /* elf_addr = ip - bias */
+	__u32 table;	    /* index in tables, or one of the above */
+	__u32 flags;
+};
+
+/* flags: code that the table has no rule for keeps frame pointers by its ABI (Go). */
+#define ABI_VMA_GAP_BY_FP 1u
+
+struct abi_process {
+	__u32 first_vma, nr_vmas;
+};
+
+struct abi_table {
+	__u64 start; /* elf_addr of the first page */
+	__u32 nr_pages;
+	__u32 pages_at, wides_at; /* words */
+	__u32 nr_wides;
+};
+
+/* How the messages of the ring begin. */
+#define ABI_EVENT_RECORD 1
+#define ABI_EVENT_STACK	 2
+
+/* An ip in a record whose frame was found by a frame pointer in code that promises none. */
+#define ABI_IP_GUESSED (1ull << 63)
+
 /* Over the ring. Only the first nr_kernel + nr_user ips are sent: kernel first, each leaf first. */
 struct abi_record {
+	__u32 event;	/* ABI_EVENT_RECORD */
+	__u32 user_end; /* enum abi_stack_end */
 	__u64 id;
 	__u64 start_ns; /* of the process */
 	__u64 time_ns;
@@ -124,9 +187,25 @@ struct abi_record {
 	__u32 tgid;
 	__u32 tid; /* 0 unless threads are told apart */
 	char comm[ABI_COMM_BYTES];
-	__u16 nr_kernel, nr_user;
-	__u32 user_end; /* enum abi_stack_end */
+	__u32 nr_kernel, nr_user;
 	__u64 ips[ABI_MAX_FRAMES];
+};
+
+/*
+ * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
+ * space needs to go on. Only the first len_bytes of stack are sent, which begin at sp.
+ */
+#define ABI_STACK_COPY_BYTES 8192
+
+struct abi_stack {
+	__u32 event; /* ABI_EVENT_STACK */
+	__u32 len_bytes;
+	__u64 id;
+	__u64 ip, sp, fp, bx;
+	__u32 ip_exact, bx_known;
+	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
+	__u32 has_leaf, pad;
+	__u8 stack[ABI_STACK_COPY_BYTES];
 };
 
 /* Key: __u64 id. */
@@ -195,7 +274,11 @@ struct abi_coin_piece {
 
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 32);
-ABI_ASSERT_SIZE(struct abi_record, 64 + 8 * ABI_MAX_FRAMES);
+ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
+ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
+ABI_ASSERT_SIZE(struct abi_vma, 32);
+ABI_ASSERT_SIZE(struct abi_process, 8);
+ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_block_key, 16);
 ABI_ASSERT_SIZE(struct abi_block, 16);

@@ -8,6 +8,7 @@
  */
 #include "record.bpf.h"
 
+#include "stackmem.bpf.h"
 #include "stats.bpf.h"
 
 #define E_EXIST 17 /* EEXIST */
@@ -60,37 +61,77 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	hash = mix(hash, (u64)record->nr_kernel << 32 | record->nr_user);
 	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
 		hash = mix(hash, record->ips[i]);
+	/* The rest of this stack is not known yet: it may be any. */
+	if (record->user_end == ABI_END_UNKNOWN_CODE)
+		hash = mix(mix(hash, record->time_ns), scratch->walk.sp);
 	/* Neighbouring ips differ in few bits: one more round spreads the last of them. */
 	record->id = mix(hash, hash >> 29);
 }
 
-/* 0, or which loss it was. */
-static __always_inline int send_record(struct abi_record *record)
+static __always_inline u64 ring_flags(void)
 {
-	u64 len = sizeof(*record) - sizeof(record->ips) +
-		  (record->nr_kernel + record->nr_user) * sizeof(record->ips[0]);
-	u64 flags = BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= config.events_wakeup_bytes
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
 
+/*
+ * The registers and the stack of a walk that came to unknown code, for user space to go on with. If
+ * the ring has no room the record is stored all the same, as the truncated one it is.
+ */
+static __noinline int send_stack(struct scratch *scratch)
+{
+	struct abi_stack *stack = &scratch->stack;
+	struct walk *walk = &scratch->walk;
+	u32 len;
+
+	stack->event = ABI_EVENT_STACK;
+	stack->id = scratch->record.id;
+	stack->ip = walk->ip;
+	stack->sp = walk->sp;
+	stack->fp = walk->fp;
+	stack->bx = walk->bx;
+	stack->ip_exact = walk->ip_exact;
+	stack->bx_known = walk->bx_known;
+	stack->has_leaf = walk->has_leaf;
+	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
+		stack->leaf[i] = walk->leaf[i];
+	len = stackmem_copy(scratch, walk->sp);
+	if (len > ABI_STACK_COPY_BYTES)
+		return 0;
+	stack->len_bytes = len;
+	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len, ring_flags());
+	return 0;
+}
+
+/* 0, or which loss it was. */
+static __always_inline int send_record(struct scratch *scratch)
+{
+	struct abi_record *record = &scratch->record;
+	u64 len = offsetof(struct abi_record, ips) +
+		  (record->nr_kernel + record->nr_user) * sizeof(record->ips[0]);
+
+	if (record->user_end == ABI_END_UNKNOWN_CODE)
+		send_stack(scratch);
+	record->event = ABI_EVENT_RECORD;
 	if (len > sizeof(*record))
 		len = sizeof(*record);
-	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= config.events_wakeup_bytes)
-		flags = BPF_RB_FORCE_WAKEUP;
-	return bpf_ringbuf_output(&events, record, len, flags) ? ABI_LOST_EVENTS_FULL : 0;
+	return bpf_ringbuf_output(&events, record, len, ring_flags()) ? ABI_LOST_EVENTS_FULL : 0;
 }
 
 /*
  * Adds to id's counter. A new id is described first and counted then: what user space finds in the
  * map it has always been told about. Two CPUs may both describe it, which does no harm.
  */
-static __always_inline int count_in(struct counts_map *counts, struct abi_record *record)
+static __always_inline int count_in(struct counts_map *counts, struct scratch *scratch)
 {
 	struct abi_count one = {.nr_taken = 1}, *count;
-	u64 id = record->id;
+	u64 id = scratch->record.id;
 	int err;
 
 	count = bpf_map_lookup_elem(counts, &id);
 	if (!count) {
-		err = send_record(record);
+		err = send_record(scratch);
 		if (err)
 			return err;
 		err = bpf_map_update_elem(counts, &id, &one, BPF_NOEXIST);
@@ -106,10 +147,10 @@ static __always_inline int count_in(struct counts_map *counts, struct abi_record
 
 __hidden bool record_store(struct scratch *scratch)
 {
-	int lost = epoch & 1 ? count_in(&counts_odd, &scratch->record)
-			     : count_in(&counts_even, &scratch->record);
+	int lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
 
 	stat_inc(lost ? lost : ABI_STAT_STORED);
+	stat_add(ABI_STAT_FRAMES, scratch->walk.nr);
 	return !lost;
 }
 

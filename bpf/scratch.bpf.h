@@ -11,10 +11,23 @@
 
 #include "prelude.bpf.h"
 
+#define WINDOW_WORDS 512 /* 4 KB */
+
+/* A stack walk: the registers of the frame it has come to, and what helps it to the next. */
 struct walk {
-	u64 ip, sp, bp; /* of the frame being looked at */
-	u32 nr;		/* user ips written */
-	u32 end;	/* enum abi_stack_end, valid once the walk is over */
+	u64 ip, sp, fp, bx;
+	u64 leaf[UNWIND_NR_REGS]; /* all registers, while in the leaf frame */
+	u64 window_at;		  /* the stack address of window[0] */
+	u32 window_bytes;	  /* 0: none read yet */
+	u32 nr_windows;
+	u32 first_vma, nr_vmas; /* the process's run */
+	u32 last_vma;		/* where the last frame was: mostly the next one is there too */
+	u32 nr;			/* user ips written */
+	u32 end;		/* enum abi_stack_end, valid once the walk is over */
+	u8 ip_exact;		/* ip is where the frame stopped, not a return address */
+	u8 has_leaf;
+	u8 bx_known;
+	u8 pad;
 };
 
 struct scratch {
@@ -23,6 +36,8 @@ struct scratch {
 	u32 exec_id;
 	u32 is_kernel_thread;
 	struct abi_record record; /* ips: nr_kernel kernel ones, then walk.nr user ones */
+	u64 window[WINDOW_WORDS]; /* a copy of a piece of stack */
+	struct abi_stack stack;
 };
 
 /* NULL only for a slot that does not exist, for the verifier's sake. */

@@ -6,5 +6,6 @@
 #include "prelude.bpf.h"
 
 void stat_inc(enum abi_stat stat);
+void stat_add(enum abi_stat stat, u64 nr);
 
 #endif

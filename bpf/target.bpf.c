@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Targets are kept up to date here and not in user space, because a child may be born, work and die
- * between two of user space's looks. The scheduler's fork and exit tracepoints run once per task, are
- * reached through BTF (no tracefs), and cost nothing in between.
+ * Targets, and what is known of a process's mappings, are kept up to date here and not in user space,
+ * because a child may be born, work and die between two of user space's looks. The scheduler's fork,
+ * exec and exit tracepoints run once per task, are reached through BTF (no tracefs), and cost nothing
+ * in between.
  */
 #include "target.bpf.h"
+
+#include "tables.bpf.h"
 
 const volatile struct abi_config config = {};
 
@@ -50,23 +53,35 @@ __hidden void target_identify(struct scratch *scratch)
 }
 
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 parent_tgid = parent->tgid, tgid = child->tgid;
 	u8 yes = 1;
 
-	if (tgid != parent_tgid && bpf_map_lookup_elem(&targets, &parent_tgid))
+	if (tgid == parent_tgid)
+		return 0; /* a thread */
+	tables_inherit(parent_tgid, tgid);
+	if (config.follow_forks && bpf_map_lookup_elem(&targets, &parent_tgid))
 		bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	tables_forget(task->tgid);
 	return 0;
 }
 
 /* The tgid may be used again by a stranger. live counts threads that have not begun to exit. */
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(forget_exit, struct task_struct *task)
+int BPF_PROG(on_exit, struct task_struct *task)
 {
 	u32 tgid = task->tgid;
 
-	if (!task->signal->live.counter)
-		bpf_map_delete_elem(&targets, &tgid);
+	if (task->signal->live.counter)
+		return 0;
+	bpf_map_delete_elem(&targets, &tgid);
+	tables_forget(tgid);
 	return 0;
 }

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Frame pointers. Where code keeps them, rbp points at a pair on the stack
+ * A stack walk: look up the rule for the ip, compute the caller's registers, write its ip, repeat.
+ * Compilers describe every function of a binary that way for exceptions (.eh_frame); user space has
+ * made tables of it (user/object/ehframe.h). The arithmetic here is that of user/object/unwindstep.c,
+ * which the tests compare it with.
+ *
+ * Code without such a description, most of it made at run time, often keeps frame pointers instead:
  *
  *	rbp -> [ caller's rbp ][ return address ]	higher addresses ->
  *
- * and each caller's pair lies higher. The chain ends in a 0 rbp, which _start sets; code that uses
- * rbp for something else breaks it, and that shows as a value that is not a higher, aligned, readable
- * stack address. Nothing of what the target's memory says is trusted further than that.
+ * There the walk goes on by rbp and marks what it finds as guessed, until it is back in code that is
+ * described. Nothing of what the target's memory says is trusted further than to be looked up.
  *
  * The step is a global function (not static) with a scalar argument: the verifier then checks it once,
- * by itself, and not again for each turn of the loop.
+ * by itself, and not again for each turn of the loop. Inlined, it gives up after a million steps.
  */
 #include "unwind.bpf.h"
 
-static bool is_user_mode(const struct pt_regs *regs)
+#include "stackmem.bpf.h"
+#include "tables.bpf.h"
+
+static __always_inline bool is_user_mode(const struct pt_regs *regs)
 {
 	return (regs->cs & 3) == 3;
 }
@@ -22,7 +29,7 @@ static bool is_user_mode(const struct pt_regs *regs)
  * The registers that the kernel saved when current entered it. bpf_task_pt_regs() knows (Linux 5.15);
  * before that: they are at the top of the kernel stack, which is THREAD_SIZE = 16 KB on x86-64.
  */
-static bool read_saved_registers(struct pt_regs *regs)
+static __always_inline bool read_saved_registers(struct pt_regs *regs)
 {
 	struct task_struct *task;
 	void *saved;
@@ -36,29 +43,48 @@ static bool read_saved_registers(struct pt_regs *regs)
 	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && is_user_mode(regs);
 }
 
+/* leaf is in the order of DWARF's numbers. */
+static __always_inline void begin_walk(struct walk *walk, const struct pt_regs *regs)
+{
+	walk->leaf[0] = regs->ax;
+	walk->leaf[1] = regs->dx;
+	walk->leaf[2] = regs->cx;
+	walk->leaf[3] = walk->bx = regs->bx;
+	walk->leaf[4] = regs->si;
+	walk->leaf[5] = regs->di;
+	walk->leaf[6] = walk->fp = regs->bp;
+	walk->leaf[7] = walk->sp = regs->sp;
+	walk->leaf[8] = regs->r8;
+	walk->leaf[9] = regs->r9;
+	walk->leaf[10] = regs->r10;
+	walk->leaf[11] = regs->r11;
+	walk->leaf[12] = regs->r12;
+	walk->leaf[13] = regs->r13;
+	walk->leaf[14] = regs->r14;
+	walk->leaf[15] = regs->r15;
+	walk->ip = regs->ip;
+	walk->ip_exact = walk->has_leaf = walk->bx_known = true;
+}
+
 __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct pt_regs saved;
 
-	walk->nr = 0;
+	walk->nr = walk->window_bytes = walk->nr_windows = 0;
 	if (scratch->is_kernel_thread) {
 		walk->end = ABI_END_NO_USER;
 		return false;
 	}
 	if (is_user_mode(interrupted)) {
-		walk->ip = interrupted->ip;
-		walk->sp = interrupted->sp;
-		walk->bp = interrupted->bp;
+		begin_walk(walk, interrupted);
 		return true;
 	}
 	if (!read_saved_registers(&saved)) {
 		walk->end = ABI_END_NO_REGISTERS;
 		return false;
 	}
-	walk->ip = saved.ip;
-	walk->sp = saved.sp;
-	walk->bp = saved.bp;
+	begin_walk(walk, &saved);
 	return true;
 }
 
@@ -75,34 +101,245 @@ __hidden bool unwind_push(struct scratch *scratch, u64 ip)
 	return true;
 }
 
-/* From one frame to its caller's. 0: there is one, and its ip is written; 1: the walk is over. */
+/* What a step finds out: the caller's registers, or how the walk ends. */
+struct caller {
+	u64 ip, sp, fp, bx;
+	u64 guessed; /* ABI_IP_GUESSED or 0 */
+	u8 ip_exact, bx_known;
+};
+
+/*
+ * The functions below return 0 to go on, or the abi_stack_end that ends the walk, plus one: no end is
+ * 0 then, not even ABI_END_ROOT.
+ */
+#define END(reason) (ABI_END_##reason + 1)
+
+/*
+ * A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. by_rule:
+ * the code promises to keep one, and ends its stacks with a 0.
+ */
+static __always_inline int step_by_fp(struct scratch *scratch, struct caller *caller, bool by_rule)
+{
+	struct walk *walk = &scratch->walk;
+
+	if (!walk->fp)
+		return by_rule ? END(ROOT) : END(NO_ROOT);
+	if (walk->fp < walk->sp || walk->fp & 7)
+		return END(NO_CFI);
+	if (!stackmem_load(scratch, walk->fp, &caller->fp) ||
+	    !stackmem_load(scratch, walk->fp + 8, &caller->ip))
+		return by_rule ? END(UNREADABLE) : END(NO_CFI);
+	caller->sp = walk->fp + 16;
+	caller->guessed = by_rule ? 0 : ABI_IP_GUESSED;
+	return 0;
+}
+
+/* The rules that fit into 20 bits: nearly all. */
+static __always_inline int step_by_inline(struct scratch *scratch, const struct rule_at *at,
+					  struct caller *caller)
+{
+	struct walk *walk = &scratch->walk;
+	u64 base = at->packed & UNWIND_RULE_BASE_FP ? walk->fp : walk->sp;
+	u64 cfa = base + unwind_rule_cfa_off_at(at->packed, at->pc_delta);
+	u32 slot = unwind_rule_fp_slot(at->packed);
+
+	if (!base)
+		return END(NO_REG);
+	if (cfa < walk->sp || (cfa == walk->sp && !walk->has_leaf))
+		return END(NO_MOVE);
+	caller->fp = walk->fp;
+	/* The lower address first, so that one window has both. */
+	if (slot && !stackmem_load(scratch, cfa - unwind_fp_slot_bytes(slot), &caller->fp))
+		return END(UNREADABLE);
+	if (!stackmem_load(scratch, cfa - 8, &caller->ip))
+		return END(UNREADABLE);
+	caller->sp = cfa;
+	return 0;
+}
+
+static __always_inline int get_register(const struct walk *walk, u32 reg, u64 *value)
+{
+	if (reg == UNWIND_REG_SP)
+		*value = walk->sp;
+	else if (reg == UNWIND_REG_FP)
+		*value = walk->fp;
+	else if (reg == UNWIND_REG_BX && walk->bx_known)
+		*value = walk->bx;
+	else if (walk->has_leaf)
+		*value = walk->leaf[reg & (UNWIND_NR_REGS - 1)];
+	else
+		return END(NO_REG);
+	return reg == UNWIND_REG_FP && !*value ? END(NO_REG) : 0;
+}
+
+static __noinline int find_cfa(struct scratch *scratch, const struct unwind_rule *rule, u64 *cfa)
+{
+	struct walk *walk = &scratch->walk;
+	u64 base = 0, index = 0;
+	int err;
+
+	if (rule->kind == UNWIND_PLT) {
+		*cfa = walk->sp + 8 + 8 * ((walk->ip & 15) >= (u64)rule->cfa_off);
+		return 0;
+	}
+	err = get_register(walk, rule->cfa_reg, &base);
+	if (err)
+		return err;
+	if (rule->kind == UNWIND_FRAME) {
+		*cfa = base + (s64)rule->cfa_off;
+		if (*cfa < walk->sp || (*cfa == walk->sp && !walk->has_leaf))
+			return END(NO_MOVE);
+		return 0;
+	}
+	if (rule->kind == UNWIND_INDEXED) {
+		err = get_register(walk, rule->ra_off, &index);
+		if (err)
+			return err;
+	}
+	if (!stackmem_load(scratch, base + 8 * index + (s64)rule->cfa_off, cfa))
+		return END(UNREADABLE);
+	*cfa += (s64)rule->deref_off;
+	return 0;
+}
+
+/* old: the register's value in this frame. */
+static __noinline int find_value(struct scratch *scratch, u32 how, s64 off, u64 cfa, u64 *value)
+{
+	struct walk *walk = &scratch->walk;
+	u64 base = cfa;
+
+	if (how == UNWIND_SAME)
+		return 0;
+	if (how == UNWIND_IN_REG)
+		return get_register(walk, off, value);
+	if (how == UNWIND_IS_CFA) {
+		*value = cfa + off;
+		return 0;
+	}
+	if (how == UNWIND_AT_SP)
+		base = walk->sp;
+	else if (how == UNWIND_AT_FP)
+		base = walk->fp;
+	else if (how != UNWIND_AT_CFA)
+		return END(NO_RULE);
+	return stackmem_load(scratch, base + off, value) ? 0 : END(UNREADABLE);
+}
+
+static __always_inline void find_bx(struct scratch *scratch, const struct unwind_rule *rule,
+				    u64 cfa, struct caller *caller)
+{
+	struct walk *walk = &scratch->walk;
+
+	if (rule->bx_slot == 1) {
+		caller->bx = walk->bx;
+		caller->bx_known = walk->bx_known;
+	} else if (rule->bx_slot >= 2) {
+		caller->bx_known = stackmem_load(scratch, cfa - unwind_bx_slot_bytes(rule->bx_slot),
+						 &caller->bx);
+	}
+}
+
+static __always_inline int step_by_frame(struct scratch *scratch, const struct unwind_rule *rule,
+					 struct caller *caller)
+{
+	u32 ra_how = rule->kind == UNWIND_INDEXED ? UNWIND_AT_CFA : unwind_ra_how(rule);
+	s64 ra_off = rule->kind == UNWIND_INDEXED ? -8 : rule->ra_off;
+	u64 cfa = 0, ip = scratch->walk.ip, fp = scratch->walk.fp;
+	int err = find_cfa(scratch, rule, &cfa);
+
+	if (!err)
+		err = find_value(scratch, ra_how, ra_off, cfa, &ip);
+	if (err)
+		return err;
+	if (unwind_fp_how(rule) == UNWIND_LOST) {
+		fp = 0;
+	} else {
+		err = find_value(scratch, unwind_fp_how(rule), rule->fp_off, cfa, &fp);
+		if (err == END(NO_REG))
+			fp = 0; /* that register is gone: most callers can do without fp */
+		else if (err)
+			return err;
+	}
+	caller->ip = ip;
+	caller->fp = fp;
+	caller->sp = cfa;
+	find_bx(scratch, rule, cfa, caller);
+	return 0;
+}
+
+static __always_inline int step_by_signal(struct scratch *scratch, const struct unwind_rule *rule,
+					  struct caller *caller)
+{
+	u64 sp = scratch->walk.sp;
+
+	if (!stackmem_load(scratch, sp + (s64)rule->fp_off, &caller->fp) ||
+	    !stackmem_load(scratch, sp + (s64)rule->cfa_off, &caller->sp) ||
+	    !stackmem_load(scratch, sp + (s64)rule->ra_off, &caller->ip))
+		return END(UNREADABLE);
+	caller->ip_exact = true;
+	if (rule->deref_off)
+		caller->bx_known = stackmem_load(scratch, sp + (s64)rule->deref_off, &caller->bx);
+	return 0;
+}
+
+static __noinline int step_by_wide(struct scratch *scratch, const struct rule_at *at,
+				   struct caller *caller)
+{
+	struct unwind_rule rule;
+
+	tables_wide(at, &rule);
+	switch (rule.kind) {
+	case UNWIND_GAP:
+		return step_by_fp(scratch, caller, at->gap_by_fp);
+	case UNWIND_ROOT:
+		return END(ROOT);
+	case UNWIND_FP:
+		return step_by_fp(scratch, caller, true);
+	case UNWIND_FRAME:
+	case UNWIND_DEREF:
+	case UNWIND_INDEXED:
+	case UNWIND_PLT:
+		return step_by_frame(scratch, &rule, caller);
+	case UNWIND_SIGNAL:
+		return step_by_signal(scratch, &rule, caller);
+	default:
+		return END(NO_RULE);
+	}
+}
+
+/* From one frame to its caller's. 0: there is one, and its ip is written; else the walk is over. */
 __noinline int unwind_step(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
+	struct caller caller = {};
+	struct rule_at at;
 	struct walk *walk;
-	u64 pair[2];
+	int end;
 
 	if (!scratch)
 		return 1;
 	walk = &scratch->walk;
-	walk->end = ABI_END_ROOT;
-	if (!walk->bp)
-		return 1;
-	walk->end = ABI_END_BROKEN_CHAIN;
-	if (walk->bp < walk->sp || walk->bp & 7)
-		return 1;
-	if (bpf_probe_read_user(pair, sizeof(pair), (void *)walk->bp)) {
-		if (walk->nr > 1)
-			walk->end = ABI_END_UNREADABLE;
+	tables_find(walk, &at);
+	if (at.table == ABI_TABLE_UNBUILT)
+		end = END(UNKNOWN_CODE);
+	else if (at.packed & UNWIND_RULE_WIDE)
+		end = step_by_wide(scratch, &at, &caller);
+	else
+		end = step_by_inline(scratch, &at, &caller);
+	if (!end && !caller.ip)
+		end = END(NO_ROOT);
+	if (end) {
+		walk->end = end - 1;
 		return 1;
 	}
-	walk->end = ABI_END_ROOT;
-	if (!pair[1])
-		return 1;
-	walk->ip = pair[1];
-	walk->sp = walk->bp + sizeof(pair);
-	walk->bp = pair[0];
-	return !unwind_push(scratch, walk->ip);
+	walk->ip = caller.ip;
+	walk->sp = caller.sp;
+	walk->fp = caller.fp;
+	walk->bx = caller.bx;
+	walk->bx_known = caller.bx_known;
+	walk->ip_exact = caller.ip_exact;
+	walk->has_leaf = false;
+	return !unwind_push(scratch, caller.ip | caller.guessed);
 }
 
 __hidden void unwind_user(u32 slot)
@@ -111,6 +348,10 @@ __hidden void unwind_user(u32 slot)
 
 	if (!scratch || !unwind_push(scratch, scratch->walk.ip))
 		return;
+	if (!tables_enter(&scratch->walk)) {
+		scratch->walk.end = ABI_END_UNKNOWN_CODE;
+		return;
+	}
 	for (int i = 0; i < ABI_MAX_USER_FRAMES; i++)
 		if (unwind_step(slot))
 			return;

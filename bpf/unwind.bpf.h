@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * User stacks: from three registers to a list of ips, leaf first, in a slot's work space. Writes at
- * most ABI_MAX_USER_FRAMES of them, behind the record's kernel ips, and always says why it ended.
+ * User stacks: from registers to a list of ips, leaf first, in a slot's work space. Writes at most
+ * ABI_MAX_USER_FRAMES of them, behind the record's kernel ips, and always says why it ended.
  */
 #ifndef CPROF_UNWIND_BPF_H
 #define CPROF_UNWIND_BPF_H

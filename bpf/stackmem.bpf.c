@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * A window begins at the word asked for: walks go up. The first is small, since most of a short
+ * stack's cost is cold cache lines; the later ones are large. A window that would reach into a page
+ * that is not there is read to the end of its page instead, so that a missing page only fails the
+ * frames that lie in it.
+ */
+#include "stackmem.bpf.h"
+
+#define PAGE_BYTES	   4096u
+#define WINDOW_BYTES	   (WINDOW_WORDS * 8u)
+#define FIRST_WINDOW_BYTES 1024u
+
+static __always_inline u32 to_page_end(u64 address)
+{
+	return PAGE_BYTES - (address & (PAGE_BYTES - 1));
+}
+
+static __noinline bool refill(struct scratch *scratch, u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	u32 len = walk->nr_windows ? WINDOW_BYTES : FIRST_WINDOW_BYTES;
+
+	walk->nr_windows++;
+	walk->window_at = address;
+	walk->window_bytes = 0;
+	if (bpf_probe_read_user(scratch->window, len, (void *)address)) {
+		len = to_page_end(address);
+		if (len > WINDOW_BYTES ||
+		    bpf_probe_read_user(scratch->window, len, (void *)address))
+			return false;
+	}
+	walk->window_bytes = len;
+	return true;
+}
+
+__hidden bool stackmem_load(struct scratch *scratch, u64 address, u64 *value)
+{
+	struct walk *walk = &scratch->walk;
+	u64 offset = address - walk->window_at;
+
+	if (address & 7) /* nobody aligns a stack so, but a CFI rule may say it */
+		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+	if (offset + 8 > walk->window_bytes || offset > WINDOW_BYTES) {
+		if (!refill(scratch, address))
+			return false;
+		offset = 0;
+	}
+	*value = scratch->window[(offset / 8) & (WINDOW_WORDS - 1)];
+	return true;
+}
+
+__hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
+{
+	u32 done = 0;
+
+	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES + 1; i++) {
+		u32 len = to_page_end(sp + done);
+
+		if (done >= ABI_STACK_COPY_BYTES)
+			break;
+		if (len > ABI_STACK_COPY_BYTES - done)
+			len = ABI_STACK_COPY_BYTES - done;
+		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
+		    bpf_probe_read_user(scratch->stack.stack + done, len, (void *)(sp + done)))
+			break;
+		done += len;
+	}
+	return done;
+}

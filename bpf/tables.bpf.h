@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* From an ip of current to its unwind rule; cprof_abi.h and unwind_abi.h draw the tables. */
+#ifndef CPROF_TABLES_BPF_H
+#define CPROF_TABLES_BPF_H
+
+#include "prelude.bpf.h"
+#include "scratch.bpf.h"
+
+/* Where a rule was found. */
+struct rule_at {
+	u32 table;     /* or ABI_TABLE_UNBUILT, ABI_TABLE_NO_CFI */
+	u32 packed;    /* unwind_abi.h: 20 bits */
+	u32 pc_delta;  /* how far behind its row the pc is */
+	u32 gap_by_fp; /* code without a rule promises a frame pointer */
+};
+
+/* Sets the walk up for current's process. false: it is not known. */
+bool tables_enter(struct walk *walk);
+/* The rule of walk's ip. UNWIND_RULE_WIDE | UNWIND_WIDE_GAP where the table says nothing. */
+void tables_find(struct walk *walk, struct rule_at *at);
+/* A wide rule in full. */
+void tables_wide(const struct rule_at *at, struct unwind_rule *rule);
+
+/* Current runs another image: its vmas are those of another. */
+void tables_forget(u32 tgid);
+/* A forked child has its parent's. */
+void tables_inherit(u32 parent_tgid, u32 tgid);
+
+#endif
