@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,6 +316,62 @@ static void lives_on_without_its_first_thread(void **state)
 	assert_int_equal(tasks_nr(f->tasks), 0);
 }
 
+/* A library that a thread loads when the first one has ended, and that is unlinked at once. */
+static void a_thread_maps_without_the_first_one(void **state)
+{
+	struct fixture *f = *state;
+	char path[100], command[200], got[4] = "";
+	struct task_event event = {.kind = TASK_MAP};
+	struct proc_stat stat;
+	struct stat st;
+	uint32_t tid;
+	pid_t child;
+	int fd;
+
+	if (geteuid()) {
+		print_message("SKIP: needs root (/proc/PID/map_files)\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/lib", f->root);
+	snprintf(command, sizeof(command), "cp /bin/sleep %s", path);
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(fstat(fd, &st), 0);
+	event.map = (struct map_event){.start = 0x600000000000,
+				       .limit = 0x600000001000,
+				       .dev_major = major(st.st_dev),
+				       .dev_minor = minor(st.st_dev),
+				       .inode = st.st_ino,
+				       .path = path};
+	child = fork();
+	if (!child) {
+		pthread_t thread;
+
+		mmap((void *)event.map.start, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+		     fd, 0);
+		pthread_create(&thread, NULL, sleep_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	close(fd);
+	start(f, "/proc");
+	do {
+		assert_int_equal(procfs_stat("/proc", child, &stat), 0);
+	} while (stat.state != 'Z');
+	unlink(path);
+	assert_int_equal(procfs_live_thread("/proc", child, &tid), 0);
+	event.time_ns = clock_monotonic_ns();
+	event.tgid = child;
+	event.tid = tid;
+	forked(f, event.time_ns - 10, getpid(), child);
+	exited(f, event.time_ns - 5, child, child);
+	tasks_apply(f->tasks, &event);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(files_error(f->files, f->last_map.file), 0);
+	assert_int_equal(pread(files_fd(f->files, f->last_map.file), got, 4, 0), 4);
+	assert_memory_equal(got, "\177ELF", 4);
+}
+
 static void an_exec_by_another_thread_ends_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -484,12 +541,21 @@ static void adopts_the_exact_start(void **state)
 	assert_int_equal(tasks_snapshot(f->tasks, 5), 0);
 	assert_int_equal(tasks_nr(f->tasks), 1);
 	assert_int_equal(image->process->start_ns, 129 * MS + 7);
+	/* Nor is one that starts within the slack, but after an exit. */
+	fake(f, 6, "short", 200 * MS, one_map);
+	assert_string_equal(tasks_image(f->tasks, 6, 0, 201 * MS)->comm, "short");
+	exited(f, 205 * MS, 6, 6);
+	fake(f, 6, "next", 210 * MS, one_map);
+	image = tasks_image(f->tasks, 6, 215 * MS, 300 * MS);
+	assert_int_equal(image->process->start_ns, 215 * MS);
+	assert_string_equal(tasks_image(f->tasks, 6, 201 * MS, 202 * MS)->comm, "short");
+	assert_int_equal(tasks_nr(f->tasks), 3);
 	/* What started long after is not, though nobody saw the first one end. */
 	unfake(f, 5);
 	fake(f, 5, "new", 700 * MS, one_map);
 	image = tasks_image(f->tasks, 5, 705 * MS, 800 * MS);
 	assert_string_equal(image->comm, "new");
-	assert_int_equal(tasks_nr(f->tasks), 2);
+	assert_int_equal(tasks_nr(f->tasks), 4);
 	assert_string_equal(tasks_image(f->tasks, 5, 129 * MS + 7, 800 * MS)->comm, "old");
 }
 
@@ -526,14 +592,14 @@ static void after_a_loss_reads_once_more(void **state)
 	assert_string_equal(name_at(f, 5, 0x9000, 200 * MS), "none");
 	lost(f, 300 * MS);
 	forked(f, 310 * MS, 5, 6); /* inherits what may be old */
+	fake(f, 6, "app", 310 * MS, "b000-c000 r-xp 0 0:0 0 [child's]\n");
+	assert_string_equal(name_at(f, 6, 0xb000, 400 * MS), "[child's]");
 	assert_string_equal(name_at(f, 5, 0x9000, 400 * MS), "[late]");
 	assert_int_equal(f->last_map.since_ns, 300 * MS);
 	fake(f, 5, "app", 100 * MS, "b000-c000 r-xp 0 0:0 0 [later]\n");
 	assert_string_equal(name_at(f, 5, 0xb000, 400 * MS), "none");
 	lost(f, 500 * MS);
 	assert_string_equal(name_at(f, 5, 0xb000, 600 * MS), "[later]");
-	fake(f, 6, "app", 310 * MS, "9000-a000 r-xp 0 0:0 0 [late]\n");
-	assert_string_equal(name_at(f, 6, 0x9000, 400 * MS), "[late]");
 	/* One that is over is not read: its tgid may be another's. */
 	lost(f, 700 * MS);
 	image = tasks_image(f->tasks, 5, 0, 600 * MS);
@@ -666,6 +732,7 @@ int main(void)
 		TEST(no_such_process),
 		TEST(an_unlinked_binary_keeps_its_file),
 		TEST(lives_on_without_its_first_thread),
+		TEST(a_thread_maps_without_the_first_one),
 		TEST(an_exec_by_another_thread_ends_nothing),
 		TEST(sees_every_process),
 		TEST(reads_very_many_mappings),
