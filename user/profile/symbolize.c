@@ -458,7 +458,8 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
 	} else {
 		/* A kernel thread, or gone before it was looked at: as ps(1) names what has no file. */
 		name = xasprintf("[%.*s]", COMM_BYTES, image->comm);
-		mapping = pseudo_mapping(profile, name, 0, PAGE_BYTES);
+		mapping = (struct profile_mapping){.path = profile_string(profile, name),
+						   .limit = PAGE_BYTES};
 	}
 	profile_set_main_mapping(profile, profile_mapping_id(profile, &mapping));
 }
