@@ -37,6 +37,7 @@ struct file {
 	char *path; /* owned */
 	int fd;	    /* -1: not open, because of error */
 	int error;
+	bool is_refused; /* map_files itself led to nothing to be opened: it will not again */
 };
 
 struct files {
@@ -125,15 +126,9 @@ int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, u
 	return open_vetted(path, &(struct inode_id){dev_major, dev_minor, inode}, is_same);
 }
 
-/* Will it be the same at the next try? */
-static bool is_final(int error)
-{
-	return error == -ENOTSUP || error == -EFBIG;
-}
-
-/* path is file's, as the mapping has it; id is whose /proc folder to look in. */
+/* id: whose folder in /proc to look in. */
 static int open_mapped(const struct files *files, uint32_t id, const struct map_event *map,
-		       const struct file *file)
+		       struct file *file)
 {
 	char link[PATH_MAX];
 	int len, fd;
@@ -141,7 +136,8 @@ static int open_mapped(const struct files *files, uint32_t id, const struct map_
 	len = snprintf(link, sizeof(link), "%s/%u/map_files/%lx-%lx", files->proc_root, id,
 		       (unsigned long)map->start, (unsigned long)map->limit);
 	fd = len < (int)sizeof(link) ? open_vetted(link, &file->id, is_same_number) : -ENAMETOOLONG;
-	if (fd >= 0 || is_final(fd) || file->path[0] != '/')
+	file->is_refused = fd == -ENOTSUP || fd == -EFBIG;
+	if (fd >= 0 || file->is_refused || file->path[0] != '/')
 		return fd;
 	len = snprintf(link, sizeof(link), "%s/%u/root%s", files->proc_root, id, file->path);
 	fd = len < (int)sizeof(link) ? open_vetted(link, &file->id, is_same) : -ENAMETOOLONG;
@@ -186,7 +182,7 @@ uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *ma
 	if (i == FILE_NONE)
 		return FILE_NONE;
 	file = &files->all.at[i];
-	if (file->fd >= 0 || is_final(file->error))
+	if (file->fd >= 0 || file->is_refused)
 		return i;
 	fd = files->nr_open < FILES_MAX_OPEN ? open_mapped(files, tgid, map, file) : -EMFILE;
 	file->error = fd < 0 ? fd : 0;

@@ -3,6 +3,10 @@
  * Collects records and counts while a run goes on, and makes profiles of them at its end, one per
  * process or one of all. Holds raw stacks until then: names are looked up late, once per address.
  *
+ * Samples are labelled with the numbers pid (and tid) and the strings comm (and thread). Heap samples
+ * have no label for the size: sizes are scaled apart and then added up (the reasons are in
+ * builder.c). A stack without any frame is "[no stack]".
+ *
  * Accounts for every sample: what was handed in with builder_count() is, to the last one, either in
  * a profile (struct built.nr_written) or dropped for a reason.
  */

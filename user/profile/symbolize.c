@@ -26,8 +26,8 @@
  *	/usr/lib/[libfoo.so.6]	no flag, no build-id		none has
  *
  * A base name that begins with '[' is what pprof does not look for (Mapping.Unsymbolizable). The
- * build-id is left out of the second because pprof and Parca merge mappings by it: merged, the flag
- * of one would stand for both. Alternative rejected: the flag on one mapping as soon as one symbol
+ * build-id is left out of the second because pprof merges mappings by it: the flag of one would stand
+ * for both. Alternative rejected: the flag on one mapping as soon as one symbol
  * is known, which says of a stripped library that its names are as good as they get.
  */
 #include "profile/symbolize.h"
@@ -109,15 +109,11 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A path that pprof does not try to open (Mapping.Unsymbolizable). Owned by the caller. */
-static char *unopenable_path(const char *path)
+/* "/usr/lib/[libfoo.so.6]", which pprof does not try to open. Owned by the caller. */
+static char *bracketed(const char *path)
 {
 	const char *base = base_name(path);
 
-	if (!*path)
-		return xstrdup("//anon");
-	if (*base == '[' || !strcmp(path, "//anon") || !strncmp(path, "/memfd:", 7))
-		return xstrdup(path);
 	return xasprintf("%.*s[%s]", (int)(base - path), path, base);
 }
 
@@ -270,9 +266,9 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 	const struct elf_file *elf = object_elf(object);
 	const struct elf_segment *segment = elf ? elf_file_segment_at(elf, file_off) : NULL;
 	const char *path = files_path(symbolizer->files, file);
-	char *unopenable scoped(freep) = is_named ? NULL : unopenable_path(path);
+	char *unnamed scoped(freep) = bracketed(path);
 	struct profile_mapping mapping = {
-		.path = profile_string(profile, is_named ? path : unopenable),
+		.path = profile_string(profile, is_named ? path : unnamed),
 		.build_id = is_named ? profile_string(profile, object_build_id(object)) : 0,
 	};
 
@@ -289,14 +285,19 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 	return mapping;
 }
 
-/* A mapping that is no file: nobody opens it, and a range says all there is to say. */
-static struct profile_mapping pseudo_mapping(struct profile *profile, const char *path,
+/* A mapping that is no file, by a name that pprof does not take for one: "[x]" or "//anon". */
+static struct profile_mapping pseudo_mapping(struct profile *profile, const char *name,
 					     uint64_t start, uint64_t limit)
 {
-	char *unopenable scoped(freep) = unopenable_path(path);
+	bool is_known = *base_name(name) == '[' || !strcmp(name, "//anon");
+	char *unnamed scoped(freep) = bracketed(name);
 
+	if (!*name)
+		name = "//anon";
+	else if (!is_known)
+		name = unnamed;
 	return (struct profile_mapping){
-		.path = profile_string(profile, unopenable), .start = start, .limit = limit};
+		.path = profile_string(profile, name), .start = start, .limit = limit};
 }
 
 static struct profile_mapping vdso_mapping(struct symbolizer *symbolizer, struct profile *profile,
@@ -458,7 +459,8 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
 	} else {
 		/* A kernel thread, or gone before it was looked at: as ps(1) names what has no file. */
 		name = xasprintf("[%.*s]", COMM_BYTES, image->comm);
-		mapping = pseudo_mapping(profile, name, 0, PAGE_BYTES);
+		mapping = (struct profile_mapping){.path = profile_string(profile, name),
+						   .limit = PAGE_BYTES};
 	}
 	profile_set_main_mapping(profile, profile_mapping_id(profile, &mapping));
 }

@@ -7,7 +7,16 @@
  * Every location has a mapping and a line: unnamed code is "libfoo.so.6+0x1234", code in no mapping
  * "[unknown]+0x1234" in a mapping "[unknown]".
  *
- * Each distinct (object, address) is looked up once.
+ * has_functions is set on a mapping where every location in it has a true symbol name. Since pprof
+ * opens the file of a mapping without it, and complains, the unnamed code of a file has a mapping of
+ * its own that pprof lets be: "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (the reasons
+ * are in symbolize.c). The other has_* flags are false: there are no source files or lines yet.
+ *
+ * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
+ * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with
+ * their plain names and no file; "[unknown]"; "[cprof]".
+ *
+ * Each distinct (object, address) is looked up once, each location of a profile made once.
  */
 #ifndef CPROF_PROFILE_SYMBOLIZE_H
 #define CPROF_PROFILE_SYMBOLIZE_H
