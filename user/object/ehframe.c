@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two passes. The first walks the section and notes where each FDE is and what it starts at; the
+ * second goes through them in address order and runs their instructions straight into the caller's
+ * emit, so that the rows of a large library (818,000 for libLLVM, 20 MB) never exist at once.
+ *
+ * Before both, the CIEs: each is read once, with the state that its instructions set up, so that a
+ * hostile section cannot make us run one again for each FDE. They come out sorted by offset, and
+ * are searched for that way (a hash over offsets that the section chooses could be made to collide).
+ * FDEs of one compilation share a CIE, so the last one used is tried first.
+ */
+#include "object/ehframe.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "object/cfa.h"
+
+/* Linkers merge equal CIEs: a few dozen are many. FDEs of any beyond this are counted as damaged. */
+#define MAX_CIES (1u << 16)
+
+struct known_cie {
+	struct cfi_cie cie;
+	struct cfa_state initial;
+	bool damaged;
+};
+
+struct known_fde {
+	uint64_t start;
+	uint32_t off; /* of its entry in the section */
+	uint32_t cie; /* position in cies */
+};
+
+struct reader {
+	const struct ehframe_input *input;
+	vec_of(struct known_cie) cies; /* by offset */
+	vec_of(struct known_fde) fdes;
+	bool unsorted;
+	uint64_t gap_start; /* second pass: where the code described so far ends */
+	ehframe_row_fn emit;
+	void *ctx;
+	struct ehframe_stats stats;
+};
+
+static void reader_release(struct reader *reader)
+{
+	vec_release(&reader->cies);
+	vec_release(&reader->fdes);
+}
+
+static void note_cie(struct reader *reader, const struct cfi_entry *entry)
+{
+	const struct cfi_section *section = &reader->input->section;
+	struct known_cie known = {.damaged = true};
+
+	if (reader->cies.nr == MAX_CIES)
+		return;
+	if (!cfi_cie_read(section, entry, &known.cie) &&
+	    !cfa_initial(section, &known.cie, &known.initial))
+		known.damaged = false;
+	known.cie.off = entry->off;
+	vec_push(&reader->cies, known);
+}
+
+static bool find_cie(const struct reader *reader, size_t off, uint32_t *position)
+{
+	size_t low = 0, high = reader->cies.nr;
+
+	if (high > 0 && reader->cies.at[*position].cie.off == off)
+		return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (reader->cies.at[middle].cie.off < off)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == reader->cies.nr || reader->cies.at[low].cie.off != off)
+		return false;
+	*position = (uint32_t)low;
+	return true;
+}
+
+/* *cie is the position of the CIE of the FDE before, and becomes that of this one. */
+static int read_fde(struct reader *reader, const struct cfi_entry *entry, uint32_t *cie,
+		    struct cfi_fde *fde)
+{
+	const struct known_cie *known;
+
+	if (entry->body.bad || !find_cie(reader, entry->cie_off, cie))
+		return -EBADMSG;
+	known = &reader->cies.at[*cie];
+	if (known->damaged)
+		return -EBADMSG;
+	return cfi_fde_read(&reader->input->section, &known->cie, entry, fde);
+}
+
+static void note_fde(struct reader *reader, const struct cfi_entry *entry, uint32_t *cie)
+{
+	const struct ehframe_input *input = reader->input;
+	struct cfi_fde fde;
+	int err = read_fde(reader, entry, cie, &fde);
+
+	if (err == -ENOENT ||
+	    (!err && (fde.start < input->code_start || fde.start >= input->code_limit))) {
+		reader->stats.nr_skipped++;
+		return;
+	}
+	if (err) {
+		reader->stats.nr_damaged++;
+		return;
+	}
+	if (reader->fdes.nr > 0 && fde.start < reader->fdes.at[reader->fdes.nr - 1].start)
+		reader->unsorted = true;
+	vec_push(&reader->fdes, (struct known_fde){fde.start, (uint32_t)entry->off, *cie});
+}
+
+static int compare_fdes(const void *a, const void *b)
+{
+	const struct known_fde *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static void collect_fdes(struct reader *reader)
+{
+	const struct cfi_section *section = &reader->input->section;
+	struct cfi_entry entry;
+	uint32_t cie = 0;
+	size_t off = 0;
+
+	while (cfi_next(section, &off, &entry)) {
+		if (entry.is_cie)
+			note_cie(reader, &entry);
+	}
+	for (off = 0; cfi_next(section, &off, &entry);) {
+		if (!entry.is_cie)
+			note_fde(reader, &entry, &cie);
+	}
+	reader->stats.truncated = off != section->len_bytes;
+	if (reader->unsorted)
+		qsort(reader->fdes.at, reader->fdes.nr, sizeof(*reader->fdes.at), compare_fdes);
+}
+
+static void emit_rule(void *ctx, uint64_t elf_addr, const struct unwind_rule *rule)
+{
+	struct reader *reader = ctx;
+	struct unwind_row row = {.elf_addr = elf_addr, .rule = *rule};
+
+	reader->emit(reader->ctx, &row);
+}
+
+static void emit_gap(struct reader *reader)
+{
+	static const struct unwind_rule gap = {.kind = UNWIND_GAP};
+
+	emit_rule(reader, reader->gap_start, &gap);
+}
+
+/* limit: where the next FDE starts, if that is before this one's own end. */
+static void emit_fde(struct reader *reader, const struct known_fde *known, uint64_t limit)
+{
+	const struct ehframe_input *input = reader->input;
+	const struct known_cie *cie = &reader->cies.at[known->cie];
+	size_t off = known->off;
+	struct cfi_entry entry;
+	struct cfi_fde fde;
+
+	if (!cfi_next(&input->section, &off, &entry) ||
+	    cfi_fde_read(&input->section, &cie->cie, &entry, &fde))
+		return; /* it was readable a moment ago */
+	if (fde.limit > limit)
+		fde.limit = limit;
+	if (reader->stats.nr_fdes > 0 && reader->gap_start < fde.start)
+		emit_gap(reader);
+	reader->stats.nr_fdes++;
+	if (cfa_run(&input->section, &cie->cie, &cie->initial, &fde, input->track_bx, emit_rule,
+		    reader))
+		reader->stats.nr_damaged++;
+	reader->gap_start = fde.limit;
+}
+
+static void emit_fdes(struct reader *reader)
+{
+	size_t nr = reader->fdes.nr, i, next;
+
+	for (i = 0; i < nr; i = next) {
+		const struct known_fde *fde = &reader->fdes.at[i];
+
+		for (next = i + 1; next < nr && fde[next - i].start == fde->start; next++)
+			reader->stats.nr_skipped++;
+		emit_fde(reader, fde, next < nr ? fde[next - i].start : reader->input->code_limit);
+	}
+	if (reader->stats.nr_fdes > 0)
+		emit_gap(reader);
+}
+
+int ehframe_rows(const struct ehframe_input *input, ehframe_row_fn emit, void *ctx,
+		 struct ehframe_stats *stats)
+{
+	struct reader reader scoped(reader_release) = {
+		.input = input,
+		.emit = emit,
+		.ctx = ctx,
+	};
+
+	if (input->section.len_bytes >= UINT32_MAX)
+		return -EFBIG;
+	if (input->section.len_bytes > 0) {
+		collect_fdes(&reader);
+		emit_fdes(&reader);
+	}
+	reader.stats.nr_cies = reader.cies.nr;
+	if (stats)
+		*stats = reader.stats;
+	return 0;
+}
+
+static void bound_code(const struct elf_file *file, struct ehframe_input *input)
+{
+	uint64_t start = UINT64_MAX, limit = 0;
+
+	for (size_t i = 0; i < elf_file_nr_segments(file); i++) {
+		const struct elf_segment *segment = elf_file_segment(file, i);
+		uint64_t end = segment->elf_addr + segment->mem_bytes;
+
+		if (!segment->executable || end <= segment->elf_addr)
+			continue;
+		start = segment->elf_addr < start ? segment->elf_addr : start;
+		limit = end > limit ? end : limit;
+	}
+	input->code_start = start;
+	input->code_limit = limit;
+}
+
+static uint64_t address_of_section(const struct elf_file *file, const char *name)
+{
+	struct elf_section section;
+
+	return elf_file_section(file, name, &section) ? section.elf_addr : 0;
+}
+
+static bool use_section(const struct elf_file *file, const char *name, struct cfi_section *out)
+{
+	struct elf_section section;
+
+	if (!elf_file_section(file, name, &section) || !section.bytes || section.len_bytes == 0 ||
+	    section.flags & SHF_COMPRESSED)
+		return false;
+	out->bytes = section.bytes;
+	out->len_bytes = section.len_bytes;
+	out->elf_addr = section.elf_addr;
+	return true;
+}
+
+/* The file's bytes from an address to the end of its segment's. */
+static bool bytes_at(const struct elf_file *file, uint64_t elf_addr, struct cfi_section *out)
+{
+	size_t file_bytes;
+	const char *image = elf_rawfile(elf_file_libelf(file), &file_bytes);
+
+	for (size_t i = 0; image && i < elf_file_nr_segments(file); i++) {
+		const struct elf_segment *segment = elf_file_segment(file, i);
+		uint64_t skip = elf_addr - segment->elf_addr;
+
+		if (elf_addr < segment->elf_addr || skip >= segment->file_bytes ||
+		    segment->file_off > file_bytes ||
+		    segment->file_bytes > file_bytes - segment->file_off)
+			continue;
+		out->bytes = image + segment->file_off + skip;
+		out->len_bytes = segment->file_bytes - skip;
+		out->elf_addr = elf_addr;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Without section headers: .eh_frame_hdr is in the program headers and says where .eh_frame starts.
+ * Its length nobody says: it ends with a zero word, and what follows is then another section's
+ * bytes. Reading on there is harmless, as FDEs outside the code are dropped.
+ */
+static bool use_header(const struct elf_file *file, struct cfi_section *out)
+{
+	struct Elf *elf = elf_file_libelf(file);
+	struct cfi_section header = {0};
+	uint64_t addr;
+	size_t nr;
+
+	if (elf_getphdrnum(elf, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr phdr;
+
+		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_GNU_EH_FRAME)
+			return bytes_at(file, phdr.p_vaddr, &header) &&
+			       !cfi_header_read(&header, &addr) && bytes_at(file, addr, out);
+	}
+	return false;
+}
+
+int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input)
+{
+	struct ehframe_input found = {0};
+	struct cfi_section *section = &found.section;
+
+	bound_code(file, &found);
+	if (found.code_limit == 0)
+		return -ENOENT;
+	if (!use_section(file, ".eh_frame", section) && !use_header(file, section)) {
+		if (!use_section(file, ".debug_frame", section))
+			return -ENOENT;
+		section->debug_frame = true;
+	}
+	section->text_addr = address_of_section(file, ".text");
+	section->data_addr = address_of_section(file, ".got.plt");
+	if (section->data_addr == 0)
+		section->data_addr = address_of_section(file, ".got");
+	*input = found;
+	return 0;
+}
