@@ -134,12 +134,12 @@ static uint64_t region_limit(const struct builder *builder, uint64_t elf_addr)
 /* The name at name_off, up to its NUL, the "@VERSION" that ld writes into .symtab, or the limit. */
 static size_t name_len(const struct elf_section *strings, uint32_t name_off)
 {
-	const char *name = (const char *)strings->bytes + name_off;
+	const char *name, *at;
 	size_t len, max;
-	const char *at;
 
 	if (!strings->bytes || name_off >= strings->len_bytes)
 		return 0;
+	name = (const char *)strings->bytes + name_off;
 	max = strings->len_bytes - name_off;
 	len = strnlen(name, max < NAME_MAX_BYTES ? max : NAME_MAX_BYTES);
 	at = len ? memchr(name + 1, '@', len - 1) : NULL;
