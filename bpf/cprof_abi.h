@@ -42,25 +42,22 @@
 #define ABI_SLOT_UPROBE 1
 #define ABI_NR_SLOTS	4
 
-/*
- * Why a user stack ends. Whole are only those without a text. X(id, text, does the text go on with the
- * name of the file that the last frame is in?)
- */
-#define ABI_STACK_ENDS(X)                               \
-	X(ROOT, 0, 0)                                   \
-	X(NO_USER, 0, 0)                                \
-	X(NO_ROOT, "stack ends early, in", 1)           \
-	X(TOO_DEEP, "deeper than 512 frames", 0)        \
-	X(UNREADABLE, "stack not in memory, under", 1)  \
-	X(NO_CFI, "no unwind info for", 1)              \
-	X(NO_RULE, "unwind info not understood in", 1)  \
-	X(NO_REG, "a register is not known in", 1)      \
-	X(NO_MOVE, "stack pointer does not move in", 1) \
-	X(UNKNOWN_CODE, "code not known yet", 0)        \
-	X(NO_REGISTERS, "user registers not found", 0)
+/* Why a user stack ends; user/stream.h says it in words, under the same names. */
+#define ABI_STACK_ENDS(X)                                                                          \
+	X(ROOT)                                                                                    \
+	X(NO_USER)                                                                                 \
+	X(NO_ROOT)                                                                                 \
+	X(TOO_DEEP)                                                                                \
+	X(UNREADABLE)                                                                              \
+	X(NO_CFI)                                                                                  \
+	X(NO_RULE)                                                                                 \
+	X(NO_REG)                                                                                  \
+	X(NO_MOVE)                                                                                 \
+	X(UNKNOWN_CODE)                                                                            \
+	X(NO_REGISTERS)
 
 enum abi_stack_end {
-#define X(id, text, names_file) ABI_END_##id,
+#define X(id) ABI_END_##id,
 	ABI_STACK_ENDS(X)
 #undef X
 	ABI_NR_STACK_ENDS

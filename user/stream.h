@@ -21,6 +21,47 @@
 
 #define COMM_BYTES 16 /* TASK_COMM_LEN, NUL included */
 
+/*
+ * Why a user stack ends. Whole are ROOT (an outermost frame: its return address is undefined) and
+ * NO_USER (a kernel thread has none); the others have a text, which follows "truncated: ".
+ * X(id, text, does the text go on with the name of the file that the last frame is in?)
+ */
+#define STACK_ENDS(X)                                                                              \
+	X(ROOT, 0, 0)                                                                              \
+	X(NO_USER, 0, 0)                                                                           \
+	X(NO_ROOT, "stack ends early, in", 1)                                                      \
+	X(TOO_DEEP, "deeper than 512 frames", 0)                                                   \
+	X(UNREADABLE, "stack not in memory, under", 1)                                             \
+	X(BEYOND_COPY, "stack beyond its first 8 KB, under", 1)                                    \
+	X(NO_CFI, "no unwind info for", 1)                                                         \
+	X(NO_RULE, "unwind info not understood in", 1)                                             \
+	X(NO_REG, "a register is not known in", 1)                                                 \
+	X(NO_MOVE, "stack pointer does not move in", 1)                                            \
+	X(UNKNOWN_CODE, "code not known yet", 0)                                                   \
+	X(NO_REGISTERS, "user registers not found", 0)
+
+enum stack_end {
+#define X(id, text, names_file) END_##id,
+	STACK_ENDS(X)
+#undef X
+	NR_STACK_ENDS
+};
+
+#define STACK_MAX_FRAMES 512
+
+/* In a user ip: the frame was found by a frame pointer in code that does not promise to keep one. */
+#define IP_GUESSED (1ull << 63)
+
+/* What it takes to go on with a stack walk that came to code BPF has no table for. */
+struct stack_copy {
+	uint64_t ip, sp, fp, bx; /* of the frame whose ip is the record's last */
+	bool ip_exact;		 /* ip is where it stopped, not a return address */
+	bool bx_known;
+	const uint64_t *leaf;	/* all registers by DWARF number, NULL in a caller's frame */
+	const uint8_t *bytes;	/* of the stack, from sp on */
+	uint32_t len_bytes;
+};
+
 struct record {
 	uint64_t id;	       /* what the counts refer to */
 	uint32_t tgid;	       /* 0 is never sent */
@@ -29,13 +70,38 @@ struct record {
 	uint64_t time_ns;      /* when the record was first met */
 	char comm[COMM_BYTES]; /* of the thread where tid is set, else of the process */
 
-	/* Leaf first. ips[0] is exact, the rest are return addresses. */
+	/* Leaf first. ips[0] is exact, the rest are return addresses; user_ips may be IP_GUESSED. */
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
-	/* Why the user stack is not whole, in a few words that follow "truncated: "; NULL if it is. */
-	const char *truncated;
+	enum stack_end end;
+	const struct stack_copy *copy; /* only with END_UNKNOWN_CODE, and not even then always */
 
 	uint64_t size_bytes; /* heap: the size asked for; CPU: 0 */
+};
+
+/* An unwind table as user space packs it (bpf/unwind_abi.h has the layout); arrays are borrowed. */
+struct table_image {
+	uint64_t start; /* elf_addr of the first page of text */
+	uint32_t nr_pages, nr_rows, nr_wides;
+	const uint32_t *pages; /* nr_pages + 1 */
+	const uint32_t *rows;
+	const void *wides; /* 16 bytes each */
+};
+
+#define TABLE_UNBUILT UINT32_MAX       /* code not sampled yet: its stacks are copied */
+#define TABLE_NO_CFI  (UINT32_MAX - 1) /* code without unwind information */
+
+/* An executable mapping of a process, for the BPF unwinder. */
+struct unwind_vma {
+	uint64_t start, limit;
+	uint64_t bias;	/* elf_addr = ip - bias */
+	uint32_t table; /* of session_add_table(), or one of the above */
+	bool gap_by_fp; /* code the table does not describe keeps frame pointers by its ABI */
+};
+
+/* Where a process's vmas are kept; all 0: nowhere yet. */
+struct vma_run {
+	uint32_t at, nr;
 };
 
 struct count {

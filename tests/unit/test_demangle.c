@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,19 @@ static void test_hostile(void **state)
 	}
 }
 
+/* Binutils and libstdc++ put a call's callee into parentheses or not, by their age. */
+static bool same_but_for_parentheses(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strspn(a, "()");
+		b += strspn(b, "()");
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
 /* Runs command, whose lines are "raw display", and judges each. */
 static void compare_all(const char *command, size_t *nr, size_t *nr_left)
 {
@@ -137,7 +151,7 @@ static void compare_all(const char *command, size_t *nr, size_t *nr_left)
 		++*nr;
 		if (!got && strcmp(line, display))
 			++*nr_left;
-		else if (got && strcmp(got, display))
+		else if (got && !same_but_for_parentheses(got, display))
 			fail_msg("%s: %s, not %s", line, got, display);
 	}
 	pclose(in);

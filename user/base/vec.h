@@ -42,7 +42,7 @@
 	} while (0)
 
 #define vec_for_each(v, item) \
-	for (__typeof__((v)->at + 0) item = (v)->at; item < (v)->at + (v)->nr; item++)
+	for (__typeof__((v)->at + 0) item = (v)->at; item && item < (v)->at + (v)->nr; item++)
 
 #define vec_release(v)                  \
 	do {                            \

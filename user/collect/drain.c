@@ -35,27 +35,58 @@
 
 #define BATCH 4096
 
-static const char *const end_texts[] = {
-#define X(id, text) [ABI_END_##id] = text,
+static const enum stack_end ends[] = {
+#define X(id) [ABI_END_##id] = END_##id,
 	ABI_STACK_ENDS(X)
 #undef X
 };
+_Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && IP_GUESSED == ABI_IP_GUESSED &&
+		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
+	       "stream.h says what cprof_abi.h says");
 
-/* Puts a record aside, in whole words: its length is a multiple of 8. */
-static int on_record(void *ctx, void *data, size_t len_bytes)
+/* Puts a message aside, in whole words. */
+static int on_message(void *ctx, void *data, size_t len_bytes)
 {
 	struct drain *drain = ctx;
+	size_t nr_words = (len_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 
-	vec_reserve(&drain->records, len_bytes / sizeof(uint64_t));
-	memcpy(drain->records.at + drain->records.nr, data, len_bytes);
-	drain->records.nr += len_bytes / sizeof(uint64_t);
+	vec_reserve(&drain->messages, nr_words + 1);
+	drain->messages.at[drain->messages.nr] = nr_words;
+	memcpy(drain->messages.at + drain->messages.nr + 1, data, len_bytes);
+	drain->messages.nr += nr_words + 1;
 	return 0;
 }
 
-/* Returns the record's length in words. */
-static size_t deliver_record(const struct abi_record *in, const struct session_sink *sink)
+/* The copy of the stack that a record needs: sent just before it, but other CPUs write too. */
+static bool find_copy(const struct drain *drain, uint64_t id, struct stack_copy *copy)
+{
+	for (size_t i = drain->stacks.nr; i-- > 0;) {
+		const struct abi_stack *stack =
+			(const void *)(drain->messages.at + drain->stacks.at[i]);
+
+		if (stack->id != id)
+			continue;
+		*copy = (struct stack_copy){
+			.ip = stack->ip,
+			.sp = stack->sp,
+			.fp = stack->fp,
+			.bx = stack->bx,
+			.ip_exact = stack->ip_exact,
+			.bx_known = stack->bx_known,
+			.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
+			.bytes = stack->stack,
+			.len_bytes = stack->len_bytes,
+		};
+		return true;
+	}
+	return false;
+}
+
+static void deliver_record(const struct drain *drain, const struct abi_record *in,
+			   const struct session_sink *sink)
 {
 	const uint64_t *ips = (const uint64_t *)in->ips; /* __u64 has another name */
+	struct stack_copy copy;
 	struct record out = {
 		.id = in->id,
 		.tgid = in->tgid,
@@ -67,13 +98,27 @@ static size_t deliver_record(const struct abi_record *in, const struct session_s
 		.nr_kernel = in->nr_kernel,
 		.user_ips = ips + in->nr_kernel,
 		.nr_user = in->nr_user,
-		.truncated = in->user_end < ABI_NR_STACK_ENDS ? end_texts[in->user_end] : NULL,
+		.end = in->user_end < ABI_NR_STACK_ENDS ? ends[in->user_end] : END_NO_RULE,
 	};
 
+	if (out.end == END_UNKNOWN_CODE && find_copy(drain, out.id, &copy))
+		out.copy = &copy;
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
 	sink->record(sink->ctx, &out);
-	return offsetof(struct abi_record, ips) / sizeof(uint64_t) + in->nr_kernel + in->nr_user;
+}
+
+static void deliver_messages(struct drain *drain, const struct session_sink *sink)
+{
+	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
+		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
+
+		if (record->event == ABI_EVENT_STACK)
+			vec_push(&drain->stacks, at + 1);
+		else
+			deliver_record(drain, record, sink);
+	}
+	drain->messages.nr = drain->stacks.nr = 0;
 }
 
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
@@ -84,7 +129,7 @@ int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
 	drain->epoch = epoch;
 	drain->ids = xcalloc(BATCH, sizeof(*drain->ids));
 	drain->counts = xcalloc(BATCH, sizeof(*drain->counts));
-	drain->ring = ring_buffer__new(events_fd, on_record, drain, NULL);
+	drain->ring = ring_buffer__new(events_fd, on_message, drain, NULL);
 	return drain->ring ? 0 : fail(-errno, "map the event ring");
 }
 
@@ -134,16 +179,15 @@ static int deliver_counts(struct drain *drain, const struct session_sink *sink)
 
 int drain_deliver(struct drain *drain, const struct session_sink *sink)
 {
-	for (size_t at = 0; at < drain->records.nr;)
-		at += deliver_record((const void *)(drain->records.at + at), sink);
-	drain->records.nr = 0;
+	deliver_messages(drain, sink);
 	return deliver_counts(drain, sink);
 }
 
 void drain_release(struct drain *drain)
 {
 	ring_buffer__free(drain->ring);
-	vec_release(&drain->records);
+	vec_release(&drain->messages);
+	vec_release(&drain->stacks);
 	free(drain->ids);
 	free(drain->counts);
 }

@@ -21,6 +21,7 @@
 #include "collect/drain.h"
 #include "collect/probe.h"
 #include "collect/sideband.h"
+#include "collect/tables.h"
 #include "collect/tally.h"
 #include "cprof.skel.h"
 #include "cprof_abi.h"
@@ -32,6 +33,7 @@ struct session {
 	struct sampler sampler;
 	struct sideband sideband;
 	struct drain drain;
+	struct tables tables;
 	vec_of(struct bpf_link *) links;
 	int epoll_fd;
 };
@@ -113,10 +115,8 @@ static void choose_programs(struct cprof_bpf *bpf, const struct session_options 
 		bool wanted = !strcmp(name, "sample_cpu") ? options->source == SESSION_CPU
 							  : options->source == SESSION_HEAP;
 
-		if (!strcmp(name, "follow_fork") || !strcmp(name, "forget_exit"))
-			wanted = !options->all;
-		if (!strcmp(name, "follow_fork"))
-			wanted = wanted && options->follow_forks;
+		if (!strncmp(name, "on_", 3))
+			wanted = true; /* of the scheduler */
 		bpf_program__set_autoload(program, wanted);
 	}
 }
@@ -152,18 +152,14 @@ static int load_programs(struct session *session)
 	return fill_coin_table(session);
 }
 
-/* Scheduler tracepoints: only those whose programs were loaded. */
 static int attach_tracepoints(struct session *session)
 {
-	struct bpf_program *programs[] = {session->bpf->progs.follow_fork,
-					  session->bpf->progs.forget_exit};
+	struct bpf_program *programs[] = {session->bpf->progs.on_fork, session->bpf->progs.on_exec,
+					  session->bpf->progs.on_exit};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link;
+		struct bpf_link *link = bpf_program__attach_trace(programs[i]);
 
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		link = bpf_program__attach_trace(programs[i]);
 		if (!link)
 			return fail(-errno, "attach %s", bpf_program__name(programs[i]));
 		vec_push(&session->links, link);
@@ -187,6 +183,10 @@ static int open_streams(struct session *session)
 
 	if (!err)
 		err = sideband_open(&session->sideband);
+	if (!err)
+		err = tables_open(&session->tables, bpf_map__fd(bpf->maps.processes),
+				  bpf_map__fd(bpf->maps.vmas), bpf_map__fd(bpf->maps.tables),
+				  bpf_map__fd(bpf->maps.slabs));
 	if (err)
 		return err;
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -245,6 +245,7 @@ void session_close(struct session *session)
 	sampler_release(&session->sampler);
 	sideband_release(&session->sideband);
 	drain_release(&session->drain);
+	tables_release(&session->tables);
 	if (session->epoll_fd >= 0)
 		close(session->epoll_fd);
 	cprof_bpf__destroy(session->bpf);
@@ -305,6 +306,27 @@ int session_probe(struct session *session, enum session_shape shape, int fd, uin
 	return err;
 }
 
+int session_add_table(struct session *session, const struct table_image *image, uint32_t *table)
+{
+	return tables_add(&session->tables, image, table);
+}
+
+void session_remove_table(struct session *session, uint32_t table)
+{
+	tables_remove(&session->tables, table);
+}
+
+int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
+		     uint32_t nr, struct vma_run *run)
+{
+	return tables_set_process(&session->tables, tgid, vmas, nr, run);
+}
+
+void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run)
+{
+	tables_remove_process(&session->tables, tgid, run);
+}
+
 int session_start(struct session *session)
 {
 	return session->options.source == SESSION_CPU ? sampler_enable(&session->sampler) : 0;
@@ -325,6 +347,9 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 {
 	int err = events_only ? 0 : drain_collect(&session->drain);
 
+	/* The wait in drain_collect() was a grace period. */
+	if (!err && !events_only)
+		tables_settle(&session->tables);
 	sideband_drain(&session->sideband, sink->event, sink->ctx);
 	return err || events_only ? err : drain_deliver(&session->drain, sink);
 }

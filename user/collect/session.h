@@ -73,6 +73,22 @@ enum session_shape {
 int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
 		  uint32_t tgid);
 
+/*
+ * Unwind tables. Copies one in, for all processes; *table is its id. -ENOSPC: there is no more room
+ * (512 MB); -EFBIG: too large for a table. Not printed: code without a table is walked by frame
+ * pointers.
+ */
+int session_add_table(struct session *session, const struct table_image *image, uint32_t *table);
+/* When no process's vmas refer to it any more. */
+void session_remove_table(struct session *session, uint32_t table);
+/*
+ * The executable mappings of a process, sorted, in place of those in *run. Code that no mapping
+ * holds is unknown: its stacks are copied. -errno, not printed.
+ */
+int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
+		     uint32_t nr, struct vma_run *run);
+void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run);
+
 int session_start(struct session *session);
 void session_stop(struct session *session);
 
@@ -106,6 +122,7 @@ struct tally {
 	/* nr_stored = nr_freed + nr_frees_lost + nr_purged + nr_live */
 	uint64_t nr_frees, nr_freed, nr_frees_lost, nr_purged, nr_live;
 	uint64_t nr_stored;
+	uint64_t nr_frames; /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */
 	uint64_t nr_events_lost; /* side-band: not samples, but names may be missing */
 	struct tally_loss {

@@ -68,6 +68,7 @@ int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
 	tally->nr_ticks = n[ABI_STAT_TICKS];
 	tally->nr_filtered = n[ABI_STAT_FILTERED];
 	tally->nr_stored = n[ABI_STAT_STORED];
+	tally->nr_frames = n[ABI_STAT_FRAMES];
 	tally->nr_calls = n[ABI_STAT_CALLS];
 	tally->nr_nested = n[ABI_STAT_NESTED];
 	tally->nr_unsampled = n[ABI_STAT_UNSAMPLED];

@@ -15,8 +15,8 @@
  * ten bytes double it. It cannot be told to stop, and the 64 KiB at which a result is cut come too
  * late. So what it could print is bounded from the name: each back reference (S_, S1_, T_, T0_) at
  * most doubles it, each pack expansion (Dp, sp) at most multiplies it by the length of the name. One
- * real name in about a thousand (libLLVM, libclang, node) has more of them than MAX_DOUBLINGS and
- * stays mangled; whoever reads the profile loses nothing that c++filt could not give back.
+ * real name in about four hundred (libLLVM, libstdc++) is beyond MAX_DOUBLINGS and stays mangled;
+ * whoever reads the profile loses nothing that c++filt could not give back.
  */
 #include "object/demangle.h"
 
@@ -31,7 +31,7 @@
 #include "base/vec.h"
 
 #define NAME_MAX_BYTES (64u << 10)
-#define MAX_DOUBLINGS  22 /* about 16 MB and 0.1 s for the worst name */
+#define MAX_DOUBLINGS  19 /* about 10 MB and 0.1 s for the worst name */
 
 /* libstdc++'s; C++ ABI, 3.4. The result is malloc'ed, NULL for what it does not understand. */
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *buffer_bytes, int *status);

@@ -35,10 +35,11 @@
 #include "base/vec.h"
 
 #define PAGE_BYTES 4096ull
-#define NOTES_MAX_BYTES \
-	(64u << 10) /* the build-id is in the first of them, or it is not believed */
-#define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
-#define NATIVE_DATA  (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+/* The build-id is in one of the first notes, and they are short, or it is not believed. */
+#define NOTES_MAX_BYTES (64u << 10)
+#define NOTES_MAX_NR	64
+#define NATIVE_CLASS	(sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+#define NATIVE_DATA	(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 _Static_assert(sizeof(void *) == 8, "the header check below reads Elf64_Ehdr");
 
@@ -150,32 +151,45 @@ static bool build_id_of_notes(const char *notes, size_t len_bytes, char *hex)
 	return false;
 }
 
+static bool read_header(const struct elf_file *file, size_t i, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = i < file->nr_sections ? elf_getscn(file->elf, i) : NULL;
+
+	return scn && gelf_getshdr(scn, shdr);
+}
+
+static bool build_id_at(struct elf_file *file, uint64_t off, uint64_t len_bytes)
+{
+	char *notes scoped(freep) = NULL;
+
+	if (len_bytes > NOTES_MAX_BYTES)
+		return false;
+	notes = xmalloc(len_bytes);
+	return peek(file, off, notes, len_bytes) &&
+	       build_id_of_notes(notes, len_bytes, file->build_id);
+}
+
 /* From the sections, since a separate debug file keeps those; else from the segments. */
 static void read_build_id(struct elf_file *file)
 {
-	size_t nr = 0;
+	size_t nr_segments = 0, nr_read = 0;
 
-	for (size_t i = 0; i < file->nr_sections; i++) {
-		struct elf_section section;
+	for (size_t i = 0; i < file->nr_sections && nr_read < NOTES_MAX_NR; i++) {
+		GElf_Shdr shdr;
 
-		if (elf_file_section_header(file, i, &section) && section.type == SHT_NOTE &&
-		    section.len_bytes <= NOTES_MAX_BYTES &&
-		    elf_file_section_at(file, i, &section) && section.bytes &&
-		    build_id_of_notes(section.bytes, section.len_bytes, file->build_id))
+		if (!read_header(file, i, &shdr) || shdr.sh_type != SHT_NOTE)
+			continue;
+		nr_read++;
+		if (build_id_at(file, shdr.sh_offset, shdr.sh_size))
 			return;
 	}
-	if (elf_getphdrnum(file->elf, &nr) < 0)
+	if (elf_getphdrnum(file->elf, &nr_segments) < 0)
 		return;
-	for (size_t i = 0; i < nr && i < ELF_MAX_SEGMENTS; i++) {
-		char *notes scoped(freep) = NULL;
+	for (size_t i = 0; i < nr_segments && i < ELF_MAX_SEGMENTS; i++) {
 		GElf_Phdr phdr;
 
-		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
-		    phdr.p_filesz > NOTES_MAX_BYTES)
-			continue;
-		notes = xmalloc(phdr.p_filesz);
-		if (peek(file, phdr.p_offset, notes, phdr.p_filesz) &&
-		    build_id_of_notes(notes, phdr.p_filesz, file->build_id))
+		if (gelf_getphdr(file->elf, (int)i, &phdr) && phdr.p_type == PT_NOTE &&
+		    build_id_at(file, phdr.p_offset, phdr.p_filesz))
 			return;
 	}
 }
@@ -327,13 +341,6 @@ int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *fi
 size_t elf_file_nr_sections(const struct elf_file *file)
 {
 	return file->nr_sections;
-}
-
-static bool read_header(const struct elf_file *file, size_t i, GElf_Shdr *shdr)
-{
-	Elf_Scn *scn = i < file->nr_sections ? elf_getscn(file->elf, i) : NULL;
-
-	return scn && gelf_getshdr(scn, shdr);
 }
 
 static struct elf_section section_of(const GElf_Shdr *shdr)

@@ -134,12 +134,12 @@ static uint64_t region_limit(const struct builder *builder, uint64_t elf_addr)
 /* The name at name_off, up to its NUL, the "@VERSION" that ld writes into .symtab, or the limit. */
 static size_t name_len(const struct elf_section *strings, uint32_t name_off)
 {
-	const char *name = (const char *)strings->bytes + name_off;
+	const char *name, *at;
 	size_t len, max;
-	const char *at;
 
 	if (!strings->bytes || name_off >= strings->len_bytes)
 		return 0;
+	name = (const char *)strings->bytes + name_off;
 	max = strings->len_bytes - name_off;
 	len = strnlen(name, max < NAME_MAX_BYTES ? max : NAME_MAX_BYTES);
 	at = len ? memchr(name + 1, '@', len - 1) : NULL;
@@ -155,19 +155,27 @@ static bool is_label(const char *name, size_t len)
 	       (len == 2 || name[2] == '.');
 }
 
+/* Names count even where they are not taken: looking for their end is work as well. */
+static bool is_full(const struct builder *builder)
+{
+	return builder->symtab->entries.nr >= NR_MAX || builder->names_bytes >= NAMES_MAX_BYTES;
+}
+
 static void add(struct builder *builder, struct entry entry)
 {
 	const struct elf_section *strings = &builder->strings[entry.table];
-	size_t len = name_len(strings, entry.name);
 	uint64_t limit = region_limit(builder, entry.elf_addr);
+	size_t len;
 
-	if (!len || !limit || is_label((const char *)strings->bytes + entry.name, len) ||
-	    builder->symtab->entries.nr >= NR_MAX || builder->names_bytes + len > NAMES_MAX_BYTES)
+	if (!limit || is_full(builder))
+		return;
+	len = name_len(strings, entry.name);
+	builder->names_bytes += len;
+	if (!len || is_label((const char *)strings->bytes + entry.name, len))
 		return;
 	if (entry.len_bytes > limit - entry.elf_addr)
 		entry.len_bytes = limit - entry.elf_addr;
 	entry.name_bytes = len;
-	builder->names_bytes += len;
 	vec_push(&builder->symtab->entries, entry);
 }
 

@@ -38,7 +38,7 @@ struct entry {
 	struct image *image; /* set by resolve() */
 	uint32_t tgid, tid;
 	uint32_t comm;	    /* strtab id */
-	uint32_t truncated; /* strtab id, 0: the stack is whole */
+	enum stack_end end;
 	uint32_t kernel_stack, user_stack;
 	bool has_record;
 };
@@ -61,6 +61,8 @@ struct builder {
 	struct arena arena;
 	struct strtab strings;
 	uint64_t nr_taken;
+	struct strtab end_names;
+	vec_of(struct built_end) ends; /* by the ids of end_names; 0: whole */
 
 	bool is_resolved;			/* nothing came since resolve() */
 	vec_of(uint32_t) order;			/* entries with samples, process by process */
@@ -99,6 +101,8 @@ void builder_free(struct builder *builder)
 	hash_release(&builder->stack_index);
 	arena_release(&builder->arena);
 	strtab_release(&builder->strings);
+	strtab_release(&builder->end_names);
+	vec_release(&builder->ends);
 	vec_release(&builder->processes);
 	vec_release(&builder->groups);
 	vec_release(&builder->order);
@@ -169,8 +173,7 @@ void builder_record(struct builder *builder, const struct record *record)
 	entry->time_ns = record->time_ns;
 	entry->size_bytes = record->size_bytes;
 	entry->comm = strtab_intern_len(&builder->strings, record->comm, COMM_BYTES);
-	if (record->truncated)
-		entry->truncated = strtab_intern(&builder->strings, record->truncated);
+	entry->end = record->end;
 	entry->kernel_stack = stack_id(builder, record->kernel_ips, record->nr_kernel);
 	entry->user_stack = stack_id(builder, record->user_ips, record->nr_user);
 	builder->is_resolved = false;
@@ -412,13 +415,95 @@ static uint32_t set_labels(struct build *build, const struct entry *entry,
 	return nr;
 }
 
+/*
+ * Some outermost functions have no unwind information to say that they are: those of other C
+ * libraries, and Go's.
+ */
+static bool is_outermost(const char *name)
+{
+	static const char *const names[] = {"_start",	     "__clone",	       "clone",
+					    "clone3",	     "__clone3",       "_dlstart",
+					    "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
+	size_t len;
+
+	/* "runtime.goexit.abi0", but not "clone.cold" */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		len = strlen(names[i]);
+		if (!strncmp(name, names[i], len) && (!name[len] || !strncmp(name + len, ".abi", 4)))
+			return true;
+	}
+	return false;
+}
+
+static const char *function_name(const struct profile *profile, uint32_t location)
+{
+	const struct profile_line *line = profile->locations.at[location - 1].lines;
+
+	return strtab_get(&profile->strings, profile->functions.at[line->function - 1].system_name);
+}
+
+/* Why the user stack that was just written is not whole: "no unwind info for libfoo.so"; or NULL. */
+static char *describe_end(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	static const struct {
+		const char *text;
+		bool names_file;
+	} ends[] = {
+#define X(id, text, names_file) {text, names_file},
+		STACK_ENDS(X)
+#undef X
+	};
+	const char *text = ends[entry->end].text, *file;
+
+	if (!text)
+		return NULL;
+	if (entry->end == END_NO_ROOT && user->nr &&
+	    is_outermost(function_name(build->profile,
+				       build->locations.at[build->locations.nr - 1])))
+		return NULL;
+	if (!ends[entry->end].names_file || !user->nr)
+		return xstrdup(text);
+	file = symbolize_mapping_name(build->symbolizer, entry->image,
+				      (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1),
+				      entry->time_ns);
+	return xasprintf("%s %s", text, file);
+}
+
+/* Adds to the table of builder_ends(). why NULL: the stack is whole. */
+static void count_end(struct builder *builder, const char *why, uint64_t nr)
+{
+	uint32_t id = strtab_intern(&builder->end_names, why ? why : "");
+
+	while (builder->ends.nr <= id)
+		vec_push(&builder->ends, (struct built_end){0});
+	builder->ends.at[id].nr += nr;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct built_end *x = a, *y = b;
+
+	return compare(y->nr, x->nr);
+}
+
+const struct built_end *builder_ends(struct builder *builder, size_t *nr)
+{
+	for (uint32_t i = 0; i < builder->ends.nr; i++)
+		builder->ends.at[i].why = i ? strtab_get(&builder->end_names, i) : NULL;
+	if (builder->ends.nr > 1)
+		qsort(builder->ends.at + 1, builder->ends.nr - 1, sizeof(*builder->ends.at),
+		      compare_ends);
+	*nr = builder->ends.nr;
+	return builder->ends.at;
+}
+
 /* A kernel stack, then the user stack under it, then why that one ends early. Leaf first. */
 static void set_locations(struct build *build, const struct entry *entry)
 {
 	const struct builder *builder = build->builder;
 	const struct stack *kernel = &builder->stacks.at[entry->kernel_stack];
 	const struct stack *user = &builder->stacks.at[entry->user_stack];
-	char *note scoped(freep) = NULL;
+	char *note scoped(freep) = NULL, *why scoped(freep) = NULL;
 
 	build->locations.nr = 0;
 	for (uint32_t i = 0; i < kernel->nr; i++)
@@ -430,9 +515,10 @@ static void set_locations(struct build *build, const struct entry *entry)
 		vec_push(&build->locations,
 			 symbolize_user(build->symbolizer, build->profile, entry->image,
 					user->ips[i], entry->time_ns, i > 0));
-	if (entry->truncated)
-		note = xasprintf("[truncated: %s]",
-				 strtab_get(&builder->strings, entry->truncated));
+	why = describe_end(build, entry, user);
+	count_end(build->builder, why, user->nr ? entry->nr_taken : 0);
+	if (why)
+		note = xasprintf("[truncated: %s]", why);
 	else if (!build->locations.nr)
 		note = xstrdup("[no stack]");
 	if (note)

@@ -77,6 +77,16 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 		   const struct process *process, const struct process *main_process,
 		   uint64_t duration_ns, const char *comment, struct built *built);
 
+/*
+ * How the user stacks of all samples built so far ended: at[0] are the whole ones (why is NULL), the
+ * others by number. Call after the last builder_build(). Borrowed until builder_free().
+ */
+struct built_end {
+	const char *why;
+	uint64_t nr; /* samples */
+};
+const struct built_end *builder_ends(struct builder *builder, size_t *nr);
+
 /* Samples dropped for a reason, over all that was handed in. Call after the last drain. */
 uint64_t builder_dropped(const struct builder *builder, enum drop_reason reason);
 /* The sum of nr_taken of all counts so far, dropped ones included. */

@@ -58,6 +58,7 @@
 struct place {
 	uint32_t space;
 	uint64_t position, base;
+	bool guessed; /* reached by a frame pointer nobody promised: a name of its own says so */
 };
 
 /* What is known of a place: its names for good, its location in one profile. */
@@ -224,6 +225,12 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 	default:
 		name_in_file(symbolizer, finding);
 	}
+	if (finding->place.guessed) {
+		const char *display = strtab_get(&symbolizer->strings, finding->display);
+		char *marked scoped(freep) = xasprintf("%s [guessed]", display);
+
+		finding->display = strtab_intern(&symbolizer->strings, marked);
+	}
 }
 
 static bool same_place(const void *ctx, uint32_t value, const void *key)
@@ -231,14 +238,16 @@ static bool same_place(const void *ctx, uint32_t value, const void *key)
 	const struct symbolizer *symbolizer = ctx;
 	const struct place *a = &symbolizer->findings.at[value].place, *b = key;
 
-	return a->space == b->space && a->position == b->position && a->base == b->base;
+	return a->space == b->space && a->position == b->position && a->base == b->base &&
+	       a->guessed == b->guessed;
 }
 
 /* What is at a place, looked up when it is first asked for. Borrowed until the next call. */
 static struct finding *find(struct symbolizer *symbolizer, const struct place *place,
 			    const struct mapping *map)
 {
-	uint64_t code = hash_combine(hash_combine(place->space, place->position), place->base);
+	uint64_t code = hash_combine(hash_combine(place->space, place->position),
+				     place->base + place->guessed);
 	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, place);
 	struct finding finding = {.place = *place};
 
@@ -389,26 +398,30 @@ static struct place place_in(struct symbolizer *symbolizer, const struct mapping
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
 
 	if (map->file != FILE_NONE)
-		return (struct place){map->file, ip - map->start + map->file_off, 0};
+		return (struct place){.space = map->file,
+				      .position = ip - map->start + map->file_off};
 	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
-		return (struct place){SPACE_VDSO, ip - map->start, 0};
-	return (struct place){SPACE_ANON, ip, map->start};
+		return (struct place){.space = SPACE_VDSO, .position = ip - map->start};
+	return (struct place){.space = SPACE_ANON, .position = ip, .base = map->start};
 }
 
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
 			uint64_t ip, uint64_t time_ns, bool is_return_address)
 {
+	bool guessed = ip & IP_GUESSED;
 	const struct mapping *map;
 	struct place place;
 
+	ip &= ~IP_GUESSED;
 	if (is_return_address && ip)
 		ip--;
 	map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (map)
 		place = place_in(symbolizer, map, ip);
 	else
-		place = (struct place){SPACE_UNKNOWN, ip, 0};
+		place = (struct place){.space = SPACE_UNKNOWN, .position = ip};
+	place.guessed = guessed;
 	return locate(symbolizer, profile, &place, map);
 }
 

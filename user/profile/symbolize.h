@@ -38,7 +38,7 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
- * The location in profile of a user ip of image at time_ns. is_return_address: the ip after a call,
+ * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so. is_return_address: the ip after a call,
  * so the call itself, one byte before, is what is named and written.
  */
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,

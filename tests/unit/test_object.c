@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Objects by key, and the vdso. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "elf_judge.h"
+#include "object/object.h"
+
+static void test_by_key(void **state)
+{
+	struct objects *objects = objects_new();
+	struct object *first, *missing, *script;
+	struct symbol symbol;
+	bool is_ifunc;
+	int fd;
+
+	(void)state;
+	judge_run("echo '#!/bin/sh' >script");
+	fd = judge_fd("pie");
+	first = objects_get(objects, 7, fd);
+	assert_int_equal(object_error(first), 0);
+	assert_int_equal(strlen(object_build_id(first)), 40);
+	assert_non_null(object_elf(first));
+	assert_true(symtab_lookup(object_symtab(first), "outer", &symbol, &is_ifunc));
+	assert_ptr_equal(object_symtab(first), object_symtab(first));
+	missing = objects_get(objects, 8, -1);
+	assert_int_equal(object_error(missing), -EBADF);
+	assert_null(object_elf(missing));
+	assert_string_equal(object_build_id(missing), "");
+	assert_int_equal(symtab_nr(object_symtab(missing)), 0);
+	script = objects_get(objects, UINT32_MAX - 1, judge_fd("script"));
+	assert_int_equal(object_error(script), -ENOEXEC);
+	assert_int_equal(symtab_nr(object_symtab(script)), 0);
+	/* The same key is the same object, whatever the descriptor, and stays where it is. */
+	for (uint32_t key = 100; key < 2000; key++)
+		assert_ptr_not_equal(objects_get(objects, key, -1), first);
+	assert_ptr_equal(objects_get(objects, 7, -1), first);
+	assert_ptr_equal(objects_get(objects, 8, fd), missing);
+	assert_true(symtab_lookup(object_symtab(first), "inner", &symbol, &is_ifunc));
+	objects_free(objects);
+	objects_free(NULL);
+}
+
+static void test_vdso(void **state)
+{
+	struct objects *objects = objects_new();
+	struct object *vdso = objects_vdso(objects);
+	struct symbol symbol, found;
+	bool is_ifunc;
+
+	(void)state;
+	if (!getauxval(AT_SYSINFO_EHDR)) {
+		print_message("SKIP: no vdso\n");
+		objects_free(objects);
+		skip();
+	}
+	assert_int_equal(object_error(vdso), 0);
+	assert_ptr_equal(objects_vdso(objects), vdso);
+	assert_true(strlen(object_build_id(vdso)) >= 16);
+	assert_true(symtab_lookup(object_symtab(vdso), "__vdso_clock_gettime", &symbol, &is_ifunc));
+	assert_true(symtab_find(object_symtab(vdso), symbol.elf_addr + 1, &found));
+	assert_int_equal(found.elf_addr, symbol.elf_addr);
+	assert_string_equal(found.name, "__vdso_clock_gettime"); /* clock_gettime is weak */
+	objects_free(objects);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_key),
+		cmocka_unit_test(test_vdso),
+	};
+	int failed;
+
+	judge_build();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	judge_clean();
+	return failed;
+}
