@@ -43,17 +43,17 @@
 #define ABI_NR_SLOTS	4
 
 /* Why a user stack ends; user/stream.h says it in words, under the same names. */
-#define ABI_STACK_ENDS(X)                                                                          \
-	X(ROOT)                                                                                    \
-	X(NO_USER)                                                                                 \
-	X(NO_ROOT)                                                                                 \
-	X(TOO_DEEP)                                                                                \
-	X(UNREADABLE)                                                                              \
-	X(NO_CFI)                                                                                  \
-	X(NO_RULE)                                                                                 \
-	X(NO_REG)                                                                                  \
-	X(NO_MOVE)                                                                                 \
-	X(UNKNOWN_CODE)                                                                            \
+#define ABI_STACK_ENDS(X) \
+	X(ROOT)           \
+	X(NO_USER)        \
+	X(NO_ROOT)        \
+	X(TOO_DEEP)       \
+	X(UNREADABLE)     \
+	X(NO_CFI)         \
+	X(NO_RULE)        \
+	X(NO_REG)         \
+	X(NO_MOVE)        \
+	X(UNKNOWN_CODE)   \
 	X(NO_REGISTERS)
 
 enum abi_stack_end {
@@ -71,17 +71,17 @@ enum abi_stack_end {
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
  *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
  */
-#define ABI_STATS(X)                                                                      \
-	X(TICKS, "ticks")                                                                 \
-	X(FILTERED, "filtered")                                                           \
-	X(STORED, "stored")                                                               \
-	X(FRAMES, "user frames")                                                          \
-	X(CALLS, "allocator calls")                                                       \
-	X(NESTED, "nested in another allocator call") X(UNSAMPLED, "not sampled")         \
-		X(SAMPLED, "sampled") X(FAILED, "failed in the target") X(FREES, "frees") \
-			X(FREED, "sampled blocks freed")                                  \
-				X(FREES_LOST, "frees of sampled blocks not counted")      \
-					X(PURGED, "sampled blocks gone by exec")
+#define ABI_STATS(X)                                                                        \
+	X(TICKS, "ticks")                                                                   \
+	X(FILTERED, "filtered")                                                             \
+	X(STORED, "stored")                                                                 \
+	X(FRAMES, "user frames")                                                            \
+	X(CALLS, "allocator calls")                                                         \
+	X(NESTED, "nested in another allocator call")                                       \
+	X(UNSAMPLED, "not sampled") X(SAMPLED, "sampled") X(FAILED, "failed in the target") \
+		X(FREES, "frees") X(FREED, "sampled blocks freed")                          \
+			X(FREES_LOST, "frees of sampled blocks not counted")                \
+				X(PURGED, "sampled blocks gone by exec")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \

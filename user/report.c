@@ -268,8 +268,25 @@ static enum exit_code write_files(const struct report *report, struct builder *b
 	return code;
 }
 
-static void say_accounts(const struct report *report, const struct builder *builder,
-			 uint64_t nr_written)
+/* How whole the user stacks are, and why the others are not. */
+static void say_ends(const struct report *report, struct builder *builder)
+{
+	const struct built_end *ends;
+	uint64_t nr_all = 0;
+	size_t nr;
+
+	ends = builder_ends(builder, &nr);
+	for (size_t i = 0; i < nr; i++)
+		nr_all += ends[i].nr;
+	for (size_t i = 0; i < nr; i++)
+		if (ends[i].nr)
+			detail("stacks %s: %s of %s (%.2f %%)", ends[i].why ? ends[i].why : "whole",
+			       text_count(ends[i].nr), text_count(nr_all),
+			       100.0 * ends[i].nr / nr_all);
+	detail("user frames: %s", text_count(report->tally->nr_frames));
+}
+
+static void say_accounts(const struct report *report, struct builder *builder, uint64_t nr_written)
 {
 	const struct tally *tally = report->tally;
 	char losses[600];
@@ -290,6 +307,8 @@ static void say_accounts(const struct report *report, const struct builder *buil
 		       text_count(tally->nr_ticks), text_count(tally->nr_expected),
 		       text_count(tally->nr_filtered), text_count(nr_taken(report)));
 	}
+	if (log_is_verbose())
+		say_ends(report, builder);
 	say("taken %s = written %s%s", text_count(nr_taken(report)), text_count(nr_written),
 	    losses);
 	if (nr_taken(report) != nr_written + nr_lost)

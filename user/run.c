@@ -31,9 +31,12 @@
 #include "profile/builder.h"
 #include "profile/symbolize.h"
 #include "report.h"
+#include "unwinder.h"
 
 #define PROC "/proc"
 
+/* Between two drains: short while there is code that BPF does not know, then longer and longer. */
+#define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
 #define DRAIN_INTERVAL_NS NSEC_PER_SEC
 
 struct target {
@@ -50,10 +53,12 @@ struct run {
 	struct builder *builder;
 	struct session *session;
 	struct prober prober;
+	struct unwinder *unwinder;
 	struct child child;
 	vec_of(struct target) targets;
 	int interrupt_fd;
 	uint64_t started_ns, stopped_ns, drained_ns;
+	uint64_t interval_ns; /* until the next drain */
 };
 
 static bool is_heap(const struct run *run)
@@ -154,6 +159,15 @@ static int launch_child(struct run *run)
 	return watch_target(run, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
 }
 
+static void on_map(void *ctx, const struct process *process, const struct mapping *map)
+{
+	struct run *run = ctx;
+
+	unwinder_on_map(run->unwinder, process);
+	if (is_heap(run))
+		prober_on_map(&run->prober, process, map);
+}
+
 static int open_rooms(struct run *run)
 {
 	struct builder_options options = {
@@ -168,15 +182,14 @@ static int open_rooms(struct run *run)
 	run->tasks = tasks_new(PROC, run->files);
 	run->objects = objects_new();
 	run->builder = builder_new(&options, run->tasks);
-	if (!is_heap(run))
-		return EXIT_DONE;
+	run->unwinder = unwinder_new(run->session, run->tasks, run->files, run->objects);
+	tasks_on_map(run->tasks, on_map, run);
 	run->prober = (struct prober){.session = run->session,
 				      .objects = run->objects,
 				      .files = run->files,
 				      .all = run->options->all};
 	vec_for_each(&run->targets, target)
 		vec_push(&run->prober.targets, target->tgid);
-	tasks_on_map(run->tasks, prober_on_map, &run->prober);
 	return EXIT_DONE;
 }
 
@@ -188,6 +201,8 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
 	if (err)
 		return fail(err, "read the mappings of process %u", tgid);
+	/* A launched command is still cprof's own image: what it will run is not known yet. */
+	unwinder_follow(run->unwinder, tgid, tgid != (uint32_t)run->child.pid);
 	return session_add_target(run->session, tgid);
 }
 
@@ -202,6 +217,7 @@ static int take_snapshot(struct run *run)
 		if (err)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
+	unwinder_sync(run->unwinder);
 	return EXIT_DONE;
 }
 
@@ -221,6 +237,7 @@ static int check_probes(struct run *run)
 static int start(struct run *run)
 {
 	run->started_ns = run->drained_ns = clock_monotonic_ns();
+	run->interval_ns = FIRST_INTERVAL_NS;
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	if (run->child.pid && child_release(&run->child, run->options->child_argv[0]))
@@ -233,13 +250,17 @@ static void on_event(void *ctx, const struct task_event *event)
 	struct run *run = ctx;
 
 	tasks_apply(run->tasks, event);
+	unwinder_event(run->unwinder, event);
 }
 
 static void on_record(void *ctx, const struct record *record)
 {
 	struct run *run = ctx;
+	struct record whole = *record;
 
-	builder_record(run->builder, record);
+	if (record->copy)
+		unwinder_complete(run->unwinder, &whole);
+	builder_record(run->builder, &whole);
 }
 
 static void on_count(void *ctx, const struct count *count)
@@ -255,6 +276,11 @@ static int drain(struct run *run)
 	uint64_t now_ns = clock_monotonic_ns();
 	int err = session_drain(run->session, &sink, false);
 
+	/* What is new now will bring more that is new: look again soon. */
+	if (unwinder_sync(run->unwinder))
+		run->interval_ns = FIRST_INTERVAL_NS;
+	else if (run->interval_ns < DRAIN_INTERVAL_NS)
+		run->interval_ns *= 2;
 	if (run->options->all)
 		tasks_prune(run->tasks, run->drained_ns);
 	run->drained_ns = now_ns;
@@ -303,7 +329,7 @@ static bool any_target_left(const struct run *run)
 /* Waits for the next drain, an interrupt, or the end of the targets. false: time to stop. */
 static bool wait_for_more(struct run *run)
 {
-	uint64_t wake_ns = run->drained_ns + DRAIN_INTERVAL_NS;
+	uint64_t wake_ns = run->drained_ns + run->interval_ns;
 	uint64_t end_ns = run->options->duration_ns ? run->started_ns + run->options->duration_ns
 						    : UINT64_MAX;
 
@@ -382,6 +408,7 @@ static void finish(struct run *run)
 {
 	session_close(run->session);
 	child_abandon(&run->child);
+	unwinder_free(run->unwinder);
 	builder_free(run->builder);
 	objects_free(run->objects);
 	tasks_free(run->tasks);

@@ -11,12 +11,12 @@
 
 struct drain {
 	struct ring_buffer *ring;
-	int counts_fds[2];	  /* even, odd */
-	volatile uint32_t *epoch; /* which of them BPF writes; shared with it */
-	uint32_t old_epoch;	  /* the one that drain_deliver() empties */
+	int counts_fds[2];	   /* even, odd */
+	volatile uint32_t *epoch;  /* which of them BPF writes; shared with it */
+	uint32_t old_epoch;	   /* the one that drain_deliver() empties */
 	vec_of(uint64_t) messages; /* each its length in words, then so many words */
 	vec_of(size_t) stacks;	   /* where in them a struct abi_stack begins */
-	uint64_t *ids;		  /* one batch */
+	uint64_t *ids;		   /* one batch */
 	struct abi_count *counts;
 };
 

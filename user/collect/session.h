@@ -122,7 +122,7 @@ struct tally {
 	/* nr_stored = nr_freed + nr_frees_lost + nr_purged + nr_live */
 	uint64_t nr_frees, nr_freed, nr_frees_lost, nr_purged, nr_live;
 	uint64_t nr_stored;
-	uint64_t nr_frames; /* user frames in what was stored */
+	uint64_t nr_frames;	 /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */
 	uint64_t nr_events_lost; /* side-band: not samples, but names may be missing */
 	struct tally_loss {

@@ -230,7 +230,7 @@ static void drop_outside_of_text(struct kallsyms *kallsyms)
 	if (!kallsyms_lookup(kallsyms, "_sinittext", &sinittext) ||
 	    !kallsyms_lookup(kallsyms, "_einittext", &einittext))
 		sinittext = einittext = 0;
-	vec_for_each (&kallsyms->entries, entry)
+	vec_for_each(&kallsyms->entries, entry)
 		if (!entry->module && entry->addr >= etext &&
 		    !(entry->addr >= sinittext && entry->addr < einittext))
 			entry->rank = 0;

@@ -44,7 +44,7 @@ void objects_free(struct objects *objects)
 {
 	if (!objects)
 		return;
-	vec_for_each (&objects->all, object)
+	vec_for_each(&objects->all, object)
 		object_free(*object);
 	vec_release(&objects->all);
 	hash_release(&objects->by_key);

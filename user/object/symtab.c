@@ -225,7 +225,7 @@ static void collect_plt(struct builder *builder, const struct elf_file *file)
 	struct plt plt = {0};
 
 	plt_read(&plt, file);
-	vec_for_each (&plt.slots, slot)
+	vec_for_each(&plt.slots, slot)
 		add(builder, (struct entry){.elf_addr = slot->elf_addr,
 					    .len_bytes = PLT_SLOT_BYTES,
 					    .name = slot->name,
@@ -283,7 +283,7 @@ static void sort(struct builder *builder)
 		return;
 	qsort_r(symtab->entries.at, symtab->entries.nr, sizeof(*symtab->entries.at), compare,
 		builder);
-	vec_for_each (&symtab->entries, entry) {
+	vec_for_each(&symtab->entries, entry) {
 		struct entry *last = nr ? &symtab->entries.at[nr - 1] : NULL;
 
 		if (!last || compare(last, entry, builder))
@@ -389,10 +389,10 @@ static void copy_names(struct builder *builder)
 	struct symtab *symtab = builder->symtab;
 	size_t need = 0, used = 0;
 
-	vec_for_each (&symtab->entries, entry)
+	vec_for_each(&symtab->entries, entry)
 		need += entry->name_bytes + sizeof(plt_suffix);
 	symtab->names = xmalloc(need);
-	vec_for_each (&symtab->entries, entry) {
+	vec_for_each(&symtab->entries, entry) {
 		memcpy(symtab->names + used, raw_name(builder, entry), entry->name_bytes);
 		entry->name = used;
 		used += entry->name_bytes;

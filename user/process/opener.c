@@ -59,7 +59,7 @@ void files_free(struct files *files)
 {
 	if (!files)
 		return;
-	vec_for_each (&files->all, file) {
+	vec_for_each(&files->all, file) {
 		closep(&file->fd);
 		free(file->path);
 	}

@@ -96,7 +96,7 @@ static void image_free(struct image *image)
 
 static void process_free(struct process *process)
 {
-	vec_for_each (&process->images, image)
+	vec_for_each(&process->images, image)
 		image_free(*image);
 	vec_release(&process->images);
 	free(process);
@@ -124,7 +124,7 @@ void roster_drop_over(struct roster *roster)
 
 void roster_release(struct roster *roster)
 {
-	vec_for_each (&roster->all, process)
+	vec_for_each(&roster->all, process)
 		process_free(*process);
 	vec_release(&roster->all);
 	vec_release(&roster->newest);

@@ -130,7 +130,7 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 	/* What is new at a second look came since the first one: hardly before events were lost. */
 	if (image->was_read || image->mappings.now.nr)
 		since_ns = tasks->lost_ns ? tasks->lost_ns : clock_monotonic_ns();
-	vec_for_each (&snapshot.maps, map) {
+	vec_for_each(&snapshot.maps, map) {
 		map->since_ns = since_ns;
 		map_add(tasks, image, map);
 	}
@@ -192,7 +192,7 @@ static void inherit(struct tasks *tasks, struct process *child, const struct pro
 	to->was_read = true;
 	to->nr_losses = from->nr_losses;
 	if (tasks->on_map)
-		vec_for_each (&to->mappings.now, map)
+		vec_for_each(&to->mappings.now, map)
 			tasks->on_map(tasks->on_map_ctx, child, map);
 }
 
@@ -367,7 +367,7 @@ static void sweep(struct tasks *tasks, uint64_t time_ns)
 		return;
 	tasks->nr_losses_swept = tasks->nr_losses;
 	tasks->swept_ns = time_ns;
-	vec_for_each (&tasks->roster.all, p) {
+	vec_for_each(&tasks->roster.all, p) {
 		(*p)->lives_on = false;
 		if (!(*p)->exited_ns && !is_alive(tasks, *p))
 			(*p)->exited_ns = now_ns;
@@ -388,7 +388,7 @@ void tasks_prune(struct tasks *tasks, uint64_t time_ns)
 	size_t nr_over = 0;
 
 	sweep(tasks, time_ns);
-	vec_for_each (&tasks->roster.all, p) {
+	vec_for_each(&tasks->roster.all, p) {
 		(*p)->is_over = is_over(tasks, *p, time_ns);
 		nr_over += (*p)->is_over;
 		if (!(*p)->is_sampled) /* one that execs again and again would grow without end */

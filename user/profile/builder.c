@@ -37,7 +37,7 @@ struct entry {
 	uint64_t nr_taken, nr_freed;
 	struct image *image; /* set by resolve() */
 	uint32_t tgid, tid;
-	uint32_t comm;	    /* strtab id */
+	uint32_t comm; /* strtab id */
 	enum stack_end end;
 	uint32_t kernel_stack, user_stack;
 	bool has_record;
@@ -421,15 +421,16 @@ static uint32_t set_labels(struct build *build, const struct entry *entry,
  */
 static bool is_outermost(const char *name)
 {
-	static const char *const names[] = {"_start",	     "__clone",	       "clone",
-					    "clone3",	     "__clone3",       "_dlstart",
+	static const char *const names[] = {"_start",	      "__clone",	"clone",
+					    "clone3",	      "__clone3",	"_dlstart",
 					    "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
 	size_t len;
 
 	/* "runtime.goexit.abi0", but not "clone.cold" */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		len = strlen(names[i]);
-		if (!strncmp(name, names[i], len) && (!name[len] || !strncmp(name + len, ".abi", 4)))
+		if (!strncmp(name, names[i], len) &&
+		    (!name[len] || !strncmp(name + len, ".abi", 4)))
 			return true;
 	}
 	return false;
@@ -458,8 +459,8 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 	if (!text)
 		return NULL;
 	if (entry->end == END_NO_ROOT && user->nr &&
-	    is_outermost(function_name(build->profile,
-				       build->locations.at[build->locations.nr - 1])))
+	    is_outermost(
+		    function_name(build->profile, build->locations.at[build->locations.nr - 1])))
 		return NULL;
 	if (!ends[entry->end].names_file || !user->nr)
 		return xstrdup(text);

@@ -238,7 +238,7 @@ void profile_set_main_mapping(struct profile *profile, uint32_t id)
 	hash_release(&profile->mapping_index);
 	for (uint32_t i = 0; i < profile->mappings.nr; i++)
 		hash_insert(&profile->mapping_index, mapping_code(&profile->mappings.at[i]), i);
-	vec_for_each (&profile->locations, location) {
+	vec_for_each(&profile->locations, location) {
 		if (location->mapping == id)
 			location->mapping = 1;
 		else if (location->mapping && location->mapping < id)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Gives the BPF unwinder what it needs, when it needs it, and finishes its work where it could not.
+ *
+ * First things first: of a target that is named (-p) everything is ready before the first sample; of
+ * others a table is built when their code is first met. Until then BPF sends the registers and 8 KB
+ * of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
+ * coming first. Tables belong to files, not to processes: one libc serves all.
+ *
+ *	unwinder_on_map()	a mapping appeared: the process's vmas are to be written again
+ *	unwinder_event()	after tasks_apply(): forks, execs, exits
+ *	unwinder_complete()	a record came with a stack copy
+ *	unwinder_sync()		after each drain: writes what has changed
+ */
+#ifndef CPROF_UNWINDER_H
+#define CPROF_UNWINDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/session.h"
+#include "object/object.h"
+#include "process/task.h"
+
+struct unwinder;
+
+/* All borrowed. */
+struct unwinder *unwinder_new(struct session *session, struct tasks *tasks,
+			      const struct files *files, struct objects *objects);
+void unwinder_free(struct unwinder *unwinder);
+
+/*
+ * tgid is of interest from now on: its vmas are kept up to date. eager: tables for everything that it
+ * maps are built at the next sync, else for what is met.
+ */
+void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager);
+
+/* A mapping of process came to be known; must not call into tasks. */
+void unwinder_on_map(struct unwinder *unwinder, const struct process *process);
+void unwinder_event(struct unwinder *unwinder, const struct task_event *event);
+
+/*
+ * Finishes the user stack of a record that has a copy. *record's user_ips, nr_user and end are
+ * replaced; the ips are borrowed until the next call.
+ */
+void unwinder_complete(struct unwinder *unwinder, struct record *record);
+
+/* Writes what changed. Returns whether anything was built: more may be needed soon. */
+bool unwinder_sync(struct unwinder *unwinder);
+
+#endif
