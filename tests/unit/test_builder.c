@@ -309,26 +309,35 @@ static void test_stacks_that_are_not_whole(void **state)
 	struct fixture *fixture = *state;
 	struct builder *builder = start(fixture, PROFILE_CPU, false);
 	struct record cut = own_record(1), nothing = own_record(2), no_user = own_record(3);
+	const struct built_end *ends;
 	struct built built;
+	size_t nr_ends;
 
-	cut.truncated = "no unwind info for lib%s.so";
+	cut.end = END_NO_CFI;
 	nothing.nr_user = 0;
 	nothing.user_ips = NULL;
+	nothing.end = END_NO_USER;
 	no_user = nothing;
 	no_user.id = 3;
-	no_user.truncated = "stack not readable";
+	no_user.end = END_NO_REGISTERS;
 	take(builder, &cut, 1, 0);
 	take(builder, &nothing, 1, 0);
 	take(builder, &no_user, 1, 0);
 	built = build(fixture, NULL);
 	assert_string_equal(
 		stack_of(built.profile, &built.profile->samples.at[0]),
-		"leaf_function < calling_function < [truncated: no unwind info for lib%s.so]");
+		"leaf_function < calling_function < [truncated: no unwind info for test_builder]");
 	assert_string_equal(stack_of(built.profile, &built.profile->samples.at[1]), "[no stack]");
 	assert_string_equal(stack_of(built.profile, &built.profile->samples.at[2]),
-			    "[truncated: stack not readable]");
-	judge(fixture, built.profile, "[truncated: no unwind info for lib%s.so]");
+			    "[truncated: user registers not found]");
+	judge(fixture, built.profile, "[truncated: no unwind info for test_builder]");
 	profile_free(built.profile);
+	ends = builder_ends(builder, &nr_ends);
+	/* A kernel thread has no user stack that could be whole or not. */
+	assert_int_equal(nr_ends, 3);
+	assert_int_equal(ends[0].nr, 0);
+	assert_null(ends[0].why);
+	assert_int_equal(ends[1].nr + ends[2].nr, 2);
 }
 
 static void test_processes(void **state)

@@ -517,7 +517,8 @@ static void set_locations(struct build *build, const struct entry *entry)
 			 symbolize_user(build->symbolizer, build->profile, entry->image,
 					user->ips[i], entry->time_ns, i > 0));
 	why = describe_end(build, entry, user);
-	count_end(build->builder, why, user->nr ? entry->nr_taken : 0);
+	if (entry->end != END_NO_USER)
+		count_end(build->builder, why, entry->nr_taken);
 	if (why)
 		note = xasprintf("[truncated: %s]", why);
 	else if (!build->locations.nr)
