@@ -21,15 +21,18 @@ verify >"$out/verify" 2>"$out/verify.err"
 
 hot 30 >/dev/null &
 target=$!
-run record-pid cprof record -v -d 2s -o "$out/record-pid.pb.gz" -p $target
+run record-pid cprof record -v -d 1s -o "$out/record-pid.pb.gz" -p $target
 kill $target
-run record-command cprof record -v -o "$out/record-command.pb.gz" -- /bin/hot 2
-run record-all cprof record -v -a -o "$out/record-all.pb.gz" -d 1s
-run record-kernel cprof record -v -o "$out/record-kernel.pb.gz" -- /bin/inkernel 2
+run record-command cprof record -v -o "$out/record-command.pb.gz" -- /bin/hot 1
+run record-all cprof record -v -a -o "$out/record-all.pb.gz" -d 500ms
+run record-kernel cprof record -v -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 
-# Nothing may be left in the kernel once cprof has gone.
-sleep 0.3
-bpftool -j prog list >"$out/left-programs" 2>/dev/null
-bpftool -j map list >"$out/left-maps" 2>/dev/null
+# Nothing may be left in the kernel once cprof has gone. It frees in its own time: 5 s.
+for _ in $(seq 25); do
+	bpftool -j prog list >"$out/left-programs" 2>/dev/null
+	bpftool -j map list >"$out/left-maps" 2>/dev/null
+	[ "$(cat "$out/left-maps")" = "[]" ] && break
+	sleep 0.2
+done
 cat /sys/kernel/tracing/uprobe_events >"$out/left-uprobes" 2>/dev/null

@@ -38,6 +38,9 @@ static void configure(struct cprof_bpf *cprof)
 	};
 
 	memcpy((void *)&cprof->rodata->config, &config, sizeof(config));
+	/* Allocated on demand it makes kernels before 6.1 print a warning; its size changes nothing. */
+	bpf_map__set_map_flags(cprof->maps.live, 0);
+	bpf_map__set_max_entries(cprof->maps.live, 1024);
 }
 
 static struct bpf_object *open_programs(bool probe)
