@@ -34,6 +34,7 @@ gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
+vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
 fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 V ?= 0
@@ -113,6 +114,17 @@ $(BUILD)/workloads/%: tests/e2e/workloads/%.cc
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O1 -g -fno-omit-frame-pointer -fno-inline -fno-optimize-sibling-calls -pthread -o $@ $<
 
+# What tests/vm runs in its machines, besides cprof and the workloads.
+$(BUILD)/vm/verify: tests/vm/verify.c | $(gen)
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< -lbpf
+
+$(BUILD)/vm/inkernel: tests/vm/inkernel.c
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -o $@ $<
+
 # libFuzzer targets: the rooms they need are built again with its instrumentation.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
@@ -131,7 +143,7 @@ demo:                                  ## install, build, profile a bundled work
 
 test:                                  ## install, build, run every test (root)
 	$(Q)scripts/setup.sh all
-	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(fuzz)
+	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(fuzz) $(vm)
 	$(Q)scripts/run-tests.sh all
 
 check: | $(gen)                        ## rooms, headers, README tour, format, warnings

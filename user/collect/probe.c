@@ -92,12 +92,14 @@ static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
 	*features = (struct kernel_features){
 		.task_pt_regs = probe->bss->has_task_pt_regs,
 		.attach_cookie = probe->bss->has_attach_cookie,
+		.map_allocator = probe->bss->has_map_allocator,
 		.uprobe_multi = probe->bss->has_uprobe_multi,
 		.uprobe_session = probe->bss->has_uprobe_session,
 	};
-	detail("kernel: task_pt_regs %d, attach cookie %d, uprobe multi %d, uprobe session %d",
-	       features->task_pt_regs, features->attach_cookie, features->uprobe_multi,
-	       features->uprobe_session);
+	detail("kernel: task_pt_regs %d, attach cookie %d, map allocator %d, uprobe multi %d, "
+	       "uprobe session %d",
+	       features->task_pt_regs, features->attach_cookie, features->map_allocator,
+	       features->uprobe_multi, features->uprobe_session);
 	return 0;
 }
 

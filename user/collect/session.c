@@ -68,7 +68,20 @@ static uint32_t or_default(uint32_t limit, uint32_t otherwise)
 	return limit ? limit : otherwise;
 }
 
-static void size_maps(struct cprof_bpf *bpf, const struct session_options *options)
+/*
+ * Before Linux 6.1 the verifier warns, in the kernel's log and with a stack dump, of maps that tracing
+ * programs let grow. There the map is allocated as a whole, so it is smaller.
+ */
+static void size_live_map(struct bpf_map *live, uint32_t limit, bool may_grow)
+{
+	bpf_map__set_max_entries(
+		live, or_default(limit, may_grow ? ABI_LIVE_ENTRIES : ABI_LIVE_ENTRIES_AT_ONCE));
+	if (!may_grow)
+		bpf_map__set_map_flags(live, bpf_map__map_flags(live) & ~BPF_F_NO_PREALLOC);
+}
+
+static void size_maps(struct cprof_bpf *bpf, const struct session_options *options,
+		      const struct kernel_features *features)
 {
 	const struct session_limits *limits = &options->limits;
 	bool heap = options->source == SESSION_HEAP;
@@ -76,7 +89,7 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
-	bpf_map__set_max_entries(bpf->maps.live, or_default(limits->live, ABI_LIVE_ENTRIES));
+	size_live_map(bpf->maps.live, limits->live, features->map_allocator);
 	bpf_map__set_max_entries(bpf->maps.inflight,
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
 	bpf_map__set_autocreate(bpf->maps.live, heap);
@@ -143,7 +156,7 @@ static int load_programs(struct session *session)
 	if (!bpf)
 		return fail(-errno, "open the BPF programs");
 	session->bpf = bpf;
-	size_maps(bpf, options);
+	size_maps(bpf, options, &session->features);
 	configure(bpf, options);
 	choose_programs(bpf, options);
 	err = cprof_bpf__load(bpf);

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Fetches the Debian kernels that tests/vm boots.
+#
+#	tests/vm/fetch-kernels.sh [KERNEL...]	of the table below; all of it
+#
+# Says a line for each: "KERNEL RELEASE PATH", or "KERNEL SKIP reason". What was fetched before stays
+# and needs no network; `make clean` forgets it. Exit code 0 if each line is of the first kind.
+#
+# apt-get itself does the work, in a root of its own under build/, with a source line of its own for
+# each kernel: neither the machine's lists, nor its cache, nor its packages are touched, and no root is
+# needed. It checks the archive's signatures as always. Where the archive is, the machine knows: the
+# addresses are those of its own sources, and so are a mirror and a proxy. The newest kernel of a suite
+# is taken, never a version written down here: archives drop the old ones.
+#
+# The cloud flavour: a third of the size, and its few drivers hold the serial port, all we need.
+set -u
+export LC_ALL=C
+
+# kernel  releases  suites, the first that has it
+kernels='
+5.10      5.10.     bullseye-security bullseye
+6.1       6.1.      bookworm-security bookworm
+6.12      6.12.     bookworm-security bookworm-backports trixie
+sid       -         sid
+'
+
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+cd "$(dirname "$0")/../.." || exit 2
+home=$PWD/${BUILD:-build}/vm/kernels
+
+# What the machine's own sources are: "SUITE ADDRESS" a line.
+own_sources()
+{
+	apt-get --print-uris update 2>/dev/null |
+		sed -n "s|^'\(.*\)/dists/\([^/]*\)/InRelease'.*|\2 \1|p"
+}
+
+# The archive that a suite is in: security updates have one of their own, all else is where the
+# machine's release itself comes from.
+archive_of() # SUITE
+{
+	local own=
+	# shellcheck source=/dev/null
+	[ -r /etc/os-release ] && own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	case $1 in
+	*-security) own=$own-security ;;
+	esac
+	own_sources | awk -v own="$own" '$1 == own { print $2; exit }'
+}
+
+# apt in a root of its own, $root.
+private() # COMMAND ARGUMENT...
+{
+	local command=$1
+	shift
+	"$command" -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/nonexistent \
+		-o Dir::Etc::preferences=/nonexistent -o Dir::Etc::preferencesparts=/nonexistent \
+		-o Dir::State="$root/state" -o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
+		-o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= \
+		-o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=30 \
+		-o Acquire::Check-Valid-Until=false "$@"
+}
+
+# The newest package that holds a kernel. In some releases that is linux-image-*, in others
+# linux-binary-*, and then linux-image-* has no file that we want.
+newest_package() # RELEASES
+{
+	private apt-cache pkgnames | sed -nE 's/^(linux-(image|binary)-([0-9].*)-cloud-amd64)$/\3 \2 \1/p' |
+		awk -v begins="${1#-}" 'index($1, begins) == 1' | sort -k1,1V -k2,2r | tail -n 1 | cut -d' ' -f3
+}
+
+# try KERNEL RELEASES SUITE: fetches into $home/KERNEL, or leaves the reason in $why.
+try()
+{
+	local address root package
+	address=$(archive_of "$3")
+	[ -n "$address" ] || { why="no source of this machine has the archive of $3"; return 1; }
+	root=$(mktemp -d "$home/apt.XXXXXX") || { why="no room in $home"; return 1; }
+	mkdir -p "$root"/state/lists/partial "$root"/cache/archives/partial
+	: >"$root/status"
+	echo "deb [target=Packages arch=amd64${signed_by}] $address $3 main" >"$root/sources.list"
+	if ! private apt-get -qq update >"$root/log" 2>&1 || grep -qE '^(W|E):' "$root/log"; then
+		why="$3: $(grep -E '^(W|E):' "$root/log" | head -n 1)"
+	elif package=$(newest_package "$2") && [ -z "$package" ]; then
+		why="$3 has no such kernel"
+	elif ! (cd "$root" && private apt-get -qq download "$package") >"$root/log" 2>&1; then
+		why="$3: $package: $(grep -E '^(W|E):' "$root/log" | tail -n 1)"
+	elif ! keep_image "$root"/*.deb "$home/$1"; then
+		why="$3: $package holds no vmlinuz"
+	else
+		rm -rf "$root"
+		return 0
+	fi
+	rm -rf "$root"
+	return 1
+}
+
+# keep_image DEB FOLDER: vmlinuz, and its release in a file.
+keep_image()
+{
+	local image
+	mkdir "$root/files" && dpkg-deb --fsys-tarfile "$1" | tar -x -C "$root/files" --wildcards '*/vmlinuz*' 2>/dev/null
+	image=$(find "$root/files" -type f -name 'vmlinuz*' | head -n 1)
+	[ -n "$image" ] || return 1
+	mkdir -p "$2"
+	basename "$1" | sed -E 's/^linux-(image|binary)-//; s/_.*//' >"$2/release"
+	mv "$image" "$2/vmlinuz"
+}
+
+# fetch KERNEL: says its line.
+fetch()
+{
+	local kernel=$1 releases suites suite why=
+	read -r _ releases suites < <(awk -v kernel="$kernel" '$1 == kernel' <<<"$kernels")
+	[ -n "${suites:-}" ] || { echo "$kernel SKIP not in the table of fetch-kernels.sh"; return 1; }
+	if [ ! -e "$home/$kernel/vmlinuz" ]; then
+		for suite in $suites; do
+			try "$kernel" "$releases" "$suite" && break
+		done
+	fi
+	if [ ! -e "$home/$kernel/vmlinuz" ]; then
+		echo "$kernel SKIP $why"
+		return 1
+	fi
+	echo "$kernel $(cat "$home/$kernel/release") $home/$kernel/vmlinuz"
+}
+
+command -v apt-get >/dev/null || { echo "all SKIP no apt-get here"; exit 1; }
+signed_by=
+[ -r $keyring ] && signed_by=" signed-by=$keyring"
+mkdir -p "$home" || exit 2
+trap 'rm -rf "$home"/apt.*; exit 130' INT TERM
+# shellcheck disable=SC2046 # words
+[ $# -gt 0 ] || set -- $(awk '{ print $1 }' <<<"$kernels")
+status=0
+for name; do
+	fetch "$name" || status=1
+done
+exit $status

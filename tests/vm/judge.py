@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Judges what guest.sh left of one virtual machine.
+
+    tests/vm/judge.py FOLDER        the first line sums it up; then a line for each thing that is wrong
+
+Exit code 1 if anything is. Everything that holds for every run of cprof (exit code, the accounting
+of its closing line, the contract, protoc, go tool pprof's silence) is judged by the end-to-end tests'
+harness, as if cprof had run here. Then go tool pprof says what is on top, and how many allocations
+there were.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+import harness as h  # noqa: E402 (its folder is known only now)
+
+GUEST_FOLDER = "/run/out"
+HEAP_TYPES = {"objects": "alloc_objects", "bytes": "alloc_space",
+              "live_objects": "inuse_objects", "live_bytes": "inuse_space"}
+KERNEL_COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|soft lockup|rcu.*stall")
+
+
+def read(folder, name):
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="backslashreplace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def run_of(folder, case, heap_rate=None):
+    """A cprof that ended over there, as the harness sees one that ended here."""
+    code = read(folder, case + ".code").strip()
+    assert code, "did not run"
+    return h.Run(SimpleNamespace(
+        process=SimpleNamespace(returncode=int(code)), heap_rate=heap_rate,
+        said=lambda stream="err": read(folder, f"{case}.{stream}").replace(GUEST_FOLDER, folder),
+        output=os.path.join(folder, case + ".pb.gz")))
+
+
+def pprof_top(path, kind):
+    """What go tool pprof shows: [(function, flat, cumulative)], the biggest first."""
+    text = h.silent(["go", "tool", "pprof", "-top", f"-sample_index={kind}", "-unit=B", "-nodefraction=0",
+                     "-nodecount=1000", path], path)
+    rows = re.findall(r"^\s*(\d+)B?\s+\S+%\s+\S+%\s+(\d+)B?\s+\S+%\s+(.+)$", text, re.M)
+    assert rows, f"pprof shows no function of {path}"
+    return [(name.removesuffix(" (inline)"), int(flat), int(cum)) for flat, cum, name in rows]
+
+
+def busy_in(profile, path, leaf, *callers):
+    """pprof has that function on top, and nearly every stack reaches down to main."""
+    top = pprof_top(path, "samples")[0][0]
+    assert top == leaf, f"pprof shows {top} on top, not {leaf}"
+    for name in callers:
+        share = h.share(profile, "samples", name)
+        assert share >= 0.95, f"only {share:.1%} of the stacks hold {name}"
+
+
+def record_pid(folder):
+    run = run_of(folder, "record-pid")
+    busy_in(run.profile(), run.output, "hot_a", "hot", "main")
+
+
+def record_command(folder):
+    run = run_of(folder, "record-command")
+    busy_in(run.profile(), run.output, "hot_a", "hot", "main")
+    assert run.says()["cpu_seconds"] > 0
+
+
+def record_all(folder):
+    """One file for whoever ran: nobody did, but for what little the machine does by itself."""
+    run = run_of(folder, "record-all")
+    if run.code != 3:
+        run.profile()
+
+
+def record_kernel(folder):
+    """Always inside a system call: the user's part of the stack is found from there."""
+    run = run_of(folder, "record-kernel")
+    profile = run.profile()
+    for name in ("ask_kernel", "main", "vfs_read"):
+        share = h.share(profile, "samples", name)
+        assert share >= 0.9, f"only {share:.1%} of the stacks hold {name}"
+
+
+def heap(folder):
+    """Every allocation is sampled, so every count is exact."""
+    run = run_of(folder, "heap", heap_rate=1)
+    run.profile()
+    told = run.says()
+    for what, kind in HEAP_TYPES.items():
+        shown = {name: cum for name, _, cum in pprof_top(run.output, kind)}
+        for site, expected in told.items():
+            found = shown.get(site, 0)
+            assert found == expected[what], f"{site}: {found} {kind}, not {expected[what]}"
+
+
+def nothing_left(folder):
+    names = read(folder, "verify").split()
+    for kind in ("programs", "maps"):
+        left = json.loads(read(folder, f"left-{kind}") or "[]")
+        assert left is not None and not isinstance(left, dict), f"bpftool says {left}"
+        ours = [item.get("name") for item in left if kind == "maps" or item.get("name") in names]
+        assert not ours, f"left in the kernel: {kind} {ours}"
+    assert not read(folder, "left-uprobes"), "uprobe events are left"
+
+
+def kernel_is_silent(folder):
+    found = [line for line in read(folder, "dmesg").splitlines() if KERNEL_COMPLAINTS.search(line)]
+    assert not found, "the kernel complains: " + "; ".join(found[:3])
+
+
+def loads(folder):
+    text = read(folder, "verify")
+    programs = re.findall(r"^(loaded|refused) (\S+)", text, re.M)
+    refused = [name for how, name in programs if how == "refused"]
+    assert programs, "verify said nothing: " + read(folder, "verify.err")[-500:]
+    assert not refused, f"refused: {', '.join(refused)}\n{text[text.index('refused'):]}"
+
+
+CASES = (loads, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
+         kernel_is_silent)
+
+
+def trouble(case, folder):
+    """None, or what is wrong."""
+    try:
+        case(folder)
+    except (AssertionError, OSError, ValueError, KeyError, IndexError,
+            subprocess.TimeoutExpired) as error:
+        said = read(folder, case.__name__.replace("_", "-") + ".err").splitlines()[-12:]
+        return "\n".join([f"{case.__name__}: {error}", *said])
+    return None
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = os.path.abspath(sys.argv[1])
+    troubles = {case.__name__: trouble(case, folder) for case in CASES}
+    print(" ".join(f"{name}={'FAIL' if wrong else 'ok'}" for name, wrong in troubles.items()))
+    for wrong in filter(None, troubles.values()):
+        print(wrong)
+    sys.exit(any(troubles.values()))
+
+
+main()

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# Boots Debian kernels, one after another, and runs cprof in each of them.
+#
+#	tests/vm/run.sh [KERNEL...]	of fetch-kernels.sh; all of them
+#
+# A line for each kernel, "ok vm KERNEL ...", "FAIL vm KERNEL ..." and what is wrong below it, or
+# "SKIP vm KERNEL: why"; then a table, and how many instructions each kernel's verifier went through
+# for each BPF program. Exit code 1 if anything failed.
+#
+# qemu emulates the processor (TCG): slow, but it works everywhere, in a virtual machine without
+# nested virtualisation, too. The kernel gets a whole system as its initramfs, so no disk, no network
+# and no driver is needed. What the guest wrote comes back as a tar file over the second serial port.
+# What the machine said and sent stays in build/vm/KERNEL/.
+#
+# VM_TIMEOUT	seconds for one kernel (120)
+set -u
+export LC_ALL=C
+
+cd "$(dirname "$0")/../.." || exit 2
+build=${BUILD:-build}
+home=$build/vm
+table=$'kernel release boot off loads record all in-kernel heap left dmesg'
+status=0
+
+die()
+{
+	echo "tests/vm: $*" >&2
+	exit 2
+}
+
+check_tools()
+{
+	local tool
+	for tool in qemu-system-x86_64 busybox bpftool python3 go; do
+		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
+	done
+	for tool in "$build"/{cprof,workloads/hot,workloads/allocs,vm/verify,vm/inkernel}; do
+		[ -x "$tool" ] || die "$tool is not there: make all workloads $build/vm/verify $build/vm/inkernel"
+	done
+}
+
+make_initramfs()
+{
+	local bpftool
+	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
+	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
+		"$build/cprof" "$build/workloads/hot" "$build/workloads/allocs" "$home/verify" "$home/inkernel" \
+		"$bpftool:/bin/bpftool" || die "no initramfs"
+}
+
+seconds_since() # START_NS
+{
+	local ms=$((($(date +%s%N) - $1) / 1000000))
+	printf '%d.%d' $((ms / 1000)) $((ms % 1000 / 100))
+}
+
+# boot VMLINUZ FOLDER: until it turns itself off. 0, or the reason in $why. The time to init is in $up.
+boot()
+{
+	local start code
+	start=$(date +%s%N)
+	timeout -k 5 "${VM_TIMEOUT:-120}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
+		-monitor none -no-reboot -M pc -accel tcg,thread=multi -cpu max -smp 2 -m 768 \
+		-serial stdio -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on" \
+		</dev/null 2>"$2/qemu" | while IFS= read -r line; do
+		printf '%s %s\n' "$(seconds_since "$start")" "$line"
+	done >"$2/console"
+	code=${PIPESTATUS[0]}
+	off=$(seconds_since "$start")
+	up=$(sed -n 's/^\([0-9.]*\) .*@up .*/\1/p' "$2/console" | head -n 1)
+	why=
+	if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+		why="still running after ${VM_TIMEOUT:-120} s"
+	elif [ "$code" -ne 0 ]; then
+		why="qemu: $(tail -n 1 "$2/qemu")"
+	elif [ -z "$up" ]; then
+		why="did not boot"
+	elif ! tar -x -z -C "$2" -f "$2/sent" 2>/dev/null; then
+		why="sent nothing that can be read"
+	fi
+	[ -z "$why" ]
+}
+
+# run KERNEL RELEASE VMLINUZ
+run()
+{
+	local folder=$home/$1 verdict cases up= off= why=
+	rm -rf "$folder"
+	mkdir -p "$folder"
+	if ! boot "$3" "$folder"; then
+		echo "FAIL vm $1 ($2): $why"
+		tail -n 15 "$folder/console" | sed 's/^/     /'
+		table+=$'\n'"$1 $2 ${up:-FAIL} FAIL - - - - - - -"
+		status=1
+		return
+	fi
+	python3 tests/vm/judge.py "$folder" >"$folder/verdict" 2>&1
+	verdict=$?
+	cases=$(head -n 1 "$folder/verdict")
+	if [ $verdict -eq 0 ]; then
+		echo "ok vm $1 ($2): off after $off s"
+	else
+		echo "FAIL vm $1 ($2): $cases"
+		sed '1d; s/^/     /' "$folder/verdict"
+		status=1
+	fi
+	table+=$'\n'"$1 $2 $up $off $(summary "$cases")"
+}
+
+# summary CASES: the columns of the table. The two ways to name a target are one of them.
+summary()
+{
+	local -A is
+	local word
+	for word in $1; do
+		is[${word%%=*}]=${word#*=}
+	done
+	[ "${is[record_pid]:-}" = ok ] || is[record_command]=FAIL
+	echo "${is[loads]:-?} ${is[record_command]} ${is[record_all]:-?} ${is[record_kernel]:-?} ${is[heap]:-?}" \
+		"${is[nothing_left]:-?} ${is[kernel_is_silent]:-?}"
+}
+
+# What the verifiers counted: a row for each program, a column for each kernel.
+instructions() # KERNEL...
+{
+	local kernel
+	for kernel; do
+		[ -e "$home/$kernel/verify" ] && sed -nE "s/^(loaded|refused) (\S+) ?/$kernel \2 /p" "$home/$kernel/verify"
+	done | awk -v kernels="$*" '
+		{ if (!($2 in seen)) { seen[$2] = 1; order[++nr] = $2 } count[$1, $2] = $3 == "" ? "refused" : $3 }
+		END {
+			n = split(kernels, columns)
+			printf "program"
+			for (i = 1; i <= n; i++) printf " %s", columns[i]
+			print ""
+			for (j = 1; j <= nr; j++) {
+				printf "%s", order[j]
+				for (i = 1; i <= n; i++)
+					printf " %s", ((columns[i], order[j]) in count) ? count[columns[i], order[j]] : "-"
+				print ""
+			}
+		}'
+}
+
+aligned()
+{
+	awk '{ for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) }
+		if (NF > columns) columns = NF }
+		END { for (row = 1; row <= NR; row++) { line = ""
+			for (i = 1; i <= columns; i++) line = line sprintf("%-*s  ", width[i], cell[row, i])
+			sub(/ +$/, "", line); print line } }'
+}
+
+check_tools
+mkdir -p "$home"
+make_initramfs
+kernels=()
+while read -r kernel release image; do
+	case $release in
+	SKIP)
+		echo "SKIP vm $kernel: $image"
+		table+=$'\n'"$kernel skipped"
+		;;
+	*)
+		run "$kernel" "$release" "$image"
+		kernels+=("$kernel")
+		;;
+	esac
+done < <(tests/vm/fetch-kernels.sh "$@")
+
+echo
+aligned <<<"$table"
+echo
+echo "verified instructions"
+instructions "${kernels[@]}" | aligned
+exit $status

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * verify: what does this kernel's verifier say of cprof's BPF programs?
+ *
+ * Says a line for each program: "loaded PROGRAM N", N being the instructions that the verifier went
+ * through (its limit is a million), or "refused PROGRAM", and then the end of the verifier's log,
+ * each line after a tab. Exit code 1 if anything was refused.
+ *
+ * bpf_prog_info tells N only since Linux 5.16, so it is taken from the last line of the verifier's log,
+ * "processed N insns", which log level 4 asks for alone. The settings are those under which the least
+ * code is dead.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "cprof_abi.h"
+
+#include "cprof.skel.h"
+#include "probe.skel.h"
+
+#define MAX_PROGRAMS 64
+#define LOG_BYTES    (1024 * 1024)
+#define LOG_SHOWN    3000
+
+static char logs[MAX_PROGRAMS][LOG_BYTES]; /* touched only as far as they are written */
+
+static void configure(struct cprof_bpf *cprof)
+{
+	struct abi_config config = {
+		.rate_bytes = 512 * 1024,
+		.events_wakeup_bytes = ABI_EVENTS_BYTES / 4,
+		.follow_forks = 1,
+		.kernel_stacks = 1,
+		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
+	};
+
+	memcpy((void *)&cprof->rodata->config, &config, sizeof(config));
+	/* Allocated on demand it makes kernels before 6.1 print a warning; its size changes nothing. */
+	bpf_map__set_map_flags(cprof->maps.live, 0);
+	bpf_map__set_max_entries(cprof->maps.live, 1024);
+}
+
+static struct bpf_object *open_programs(bool probe)
+{
+	struct cprof_bpf *cprof;
+
+	if (probe) {
+		struct probe_bpf *skeleton = probe_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	cprof = cprof_bpf__open();
+	if (!cprof)
+		return NULL;
+	configure(cprof);
+	return cprof->obj;
+}
+
+/* Loads all programs, or the one that is named; in the order of the object each has a log. */
+static int load(bool probe, const char *only, unsigned int level)
+{
+	struct bpf_object *object = open_programs(probe);
+	struct bpf_program *program;
+	size_t i = 0;
+	int err;
+
+	if (!object)
+		return -1;
+	bpf_object__for_each_program(program, object)
+	{
+		if (i == MAX_PROGRAMS)
+			break;
+		logs[i][0] = '\0';
+		bpf_program__set_log_level(program, level);
+		bpf_program__set_log_buf(program, logs[i++], LOG_BYTES);
+		if (only)
+			bpf_program__set_autoload(program,
+						  !strcmp(bpf_program__name(program), only));
+	}
+	err = bpf_object__load(object);
+	bpf_object__close(object);
+	return err;
+}
+
+static void show_refusal(const char *name, size_t i)
+{
+	size_t len = strlen(logs[i]);
+	char *rest = logs[i] + (len > LOG_SHOWN ? len - LOG_SHOWN : 0), *line;
+
+	printf("refused %s\n", name);
+	while ((line = strsep(&rest, "\n")))
+		printf("\t%s\n", line);
+}
+
+static void show_count(const char *name, size_t i)
+{
+	const char *last = strstr(logs[i], "processed ");
+
+	for (const char *next = last; next; next = strstr(next + 1, "processed "))
+		last = next;
+	printf("loaded %s %ld\n", name, last ? strtol(last + strlen("processed "), NULL, 10) : -1);
+}
+
+/* All at once, because tables of tail calls want it. Only then one by one: who is to blame? */
+static bool verify(bool probe)
+{
+	struct bpf_object *object = open_programs(probe);
+	struct bpf_program *program;
+	bool together, good = true;
+	size_t i = 0;
+
+	if (!object) {
+		printf("refused %s\n", probe ? "probe" : "cprof");
+		return false;
+	}
+	together = !load(probe, NULL, 4);
+	bpf_object__for_each_program(program, object)
+	{
+		const char *name = bpf_program__name(program);
+
+		if (together || !load(probe, name, 4)) {
+			show_count(name, i++);
+			continue;
+		}
+		load(probe, name, 1);
+		show_refusal(name, i++);
+		good = false;
+	}
+	bpf_object__close(object);
+	return good;
+}
+
+static int only_warnings(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
+}
+
+int main(void)
+{
+	bool good;
+
+	libbpf_set_print(only_warnings);
+	good = verify(true);
+	return verify(false) && good ? 0 : 1;
+}
