@@ -72,16 +72,17 @@ enum abi_stack_end {
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
  *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
  */
-#define ABI_STATS(X)                                                                        \
-	X(TICKS, "ticks")                                                                   \
-	X(FILTERED, "filtered")                                                             \
-	X(STORED, "stored")                                                                 \
-	X(FRAMES, "user frames")                                                            \
-	X(CALLS, "allocator calls")                                                         \
-	X(NESTED, "nested in another allocator call")                                       \
-	X(UNSAMPLED, "not sampled") X(SAMPLED, "sampled") X(FAILED, "failed in the target") \
-		X(FREES, "frees") X(FREED, "sampled blocks freed")                          \
-			X(FREES_LOST, "frees of sampled blocks not counted")                \
+#define ABI_STATS(X)                                                              \
+	X(TICKS, "ticks")                                                         \
+	X(FILTERED, "filtered")                                                   \
+	X(STORED, "stored")                                                       \
+	X(FRAMES, "user frames")                                                  \
+	X(CALLS, "allocator calls")                                               \
+	X(NESTED, "nested in another allocator call")                             \
+	X(UNSAMPLED, "not sampled")                                               \
+	X(SAMPLED, "sampled") X(FAILED, "failed in the target") X(FREES, "frees") \
+		X(FREED, "sampled blocks freed")                                  \
+			X(FREES_LOST, "frees of sampled blocks not counted")      \
 				X(PURGED, "sampled blocks gone by exec")
 
 #define ABI_LOSSES(X)                                  \
@@ -140,7 +141,7 @@ struct abi_config {
 #define ABI_MAX_PROCESS_VMAS \
 	8192 /* 13 steps of a binary search; a process's further ones are unknown */
 #define ABI_MAX_TABLES	    8192
-#define ABI_PROCESS_ENTRIES 32768
+#define ABI_PROCESS_ENTRIES 16384
 
 /* Instead of a table. */
 #define ABI_TABLE_UNBUILT 0xffffffffu /* code not met before: user space unwinds, and builds one */

@@ -56,9 +56,9 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_PROCESS_ENTRIES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u32); /* tgid */
+	__uint(max_entries,
+	       ABI_PROCESS_ENTRIES); /* all at once: before 6.1 ticks may not allocate */
+	__type(key, u32);	     /* tgid */
 	__type(value, struct abi_process);
 } processes SEC(".maps");
 
