@@ -20,7 +20,7 @@ object     base stream.h                                           elf
 profile    base process object stream.h                            -
 collect    base stream.h cprof_abi.h                               bpf
 output     base profile                                            pprof
-main       base options.h cmd.h                                    -
+main       base options.h cmd.h exit.h                             -
 options    base                                                    -
 top        base process object profile collect output top stream.h -
 '

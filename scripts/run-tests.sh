@@ -64,7 +64,7 @@ tap_case()
 	text=${text# }
 	text=${text#- }
 	case $text in
-	'# SKIP '*) skip "$1: ${text#\# SKIP }" "$(head -n 1 "$3")" ;;
+	'# SKIP '*) skip "$1: ${text#\# SKIP }" "by the test itself" ;;
 	*' # SKIP '*) why=${text##*# SKIP } && skip "$1: ${text% # SKIP *}" "$why" ;;
 	*)
 		case $2 in
@@ -214,4 +214,4 @@ all)
 esac
 
 echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
