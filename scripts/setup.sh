@@ -1,0 +1,123 @@
+#!/bin/sh
+# Installs what is missing to build (build), to show (demo) or to test (all) cprof.
+#
+# A package counts as missing when what it is needed for is: a command on the PATH, a header, a
+# compiler run-time. So a tool that you installed by other means is left alone, nothing is touched
+# (and neither root nor a network is needed) when all is there, and this also works on distributions
+# whose packages it cannot install: there it names them and stops.
+#
+# Exit codes: 0 everything is there; 2 wrong usage; 4 not root, or not a distribution with apt-get,
+# or apt-get failed.
+set -u
+
+usage='usage: scripts/setup.sh build|demo|all'
+
+# for    needed                       Debian                  Fedora                    Arch         openSUSE
+table='
+build    cmd:gcc                      gcc                     gcc                       gcc          gcc
+build    cmd:g++                      g++                     gcc-c++                   gcc          gcc-c++
+build    cmd:make                     make                    make                      make         make
+build    cmd:clang                    clang                   clang                     clang        clang
+build    cmd:bpftool                  bpftool                 bpftool                   bpf          bpftool
+build    cmd:protoc-c                 protobuf-c-compiler     protobuf-c-compiler       protobuf-c   protobuf-c
+build    cmd:pkg-config               pkg-config              pkgconf-pkg-config        pkgconf      pkg-config
+build    header:bpf/libbpf.h          libbpf-dev              libbpf-devel              libbpf       libbpf-devel
+build    header:gelf.h                libelf-dev              elfutils-libelf-devel     libelf       libelf-devel
+build    header:elfutils/libdw.h      libdw-dev               elfutils-devel            elfutils     libdw-devel
+build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
+build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel
+demo     cmd:go                       golang-go               golang                    go           go
+all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel
+all      cmd:clang-format             clang-format            clang-tools-extra         clang        clang-tools
+all      cmd:python3                  python3                 python3                   python       python3
+all      cmd:readelf                  binutils                binutils                  binutils     binutils
+all      cmd:llvm-symbolizer          llvm                    llvm                      llvm         llvm
+all      cmd:setpriv                  util-linux              util-linux-core           util-linux   util-linux
+all      header:cmocka.h              libcmocka-dev           libcmocka-devel           cmocka       libcmocka-devel
+all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
+'
+
+# Can it be used? Commands of the superuser (bpftool) are looked for where Debian puts them, too.
+is_there()
+{
+	case $1 in
+	cmd:*) PATH=$PATH:/usr/sbin:/sbin command -v "${1#cmd:}" >/dev/null ;;
+	# cmocka.h wants to be preceded by these.
+	header:*) printf '#include <%s>\n' stdarg.h stddef.h setjmp.h stdint.h "${1#header:}" |
+		gcc -E -x c -o /dev/null - 2>/dev/null ;;
+	fuzzer) [ -n "$(ls "$(clang -print-resource-dir 2>/dev/null)"/lib/*/libclang_rt.fuzzer*.a 2>/dev/null)" ] ;;
+	esac
+}
+
+# packages COLUMN: those whose purpose is not served, one a line, for the wanted stages.
+packages()
+{
+	printf '%s' "$table" | while read -r stage need deb fedora arch suse; do
+		case $what:$stage in
+		*:build | demo:demo | all:*) ;;
+		*) continue ;;
+		esac
+		is_there "$need" && continue
+		case $1 in
+		debian) echo "$deb" ;;
+		fedora) echo "$fedora" ;;
+		arch) echo "$arch" ;;
+		suse) echo "$suse" ;;
+		esac
+	done | awk 'NF && !seen[$0]++'
+}
+
+# The libFuzzer package carries clang's version: that of clang, or of the one that will be installed.
+with_clang_version()
+{
+	version=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+	[ -n "$version" ] || version=$(apt-cache depends clang 2>/dev/null |
+		sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+	sed "s/CLANG/${version:-14}/"
+}
+
+one_line()
+{
+	tr '\n' ' ' | sed 's/ $//'
+}
+
+other_distribution()
+{
+	echo "setup: no apt-get here; please install what is missing yourself:" >&2
+	echo "  Fedora:   dnf install $(packages fedora | one_line)" >&2
+	echo "  Arch:     pacman -S --needed $(packages arch | one_line)" >&2
+	echo "  openSUSE: zypper install $(packages suse | one_line)" >&2
+	echo "then run this again." >&2
+	exit 4
+}
+
+failed()
+{
+	echo "setup: apt-get could not install $1; its message is above." >&2
+	exit 4
+}
+
+[ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
+what=$1
+case $what in
+build | demo | all) ;;
+*) echo "$usage" >&2; exit 2 ;;
+esac
+
+missing=$(packages debian | one_line)
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null || other_distribution
+if [ "$(id -u)" -ne 0 ]; then
+	echo "setup: missing: $(packages debian | with_clang_version | one_line)" >&2
+	echo "setup: run as root: scripts/setup.sh $what" >&2
+	exit 4
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+apt-get update || failed "a list of packages"
+missing=$(packages debian | with_clang_version | one_line)
+echo "setup: installing $missing"
+# shellcheck disable=SC2086 # a list of names
+apt-get install -y --no-install-recommends $missing || failed "$missing"
+still=$(packages debian | one_line)
+[ -z "$still" ] || { echo "setup: installed, but still not usable: $still" >&2; exit 4; }

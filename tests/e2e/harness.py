@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""End-to-end tests: cprof on the real kernel, against workloads with a known answer.
+
+A test file is a program; each of its cases is a function:
+
+    import harness as h
+
+    @h.test
+    def two_to_one():
+        run = h.cprof("record", "-F", "999", "--", h.workload("hot"), "2").wait()
+        profile = run.profile()         # one file, judged by every judge there is
+        ...
+
+    h.main()
+
+What holds for every run is asserted here and not in the tests: the accounting identity of the
+closing line, the sum of what the files hold against it, the contract of tests/contract.py, `go tool
+pprof` without a word on stderr, `protoc --decode`, mode 0600. After each case nothing may be left: no
+BPF program, map or link, no uprobe, no process. Speaks TAP (scripts/run-tests.sh reads it).
+
+All that depends on the wording of cprof's messages stands in "What cprof says" below.
+"""
+import ctypes
+import gzip
+import inspect
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+CPROF = os.environ.get("CPROF", os.path.join(BUILD, "cprof"))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import contract  # noqa: E402 (its folder is known only now)
+from contract import by_function, by_leaf, total  # noqa: E402, F401 (for the tests)
+
+NOBODY = 65534
+SECONDS_FOR_A_CASE = 100
+MOST_FILES_FOR_PPROF = 8
+
+# What cprof says ---------------------------------------------------------------------------------
+
+NUMBER = r"([\d,]+)"
+CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ lost {NUMBER} \((.*)\))?$")
+TICKS = re.compile(rf"^cprof: ticks {NUMBER}\b.* = filtered {NUMBER} \+ taken {NUMBER}$")
+WROTE = re.compile(rf"^cprof: wrote (.+?): {NUMBER} ")
+NEXT = re.compile(r"^cprof: next: go tool pprof -top (.+)$")
+UNACCOUNTED = re.compile(r"not accounted for|accounting below is not complete")
+# Said once everything is attached, with -v. Without such a line the descriptors are watched.
+ATTACHED = re.compile(r"^cprof: (sampling|profiling)\b", re.M)
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def loss_texts():
+    """The texts of the loss reasons by their id, from the one place where they stand."""
+    with open(os.path.join(ROOT, "bpf", "cprof_abi.h"), encoding="utf-8") as file:
+        losses = file.read().split("#define ABI_LOSSES(X)")[1].split("\n\n")[0]
+    return dict(re.findall(r'X\((\w+), "([^"]+)"\)', losses))
+
+
+class Closing:
+    """The accounting identity: taken = written + lost, lost = the sum of its reasons."""
+
+    def __init__(self, match):
+        self.taken, self.written = number(match[1]), number(match[2])
+        self.lost = number(match[3] or "0")
+        # A reason may hold a comma, and so does a number: "event ring full 1,013, returns 3".
+        self.reasons = {reason: number(count) for reason, count in
+                        re.findall(r"(?:^|, )(\D.*?) (\d{1,3}(?:,\d{3})*)(?=, \D|$)", match[4] or "")}
+
+    def check(self):
+        assert self.taken == self.written + self.lost, f"identity broken: {vars(self)}"
+        assert sum(self.reasons.values()) == self.lost, f"reasons do not add up: {vars(self)}"
+        assert all(self.reasons.values()), f"a reason without a loss: {vars(self)}"
+
+
+# Workloads ---------------------------------------------------------------------------------------
+
+running = []   # everything the current case started
+folders = []   # and made
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def folder():
+    """A folder that goes away with the case."""
+    path = tempfile.mkdtemp(prefix="cprof-e2e-")
+    folders.append(path)
+    return path
+
+
+class Workload:
+    """A workload of its own, not launched by cprof."""
+
+    def __init__(self, name, *arguments):
+        path = name if "/" in name else workload(name)
+        self.process = subprocess.Popen([path, *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        running.append(self.process)
+
+    def says(self):
+        """The next line that it says, a JSON object."""
+        line = self.process.stdout.readline()
+        assert line, f"workload {self.process.args} ended without a word"
+        return json.loads(line)
+
+    def go(self):
+        """Lets it go on from where it waits for a line."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def wait(self, timeout=30):
+        return self.process.wait(timeout)
+
+
+# cprof -------------------------------------------------------------------------------------------
+
+runs = []      # of the current case, to show when it fails
+
+
+class Cprof:
+    """A cprof under way. Its output goes to files, so that no pipe can fill up."""
+
+    def __init__(self, *arguments, verbose=True, output=None, run_as=(), env=None):
+        command, *rest = map(str, arguments)
+        self.folder = folder()
+        self.output = output or os.path.join(self.folder, "profile.pb.gz")
+        os.chmod(self.folder, 0o755)
+        if "-o" not in rest and output != "":
+            rest = ["-o", self.output, *rest]
+        if verbose:
+            rest.insert(0, "-v")
+        self.arguments = [*run_as, CPROF, command, *rest]
+        self.heap_rate = None
+        if command == "heap":
+            self.heap_rate = rest[rest.index("--rate") + 1] if "--rate" in rest else "524288"
+        self.says_path = os.path.join(folder(), "says")
+        with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
+            self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=out,
+                                            stderr=err, env={**os.environ, **(env or {})})
+        self.pid = self.process.pid
+        running.append(self.process)
+        runs.append(self)
+
+    def said(self, stream="err"):
+        with open(f"{self.says_path}.{stream}", encoding="utf-8", errors="backslashreplace") as file:
+            return file.read()
+
+    def attached(self, timeout=20):
+        """Waits until it samples."""
+        end, steady, count = time.monotonic() + timeout, 0.0, 0
+        while time.monotonic() < end:
+            assert self.process.poll() is None, "cprof ended before it sampled"
+            if ATTACHED.search(self.said()):
+                return self
+            now = attachments(self.pid)
+            steady = steady + 0.05 if now and now == count else 0.0
+            count = now
+            if steady >= 1:
+                return self
+            time.sleep(0.05)
+        raise AssertionError(f"cprof did not attach within {timeout} s")
+
+    def signal(self, number_of_signal):
+        self.process.send_signal(number_of_signal)
+
+    def wait(self, timeout=60):
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"cprof still runs after {timeout} s") from None
+        return Run(self)
+
+    def stop(self):
+        """Ctrl-C, and the result."""
+        self.signal(signal.SIGINT)
+        return self.wait()
+
+
+def cprof(*arguments, **options):
+    return Cprof(*arguments, **options)
+
+
+def attachments(pid):
+    """How many links and perf events a process holds."""
+    count = 0
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+            count += "bpf_link" in target or "bpf-link" in target or "perf_event" in target
+    except OSError:
+        pass  # it opens and closes them while we look
+    return count
+
+
+class Run:
+    """A cprof that has ended."""
+
+    def __init__(self, cprof_run):
+        self.code = cprof_run.process.returncode
+        self.out = cprof_run.said("out")
+        self.lines = cprof_run.said().splitlines()
+        self.output = cprof_run.output
+        self.heap_rate = cprof_run.heap_rate  # as given; None: a CPU profile
+
+    def matches(self, pattern):
+        return [match for match in map(pattern.match, self.lines) if match]
+
+    @property
+    def closing(self):
+        found = self.matches(CLOSING)
+        assert len(found) == 1, f"{len(found)} closing lines"
+        return Closing(found[0])
+
+    @property
+    def files(self):
+        """{path: how many samples were written there}"""
+        return {match[1]: number(match[2]) for match in self.matches(WROTE)}
+
+    def says(self):
+        """What the launched workload said last, a JSON object."""
+        return json.loads(self.out.splitlines()[-1])
+
+    def profiles(self, code=0):
+        """{path: profile} of a run that went well, with everything asserted that always holds."""
+        assert self.code == code, f"exit code {self.code}, not {code}"
+        assert not [line for line in self.lines if UNACCOUNTED.search(line)], "samples unaccounted for"
+        closing = self.closing
+        closing.check()
+        for match in self.matches(TICKS):
+            ticks, filtered, taken = map(number, match.groups())
+            assert ticks == filtered + taken and taken == closing.taken, match[0]
+        assert self.files, "no file was written"
+        assert sum(self.files.values()) == closing.written, \
+            f"written {closing.written}, but the files are said to hold {self.files}"
+        follow = self.matches(NEXT)
+        assert len(follow) == 1 and follow[0][1] in self.files, "no next command to type"
+        # -a on a busy machine: the other programs see the largest files only
+        largest = sorted(self.files, key=self.files.get, reverse=True)[:MOST_FILES_FOR_PPROF]
+        profiles = {path: judge(path, path in largest) for path in self.files}
+        self.check_sums(profiles, closing)
+        return profiles
+
+    def check_sums(self, profiles, closing):
+        """written = the sum of the counts in the files. Scaled heap counts are estimates."""
+        if self.heap_rate is None:
+            kind = "samples"
+        elif self.heap_rate == "1":
+            kind = "alloc_objects"
+        else:
+            kind = None
+        if kind:
+            held = sum(total(profile, kind) for profile in profiles.values())
+            assert held == closing.written, f"written {closing.written}, the files hold {held}"
+        for path, profile in profiles.items():
+            period = profile["period"]
+            if self.heap_rate is not None:
+                assert period == int(self.heap_rate), (path, period)
+                continue
+            for sample in profile["samples"]:
+                values = sample["values"]
+                assert values["cpu"] == values["samples"] * period, (path, values)
+
+    def profile(self, code=0):
+        """The same for a run that must have written one file."""
+        profiles = self.profiles(code)
+        assert list(profiles) == [self.output], f"one file {self.output} expected: {list(profiles)}"
+        return profiles[self.output]
+
+    def refused(self, code, pattern=""):
+        """A run that must have failed: its code, one line that says why, and no file."""
+        assert self.code == code, f"exit code {self.code}, not {code}"
+        assert len(self.lines) == 1, f"{len(self.lines)} lines on stderr, not one"
+        assert self.lines[0].startswith("cprof: "), self.lines[0]
+        assert re.search(pattern, self.lines[0], re.I), f"{pattern!r} is not in {self.lines[0]!r}"
+
+
+# Judges ------------------------------------------------------------------------------------------
+
+def silent(what, path, **options):
+    """Runs a judge: exit code 0 and nothing on stderr. Returns its stdout."""
+    done = subprocess.run(what, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                          check=False, **options)
+    words = done.stderr.decode("utf-8", "replace").strip()
+    assert done.returncode == 0 and not words, f"{' '.join(what)} on {path}: {words or done.returncode}"
+    return done.stdout.decode("utf-8", "replace")
+
+
+def judge(path, by_others=True):
+    """The opinion of everyone about a profile file, or that of the contract only; its content."""
+    with open(path, "rb") as file:
+        data = file.read()
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    assert mode == 0o600, f"{path} has mode {mode:o}"
+    broken, _ = contract.check(data)
+    assert not broken, f"{path} breaks the contract: " + "; ".join(broken[:5])
+    profile = contract.load(path)
+    if by_others:
+        judge_by_pprof(path)
+        judge_by_protoc(path, data, len(profile["samples"]))
+    return profile
+
+
+def judge_by_pprof(path):
+    quiet = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
+    raw = silent(["go", "tool", "pprof", "-raw", path], path, env=quiet)
+    top = silent(["go", "tool", "pprof", "-top", path], path, env=quiet)
+    assert "PeriodType:" in raw and "flat%" in top, f"pprof shows nothing of {path}"
+
+
+def judge_by_protoc(path, data, nr_samples):
+    text = silent(["protoc", "--decode=perftools.profiles.Profile",
+                   f"--proto_path={ROOT}/proto", "profile.proto"], path, input=gzip.decompress(data))
+    seen = len(re.findall(r"^sample \{", text, re.M))
+    assert seen == nr_samples, f"protoc sees {seen} samples in {path}, not {nr_samples}"
+
+
+def labels(profile, key):
+    return {sample["labels"].get(key) for sample in profile["samples"]}
+
+
+def share(profile, kind, *names):
+    """The part of a profile whose stacks hold one of these functions."""
+    held = sum(sample["values"][kind] for sample in profile["samples"]
+               if set(names) & set(sample["stack"]))
+    return held / total(profile, kind)
+
+
+def near(value, expected, tolerance, what):
+    assert abs(value - expected) <= tolerance * expected, \
+        f"{what}: {value:g}, not within {tolerance:.0%} of {expected:g}"
+
+
+# Nothing is left ---------------------------------------------------------------------------------
+
+def kernel_objects():
+    """The BPF programs, maps and links there are, and the uprobe events, as a set of names."""
+    found = set()
+    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    for kind in ("prog", "map", "link"):
+        listed = json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
+        found |= {f"{kind}_id:\t{item['id']}" for item in listed}
+    try:
+        with open("/sys/kernel/tracing/uprobe_events", encoding="utf-8") as file:
+            found |= {f"uprobe event {line.strip()}" for line in file}
+    except OSError:
+        pass  # not mounted: libbpf has no such events then
+    return found
+
+
+def held_by_others(objects):
+    """Those of the objects that a process of somebody else holds: other people trace, too."""
+    ours = {os.getpid(), *children(os.getpid())}
+    others = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) in ours:
+            continue
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+                with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8", errors="replace") as file:
+                    others |= objects & set(file.read().splitlines())
+        except OSError:
+            continue  # gone meanwhile
+    return others
+
+
+def children(pid):
+    """All descendants of a process that live (zombies do not)."""
+    parents = {}
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{other}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in "ZX":
+            parents[int(other)] = int(fields[1])
+    found, front = [], [pid]
+    while front:
+        front = [child for child, parent in parents.items() if parent in front]
+        found += front
+    return found
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid} ({file.read().replace(bytes(1), b' ').decode('utf-8', 'replace').strip()})"
+    except OSError:
+        return f"{pid} (gone)"
+
+
+def kill_and_reap(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    while True:
+        try:
+            if os.waitpid(-1, 0)[0] == 0:
+                break
+        except ChildProcessError:
+            break
+
+
+def left_processes(seconds=3):
+    """What a case has left running. Being orphaned, they are our children: we are a subreaper."""
+    end = time.monotonic() + seconds
+    while children(os.getpid()) and time.monotonic() < end:
+        time.sleep(0.05)
+    left = children(os.getpid())
+    names = [command_line(pid) for pid in left]
+    kill_and_reap(left)
+    return [f"process {name} is left" for name in names]
+
+
+def left_objects(before, seconds=5):
+    """What is there after a case, stays, and is held by nobody: the kernel frees in its own time, and
+    what another tracer of this machine has made meanwhile is none of ours."""
+    end = time.monotonic() + seconds
+    left = kernel_objects() - before
+    while left and time.monotonic() < end:
+        left -= held_by_others(left)
+        time.sleep(0.1)
+        left &= kernel_objects()
+    return [f"{name} is left" for name in sorted(left)]
+
+
+# Running the cases -------------------------------------------------------------------------------
+
+cases = []
+
+
+class Skip(Exception):
+    """This case cannot be tried here; says why."""
+
+
+def test(function):
+    cases.append(function)
+    return function
+
+
+def on_alarm(*_):
+    raise AssertionError(f"still running after {SECONDS_FOR_A_CASE} s")
+
+
+def on_term(*_):
+    raise SystemExit(143)
+
+
+def clean_up():
+    """Ends what the case itself started. cprof goes first: its targets must not notice."""
+    for process in reversed(running):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream:
+                stream.close()
+    running.clear()
+
+
+def run_case(case):
+    """None, or why the case failed, as lines."""
+    before = kernel_objects()
+    problems, skipped = [], None
+    signal.alarm(SECONDS_FOR_A_CASE)
+    try:
+        case()
+    except Skip as reason:
+        skipped = reason
+    except Exception as error:  # whatever it is, the next case shall run
+        where = traceback.extract_tb(error.__traceback__)
+        problems = [f"{os.path.basename(f.filename)}:{f.lineno}: {f.line}" for f in where
+                    if f.filename != __file__][-2:]
+        problems += f"{type(error).__name__}: {error}".splitlines()
+    finally:
+        signal.alarm(0)
+        stray = [process for process in running if process.poll() is None and process.args
+                 and process.args[0] == CPROF]
+        if stray and not problems:
+            problems.append("the case left cprof running")
+        clean_up()
+    problems += left_processes() + left_objects(before)
+    if problems:
+        for run in runs:
+            problems.append(f"$ {' '.join(run.arguments)}  -> {run.process.returncode}")
+            problems += run.said().splitlines()[-8:]
+    runs.clear()
+    while folders:
+        shutil.rmtree(folders.pop(), ignore_errors=True)
+    if skipped and not problems:
+        raise skipped
+    return problems
+
+
+def main():
+    if os.geteuid() != 0:
+        print("needs root")
+        sys.exit(77)
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
+    signal.signal(signal.SIGALRM, on_alarm)
+    signal.signal(signal.SIGTERM, on_term)
+    wanted = sys.argv[1:]
+    chosen = [case for case in cases if not wanted or case.__name__ in wanted]
+    print(f"1..{len(chosen)}", flush=True)
+    failed = 0
+    for i, case in enumerate(chosen, 1):
+        start = time.monotonic()
+        name = f"{i} - {case.__name__}"
+        try:
+            problems = run_case(case)
+        except Skip as reason:
+            print(f"ok {name} # SKIP {reason}", flush=True)
+            continue
+        took = time.monotonic() - start
+        failed += bool(problems)
+        print(f"{'not ok' if problems else 'ok'} {name} ({took:.1f} s)")
+        if problems:
+            print(f"# {inspect.getdoc(case) or case.__name__}")
+        for line in problems:
+            print(f"# {line}")
+        sys.stdout.flush()
+    sys.exit(failed != 0)

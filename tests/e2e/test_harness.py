@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Can the harness fail? What it must notice, made to happen."""
+import os
+import subprocess
+
+import harness as h
+
+
+def closing(text):
+    return h.Closing(h.CLOSING.match("cprof: " + text))
+
+
+def fails(function, *arguments):
+    try:
+        function(*arguments)
+    except AssertionError:
+        return
+    raise RuntimeError(f"{function.__name__} did not notice")
+
+
+@h.test
+def closing_lines_are_understood():
+    line = closing("taken 29,703 = written 28,690 + lost 1,013 (event ring full 1,003, in-flight map full 10)")
+    assert (line.taken, line.written, line.lost) == (29703, 28690, 1013)
+    assert line.reasons == {"event ring full": 1003, "in-flight map full": 10}, line.reasons
+    line.check()
+    closing("taken 5 = written 5").check()
+    assert not h.CLOSING.match("cprof: taken 5 = written")
+
+
+@h.test
+def broken_identities_are_noticed():
+    fails(closing("taken 6 = written 5").check)
+    fails(closing("taken 6 = written 5 + lost 2 (event ring full 2)").check)
+    fails(closing("taken 6 = written 5 + lost 1 (event ring full 1, live map full 1)").check)
+    fails(closing("taken 6 = written 5 + lost 1 ()").check)
+
+
+@h.test
+def loss_reasons_have_texts():
+    assert {"COUNTS_FULL", "EVENTS_FULL", "LIVE_FULL", "INFLIGHT_FULL"} <= set(h.loss_texts())
+
+
+@h.test
+def a_process_that_is_left_is_noticed():
+    child = subprocess.Popen(["sh", "-c", "sleep 60 & exit 0"])
+    child.wait()
+    assert len(h.left_processes(seconds=0.5)) == 1
+    assert not h.left_processes(seconds=0.5), "it was ended"
+
+
+@h.test
+def a_map_that_is_left_is_noticed():
+    pin = "/sys/fs/bpf/cprof-e2e-left"
+    if not os.path.ismount("/sys/fs/bpf"):
+        raise h.Skip("/sys/fs/bpf is not mounted: nothing can be pinned")
+    before = h.kernel_objects()
+    h.silent(["env", f"PATH={os.environ['PATH']}:/usr/sbin:/sbin", "bpftool", "map", "create", pin, "type",
+              "array", "key", "4", "value", "4", "entries", "1", "name", "left"], pin)
+    try:
+        left = h.left_objects(before, seconds=0.5)
+        assert len(left) == 1 and left[0].startswith("map_id"), left
+    finally:
+        os.unlink(pin)
+    assert not h.left_objects(before)
+
+
+@h.test
+def a_damaged_profile_is_noticed():
+    path = os.path.join(h.folder(), "cpu.pb.gz")
+    h.cprof("record", "-F", "499", "--", h.workload("exiter"), "0.3", output=path).wait().profile()
+    with open(path, "ab") as file:
+        file.write(b"x")
+    fails(h.judge, path)
+
+
+h.main()

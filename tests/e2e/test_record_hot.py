@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof record: are the functions, threads and frames those that used the CPU?"""
+import harness as h
+
+
+@h.test
+def hot_a_is_twice_hot_b():
+    # 12,000 ticks: 10 % are five standard errors
+    run = h.cprof("record", "-F", "3999", "--", h.workload("hot"), "3").wait()
+    profile = run.profile()
+    flat = h.by_leaf(profile, "samples")
+    h.near(flat["hot_a"] / flat["hot_b"], 2, 0.10, "hot_a : hot_b")
+    assert (flat["hot_a"] + flat["hot_b"]) / h.total(profile, "samples") > 0.9, flat
+    cumulative = h.by_function(profile, "cpu")
+    h.near(cumulative["hot_a"] / cumulative["hot_b"], 2, 0.10, "hot_a : hot_b, cumulative")
+
+
+@h.test
+def stacks_reach_main():
+    profile = h.cprof("record", "-F", "999", "--", h.workload("hot"), "1").wait().profile()
+    hot = [s for s in profile["samples"] if s["stack"][0] in ("hot_a", "hot_b")]
+    # callers in their order; what is under main is libc's
+    whole = sum(s["values"]["samples"] for s in hot if s["stack"][1:3] == ["hot", "main"])
+    assert whole / sum(s["values"]["samples"] for s in hot) > 0.98, [s["stack"] for s in hot][:5]
+    assert profile["mappings"][0]["path"].endswith("/hot"), profile["mappings"][0]
+
+
+@h.test
+def two_threads_with_labels():
+    run = h.cprof("record", "-t", "-F", "999", "--", h.workload("threads"), "2").wait()
+    profile, said = run.profile(), run.says()
+    for name, mine, other in (("worker_a", "spin_a", "spin_b"), ("worker_b", "spin_b", "spin_a")):
+        samples = [s for s in profile["samples"] if mine in s["stack"]]
+        spent = sum(s["values"]["cpu"] for s in samples if s["labels"]["thread"] == name)
+        h.near(spent / 1e9, said[name]["cpu_seconds"], 0.10, f"CPU of {name} in {mine}")
+        assert {s["labels"]["tid"] for s in samples} == {said[name]["tid"]}, samples
+        assert not [s for s in profile["samples"]
+                    if s["labels"]["thread"] == name and other in s["stack"]], name
+        assert {s["labels"]["comm"] for s in samples} == {"threads"}, samples
+    assert len(h.labels(profile, "pid")) == 1
+
+
+@h.test
+def threads_are_one_without_the_option():
+    profile = h.cprof("record", "-F", "499", "--", h.workload("threads"), "1").wait().profile()
+    assert h.labels(profile, "tid") == {None} and h.labels(profile, "thread") == {None}
+    assert h.share(profile, "samples", "spin_a", "spin_b") > 0.9
+
+
+@h.test
+def kernel_stacks_or_none():
+    """dd between two special files lives in the kernel."""
+    command = ("timeout", "1", "dd", "if=/dev/zero", "of=/dev/null", "bs=4M")
+    for option, expected in (("--kernel", True), ("--no-kernel", False)):
+        # 124: what timeout exits with
+        profile = h.cprof("record", option, "-F", "999", "--", *command).wait().profile(code=124)
+        kernel = [s for s in profile["samples"]
+                  if any("kernel" in f["mapping"]["path"] for f in s["frames"])]
+        assert bool(kernel) == expected, (option, len(kernel), len(profile["samples"]))
+
+
+@h.test
+def closing_line_without_verbose():
+    run = h.cprof("record", "-F", "999", "--", h.workload("exiter"), "0.5", verbose=False).wait()
+    run.profile()
+    assert len(run.lines) == 3, run.lines  # what was written, what to type next, the accounts
+
+
+h.main()

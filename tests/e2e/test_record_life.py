@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof record: targets that fork, exec, exit, or lose their binary in mid-profile."""
+import os
+import shutil
+import time
+
+import harness as h
+
+
+def samples_with(profiles, function):
+    return [s for profile in profiles for s in profile["samples"] if function in s["stack"]]
+
+
+@h.test
+def fork_and_exec_in_mid_profile():
+    folder = h.folder()
+    run = h.cprof("record", "-F", "499", "-o", folder + "/", "--", h.workload("forker"), "2").wait()
+    profiles = run.profiles()
+    spinners = samples_with(profiles.values(), "child_spin")
+    assert len({s["labels"]["pid"] for s in spinners}) == 2, "two children spin"
+    before = samples_with(profiles.values(), "before_exec")
+    after = samples_with(profiles.values(), "hot_a")
+    assert before and after, (len(before), len(after))
+    # one process with two images: the same pid, one file, the name it had at the time
+    assert {s["labels"]["pid"] for s in before} == {s["labels"]["pid"] for s in after}
+    assert {s["labels"]["comm"] for s in before} == {"forker"}
+    assert {s["labels"]["comm"] for s in after} == {"hot"}
+    assert [p for p in profiles.values() if samples_with([p], "before_exec")] == \
+        [p for p in profiles.values() if samples_with([p], "hot_a")]
+
+
+@h.test
+def fork_and_exec_into_one_file():
+    profile = h.cprof("record", "-F", "499", "--", h.workload("forker"), "2").wait().profile()
+    assert h.share(profile, "samples", "child_spin", "before_exec", "hot_a", "hot_b") > 0.9
+    assert len(h.labels(profile, "pid")) >= 3, h.labels(profile, "pid")
+
+
+@h.test
+def exec_of_the_only_target():
+    """A shell that becomes the workload, attached to while it still is the shell."""
+    profile = h.cprof("record", "-F", "499", "--", "sh", "-c",
+                      f"exec {h.workload('exiter')} 1").wait().profile()
+    assert h.share(profile, "samples", "busy_until_the_end") > 0.9
+
+
+@h.test
+def target_exits_by_itself():
+    target = h.Workload("exiter", 2)
+    run = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20)
+    assert h.share(run.profile(), "samples", "busy_until_the_end") > 0.9
+    assert target.wait() == 0
+
+
+@h.test
+def one_of_two_targets_exits():
+    """The run goes on for the one that is left."""
+    first, second = h.Workload("exiter", 1), h.Workload("hot", 3)
+    run = h.cprof("record", "-F", "499", "-p", f"{first.pid},{second.pid}").wait(timeout=20)
+    profile = run.profile()
+    assert h.labels(profile, "pid") == {first.pid, second.pid}
+    functions = h.by_function(profile, "samples")
+    assert functions["busy_until_the_end"] < functions["hot"], functions
+
+
+@h.test
+def target_is_killed():
+    target = h.Workload("hot", 30)
+    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+    time.sleep(0.5)
+    target.process.kill()
+    assert h.share(run.wait(timeout=20).profile(), "samples", "hot") > 0.9
+
+
+@h.test
+def binary_is_deleted():
+    """Names come from the file that runs, not from whatever has its name by then."""
+    path = os.path.join(h.folder(), "gone")
+    shutil.copy(h.workload("exiter"), path)
+    target = h.Workload(path, 2)
+    os.unlink(path)
+    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20).profile()
+    assert h.share(profile, "samples", "busy_until_the_end") > 0.9
+
+
+@h.test
+def binary_is_replaced():
+    path = os.path.join(h.folder(), "replaced")
+    shutil.copy(h.workload("exiter"), path)
+    target = h.Workload(path, 2)
+    shutil.copy(h.workload("hot"), path + ".new")
+    os.rename(path + ".new", path)
+    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20).profile()
+    assert h.share(profile, "samples", "busy_until_the_end") > 0.9
+    assert not {"hot_a", "hot_b", "hot"} & set(h.by_function(profile, "samples"))
+
+
+@h.test
+def processes_that_live_for_milliseconds():
+    run = h.cprof("record", "-F", "999", "--", h.workload("shortlived"), "200").wait()
+    profile, said = run.profile(), run.says()
+    named = h.by_function(profile, "cpu")["short_life"] / 1e9
+    assert 0.9 * said["cpu_seconds"] < h.total(profile, "cpu") / 1e9 < 1.2 * said["cpu_seconds"], said
+    assert named > 0.85 * said["cpu_seconds"], (named, said)
+
+
+@h.test
+def duration_ends_the_run():
+    target = h.Workload("hot", 30)
+    start = time.monotonic()
+    run = h.cprof("record", "-F", "999", "-d", "1s", "-p", target.pid).wait(timeout=20)
+    took = time.monotonic() - start
+    profile = run.profile()
+    assert 0.9 <= took < 10, took
+    h.near(profile["duration_ns"], 1e9, 0.10, "duration")
+    assert target.process.poll() is None, "the target must go on"
+
+
+h.main()

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* exiter SECONDS [CODE]: busy in busy_until_the_end, then exits with CODE (0). */
+#include "workload.h"
+
+static void busy_until_the_end(double seconds)
+{
+	double end = now_seconds() + seconds;
+
+	while (now_seconds() < end)
+		WORK(1);
+}
+
+int main(int argc, char **argv)
+{
+	busy_until_the_end(number_arg(argc, argv, 1, 1));
+	printf("{\"cpu_seconds\": %.6f}\n", cpu_seconds(RUSAGE_SELF));
+	return (int)number_arg(argc, argv, 2, 0);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stacks SECONDS: walks a tree of calls, left and right by the bits of a counter, so that it has
+ * thousands of different stacks. For tests in which the aggregation map or the event ring is small.
+ */
+#include "workload.h"
+
+#define DEPTH 12
+
+static void left(unsigned path, int depth);
+static void right(unsigned path, int depth);
+
+static void descend(unsigned path, int depth)
+{
+	if (depth == 0)
+		WORK(1);
+	else if (path & 1)
+		left(path >> 1, depth - 1);
+	else
+		right(path >> 1, depth - 1);
+}
+
+static void left(unsigned path, int depth)
+{
+	descend(path, depth);
+}
+
+static void right(unsigned path, int depth)
+{
+	descend(path, depth);
+}
+
+int main(int argc, char **argv)
+{
+	double end = now_seconds() + number_arg(argc, argv, 1, 2);
+
+	/* An odd step visits every path. */
+	for (unsigned path = 0; now_seconds() < end; path += 1237)
+		descend(path, DEPTH);
+	printf("{\"cpu_seconds\": %.6f}\n", cpu_seconds(RUSAGE_SELF));
+	return 0;
+}
