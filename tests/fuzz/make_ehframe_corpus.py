@@ -4,7 +4,7 @@
 
 Good sections come from small C and assembly files, compiled here; malformed ones are made by hand
 below, each after one thing that a reader of call frame information has to survive. The first byte
-of a seed is fuzz_ehframe.c's: 1 .debug_frame, 2 bounded code, 4 track rbx, 8 .eh_frame_hdr too.
+of a seed is fuzz_ehframe.c's: 1 .debug_frame, 2 code is everywhere, 4 track rbx, 8 .eh_frame_hdr too.
 """
 import os
 import struct
@@ -208,8 +208,8 @@ def main():
     seeds["good_header"] = b"\x08" + compiled(C_SOURCE, ".c", ".eh_frame_hdr", "-O2", frame)
     for name, section in malformed():
         seeds["bad_" + name] = b"\0" + section
-    for name in ("cie_advances", "pages", "fde_far_apart", "bx_cfa"):
-        seeds["bad_bounded_" + name] = b"\6" + seeds["bad_" + name][1:]
+    for name in ("fde_2_gb", "fde_at_top", "fde_far_apart", "bx_cfa"):
+        seeds["bad_everywhere_" + name] = b"\6" + seeds["bad_" + name][1:]
     for name, data in seeds.items():
         with open(os.path.join(OUT, name), "wb") as file:
             file.write(data)
