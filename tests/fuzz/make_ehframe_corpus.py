@@ -4,7 +4,7 @@
 
 Good sections come from small C and assembly files, compiled here; malformed ones are made by hand
 below, each after one thing that a reader of call frame information has to survive. The first byte
-of a seed is fuzz_ehframe.c's: 1 .debug_frame, 2 code is everywhere, 4 track rbx, 8 .eh_frame_hdr too.
+of a seed is fuzz_ehframe.c's: 1 .debug_frame, 2 track rbx, 4 .eh_frame_hdr too, 0xf0 code is everywhere.
 """
 import os
 import struct
@@ -198,18 +198,18 @@ def main():
     frame = "-fasynchronous-unwind-tables"
     no_eh = ("-fno-asynchronous-unwind-tables", "-g")
     seeds["good_c_O2"] = b"\0" + compiled(C_SOURCE, ".c", ".eh_frame", "-O2", frame)
-    seeds["good_c_O0"] = b"\4" + compiled(C_SOURCE, ".c", ".eh_frame", "-O0", frame)
+    seeds["good_c_O0"] = b"\2" + compiled(C_SOURCE, ".c", ".eh_frame", "-O0", frame)
     seeds["good_c_fp"] = b"\0" + compiled(C_SOURCE, ".c", ".eh_frame", "-O2",
                                           "-fno-omit-frame-pointer", frame)
     seeds["good_asm"] = b"\0" + compiled(ASM_SOURCE, ".s", ".eh_frame")
     seeds["good_debug_frame"] = b"\1" + compiled(C_SOURCE, ".c", ".debug_frame", "-O2", *no_eh)
     seeds["good_debug_frame_dwarf5"] = b"\1" + compiled(C_SOURCE, ".c", ".debug_frame", "-O1",
                                                         "-gdwarf-5", *no_eh)
-    seeds["good_header"] = b"\x08" + compiled(C_SOURCE, ".c", ".eh_frame_hdr", "-O2", frame)
+    seeds["good_header"] = b"\4" + compiled(C_SOURCE, ".c", ".eh_frame_hdr", "-O2", frame)
     for name, section in malformed():
         seeds["bad_" + name] = b"\0" + section
     for name in ("fde_2_gb", "fde_at_top", "fde_far_apart", "bx_cfa"):
-        seeds["bad_everywhere_" + name] = b"\6" + seeds["bad_" + name][1:]
+        seeds["bad_everywhere_" + name] = b"\xf2" + seeds["bad_" + name][1:]
     for name, data in seeds.items():
         with open(os.path.join(OUT, name), "wb") as file:
             file.write(data)
