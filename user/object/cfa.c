@@ -69,12 +69,13 @@ struct run {
 
 static void emit_row(struct run *run)
 {
-	struct unwind_rule rule;
+	struct unwind_row row;
 
 	if (!run->changed)
 		return;
-	rule = cfarule_of(&run->state, run->cie->signal, run->track_bx);
-	run->emit(run->ctx, run->loc, &rule);
+	row.elf_addr = run->loc;
+	row.rule = cfarule_of(&run->state, run->cie->signal, run->track_bx);
+	run->emit(run->ctx, &row);
 	run->changed = false;
 }
 
@@ -355,7 +356,6 @@ int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
 	    const struct cfa_state *initial, const struct cfi_fde *fde, bool track_bx,
 	    cfa_row_fn emit, void *ctx)
 {
-	static const struct unwind_rule unsupported = {.kind = UNWIND_UNSUPPORTED};
 	struct run run;
 	int err;
 
@@ -374,7 +374,7 @@ int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
 	run.ctx = ctx;
 	err = execute_all(&run);
 	if (err)
-		emit(ctx, run.loc, &unsupported);
+		emit(ctx, &(struct unwind_row){run.loc, {.kind = UNWIND_UNSUPPORTED}});
 	else
 		emit_row(&run);
 	return err;

@@ -51,11 +51,17 @@ struct cfa_state {
 int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
 		struct cfa_state *initial);
 
+/* The rule from elf_addr to where the next row begins. */
+struct unwind_row {
+	uint64_t elf_addr;
+	struct unwind_rule rule;
+};
+
 /*
  * Called with each place where the rule may change, at ascending addresses within the FDE, the first
- * of them its start. rule is borrowed for the call.
+ * of them its start. row is borrowed for the call.
  */
-typedef void (*cfa_row_fn)(void *ctx, uint64_t elf_addr, const struct unwind_rule *rule);
+typedef void (*cfa_row_fn)(void *ctx, const struct unwind_row *row);
 
 /*
  * Runs the instructions of fde. From a damaged instruction on, the rule is UNWIND_UNSUPPORTED, and

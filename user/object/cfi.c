@@ -54,15 +54,6 @@ static void read_bytes(struct cfi_cursor *cursor, void *value, size_t len_bytes)
 	cursor->at += len_bytes;
 }
 
-uint8_t cfi_u8(struct cfi_cursor *cursor)
-{
-	if (cursor->at == cursor->end) {
-		cursor->bad = true;
-		return 0;
-	}
-	return *cursor->at++;
-}
-
 uint16_t cfi_u16(struct cfi_cursor *cursor)
 {
 	uint16_t value;
@@ -105,14 +96,11 @@ static uint64_t read_leb(struct cfi_cursor *cursor, unsigned *nr_bits, uint8_t *
 	return value;
 }
 
-uint64_t cfi_uleb(struct cfi_cursor *cursor)
+uint64_t cfi_uleb_any(struct cfi_cursor *cursor)
 {
 	unsigned nr_bits;
 	uint8_t last;
 
-	/* One byte is by far the most common. */
-	if (cursor->at < cursor->end && *cursor->at < 0x80)
-		return *cursor->at++;
 	return read_leb(cursor, &nr_bits, &last);
 }
 

@@ -28,11 +28,10 @@ struct cfi_cursor {
 	bool bad;
 };
 
-uint8_t cfi_u8(struct cfi_cursor *cursor);
 uint16_t cfi_u16(struct cfi_cursor *cursor);
 uint32_t cfi_u32(struct cfi_cursor *cursor);
 uint64_t cfi_u64(struct cfi_cursor *cursor);
-uint64_t cfi_uleb(struct cfi_cursor *cursor); /* bits above the 64th are dropped */
+uint64_t cfi_uleb_any(struct cfi_cursor *cursor);
 int64_t cfi_sleb(struct cfi_cursor *cursor);
 void cfi_skip(struct cfi_cursor *cursor, uint64_t len_bytes);
 /* The next len_bytes bytes as a cursor of their own; cursor moves past them. */
@@ -44,6 +43,23 @@ struct cfi_cursor cfi_block(struct cfi_cursor *cursor, uint64_t len_bytes);
  */
 uint64_t cfi_pointer(struct cfi_cursor *cursor, const struct cfi_section *section,
 		     uint8_t encoding);
+
+static inline uint8_t cfi_u8(struct cfi_cursor *cursor)
+{
+	if (cursor->at == cursor->end) {
+		cursor->bad = true;
+		return 0;
+	}
+	return *cursor->at++;
+}
+
+/* Bits above the 64th are dropped. One byte is by far the most common length. */
+static inline uint64_t cfi_uleb(struct cfi_cursor *cursor)
+{
+	if (cursor->at < cursor->end && *cursor->at < 0x80)
+		return *cursor->at++;
+	return cfi_uleb_any(cursor);
+}
 
 struct cfi_entry {
 	size_t off;		/* of the entry's length word in the section */

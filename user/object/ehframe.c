@@ -17,7 +17,6 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "object/cfa.h"
 
 /* Linkers merge equal CIEs: a few dozen are many. FDEs of any beyond this are counted as damaged. */
 #define MAX_CIES (1u << 16)
@@ -40,7 +39,7 @@ struct reader {
 	vec_of(struct known_fde) fdes;
 	bool unsorted;
 	uint64_t gap_start; /* second pass: where the code described so far ends */
-	ehframe_row_fn emit;
+	cfa_row_fn emit;
 	void *ctx;
 	struct ehframe_stats stats;
 };
@@ -148,19 +147,9 @@ static void collect_fdes(struct reader *reader)
 		qsort(reader->fdes.at, reader->fdes.nr, sizeof(*reader->fdes.at), compare_fdes);
 }
 
-static void emit_rule(void *ctx, uint64_t elf_addr, const struct unwind_rule *rule)
-{
-	struct reader *reader = ctx;
-	struct unwind_row row = {.elf_addr = elf_addr, .rule = *rule};
-
-	reader->emit(reader->ctx, &row);
-}
-
 static void emit_gap(struct reader *reader)
 {
-	static const struct unwind_rule gap = {.kind = UNWIND_GAP};
-
-	emit_rule(reader, reader->gap_start, &gap);
+	reader->emit(reader->ctx, &(struct unwind_row){reader->gap_start, {.kind = UNWIND_GAP}});
 }
 
 /* limit: where the next FDE starts, if that is before this one's own end. */
@@ -180,8 +169,8 @@ static void emit_fde(struct reader *reader, const struct known_fde *known, uint6
 	if (reader->stats.nr_fdes > 0 && reader->gap_start < fde.start)
 		emit_gap(reader);
 	reader->stats.nr_fdes++;
-	if (cfa_run(&input->section, &cie->cie, &cie->initial, &fde, input->track_bx, emit_rule,
-		    reader))
+	if (cfa_run(&input->section, &cie->cie, &cie->initial, &fde, input->track_bx, reader->emit,
+		    reader->ctx))
 		reader->stats.nr_damaged++;
 	reader->gap_start = fde.limit;
 }
@@ -201,7 +190,7 @@ static void emit_fdes(struct reader *reader)
 		emit_gap(reader);
 }
 
-int ehframe_rows(const struct ehframe_input *input, ehframe_row_fn emit, void *ctx,
+int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats)
 {
 	struct reader reader scoped(reader_release) = {

@@ -18,17 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/cfa.h"
 #include "object/cfi.h"
 #include "object/elf.h"
 #include "unwind_abi.h"
-
-struct unwind_row {
-	uint64_t elf_addr;
-	struct unwind_rule rule;
-};
-
-/* Borrowed for the call. Addresses ascend strictly. The last row is a gap. */
-typedef void (*ehframe_row_fn)(void *ctx, const struct unwind_row *row);
 
 struct ehframe_stats {
 	size_t nr_fdes; /* used */
@@ -46,10 +39,10 @@ struct ehframe_input {
 };
 
 /*
- * Calls emit for each row. Never fails for what the section holds: what is damaged is counted and
+ * Calls emit for each row: addresses ascend strictly, and the last row is a gap. Never fails for what the section holds: what is damaged is counted and
  * yields gaps or UNWIND_UNSUPPORTED. -EFBIG: a section of 4 GB or more. stats may be NULL.
  */
-int ehframe_rows(const struct ehframe_input *input, ehframe_row_fn emit, void *ctx,
+int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);
 
 /*
