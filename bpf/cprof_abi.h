@@ -35,6 +35,12 @@
 #define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)  /* where that cannot be: x about 80 bytes */
 #define ABI_INFLIGHT_ENTRIES	 16384	       /* threads inside the allocator at one time */
 
+/* What the map `targets` says of a process. */
+enum abi_target {
+	ABI_TARGET_NOW,
+	ABI_TARGET_AFTER_EXEC, /* a launched command, which is still cprof's own image */
+};
+
 /*
  * Per-CPU work space for one record. A tick can land inside an uprobe's program, and an uprobe's
  * program can be preempted by another task's on the same CPU: each has a slot of its own.
@@ -72,18 +78,20 @@ enum abi_stack_end {
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
  *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
  */
-#define ABI_STATS(X)                                                              \
-	X(TICKS, "ticks")                                                         \
-	X(FILTERED, "filtered")                                                   \
-	X(STORED, "stored")                                                       \
-	X(FRAMES, "user frames")                                                  \
-	X(CALLS, "allocator calls")                                               \
-	X(NESTED, "nested in another allocator call")                             \
-	X(UNSAMPLED, "not sampled")                                               \
-	X(SAMPLED, "sampled") X(FAILED, "failed in the target") X(FREES, "frees") \
-		X(FREED, "sampled blocks freed")                                  \
-			X(FREES_LOST, "frees of sampled blocks not counted")      \
-				X(PURGED, "sampled blocks gone by exec")
+#define ABI_STATS(X)                                         \
+	X(TICKS, "ticks")                                    \
+	X(FILTERED, "filtered")                              \
+	X(STORED, "stored")                                  \
+	X(FRAMES, "user frames")                             \
+	X(CALLS, "allocator calls")                          \
+	X(NESTED, "nested in another allocator call")        \
+	X(UNSAMPLED, "not sampled")                          \
+	X(SAMPLED, "sampled")                                \
+	X(FAILED, "failed in the target")                    \
+	X(FREES, "frees")                                    \
+	X(FREED, "sampled blocks freed")                     \
+	X(FREES_LOST, "frees of sampled blocks not counted") \
+		X(PURGED, "sampled blocks gone by exec")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \

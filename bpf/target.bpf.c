@@ -14,17 +14,21 @@ const volatile struct abi_config config = {};
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ABI_TARGETS_ENTRIES);
-	__type(key, u32); /* tgid */
-	__type(value, u8);
+	__type(key, u32);  /* tgid */
+	__type(value, u8); /* enum abi_target */
 } targets SEC(".maps");
 
 __hidden bool target_is_current(void)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	u8 *target;
 
 	if (!tgid || tgid == config.self_tgid)
 		return false;
-	return config.all || bpf_map_lookup_elem(&targets, &tgid);
+	if (config.all)
+		return true;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	return target && *target == ABI_TARGET_NOW;
 }
 
 __hidden u32 target_exec_id(void)
@@ -56,20 +60,25 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 parent_tgid = parent->tgid, tgid = child->tgid;
-	u8 yes = 1;
+	u8 now = ABI_TARGET_NOW;
 
 	if (tgid == parent_tgid)
 		return 0; /* a thread */
 	tables_inherit(parent_tgid, tgid);
 	if (config.follow_forks && bpf_map_lookup_elem(&targets, &parent_tgid))
-		bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY);
+		bpf_map_update_elem(&targets, &tgid, &now, BPF_ANY);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	tables_forget(task->tgid);
+	u32 tgid = task->tgid;
+	u8 *target = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (target)
+		*target = ABI_TARGET_NOW;
+	tables_forget(tgid);
 	return 0;
 }
 

@@ -426,6 +426,8 @@ def check_main(raw, bad, unwise):
     path = text(raw, raw["mapping"][0]["filename"])
     if path.startswith("["):
         unwise.append(f"mapping 1 is {path!r}: a process without a binary?")
+    elif path.startswith("/memfd:"):
+        unwise.append(f"mapping 1 is {path!r}: pprof cannot open it")
     elif not path.startswith("/") or unopenable(path):
         bad.append(f"mapping 1 is {path!r}, not the main binary")
     elif not raw["mapping"][0]["build_id"]:

@@ -193,17 +193,18 @@ static int open_rooms(struct run *run)
 	return EXIT_DONE;
 }
 
+/* A launched command is still cprof's own image: what it will run is not known yet. */
 static int snapshot_target(struct run *run, uint32_t tgid)
 {
+	bool is_child = tgid == (uint32_t)run->child.pid;
 	int err = tasks_snapshot(run->tasks, tgid);
 
 	if (err == -ESRCH)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
 	if (err)
 		return fail(err, "read the mappings of process %u", tgid);
-	/* A launched command is still cprof's own image: what it will run is not known yet. */
-	unwinder_follow(run->unwinder, tgid, tgid != (uint32_t)run->child.pid);
-	return session_add_target(run->session, tgid);
+	unwinder_follow(run->unwinder, tgid, !is_child);
+	return session_add_target(run->session, tgid, is_child);
 }
 
 /* What is mapped now. From here on the side-band says what changes. */
@@ -240,6 +241,7 @@ static int start(struct run *run)
 	run->interval_ns = FIRST_INTERVAL_NS;
 	if (session_start(run->session))
 		return EXIT_CANNOT;
+	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
 	if (run->child.pid && child_release(&run->child, run->options->child_argv[0]))
 		return EXIT_USAGE;
 	return EXIT_DONE;
@@ -432,7 +434,7 @@ static int catch_interrupts(struct run *run)
 int run(const struct options *options)
 {
 	static int (*const steps[])(struct run *) = {
-		check_output, find_targets, catch_interrupts, open_session,
+		find_targets, check_output, catch_interrupts, open_session,
 		launch_child, open_rooms,   take_snapshot,    check_probes,
 		start,	      collect,	    write_profiles,
 	};

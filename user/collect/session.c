@@ -265,11 +265,11 @@ void session_close(struct session *session)
 	free(session);
 }
 
-int session_add_target(struct session *session, uint32_t tgid)
+int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 {
-	uint8_t yes = 1;
+	uint8_t when = after_exec ? ABI_TARGET_AFTER_EXEC : ABI_TARGET_NOW;
 	int err =
-		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &yes, BPF_ANY);
+		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &when, BPF_ANY);
 
 	return err ? fail(err, "add process %u to the targets", tgid) : 0;
 }

@@ -53,7 +53,8 @@ struct session;
 int session_open(const struct session_options *options, struct session **session);
 void session_close(struct session *session); /* NULL is fine */
 
-int session_add_target(struct session *session, uint32_t tgid);
+/* after_exec: only what tgid runs after its next exec is wanted (a command about to be launched). */
+int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
 
 /* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
 enum session_shape {

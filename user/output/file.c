@@ -114,15 +114,6 @@ static int check_place(int folder, const char *name, const struct output_owner *
 	return check_name(folder, name, owner);
 }
 
-int output_file_check(const char *path, const struct output_owner *owner)
-{
-	int folder scoped(closep) = -1;
-	const char *name;
-	int err = open_folder(path, &folder, &name);
-
-	return err ? err : check_place(folder, name, owner);
-}
-
 /* Opens a new file under a name that nobody can foresee. */
 static int open_temporary(int folder, char *name, size_t name_bytes)
 {
@@ -146,7 +137,7 @@ int output_file_create(const char *path, const struct output_owner *owner,
 {
 	int folder scoped(closep) = -1;
 	char temporary[sizeof((*file)->temporary)];
-	const char *name;
+	const char *name = NULL;
 	int fd, err = open_folder(path, &folder, &name);
 
 	if (!err)
@@ -174,6 +165,17 @@ void output_file_remove_temporary(void)
 
 	if (file && file->temporary[0])
 		unlinkat(file->folder, file->temporary, 0);
+}
+
+/* Some places (procfs, a full quota) only show at the attempt that they take no new file. */
+int output_file_check(const char *path, const struct output_owner *owner)
+{
+	struct output_file *file;
+	int err = output_file_create(path, owner, &file);
+
+	if (!err)
+		output_file_abandon(file);
+	return err;
 }
 
 int output_file_write(void *ctx, const void *bytes, size_t len_bytes)
