@@ -43,6 +43,15 @@ __hidden bool record_is_stopped(void)
 	return stopped;
 }
 
+/*
+ * Copies of stacks are large. In a storm of samples of unknown code (a program's first milliseconds
+ * under the heap profiler) they get half of the ring: whole stacks for the first, and no sample lost.
+ */
+static __always_inline bool ring_has_room(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < config.events_wakeup_bytes * 2;
+}
+
 __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 {
 	struct abi_record *record = &scratch->record;
@@ -62,7 +71,8 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
 		hash = mix(hash, record->ips[i]);
 	/* The rest of this stack is not known yet: it may be any. */
-	if (record->user_end == ABI_END_UNKNOWN_CODE)
+	scratch->sends_stack = record->user_end == ABI_END_UNKNOWN_CODE && ring_has_room();
+	if (scratch->sends_stack)
 		hash = mix(mix(hash, record->time_ns), scratch->walk.sp);
 	/* Neighbouring ips differ in few bits: one more round spreads the last of them. */
 	record->id = mix(hash, hash >> 29);
@@ -76,8 +86,9 @@ static __always_inline u64 ring_flags(void)
 }
 
 /*
- * The registers and the stack of a walk that came to unknown code, for user space to go on with. If
- * the ring has no room the record is stored all the same, as the truncated one it is.
+ * The registers and the stack of a walk that came to unknown code, for user space to go on with, and
+ * to make the code known: so it is woken. If this does not fit the record is stored all the same, as
+ * the truncated one it is.
  */
 static __noinline int send_stack(struct scratch *scratch)
 {
@@ -100,7 +111,8 @@ static __noinline int send_stack(struct scratch *scratch)
 	if (len > ABI_STACK_COPY_BYTES)
 		return 0;
 	stack->len_bytes = len;
-	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len, ring_flags());
+	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
+			   BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -111,7 +123,7 @@ static __always_inline int send_record(struct scratch *scratch)
 	u64 len = offsetof(struct abi_record, ips) +
 		  (record->nr_kernel + record->nr_user) * sizeof(record->ips[0]);
 
-	if (record->user_end == ABI_END_UNKNOWN_CODE)
+	if (scratch->sends_stack)
 		send_stack(scratch);
 	record->event = ABI_EVENT_RECORD;
 	if (len > sizeof(*record))

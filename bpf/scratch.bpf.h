@@ -35,6 +35,7 @@ struct scratch {
 	u64 owner; /* pid_tgid of whoever claimed the slot */
 	u32 exec_id;
 	u32 is_kernel_thread;
+	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */
 	struct abi_record record; /* ips: nr_kernel kernel ones, then walk.nr user ones */
 	u64 window[WINDOW_WORDS]; /* a copy of a piece of stack */
 	struct abi_stack stack;

@@ -61,7 +61,7 @@ __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
 			break;
 		if (len > ABI_STACK_COPY_BYTES - done)
 			len = ABI_STACK_COPY_BYTES - done;
-		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
+		if (len > PAGE_BYTES ||
 		    bpf_probe_read_user(scratch->stack.stack + done, len, (void *)(sp + done)))
 			break;
 		done += len;
