@@ -19,12 +19,12 @@ run()
 echo "@verify"
 verify >"$out/verify" 2>"$out/verify.err"
 
-hot 30 >/dev/null &
+hot 60 >/dev/null &
 target=$!
 run record-pid cprof record -v -d 1s -o "$out/record-pid.pb.gz" -p $target
+run record-all cprof record -v -a -o "$out/record-all.pb.gz" -d 1s
 kill $target
 run record-command cprof record -v -o "$out/record-command.pb.gz" -- /bin/hot 1
-run record-all cprof record -v -a -o "$out/record-all.pb.gz" -d 500ms
 run record-kernel cprof record -v -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 

@@ -15,7 +15,7 @@ mount -t securityfs security /sys/kernel/security
 # 1: a warning or an oops is a result, too; it is in dmesg.
 echo 1 >/proc/sys/kernel/printk
 
-echo "@up $(uname -r)"
+echo "@up $(uname -r) $(cat /proc/uptime)"
 mkdir /run/out
 sh /root/guest.sh /run/out
 dmesg >/run/out/dmesg

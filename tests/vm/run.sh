@@ -9,7 +9,8 @@
 #
 # qemu emulates the processor (TCG): slow, but it works everywhere, in a virtual machine without
 # nested virtualisation, too. The kernel gets a whole system as its initramfs, so no disk, no network
-# and no driver is needed. What the guest wrote comes back as a tar file over the second serial port.
+# and no driver is needed. Without cx16: qemu 7.2 was seen to leave nonsense in the flags after a
+# cmpxchg16b, and the kernel dies of it. What the guest wrote comes back as a tar file over the second serial port.
 # What the machine said and sent stays in build/vm/KERNEL/.
 #
 # VM_TIMEOUT	seconds for one kernel (120)
@@ -19,7 +20,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 2
 build=${BUILD:-build}
 home=$build/vm
-table=$'kernel release boot off loads record all in-kernel heap left dmesg'
+table='kernel release boot off loads record all in-kernel heap left dmesg'
 status=0
 
 die()
@@ -54,21 +55,23 @@ seconds_since() # START_NS
 	printf '%d.%d' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
-# boot VMLINUZ FOLDER: until it turns itself off. 0, or the reason in $why. The time to init is in $up.
+# boot VMLINUZ FOLDER: until it turns itself off. 0, or the reason in $why. How long it took, by our
+# clock, is in $off, and how long to its first process, by its own, in $up.
 boot()
 {
 	local start code
 	start=$(date +%s%N)
 	timeout -k 5 "${VM_TIMEOUT:-120}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
-		-monitor none -no-reboot -M pc -accel tcg,thread=multi -cpu max -smp 2 -m 768 \
-		-serial stdio -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
+		-monitor none -no-reboot -M pc -accel tcg,thread=multi -cpu max,-cx16 -smp 2 -m 768 \
+		-serial "file:$2/console" -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
 		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on" \
-		</dev/null 2>"$2/qemu" | while IFS= read -r line; do
-		printf '%s %s\n' "$(seconds_since "$start")" "$line"
-	done >"$2/console"
-	code=${PIPESTATUS[0]}
+		</dev/null 2>"$2/qemu" &
+	machine=$!
+	wait "$machine"
+	code=$?
+	machine=
 	off=$(seconds_since "$start")
-	up=$(sed -n 's/^\([0-9.]*\) .*@up .*/\1/p' "$2/console" | head -n 1)
+	up=$(tr -d '\r' <"$2/console" | sed -n 's/^.*@up [^ ]* \([0-9.]*\) .*/\1/p')
 	why=
 	if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
 		why="still running after ${VM_TIMEOUT:-120} s"
@@ -151,6 +154,10 @@ aligned()
 			for (i = 1; i <= columns; i++) line = line sprintf("%-*s  ", width[i], cell[row, i])
 			sub(/ +$/, "", line); print line } }'
 }
+
+# A virtual machine does not outlive us.
+machine=
+trap '[ -n "$machine" ] && kill "$machine" 2>/dev/null; exit 143' INT TERM
 
 check_tools
 mkdir -p "$home"

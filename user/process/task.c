@@ -16,8 +16,13 @@
 #include "process/roster.h"
 #include "process/snapshot.h"
 
-/* Two clock ticks of /proc, and far more than a fork takes to be announced. */
+/* Two clock ticks of /proc. */
 #define START_SLACK_NS 20000000ull
+/*
+ * A fork's time is that of its announcement. The child has started before that, and where a loaded
+ * virtual machine's processor is taken away in between, long before. A tgid is not used again so soon.
+ */
+#define FORK_SLACK_NS NSEC_PER_SEC
 /* After losses, who is gone is looked up at most this often. */
 #define SWEEP_NS NSEC_PER_SEC
 
@@ -203,12 +208,13 @@ static void inherit(struct tasks *tasks, struct process *child, const struct pro
 static struct process *known_child(const struct tasks *tasks, const struct task_event *event)
 {
 	struct process *child =
-		roster_started(&tasks->roster, event->tgid, event->time_ns, START_SLACK_NS);
+		roster_started(&tasks->roster, event->tgid, event->time_ns, FORK_SLACK_NS);
 
 	if (!child || child->was_forked)
 		return NULL;
-	/* The slack for suspends is for what began before us. */
-	if (child->start_ns && child->start_ns + START_SLACK_NS < event->time_ns)
+	/* The slack for suspends is for what began before us, and nobody is announced before birth. */
+	if (child->start_ns && (child->start_ns + FORK_SLACK_NS < event->time_ns ||
+				child->start_ns > event->time_ns + START_SLACK_NS))
 		return NULL;
 	return child;
 }
@@ -223,11 +229,11 @@ static void apply_fork(struct tasks *tasks, const struct task_event *event)
 	if (!child) {
 		if (before && !before->exited_ns)
 			before->exited_ns = event->time_ns;
-		child = roster_add(&tasks->roster, event->tgid, event->time_ns, START_SLACK_NS);
+		child = roster_add(&tasks->roster, event->tgid, event->time_ns, FORK_SLACK_NS);
 		image_add(tasks, child, event->time_ns, "?");
 	} else if (!child->start_ns) {
 		child->start_ns = event->time_ns;
-		child->start_slack_ns = START_SLACK_NS;
+		child->start_slack_ns = FORK_SLACK_NS;
 	}
 	child->was_forked = true;
 	child->parent_tgid = event->parent_tgid;
