@@ -385,6 +385,8 @@ static int write_profiles(struct run *run)
 	int code;
 
 	session_tally(run->session, &tally);
+	detail("stacks finished in user space: %s",
+	       text_count(unwinder_nr_completed(run->unwinder)));
 	if (run->targets.nr)
 		report.main_process =
 			tasks_image(run->tasks, run->targets.at[0].tgid, 0, run->started_ns)

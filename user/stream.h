@@ -91,7 +91,7 @@ struct table_image {
 #define TABLE_UNBUILT UINT32_MAX       /* code not sampled yet: its stacks are copied */
 #define TABLE_NO_CFI  (UINT32_MAX - 1) /* code without unwind information */
 
-/* An executable mapping of a process, for the BPF unwinder. */
+/* An executable mapping of a process, for the BPF unwinder; below 2^63. */
 struct unwind_vma {
 	uint64_t start, limit;
 	uint64_t bias;	/* elf_addr = ip - bias */

@@ -13,6 +13,8 @@
 #include "object/unwindstep.h"
 #include "object/unwindtable.h"
 
+#define USER_LIMIT (1ull << 63)
+
 /* A file whose code may be walked. */
 struct coded {
 	uint32_t file;		    /* index in files; FILE_NONE: the vdso */
@@ -45,6 +47,7 @@ struct unwinder {
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
 	bool was_built;		    /* a table, since the last sync */
 	bool was_full;		    /* and said so */
+	uint64_t nr_completed;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
 
@@ -322,16 +325,17 @@ static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 	const struct mappings *mappings = &image->mappings;
 	struct unwind_vma *vmas scoped(freep) = xcalloc(mappings->now.nr, sizeof(*vmas));
 	struct followed old = *followed;
+	size_t nr = 0;
 	int err;
 
 	/* The new users first, so that a table that stays is not freed in between. */
 	followed->coded.at = NULL;
 	followed->coded.nr = followed->coded.cap = 0;
 	followed->has_unbuilt = false;
-	for (size_t i = 0; i < mappings->now.nr; i++)
-		vmas[i] = describe(unwinder, followed, &mappings->now.at[i]);
-	err = session_set_vmas(unwinder->session, followed->tgid, vmas, mappings->now.nr,
-			       &followed->run);
+	/* [vsyscall] lies in the kernel's half, where BPF's search does not look. */
+	for (; nr < mappings->now.nr && mappings->now.at[nr].start < USER_LIMIT; nr++)
+		vmas[nr] = describe(unwinder, followed, &mappings->now.at[nr]);
+	err = session_set_vmas(unwinder->session, followed->tgid, vmas, nr, &followed->run);
 	if (err && !unwinder->was_full)
 		warn("no room for the mappings of more processes (%s): their stacks will be copied",
 		     strerror(-err));
@@ -355,6 +359,11 @@ bool unwinder_sync(struct unwinder *unwinder)
 	was_built = was_built || unwinder->was_built;
 	unwinder->was_built = false;
 	return was_built;
+}
+
+uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
+{
+	return unwinder->nr_completed;
 }
 
 /* Finishing a walk ------------------------------------------------------------------------------- */
@@ -444,6 +453,7 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	uint64_t guessed;
 	int end = 0;
 
+	unwinder->nr_completed++;
 	unwinder_follow(unwinder, record->tgid, false);
 	memcpy(unwinder->ips, record->user_ips, record->nr_user * sizeof(unwinder->ips[0]));
 	while (!end) {

@@ -45,6 +45,9 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event);
  */
 void unwinder_complete(struct unwinder *unwinder, struct record *record);
 
+/* How many stacks were finished here so far: each cost a copy. */
+uint64_t unwinder_nr_completed(const struct unwinder *unwinder);
+
 /* Writes what changed. Returns whether anything was built: more may be needed soon. */
 bool unwinder_sync(struct unwinder *unwinder);
 
