@@ -8,7 +8,6 @@
 #include "stackmem.bpf.h"
 
 #define PAGE_BYTES	   4096u
-#define WINDOW_BYTES	   (WINDOW_WORDS * 8u)
 #define FIRST_WINDOW_BYTES 1024u
 
 static __always_inline u32 to_page_end(u64 address)
@@ -16,7 +15,7 @@ static __always_inline u32 to_page_end(u64 address)
 	return PAGE_BYTES - (address & (PAGE_BYTES - 1));
 }
 
-static __noinline bool refill(struct scratch *scratch, u64 address)
+__hidden bool stackmem_refill(struct scratch *scratch, u64 address)
 {
 	struct walk *walk = &scratch->walk;
 	u32 len = walk->nr_windows ? WINDOW_BYTES : FIRST_WINDOW_BYTES;
@@ -31,22 +30,6 @@ static __noinline bool refill(struct scratch *scratch, u64 address)
 			return false;
 	}
 	walk->window_bytes = len;
-	return true;
-}
-
-__hidden bool stackmem_load(struct scratch *scratch, u64 address, u64 *value)
-{
-	struct walk *walk = &scratch->walk;
-	u64 offset = address - walk->window_at;
-
-	if (address & 7) /* nobody aligns a stack so, but a CFI rule may say it */
-		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
-	if (offset + 8 > walk->window_bytes || offset > WINDOW_BYTES) {
-		if (!refill(scratch, address))
-			return false;
-		offset = 0;
-	}
-	*value = scratch->window[(offset / 8) & (WINDOW_WORDS - 1)];
 	return true;
 }
 

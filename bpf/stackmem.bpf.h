@@ -10,8 +10,29 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/* The 8 bytes at address. false: they are not in memory (or not the target's). */
-bool stackmem_load(struct scratch *scratch, u64 address, u64 *value);
+#define WINDOW_BYTES (WINDOW_WORDS * 8u)
+
+/* Makes the window begin at address, a multiple of 8. false: it is not in memory. */
+bool stackmem_refill(struct scratch *scratch, u64 address);
+
+/*
+ * The 8 bytes at address. false: they are not in memory (or not the target's). Here, to be inlined:
+ * it runs twice a frame, and the window nearly always has them.
+ */
+static __always_inline bool stackmem_load(struct scratch *scratch, u64 address, u64 *value)
+{
+	u64 offset = address - scratch->walk.window_at;
+
+	if (address & 7) /* nobody aligns a stack so, but a CFI rule may say it */
+		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+	if (offset + 8 > scratch->walk.window_bytes || offset > WINDOW_BYTES) {
+		if (!stackmem_refill(scratch, address))
+			return false;
+		offset = 0;
+	}
+	*value = scratch->window[(offset / 8) & (WINDOW_WORDS - 1)];
+	return true;
+}
 
 /* Copies what there is of the stack from sp on, at most ABI_STACK_COPY_BYTES; returns how much. */
 u32 stackmem_copy(struct scratch *scratch, u64 sp);

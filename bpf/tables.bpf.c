@@ -142,18 +142,26 @@ static __always_inline u32 word_at(const struct slab *slab, u32 word)
 	return slab->words[word & (ABI_SLAB_WORDS - 1)];
 }
 
-/* The last of a page's rows that is not behind pc. A page's first row is at 0. */
-static __always_inline u32 find_row(const struct slab *slab, u32 first, u32 nr, u32 pc)
+/* The last of a page's rows that is not behind pc; nr is at most 1 << shift. A page's first is at 0. */
+static __always_inline u32 search_rows(const struct slab *slab, u32 first, u32 nr, u32 pc,
+				       u32 shift)
 {
 	u64 i = 0;
 
-	for (u32 shift = UNWIND_PAGE_SHIFT; shift--;) {
+	while (shift--) {
 		u64 next = i + (1 << shift);
 		u32 row = word_at(slab, first + next);
 
 		i += (below(next, nr) & below(unwind_row_pc(row), pc + 1)) << shift;
 	}
 	return word_at(slab, first + i);
+}
+
+/* Few pages have more than 128 rows (the average is 75), and each step costs. */
+static __always_inline u32 find_row(const struct slab *slab, u32 first, u32 nr, u32 pc)
+{
+	return nr <= 128 ? search_rows(slab, first, nr, pc, 7)
+			 : search_rows(slab, first, nr, pc, UNWIND_PAGE_SHIFT);
 }
 
 __hidden void tables_find(struct walk *walk, struct rule_at *at)
@@ -183,7 +191,8 @@ __hidden void tables_find(struct walk *walk, struct rule_at *at)
 		return;
 	first = word_at(slab, word);
 	nr = word_at(slab, word + 1);
-	slab = slab_of(first);
+	if (first / ABI_SLAB_WORDS != word / ABI_SLAB_WORDS)
+		slab = slab_of(first);
 	if (!slab)
 		return;
 	pc = offset & (UNWIND_PAGE_BYTES - 1);
