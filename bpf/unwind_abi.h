@@ -64,7 +64,6 @@
 #define UNWIND_REG_BX  3
 #define UNWIND_REG_FP  6
 #define UNWIND_REG_SP  7
-#define UNWIND_REG_RA  16
 #define UNWIND_NR_REGS 16 /* general registers; a rule names no other */
 
 /* What stands at the same place in every table's wides[]. */
