@@ -25,7 +25,8 @@
  *	         that is 8 more than the one before, or (D) 8 less
  *
  * Runs are what pushes and pops of registers leave, one or two bytes of code each. They are exact:
- * at pc, min((pc - row's pc) >> W, N) steps have been made. They save nearly half of libLLVM's rows.
+ * at pc, min((pc - row's pc) >> W, N) steps have been made. They save nearly half of libLLVM's
+ * rows.
  *
  * Between two functions lie up to 15 bytes of padding, which nobody executes. They get the rule of
  * the function that follows, which saves a row for each; longer gaps are rows of their own.

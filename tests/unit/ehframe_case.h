@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What test_cfa and test_ehframe share: one section under construction, the table that it makes, and
- * the rules it should have.
+ * What test_cfa and test_ehframe share: one section under construction, the table that it makes,
+ * and the rules it should have.
  */
 #ifndef CPROF_TESTS_EHFRAME_CASE_H
 #define CPROF_TESTS_EHFRAME_CASE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader on sections made by hand: encodings, augmentations, versions and lengths, and chains of
- * entries that are not what they should be. (test_ehframe_oracle has real files, and libdw.)
+ * The reader on sections made by hand: encodings, augmentations, versions and lengths, and chains
+ * of entries that are not what they should be. (test_ehframe_oracle has real files, and libdw.)
  */
 #include <errno.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Our unwind tables against libdw's reading of the same files: at every place where a rule begins
- * (by our rows or by libdw's), one byte before it, and at random places, the rule must say the same.
+ * (by our rows or by libdw's), one byte before it, and at random places, the rule must say the
+ * same.
  *
  * libdw interprets the CFI anew for each address, with code that shares nothing with ours. It gives
  * locations as lists of DWARF operations; expect() turns those into the rule that we should have.

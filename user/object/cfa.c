@@ -2,8 +2,8 @@
 /*
  * The instructions (DWARF 5, section 6.4.2) describe a table with a row per code address and a
  * column per register, as differences from row to row: advance the location, change a column.
- * DW_CFA_remember_state and _restore_state push and pop a whole row, because the code after an early
- * return continues as before it.
+ * DW_CFA_remember_state and _restore_state push and pop a whole row, because the code after an
+ * early return continues as before it.
  *
  * What is emitted is not every row, only those in which a column that we follow changed: most
  * changes are pushes of r12 to r15, which only a debugger wants.

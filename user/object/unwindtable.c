@@ -12,8 +12,8 @@
  *	pages[]    0 3 4 7
  *
  * Measured on libLLVM-14, bytes per FDE: 41.0 with a row for every change, 37.2 without those for
- * padding, 20.1 with runs. A u16 row that points into a table of rules would be half the size of one
- * of ours, but then needs 64 KB pages, and the rule another look-up.
+ * padding, 20.1 with runs. A u16 row that points into a table of rules would be half the size of
+ * one of ours, but then needs 64 KB pages, and the rule another look-up.
  */
 #include "object/unwindtable.h"
 
