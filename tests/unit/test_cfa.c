@@ -269,6 +269,37 @@ static void test_long_cie(void **state)
 	free(bytes);
 }
 
+static void check_ascending(void *ctx, const struct unwind_row *row)
+{
+	uint64_t *last = ctx;
+
+	assert_true(row->elf_addr > *last);
+	*last = row->elf_addr;
+}
+
+/* What is left of a pc-relative set_loc points beyond the function: no row may come twice. */
+static void test_cut_set_loc(void **state)
+{
+	struct ehframe_input input;
+	struct ehframe_stats stats;
+	uint64_t last = 0;
+	size_t cie, fde;
+
+	(void)state;
+	fresh();
+	cie = asm_cie(&as, &(struct asm_cie){"zR", "\x1c", 1, 0, 0, 0, false});
+	fde = asm_fde_begin(&as, cie);
+	asm_uint(&as, START - (0x400000 + as.len), 8);
+	asm_uint(&as, 64, 8);
+	asm_uint(&as, 0, 1);
+	asm_bytes(&as, INSNS(0x44, 0x0e, 16, 0x01, 1, 2, 3));
+	asm_end(&as, fde);
+	input = input_of();
+	assert_int_equal(ehframe_rows(&input, check_ascending, &last, &stats), 0);
+	assert_int_equal(last, START + 64);
+	assert_int_equal(stats.nr_damaged, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,7 +307,7 @@ int main(void)
 		cmocka_unit_test(test_expressions), cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_remember),    cmocka_unit_test(test_damaged_instructions),
 		cmocka_unit_test(test_signal),	    cmocka_unit_test(test_return_column),
-		cmocka_unit_test(test_long_cie),
+		cmocka_unit_test(test_long_cie),    cmocka_unit_test(test_cut_set_loc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

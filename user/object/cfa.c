@@ -79,10 +79,10 @@ static void emit_row(struct run *run)
 	run->changed = false;
 }
 
-/* 1: the FDE's end is reached. */
+/* 1: the FDE's end is reached. An operand that was cut off must not move anything. */
 static int advance_to(struct run *run, uint64_t loc)
 {
-	if (!run->initial || loc < run->loc)
+	if (run->at.bad || !run->initial || loc < run->loc)
 		return -EBADMSG;
 	if (loc == run->loc)
 		return 0;
