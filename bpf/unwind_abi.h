@@ -24,8 +24,9 @@
  *	N, W, D  a run: N more rows (0 to 3) in this one, 1 << W bytes apart, each with a CFA offset
  *	         that is 8 more than the one before, or (D) 8 less
  *
- * Runs are what pushes and pops of registers leave, one or two bytes of code each: they are exact,
- * and save 40 % of libLLVM's rows. An instruction pc of the page is in step min((pc - row's) >> W, N).
+ * Runs are what pushes and pops of registers leave, one or two bytes of code each. They are exact:
+ * at pc, min((pc - row's pc) >> W, N) steps have been made. They save nearly half of libLLVM's
+ * rows.
  *
  * Between two functions lie up to 15 bytes of padding, which nobody executes. They get the rule of
  * the function that follows, which saves a row for each; longer gaps are rows of their own.
@@ -64,7 +65,6 @@
 #define UNWIND_REG_BX  3
 #define UNWIND_REG_FP  6
 #define UNWIND_REG_SP  7
-#define UNWIND_REG_RA  16
 #define UNWIND_NR_REGS 16 /* general registers; a rule names no other */
 
 /* What stands at the same place in every table's wides[]. */

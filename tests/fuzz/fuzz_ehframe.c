@@ -4,8 +4,8 @@
  * and look-ups in it agree with the rows it was made from.
  *
  * The first byte chooses: bit 0 .debug_frame, bit 1 track rbx, bit 2 read the rest as .eh_frame_hdr
- * too; the upper half, if all ones, that code is everywhere, not only in [0x1000, 0x301000): that is
- * a hundred times slower to check, and should be rare. The rest is the section.
+ * too; the upper half, if all ones, that code is everywhere, not only in [0x1000, 0x301000): that
+ * is a hundred times slower to check, and should be rare. The rest is the section.
  */
 #include <stdint.h>
 #include <stdlib.h>

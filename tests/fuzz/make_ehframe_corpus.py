@@ -99,8 +99,7 @@ def compiled(source, suffix, section, *flags):
             file.write(source)
         subprocess.run(["gcc", "-shared", "-fPIC", "-nostdlib", "-w", *flags, "-o", library, name],
                        check=True)
-        subprocess.run(["objcopy", "-O", "binary", "--set-section-flags", section + "=alloc",
-                        "-j", section, library, dump], check=True)
+        subprocess.run(["objcopy", "--dump-section", section + "=" + dump, library], check=True)
         with open(dump, "rb") as file:
             return file.read()
 
@@ -196,7 +195,7 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     seeds = {}
     frame = "-fasynchronous-unwind-tables"
-    no_eh = ("-fno-asynchronous-unwind-tables", "-g")
+    no_eh = ("-fno-asynchronous-unwind-tables", "-g", "-gz=none")
     seeds["good_c_O2"] = b"\0" + compiled(C_SOURCE, ".c", ".eh_frame", "-O2", frame)
     seeds["good_c_O0"] = b"\2" + compiled(C_SOURCE, ".c", ".eh_frame", "-O0", frame)
     seeds["good_c_fp"] = b"\0" + compiled(C_SOURCE, ".c", ".eh_frame", "-O2",

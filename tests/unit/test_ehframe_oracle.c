@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Our unwind tables against libdw's reading of the same files: at every place where a rule begins
- * (by our rows or by libdw's), one byte before it, and at random places, the rule must say the same.
+ * (by our rows or by libdw's), one byte before it, and at random places, the rule must say the
+ * same.
  *
  * libdw interprets the CFI anew for each address, with code that shares nothing with ours. It gives
  * locations as lists of DWARF operations; expect() turns those into the rule that we should have.
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -327,6 +329,21 @@ static void compare_random(struct judge *judge, unsigned nr)
 	}
 }
 
+/* judge's elf, cfi and table are set; all three are released here. */
+static void judge_all(struct judge *judge, const char *name, uint32_t stride, unsigned nr_random)
+{
+	compare_rows(judge, stride);
+	compare_random(judge, nr_random);
+	printf("%s: %zu FDEs, %u rows; %zu addresses compared, %zu differ unexplained; explained: "
+	       "%zu padding, %zu outside the table; %zu inexpressible in both\n",
+	       name, judge->table->stats.nr_fdes, judge->table->nr_rows, judge->nr_compared,
+	       judge->nr_different, judge->nr_padding, judge->nr_beyond, judge->nr_inexpressible);
+	assert_int_equal(judge->nr_different, 0);
+	assert_true(judge->table->stats.nr_fdes > 0);
+	unwind_table_free(judge->table);
+	elf_end(judge->elf);
+}
+
 static void judge_file(const char *path, uint32_t stride, unsigned nr_random)
 {
 	int fd scoped(closep) = open(path, O_RDONLY | O_CLOEXEC);
@@ -343,17 +360,9 @@ static void judge_file(const char *path, uint32_t stride, unsigned nr_random)
 	assert_non_null(judge.cfi);
 	assert_int_equal(elf_file_open(fd, &file), 0);
 	assert_int_equal(unwind_table_from_elf(file, &judge.table), 0);
-	compare_rows(&judge, stride);
-	compare_random(&judge, nr_random);
-	printf("%s: %zu FDEs, %u rows; %zu addresses compared, %zu differ unexplained; explained: "
-	       "%zu padding, %zu outside the table; %zu inexpressible in both\n",
-	       path, judge.table->stats.nr_fdes, judge.table->nr_rows, judge.nr_compared,
-	       judge.nr_different, judge.nr_padding, judge.nr_beyond, judge.nr_inexpressible);
-	assert_int_equal(judge.nr_different, 0);
-	unwind_table_free(judge.table);
 	elf_file_close(file);
+	judge_all(&judge, path, stride, nr_random);
 	dwarf_cfi_end(judge.cfi);
-	elf_end(judge.elf);
 }
 
 #define LIB "/usr/lib/x86_64-linux-gnu/"
@@ -387,12 +396,110 @@ static void test_chosen(void **state) /* CPROF_ORACLE_FILES="a b c": every row o
 		judge_file(path, 1, 100000);
 }
 
+static void test_vdso(void **state)
+{
+	/* Its length: the kernel maps two pages at most, and the ELF header says where it ends. */
+	char *image = (char *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const void *)image;
+	struct judge judge = {0};
+	struct elf_file *file;
+	size_t len_bytes;
+
+	(void)state;
+	if (!image)
+		skip();
+	len_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	elf_version(EV_CURRENT);
+	judge.elf = elf_memory(image, len_bytes);
+	judge.cfi = dwarf_getcfi_elf(judge.elf);
+	assert_non_null(judge.cfi);
+	assert_int_equal(elf_file_open_memory(image, len_bytes, &file), 0);
+	assert_int_equal(unwind_table_from_elf(file, &judge.table), 0);
+	elf_file_close(file);
+	judge_all(&judge, "[vdso]", 1, 5000);
+	dwarf_cfi_end(judge.cfi);
+}
+
+static char *read_whole(const char *path, size_t *len_bytes)
+{
+	int fd scoped(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end = lseek(fd, 0, SEEK_END);
+	char *image;
+
+	assert_true(end > 0);
+	image = xmalloc((size_t)end);
+	assert_int_equal(pread(fd, image, (size_t)end, 0), end);
+	*len_bytes = (size_t)end;
+	return image;
+}
+
+/* Without section headers, by PT_GNU_EH_FRAME: the same table. */
+static void test_no_section_headers(void **state)
+{
+	struct unwind_table *with, *without;
+	struct elf_file *file;
+	size_t len_bytes;
+	char *image scoped(freep) = read_whole(LIB "libc.so.6", &len_bytes);
+	Elf64_Ehdr *header = (void *)image;
+
+	(void)state;
+	assert_int_equal(elf_file_open_memory(image, len_bytes, &file), 0);
+	assert_int_equal(unwind_table_from_elf(file, &with), 0);
+	elf_file_close(file);
+	header->e_shoff = 0;
+	header->e_shnum = header->e_shstrndx = 0;
+	assert_int_equal(elf_file_open_memory(image, len_bytes, &file), 0);
+	assert_int_equal(unwind_table_from_elf(file, &without), 0);
+	elf_file_close(file);
+	assert_int_equal(with->stats.nr_fdes, without->stats.nr_fdes);
+	assert_int_equal(with->nr_rows, without->nr_rows);
+	assert_memory_equal(with->rows, without->rows, with->nr_rows * sizeof(*with->rows));
+	assert_memory_equal(with->pages, without->pages, with->nr_pages * sizeof(*with->pages));
+	unwind_table_free(with);
+	unwind_table_free(without);
+}
+
+/* A program that has .debug_frame only. */
+static void test_debug_frame(void **state)
+{
+	static const char source[] =
+		"int puts(const char *); int f(int n) { char b[n]; puts(b); return b[n / 2]; }"
+		"int g(int n) { return n > 3 ? f(n) + 1 : puts(\"\"); }";
+	char path[] = "/tmp/cprof-test-XXXXXX";
+	int fd scoped(closep) = mkstemp(path);
+	char *command scoped(freep) = xasprintf("echo '%s' | gcc -x c -O2 -g -gz=none "
+						"-fno-asynchronous-unwind-tables -shared -fPIC "
+						"-nostdlib -o %s -",
+						source, path);
+	struct judge judge = {0};
+	struct elf_file *file;
+	Dwarf *dwarf;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(system(command), 0);
+	close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	elf_version(EV_CURRENT);
+	judge.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	dwarf = dwarf_begin_elf(judge.elf, DWARF_C_READ, NULL);
+	judge.cfi = dwarf_getcfi(dwarf);
+	assert_non_null(judge.cfi);
+	assert_int_equal(elf_file_open(fd, &file), 0);
+	assert_int_equal(unwind_table_from_elf(file, &judge.table), 0);
+	elf_file_close(file);
+	assert_int_equal(judge.table->stats.nr_fdes, 2);
+	judge_all(&judge, ".debug_frame", 1, 5000);
+	dwarf_end(dwarf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_chosen),
+		cmocka_unit_test(test_small),	    cmocka_unit_test(test_large),
+		cmocka_unit_test(test_vdso),	    cmocka_unit_test(test_no_section_headers),
+		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

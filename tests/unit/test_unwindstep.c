@@ -174,7 +174,7 @@ static void test_bx(void **state)
 	assert_int_equal(regs.bx, BASE + 80);
 }
 
-/* Real walks -------------------------------------------------------------------------------------- */
+/* Real walks ---------------------------------------------------------------------------------- */
 
 struct object {
 	uint64_t bias, start, limit; /* runtime addresses */

@@ -2,8 +2,8 @@
 /*
  * The instructions (DWARF 5, section 6.4.2) describe a table with a row per code address and a
  * column per register, as differences from row to row: advance the location, change a column.
- * DW_CFA_remember_state and _restore_state push and pop a whole row, because the code after an early
- * return continues as before it.
+ * DW_CFA_remember_state and _restore_state push and pop a whole row, because the code after an
+ * early return continues as before it.
  *
  * What is emitted is not every row, only those in which a column that we follow changed: most
  * changes are pushes of r12 to r15, which only a debugger wants.
@@ -79,10 +79,10 @@ static void emit_row(struct run *run)
 	run->changed = false;
 }
 
-/* 1: the FDE's end is reached. */
+/* 1: the FDE's end is reached. An operand that was cut off must not move anything. */
 static int advance_to(struct run *run, uint64_t loc)
 {
-	if (!run->initial || loc < run->loc)
+	if (run->at.bad || !run->initial || loc < run->loc)
 		return -EBADMSG;
 	if (loc == run->loc)
 		return 0;

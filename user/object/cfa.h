@@ -58,8 +58,8 @@ struct unwind_row {
 };
 
 /*
- * Called with each place where the rule may change, at ascending addresses within the FDE, the first
- * of them its start. row is borrowed for the call.
+ * Called with each place where the rule may change, at ascending addresses within the FDE, the
+ * first of them its start. row is borrowed for the call.
  */
 typedef void (*cfa_row_fn)(void *ctx, const struct unwind_row *row);
 

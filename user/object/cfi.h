@@ -69,8 +69,8 @@ struct cfi_entry {
 };
 
 /*
- * The entry at *off, which moves on to the next. Zero words (terminators, which `ld -r` and crtend.o
- * leave in the middle too) are passed over.
+ * The entry at *off, which moves on to the next. Zero words (terminators, which `ld -r` and
+ * crtend.o leave in the middle too) are passed over.
  *
  * true: *entry is set. false: the section ends here, or a length leads out of it (then *off is not
  * the section's length).

@@ -6,8 +6,8 @@
  *
  * Before both, the CIEs: each is read once, with the state that its instructions set up, so that a
  * hostile section cannot make us run one again for each FDE. They come out sorted by offset, and
- * are searched for that way (a hash over offsets that the section chooses could be made to collide).
- * FDEs of one compilation share a CIE, so the last one used is tried first.
+ * are searched for that way (a hash over offsets that the section chooses could be made to
+ * collide). FDEs of one compilation share a CIE, so the last one used is tried first.
  */
 #include "object/ehframe.h"
 
@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 
-/* Linkers merge equal CIEs: a few dozen are many. FDEs of any beyond this are counted as damaged. */
+/* Linkers merge equal CIEs: a few dozen are many. FDEs of any beyond this count as damaged. */
 #define MAX_CIES (1u << 16)
 
 struct known_cie {

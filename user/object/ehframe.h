@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A section of call frame information as unwind rows: for every stretch of code, in ascending order,
- * how to get from a frame to its caller.
+ * A section of call frame information as unwind rows: for every stretch of code, in ascending
+ * order, how to get from a frame to its caller.
  *
  * A row holds from its address to the next row's. Code that no FDE describes has rows too (kind
  * UNWIND_GAP), so that whoever reads rows never has to know about functions. Where FDEs overlap,
@@ -39,8 +39,9 @@ struct ehframe_input {
 };
 
 /*
- * Calls emit for each row: addresses ascend strictly, and the last row is a gap. Never fails for what the section holds: what is damaged is counted and
- * yields gaps or UNWIND_UNSUPPORTED. -EFBIG: a section of 4 GB or more. stats may be NULL.
+ * Calls emit for each row: addresses ascend strictly, and the last row is a gap. Never fails for
+ * what the section holds: what is damaged is counted and yields gaps or UNWIND_UNSUPPORTED. -EFBIG:
+ * a section of 4 GB or more. stats may be NULL.
  */
 int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why sp must grow: a stack walk that does not go up goes round. In a leaf frame it may stay (sp + 0
- * never is a CFA, but longjmp's last instructions have the caller's sp in a register), and a rule
+ * Why sp must grow: a stack walk that does not go up goes round. In a leaf frame it may stay (sp +
+ * 0 never is a CFA, but longjmp's last instructions have the caller's sp in a register), and a rule
  * that loads the CFA from memory may change stacks, as a signal frame does with sigaltstack: those
  * are bounded by the walker's depth.
  */

@@ -2,8 +2,8 @@
 /*
  * One step of a stack walk: from a frame's registers and the rule for its pc to its caller's.
  *
- * Pure arithmetic over unwind_abi.h: what memory holds is asked of a callback. It is what user space
- * unwinds with where the BPF unwinder could not, and what that one is compared with.
+ * Pure arithmetic over unwind_abi.h: what memory holds is asked of a callback. It is what user
+ * space unwinds with where the BPF unwinder could not, and what that one is compared with.
  */
 #ifndef CPROF_OBJECT_UNWINDSTEP_H
 #define CPROF_OBJECT_UNWINDSTEP_H
@@ -32,8 +32,8 @@ static inline uint64_t unwind_lookup_ip(const struct unwind_regs *regs)
 }
 
 /*
- * Turns regs into the caller's. Anything but UNWIND_STEPPED leaves regs as they were. An fp that the
- * rule does not know becomes 0, which is never a frame's.
+ * Turns regs into the caller's. Anything but UNWIND_STEPPED leaves regs as they were. An fp that
+ * the rule does not know becomes 0, which is never a frame's.
  */
 enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
 			       unwind_read_fn read, void *ctx);
