@@ -9,7 +9,7 @@
 # lines of its output below one that failed, and at the very end "N passed, N failed, N skipped".
 # Exit code 1 if anything failed or nothing ran.
 #
-# TEST_TIMEOUT	seconds for one program (120)
+# TEST_TIMEOUT	seconds for one program (120); one that needs longer says "# TEST_TIMEOUT: N" itself
 # FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
@@ -186,15 +186,16 @@ fuzz_tests()
 
 e2e_tests()
 {
-	local program interpreter
+	local program interpreter limit
 	for program in tests/e2e/test_*.sh tests/e2e/test_*.py; do
 		[ -e "$program" ] && wanted "e2e/$(stem "$program")" || continue
 		case $program in
 		*.py) interpreter=python3 ;;
 		*) interpreter=bash ;;
 		esac
+		limit=$(sed -n 's/^# TEST_TIMEOUT: //p' "$program")
 		if [ "$(id -u)" -eq 0 ]; then
-			run "e2e/$(stem "$program")" "${TEST_TIMEOUT:-120}" $interpreter "$program"
+			run "e2e/$(stem "$program")" "${limit:-${TEST_TIMEOUT:-120}}" $interpreter "$program"
 		else
 			skip "e2e/$(stem "$program")" 'NOT RUN: it needs root (sudo make test)'
 		fi
