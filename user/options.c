@@ -258,7 +258,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 				shorts[len++] = ':';
 		}
 	}
-	optind = 1;
+	optind = 0; /* GNU: begin anew, whatever was parsed before */
 	opterr = 0;
 	while (!err && (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (value == 'h') {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "options.h"
+
+/* Parses "record -p 1 ..." given as one string; argv stays in static storage. */
+static int parse(const char *line, enum options_command command, struct options *options)
+{
+	static char copy[512];
+	static char *argv[32];
+	int argc = 0;
+
+	strncpy(copy, line, sizeof(copy) - 1);
+	for (char *word = strtok(copy, " "); word && argc < 31; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return options_parse(argc, argv, command, options);
+}
+
+static void test_defaults(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("record -p 42", OPTIONS_RECORD, &options), 0);
+	assert_int_equal(options.pids.nr, 1);
+	assert_int_equal(options.pids.at[0], 42);
+	assert_int_equal(options.frequency_hz, 99);
+	assert_true(options.kernel_stacks);
+	assert_false(options.threads || options.all || options.verbose);
+	assert_int_equal(options.duration_ns, 0);
+	assert_null(options.output);
+	assert_null(options.child_argv);
+	options_release(&options);
+	assert_int_equal(parse("heap -a", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.rate_bytes, 524288);
+	assert_true(options.all);
+	options_release(&options);
+}
+
+static void test_everything(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("record -p 1,2,3 -F 199 -d 500ms -o x.pb.gz -t --no-kernel -v "
+			       "--limit counts=16 --limit slots=1",
+			       OPTIONS_RECORD, &options),
+			 0);
+	assert_int_equal(options.pids.nr, 3);
+	assert_int_equal(options.pids.at[2], 3);
+	assert_int_equal(options.frequency_hz, 199);
+	assert_int_equal(options.duration_ns, NSEC_PER_SEC / 2);
+	assert_string_equal(options.output, "x.pb.gz");
+	assert_true(options.threads && options.verbose && !options.kernel_stacks);
+	assert_int_equal(options.limits.counts, 16);
+	assert_int_equal(options.limits.slots, 1);
+	options_release(&options);
+}
+
+/* What follows the command's name is the command's, dashes or not. */
+static void test_command(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("heap --rate 1 -- ls -a -p", OPTIONS_HEAP, &options), 0);
+	assert_string_equal(options.child_argv[0], "ls");
+	assert_string_equal(options.child_argv[2], "-p");
+	assert_null(options.child_argv[3]);
+	assert_int_equal(options.rate_bytes, 1);
+	options_release(&options);
+	assert_int_equal(parse("record sleep -v", OPTIONS_RECORD, &options), 0);
+	assert_string_equal(options.child_argv[1], "-v");
+	assert_false(options.verbose);
+	options_release(&options);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		enum options_command command;
+		const char *line;
+	} bad[] = {
+		{OPTIONS_RECORD, "record"},
+		{OPTIONS_RECORD, "record -p 1 -a"},
+		{OPTIONS_RECORD, "record -a -- ls"},
+		{OPTIONS_RECORD, "record -p x"},
+		{OPTIONS_RECORD, "record -p 1,,2"},
+		{OPTIONS_RECORD, "record -p 0"},
+		{OPTIONS_RECORD, "record -p -1"},
+		{OPTIONS_RECORD, "record -p 99999999999"},
+		{OPTIONS_RECORD, "record -a -F 0"},
+		{OPTIONS_RECORD, "record -a -F 99.5"},
+		{OPTIONS_RECORD, "record -a -F 999999999"},
+		{OPTIONS_RECORD, "record -a -d soon"},
+		{OPTIONS_RECORD, "record -a -d"},
+		{OPTIONS_RECORD, "record -a --rate 5"},
+		{OPTIONS_RECORD, "record -a --nonsense"},
+		{OPTIONS_RECORD, "record -a -x"},
+		{OPTIONS_HEAP, "heap -a --rate 0"},
+		{OPTIONS_HEAP, "heap -a --rate 1k"},
+		{OPTIONS_HEAP, "heap -a -F 99"},
+		{OPTIONS_HEAP, "heap -a --limit frobs=1"},
+		{OPTIONS_HEAP, "heap -a --limit live"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct options options;
+
+		assert_int_equal(parse(bad[i].line, bad[i].command, &options), -EINVAL);
+		options_release(&options);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void expect_utf8(const char *in, const char *out)
+{
+	char buffer[256];
+
+	assert_string_equal(text_to_utf8(in, buffer, sizeof(buffer)), out);
+}
+
+static void expect_escaped(const char *in, const char *out)
+{
+	char buffer[256];
+
+	assert_string_equal(text_escape(in, buffer, sizeof(buffer)), out);
+}
+
+static void test_valid_text_stays(void **state)
+{
+	(void)state;
+	expect_utf8("", "");
+	expect_utf8("plain", "plain");
+	expect_utf8("h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x94\xa5",
+		    "h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x94\xa5");
+	expect_utf8("tab\tand\x1b", "tab\tand\x1b");
+}
+
+/* RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF. */
+static void test_broken_bytes_are_shown(void **state)
+{
+	(void)state;
+	expect_utf8("bad\xff\xfename", "bad\\xff\\xfename");
+	expect_utf8("\xc0\x80", "\\xc0\\x80");
+	expect_utf8("\xe0\x80\xaf", "\\xe0\\x80\\xaf");
+	expect_utf8("\xed\xa0\x80", "\\xed\\xa0\\x80");
+	expect_utf8("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
+	expect_utf8("cut\xe2\x82", "cut\\xe2\\x82");
+	expect_utf8("\x80", "\\x80");
+}
+
+static void test_nothing_reaches_the_terminal(void **state)
+{
+	(void)state;
+	expect_escaped("\x1b[31mred", "\\x1b[31mred");
+	expect_escaped("a\nb\x7f", "a\\x0ab\\x7f");
+	expect_escaped("c1\xc2\x9b", "c1\\xc2\\x9b");
+	expect_escaped("\xe2\x80\xae"
+		       "evil",
+		       "\\xe2\\x80\\xae"
+		       "evil");
+	expect_escaped("h\xc3\xa9", "h\xc3\xa9");
+}
+
+/* Every cut leaves whole characters, and never one byte too many. */
+static void test_cut_at_characters(void **state)
+{
+	const char *text = "a\xe2\x82\xac\xff"
+			   "z";
+
+	(void)state;
+	for (size_t size = 1; size < 16; size++) {
+		char *out = malloc(size), again[64];
+
+		text_to_utf8(text, out, size);
+		assert_true(strlen(out) < size);
+		assert_string_equal(text_to_utf8(out, again, sizeof(again)), out);
+		free(out);
+	}
+}
+
+static void test_counts(void **state)
+{
+	(void)state;
+	assert_string_equal(text_count(0), "0");
+	assert_string_equal(text_count(999), "999");
+	assert_string_equal(text_count(1000), "1,000");
+	assert_string_equal(text_count(1234567), "1,234,567");
+	assert_string_equal(text_count(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_valid_text_stays),
+		cmocka_unit_test(test_broken_bytes_are_shown),
+		cmocka_unit_test(test_nothing_reaches_the_terminal),
+		cmocka_unit_test(test_cut_at_characters),
+		cmocka_unit_test(test_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
