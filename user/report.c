@@ -19,6 +19,9 @@
 #include "output/file.h"
 #include "output/pprof.h"
 
+/* Of stacks that are not whole, shown without -v. */
+#define MAX_REASONS 5
+
 static const char *kind_name(const struct options *options)
 {
 	return options->command == OPTIONS_HEAP ? "heap" : "cpu";
@@ -268,21 +271,26 @@ static enum exit_code write_files(const struct report *report, struct builder *b
 	return code;
 }
 
-/* How whole the user stacks are, and why the others are not. */
+/* How whole the user stacks are, and why the others are not: the main reasons, or all with -v. */
 static void say_ends(const struct report *report, struct builder *builder)
 {
 	const struct built_end *ends;
-	uint64_t nr_all = 0;
-	size_t nr;
+	uint64_t nr_all = 0, nr_whole;
+	size_t nr, nr_shown;
 
 	ends = builder_ends(builder, &nr);
 	for (size_t i = 0; i < nr; i++)
 		nr_all += ends[i].nr;
-	for (size_t i = 0; i < nr; i++)
-		if (ends[i].nr)
-			detail("stacks %s: %s of %s (%.2f %%)", ends[i].why ? ends[i].why : "whole",
-			       text_count(ends[i].nr), text_count(nr_all),
-			       100.0 * ends[i].nr / nr_all);
+	nr_whole = nr ? ends[0].nr : 0;
+	if (nr_whole < nr_all || log_is_verbose())
+		say("stacks whole: %s of %s (%.2f %%)", text_count(nr_whole), text_count(nr_all),
+		    nr_all ? 100.0 * nr_whole / nr_all : 100.0);
+	nr_shown = log_is_verbose() || nr < MAX_REASONS ? nr : MAX_REASONS;
+	for (size_t i = 1; i < nr_shown; i++)
+		say("stacks %s: %s of %s (%.2f %%)", ends[i].why, text_count(ends[i].nr),
+		    text_count(nr_all), 100.0 * ends[i].nr / nr_all);
+	if (nr_shown < nr)
+		say("stacks cut short for %zu other reasons (-v shows them)", nr - nr_shown);
 	detail("user frames: %s", text_count(report->tally->nr_frames));
 }
 
@@ -307,8 +315,7 @@ static void say_accounts(const struct report *report, struct builder *builder, u
 		       text_count(tally->nr_ticks), text_count(tally->nr_expected),
 		       text_count(tally->nr_filtered), text_count(nr_taken(report)));
 	}
-	if (log_is_verbose())
-		say_ends(report, builder);
+	say_ends(report, builder);
 	say("taken %s = written %s%s", text_count(nr_taken(report)), text_count(nr_written),
 	    losses);
 	if (nr_taken(report) != nr_written + nr_lost)

@@ -58,6 +58,7 @@ struct run {
 	vec_of(struct target) targets;
 	int interrupt_fd;
 	uint64_t started_ns, stopped_ns, drained_ns;
+	uint64_t shown_ns;    /* the status line */
 	uint64_t interval_ns; /* until the next drain */
 };
 
@@ -289,14 +290,19 @@ static int drain(struct run *run)
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 
+/* At most once a second, however often is drained. */
 static void show_status(struct run *run)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	struct tally tally;
 
+	if (now_ns < run->shown_ns + NSEC_PER_SEC)
+		return;
+	run->shown_ns = now_ns;
 	session_tally(run->session, &tally);
 	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
-		   (clock_monotonic_ns() - run->started_ns) / 1e9,
-		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost));
+		   (now_ns - run->started_ns) / 1e9, text_count(builder_taken(run->builder)),
+		   text_count(tally.nr_lost));
 }
 
 /* Sleeps until something happens, at most until wake_ns; notes targets that ended. */
