@@ -69,7 +69,7 @@ enum abi_stack_end {
  *	CPU:	TICKS = FILTERED + STORED + the losses
  *	heap:	CALLS = NESTED + UNSAMPLED + SAMPLED
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
- *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
+ *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map or in a realloc
  */
 #define ABI_STATS(X)                                                                        \
 	X(TICKS, "ticks")                                                                   \
