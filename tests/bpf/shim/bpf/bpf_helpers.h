@@ -19,7 +19,7 @@
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #undef __noinline
-#define __noinline __attribute__((noinline))
+#define __noinline	      __attribute__((noinline))
 #define barrier_var(variable) __asm__ volatile("" : "+r"(variable))
 
 #define __uint(name, value)  int(*name)[value]
@@ -29,11 +29,11 @@
 struct task_struct;
 
 /* The names are kept free for libbpf's own functions, which the shim has too (shim/libbpf.c). */
-#define bpf_map_lookup_elem(map, key)		     host_map_lookup(map, key)
-#define bpf_map_update_elem(map, key, value, flags)  host_map_update(map, key, value, flags)
-#define bpf_map_delete_elem(map, key)		     host_map_delete(map, key)
-#define bpf_ringbuf_output(map, data, bytes, flags)  host_ring_output(map, data, bytes, flags)
-#define bpf_ringbuf_query(map, what)		     host_ring_query(map, what)
+#define bpf_map_lookup_elem(map, key)		    host_map_lookup(map, key)
+#define bpf_map_update_elem(map, key, value, flags) host_map_update(map, key, value, flags)
+#define bpf_map_delete_elem(map, key)		    host_map_delete(map, key)
+#define bpf_ringbuf_output(map, data, bytes, flags) host_ring_output(map, data, bytes, flags)
+#define bpf_ringbuf_query(map, what)		    host_ring_query(map, what)
 
 void *host_map_lookup(const void *map, const void *key);
 long host_map_update(const void *map, const void *key, const void *value, __u64 flags);
