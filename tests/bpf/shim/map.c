@@ -51,10 +51,11 @@ struct host_map {
 };
 
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
-#define MAPS(X)                                                                       \
-	X(scratch_slots)                                                              \
-	X(nesting_levels) X(vmas) X(tables) X(slabs) X(processes) X(stats) X(targets) \
-		X(counts_even) X(counts_odd) X(events) X(coin_tables) X(inflight) X(live)
+#define MAPS(X)                                                                                  \
+	X(scratch_slots)                                                                         \
+	X(nesting_levels)                                                                        \
+	X(vmas) X(tables) X(slabs) X(processes) X(stats) X(targets) X(counts_even) X(counts_odd) \
+		X(events) X(coin_tables) X(inflight) X(live)
 
 #define X(map) extern struct host_map *map[];
 MAPS(X)

@@ -225,6 +225,20 @@ static void print_walked(const char *who, const struct walked *walked)
 		walked->fp, walked->bx, walked->bx_known ? "" : " unknown");
 }
 
+/* The rule at which the shorter walk ended. */
+static void print_rule(const struct walker *walker, const struct walked *walked)
+{
+	u64 ip = walked->ip - !walked->ip_exact;
+	const struct walker_vma *vma = find_vma(walker, ip);
+	struct unwind_rule rule;
+
+	if (vma && vma->table && unwind_table_find(vma->table, ip - vma->bias, &rule))
+		fprintf(stderr,
+			"rule: kind %u cfa_reg %u how %x bx_slot %u cfa %d fp %d ra %d deref %d\n",
+			rule.kind, rule.cfa_reg, rule.how, rule.bx_slot, rule.cfa_off, rule.fp_off,
+			rule.ra_off, rule.deref_off);
+}
+
 bool walker_agree(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
 {
 	struct walked plain;
@@ -236,6 +250,7 @@ bool walker_agree(const struct walker *walker, const struct pt_regs *regs, struc
 		return true;
 	print_walked("plain", &plain);
 	print_walked("bpf", walked);
+	print_rule(walker, walked);
 	while (i < plain.nr && i < walked->nr && plain.ips[i] == walked->ips[i])
 		i++;
 	if (i < plain.nr || i < walked->nr)
