@@ -32,10 +32,12 @@ bpf_src  := $(filter-out bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
 gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
 vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
-fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) \
+            $(patsubst tests/bpf/%.c,$(BUILD)/fuzz/%,$(wildcard tests/bpf/fuzz_*.c))
 
 V ?= 0
 ifeq ($(V),0)
@@ -101,6 +103,27 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
+# BPF code compiled for the host, unchanged, behind the headers of tests/bpf/shim; sanitized, since a
+# wrong index there is what the verifier cannot see. (user/object has an unwind_step() too.)
+HOSTBPF := $(DEFS) $(INCS) -Ivmlinux -Itests/bpf/shim -Itests/bpf -g -O1 -fno-strict-aliasing \
+           -fsanitize=address,undefined -fno-sanitize-recover=undefined
+hostbpf := $(bpf_src:bpf/%.bpf.c=$(BUILD)/bpftest/bpf/%.o) \
+           $(patsubst tests/bpf/shim/%.c,$(BUILD)/bpftest/shim/%.o,$(wildcard tests/bpf/shim/*.c))
+
+$(BUILD)/bpftest/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h tests/bpf/shim/bpf/*.h)
+	$(call msg,HOSTBPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -Wall -Wno-unknown-pragmas -c -o $@ $<
+
+$(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h vmlinux/*.h) | $(gen)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -c -o $@ $<
+
+$(BUILD)/bpftest/%: tests/bpf/%.c $(hostbpf) $(BUILD)/libcprof.a
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -MMD -MP -o $@ $< $(hostbpf) $(BUILD)/libcprof.a $(LIBS) -lcmocka
+
 workloads: $(load)
 
 # Frame pointers: the workloads' stacks are known answers for every unwinder.
@@ -132,6 +155,11 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/pr
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lz -lstdc++ -lm
+
+$(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
+	$(call msg,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $^ -lbpf
 
 setup:                                 ## install what is missing (root, Debian)
 	$(Q)scripts/setup.sh all

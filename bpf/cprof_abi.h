@@ -76,7 +76,7 @@ enum abi_stack_end {
  *	CPU:	TICKS = FILTERED + STORED + the losses
  *	heap:	CALLS = NESTED + UNSAMPLED + SAMPLED
  *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
- *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map
+ *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map or in a realloc
  */
 #define ABI_STATS(X)                                         \
 	X(TICKS, "ticks")                                    \
@@ -213,7 +213,6 @@ struct abi_stack {
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
 	__u32 has_leaf, pad;
 	__u8 stack[ABI_STACK_COPY_BYTES];
-	__u8 slack[4096]; /* never sent: a page's read may end behind the copy, for the verifier */
 };
 
 /* Key: __u64 id. */
@@ -283,7 +282,7 @@ struct abi_coin_piece {
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 32);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES + 4096);
+ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);

@@ -4,8 +4,10 @@
  * to malloc), so a thread's outermost call is noted in `inflight` and what it calls is left alone. A
  * stack pointer tells the cases apart, stacks growing down:
  *
- *	entry at or below the noted call's	nested in it
- *	entry above it				the noted call is over, its return was never seen
+ *	entry below the noted call's		nested in it
+ *	entry at it, of another function	nested: the noted one jumped there
+ *	entry at it, of the same function	the noted call is over, its return was never seen,
+ *	entry above it				or the next would be nested in it, and all that follow
  *	return with sp = noted entry's + 8	the noted call's own return (its address is popped)
  *
  * A block's record leaves `live` before the allocator can hand its address out again: at the entry of
@@ -66,9 +68,10 @@ static bool put_block(u64 address, const struct abi_block *block)
 }
 
 /* Is this entry inside the noted call? If not, the noted call's return was missed. */
-static bool is_nested(const struct abi_inflight *noted, u64 entry_sp)
+static bool is_nested(const struct abi_inflight *noted, const struct pt_regs *regs)
 {
-	if (entry_sp <= noted->entry_sp)
+	if (regs->sp < noted->entry_sp ||
+	    (regs->sp == noted->entry_sp && regs->ip != noted->entry_ip))
 		return true;
 	if (noted->sampled)
 		stat_inc(ABI_LOST_RETURN_MISSED);
@@ -86,7 +89,7 @@ __hidden void heap_enter(const struct pt_regs *regs, const struct heap_call *cal
 		return;
 	stat_inc(ABI_STAT_CALLS);
 	noted = bpf_map_lookup_elem(&inflight, &thread);
-	if (noted && is_nested(noted, regs->sp)) {
+	if (noted && is_nested(noted, regs)) {
 		stat_inc(ABI_STAT_NESTED);
 		return;
 	}

@@ -33,19 +33,19 @@ __hidden bool stackmem_refill(struct scratch *scratch, u64 address)
 	return true;
 }
 
+/* If the whole cannot be read, then what there is of its first two pages: the third is missing. */
 __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
 {
+	u8 *copy = scratch->stack.stack;
 	u32 done = 0;
 
-	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES + 1; i++) {
+	if (!bpf_probe_read_user(copy, ABI_STACK_COPY_BYTES, (void *)sp))
+		return ABI_STACK_COPY_BYTES;
+	for (u32 i = 0; i < 2; i++) {
 		u32 len = to_page_end(sp + done);
 
-		if (done >= ABI_STACK_COPY_BYTES)
-			break;
-		if (len > ABI_STACK_COPY_BYTES - done)
-			len = ABI_STACK_COPY_BYTES - done;
-		if (len > PAGE_BYTES ||
-		    bpf_probe_read_user(scratch->stack.stack + done, len, (void *)(sp + done)))
+		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
+		    bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
 			break;
 		done += len;
 	}

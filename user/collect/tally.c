@@ -33,19 +33,23 @@ static int read_stats(int fd, uint64_t *sums)
 	return 0;
 }
 
-/* Calls that were sampled and had not returned when it ended. */
-static uint64_t count_under_way(int inflight_fd)
+/*
+ * Calls that were sampled and had not returned when it ended. A realloc among them keeps the record of
+ * its old block, which is not in the live map meanwhile: it is alive all the same.
+ */
+static void count_under_way(int inflight_fd, struct tally *tally)
 {
 	struct abi_inflight call;
-	uint64_t thread, nr = 0;
+	uint64_t thread;
 	void *previous = NULL;
 
 	while (!bpf_map_get_next_key(inflight_fd, previous, &thread)) {
-		if (!bpf_map_lookup_elem(inflight_fd, &thread, &call))
-			nr += call.sampled;
+		if (!bpf_map_lookup_elem(inflight_fd, &thread, &call)) {
+			tally->nr_under_way += call.sampled;
+			tally->nr_live += call.old.id != 0;
+		}
 		previous = &thread;
 	}
-	return nr;
 }
 
 static uint64_t count_keys(int live_fd)
@@ -85,8 +89,8 @@ int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
 				.reason = loss_texts[i - ABI_STAT_FIRST_LOSS], .nr = n[i]};
 	}
 	if (inflight_fd >= 0)
-		tally->nr_under_way = count_under_way(inflight_fd);
+		count_under_way(inflight_fd, tally);
 	if (live_fd >= 0)
-		tally->nr_live = count_keys(live_fd);
+		tally->nr_live += count_keys(live_fd);
 	return 0;
 }

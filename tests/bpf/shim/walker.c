@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "shim/walker.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unwind.bpf.h"
+
+void walker_open(struct walker *walker)
+{
+	*walker = (struct walker){0};
+	if (tables_open(&walker->tables, host_map_fd("processes"), host_map_fd("vmas"),
+			host_map_fd("tables"), host_map_fd("slabs")))
+		errx(1, "tables_open() failed");
+}
+
+void walker_release(struct walker *walker)
+{
+	tables_release(&walker->tables);
+	vec_release(&walker->vmas);
+}
+
+u32 walker_upload(struct walker *walker, const struct unwind_table *table)
+{
+	struct table_image image = {
+		.start = table->start,
+		.nr_pages = table->nr_pages,
+		.nr_rows = table->nr_rows,
+		.nr_wides = table->nr_wides,
+		.pages = table->pages,
+		.rows = table->rows,
+		.wides = table->wides,
+	};
+	u32 id;
+
+	if (tables_add(&walker->tables, &image, &id))
+		errx(1, "tables_add() failed");
+	return id;
+}
+
+void walker_add_vma(struct walker *walker, u64 start, u64 limit, u64 bias,
+		    const struct unwind_table *table, u32 id)
+{
+	vec_push(&walker->vmas, (struct walker_vma){start, limit, bias, table, id, false});
+}
+
+void walker_publish(struct walker *walker)
+{
+	vec_of(struct unwind_vma) vmas = {0};
+
+	vec_for_each(&walker->vmas, vma)
+		vec_push(&vmas, (struct unwind_vma){vma->start, vma->limit, vma->bias, vma->id,
+						    vma->gap_by_fp});
+	if (tables_set_process(&walker->tables, host.pid_tgid >> 32, vmas.at, vmas.nr,
+			       &walker->run))
+		errx(1, "tables_set_process() failed");
+	tables_settle(&walker->tables);
+	vec_release(&vmas);
+}
+
+/* The plain walker ------------------------------------------------------------------------------- */
+
+static const struct walker_vma *find_vma(const struct walker *walker, u64 ip)
+{
+	size_t nr = walker->vmas.nr < ABI_MAX_PROCESS_VMAS ? walker->vmas.nr : ABI_MAX_PROCESS_VMAS;
+
+	for (size_t i = 0; i < nr; i++)
+		if (ip >= walker->vmas.at[i].start && ip < walker->vmas.at[i].limit)
+			return &walker->vmas.at[i];
+	return NULL;
+}
+
+static bool read_word(void *ctx, uint64_t address, uint64_t *value)
+{
+	(void)ctx;
+	return host_read(address, value, sizeof(*value));
+}
+
+/* A frame pointer. by_rule: the code promises to keep one. */
+static int step_by_fp(struct unwind_regs *regs, bool by_rule, u64 *guessed)
+{
+	static const struct unwind_rule rule = {.kind = UNWIND_FP};
+
+	if (!regs->fp)
+		return (by_rule ? ABI_END_ROOT : ABI_END_NO_ROOT) + 1;
+	switch (unwind_step(&rule, regs, read_word, NULL)) {
+	case UNWIND_STEPPED:
+		*guessed = by_rule ? 0 : ABI_IP_GUESSED;
+		return 0;
+	case UNWIND_NO_MEMORY:
+		return (by_rule ? ABI_END_UNREADABLE : ABI_END_NO_CFI) + 1;
+	default:
+		return ABI_END_NO_CFI + 1;
+	}
+}
+
+static int step_by_rule(const struct unwind_rule *rule, struct unwind_regs *regs)
+{
+	switch (unwind_step(rule, regs, read_word, NULL)) {
+	case UNWIND_STEPPED:
+		return 0;
+	case UNWIND_AT_ROOT:
+		return ABI_END_ROOT + 1;
+	case UNWIND_NO_REG:
+		return ABI_END_NO_REG + 1;
+	case UNWIND_NO_MEMORY:
+		return ABI_END_UNREADABLE + 1;
+	case UNWIND_NO_MOVE:
+		return ABI_END_NO_MOVE + 1;
+	default:
+		return ABI_END_NO_RULE + 1;
+	}
+}
+
+int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
+{
+	u64 ip = unwind_lookup_ip(regs);
+	const struct walker_vma *vma = find_vma(walker, ip);
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+	struct unwind_regs caller = *regs;
+	int end;
+
+	*guessed = 0;
+	if (!vma || vma->id == ABI_TABLE_UNBUILT)
+		return ABI_END_UNKNOWN_CODE + 1;
+	if (vma->table)
+		unwind_table_find(vma->table, ip - vma->bias, &rule);
+	if (rule.kind == UNWIND_GAP)
+		end = step_by_fp(&caller, vma->gap_by_fp, guessed);
+	else if (rule.kind == UNWIND_FP)
+		end = step_by_fp(&caller, true, guessed);
+	else
+		end = step_by_rule(&rule, &caller);
+	if (!end && !caller.ip)
+		end = ABI_END_NO_ROOT + 1;
+	if (!end)
+		*regs = caller;
+	return end;
+}
+
+struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_REGS])
+{
+	const u64 by_dwarf[UNWIND_NR_REGS] = {regs->ax,	 regs->dx,  regs->cx,  regs->bx,
+					      regs->si,	 regs->di,  regs->bp,  regs->sp,
+					      regs->r8,	 regs->r9,  regs->r10, regs->r11,
+					      regs->r12, regs->r13, regs->r14, regs->r15};
+
+	memcpy(leaf, by_dwarf, sizeof(by_dwarf));
+	return (struct unwind_regs){.ip = regs->ip,
+				    .sp = regs->sp,
+				    .fp = regs->bp,
+				    .bx = regs->bx,
+				    .ip_exact = true,
+				    .bx_known = true,
+				    .leaf = (const uint64_t *)leaf};
+}
+
+void walker_plain(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
+{
+	u64 leaf[UNWIND_NR_REGS], guessed;
+	struct unwind_regs at = walker_begin(regs, leaf);
+	int end = 0;
+
+	memset(walked, 0, sizeof(*walked));
+	walked->ips[walked->nr++] = at.ip;
+	while (!end) {
+		end = walker_step(walker, &at, &guessed);
+		if (!end && walked->nr == ABI_MAX_USER_FRAMES)
+			end = ABI_END_TOO_DEEP + 1;
+		else if (!end)
+			walked->ips[walked->nr++] = at.ip | guessed;
+	}
+	walked->end = end - 1;
+	walked->ip = at.ip;
+	walked->sp = at.sp;
+	walked->fp = at.fp;
+	walked->bx_known = at.bx_known;
+	walked->bx = at.bx_known ? at.bx : 0;
+	walked->ip_exact = at.ip_exact;
+}
+
+/* BPF -------------------------------------------------------------------------------------------- */
+
+void walker_bpf(const struct pt_regs *regs, struct walked *walked)
+{
+	struct scratch *scratch = scratch_at(ABI_SLOT_TICK);
+	const struct walk *walk = &scratch->walk;
+	struct pt_regs in_user_mode = *regs;
+
+	memset(walked, 0, sizeof(*walked));
+	in_user_mode.cs = 0x33;
+	scratch->record.nr_kernel = 0;
+	scratch->is_kernel_thread = 0;
+	walked->end = ~0u;
+	if (!unwind_registers(&in_user_mode, scratch))
+		return;
+	unwind_user(ABI_SLOT_TICK);
+	walked->nr = walk->nr;
+	walked->end = walk->end;
+	memcpy(walked->ips, scratch->record.ips, walk->nr * sizeof(walked->ips[0]));
+	walked->ip = walk->ip;
+	walked->sp = walk->sp;
+	walked->fp = walk->fp;
+	walked->bx_known = walk->bx_known;
+	walked->bx = walk->bx_known ? walk->bx : 0;
+	walked->ip_exact = walk->ip_exact;
+}
+
+static const char *end_name(u32 end)
+{
+	static const char *const names[] = {
+#define X(id) #id,
+		ABI_STACK_ENDS(X)
+#undef X
+	};
+
+	return end < ABI_NR_STACK_ENDS ? names[end] : "none";
+}
+
+static void print_walked(const char *who, const struct walked *walked)
+{
+	fprintf(stderr, "%s: %u frames, %s, ip %llx%s sp %llx fp %llx bx %llx%s\n", who, walked->nr,
+		end_name(walked->end), walked->ip, walked->ip_exact ? " exact" : "", walked->sp,
+		walked->fp, walked->bx, walked->bx_known ? "" : " unknown");
+}
+
+/* The rule at which the shorter walk ended. */
+static void print_rule(const struct walker *walker, const struct walked *walked)
+{
+	u64 ip = walked->ip - !walked->ip_exact;
+	const struct walker_vma *vma = find_vma(walker, ip);
+	struct unwind_rule rule;
+
+	if (vma && vma->table && unwind_table_find(vma->table, ip - vma->bias, &rule))
+		fprintf(stderr,
+			"rule: kind %u cfa_reg %u how %x bx_slot %u cfa %d fp %d ra %d deref %d\n",
+			rule.kind, rule.cfa_reg, rule.how, rule.bx_slot, rule.cfa_off, rule.fp_off,
+			rule.ra_off, rule.deref_off);
+}
+
+bool walker_agree(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
+{
+	struct walked plain;
+	u32 i = 0;
+
+	walker_plain(walker, regs, &plain);
+	walker_bpf(regs, walked);
+	if (!memcmp(&plain, walked, sizeof(plain)))
+		return true;
+	print_walked("plain", &plain);
+	print_walked("bpf", walked);
+	print_rule(walker, walked);
+	while (i < plain.nr && i < walked->nr && plain.ips[i] == walked->ips[i])
+		i++;
+	if (i < plain.nr || i < walked->nr)
+		fprintf(stderr, "frame %u: plain %llx bpf %llx\n", i,
+			i < plain.nr ? plain.ips[i] : 0, i < walked->nr ? walked->ips[i] : 0);
+	return false;
+}

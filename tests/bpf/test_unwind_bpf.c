@@ -1,0 +1,786 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF unwinder, case by case: a program is made up of pages of code, one rule each, and its stack
+ * is laid out by hand, so that what must come out is known. Every walk is also compared with the plain
+ * walker (shim/walker.h). test_walks_bpf.c compares them on real tables.
+ */
+#include "shim/walker.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+int sample_cpu(struct bpf_perf_event_data *ctx);
+
+#define CODE  0x555555554000ull
+#define BIAS  (CODE - 0x1000) /* the table begins at elf_addr 0x1000 */
+#define STACK 0x7ffc00000000ull
+
+#define STACK_BYTES (64 * 1024)
+#define STACK_WORDS (STACK_BYTES / 8)
+
+/* The pages of code. */
+enum {
+	SMALL, /* CFA = sp + 16 */
+	BY_FP, /* CFA = fp + 16, fp saved */
+	ROOT,
+	GAP,
+	FP,
+	SIGNAL, /* ip at sp + 32, sp at sp + 40, fp at sp + 48, bx at sp + 56 */
+	PLT,	/* pushes at ip & 15 >= 11 */
+	UNSUPPORTED,
+	LARGE,	   /* CFA = sp + 4088, the most an inline rule can say */
+	BY_BX,	   /* CFA = rbx + 16, rbx saved at CFA - 24 */
+	UNALIGNED, /* ra at CFA - 11 */
+	NR_CODES
+};
+
+static const struct unwind_rule rules[NR_CODES] = {
+	[SMALL] = {.kind = UNWIND_FRAME,
+		   .cfa_reg = UNWIND_REG_SP,
+		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
+		   .cfa_off = 16,
+		   .ra_off = -8},
+	[BY_FP] = {.kind = UNWIND_FRAME,
+		   .cfa_reg = UNWIND_REG_FP,
+		   .how = UNWIND_AT_CFA | UNWIND_AT_CFA << 4,
+		   .cfa_off = 16,
+		   .fp_off = -16,
+		   .ra_off = -8},
+	[ROOT] = {.kind = UNWIND_ROOT},
+	[GAP] = {.kind = UNWIND_GAP},
+	[FP] = {.kind = UNWIND_FP},
+	[SIGNAL] =
+		{.kind = UNWIND_SIGNAL, .ra_off = 32, .cfa_off = 40, .fp_off = 48, .deref_off = 56},
+	[PLT] = {.kind = UNWIND_PLT, .cfa_off = 11, .how = UNWIND_AT_CFA << 4, .ra_off = -8},
+	[UNSUPPORTED] = {.kind = UNWIND_UNSUPPORTED},
+	[LARGE] = {.kind = UNWIND_FRAME,
+		   .cfa_reg = UNWIND_REG_SP,
+		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
+		   .cfa_off = 4088,
+		   .ra_off = -8},
+	[BY_BX] = {.kind = UNWIND_FRAME,
+		   .cfa_reg = UNWIND_REG_BX,
+		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
+		   .bx_slot = 3,
+		   .cfa_off = 16,
+		   .ra_off = -8},
+	[UNALIGNED] = {.kind = UNWIND_FRAME,
+		       .cfa_reg = UNWIND_REG_SP,
+		       .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
+		       .cfa_off = 16,
+		       .ra_off = -11},
+};
+
+struct fixture {
+	struct walker walker;
+	struct unwind_table table;
+	u32 pages[NR_CODES + 1], rows[NR_CODES];
+	struct unwind_rule wides[UNWIND_NR_FIXED_WIDES + NR_CODES];
+	u64 words[STACK_WORDS];
+	u32 nr; /* words laid out */
+	struct walked walked;
+};
+
+/* An ip in that code. */
+static u64 ip_in(u32 code)
+{
+	return CODE + code * UNWIND_PAGE_BYTES + 0x100;
+}
+
+static u64 sp_at(u32 word)
+{
+	return STACK + 8ull * word;
+}
+
+static void build_table(struct fixture *f)
+{
+	static const u32 fixed[] = {UNWIND_GAP, UNWIND_ROOT, UNWIND_UNSUPPORTED, UNWIND_FP};
+
+	for (u32 i = 0; i < UNWIND_NR_FIXED_WIDES; i++)
+		f->wides[i].kind = fixed[i];
+	for (u32 i = 0; i < NR_CODES; i++) {
+		u32 packed = unwind_rule_pack(&rules[i]);
+
+		f->wides[UNWIND_NR_FIXED_WIDES + i] = rules[i];
+		if (packed & UNWIND_RULE_WIDE)
+			packed |= UNWIND_NR_FIXED_WIDES + i;
+		f->rows[i] = unwind_row_pack(0, packed);
+		f->pages[i] = i;
+	}
+	f->pages[NR_CODES] = NR_CODES;
+	f->table = (struct unwind_table){.start = CODE - BIAS,
+					 .nr_pages = NR_CODES,
+					 .nr_rows = NR_CODES,
+					 .nr_wides = UNWIND_NR_FIXED_WIDES + NR_CODES,
+					 .pages = f->pages,
+					 .rows = f->rows,
+					 .wides = f->wides};
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	host_open();
+	walker_open(&f->walker);
+	build_table(f);
+	walker_add_vma(&f->walker, CODE, CODE + NR_CODES * UNWIND_PAGE_BYTES, BIAS, &f->table,
+		       walker_upload(&f->walker, &f->table));
+	walker_publish(&f->walker);
+	host_add_range(STACK, f->words, STACK_BYTES);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	walker_release(&f->walker);
+	free(f);
+	host_close();
+	return 0;
+}
+
+static void push_word(struct fixture *f, u64 word)
+{
+	assert_true(f->nr < STACK_WORDS);
+	f->words[f->nr++] = word;
+}
+
+/* The frame of one function of that code, which returns to return_to. */
+static void push_small(struct fixture *f, u64 return_to)
+{
+	push_word(f, 0);
+	push_word(f, return_to);
+}
+
+static void push_large(struct fixture *f, u64 return_to)
+{
+	f->nr += 4088 / 8 - 1;
+	push_word(f, return_to);
+}
+
+/* Walks from the stack's first word, both ways. */
+static const struct walked *walk_from(struct fixture *f, const struct pt_regs *regs)
+{
+	assert_true(walker_agree(&f->walker, regs, &f->walked));
+	return &f->walked;
+}
+
+static const struct walked *walk(struct fixture *f, u32 code)
+{
+	struct pt_regs regs = {.ip = ip_in(code), .sp = STACK};
+
+	return walk_from(f, &regs);
+}
+
+static void expect(const struct walked *walked, u32 nr, enum abi_stack_end end)
+{
+	assert_int_equal(walked->nr, nr);
+	assert_int_equal(walked->end, end);
+}
+
+/* Rules ------------------------------------------------------------------------------------------ */
+
+static void test_plain_frames(void **state)
+{
+	struct fixture *f = *state;
+	const struct walked *walked;
+
+	push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	walked = walk(f, SMALL);
+	expect(walked, 3, ABI_END_ROOT);
+	assert_int_equal(walked->ips[0], ip_in(SMALL));
+	assert_int_equal(walked->ips[1], ip_in(SMALL));
+	assert_int_equal(walked->ips[2], ip_in(ROOT));
+	assert_int_equal(walked->sp, sp_at(4));
+}
+
+static void test_zero_return_address(void **state)
+{
+	struct fixture *f = *state;
+
+	push_small(f, 0);
+	expect(walk(f, SMALL), 1, ABI_END_NO_ROOT);
+}
+
+static void test_unsupported(void **state)
+{
+	struct fixture *f = *state;
+
+	push_small(f, ip_in(UNSUPPORTED));
+	expect(walk(f, SMALL), 2, ABI_END_NO_RULE);
+}
+
+/* rbp is kept by a caller and used by one further up. */
+static void test_frame_pointer_frames(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = sp_at(4)};
+
+	push_small(f, ip_in(BY_FP));
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, 0); /* the caller's rbp, at word 4 */
+	push_word(f, ip_in(BY_FP));
+	expect(walk_from(f, &regs), 3, ABI_END_NO_REG); /* its rbp was 0 */
+	f->words[4] = sp_at(2);
+	expect(walk_from(f, &regs), 3, ABI_END_NO_MOVE);
+}
+
+/* Code without rules is crossed by rbp, what it finds is marked, and the rules take over again. */
+static void test_gap_and_back(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = sp_at(3)};
+	const struct walked *walked;
+
+	push_small(f, ip_in(GAP));
+	push_word(f, 0);
+	push_word(f, sp_at(6)); /* word 3: rbp */
+	push_word(f, ip_in(SMALL));
+	push_small(f, ip_in(GAP));
+	f->words[6] = ip_in(GAP); /* also where rbp points: the last frame's */
+	push_word(f, 0);
+	walked = walk_from(f, &regs);
+	assert_int_equal(walked->ips[1], ip_in(GAP));
+	assert_int_equal(walked->ips[2], ip_in(SMALL) | ABI_IP_GUESSED);
+	assert_int_equal(walked->ips[3], ip_in(GAP));
+	assert_int_equal(walked->end, ABI_END_NO_CFI); /* word 6 is no rbp, or above sp */
+	/* Without an rbp that looks like one it ends there. */
+	for (u64 bp = sp_at(1); bp <= sp_at(3) - 1; bp++) {
+		regs.bp = bp;
+		walked = walk_from(f, &regs);
+		if (bp % 8 || bp < sp_at(2))
+			expect(walked, 2, ABI_END_NO_CFI);
+	}
+	regs.bp = 0;
+	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
+	regs.bp = STACK + STACK_BYTES;
+	expect(walk_from(f, &regs), 2, ABI_END_NO_CFI);
+}
+
+/* Go: a gap's frame pointer is promised, and 0 ends the stack. */
+static void test_promised_frame_pointers(void **state)
+{
+	struct fixture *f = *state;
+
+	push_small(f, ip_in(GAP));
+	push_word(f, 0); /* word 2: rbp */
+	push_word(f, ip_in(FP));
+	f->walker.vmas.at[0].gap_by_fp = true;
+	walker_publish(&f->walker);
+	for (u32 i = 0; i < 2; i++) {
+		struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = sp_at(2)};
+		const struct walked *walked = walk_from(f, &regs);
+
+		expect(walked, 3, ABI_END_ROOT);
+		assert_int_equal(walked->ips[2], ip_in(FP));
+	}
+	f->words[2] = STACK + STACK_BYTES;
+	expect(walk_from(f, &(struct pt_regs){.ip = ip_in(GAP), .sp = STACK, .bp = sp_at(2)}), 2,
+	       ABI_END_UNREADABLE);
+}
+
+/* The interrupted ip is exact: at a function's first byte, ip - 1 would be another function. */
+static void test_signal_frame(void **state)
+{
+	struct fixture *f = *state;
+	const struct walked *walked;
+
+	push_small(f, ip_in(SIGNAL));
+	f->nr = 2 + 4;
+	push_word(f, CODE + BY_BX * UNWIND_PAGE_BYTES);
+	push_word(f, sp_at(100)); /* another stack */
+	push_word(f, sp_at(102)); /* rbp */
+	push_word(f, sp_at(110)); /* rbx */
+	f->words[109] = 0;
+	f->words[110] = 0;
+	f->words[111] = ip_in(ROOT);
+	walked = walk(f, SMALL);
+	expect(walked, 4, ABI_END_ROOT);
+	assert_int_equal(walked->ips[2], CODE + BY_BX * UNWIND_PAGE_BYTES);
+	assert_int_equal(walked->fp, sp_at(102));
+	/* The handler's stack lies above the one it interrupted. */
+	f->words[2 + 5] = STACK;
+	f->words[2 + 4] = ip_in(ROOT);
+	expect(walk(f, SMALL), 3, ABI_END_ROOT);
+}
+
+static void test_plt(void **state)
+{
+	struct fixture *f = *state;
+
+	push_word(f, ip_in(ROOT));
+	push_word(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	for (u32 i = 0; i < 16; i++) {
+		struct pt_regs regs = {.ip = ip_in(PLT) + i, .sp = STACK};
+
+		expect(walk_from(f, &regs), i < 11 ? 2 : 3, ABI_END_ROOT);
+	}
+}
+
+/* rbx is known in the leaf frame, then only where a rule says it was saved. */
+static void test_rbx(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(BY_BX), .sp = STACK, .bx = sp_at(4)};
+
+	f->words[3] = sp_at(8); /* the caller's rbx, at CFA - 24 */
+	f->words[5] = ip_in(BY_BX);
+	f->words[7] = 0;
+	f->words[9] = ip_in(ROOT);
+	expect(walk_from(f, &regs), 3, ABI_END_ROOT);
+	f->words[9] = ip_in(SMALL);
+	f->words[11] = ip_in(BY_BX);
+	expect(walk_from(f, &regs), 4, ABI_END_NO_REG);
+}
+
+static void test_sp_does_not_move(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(BY_FP), .sp = sp_at(10), .bp = sp_at(2)};
+
+	expect(walk_from(f, &regs), 1, ABI_END_NO_MOVE);
+}
+
+/* Memory ----------------------------------------------------------------------------------------- */
+
+/* Whichever page is missing, only what lies in it is lost. */
+static void test_missing_page(void **state)
+{
+	struct fixture *f = *state;
+	u32 nr_whole = 0;
+
+	for (u32 i = 0; i < 12; i++) { /* 12 pages and more */
+		push_large(f, ip_in(SMALL));
+		push_small(f, ip_in(LARGE));
+	}
+	push_large(f, ip_in(ROOT));
+	for (u32 missing = 0; missing < STACK_BYTES / 4096; missing++) {
+		const struct walked *walked;
+
+		host.nr_ranges = 0;
+		host_add_range(STACK, f->words, missing * 4096);
+		host_add_range(STACK + (missing + 1) * 4096, f->words + (missing + 1) * 512,
+			       STACK_BYTES - (missing + 1) * 4096);
+		walked = walk(f, LARGE);
+		if (walked->end == ABI_END_ROOT)
+			nr_whole++;
+		else
+			assert_int_equal(walked->end, ABI_END_UNREADABLE);
+	}
+	assert_true(nr_whole >= STACK_BYTES / 4096 - 14);
+	assert_true(nr_whole < STACK_BYTES / 4096);
+}
+
+/* A page missing inside one large frame: nothing of it is needed. */
+static void test_missing_page_within_a_frame(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK};
+
+	push_small(f, ip_in(BY_FP));
+	regs.bp = STACK + 3 * 4096;
+	f->words[3 * 512] = 0;
+	f->words[3 * 512 + 1] = ip_in(ROOT);
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, 4096);
+	host_add_range(STACK + 3 * 4096, f->words + 3 * 512, 4096);
+	expect(walk_from(f, &regs), 3, ABI_END_ROOT);
+}
+
+static void test_unaligned(void **state)
+{
+	struct fixture *f = *state;
+
+	for (u32 skew = 0; skew < 8; skew++) {
+		u8 *bytes = (u8 *)f->words + skew;
+		u64 ips[] = {ip_in(SMALL), ip_in(ROOT)};
+		struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK + skew};
+
+		memset(f->words, 0, 64);
+		memcpy(bytes + 8, &ips[0], 8);
+		memcpy(bytes + 24, &ips[1], 8);
+		expect(walk_from(f, &regs), 3, ABI_END_ROOT);
+		/* At CFA - 11. */
+		memset(f->words, 0, 64);
+		memcpy(bytes + 5, &ips[1], 8);
+		regs.ip = ip_in(UNALIGNED);
+		expect(walk_from(f, &regs), 2, ABI_END_ROOT);
+	}
+	/* Over the edge of what there is. */
+	for (u32 back = 1; back < 40; back++)
+		walk_from(f, &(struct pt_regs){.ip = ip_in(UNALIGNED),
+					       .sp = STACK + STACK_BYTES - back});
+}
+
+/* Every distance between two reads, over the ends of the first window and of the later ones. */
+static void test_window_boundaries(void **state)
+{
+	struct fixture *f = *state;
+
+	for (u32 start = 0; start < 513; start++) {
+		struct pt_regs regs = {.ip = ip_in(SMALL), .sp = sp_at(start)};
+
+		memset(f->words, 0, sizeof(f->words));
+		f->nr = start;
+		while (f->nr < 2200)
+			push_small(f, ip_in(f->nr % 7 ? SMALL : LARGE));
+		for (u32 i = start + 1; i < STACK_WORDS; i++)
+			if (!f->words[i])
+				f->words[i] = ip_in(ROOT);
+		walk_from(f, &regs);
+		assert_int_equal(f->walked.end, ABI_END_ROOT);
+	}
+}
+
+static void test_windows_save_reads(void **state)
+{
+	struct fixture *f = *state;
+
+	for (u32 i = 0; i < 400; i++)
+		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	host.nr_user_reads = 0;
+	expect(walk(f, SMALL), 402, ABI_END_ROOT);
+	assert_true(host.nr_user_reads <= 1 + (402 * 16 - 1024 + 4095) / 4096);
+}
+
+static void test_depth(void **state)
+{
+	struct fixture *f = *state;
+
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES - 2; i++)
+		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+	f->words[f->nr - 1] = ip_in(SMALL);
+	push_small(f, ip_in(ROOT));
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_TOO_DEEP);
+}
+
+/* Look-up ---------------------------------------------------------------------------------------- */
+
+/* vmas of a page each, every second page; a walk that goes through nr_hops of them. */
+static void check_vma_search(struct fixture *f, u32 nr_vmas)
+{
+	u32 id = f->walker.vmas.at[0].id;
+	const u64 base = 0x10000000000ull;
+
+	f->walker.vmas.nr = 0;
+	for (u32 i = 0; i < nr_vmas; i++) {
+		u64 start = base + i * 8192ull;
+
+		walker_add_vma(&f->walker, start, start + 4096, start - f->table.start, &f->table,
+			       id); /* its first page: SMALL */
+	}
+	walker_publish(&f->walker);
+	for (u32 i = 0; i < 200; i++) {
+		u32 vma = i < 100 ? i * nr_vmas / 100 : rand() % (nr_vmas + 1);
+
+		memset(f->words, 0, 64);
+		f->words[1] =
+			base + 8192ull * (nr_vmas ? nr_vmas - 1 : 0) + 4096; /* ip - 1: last */
+		f->words[3] = base + 8192ull * (rand() % (nr_vmas + 1));     /* ip - 1: none */
+		walk_from(f, &(struct pt_regs){.ip = base + vma * 8192ull + rand() % 8192,
+					       .sp = STACK});
+	}
+	if (!nr_vmas)
+		return expect(&f->walked, 1, ABI_END_UNKNOWN_CODE);
+	walk_from(f, &(struct pt_regs){.ip = base + 8192ull * (nr_vmas - 1), .sp = STACK});
+	expect(&f->walked, nr_vmas > ABI_MAX_PROCESS_VMAS ? 1 : 3, ABI_END_UNKNOWN_CODE);
+}
+
+static void test_vma_search(void **state)
+{
+	static const u32 numbers[] = {0,   1,	2,    3,    4,	  5,	255,
+				      256, 257, 4095, 4097, 8191, 8192, 8193};
+
+	srand(3);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		check_vma_search(*state, numbers[i]);
+}
+
+/* A run at the very end of the vma space is not read beyond. */
+static void test_vmas_at_the_end_of_their_space(void **state)
+{
+	struct fixture *f = *state;
+	u32 tgid = 1000;
+	struct abi_process process = {.first_vma = ABI_MAX_VMAS - 1, .nr_vmas = 1};
+	struct abi_vma *vmas = host_map_value("vmas");
+	struct host_map *processes = host_map("processes");
+
+	vmas[ABI_MAX_VMAS - 1] = vmas[f->walker.run.at];
+	host_map_update(&processes, &tgid, &process, BPF_ANY);
+	push_small(f, ip_in(ROOT));
+	expect(walk(f, SMALL), 2, ABI_END_ROOT);
+}
+
+/* A table of full pages is larger than a slab: its rows lie in others than its pages. */
+static void test_slab_boundary(void **state)
+{
+	struct fixture *f = *state;
+	const u32 nr_pages = 70, nr_rows = nr_pages * UNWIND_PAGE_MAX_ROWS;
+	struct unwind_table *table = unwind_table_uniform(0, nr_pages * 4096ull, UNWIND_FP);
+	const struct abi_table *stored = host_map_value("tables");
+	u32 id, nr_elsewhere = 0;
+
+	free(table->pages);
+	free(table->rows);
+	table->pages = xcalloc(nr_pages + 1, sizeof(u32));
+	table->rows = xcalloc(nr_rows, sizeof(u32));
+	table->nr_pages = nr_pages;
+	table->nr_rows = nr_rows;
+	for (u32 i = 0; i <= nr_pages; i++)
+		table->pages[i] = i * UNWIND_PAGE_MAX_ROWS;
+	for (u32 i = 0; i < nr_rows; i++) /* at each pc another rule: CFA = sp + 0 to 480 */
+		table->rows[i] = unwind_row_pack(i % 4096, (i * 7 % 61) << UNWIND_RULE_CFA_SHIFT);
+	id = walker_upload(&f->walker, table);
+	walker_add_vma(&f->walker, CODE + 0x1000000, CODE + 0x1000000 + nr_pages * 4096ull,
+		       CODE + 0x1000000, table, id);
+	walker_publish(&f->walker);
+	for (u32 page = 0; page < nr_pages; page++) {
+		u32 word = stored[id].pages_at + 2 * page;
+		const u32 *words = f->walker.tables.slabs.at[word / ABI_SLAB_WORDS];
+
+		nr_elsewhere += words[word % ABI_SLAB_WORDS] / ABI_SLAB_WORDS !=
+				word / ABI_SLAB_WORDS;
+	}
+	assert_true(nr_elsewhere > 0);
+	for (u32 i = 0; i < STACK_WORDS; i++)
+		f->words[i] = CODE + 0x1000000 + (i * 2654435761u) % (nr_pages * 4096);
+	for (u32 i = 0; i < nr_rows; i += 11)
+		walk_from(f, &(struct pt_regs){.ip = CODE + 0x1000000 + i, .sp = STACK + 256});
+	unwind_table_free(table);
+}
+
+/* A table that is removed, and another in its place, as libraries come and go. */
+static void test_table_replaced(void **state)
+{
+	struct fixture *f = *state;
+	u32 id = f->walker.vmas.at[0].id;
+
+	push_small(f, ip_in(ROOT));
+	f->walker.vmas.at[0].id = ABI_TABLE_UNBUILT;
+	walker_publish(&f->walker);
+	expect(walk(f, SMALL), 1, ABI_END_UNKNOWN_CODE);
+	f->walker.vmas.at[0].id = ABI_TABLE_NO_CFI;
+	f->walker.vmas.at[0].table = NULL;
+	walker_publish(&f->walker);
+	expect(walk(f, SMALL), 1, ABI_END_NO_ROOT);
+	tables_remove(&f->walker.tables, id);
+	tables_settle(&f->walker.tables);
+	f->walker.vmas.at[0].id = walker_upload(&f->walker, &f->table);
+	f->walker.vmas.at[0].table = &f->table;
+	walker_publish(&f->walker);
+	expect(walk(f, SMALL), 2, ABI_END_ROOT);
+}
+
+/* The sample ------------------------------------------------------------------------------------- */
+
+static u64 stat(u32 i)
+{
+	const struct abi_stats *stats = host_map_value("stats");
+
+	return stats->n[i];
+}
+
+static void check_ticks(void)
+{
+	u64 lost = 0;
+
+	for (u32 i = ABI_STAT_FIRST_LOSS; i < ABI_NR_STATS; i++)
+		lost += stat(i);
+	assert_int_equal(stat(ABI_STAT_TICKS),
+			 stat(ABI_STAT_FILTERED) + stat(ABI_STAT_STORED) + lost);
+}
+
+/* What goes over the ring for a walk that came to unknown code. */
+static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
+	const struct abi_stack *stack;
+	const struct abi_record *record;
+	u32 len;
+
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, words_there * 8ull);
+	sample_cpu(&ctx);
+	stack = host_ring_take(&len);
+	assert_non_null(stack);
+	assert_int_equal(stack->event, ABI_EVENT_STACK);
+	assert_int_equal(stack->len_bytes, expected_bytes);
+	assert_int_equal(len, offsetof(struct abi_stack, stack) + expected_bytes);
+	assert_int_equal(stack->ip, CODE - 0x100000);
+	assert_int_equal(stack->sp, sp_at(2));
+	assert_int_equal(stack->fp, 77);
+	assert_false(stack->ip_exact);
+	assert_false(stack->has_leaf);
+	assert_memory_equal(stack->stack, f->words + 2, expected_bytes);
+	record = host_ring_take(&len);
+	assert_non_null(record);
+	assert_int_equal(record->event, ABI_EVENT_RECORD);
+	assert_int_equal(record->user_end, ABI_END_UNKNOWN_CODE);
+	assert_int_equal(record->nr_user, 2);
+	assert_null(host_ring_take(&len));
+}
+
+static void test_unknown_code_sends_a_copy(void **state)
+{
+	struct fixture *f = *state;
+
+	for (u32 i = 0; i < STACK_WORDS; i++)
+		f->words[i] = i;
+	f->words[1] = CODE - 0x100000;
+	check_copy(f, STACK_WORDS, ABI_STACK_COPY_BYTES);
+	check_copy(f, 1024, 8192 - 16);
+	check_copy(f, 512, 4096 - 16);
+	check_copy(f, 1026, 8192);
+	check_ticks();
+}
+
+/* A process that is not known at all: the leaf's registers go along. */
+static void test_unknown_process_sends_registers(void **state)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .r12 = 12, .ax = 99, .cs = 0x33}};
+	const struct abi_stack *stack;
+	u32 len;
+
+	(void)state;
+	host_set_current(2000, 2001);
+	sample_cpu(&ctx);
+	stack = host_ring_take(&len);
+	assert_non_null(stack);
+	assert_true(stack->has_leaf && stack->ip_exact && stack->bx_known);
+	assert_int_equal(stack->leaf[0], 99);
+	assert_int_equal(stack->leaf[12], 12);
+	assert_int_equal(stack->leaf[UNWIND_REG_SP], STACK);
+	assert_int_equal(stack->ip, ip_in(SMALL));
+	check_ticks();
+}
+
+/* A tick in the kernel: the user's registers are those that its entry saved. */
+static void test_sample_in_the_kernel(void **state)
+{
+	struct fixture *f = *state;
+	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
+	const struct abi_record *record;
+	u32 len;
+
+	push_small(f, ip_in(ROOT));
+	*host_saved_regs() = (struct pt_regs){.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	host_config()->kernel_stacks = 1;
+	host.kernel_ips[0] = 0xffffffff81000000ull;
+	host.kernel_ips[1] = 0xffffffff81000008ull;
+	host.nr_kernel_ips = 2;
+	for (u32 i = 0; i < 2; i++) {
+		host.has_task_pt_regs = i;
+		sample_cpu(&ctx);
+	}
+	record = host_ring_take(&len);
+	assert_non_null(record);
+	assert_int_equal(record->nr_kernel, 2);
+	assert_int_equal(record->nr_user, 2);
+	assert_int_equal(record->ips[1], host.kernel_ips[1]);
+	assert_int_equal(record->ips[2], ip_in(SMALL));
+	assert_int_equal(record->ips[3], ip_in(ROOT));
+	assert_int_equal(record->user_end, ABI_END_ROOT);
+	assert_null(host_ring_take(&len)); /* the second is the same */
+	assert_int_equal(stat(ABI_STAT_STORED), 2);
+	host.fail_kernel_reads = 1;
+	sample_cpu(&ctx);
+	record = host_ring_take(&len);
+	assert_int_equal(record->user_end, ABI_END_NO_REGISTERS);
+	assert_int_equal(record->nr_user, 0);
+	check_ticks();
+}
+
+static void test_kernel_threads_and_filters(void **state)
+{
+	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
+	const struct abi_record *record;
+	u32 len;
+
+	(void)state;
+	host.task.flags = PF_KTHREAD;
+	sample_cpu(&ctx);
+	assert_int_equal(stat(ABI_STAT_FILTERED), 1);
+	host_config()->kernel_stacks = 1;
+	host.nr_kernel_ips = ABI_MAX_KERNEL_FRAMES;
+	sample_cpu(&ctx);
+	record = host_ring_take(&len);
+	assert_int_equal(record->user_end, ABI_END_NO_USER);
+	assert_int_equal(record->nr_kernel, ABI_MAX_KERNEL_FRAMES);
+	host_set_current(0, 0); /* idle */
+	sample_cpu(&ctx);
+	assert_int_equal(stat(ABI_STAT_FILTERED), 2);
+	assert_int_equal(stat(ABI_STAT_STORED), 1);
+	check_ticks();
+}
+
+/* The deepest of both: they share the record's ips. */
+static void test_deepest_record(void **state)
+{
+	struct fixture *f = *state;
+	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
+	const struct abi_record *record;
+	u32 len;
+
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++)
+		push_small(f, ip_in(SMALL));
+	*host_saved_regs() = (struct pt_regs){.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	host_config()->kernel_stacks = 1;
+	host.nr_kernel_ips = ABI_MAX_KERNEL_FRAMES;
+	sample_cpu(&ctx);
+	record = host_ring_take(&len);
+	assert_int_equal(record->nr_user, ABI_MAX_USER_FRAMES);
+	assert_int_equal(record->user_end, ABI_END_TOO_DEEP);
+	assert_int_equal(len, sizeof(*record));
+	assert_int_equal(stat(ABI_STAT_FRAMES), ABI_MAX_USER_FRAMES);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(plain_frames),
+		TEST(zero_return_address),
+		TEST(unsupported),
+		TEST(frame_pointer_frames),
+		TEST(gap_and_back),
+		TEST(promised_frame_pointers),
+		TEST(signal_frame),
+		TEST(plt),
+		TEST(rbx),
+		TEST(sp_does_not_move),
+		TEST(missing_page),
+		TEST(missing_page_within_a_frame),
+		TEST(unaligned),
+		TEST(window_boundaries),
+		TEST(windows_save_reads),
+		TEST(depth),
+		TEST(vma_search),
+		TEST(vmas_at_the_end_of_their_space),
+		TEST(slab_boundary),
+		TEST(table_replaced),
+		TEST(unknown_code_sends_a_copy),
+		TEST(unknown_process_sends_registers),
+		TEST(sample_in_the_kernel),
+		TEST(kernel_threads_and_filters),
+		TEST(deepest_record),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
