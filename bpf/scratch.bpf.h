@@ -13,6 +13,14 @@
 
 #define WINDOW_WORDS 512 /* 4 KB */
 
+/* Where a rule was found: what bpf/tables.bpf.c hands to bpf/unwind.bpf.c. */
+struct rule_at {
+	u32 table;     /* or ABI_TABLE_UNBUILT, ABI_TABLE_NO_CFI */
+	u32 packed;    /* unwind_abi.h: 20 bits */
+	u32 pc_delta;  /* how far behind its row the pc is */
+	u32 gap_by_fp; /* code without a rule promises a frame pointer */
+};
+
 /* A stack walk: the registers of the frame it has come to, and what helps it to the next. */
 struct walk {
 	u64 ip, sp, fp, bx;
@@ -28,6 +36,7 @@ struct walk {
 	u8 has_leaf;
 	u8 bx_known;
 	u8 pad;
+	struct rule_at at; /* of the step under way */
 };
 
 struct scratch {

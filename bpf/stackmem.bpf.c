@@ -15,11 +15,16 @@ static __always_inline u32 to_page_end(u64 address)
 	return PAGE_BYTES - (address & (PAGE_BYTES - 1));
 }
 
-__hidden bool stackmem_refill(struct scratch *scratch, u64 address)
+__noinline int stackmem_refill(u32 slot, u64 address)
 {
-	struct walk *walk = &scratch->walk;
-	u32 len = walk->nr_windows ? WINDOW_BYTES : FIRST_WINDOW_BYTES;
+	struct scratch *scratch = scratch_at(slot);
+	struct walk *walk;
+	u32 len;
 
+	if (!scratch)
+		return false;
+	walk = &scratch->walk;
+	len = walk->nr_windows ? WINDOW_BYTES : FIRST_WINDOW_BYTES;
 	walk->nr_windows++;
 	walk->window_at = address;
 	walk->window_bytes = 0;

@@ -12,21 +12,25 @@
 
 #define WINDOW_BYTES (WINDOW_WORDS * 8u)
 
-/* Makes the window begin at address, a multiple of 8. false: it is not in memory. */
-bool stackmem_refill(struct scratch *scratch, u64 address);
+/*
+ * Makes the slot's window begin at address, a multiple of 8. 0: it is not in memory. Global, and so
+ * verified once and not at each of its many callers.
+ */
+int stackmem_refill(u32 slot, u64 address);
 
 /*
  * The 8 bytes at address. false: they are not in memory (or not the target's). Here, to be inlined:
  * it runs twice a frame, and the window nearly always has them.
  */
-static __always_inline bool stackmem_load(struct scratch *scratch, u64 address, u64 *value)
+static __always_inline bool stackmem_load(struct scratch *scratch, u32 slot, u64 address,
+					  u64 *value)
 {
 	u64 offset = address - scratch->walk.window_at;
 
 	if (address & 7) /* nobody aligns a stack so, but a CFI rule may say it */
 		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
 	if (offset + 8 > scratch->walk.window_bytes || offset > WINDOW_BYTES) {
-		if (!stackmem_refill(scratch, address))
+		if (!stackmem_refill(slot, address))
 			return false;
 		offset = 0;
 	}

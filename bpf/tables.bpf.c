@@ -63,16 +63,16 @@ struct {
 } processes SEC(".maps");
 
 /*
- * 1 if a < b, else 0; neither may be 2^63 or more. The barrier keeps clang from seeing that it is one
- * of two, and making a branch of it again. Not a mask of all ones, though that would save the shift
+ * 1 if a < b, else 0; neither may be 2^63 or more. The barrier keeps clang from seeing that this is
+ * a comparison, and making a branch of it again. Not a mask of all ones, though that would save the shift
  * below: since Linux 6.16 the verifier follows both values of one (maybe_fork_scalars).
  */
 static __always_inline u64 below(u64 a, u64 b)
 {
-	u64 bit = (a - b) >> 63;
+	u64 difference = a - b;
 
-	barrier_var(bit);
-	return bit;
+	barrier_var(difference);
+	return difference >> 63;
 }
 
 __hidden bool tables_enter(struct walk *walk)
@@ -164,8 +164,9 @@ static __always_inline u32 find_row(const struct slab *slab, u32 first, u32 nr, 
 			 : search_rows(slab, first, nr, pc, UNWIND_PAGE_SHIFT);
 }
 
-__hidden void tables_find(struct walk *walk, struct rule_at *at)
+__hidden void tables_find(struct walk *walk)
 {
+	struct rule_at *at = &walk->at;
 	u64 ip = walk->ip - !walk->ip_exact;
 	struct abi_vma *vma = find_vma(walk, ip);
 	struct table_space *space;

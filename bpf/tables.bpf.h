@@ -6,18 +6,10 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/* Where a rule was found. */
-struct rule_at {
-	u32 table;     /* or ABI_TABLE_UNBUILT, ABI_TABLE_NO_CFI */
-	u32 packed;    /* unwind_abi.h: 20 bits */
-	u32 pc_delta;  /* how far behind its row the pc is */
-	u32 gap_by_fp; /* code without a rule promises a frame pointer */
-};
-
 /* Sets the walk up for current's process. false: it is not known. */
 bool tables_enter(struct walk *walk);
-/* The rule of walk's ip. UNWIND_RULE_WIDE | UNWIND_WIDE_GAP where the table says nothing. */
-void tables_find(struct walk *walk, struct rule_at *at);
+/* Sets walk->at for its ip: UNWIND_RULE_WIDE | UNWIND_WIDE_GAP where the table says nothing. */
+void tables_find(struct walk *walk);
 /* A wide rule in full. */
 void tables_wide(const struct rule_at *at, struct unwind_rule *rule);
 

@@ -12,8 +12,9 @@
  * There the walk goes on by rbp and marks what it finds as guessed, until it is back in code that is
  * described. Nothing of what the target's memory says is trusted further than to be looked up.
  *
- * The step is a global function (not static) with a scalar argument: the verifier then checks it once,
- * by itself, and not again for each turn of the loop. Inlined, it gives up after a million steps.
+ * The step and its two kinds are global functions (not static) with scalar arguments: the verifier
+ * then checks each once, by itself, and not again for each turn of the loop and each way to get there.
+ * Inlined, it gives up after a million instructions.
  */
 #include "unwind.bpf.h"
 
@@ -118,7 +119,8 @@ struct caller {
  * A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. by_rule:
  * the code promises to keep one, and ends its stacks with a 0.
  */
-static __always_inline int step_by_fp(struct scratch *scratch, struct caller *caller, bool by_rule)
+static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller,
+				      bool by_rule)
 {
 	struct walk *walk = &scratch->walk;
 
@@ -126,8 +128,8 @@ static __always_inline int step_by_fp(struct scratch *scratch, struct caller *ca
 		return by_rule ? END(ROOT) : END(NO_ROOT);
 	if (walk->fp < walk->sp || walk->fp & 7)
 		return END(NO_CFI);
-	if (!stackmem_load(scratch, walk->fp, &caller->fp) ||
-	    !stackmem_load(scratch, walk->fp + 8, &caller->ip))
+	if (!stackmem_load(scratch, slot, walk->fp, &caller->fp) ||
+	    !stackmem_load(scratch, slot, walk->fp + 8, &caller->ip))
 		return by_rule ? END(UNREADABLE) : END(NO_CFI);
 	caller->sp = walk->fp + 16;
 	caller->guessed = by_rule ? 0 : ABI_IP_GUESSED;
@@ -135,13 +137,12 @@ static __always_inline int step_by_fp(struct scratch *scratch, struct caller *ca
 }
 
 /* The rules that fit into 20 bits: nearly all. */
-static __always_inline int step_by_inline(struct scratch *scratch, const struct rule_at *at,
-					  struct caller *caller)
+static __always_inline int step_by_inline(struct scratch *scratch, u32 slot, struct caller *caller)
 {
 	struct walk *walk = &scratch->walk;
-	u64 base = at->packed & UNWIND_RULE_BASE_FP ? walk->fp : walk->sp;
-	u64 cfa = base + unwind_rule_cfa_off_at(at->packed, at->pc_delta);
-	u32 slot = unwind_rule_fp_slot(at->packed);
+	u32 packed = walk->at.packed, fp_slot = unwind_rule_fp_slot(packed);
+	u64 base = packed & UNWIND_RULE_BASE_FP ? walk->fp : walk->sp;
+	u64 cfa = base + unwind_rule_cfa_off_at(packed, walk->at.pc_delta);
 
 	if (!base)
 		return END(NO_REG);
@@ -149,9 +150,10 @@ static __always_inline int step_by_inline(struct scratch *scratch, const struct 
 		return END(NO_MOVE);
 	caller->fp = walk->fp;
 	/* The lower address first, so that one window has both. */
-	if (slot && !stackmem_load(scratch, cfa - unwind_fp_slot_bytes(slot), &caller->fp))
+	if (fp_slot &&
+	    !stackmem_load(scratch, slot, cfa - unwind_fp_slot_bytes(fp_slot), &caller->fp))
 		return END(UNREADABLE);
-	if (!stackmem_load(scratch, cfa - 8, &caller->ip))
+	if (!stackmem_load(scratch, slot, cfa - 8, &caller->ip))
 		return END(UNREADABLE);
 	caller->sp = cfa;
 	return 0;
@@ -172,7 +174,8 @@ static __always_inline int get_register(const struct walk *walk, u32 reg, u64 *v
 	return reg == UNWIND_REG_FP && !*value ? END(NO_REG) : 0;
 }
 
-static __noinline int find_cfa(struct scratch *scratch, const struct unwind_rule *rule, u64 *cfa)
+static __always_inline int find_cfa(struct scratch *scratch, u32 slot,
+				    const struct unwind_rule *rule, u64 *cfa)
 {
 	struct walk *walk = &scratch->walk;
 	u64 base = 0, index = 0;
@@ -196,14 +199,15 @@ static __noinline int find_cfa(struct scratch *scratch, const struct unwind_rule
 		if (err)
 			return err;
 	}
-	if (!stackmem_load(scratch, base + 8 * index + (s64)rule->cfa_off, cfa))
+	if (!stackmem_load(scratch, slot, base + 8 * index + (s64)rule->cfa_off, cfa))
 		return END(UNREADABLE);
 	*cfa += (s64)rule->deref_off;
 	return 0;
 }
 
 /* old: the register's value in this frame. */
-static __noinline int find_value(struct scratch *scratch, u32 how, s64 off, u64 cfa, u64 *value)
+static __always_inline int find_value(struct scratch *scratch, u32 slot, u32 how, s64 off, u64 cfa,
+				      u64 *value)
 {
 	struct walk *walk = &scratch->walk;
 	u64 base = cfa;
@@ -222,11 +226,11 @@ static __noinline int find_value(struct scratch *scratch, u32 how, s64 off, u64 
 		base = walk->fp;
 	else if (how != UNWIND_AT_CFA)
 		return END(NO_RULE);
-	return stackmem_load(scratch, base + off, value) ? 0 : END(UNREADABLE);
+	return stackmem_load(scratch, slot, base + off, value) ? 0 : END(UNREADABLE);
 }
 
-static __always_inline void find_bx(struct scratch *scratch, const struct unwind_rule *rule,
-				    u64 cfa, struct caller *caller)
+static __always_inline void find_bx(struct scratch *scratch, u32 slot,
+				    const struct unwind_rule *rule, u64 cfa, struct caller *caller)
 {
 	struct walk *walk = &scratch->walk;
 
@@ -234,27 +238,27 @@ static __always_inline void find_bx(struct scratch *scratch, const struct unwind
 		caller->bx = walk->bx;
 		caller->bx_known = walk->bx_known;
 	} else if (rule->bx_slot >= 2) {
-		caller->bx_known = stackmem_load(scratch, cfa - unwind_bx_slot_bytes(rule->bx_slot),
-						 &caller->bx);
+		caller->bx_known = stackmem_load(
+			scratch, slot, cfa - unwind_bx_slot_bytes(rule->bx_slot), &caller->bx);
 	}
 }
 
-static __always_inline int step_by_frame(struct scratch *scratch, const struct unwind_rule *rule,
-					 struct caller *caller)
+static __always_inline int step_by_frame(struct scratch *scratch, u32 slot,
+					 const struct unwind_rule *rule, struct caller *caller)
 {
 	u32 ra_how = rule->kind == UNWIND_INDEXED ? UNWIND_AT_CFA : unwind_ra_how(rule);
 	s64 ra_off = rule->kind == UNWIND_INDEXED ? -8 : rule->ra_off;
 	u64 cfa = 0, ip = scratch->walk.ip, fp = scratch->walk.fp;
-	int err = find_cfa(scratch, rule, &cfa);
+	int err = find_cfa(scratch, slot, rule, &cfa);
 
 	if (!err)
-		err = find_value(scratch, ra_how, ra_off, cfa, &ip);
+		err = find_value(scratch, slot, ra_how, ra_off, cfa, &ip);
 	if (err)
 		return err;
 	if (unwind_fp_how(rule) == UNWIND_LOST) {
 		fp = 0;
 	} else {
-		err = find_value(scratch, unwind_fp_how(rule), rule->fp_off, cfa, &fp);
+		err = find_value(scratch, slot, unwind_fp_how(rule), rule->fp_off, cfa, &fp);
 		if (err == END(NO_REG))
 			fp = 0; /* that register is gone: most callers can do without fp */
 		else if (err)
@@ -263,83 +267,108 @@ static __always_inline int step_by_frame(struct scratch *scratch, const struct u
 	caller->ip = ip;
 	caller->fp = fp;
 	caller->sp = cfa;
-	find_bx(scratch, rule, cfa, caller);
+	find_bx(scratch, slot, rule, cfa, caller);
 	return 0;
 }
 
-static __always_inline int step_by_signal(struct scratch *scratch, const struct unwind_rule *rule,
-					  struct caller *caller)
+static __always_inline int step_by_signal(struct scratch *scratch, u32 slot,
+					  const struct unwind_rule *rule, struct caller *caller)
 {
 	u64 sp = scratch->walk.sp;
 
-	if (!stackmem_load(scratch, sp + (s64)rule->fp_off, &caller->fp) ||
-	    !stackmem_load(scratch, sp + (s64)rule->cfa_off, &caller->sp) ||
-	    !stackmem_load(scratch, sp + (s64)rule->ra_off, &caller->ip))
+	if (!stackmem_load(scratch, slot, sp + (s64)rule->fp_off, &caller->fp) ||
+	    !stackmem_load(scratch, slot, sp + (s64)rule->cfa_off, &caller->sp) ||
+	    !stackmem_load(scratch, slot, sp + (s64)rule->ra_off, &caller->ip))
 		return END(UNREADABLE);
 	caller->ip_exact = true;
 	if (rule->deref_off)
-		caller->bx_known = stackmem_load(scratch, sp + (s64)rule->deref_off, &caller->bx);
+		caller->bx_known =
+			stackmem_load(scratch, slot, sp + (s64)rule->deref_off, &caller->bx);
 	return 0;
 }
 
-static __noinline int step_by_wide(struct scratch *scratch, const struct rule_at *at,
-				   struct caller *caller)
+static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
+					const struct unwind_rule *rule, struct caller *caller)
 {
-	struct unwind_rule rule;
-
-	tables_wide(at, &rule);
-	switch (rule.kind) {
+	switch (rule->kind) {
 	case UNWIND_GAP:
-		return step_by_fp(scratch, caller, at->gap_by_fp);
+		return step_by_fp(scratch, slot, caller, scratch->walk.at.gap_by_fp);
 	case UNWIND_ROOT:
 		return END(ROOT);
 	case UNWIND_FP:
-		return step_by_fp(scratch, caller, true);
+		return step_by_fp(scratch, slot, caller, true);
 	case UNWIND_FRAME:
 	case UNWIND_DEREF:
 	case UNWIND_INDEXED:
 	case UNWIND_PLT:
-		return step_by_frame(scratch, &rule, caller);
+		return step_by_frame(scratch, slot, rule, caller);
 	case UNWIND_SIGNAL:
-		return step_by_signal(scratch, &rule, caller);
+		return step_by_signal(scratch, slot, rule, caller);
 	default:
 		return END(NO_RULE);
 	}
+}
+
+/* Makes the caller's frame the walk's. 0, or 1 if the walk is over. */
+static __always_inline int go_to_caller(struct scratch *scratch, const struct caller *caller,
+					int end)
+{
+	struct walk *walk = &scratch->walk;
+
+	if (!end && !caller->ip)
+		end = END(NO_ROOT);
+	if (end) {
+		walk->end = end - 1;
+		return 1;
+	}
+	walk->ip = caller->ip;
+	walk->sp = caller->sp;
+	walk->fp = caller->fp;
+	walk->bx = caller->bx;
+	walk->bx_known = caller->bx_known;
+	walk->ip_exact = caller->ip_exact;
+	walk->has_leaf = false;
+	return !unwind_push(scratch, caller->ip | caller->guessed);
+}
+
+__noinline int unwind_step_wide(u32 slot)
+{
+	struct scratch *scratch = scratch_at(slot);
+	struct caller caller = {};
+	struct unwind_rule rule;
+
+	if (!scratch)
+		return 1;
+	tables_wide(&scratch->walk.at, &rule);
+	return go_to_caller(scratch, &caller, step_by_rule(scratch, slot, &rule, &caller));
+}
+
+__noinline int unwind_step_inline(u32 slot)
+{
+	struct scratch *scratch = scratch_at(slot);
+	struct caller caller = {};
+
+	if (!scratch)
+		return 1;
+	return go_to_caller(scratch, &caller, step_by_inline(scratch, slot, &caller));
 }
 
 /* From one frame to its caller's. 0: there is one, and its ip is written; else the walk is over. */
 __noinline int unwind_step(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
-	struct caller caller = {};
-	struct rule_at at;
 	struct walk *walk;
-	int end;
 
 	if (!scratch)
 		return 1;
 	walk = &scratch->walk;
-	tables_find(walk, &at);
-	if (at.table == ABI_TABLE_UNBUILT)
-		end = END(UNKNOWN_CODE);
-	else if (at.packed & UNWIND_RULE_WIDE)
-		end = step_by_wide(scratch, &at, &caller);
-	else
-		end = step_by_inline(scratch, &at, &caller);
-	if (!end && !caller.ip)
-		end = END(NO_ROOT);
-	if (end) {
-		walk->end = end - 1;
+	tables_find(walk);
+	if (walk->at.table == ABI_TABLE_UNBUILT) {
+		walk->end = ABI_END_UNKNOWN_CODE;
 		return 1;
 	}
-	walk->ip = caller.ip;
-	walk->sp = caller.sp;
-	walk->fp = caller.fp;
-	walk->bx = caller.bx;
-	walk->bx_known = caller.bx_known;
-	walk->ip_exact = caller.ip_exact;
-	walk->has_leaf = false;
-	return !unwind_push(scratch, caller.ip | caller.guessed);
+	return walk->at.packed & UNWIND_RULE_WIDE ? unwind_step_wide(slot)
+						  : unwind_step_inline(slot);
 }
 
 __hidden void unwind_user(u32 slot)
