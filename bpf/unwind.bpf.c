@@ -143,7 +143,7 @@ static __always_inline int step_by_inline(struct scratch *scratch, const struct 
 	u64 cfa = base + unwind_rule_cfa_off_at(at->packed, at->pc_delta);
 	u32 slot = unwind_rule_fp_slot(at->packed);
 
-	if (!base)
+	if (!base && at->packed & UNWIND_RULE_BASE_FP)
 		return END(NO_REG);
 	if (cfa < walk->sp || (cfa == walk->sp && !walk->has_leaf))
 		return END(NO_MOVE);
