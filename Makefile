@@ -193,4 +193,4 @@ help:                                  ## this list
 		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
 	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
 
--include $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit))
+-include $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit) $(bpftest))

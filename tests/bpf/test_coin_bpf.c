@@ -145,6 +145,35 @@ static void test_frequency(void **state)
 	}
 }
 
+static bool toss_with(u64 size, u32 first, u32 second)
+{
+	host.next_randoms[1] = first;
+	host.next_randoms[0] = second;
+	host.nr_next_randoms = 2;
+	return coin_toss(size);
+}
+
+/* Both halves of the threshold count, and the second number is drawn only for the second. */
+static void test_exact_to_the_last_bit(void **state)
+{
+	u64 threshold;
+	u32 high, low;
+
+	(void)state;
+	set_rate(1ull << 40);
+	threshold = coin_threshold(5000);
+	high = threshold >> 32;
+	low = threshold;
+	assert_true(high > 0 && low > 0);
+	assert_true(toss_with(5000, high - 1, ~0u));
+	assert_int_equal(host.nr_next_randoms, 1);
+	assert_false(toss_with(5000, high + 1, 0));
+	assert_int_equal(host.nr_next_randoms, 1);
+	assert_true(toss_with(5000, high, low - 1));
+	assert_false(toss_with(5000, high, low));
+	assert_int_equal(host.nr_next_randoms, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +181,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_threshold_never_falls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_frequency, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_exact_to_the_last_bit, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

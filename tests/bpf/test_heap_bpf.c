@@ -357,6 +357,24 @@ static void test_missed_return_at_the_same_depth(void **state)
 	check_identities();
 }
 
+/* A return at another depth is that of a call that was not noted. */
+static void test_return_of_another_call(void **state)
+{
+	(void)state;
+	enter(ABI_ALLOCATOR_MALLOC, TOP - 80, 10, 0, 0);
+	leave(ABI_ALLOCATOR_MALLOC, TOP - 8, 0x1000);
+	leave(ABI_ALLOCATOR_MALLOC, TOP - 88, 0x2000);
+	leave(ABI_ALLOCATOR_CALLOC, TOP - 80, 0x3000);
+	assert_int_equal(STAT(STORED), 0);
+	host_set_current(1000, 1001);
+	leave(ABI_ALLOCATOR_MALLOC, TOP - 80, 0x4000);
+	assert_int_equal(STAT(STORED), 0);
+	host_set_current(1000, 1000);
+	leave(ABI_ALLOCATOR_MALLOC, TOP - 80, 0x5000);
+	assert_true(is_live(1000, 0x5000));
+	check_identities();
+}
+
 static void test_exec_purges(void **state)
 {
 	(void)state;
@@ -688,27 +706,17 @@ static void test_many_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(malloc_and_free),
-		TEST(tail_jump_counts_once),
-		TEST(nested_calls_count_once),
-		TEST(posix_memalign),
-		TEST(calloc_overflow_fails),
-		TEST(realloc_replaces),
-		TEST(failed_realloc_restores),
-		TEST(realloc_to_nothing_frees),
-		TEST(missed_return),
-		TEST(missed_return_at_the_same_depth),
-		TEST(exec_purges),
-		TEST(free_unseen_by_probes),
-		TEST(processes_are_apart),
-		TEST(others_are_left_alone),
-		TEST(stop_in_mid_call),
-		TEST(lost_inflight_full),
-		TEST(lost_live_full),
-		TEST(lost_counts_full),
-		TEST(lost_events_full),
-		TEST(lost_slot_taken),
-		TEST(epochs),
+		TEST(malloc_and_free),	       TEST(tail_jump_counts_once),
+		TEST(nested_calls_count_once), TEST(posix_memalign),
+		TEST(calloc_overflow_fails),   TEST(realloc_replaces),
+		TEST(failed_realloc_restores), TEST(realloc_to_nothing_frees),
+		TEST(missed_return),	       TEST(missed_return_at_the_same_depth),
+		TEST(return_of_another_call),  TEST(exec_purges),
+		TEST(free_unseen_by_probes),   TEST(processes_are_apart),
+		TEST(others_are_left_alone),   TEST(stop_in_mid_call),
+		TEST(lost_inflight_full),      TEST(lost_live_full),
+		TEST(lost_counts_full),	       TEST(lost_events_full),
+		TEST(lost_slot_taken),	       TEST(epochs),
 		TEST(many_operations),
 	};
 

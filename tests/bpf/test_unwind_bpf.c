@@ -87,9 +87,9 @@ struct fixture {
 };
 
 /* An ip in that code. */
-static u64 ip_in(u32 code)
+static u64 ip_in(int code)
 {
-	return CODE + code * UNWIND_PAGE_BYTES + 0x100;
+	return CODE + (s64)code * (s64)UNWIND_PAGE_BYTES + 0x100;
 }
 
 static u64 sp_at(u32 word)
@@ -173,7 +173,7 @@ static const struct walked *walk_from(struct fixture *f, const struct pt_regs *r
 	return &f->walked;
 }
 
-static const struct walked *walk(struct fixture *f, u32 code)
+static const struct walked *walk(struct fixture *f, int code)
 {
 	struct pt_regs regs = {.ip = ip_in(code), .sp = STACK};
 
@@ -563,6 +563,20 @@ static void test_slab_boundary(void **state)
 	unwind_table_free(table);
 }
 
+/* A mapping that is larger than what its table describes. */
+static void test_outside_the_table(void **state)
+{
+	struct fixture *f = *state;
+
+	f->walker.vmas.at[0].start -= UNWIND_PAGE_BYTES;
+	f->walker.vmas.at[0].limit += UNWIND_PAGE_BYTES;
+	walker_publish(&f->walker);
+	push_small(f, ip_in(ROOT));
+	expect(walk(f, SMALL), 2, ABI_END_ROOT);
+	expect(walk(f, NR_CODES), 1, ABI_END_NO_ROOT);
+	expect(walk(f, -1), 1, ABI_END_NO_ROOT);
+}
+
 /* A table that is removed, and another in its place, as libraries come and go. */
 static void test_table_replaced(void **state)
 {
@@ -774,6 +788,7 @@ int main(void)
 		TEST(vma_search),
 		TEST(vmas_at_the_end_of_their_space),
 		TEST(slab_boundary),
+		TEST(outside_the_table),
 		TEST(table_replaced),
 		TEST(unknown_code_sends_a_copy),
 		TEST(unknown_process_sends_registers),

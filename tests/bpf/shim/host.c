@@ -171,6 +171,8 @@ u64 bpf_ktime_get_ns(void)
 /* xorshift64*: the upper half is good. */
 u32 bpf_get_prandom_u32(void)
 {
+	if (host.nr_next_randoms)
+		return host.next_randoms[--host.nr_next_randoms];
 	host.random ^= host.random >> 12;
 	host.random ^= host.random << 25;
 	host.random ^= host.random >> 27;

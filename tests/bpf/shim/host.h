@@ -32,7 +32,8 @@ struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	u64 now_ns;
-	u64 random; /* the seed of bpf_get_prandom_u32(); never 0 */
+	u64 random;			      /* the seed of bpf_get_prandom_u32(); never 0 */
+	u32 next_randoms[2], nr_next_randoms; /* what it gives first, the last of them first */
 	/* What the kernel saved of current at its entry, at the top of its stack. */
 	u8 kernel_stack[HOST_STACK_BYTES] __attribute__((aligned(16)));
 	u8 has_task_pt_regs; /* Linux 5.15 */

@@ -51,23 +51,28 @@ struct host_map {
 };
 
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
-#define MAPS(X)                                                                                  \
-	X(scratch_slots)                                                                         \
-	X(nesting_levels)                                                                        \
-	X(vmas) X(tables) X(slabs) X(processes) X(stats) X(targets) X(counts_even) X(counts_odd) \
-		X(events) X(coin_tables) X(inflight) X(live)
-
-#define X(map) extern struct host_map *map[];
-MAPS(X)
-#undef X
+extern struct host_map *scratch_slots[], *nesting_levels[], *vmas[], *tables[], *slabs[],
+	*processes[], *stats[], *targets[], *counts_even[], *counts_odd[], *events[],
+	*coin_tables[], *inflight[], *live[];
 
 static const struct {
 	const char *name;
 	struct host_map **definition;
 } definitions[] = {
-#define X(map) {#map, map},
-	MAPS(X)
-#undef X
+	{"scratch_slots", scratch_slots},
+	{"nesting_levels", nesting_levels},
+	{"vmas", vmas},
+	{"tables", tables},
+	{"slabs", slabs},
+	{"processes", processes},
+	{"stats", stats},
+	{"targets", targets},
+	{"counts_even", counts_even},
+	{"counts_odd", counts_odd},
+	{"events", events},
+	{"coin_tables", coin_tables},
+	{"inflight", inflight},
+	{"live", live},
 };
 
 #define NR_DEFINITIONS (sizeof(definitions) / sizeof(definitions[0]))
@@ -160,7 +165,7 @@ static struct host_map **definition_of(const char *name)
 	for (size_t i = 0; i < NR_DEFINITIONS; i++)
 		if (!strcmp(definitions[i].name, name))
 			return definitions[i].definition;
-	errx(1, "map %s is not among MAPS of shim/map.c", name);
+	errx(1, "map %s is not among the definitions of shim/map.c", name);
 }
 
 void host_maps_open(void)
