@@ -95,7 +95,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 
 # Tests -------------------------------------------------------------------------------------------
 
-unit: $(unit)                          ## build and run the unit tests; no root needed
+unit: $(unit) $(bpftest)               ## build and run the unit tests; no root needed
 	$(Q)scripts/run-tests.sh unit
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
@@ -171,7 +171,7 @@ demo:                                  ## install, build, profile a bundled work
 
 test:                                  ## install, build, run every test (root)
 	$(Q)scripts/setup.sh all
-	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(fuzz) $(vm)
+	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(bpftest) $(fuzz) $(vm)
 	$(Q)scripts/run-tests.sh all
 
 check: | $(gen)                        ## rooms, headers, README tour, format, warnings

@@ -144,7 +144,7 @@ static __always_inline int step_by_inline(struct scratch *scratch, u32 slot, str
 	u64 base = packed & UNWIND_RULE_BASE_FP ? walk->fp : walk->sp;
 	u64 cfa = base + unwind_rule_cfa_off_at(packed, walk->at.pc_delta);
 
-	if (!base && at->packed & UNWIND_RULE_BASE_FP)
+	if (!base && packed & UNWIND_RULE_BASE_FP)
 		return END(NO_REG);
 	if (cfa < walk->sp || (cfa == walk->sp && !walk->has_leaf))
 		return END(NO_MOVE);

@@ -142,6 +142,10 @@ unit_tests()
 		[[ -x $program && ! $program =~ \.d$ ]] || continue
 		CMOCKA_MESSAGE_OUTPUT=TAP run "unit/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
 	done
+	for program in "$BUILD"/bpftest/test_*_bpf; do
+		[ -x "$program" ] || continue
+		CMOCKA_MESSAGE_OUTPUT=TAP run "bpf/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
+	done
 	[ -e tests/contract.py ] && run contract "${TEST_TIMEOUT:-120}" python3 tests/contract.py --self-test
 	for program in tests/check/test_*.sh; do
 		[ -e "$program" ] && run "check/$(stem "$program")" "${TEST_TIMEOUT:-120}" "$program"

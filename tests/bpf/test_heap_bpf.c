@@ -416,16 +416,20 @@ static void test_processes_are_apart(void **state)
 
 static void test_others_are_left_alone(void **state)
 {
-	u8 yes = 1;
+	u8 when = ABI_TARGET_AFTER_EXEC;
 	u32 tgid = 1001;
 	struct host_map *targets = host_map("targets");
 
 	(void)state;
 	host_config()->all = 0;
-	host_map_update(&targets, &tgid, &yes, BPF_ANY);
+	host_map_update(&targets, &tgid, &when, BPF_ANY);
 	take_malloc(10, 0x1000);
 	assert_int_equal(STAT(CALLS), 0);
 	host_set_current(1001, 1002);
+	take_malloc(10, 0x1000);
+	assert_int_equal(STAT(CALLS), 0);
+	when = ABI_TARGET_NOW;
+	host_map_update(&targets, &tgid, &when, BPF_ANY);
 	take_malloc(10, 0x1000);
 	assert_int_equal(STAT(CALLS), 1);
 	host_config()->all = 1;
