@@ -28,7 +28,10 @@ struct {
 
 /* Which counts map is written; user space flips its lowest bit. */
 volatile __u32 epoch = 0;
-/* Set by user space at the end: probes may still be attached, but nothing is counted any more. */
+/*
+ * Set by user space before the start and after the end: probes may be attached, but nothing is counted
+ * while others are still missing, or when the accounts are being read.
+ */
 volatile __u32 stopped = 0;
 
 static __always_inline u64 mix(u64 hash, u64 value)

@@ -9,7 +9,7 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/* The run is over: nothing may be counted or stored any more. */
+/* Before the start of the run, and after its end: nothing may be counted or stored. */
 bool record_is_stopped(void);
 /*
  * Closes the record in scratch: sizes, time and the id that everything in it hashes to. Changes

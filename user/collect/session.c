@@ -159,6 +159,7 @@ static int load_programs(struct session *session)
 	size_maps(bpf, options, &session->features);
 	configure(bpf, options);
 	choose_programs(bpf, options);
+	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
 		return fail(err, "load the BPF programs (-v shows the kernel's reasons)");
@@ -342,6 +343,7 @@ void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run 
 
 int session_start(struct session *session)
 {
+	session->bpf->bss->stopped = 0;
 	return session->options.source == SESSION_CPU ? sampler_enable(&session->sampler) : 0;
 }
 
