@@ -74,7 +74,8 @@ struct record {
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
 	enum stack_end end;
-	const struct stack_copy *copy; /* only with END_UNKNOWN_CODE, and not even then always */
+	const struct stack_copy *copy;	  /* only with END_UNKNOWN_CODE, and not even then always */
+	const struct stack_copy *capture; /* what the walk began with, if that was asked for */
 
 	uint64_t size_bytes; /* heap: the size asked for; CPU: 0 */
 };
