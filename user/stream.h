@@ -23,7 +23,8 @@
 
 /*
  * Why a user stack ends. Whole are ROOT (an outermost frame: its return address is undefined) and
- * NO_USER (a kernel thread has none); the others have a text, which follows "truncated: ".
+ * NO_USER (a kernel thread has none, nor has a task in the midst of execve or exit); the others have
+ * a text, which follows "truncated: ".
  * X(id, text, does the text go on with the name of the file that the last frame is in?)
  */
 #define STACK_ENDS(X)                                           \
