@@ -264,8 +264,8 @@ static char *show_stacks(struct space *space, unsigned int at)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	fprintf(out, "%u ours (%u BPF), %u theirs:", now.head.nr_ips, now.head.nr_bpf,
-		now.nr_theirs);
+	fprintf(out, "sp %#lx, %u bytes; %u ours (%u BPF), %u theirs:", now.head.regs[7],
+		now.head.stack_bytes, now.head.nr_ips, now.head.nr_bpf, now.nr_theirs);
 	for (unsigned int i = from; i < at + 3; i++) {
 		char *a = i < now.head.nr_ips ? name_ip(space, ours(i), true) : xstrdup("-");
 		char *b = i < now.nr_theirs ? name_ip(space, now.theirs[i], true) : xstrdup("-");
