@@ -129,7 +129,8 @@ struct abi_config {
 	__u8 threads;		   /* tell threads apart */
 	__u8 kernel_stacks;
 	__u8 nr_uprobe_slots; /* at most ABI_NR_SLOTS - ABI_SLOT_UPROBE */
-	__u8 pad[3];
+	__u8 captures;	      /* tests: every sample is a record of its own, after its capture */
+	__u8 pad[2];
 };
 
 /*
@@ -179,6 +180,7 @@ struct abi_table {
 /* How the messages of the ring begin. */
 #define ABI_EVENT_RECORD 1
 #define ABI_EVENT_STACK	 2
+#define ABI_EVENT_LEAF	 3
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
@@ -204,8 +206,14 @@ struct abi_record {
  */
 #define ABI_STACK_COPY_BYTES 8192
 
+/*
+ * The same for tests (config.captures): before every record, what its walk began with, in several
+ * messages of consecutive pieces of stack.
+ */
+#define ABI_MAX_LEAF_PIECES 8
+
 struct abi_stack {
-	__u32 event; /* ABI_EVENT_STACK */
+	__u32 event; /* ABI_EVENT_STACK, ABI_EVENT_LEAF */
 	__u32 len_bytes;
 	__u64 id;
 	__u64 ip, sp, fp, bx;

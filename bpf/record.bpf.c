@@ -67,6 +67,8 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	record->user_end = scratch->walk.end;
 	hash = mix(hash, (u64)record->tgid << 32 | record->tid);
 	hash = mix(hash, record->start_ns);
+	if (config.captures)
+		hash = mix(hash, record->time_ns);
 	hash = mix(hash, (u64)scratch->exec_id << 32 | record->user_end);
 	hash = mix(hash, *(u64 *)&record->comm[0]);
 	hash = mix(hash, *(u64 *)&record->comm[8]);
@@ -119,6 +121,35 @@ static __noinline int send_stack(struct scratch *scratch)
 	return 0;
 }
 
+/* For tests: the registers that the walk began with, and the stack above them piece by piece. */
+static __noinline int send_capture(struct scratch *scratch)
+{
+	struct abi_stack *stack = &scratch->stack;
+	struct walk *walk = &scratch->walk;
+	u32 len;
+
+	stack->event = ABI_EVENT_LEAF;
+	stack->id = scratch->record.id;
+	stack->ip = scratch->record.ips[scratch->record.nr_kernel & 127];
+	stack->fp = walk->leaf[UNWIND_REG_FP];
+	stack->bx = walk->leaf[UNWIND_REG_BX];
+	stack->ip_exact = stack->bx_known = stack->has_leaf = true;
+	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
+		stack->leaf[i] = walk->leaf[i];
+	for (u32 i = 0; i < ABI_MAX_LEAF_PIECES; i++) {
+		stack->sp = walk->leaf[UNWIND_REG_SP] + i * ABI_STACK_COPY_BYTES;
+		len = stackmem_copy(scratch, stack->sp);
+		if (!len || len > ABI_STACK_COPY_BYTES)
+			break;
+		stack->len_bytes = len;
+		bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
+				   ring_flags());
+		if (len < ABI_STACK_COPY_BYTES)
+			break;
+	}
+	return 0;
+}
+
 /* 0, or which loss it was. */
 static __always_inline int send_record(struct scratch *scratch)
 {
@@ -162,8 +193,11 @@ static __always_inline int count_in(struct counts_map *counts, struct scratch *s
 
 __hidden bool record_store(struct scratch *scratch)
 {
-	int lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
+	int lost;
 
+	if (config.captures && scratch->walk.nr)
+		send_capture(scratch);
+	lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
 	stat_inc(lost ? lost : ABI_STAT_STORED);
 	stat_add(ABI_STAT_FRAMES, scratch->walk.nr);
 	return !lost;

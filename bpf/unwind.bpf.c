@@ -44,6 +44,22 @@ static __always_inline bool read_saved_registers(struct pt_regs *regs)
 	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && is_user_mode(regs);
 }
 
+/*
+ * A task that exits has given its memory up, and one in the middle of an execve has got other memory:
+ * the registers of its old image still are on the kernel stack, but the user stack is gone.
+ */
+static __always_inline bool is_between_images(const struct pt_regs *saved)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 word;
+
+	if (!BPF_CORE_READ(task, mm))
+		return true;
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve) &&
+	       bpf_probe_read_user(&word, sizeof(word), (void *)saved->sp);
+}
+
 /* leaf is in the order of DWARF's numbers. */
 static __always_inline void begin_walk(struct walk *walk, const struct pt_regs *regs)
 {
@@ -83,6 +99,10 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	}
 	if (!read_saved_registers(&saved)) {
 		walk->end = ABI_END_NO_REGISTERS;
+		return false;
+	}
+	if (is_between_images(&saved)) {
+		walk->end = ABI_END_NO_USER;
 		return false;
 	}
 	begin_walk(walk, &saved);

@@ -21,7 +21,8 @@ enum {
 	OPT_RATE = 256,
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
-	OPT_LIMIT
+	OPT_LIMIT,
+	OPT_CAPTURES
 };
 
 struct option_row {
@@ -52,6 +53,7 @@ static const struct option_row rows[] = {
 	{"verbose", 'v', NULL, BOTH, "say more, and show what the kernel says"},
 	{"help", 'h', NULL, BOTH, "this text"},
 	{"limit", OPT_LIMIT, "NAME=N", BOTH, NULL},
+	{"captures", OPT_CAPTURES, "FILE", OPTIONS_RECORD, NULL},
 };
 
 #define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -198,6 +200,9 @@ static int parse_option(int value, const char *text, struct options *options)
 	case OPT_KERNEL:
 	case OPT_NO_KERNEL:
 		options->kernel_stacks = value == OPT_KERNEL;
+		return 0;
+	case OPT_CAPTURES:
+		options->captures = text;
 		return 0;
 	case 'v':
 		options->verbose = true;

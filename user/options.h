@@ -29,6 +29,8 @@ struct options {
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;
+	const char
+		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */
 	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
 	struct options_limits {
 		uint32_t counts, events, live, inflight, slots;

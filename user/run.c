@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "captures.h"
 #include "child.h"
 #include "collect/session.h"
 #include "exit.h"
@@ -54,6 +55,7 @@ struct run {
 	struct session *session;
 	struct prober prober;
 	struct unwinder *unwinder;
+	struct captures *captures; /* NULL: not asked for */
 	struct child child;
 	vec_of(struct target) targets;
 	int interrupt_fd;
@@ -144,6 +146,7 @@ static int open_session(struct run *run)
 		.follow_forks = !is_heap(run),
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
+		.captures = o->captures,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
 			   o->limits.slots},
 	};
@@ -185,6 +188,9 @@ static int open_rooms(struct run *run)
 	run->builder = builder_new(&options, run->tasks);
 	run->unwinder = unwinder_new(run->session, run->tasks, run->files, run->objects);
 	tasks_on_map(run->tasks, on_map, run);
+	if (run->options->captures &&
+	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
+		return EXIT_USAGE;
 	run->prober = (struct prober){.session = run->session,
 				      .objects = run->objects,
 				      .files = run->files,
@@ -263,6 +269,8 @@ static void on_record(void *ctx, const struct record *record)
 
 	if (record->copy)
 		unwinder_complete(run->unwinder, &whole);
+	if (record->capture)
+		captures_write(run->captures, record, &whole);
 	builder_record(run->builder, &whole);
 }
 
@@ -418,6 +426,7 @@ static void finish(struct run *run)
 {
 	session_close(run->session);
 	child_abandon(&run->child);
+	captures_close(run->captures);
 	unwinder_free(run->unwinder);
 	builder_free(run->builder);
 	objects_free(run->objects);

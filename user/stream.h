@@ -23,7 +23,8 @@
 
 /*
  * Why a user stack ends. Whole are ROOT (an outermost frame: its return address is undefined) and
- * NO_USER (a kernel thread has none); the others have a text, which follows "truncated: ".
+ * NO_USER (a kernel thread has none, nor has a task in the midst of execve or exit); the others have
+ * a text, which follows "truncated: ".
  * X(id, text, does the text go on with the name of the file that the last frame is in?)
  */
 #define STACK_ENDS(X)                                           \
@@ -74,7 +75,8 @@ struct record {
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
 	enum stack_end end;
-	const struct stack_copy *copy; /* only with END_UNKNOWN_CODE, and not even then always */
+	const struct stack_copy *copy;	  /* only with END_UNKNOWN_CODE, and not even then always */
+	const struct stack_copy *capture; /* what the walk began with, if that was asked for */
 
 	uint64_t size_bytes; /* heap: the size asked for; CPU: 0 */
 };

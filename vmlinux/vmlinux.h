@@ -62,7 +62,8 @@ struct task_struct {
 	u64 start_time;	  /* CLOCK_MONOTONIC, nanoseconds */
 	char comm[16];
 	void *stack;
-	struct mm_struct *mm;
+	struct mm_struct *mm; /* NULL: a kernel thread, or one that has given it up, to exit */
+	unsigned int in_execve : 1;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 };

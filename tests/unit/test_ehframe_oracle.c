@@ -234,11 +234,14 @@ static bool explain_gap(struct judge *judge, uint64_t addr, bool found,
 			const struct unwind_rule *rule)
 {
 	Dwarf_Frame *frame;
+	GElf_Ehdr ehdr;
 
 	if (!found) {
 		judge->nr_beyond++;
 		return true;
 	}
+	if (rule->kind == UNWIND_ROOT) /* the program's first instructions need no description */
+		return gelf_getehdr(judge->elf, &ehdr) && addr - ehdr.e_entry < 64;
 	if (rule->kind == UNWIND_GAP)
 		return true;
 	for (uint64_t next = addr + 1; next < addr + UNWIND_PADDING_BYTES; next++) {

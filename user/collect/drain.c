@@ -57,6 +57,21 @@ static int on_message(void *ctx, void *data, size_t len_bytes)
 	return 0;
 }
 
+static struct stack_copy stack_of(const struct abi_stack *stack)
+{
+	return (struct stack_copy){
+		.ip = stack->ip,
+		.sp = stack->sp,
+		.fp = stack->fp,
+		.bx = stack->bx,
+		.ip_exact = stack->ip_exact,
+		.bx_known = stack->bx_known,
+		.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
+		.bytes = stack->stack,
+		.len_bytes = stack->len_bytes,
+	};
+}
+
 /* The copy of the stack that a record needs: sent just before it, but other CPUs write too. */
 static bool find_copy(const struct drain *drain, uint64_t id, struct stack_copy *copy)
 {
@@ -64,29 +79,39 @@ static bool find_copy(const struct drain *drain, uint64_t id, struct stack_copy 
 		const struct abi_stack *stack =
 			(const void *)(drain->messages.at + drain->stacks.at[i]);
 
-		if (stack->id != id)
+		if (stack->id != id || stack->event != ABI_EVENT_STACK)
 			continue;
-		*copy = (struct stack_copy){
-			.ip = stack->ip,
-			.sp = stack->sp,
-			.fp = stack->fp,
-			.bx = stack->bx,
-			.ip_exact = stack->ip_exact,
-			.bx_known = stack->bx_known,
-			.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
-			.bytes = stack->stack,
-			.len_bytes = stack->len_bytes,
-		};
+		*copy = stack_of(stack);
 		return true;
 	}
 	return false;
 }
 
-static void deliver_record(const struct drain *drain, const struct abi_record *in,
+/* The capture that was sent before a record, in the order of its pieces. */
+static bool find_capture(struct drain *drain, uint64_t id, struct stack_copy *capture)
+{
+	drain->capture.nr = 0;
+	vec_for_each(&drain->stacks, at) {
+		const struct abi_stack *stack = (const void *)(drain->messages.at + *at);
+
+		if (stack->id != id || stack->event != ABI_EVENT_LEAF)
+			continue;
+		if (!drain->capture.nr)
+			*capture = stack_of(stack);
+		vec_reserve(&drain->capture, stack->len_bytes);
+		memcpy(drain->capture.at + drain->capture.nr, stack->stack, stack->len_bytes);
+		drain->capture.nr += stack->len_bytes;
+	}
+	capture->bytes = drain->capture.at;
+	capture->len_bytes = drain->capture.nr;
+	return drain->capture.nr > 0;
+}
+
+static void deliver_record(struct drain *drain, const struct abi_record *in,
 			   const struct session_sink *sink)
 {
 	const uint64_t *ips = (const uint64_t *)in->ips; /* __u64 has another name */
-	struct stack_copy copy;
+	struct stack_copy copy, capture;
 	struct record out = {
 		.id = in->id,
 		.tgid = in->tgid,
@@ -103,6 +128,8 @@ static void deliver_record(const struct drain *drain, const struct abi_record *i
 
 	if (out.end == END_UNKNOWN_CODE && find_copy(drain, out.id, &copy))
 		out.copy = &copy;
+	if (find_capture(drain, out.id, &capture))
+		out.capture = &capture;
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
 	sink->record(sink->ctx, &out);
@@ -113,7 +140,7 @@ static void deliver_messages(struct drain *drain, const struct session_sink *sin
 	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
-		if (record->event == ABI_EVENT_STACK)
+		if (record->event != ABI_EVENT_RECORD)
 			vec_push(&drain->stacks, at + 1);
 		else
 			deliver_record(drain, record, sink);
@@ -188,6 +215,7 @@ void drain_release(struct drain *drain)
 	ring_buffer__free(drain->ring);
 	vec_release(&drain->messages);
 	vec_release(&drain->stacks);
+	vec_release(&drain->capture);
 	free(drain->ids);
 	free(drain->counts);
 }

@@ -16,6 +16,7 @@ struct drain {
 	uint32_t old_epoch;	   /* the one that drain_deliver() empties */
 	vec_of(uint64_t) messages; /* each its length in words, then so many words */
 	vec_of(size_t) stacks;	   /* where in them a struct abi_stack begins */
+	vec_of(uint8_t) capture;   /* the pieces of one, put together */
 	uint64_t *ids;		   /* one batch */
 	struct abi_count *counts;
 };

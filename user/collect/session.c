@@ -108,6 +108,7 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 		.threads = options->threads,
 		.kernel_stacks = options->kernel_stacks,
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
+		.captures = options->captures,
 	};
 
 	if (options->limits.slots)

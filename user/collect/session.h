@@ -44,6 +44,7 @@ struct session_options {
 	bool follow_forks;     /* children of targets are targets */
 	bool threads;	       /* tell threads apart */
 	bool kernel_stacks;
+	bool captures; /* for tests: every sample is a record of its own, with a capture */
 	struct session_limits limits;
 };
 

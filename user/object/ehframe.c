@@ -298,6 +298,7 @@ int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *in
 {
 	struct ehframe_input found = {0};
 	struct cfi_section *section = &found.section;
+	GElf_Ehdr ehdr;
 
 	bound_code(file, &found);
 	if (found.code_limit == 0)
@@ -307,6 +308,8 @@ int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *in
 			return -ENOENT;
 		section->debug_frame = true;
 	}
+	if (gelf_getehdr(elf_file_libelf(file), &ehdr))
+		found.entry = ehdr.e_entry;
 	section->text_addr = address_of_section(file, ".text");
 	section->data_addr = address_of_section(file, ".got.plt");
 	if (section->data_addr == 0)

@@ -35,7 +35,8 @@ struct ehframe_stats {
 struct ehframe_input {
 	struct cfi_section section;
 	uint64_t code_start, code_limit;
-	bool track_bx; /* rules say where rbx is: see unwind_abi.h */
+	uint64_t entry; /* of the program, where nobody called from; 0: not known */
+	bool track_bx;	/* rules say where rbx is: see unwind_abi.h */
 };
 
 /*

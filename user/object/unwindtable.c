@@ -25,6 +25,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
+/* Code without unwind information from the entry point on that is taken for _start: ld.so's has 61. */
+#define ENTRY_BYTES 64
+
 struct builder {
 	vec_of(uint32_t) pages;
 	vec_of(uint32_t) rows;
@@ -32,6 +35,7 @@ struct builder {
 	struct hash wide_index;
 	uint64_t start;	    /* of the first page */
 	uint32_t packed;    /* the rule in force, without a run */
+	uint64_t entry;	    /* of the program; 0: not known */
 	uint64_t gap_start; /* if gap_pending: a gap that may turn out to be padding */
 	bool gap_pending;
 	uint32_t nr_wides_dropped;
@@ -163,11 +167,33 @@ static void put(struct builder *builder, uint64_t elf_addr, uint32_t packed)
 	builder->packed = packed;
 }
 
-static void put_gap(struct builder *builder)
+static bool gap_has_entry(const struct builder *builder, uint64_t limit)
 {
-	if (builder->gap_pending)
-		put(builder, builder->gap_start, UNWIND_RULE_WIDE | UNWIND_WIDE_GAP);
+	return builder->entry != 0 && builder->entry >= builder->gap_start &&
+	       builder->entry < limit;
+}
+
+/*
+ * The gap ends at limit. Where the entry point is in it (ld.so's _start is assembly that nothing
+ * describes), the stack ends: the kernel came from nowhere.
+ */
+static void put_gap(struct builder *builder, uint64_t limit)
+{
+	const uint32_t gap = UNWIND_RULE_WIDE | UNWIND_WIDE_GAP;
+	uint64_t entry = builder->entry;
+
+	if (!builder->gap_pending)
+		return;
 	builder->gap_pending = false;
+	if (!gap_has_entry(builder, limit)) {
+		put(builder, builder->gap_start, gap);
+		return;
+	}
+	if (entry > builder->gap_start)
+		put(builder, builder->gap_start, gap);
+	put(builder, entry, UNWIND_RULE_WIDE | UNWIND_WIDE_ROOT);
+	if (limit - entry > ENTRY_BYTES)
+		put(builder, entry + ENTRY_BYTES, gap);
 }
 
 static void add_row(void *ctx, const struct unwind_row *row)
@@ -185,11 +211,12 @@ static void add_row(void *ctx, const struct unwind_row *row)
 		builder->needs_bx = true;
 	packed = pack_rule(builder, &row->rule);
 	if (builder->gap_pending && !(packed & UNWIND_RULE_WIDE) &&
-	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES) {
+	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES &&
+	    !gap_has_entry(builder, elf_addr)) {
 		elf_addr = builder->gap_start;
 		builder->gap_pending = false;
 	}
-	put_gap(builder);
+	put_gap(builder, elf_addr);
 	put(builder, elf_addr, packed);
 }
 
@@ -214,7 +241,7 @@ static struct unwind_table *finish(struct builder *builder)
 {
 	struct unwind_table *table = xcalloc(1, sizeof(*table));
 
-	put_gap(builder);
+	put_gap(builder, UINT64_MAX);
 	drop_last_gap(builder);
 	table->start = builder->start;
 	table->nr_pages = (uint32_t)builder->pages.nr;
@@ -240,6 +267,7 @@ static int build(const struct ehframe_input *input, bool *needs_bx, struct unwin
 	int err;
 
 	builder_init(&builder);
+	builder.entry = input->entry;
 	err = ehframe_rows(input, add_row, &builder, &stats);
 	if (err)
 		return err;

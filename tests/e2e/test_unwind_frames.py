@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole stacks of programs without frame pointers: depth, frames of all sizes, signals, jumps."""
+import os
+
+import harness as h
+import unwinding as u
+
+
+
+def assert_root(samples):
+    """main is there, and the root is _start."""
+    for sample in samples:
+        if not u.why_truncated(sample):
+            assert sample["stack"][-1] == "_start" and "main" in sample["stack"], sample["stack"]
+
+
+def assert_recursion(profile, depth):
+    expected = tuple(("one", "two", "three")[i % 3] for i in reversed(range(depth)))
+    samples = u.holding(profile, "bottom")
+    assert u.count(samples) > 300, u.count(samples)
+    u.assert_whole(samples)
+    assert_root(samples)
+    u.assert_chain(samples, "bottom", *expected, "main")
+
+
+@h.test
+def recursion_400_deep():
+    """All 400 frames, in their order."""
+    assert_recursion(u.attach(u.build("recurse"), 2, 400).profile(), 400)
+
+
+@h.test
+def recursion_of_a_launched_process():
+    """Code that is met for the first time is walked in user space, in a copy of the stack."""
+    assert_recursion(u.record(u.build("recurse"), 2, 60).profile(), 60)
+
+
+@h.test
+def static_pie():
+    assert_recursion(u.record(u.build("recurse", "-static-pie"), 2, 100).profile(), 100)
+
+
+@h.test
+def static_at_fixed_address():
+    assert_recursion(u.record(u.build("recurse", "-static", "-no-pie"), 2, 100).profile(), 100)
+
+
+@h.test
+def deeper_than_512_frames():
+    """The leaf's 512 frames, and a root that says why there are no more."""
+    profile = u.attach(u.build("recurse"), 2, 600).profile()
+    samples = u.holding(profile, "bottom")
+    expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(600))]
+    for sample in samples:
+        assert sample["stack"] == [*expected[:512], "[truncated: deeper than 512 frames]"], \
+            sample["stack"]
+
+
+def chain_source(nr, chain_length, path):
+    """nr functions, each with another frame, called in chains of chain_length."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('/* CFLAGS: -O1 -fomit-frame-pointer */\n#include "stacks.h"\n')
+        for i in reversed(range(nr)):
+            last = i % chain_length == chain_length - 1 or i == nr - 1
+            file.write(f"FRAME static void f{i}(int n)\n{{\n"
+                       f"\tvolatile char room[{i * 37 % 1000 + 1}];\n\n\troom[0] = n;\n")
+            if i % 7 == 3:
+                file.write("\tvolatile char *more = __builtin_alloca(n + 17);\n\tmore[n] = 1;\n")
+            file.write(f"\t{'WORK(4)' if last else f'f{i + 1}(n + 1)'};\n\troom[0] = 1;\n}}\n")
+        file.write("int main(void)\n{\n\twhile (cpu_seconds() < 4) {\n")
+        for i in range(0, nr, chain_length):
+            file.write(f"\t\tf{i}(1);\n")
+        file.write("\t}\n\treturn 0;\n}\n")
+    return path
+
+
+@h.test
+def chain_of_5000_functions():
+    """5,000 functions with frames of their own, in chains of 450."""
+    folder, length = h.folder(), 450
+    source = chain_source(5000, length, os.path.join(folder, "chain.c"))
+    profile = u.attach(u.compiled(source, os.path.join(folder, "chain"))).profile()
+    samples = [s for s in profile["samples"] if s["stack"][0].startswith("f") and
+               s["stack"][0][1:].isdigit()]
+    u.assert_whole(samples)
+    ends = set()
+    for sample in samples:
+        if u.why_truncated(sample):
+            continue
+        leaf = int(sample["stack"][0][1:])
+        below = leaf % length + 1
+        expected = [f"f{leaf - i}" for i in range(below)] + ["main"]
+        assert sample["stack"][:below + 1] == expected, sample["stack"]
+        ends.add(leaf)
+    assert len([e for e in ends if e % length == length - 1 or e == 4999]) == 12, ends
+    assert_root(samples)
+
+
+@h.test
+def alloca_and_large_frames():
+    profile = u.attach(u.build("frames"), 2).profile()
+    samples = u.holding(profile, "bottom")
+    u.assert_whole(samples)
+    u.assert_chain(samples, "bottom", "on_stack", "realigned", "with_alloca", "of_100_kb",
+                   "of_280_bytes", "main")
+    assert_root(samples)
+    assert u.count(samples) > 0.9 * h.total(profile, "samples")
+
+
+def assert_signals(profile):
+    """The handler's frames stand on those of the interrupted function."""
+    samples = u.holding(profile, "in_handler")
+    assert u.count(samples) > 100, u.count(samples)
+    u.assert_whole(profile["samples"])
+    u.assert_chain(samples, "in_handler", "on_signal")
+    assert_root(samples)
+    on_busy = u.count(u.holding(profile, "in_handler", "busy", "outer"))
+    assert on_busy > 0.9 * u.count(samples), (on_busy, u.count(samples))
+    for sample in u.holding(profile, "in_handler", "busy"):
+        if not u.why_truncated(sample):
+            stack = sample["stack"]
+            assert stack.index("busy") == stack.index("on_signal") + 2, stack  # the trampoline
+            assert stack[stack.index("busy"):][:3] == ["busy", "outer", "main"], stack
+
+
+@h.test
+def signal_handler():
+    assert_signals(u.record(u.build("signals"), 2).profile())
+
+
+@h.test
+def signal_handler_on_its_own_stack():
+    assert_signals(u.attach(u.build("signals"), 2, "alt").profile())
+
+
+@h.test
+def longjmp():
+    profile = u.record(u.build("jumps"), 2, hz=999).profile()
+    u.assert_whole(profile["samples"])
+    samples = [s for s in profile["samples"] if "dive" in s["stack"]]
+    assert u.count(samples) > 100
+    assert_root(u.holding(profile, "try_it"))
+    u.assert_chain(samples, "dive", "try_it", "main")
+    assert any("longjmp" in s["stack"][0] or "setjmp" in s["stack"][0]
+               for s in profile["samples"]), h.by_leaf(profile, "samples")
+
+
+@h.test
+def inside_plt_and_vdso():
+    profile = u.record(u.build("calls"), 3, hz=999).profile()
+    u.assert_whole(profile["samples"])
+    assert_root(u.holding(profile, "through_plt") + u.holding(profile, "into_vdso"))
+    plt = [s for s in u.holding(profile, "through_plt") if "plt" in s["stack"][0].split("@")[-1]]
+    vdso = [s for s in u.holding(profile, "into_vdso")
+            if s["frames"][0]["mapping"]["path"] == "[vdso]"]
+    assert u.count(plt) > 20, h.by_leaf(profile, "samples")
+    assert u.count(vdso) > 100, h.by_leaf(profile, "samples")
+    u.assert_chain(plt, "through_plt", "main")
+    u.assert_chain(vdso, "into_vdso", "main")
+
+
+h.main()

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every stack against elfutils' libdwfl, frame for frame, from the same registers and stack memory.
+
+cprof records both (--captures), tests/unwind/dwfl_compare.c walks and compares. A stack is right if
+it is equal, or if one of the two had to stop for want of memory, with the same frames until then:
+libdwfl where the stack is larger than the capture, cprof where it is deeper than 512 frames, or where
+code was new to BPF and what remained of the stack is beyond the 8 KB that were copied.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+import harness as h
+import unwinding as u
+
+PYTHON = """
+import json, re, time
+def dive(n):
+    return dive(n - 1) if n else sum(sorted(range(100), key=lambda x: -x))
+end = time.time() + 3
+while time.time() < end:
+    dive(20)
+    json.loads(json.dumps({str(i): i for i in range(100)}))
+    re.sub("a(b|c)+", "x", "abcabcab" * 20)
+"""
+
+PERL = """
+my $end = time() + 3;
+sub dive { my $n = shift; return $n ? dive($n - 1) : join(",", sort { $b <=> $a } map { $_ * 7 % 101 } 1 .. 100) }
+while (time() < $end) { my $s = dive(20); $s =~ s/(\\d+),(\\d+)/$2-$1/g; my %h = map { $_ => 1 } split /-/, $s; }
+"""
+
+BASH = """
+end=$((SECONDS + 3))
+f() { [ $1 -gt 0 ] && f $(($1 - 1)) || { x=${y//a/b}; y=aaaa$1; [[ $x =~ b+a ]]; }; }
+while [ $SECONDS -lt $end ]; do f 12; done
+true
+"""
+
+CXX = """
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+template <int N> struct S { int x; bool operator<(const S &o) const { return x < o.x; } };
+template <int N> int f() { std::map<S<N>, std::vector<S<N>>> m; m[{1}].push_back({2});
+    std::sort(m[{1}].begin(), m[{1}].end()); return m.size() + f<N - 1>(); }
+template <> int f<0>() { return std::regex_match("a", std::regex("a+")); }
+int main() { return f<30>(); }
+"""
+
+SQL = """with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000000)
+         select count(*), sum(length(hex(x))) from c;"""
+
+
+def program(name):
+    found = shutil.which(name, path="/usr/bin:/bin")
+    if not found:
+        raise h.Skip(f"no {name}")
+    return found
+
+
+def script(name, text):
+    path = os.path.join(h.folder(), name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def comparer():
+    """The judge, compiled: it shares nothing with cprof but two headers and malloc's wrapper."""
+    target = os.path.join(h.folder(), "dwfl_compare")
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", f"-I{h.ROOT}/user",
+                    f"-I{h.ROOT}/bpf", "-o", target,
+                    os.path.join(h.ROOT, "tests", "unwind", "dwfl_compare.c"),
+                    os.path.join(h.BUILD, "libcprof.a"), "-ldw", "-lelf"], check=True)
+    return target
+
+
+def compare(*command, hz=499, least=100):
+    judge, captures = comparer(), os.path.join(h.folder(), "captures")
+    h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
+            "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait(90).profiles()
+    found = json.loads(h.silent([judge, captures], captures))
+    cut = sum(kind["nr"] for kind in found["kinds"] if kind["what"].startswith("shorter") and
+              "cprof: BEYOND_COPY;" in kind["what"])
+    nr, right = found["stacks"], found["equal"] + found["beyond"] + cut
+    print(f"# {os.path.basename(command[0])}: {nr} stacks, equal {found['equal']} "
+          f"({100 * found['equal'] / max(nr, 1):.2f} %), equal until libdwfl's capture or cprof's 512 "
+          f"frames ended {found['beyond']}, until cprof's copy of 8 KB ended {cut}, different "
+          f"{nr - right}; {found['equal_frames']} equal frames; {found['finished_in_user_space']} "
+          f"finished in user space", flush=True)
+    for kind in found["kinds"]:
+        if not kind["what"].startswith("beyond") and "BEYOND_COPY" not in kind["what"]:
+            print(f"# {kind['nr']} x {kind['what']}: {kind['example']}", flush=True)
+    assert nr >= least, f"only {nr} stacks"
+    assert right >= 0.99 * nr, found["kinds"]
+    assert found["equal"] >= 0.9 * nr, found["kinds"]
+
+
+@h.test
+def python():
+    compare(program("python3"), script("work.py", PYTHON))
+
+
+@h.test
+def perl():
+    compare(program("perl"), script("work.pl", PERL))
+
+
+@h.test
+def bash():
+    compare(program("bash"), script("work.sh", BASH))
+
+
+@h.test
+def git():
+    """Adds files to a repository: deflate and SHA-1."""
+    folder = h.folder()
+    for i in range(2500):
+        text = "\n".join(str(i * j * 7919 % 10007) for j in range(1500))
+        with open(os.path.join(folder, f"file{i}"), "w", encoding="utf-8") as file:
+            file.write(text)
+    git_command = [program("git"), "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x.x"]
+    subprocess.run([*git_command, "init", "-q"], check=True)
+    compare(*git_command, "add", ".", hz=999)
+
+
+@h.test
+def cc1plus():
+    source = script("big.cc", CXX)
+    compare(program("g++"), "-O2", "-c", source, "-o", source + ".o")
+
+
+@h.test
+def sqlite():
+    compare(program("sqlite3"), ":memory:", SQL)
+
+
+@h.test
+def c_without_frame_pointers():
+    compare(u.build("recurse"), 2, 200)
+
+
+@h.test
+def signals():
+    compare(u.build("signals"), 2)
+
+
+@h.test
+def exceptions_in_flight():
+    compare(u.build("throws"), hz=999)
+
+
+h.main()

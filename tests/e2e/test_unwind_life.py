@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole stacks of code that was not there when profiling began: dlopen, exec, vfork, short lives."""
+import os
+
+import harness as h
+import unwinding as u
+
+
+def no_sample_lost(run):
+    assert run.closing.lost == 0, run.closing.reasons
+
+
+@h.test
+def dlopen_in_mid_profile():
+    loader, plugin = u.build("loader"), u.build("plugin", target=os.path.join(h.folder(), "plugin.so"))
+    run = u.record(loader, plugin)
+    profile = run.profile()
+    no_sample_lost(run)
+    u.assert_whole(profile["samples"])
+    inner, back = u.holding(profile, "plugin_inner"), u.holding(profile, "callback")
+    h.near(u.count(back), u.count(inner) / 2, 0.3, "callback, of what plugin_inner has")
+    u.assert_chain(inner, "plugin_inner", "plugin_work", "load_and_work", "main")
+    u.assert_chain(back, "callback", "plugin_inner", "plugin_work", "load_and_work", "main")
+    h.near(u.count(inner), u.count(u.holding(profile, "before_load")), 0.3, "plugin and before it")
+    assert {s["frames"][s["stack"].index("plugin_inner")]["mapping"]["path"] for s in inner} == \
+        {plugin}
+
+
+@h.test
+def dlopen_in_an_attached_process():
+    loader, plugin = u.build("loader"), u.build("plugin", target=os.path.join(h.folder(), "plugin.so"))
+    target = h.Workload(loader, plugin)
+    run = h.cprof("record", "-F", 499, "-p", target.pid).wait()
+    profile = run.profile()
+    no_sample_lost(run)
+    u.assert_whole(profile["samples"])
+    u.assert_chain(u.holding(profile, "plugin_inner"), "plugin_inner", "plugin_work",
+                   "load_and_work", "main")
+
+
+@h.test
+def exec_in_mid_profile():
+    run = u.record(u.build("execs"), u.build("recurse"), 2, 50)  # of 1 + 1 s
+    profile = run.profile()
+    no_sample_lost(run)
+    u.assert_whole(profile["samples"])
+    first, second = u.holding(profile, "first_image"), u.holding(profile, "bottom")
+    h.near(u.count(first), u.count(second), 0.3, "the first image's and the second's")
+    u.assert_chain(second, "bottom", *(("one", "two", "three")[i % 3] for i in reversed(range(50))),
+                   "main")
+
+
+@h.test
+def vfork_children():
+    """They run in their parent's memory, and on its stack."""
+    run = u.record(u.build("vforks"), u.build("brief"), 20, hz=999)
+    profile = run.profile()
+    no_sample_lost(run)
+    u.assert_whole(profile["samples"])
+    children, parent = u.holding(profile, "in_child"), u.holding(profile, "in_parent")
+    u.assert_chain(children, "in_child", "spawn", "main")
+    u.assert_chain(parent, "in_parent", "spawn", "main")
+    assert len({s["labels"]["pid"] for s in children}) >= 198, "200 children"
+    u.assert_chain(u.holding(profile, "inner"), "inner", "middle", "main")
+    assert len({s["labels"]["pid"] for s in u.holding(profile, "inner")}) >= 49, "50 execs"
+
+
+def assert_brief(run, profiles, pids):
+    """Nearly every process has samples of its work, and whole stacks."""
+    no_sample_lost(run)
+    samples = [s for profile in profiles for s in u.of_program(profile, "brief")
+               if s["labels"]["pid"] in pids]
+    seen = {s["labels"]["pid"] for s in samples}
+    assert len(seen) >= 0.999 * len(pids), f"{len(seen)} of {len(pids)} processes were seen"
+    u.assert_whole(samples)
+    work = [s for s in samples if "inner" in s["stack"]]
+    u.assert_chain(work, "inner", "middle", "main")
+    assert u.count(work) > 0.5 * u.count(samples), (u.count(work), u.count(samples))
+
+
+@h.test
+def short_lived_processes():
+    """2,000 processes of 5 ms: no sample of theirs is lost."""
+    run = u.record(u.build("spawner"), 2000, u.build("brief"), 5, hz=999)
+    assert_brief(run, [run.profile()], set(run.says()))
+
+
+@h.test
+def short_lived_processes_system_wide():
+    """The same with -a, where nobody announced them."""
+    folder = h.folder()
+    run = h.cprof("record", "-F", 999, "--no-kernel", "-a", "-o", folder + "/all.pb.gz").attached()
+    spawner = h.Workload(u.build("spawner"), 300, u.build("brief"), 5)
+    pids = spawner.says()
+    spawner.wait()
+    result = run.stop()
+    assert_brief(result, result.profiles().values(), set(pids))
+
+
+h.main()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of whole stacks share: building their workloads, and questions about stacks.
+
+The workloads of workloads/unwind are compiled here and not by the Makefile, which gives all of its
+own frame pointers. Their first line says with which flags.
+"""
+import os
+import re
+import shutil
+import subprocess
+
+import harness as h
+
+SOURCES = os.path.join(h.ROOT, "tests", "e2e", "workloads", "unwind")
+FLAGS = re.compile(r"^/\* CFLAGS: (.*) \*/")
+
+
+def compiled(source, target, *more):
+    """A C or C++ file as a program (or library) at target, which is returned."""
+    with open(source, encoding="utf-8") as file:
+        flags = FLAGS.match(file.readline())[1].split()
+    compiler = "g++" if source.endswith(".cc") else "gcc"
+    standard = "-std=gnu++17" if source.endswith(".cc") else "-std=gnu11"
+    libraries = [flag for flag in flags if flag.startswith("-l")]
+    subprocess.run([compiler, standard, "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-but-set-variable",
+                    "-Wno-infinite-recursion", f"-I{SOURCES}",
+                    *(flag for flag in flags if flag not in libraries), *more,
+                    "-o", target, source, *libraries], check=True, stdin=subprocess.DEVNULL)
+    return target
+
+
+def build(name, *more, target=None):
+    """A workload of workloads/unwind, in a folder that goes away with the case."""
+    source = os.path.join(SOURCES, name)
+    if not os.path.exists(source):
+        source = os.path.join(SOURCES, name + (".cc" if os.path.exists(f"{source}.cc") else ".c"))
+    stem = os.path.splitext(os.path.basename(source))[0]
+    return compiled(source, target or os.path.join(h.folder(), stem), *more)
+
+
+def build_go(name):
+    if not shutil.which("go"):
+        raise h.Skip("no go compiler")
+    target = os.path.join(h.folder(), name)
+    subprocess.run(["go", "build", "-o", target, os.path.join(SOURCES, name + ".go")], check=True,
+                   env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local",
+                        "HOME": os.environ.get("HOME", os.path.dirname(target))})
+    return target
+
+
+def record(*command, hz=499, **more):
+    """Profiles a command from its first instruction on; user stacks only."""
+    return h.cprof("record", "-F", hz, "--no-kernel", "--", *command, **more).wait(90)
+
+
+def attach(program, *arguments, hz=499):
+    """Profiles a running program: all of its tables are ready before the first sample."""
+    target = h.Workload(program, *arguments)
+    return h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).wait(90)
+
+
+# Stacks ------------------------------------------------------------------------------------------
+
+def why_truncated(sample):
+    """None for a whole stack, else the reason that its root frame gives."""
+    root = sample["stack"][-1]
+    return root if root.startswith("[truncated") else None
+
+
+def count(samples):
+    return sum(s["values"].get("samples", s["values"].get("alloc_objects")) for s in samples)
+
+
+def reasons(samples):
+    found = {}
+    for sample in samples:
+        why = why_truncated(sample)
+        if why:
+            key = f"{why} after {sample['stack'][-2] if len(sample['stack']) > 1 else '?'}"
+            found[key] = found.get(key, 0) + count([sample])
+    return found
+
+
+def holding(profile, *names):
+    """The samples whose stacks hold all of these functions."""
+    return [s for s in profile["samples"] if set(names) <= set(s["stack"])]
+
+
+def of_program(profile, comm):
+    return [s for s in profile["samples"] if s["labels"].get("comm") == comm]
+
+
+def assert_whole(samples, least=0.99, most_lost=2):
+    """least of the samples have whole stacks; of few samples, most_lost may be cut short."""
+    nr, cut = count(samples), reasons(samples)
+    assert nr, "no samples"
+    lost = sum(cut.values())
+    print(f"# whole: {nr - lost} of {nr} ({100 * (nr - lost) / nr:.2f} %) {cut or ''}", flush=True)
+    assert lost <= max((1 - least) * nr, most_lost), f"{lost} of {nr} stacks are not whole: {cut}"
+
+
+def assert_ends(samples, *expected):
+    """Every whole stack ends in these frames, root last. A name is one, or a tuple of some."""
+    for sample in samples:
+        if why_truncated(sample):
+            continue
+        tail = sample["stack"][-len(expected):]
+        assert len(tail) == len(expected) and all(
+            name in (want if isinstance(want, tuple) else (want,))
+            for name, want in zip(tail, expected)), f"{sample['stack']} does not end in {expected}"
+
+
+def assert_chain(samples, *chain):
+    """In every whole stack these frames follow each other, leaf first."""
+    for sample in samples:
+        if why_truncated(sample):
+            continue
+        stack, nr = sample["stack"], len(chain)
+        assert any(tuple(stack[i:i + nr]) == chain for i in range(len(stack) - nr + 1)), \
+            f"{chain} is not in {stack}"

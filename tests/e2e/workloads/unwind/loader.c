@@ -1,0 +1,46 @@
+/* CFLAGS: -O2 -fomit-frame-pointer -ldl */
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Spins in before_load(), then loads the library of argv[1] and spins in it, and in callback(), which
+ * the library calls.
+ */
+#include <dlfcn.h>
+
+#include "stacks.h"
+
+FRAME static void before_load(void)
+{
+	WORK(5);
+}
+
+FRAME static void callback(void)
+{
+	WORK(5);
+}
+
+FRAME static int load_and_work(const char *path, double until)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	void (*work)(void (*)(void)) = NULL;
+
+	if (library)
+		*(void **)&work = dlsym(library, "plugin_work");
+	if (!work)
+		return 1;
+	while (cpu_seconds() < until)
+		work(callback);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	while (cpu_seconds() < 1)
+		before_load();
+	if (load_and_work(argv[1], 2))
+		return 1;
+	NOT_LAST();
+	return 0;
+}

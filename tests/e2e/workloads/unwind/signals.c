@@ -1,0 +1,56 @@
+/* CFLAGS: -O2 -fomit-frame-pointer */
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A timer's signal interrupts busy(), wherever it is; half of the time goes into the handler's
+ * in_handler(). Second argument "alt": on a stack of its own.
+ */
+#include <signal.h>
+#include <sys/time.h>
+
+#include "stacks.h"
+
+FRAME static void in_handler(void)
+{
+	WORK(40);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	in_handler();
+	NOT_LAST();
+}
+
+FRAME static void busy(void)
+{
+	WORK(10);
+}
+
+FRAME static void outer(void)
+{
+	volatile char room[333];
+
+	room[3] = 0;
+	busy();
+	room[4] = 0;
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = number_arg(argc, argv, 1, 2);
+	struct itimerval timer = {{0, 4000}, {0, 4000}};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	stack_t stack = {.ss_size = 65536};
+
+	if (argc > 2 && !strcmp(argv[2], "alt")) {
+		stack.ss_sp = malloc(stack.ss_size);
+		sigaltstack(&stack, NULL);
+		action.sa_flags |= SA_ONSTACK;
+	}
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while (cpu_seconds() < seconds)
+		outer();
+	return 0;
+}
