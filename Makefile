@@ -34,6 +34,7 @@ gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
+bench    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
 fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -48,7 +49,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -132,6 +133,20 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/pr
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lz -lstdc++ -lm
+
+# What is measured is stock code: no frame pointers.
+$(BUILD)/bench/deep: tests/bench/deep.c
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -fomit-frame-pointer -o $@ $<
+
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libcprof.a
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< $(BUILD)/libcprof.a $(LIBS)
+
+bench-unwind: all $(bench)             ## figures of the unwinder beside their targets (root)
+	$(Q)python3 tests/bench/bench_unwind.py
 
 setup:                                 ## install what is missing (root, Debian)
 	$(Q)scripts/setup.sh all
