@@ -102,12 +102,17 @@ static uint32_t coded_of(struct unwinder *unwinder, uint32_t file)
 	return i;
 }
 
-/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-static bool is_go(const struct elf_file *elf)
+/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+static int new_table(const struct elf_file *elf, struct unwind_table **table)
 {
-	struct elf_section section;
+	struct elf_file *again;
+	int err = elf_file_reopen(elf, &again);
 
-	return elf_file_section(elf, ".gopclntab", &section);
+	if (err)
+		return err;
+	err = unwind_table_from_elf(again, table);
+	elf_file_close(again);
+	return err;
 }
 
 /* Copies the table to where BPF reads it. */
@@ -148,9 +153,10 @@ static void build(struct unwinder *unwinder, struct coded *coded)
 	coded->elf = (struct elf_file *)elf;
 	if (!elf)
 		return;
-	coded->gap_by_fp = is_go(elf);
+	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
+	coded->gap_by_fp = elf_file_has_section(elf, ".gopclntab");
 	unwinder->was_built = true;
-	if (unwind_table_from_elf(elf, &coded->table) || !coded->table->nr_pages) {
+	if (new_table(elf, &coded->table) || !coded->table->nr_pages) {
 		unwind_table_free(coded->table);
 		coded->table = NULL;
 		return;
