@@ -35,6 +35,7 @@ unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
+bench    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
 fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) \
             $(patsubst tests/bpf/%.c,$(BUILD)/fuzz/%,$(wildcard tests/bpf/fuzz_*.c))
@@ -50,7 +51,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -160,6 +161,20 @@ $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $^ -lbpf
+
+# What is measured is stock code: no frame pointers.
+$(BUILD)/bench/deep: tests/bench/deep.c
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -fomit-frame-pointer -o $@ $<
+
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libcprof.a
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< $(BUILD)/libcprof.a $(LIBS)
+
+bench-unwind: all $(bench)             ## figures of the unwinder beside their targets (root)
+	$(Q)python3 tests/bench/bench_unwind.py
 
 setup:                                 ## install what is missing (root, Debian)
 	$(Q)scripts/setup.sh all

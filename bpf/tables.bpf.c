@@ -142,19 +142,28 @@ static __always_inline u32 word_at(const struct slab *slab, u32 word)
 	return slab->words[word & (ABI_SLAB_WORDS - 1)];
 }
 
-/* The last of a page's rows that is not behind pc; nr is at most 1 << shift. A page's first is at 0. */
+/*
+ * The last of a page's rows that is not behind pc; nr is at most 1 << shift. A page's first is at 0.
+ *
+ * Here branches are better: the same functions come again and again, so the CPU foresees them, and is
+ * ahead of the loads, which it cannot be of arithmetic. The mask makes it cheap to verify: whichever
+ * way a branch goes, what is known of `at` is the same, so the verifier follows one of the two. (Of
+ * a sum of known numbers it follows all 2^shift.)
+ */
 static __always_inline u32 search_rows(const struct slab *slab, u32 first, u32 nr, u32 pc,
 				       u32 shift)
 {
-	u64 i = 0;
+	u64 at = first & (ABI_SLAB_WORDS - 1), limit = at + nr;
 
 	while (shift--) {
-		u64 next = i + (1 << shift);
-		u32 row = word_at(slab, first + next);
+		u64 next = at + (1 << shift);
 
-		i += (below(next, nr) & below(unwind_row_pc(row), pc + 1)) << shift;
+		if (next < limit && unwind_row_pc(word_at(slab, next)) <= pc)
+			at = next;
+		at &= ABI_SLAB_WORDS - 1;
+		barrier_var(at);
 	}
-	return word_at(slab, first + i);
+	return word_at(slab, at);
 }
 
 /* Few pages have more than 128 rows (the average is 75), and each step costs. */

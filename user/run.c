@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,16 @@ static void raise_open_files(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/*
+ * What is large here (sections, tables under construction) does not live long. By default glibc takes
+ * the first large free() for a sign to keep such memory in the heap from then on; a fixed threshold
+ * gives it back each time.
+ */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 }
 
 static int check_output(struct run *run)
@@ -460,6 +471,7 @@ int run(const struct options *options)
 
 	log_set_verbose(options->verbose);
 	raise_open_files();
+	give_memory_back();
 	for (size_t i = 0; !code && i < sizeof(steps) / sizeof(steps[0]); i++)
 		code = steps[i](&run);
 	code = wait_for_child(&run, code);

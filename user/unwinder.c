@@ -15,6 +15,14 @@
 
 #define USER_LIMIT (1ull << 63)
 
+/*
+ * Tables that no process refers to are kept for the next that will: a compiler under make comes and
+ * goes ten times a second, and its table takes longer to build than all its samples to take. So much
+ * is kept (each table is here and in the slabs), the longest unused goes first.
+ */
+#define UNUSED_MAX_BYTES (8u << 20)
+#define UNUSED_MAX_NR	 1024
+
 /* A file whose code may be walked. */
 struct coded {
 	uint32_t file;		    /* index in files; FILE_NONE: the vdso */
@@ -23,6 +31,7 @@ struct coded {
 	struct unwind_table *table; /* NULL: no unwind information */
 	uint32_t id;		    /* BPF's name for the table, or TABLE_NO_CFI */
 	uint32_t nr_users;	    /* followed processes that refer to it */
+	uint64_t unused_since;	    /* the turn of the unwinder; 0: in use, or no table */
 	bool gap_by_fp;
 };
 
@@ -45,8 +54,10 @@ struct unwinder {
 	struct hash coded_index; /* by file */
 	vec_of(struct followed *) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
-	bool was_built;		    /* a table, since the last sync */
-	bool was_full;		    /* and said so */
+	size_t unused_bytes, nr_unused;
+	uint64_t turn;	/* counts what became unused */
+	bool was_built; /* a table, since the last sync */
+	bool was_full;	/* and said so */
 	uint64_t nr_completed;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
@@ -102,12 +113,17 @@ static uint32_t coded_of(struct unwinder *unwinder, uint32_t file)
 	return i;
 }
 
-/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-static bool is_go(const struct elf_file *elf)
+/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+static int new_table(const struct elf_file *elf, struct unwind_table **table)
 {
-	struct elf_section section;
+	struct elf_file *again;
+	int err = elf_file_reopen(elf, &again);
 
-	return elf_file_section(elf, ".gopclntab", &section);
+	if (err)
+		return err;
+	err = unwind_table_from_elf(again, table);
+	elf_file_close(again);
+	return err;
 }
 
 /* Copies the table to where BPF reads it. */
@@ -134,6 +150,49 @@ static void upload(struct unwinder *unwinder, struct coded *coded)
 	unwinder->was_full = true;
 }
 
+static void take_back(struct unwinder *unwinder, struct coded *coded)
+{
+	if (!coded->unused_since)
+		return;
+	coded->unused_since = 0;
+	unwinder->unused_bytes -= unwind_table_bytes(coded->table);
+	unwinder->nr_unused--;
+}
+
+static void discard(struct unwinder *unwinder, struct coded *coded)
+{
+	take_back(unwinder, coded);
+	session_remove_table(unwinder->session, coded->id);
+	unwind_table_free(coded->table);
+	coded->table = NULL;
+	coded->is_built = false;
+	coded->id = TABLE_UNBUILT;
+}
+
+static void discard_oldest(struct unwinder *unwinder)
+{
+	struct coded *oldest = NULL;
+
+	vec_for_each(&unwinder->coded, coded)
+		if (coded->unused_since && (!oldest || coded->unused_since < oldest->unused_since))
+			oldest = coded;
+	if (oldest)
+		discard(unwinder, oldest);
+}
+
+/* Nobody refers to the table: keeps it, at the cost of others if there are too many, not of itself. */
+static void set_aside(struct unwinder *unwinder, struct coded *coded)
+{
+	if (!coded->table || coded->id == TABLE_NO_CFI || coded->unused_since)
+		return;
+	coded->unused_since = ++unwinder->turn;
+	unwinder->unused_bytes += unwind_table_bytes(coded->table);
+	unwinder->nr_unused++;
+	while (unwinder->nr_unused > 1 &&
+	       (unwinder->nr_unused > UNUSED_MAX_NR || unwinder->unused_bytes > UNUSED_MAX_BYTES))
+		discard_oldest(unwinder);
+}
+
 static void build(struct unwinder *unwinder, struct coded *coded)
 {
 	struct object *object = coded->file == FILE_NONE
@@ -148,14 +207,17 @@ static void build(struct unwinder *unwinder, struct coded *coded)
 	coded->elf = (struct elf_file *)elf;
 	if (!elf)
 		return;
-	coded->gap_by_fp = is_go(elf);
+	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
+	coded->gap_by_fp = elf_file_has_section(elf, ".gopclntab");
 	unwinder->was_built = true;
-	if (unwind_table_from_elf(elf, &coded->table) || !coded->table->nr_pages) {
+	if (new_table(elf, &coded->table) || !coded->table->nr_pages) {
 		unwind_table_free(coded->table);
 		coded->table = NULL;
 		return;
 	}
 	upload(unwinder, coded);
+	if (!coded->nr_users)
+		set_aside(unwinder, coded);
 	detail("unwind table of %s: %zu bytes for %zu functions in %.1f ms",
 	       coded->file == FILE_NONE ? "[vdso]" : files_path(unwinder->files, coded->file),
 	       unwind_table_bytes(coded->table), coded->table->stats.nr_fdes,
@@ -236,20 +298,12 @@ void unwinder_on_map(struct unwinder *unwinder, const struct process *process)
 		followed->is_dirty = true;
 }
 
-/* What a process referred to; a table whose last user goes, goes too. */
+/* What a process referred to. */
 static void drop_users(struct unwinder *unwinder, struct followed *followed)
 {
-	vec_for_each(&followed->coded, i) {
-		struct coded *coded = &unwinder->coded.at[*i];
-
-		if (--coded->nr_users || !coded->table || coded->id == TABLE_NO_CFI)
-			continue;
-		session_remove_table(unwinder->session, coded->id);
-		unwind_table_free(coded->table);
-		coded->table = NULL;
-		coded->is_built = false;
-		coded->id = TABLE_UNBUILT;
-	}
+	vec_for_each(&followed->coded, i)
+		if (!--unwinder->coded.at[*i].nr_users)
+			set_aside(unwinder, &unwinder->coded.at[*i]);
 	followed->coded.nr = 0;
 }
 
@@ -295,6 +349,7 @@ static void add_user(struct unwinder *unwinder, struct followed *followed, uint3
 			return;
 	vec_push(&followed->coded, i);
 	unwinder->coded.at[i].nr_users++;
+	take_back(unwinder, &unwinder->coded.at[i]);
 }
 
 static struct unwind_vma describe(struct unwinder *unwinder, struct followed *followed,

@@ -381,21 +381,30 @@ bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_secti
 	return true;
 }
 
-bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
+/* The index of a section, nr_sections if there is none of that name. */
+static size_t find_section(const struct elf_file *file, const char *name)
 {
 	size_t name_bytes = strlen(name) + 1;
 
-	if (!file->names.bytes)
-		return false;
-	for (size_t i = 0; i < file->nr_sections; i++) {
+	for (size_t i = 0; i < file->nr_sections && file->names.bytes; i++) {
 		GElf_Shdr shdr;
 
 		if (read_header(file, i, &shdr) &&
 		    fits(shdr.sh_name, name_bytes, file->names.len_bytes) &&
 		    !memcmp((const char *)file->names.bytes + shdr.sh_name, name, name_bytes))
-			return elf_file_section_at(file, i, section);
+			return i;
 	}
-	return false;
+	return file->nr_sections;
+}
+
+bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
+{
+	return elf_file_section_at(file, find_section(file, name), section);
+}
+
+bool elf_file_has_section(const struct elf_file *file, const char *name)
+{
+	return find_section(file, name) < file->nr_sections;
 }
 
 const char *elf_file_build_id(const struct elf_file *file)
