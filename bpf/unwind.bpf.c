@@ -137,7 +137,8 @@ struct caller {
 
 /*
  * A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. by_rule:
- * the code promises to keep one, and ends its stacks with a 0.
+ * the code promises to keep one, and ends its stacks with a 0. Such a one may lead anywhere: Go's
+ * runtime.systemstack calls on another stack, and leaves its caller's frame pointer in rbp.
  */
 static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller,
 				      bool by_rule)
@@ -146,7 +147,7 @@ static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct 
 
 	if (!walk->fp)
 		return by_rule ? END(ROOT) : END(NO_ROOT);
-	if (walk->fp < walk->sp || walk->fp & 7)
+	if ((walk->fp < walk->sp && !by_rule) || walk->fp & 7)
 		return END(NO_CFI);
 	if (!stackmem_load(scratch, slot, walk->fp, &caller->fp) ||
 	    !stackmem_load(scratch, slot, walk->fp + 8, &caller->ip))

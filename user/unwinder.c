@@ -485,6 +485,9 @@ static int step_on(struct unwind_regs *regs, struct unwind_rule *rule, bool by_f
 	*guessed = is_gap && !by_fp ? IP_GUESSED : 0;
 	if ((is_gap || rule->kind == UNWIND_FP) && !regs->fp)
 		return (*guessed ? END_NO_ROOT : END_ROOT) + 1;
+	/* A guess has to look like a frame pointer. */
+	if (*guessed && regs->fp < regs->sp)
+		return END_NO_CFI + 1;
 	status = unwind_step(is_gap ? &fp_rule : rule, regs, read_copy, (void *)copy);
 	if (!status)
 		return regs->ip ? 0 : END_NO_ROOT + 1;

@@ -3,7 +3,7 @@
  * Why sp must grow: a stack walk that does not go up goes round. In a leaf frame it may stay (sp +
  * 0 never is a CFA, but longjmp's last instructions have the caller's sp in a register), and a rule
  * that loads the CFA from memory may change stacks, as a signal frame does with sigaltstack: those
- * are bounded by the walker's depth.
+ * are bounded by the walker's depth, and so are frame pointers where code promises to keep them.
  */
 #include "object/unwindstep.h"
 
@@ -174,13 +174,16 @@ static enum unwind_status step_signal(const struct step *step, struct unwind_reg
 	return UNWIND_STEPPED;
 }
 
-/* A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. */
+/*
+ * Where rbp is promised to be a frame pointer it may lead to another stack, above or below: Go's
+ * runtime.systemstack does that. Whoever only guesses that it is one asks for more.
+ */
 static enum unwind_status step_fp(const struct step *step, struct unwind_regs *caller)
 {
 	uint64_t fp = step->regs->fp;
 	enum unwind_status status;
 
-	if (fp < step->regs->sp || fp % 8 != 0 || fp > UINT64_MAX - 16)
+	if (fp % 8 != 0 || fp > UINT64_MAX - 16)
 		return UNWIND_NO_MOVE;
 	status = load(step, fp, &caller->fp);
 	if (!status)
