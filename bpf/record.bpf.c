@@ -83,8 +83,11 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	record->id = mix(hash, hash >> 29);
 }
 
-static __always_inline u64 ring_flags(void)
+/* Unknown code is urgent: until user space has tables for it, every one of its samples comes so. */
+static __always_inline u64 ring_flags(const struct scratch *scratch)
 {
+	if (scratch->record.user_end == ABI_END_UNKNOWN_CODE)
+		return BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= config.events_wakeup_bytes
 		       ? BPF_RB_FORCE_WAKEUP
 		       : BPF_RB_NO_WAKEUP;
@@ -117,7 +120,7 @@ static __noinline int send_stack(struct scratch *scratch)
 		return 0;
 	stack->len_bytes = len;
 	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
-			   BPF_RB_FORCE_WAKEUP);
+			   BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -162,7 +165,8 @@ static __always_inline int send_record(struct scratch *scratch)
 	record->event = ABI_EVENT_RECORD;
 	if (len > sizeof(*record))
 		len = sizeof(*record);
-	return bpf_ringbuf_output(&events, record, len, ring_flags()) ? ABI_LOST_EVENTS_FULL : 0;
+	return bpf_ringbuf_output(&events, record, len, ring_flags(scratch)) ? ABI_LOST_EVENTS_FULL
+									     : 0;
 }
 
 /*

@@ -37,7 +37,12 @@
 
 #define PROC "/proc"
 
-/* Between two drains: short while there is code that BPF does not know, then longer and longer. */
+/*
+ * Between two drains: short while there is code that BPF does not know, then longer and longer. When
+ * a sample comes to unknown code BPF asks for the next one, which comes soon: a program that runs for
+ * a tenth of a second should not have to do without tables for a third of it.
+ */
+#define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
 #define DRAIN_INTERVAL_NS NSEC_PER_SEC
 
@@ -296,10 +301,16 @@ static int drain(struct run *run)
 {
 	struct session_sink sink = {on_event, on_record, on_count, run};
 	uint64_t now_ns = clock_monotonic_ns();
-	int err = session_drain(run->session, &sink, false);
+	int err = session_drain(run->session, &sink, true);
+	bool is_new;
 
+	/* What is mapped first: it is there at once, and samples go on while the rest is waited for. */
+	is_new = unwinder_sync(run->unwinder);
+	if (!err)
+		err = session_drain(run->session, &sink, false);
 	/* What is new now will bring more that is new: look again soon. */
-	if (unwinder_sync(run->unwinder))
+	is_new = unwinder_sync(run->unwinder) || is_new;
+	if (is_new)
 		run->interval_ns = FIRST_INTERVAL_NS;
 	else if (run->interval_ns < DRAIN_INTERVAL_NS)
 		run->interval_ns *= 2;
@@ -324,15 +335,18 @@ static void show_status(struct run *run)
 		   text_count(tally.nr_lost));
 }
 
-/* Sleeps until something happens, at most until wake_ns; notes targets that ended. */
-static void sleep_until(struct run *run, uint64_t wake_ns)
+/*
+ * Sleeps until something happens, at most until wake_ns; notes targets that ended. early: what BPF
+ * has to say counts too.
+ */
+static void sleep_until(struct run *run, uint64_t wake_ns, bool early)
 {
 	struct pollfd *fds scoped(freep) = xcalloc(run->targets.nr + 2, sizeof(*fds));
 	uint64_t now_ns = clock_monotonic_ns(), left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
 	struct timespec timeout = {left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC};
 
 	fds[0] = (struct pollfd){.fd = run->interrupt_fd, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = session_fd(run->session), .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = early ? session_fd(run->session) : -1, .events = POLLIN};
 	for (size_t i = 0; i < run->targets.nr; i++)
 		fds[i + 2] = (struct pollfd){.fd = run->targets.at[i].pidfd, .events = POLLIN};
 	if (ppoll(fds, run->targets.nr + 2, &timeout, NULL) <= 0)
@@ -356,11 +370,14 @@ static bool any_target_left(const struct run *run)
 /* Waits for the next drain, an interrupt, or the end of the targets. false: time to stop. */
 static bool wait_for_more(struct run *run)
 {
+	uint64_t rest_ns = run->drained_ns + LEAST_INTERVAL_NS;
 	uint64_t wake_ns = run->drained_ns + run->interval_ns;
 	uint64_t end_ns = run->options->duration_ns ? run->started_ns + run->options->duration_ns
 						    : UINT64_MAX;
 
-	sleep_until(run, wake_ns < end_ns ? wake_ns : end_ns);
+	sleep_until(run, rest_ns < end_ns ? rest_ns : end_ns, false);
+	if (!interrupt_seen() && any_target_left(run))
+		sleep_until(run, wake_ns < end_ns ? wake_ns : end_ns, true);
 	return !interrupt_seen() && clock_monotonic_ns() < end_ns && any_target_left(run);
 }
 

@@ -182,9 +182,13 @@ static int attach_tracepoints(struct session *session)
 	return 0;
 }
 
+/*
+ * Edges, not levels: the event ring nearly always holds something, and BPF says when that is worth
+ * waking up for.
+ */
 static int watch(int epoll_fd, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -359,9 +363,21 @@ int session_fd(const struct session *session)
 	return session->epoll_fd;
 }
 
+/* Forgets the wake-ups so far: what they announced is about to be read. */
+static void clear_wakeups(struct session *session)
+{
+	struct epoll_event events[16];
+
+	while (epoll_wait(session->epoll_fd, events, 16, 0) == 16)
+		;
+}
+
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
 {
-	int err = events_only ? 0 : drain_collect(&session->drain);
+	int err;
+
+	clear_wakeups(session);
+	err = events_only ? 0 : drain_collect(&session->drain);
 
 	/* The wait in drain_collect() was a grace period. */
 	if (!err && !events_only)
