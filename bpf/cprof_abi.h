@@ -204,7 +204,7 @@ struct abi_record {
  * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
  * space needs to go on. Only the first len_bytes of stack are sent, which begin at sp.
  */
-#define ABI_STACK_COPY_BYTES 8192
+#define ABI_STACK_COPY_BYTES 16384
 
 /*
  * The same for tests (config.captures): before every record, what its walk began with, in several

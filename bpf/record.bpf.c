@@ -146,7 +146,7 @@ static __noinline int send_capture(struct scratch *scratch)
 			break;
 		stack->len_bytes = len;
 		bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
-				   ring_flags());
+				   ring_flags(scratch));
 		if (len < ABI_STACK_COPY_BYTES)
 			break;
 	}

@@ -48,6 +48,7 @@ struct scratch {
 	struct abi_record record; /* ips: nr_kernel kernel ones, then walk.nr user ones */
 	u64 window[WINDOW_WORDS]; /* a copy of a piece of stack */
 	struct abi_stack stack;
+	u8 beyond[4096]; /* never written: the verifier adds up the largest offset and length */
 };
 
 /* NULL only for a slot that does not exist, for the verifier's sake. */

@@ -38,19 +38,22 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 	return true;
 }
 
-/* If the whole cannot be read, then what there is of its first two pages: the third is missing. */
 __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
 {
-	u8 *copy = scratch->stack.stack;
 	u32 done = 0;
 
-	if (!bpf_probe_read_user(copy, ABI_STACK_COPY_BYTES, (void *)sp))
+	if (!bpf_probe_read_user(scratch->stack.stack, ABI_STACK_COPY_BYTES, (void *)sp))
 		return ABI_STACK_COPY_BYTES;
-	for (u32 i = 0; i < 2; i++) {
+	/* Something of it is not there, most often what lies above the stack: page by page. */
+	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES + 1; i++) {
 		u32 len = to_page_end(sp + done);
 
-		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
-		    bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
+		if (done >= ABI_STACK_COPY_BYTES)
+			break;
+		if (len > ABI_STACK_COPY_BYTES - done)
+			len = ABI_STACK_COPY_BYTES - done;
+		if (len > PAGE_BYTES ||
+		    bpf_probe_read_user(scratch->stack.stack + done, len, (void *)(sp + done)))
 			break;
 		done += len;
 	}

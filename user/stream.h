@@ -27,18 +27,18 @@
  * a text, which follows "truncated: ".
  * X(id, text, does the text go on with the name of the file that the last frame is in?)
  */
-#define STACK_ENDS(X)                                           \
-	X(ROOT, 0, 0)                                           \
-	X(NO_USER, 0, 0)                                        \
-	X(NO_ROOT, "stack ends early, in", 1)                   \
-	X(TOO_DEEP, "deeper than 512 frames", 0)                \
-	X(UNREADABLE, "stack not in memory, under", 1)          \
-	X(BEYOND_COPY, "stack beyond its first 8 KB, under", 1) \
-	X(NO_CFI, "no unwind info for", 1)                      \
-	X(NO_RULE, "unwind info not understood in", 1)          \
-	X(NO_REG, "a register is not known in", 1)              \
-	X(NO_MOVE, "stack pointer does not move in", 1)         \
-	X(UNKNOWN_CODE, "code not known yet", 0)                \
+#define STACK_ENDS(X)                                            \
+	X(ROOT, 0, 0)                                            \
+	X(NO_USER, 0, 0)                                         \
+	X(NO_ROOT, "stack ends early, in", 1)                    \
+	X(TOO_DEEP, "deeper than 512 frames", 0)                 \
+	X(UNREADABLE, "stack not in memory, under", 1)           \
+	X(BEYOND_COPY, "stack beyond its first 16 KB, under", 1) \
+	X(NO_CFI, "no unwind info for", 1)                       \
+	X(NO_RULE, "unwind info not understood in", 1)           \
+	X(NO_REG, "a register is not known in", 1)               \
+	X(NO_MOVE, "stack pointer does not move in", 1)          \
+	X(UNKNOWN_CODE, "code not known yet", 0)                 \
 	X(NO_REGISTERS, "user registers not found", 0)
 
 enum stack_end {
@@ -53,6 +53,8 @@ enum stack_end {
 /* In a user ip: the frame was found by a frame pointer in code that does not promise to keep one. */
 #define IP_GUESSED (1ull << 63)
 
+#define STACK_COPY_BYTES 16384
+
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */
 struct stack_copy {
 	uint64_t ip, sp, fp, bx; /* of the frame whose ip is the record's last */
@@ -60,7 +62,7 @@ struct stack_copy {
 	bool bx_known;
 	const uint64_t *leaf; /* all registers by DWARF number, NULL in a caller's frame */
 	const uint8_t *bytes; /* of the stack, from sp on */
-	uint32_t len_bytes;
+	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where memory ends */
 };
 
 struct record {

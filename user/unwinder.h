@@ -3,7 +3,7 @@
  * Gives the BPF unwinder what it needs, when it needs it, and finishes its work where it could not.
  *
  * First things first: of a target that is named (-p) everything is ready before the first sample; of
- * others a table is built when their code is first met. Until then BPF sends the registers and 8 KB
+ * others a table is built when their code is first met. Until then BPF sends the registers and 16 KB
  * of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
  * coming first. Tables belong to files, not to processes: one libc serves all, and a table whose last
  * user has gone is kept for a while.

@@ -40,6 +40,7 @@ static const enum stack_end ends[] = {
 	ABI_STACK_ENDS(X)
 #undef X
 };
+_Static_assert(STACK_COPY_BYTES == ABI_STACK_COPY_BYTES, "both worlds agree");
 _Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && IP_GUESSED == ABI_IP_GUESSED &&
 		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
 	       "stream.h says what cprof_abi.h says");
