@@ -51,7 +51,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -175,6 +175,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libcprof.a
 
 bench-unwind: all $(bench)             ## figures of the unwinder beside their targets (root)
 	$(Q)python3 tests/bench/bench_unwind.py
+
+bench-complete: all                    ## how many stacks are whole, on stock binaries (root)
+	$(Q)tests/bench/complete.py
 
 setup:                                 ## install what is missing (root, Debian)
 	$(Q)scripts/setup.sh all
