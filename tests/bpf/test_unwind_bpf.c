@@ -659,7 +659,8 @@ static void test_unknown_code_sends_a_copy(void **state)
 	check_copy(f, STACK_WORDS, ABI_STACK_COPY_BYTES);
 	check_copy(f, 1024, 8192 - 16);
 	check_copy(f, 512, 4096 - 16);
-	check_copy(f, 1026, 8192);
+	check_copy(f, 1536, 12288 - 16);
+	check_copy(f, 2050, 16384); /* as much as is ever copied, in one go */
 	check_ticks();
 }
 

@@ -82,6 +82,9 @@ static int step_by_fp(struct unwind_regs *regs, bool by_rule, u64 *guessed)
 {
 	static const struct unwind_rule rule = {.kind = UNWIND_FP};
 
+	/* A guess has to look like a frame pointer; a promised one may lead to another stack. */
+	if (!by_rule && regs->fp && regs->fp < regs->sp)
+		return ABI_END_NO_CFI + 1;
 	if (!regs->fp)
 		return (by_rule ? ABI_END_ROOT : ABI_END_NO_ROOT) + 1;
 	switch (unwind_step(&rule, regs, read_word, NULL)) {
