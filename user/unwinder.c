@@ -10,30 +10,11 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "codetables.h"
 #include "object/unwindstep.h"
-#include "object/unwindtable.h"
 
 #define USER_LIMIT (1ull << 63)
-
-/*
- * Tables that no process refers to are kept for the next that will: a compiler under make comes and
- * goes ten times a second, and its table takes longer to build than all its samples to take. So much
- * is kept (each table is here and in the slabs), the longest unused goes first.
- */
-#define UNUSED_MAX_BYTES (8u << 20)
-#define UNUSED_MAX_NR	 1024
-
-/* A file whose code may be walked. */
-struct coded {
-	uint32_t file;		    /* index in files; FILE_NONE: the vdso */
-	bool is_built;		    /* asked for: the rest is valid */
-	struct elf_file *elf;	    /* borrowed from its object, NULL if it is not one */
-	struct unwind_table *table; /* NULL: no unwind information */
-	uint32_t id;		    /* BPF's name for the table, or TABLE_NO_CFI */
-	uint32_t nr_users;	    /* followed processes that refer to it */
-	uint64_t unused_since;	    /* the turn of the unwinder; 0: in use, or no table */
-	bool gap_by_fp;
-};
+#define NO_FILE	   UINT32_MAX
 
 struct followed {
 	uint32_t tgid;
@@ -42,22 +23,16 @@ struct followed {
 	bool has_unbuilt; /* some of its mappings have no table yet */
 	bool is_gone;
 	struct vma_run run;
-	vec_of(uint32_t) coded; /* indices of what its vmas refer to */
+	vec_of(uint32_t) used; /* numbers in codetables of what its vmas refer to */
 };
 
 struct unwinder {
 	struct session *session;
 	struct tasks *tasks;
-	const struct files *files;
-	struct objects *objects;
-	vec_of(struct coded) coded;
-	struct hash coded_index; /* by file */
+	struct codetables *codetables;
 	vec_of(struct followed *) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
-	size_t unused_bytes, nr_unused;
-	uint64_t turn;	/* counts what became unused */
-	bool was_built; /* a table, since the last sync */
-	bool was_full;	/* and said so */
+	bool was_full;		    /* and said so */
 	uint64_t nr_completed;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
@@ -69,8 +44,7 @@ struct unwinder *unwinder_new(struct session *session, struct tasks *tasks,
 
 	unwinder->session = session;
 	unwinder->tasks = tasks;
-	unwinder->files = files;
-	unwinder->objects = objects;
+	unwinder->codetables = codetables_new(session, files, objects);
 	return unwinder;
 }
 
@@ -78,151 +52,17 @@ void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
-	vec_for_each(&unwinder->coded, coded)
-		unwind_table_free(coded->table);
 	vec_for_each(&unwinder->followed, followed) {
-		vec_release(&(*followed)->coded);
+		vec_release(&(*followed)->used);
 		free(*followed);
 	}
-	vec_release(&unwinder->coded);
 	vec_release(&unwinder->followed);
-	hash_release(&unwinder->coded_index);
 	hash_release(&unwinder->followed_index);
+	codetables_free(unwinder->codetables);
 	free(unwinder);
 }
 
-/* Files ------------------------------------------------------------------------------------------ */
-
-static bool same_file(const void *ctx, uint32_t value, const void *key)
-{
-	const struct unwinder *unwinder = ctx;
-
-	return unwinder->coded.at[value].file == *(const uint32_t *)key;
-}
-
-static uint32_t coded_of(struct unwinder *unwinder, uint32_t file)
-{
-	uint64_t code = hash_u64(file);
-	uint32_t i = hash_find(&unwinder->coded_index, code, same_file, unwinder, &file);
-
-	if (i == HASH_NONE) {
-		i = unwinder->coded.nr;
-		vec_push(&unwinder->coded, (struct coded){.file = file, .id = TABLE_UNBUILT});
-		hash_insert(&unwinder->coded_index, code, i);
-	}
-	return i;
-}
-
-/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
-static int new_table(const struct elf_file *elf, struct unwind_table **table)
-{
-	struct elf_file *again;
-	int err = elf_file_reopen(elf, &again);
-
-	if (err)
-		return err;
-	err = unwind_table_from_elf(again, table);
-	elf_file_close(again);
-	return err;
-}
-
-/* Copies the table to where BPF reads it. */
-static void upload(struct unwinder *unwinder, struct coded *coded)
-{
-	struct unwind_table *table = coded->table;
-	struct table_image image = {
-		.start = table->start,
-		.nr_pages = table->nr_pages,
-		.nr_rows = table->nr_rows,
-		.nr_wides = table->nr_wides,
-		.pages = table->pages,
-		.rows = table->rows,
-		.wides = table->wides,
-	};
-	int err = session_add_table(unwinder->session, &image, &coded->id);
-
-	if (!err)
-		return;
-	coded->id = TABLE_NO_CFI;
-	if (!unwinder->was_full)
-		warn("no room for more unwind tables (%s): some stacks will be cut short",
-		     strerror(-err));
-	unwinder->was_full = true;
-}
-
-static void take_back(struct unwinder *unwinder, struct coded *coded)
-{
-	if (!coded->unused_since)
-		return;
-	coded->unused_since = 0;
-	unwinder->unused_bytes -= unwind_table_bytes(coded->table);
-	unwinder->nr_unused--;
-}
-
-static void discard(struct unwinder *unwinder, struct coded *coded)
-{
-	take_back(unwinder, coded);
-	session_remove_table(unwinder->session, coded->id);
-	unwind_table_free(coded->table);
-	coded->table = NULL;
-	coded->is_built = false;
-	coded->id = TABLE_UNBUILT;
-}
-
-static void discard_oldest(struct unwinder *unwinder)
-{
-	struct coded *oldest = NULL;
-
-	vec_for_each(&unwinder->coded, coded)
-		if (coded->unused_since && (!oldest || coded->unused_since < oldest->unused_since))
-			oldest = coded;
-	if (oldest)
-		discard(unwinder, oldest);
-}
-
-/* Nobody refers to the table: keeps it, at the cost of others if there are too many, not of itself. */
-static void set_aside(struct unwinder *unwinder, struct coded *coded)
-{
-	if (!coded->table || coded->id == TABLE_NO_CFI || coded->unused_since)
-		return;
-	coded->unused_since = ++unwinder->turn;
-	unwinder->unused_bytes += unwind_table_bytes(coded->table);
-	unwinder->nr_unused++;
-	while (unwinder->nr_unused > 1 &&
-	       (unwinder->nr_unused > UNUSED_MAX_NR || unwinder->unused_bytes > UNUSED_MAX_BYTES))
-		discard_oldest(unwinder);
-}
-
-static void build(struct unwinder *unwinder, struct coded *coded)
-{
-	struct object *object = coded->file == FILE_NONE
-					? objects_vdso(unwinder->objects)
-					: objects_get(unwinder->objects, coded->file,
-						      files_fd(unwinder->files, coded->file));
-	const struct elf_file *elf = object_elf(object);
-	uint64_t started_ns = clock_monotonic_ns();
-
-	coded->is_built = true;
-	coded->id = TABLE_NO_CFI;
-	coded->elf = (struct elf_file *)elf;
-	if (!elf)
-		return;
-	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-	coded->gap_by_fp = elf_file_has_section(elf, ".gopclntab");
-	unwinder->was_built = true;
-	if (new_table(elf, &coded->table) || !coded->table->nr_pages) {
-		unwind_table_free(coded->table);
-		coded->table = NULL;
-		return;
-	}
-	upload(unwinder, coded);
-	if (!coded->nr_users)
-		set_aside(unwinder, coded);
-	detail("unwind table of %s: %zu bytes for %zu functions in %.1f ms",
-	       coded->file == FILE_NONE ? "[vdso]" : files_path(unwinder->files, coded->file),
-	       unwind_table_bytes(coded->table), coded->table->stats.nr_fdes,
-	       (clock_monotonic_ns() - started_ns) / 1e6);
-}
+/* Mappings --------------------------------------------------------------------------------------- */
 
 static bool is_vdso(const struct unwinder *unwinder, const struct mapping *map)
 {
@@ -230,22 +70,22 @@ static bool is_vdso(const struct unwinder *unwinder, const struct mapping *map)
 	       !strcmp(strtab_get(tasks_names(unwinder->tasks), map->name), "[vdso]");
 }
 
-/* The coded file behind a mapping, HASH_NONE for code that is in none (JIT). */
-static uint32_t coded_of_mapping(struct unwinder *unwinder, const struct mapping *map)
+/* The number of the file behind a mapping, NO_FILE for code that is in none (JIT). */
+static uint32_t number_of(struct unwinder *unwinder, const struct mapping *map)
 {
 	if (map->file == FILE_NONE && !is_vdso(unwinder, map))
-		return HASH_NONE;
-	return coded_of(unwinder, map->file);
+		return NO_FILE;
+	return codetables_of(unwinder->codetables, map->file);
 }
 
 /* ip - elf_addr for a mapping of a built file. */
-static uint64_t bias_of(const struct coded *coded, const struct mapping *map)
+static uint64_t bias_of(const struct codefile *codefile, const struct mapping *map)
 {
 	uint64_t elf_addr;
 
-	if (coded->file == FILE_NONE || !coded->elf) /* the vdso is mapped from its start */
+	if (codefile->file == FILE_NONE || !codefile->elf) /* the vdso is mapped from its start */
 		return map->start;
-	if (elf_file_addr(coded->elf, map->file_off, &elf_addr))
+	if (elf_file_addr(codefile->elf, map->file_off, &elf_addr))
 		return map->start - map->file_off;
 	return map->start - elf_addr;
 }
@@ -299,18 +139,17 @@ void unwinder_on_map(struct unwinder *unwinder, const struct process *process)
 }
 
 /* What a process referred to. */
-static void drop_users(struct unwinder *unwinder, struct followed *followed)
+static void drop_used(struct unwinder *unwinder, struct followed *followed)
 {
-	vec_for_each(&followed->coded, i)
-		if (!--unwinder->coded.at[*i].nr_users)
-			set_aside(unwinder, &unwinder->coded.at[*i]);
-	followed->coded.nr = 0;
+	vec_for_each(&followed->used, number)
+		codetables_drop(unwinder->codetables, *number);
+	followed->used.nr = 0;
 }
 
 static void unfollow(struct unwinder *unwinder, struct followed *followed)
 {
 	session_forget_vmas(unwinder->session, followed->tgid, &followed->run);
-	drop_users(unwinder, followed);
+	drop_used(unwinder, followed);
 	followed->is_gone = true;
 	followed->is_dirty = false;
 }
@@ -341,36 +180,35 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
 	}
 }
 
-/* Notes that a process's vmas refer to a coded file. */
-static void add_user(struct unwinder *unwinder, struct followed *followed, uint32_t i)
+/* Notes that a process's vmas refer to a file. */
+static void use(struct unwinder *unwinder, struct followed *followed, uint32_t number)
 {
-	vec_for_each(&followed->coded, known)
-		if (*known == i)
+	vec_for_each(&followed->used, known)
+		if (*known == number)
 			return;
-	vec_push(&followed->coded, i);
-	unwinder->coded.at[i].nr_users++;
-	take_back(unwinder, &unwinder->coded.at[i]);
+	vec_push(&followed->used, number);
+	codetables_use(unwinder->codetables, number);
 }
 
 static struct unwind_vma describe(struct unwinder *unwinder, struct followed *followed,
 				  const struct mapping *map)
 {
 	struct unwind_vma vma = {.start = map->start, .limit = map->limit, .table = TABLE_NO_CFI};
-	uint32_t i = coded_of_mapping(unwinder, map);
-	struct coded *coded;
+	uint32_t number = number_of(unwinder, map);
+	const struct codefile *codefile;
 
-	if (i == HASH_NONE)
+	if (number == NO_FILE)
 		return vma;
-	coded = &unwinder->coded.at[i];
-	if (!coded->is_built && (followed->is_eager || coded->file == FILE_NONE))
-		build(unwinder, coded);
-	add_user(unwinder, followed, i);
-	vma.table = coded->id;
-	followed->has_unbuilt = followed->has_unbuilt || !coded->is_built;
-	if (coded->is_built) {
-		vma.bias = bias_of(coded, map);
-		vma.gap_by_fp = coded->gap_by_fp;
+	if (followed->is_eager || map->file == FILE_NONE)
+		codetables_build(unwinder->codetables, number);
+	use(unwinder, followed, number);
+	codefile = codetables_at(unwinder->codetables, number);
+	vma.table = codetables_id(unwinder->codetables, number);
+	if (codefile->is_built) {
+		vma.bias = bias_of(codefile, map);
+		vma.gap_by_fp = codefile->gap_by_fp;
 	}
+	followed->has_unbuilt = followed->has_unbuilt || !codefile->is_built;
 	return vma;
 }
 
@@ -384,8 +222,8 @@ static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 	int err;
 
 	/* The new users first, so that a table that stays is not freed in between. */
-	followed->coded.at = NULL;
-	followed->coded.nr = followed->coded.cap = 0;
+	followed->used.at = NULL;
+	followed->used.nr = followed->used.cap = 0;
 	followed->has_unbuilt = false;
 	/* [vsyscall] lies in the kernel's half, where BPF's search does not look. */
 	for (; nr < mappings->now.nr && mappings->now.at[nr].start < USER_LIMIT; nr++)
@@ -395,25 +233,23 @@ static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 		warn("no room for the mappings of more processes (%s): their stacks will be copied",
 		     strerror(-err));
 	unwinder->was_full = unwinder->was_full || err;
-	drop_users(unwinder, &old);
-	vec_release(&old.coded);
+	drop_used(unwinder, &old);
+	vec_release(&old.used);
 	followed->is_dirty = false;
 }
 
 bool unwinder_sync(struct unwinder *unwinder)
 {
-	bool was_built = unwinder->was_built;
+	bool has_news = codetables_take_news(unwinder->codetables);
 
 	for (size_t i = 0; i < unwinder->followed.nr; i++) {
 		struct followed *followed = unwinder->followed.at[i];
 
 		if (!followed->is_gone &&
-		    (followed->is_dirty || (was_built && followed->has_unbuilt)))
+		    (followed->is_dirty || (has_news && followed->has_unbuilt)))
 			write_vmas(unwinder, followed);
 	}
-	was_built = was_built || unwinder->was_built;
-	unwinder->was_built = false;
-	return was_built;
+	return codetables_take_news(unwinder->codetables) || has_news;
 }
 
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
@@ -439,22 +275,23 @@ static bool find_rule(struct unwinder *unwinder, struct image *image, uint64_t i
 		      struct unwind_rule *rule, bool *by_fp)
 {
 	const struct mapping *map = tasks_mapping(unwinder->tasks, image, ip, time_ns);
-	struct coded *coded;
-	uint32_t i;
+	const struct unwind_table *table;
+	const struct codefile *codefile;
+	uint32_t number;
 
 	*rule = (struct unwind_rule){.kind = UNWIND_GAP};
 	*by_fp = false;
 	if (!map)
 		return false;
-	i = coded_of_mapping(unwinder, map);
-	if (i == HASH_NONE)
+	number = number_of(unwinder, map);
+	if (number == NO_FILE)
 		return true;
-	coded = &unwinder->coded.at[i];
-	if (!coded->is_built)
-		build(unwinder, coded);
-	*by_fp = coded->gap_by_fp;
-	if (coded->table)
-		unwind_table_find(coded->table, ip - bias_of(coded, map), rule);
+	codetables_build(unwinder->codetables, number);
+	codefile = codetables_at(unwinder->codetables, number);
+	table = codetables_rules(unwinder->codetables, number);
+	*by_fp = codefile->gap_by_fp;
+	if (table)
+		unwind_table_find(table, ip - bias_of(codefile, map), rule);
 	return true;
 }
 

@@ -21,6 +21,8 @@ static void test_rests_before_it_is_used_again(void **state)
 	assert_int_equal(space.nr_used, 0);
 	assert_int_equal(space_take(&space, 1, &b), -ENOSPC);
 	space_settle(&space);
+	assert_int_equal(space_take(&space, 1, &b), -ENOSPC);
+	space_settle(&space);
 	assert_int_equal(space_take(&space, 10, &b), 0);
 	assert_int_equal(b, a);
 	space_release(&space);

@@ -63,13 +63,18 @@ static void add_free(struct space *space, struct range range)
 
 void space_settle(struct space *space)
 {
-	vec_for_each(&space->resting, range)
+	struct ranges rested = space->rested;
+
+	vec_for_each(&rested, range)
 		add_free(space, *range);
-	space->resting.nr = 0;
+	rested.nr = 0;
+	space->rested = space->resting;
+	space->resting = rested;
 }
 
 void space_release(struct space *space)
 {
 	vec_release(&space->free);
 	vec_release(&space->resting);
+	vec_release(&space->rested);
 }

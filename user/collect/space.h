@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ranges of numbered places (words of slabs, entries of an array) that BPF reads while they are in
- * use. A range that is given back may still be read by a program under way, so it is only handed out
- * again after a grace period: space_settle().
+ * use. A range that is given back may still be read by a program under way, and a forked child may
+ * have taken it over from its parent just before: so it is only handed out again after two grace
+ * periods, in which the child has been announced and given its own. Each is one space_settle().
  */
 #ifndef CPROF_COLLECT_SPACE_H
 #define CPROF_COLLECT_SPACE_H
@@ -15,19 +16,25 @@ struct range {
 	uint32_t at, nr;
 };
 
+struct ranges {
+	struct range *at;
+	size_t nr, cap; /* as vec_of() */
+};
+
 struct space {
 	uint32_t limit;	   /* places are 0 .. limit - 1 */
 	uint32_t boundary; /* no range crosses a multiple of this; 0: any may */
 	uint32_t next;	   /* never used from here on */
 	uint64_t nr_used;
-	vec_of(struct range) free;
-	vec_of(struct range) resting; /* given back since the last space_settle() */
+	struct ranges free;
+	struct ranges resting; /* given back since the last space_settle() */
+	struct ranges rested;  /* given back before it */
 };
 
 /* nr places in a row (nr > 0, at most boundary). -ENOSPC. */
 int space_take(struct space *space, uint32_t nr, uint32_t *at);
 void space_give_back(struct space *space, uint32_t at, uint32_t nr);
-/* No program that ran when the resting ranges were given back runs any more. */
+/* No program that ran at the last drain runs any more. */
 void space_settle(struct space *space);
 void space_release(struct space *space);
 
