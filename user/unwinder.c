@@ -201,6 +201,7 @@ static void build(struct unwinder *unwinder, struct coded *coded)
 						      files_fd(unwinder->files, coded->file));
 	const struct elf_file *elf = object_elf(object);
 	uint64_t started_ns = clock_monotonic_ns();
+	struct elf_section gopclntab;
 
 	coded->is_built = true;
 	coded->id = TABLE_NO_CFI;
@@ -208,7 +209,7 @@ static void build(struct unwinder *unwinder, struct coded *coded)
 	if (!elf)
 		return;
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-	coded->gap_by_fp = elf_file_has_section(elf, ".gopclntab");
+	coded->gap_by_fp = elf_file_section_named(elf, ".gopclntab", &gopclntab);
 	unwinder->was_built = true;
 	if (new_table(elf, &coded->table) || !coded->table->nr_pages) {
 		unwind_table_free(coded->table);
