@@ -30,10 +30,10 @@
 /* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
 #define ABI_EVENTS_BYTES	 (2 * 1024 * 1024) /* 4,000 records of 60 frames */
-#define ABI_TARGETS_ENTRIES	 32768
-#define ABI_LIVE_ENTRIES	 (1024 * 1024) /* allocated on demand */
-#define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)  /* where that cannot be: x about 80 bytes */
-#define ABI_INFLIGHT_ENTRIES	 16384	       /* threads inside the allocator at one time */
+#define ABI_TARGETS_ENTRIES	 ABI_PROCESS_ENTRIES /* no more can be walked anyway; x about 80 bytes */
+#define ABI_LIVE_ENTRIES	 (1024 * 1024)	     /* allocated on demand */
+#define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)	     /* where that cannot be: x about 80 bytes */
+#define ABI_INFLIGHT_ENTRIES	 16384		     /* threads inside the allocator at one time */
 
 /* What the map `targets` says of a process. */
 enum abi_target {

@@ -236,6 +236,7 @@ void codetables_build(struct codetables *tables, uint32_t number)
 	struct codefile *codefile = &tables->codefiles.at[number];
 	struct object *object = object_of(tables, codefile->file);
 	uint64_t started_ns = clock_monotonic_ns();
+	struct elf_section gopclntab;
 	struct shared_table *shared;
 
 	if (codefile->is_built)
@@ -245,7 +246,7 @@ void codetables_build(struct codetables *tables, uint32_t number)
 	if (!codefile->elf)
 		return;
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-	codefile->gap_by_fp = elf_file_has_section(codefile->elf, ".gopclntab");
+	codefile->gap_by_fp = elf_file_section_named(codefile->elf, ".gopclntab", &gopclntab);
 	tables->has_news = true;
 	codefile->shared = find_shared(tables, object_build_id(object));
 	if (codefile->shared == NO_TABLE)

@@ -395,6 +395,8 @@ void session_tally(struct session *session, struct tally *tally)
 	if (tally_read(bpf_map__fd(bpf->maps.stats), blocks ? bpf_map__fd(bpf->maps.inflight) : -1,
 		       blocks ? bpf_map__fd(bpf->maps.live) : -1, tally))
 		warn("the kernel's counters cannot be read: the accounting below is not complete");
-	tally->nr_expected = sampler_expected(&session->sampler);
+	/* Each of the events is asked on its own CPU: not at every status line. */
+	if (bpf->bss->stopped)
+		tally->nr_expected = sampler_expected(&session->sampler);
 	tally->nr_events_lost = session->sideband.nr_lost;
 }

@@ -232,7 +232,7 @@ static uint64_t address_of_section(const struct elf_file *file, const char *name
 {
 	struct elf_section section;
 
-	return elf_file_section(file, name, &section) ? section.elf_addr : 0;
+	return elf_file_section_named(file, name, &section) ? section.elf_addr : 0;
 }
 
 static bool use_section(const struct elf_file *file, const char *name, struct cfi_section *out)

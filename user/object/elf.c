@@ -402,9 +402,10 @@ bool elf_file_section(const struct elf_file *file, const char *name, struct elf_
 	return elf_file_section_at(file, find_section(file, name), section);
 }
 
-bool elf_file_has_section(const struct elf_file *file, const char *name)
+bool elf_file_section_named(const struct elf_file *file, const char *name,
+			    struct elf_section *section)
 {
-	return find_section(file, name) < file->nr_sections;
+	return elf_file_section_header(file, find_section(file, name), section);
 }
 
 const char *elf_file_build_id(const struct elf_file *file)

@@ -77,7 +77,9 @@ int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *fi
 
 /* By name. false: no such section. Compressed sections are given as they are. */
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
-bool elf_file_has_section(const struct elf_file *file, const char *name); /* reads nothing */
+/* The same, but bytes stays NULL and nothing is read: .text may be 50 MB. */
+bool elf_file_section_named(const struct elf_file *file, const char *name,
+			    struct elf_section *section);
 /* By index, 0 to elf_file_nr_sections() - 1; _header leaves bytes NULL and reads nothing. */
 size_t elf_file_nr_sections(const struct elf_file *file);
 bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section);
