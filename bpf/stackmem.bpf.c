@@ -38,22 +38,23 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 	return true;
 }
 
+/*
+ * If the whole cannot be read, then page by page what there is. The whole lies in five pages at most,
+ * and if only the fifth is missing the others are all there is: so no piece of a page is ever needed
+ * at the end, and each read is known to fit (to verifiers of before 6.12, too).
+ */
 __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
 {
+	u8 *copy = scratch->stack.stack;
 	u32 done = 0;
 
-	if (!bpf_probe_read_user(scratch->stack.stack, ABI_STACK_COPY_BYTES, (void *)sp))
+	if (!bpf_probe_read_user(copy, ABI_STACK_COPY_BYTES, (void *)sp))
 		return ABI_STACK_COPY_BYTES;
-	/* Something of it is not there, most often what lies above the stack: page by page. */
-	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES + 1; i++) {
+	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES; i++) {
 		u32 len = to_page_end(sp + done);
 
-		if (done >= ABI_STACK_COPY_BYTES)
-			break;
-		if (len > ABI_STACK_COPY_BYTES - done)
-			len = ABI_STACK_COPY_BYTES - done;
-		if (len > PAGE_BYTES ||
-		    bpf_probe_read_user(scratch->stack.stack + done, len, (void *)(sp + done)))
+		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
+		    bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
 			break;
 		done += len;
 	}
