@@ -19,6 +19,7 @@
 /* What getopt returns for options without a letter. */
 enum {
 	OPT_RATE = 256,
+	OPT_ALLOC_ONLY,
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
 	OPT_LIMIT
@@ -41,6 +42,8 @@ static const struct option_row rows[] = {
 	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
 	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
 	 "allocation)"},
+	{"alloc-only", OPT_ALLOC_ONLY, NULL, OPTIONS_HEAP,
+	 "do not follow frees: half the cost; nothing counts as\nin use"},
 	{"duration", 'd', "TIME", BOTH,
 	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
 	{"output", 'o', "FILE|DIR", BOTH,
@@ -181,6 +184,9 @@ static int parse_option(int value, const char *text, struct options *options)
 		if (parse_number(text, MAX_RATE, &options->rate_bytes))
 			return fail(-EINVAL, "--rate %s: not a number of bytes from 1 to 2^40.",
 				    text);
+		return 0;
+	case OPT_ALLOC_ONLY:
+		options->allocs_only = true;
 		return 0;
 	case 'd':
 		if (clock_parse_duration(text, &options->duration_ns))

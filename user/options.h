@@ -26,6 +26,7 @@ struct options {
 	const char *output;   /* NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
+	bool allocs_only; /* heap: free is not probed */
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;

@@ -44,6 +44,7 @@ struct session_options {
 	bool follow_forks;     /* children of targets are targets */
 	bool threads;	       /* tell threads apart */
 	bool kernel_stacks;
+	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
 	struct session_limits limits;
 };
 
@@ -67,11 +68,24 @@ enum session_shape {
 	SHAPE_FREE,
 };
 
+/* Where to probe a function, and what a probe there sees. */
+struct session_site {
+	enum session_shape shape;
+	/*
+	 * Of an instruction that every call comes to once, with the arguments still in their
+	 * registers and (but for free) the return address still on top of the stack.
+	 */
+	uint64_t file_off;
+	bool is_leaf; /* calls no other site */
+};
+
+#define SESSION_MAX_SITES 16
+
 /*
- * Probes the function at file_off of the file behind fd (borrowed for the call) in process tgid, or
- * in every process if tgid is 0. Detached by session_close().
+ * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
+ * tgid, or in every process if tgid is 0. Detached by session_close(). Not printed.
  */
-int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
+int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
 
 /*
