@@ -125,11 +125,9 @@ static int parse_limit(const char *text, struct options_limits *limits)
 	const struct {
 		const char *name;
 		uint32_t *value;
-	} names[] = {{"counts", &limits->counts},
-		     {"events", &limits->events},
-		     {"live", &limits->live},
-		     {"inflight", &limits->inflight},
-		     {"slots", &limits->slots}};
+	} names[] = {{"counts", &limits->counts}, {"events", &limits->events},
+		     {"live", &limits->live},	  {"inflight", &limits->inflight},
+		     {"slots", &limits->slots},	  {"way", &limits->way}};
 	const char *equals = strchrnul(text, '=');
 	uint64_t value;
 
@@ -142,8 +140,8 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		*names[i].value = value;
 		return 0;
 	}
-	return fail(-EINVAL, "--limit %s: not one of counts, events, live, inflight, slots =N.",
-		    text);
+	return fail(-EINVAL,
+		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
 }
 
 /* perf refuses to tick faster than this, by throttling: samples would go missing without a word. */

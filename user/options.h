@@ -32,7 +32,7 @@ struct options {
 	bool verbose;
 	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
 	struct options_limits {
-		uint32_t counts, events, live, inflight, slots;
+		uint32_t counts, events, live, inflight, slots, way;
 	} limits;
 };
 

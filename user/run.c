@@ -146,7 +146,7 @@ static int open_session(struct run *run)
 		.kernel_stacks = o->kernel_stacks,
 		.allocs_only = o->allocs_only,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
-			   o->limits.slots},
+			   o->limits.slots, o->limits.way},
 	};
 
 	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;

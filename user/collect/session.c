@@ -168,7 +168,9 @@ static int load_programs(struct session *session)
 	session->bpf = bpf;
 	size_maps(bpf, options, &session->features);
 	configure(bpf, options, &session->features);
-	uprobes_init(&session->uprobes, &session->features, bpf);
+	if (options->source == SESSION_HEAP)
+		uprobes_init(&session->uprobes, &session->features,
+			     or_default(options->limits.way, UPROBES_SESSION), bpf);
 	choose_programs(session);
 	err = cprof_bpf__load(bpf);
 	if (err)

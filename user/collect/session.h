@@ -34,6 +34,7 @@ struct session_limits {
 	uint32_t live;	   /* sampled blocks alive */
 	uint32_t inflight; /* threads inside the allocator */
 	uint32_t slots;	   /* 1 + uprobe programs under way on one CPU */
+	uint32_t way; /* of attaching uprobes, at most: 1 perf events, 2 multi links, 3 sessions */
 };
 
 struct session_options {

@@ -20,6 +20,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/log.h"
 #include "cprof_abi.h"
 
 #include "cprof.skel.h"
@@ -42,6 +43,12 @@ _Static_assert(sizeof(struct multi_link) == 64, "the layout is the kernel's");
 #define SHAPE(shape) (1u << SHAPE_##shape)
 #define ALLOCATIONS  (SHAPE(FREE) - 1)
 _Static_assert(SHAPE_FREE > SHAPE_POSIX_MEMALIGN, "free is the last shape");
+
+static const char *const way_texts[] = {
+	[UPROBES_PERF] = "perf uprobes",
+	[UPROBES_MULTI] = "multi-uprobe links",
+	[UPROBES_SESSION] = "uprobe sessions",
+};
 
 static const enum abi_allocator allocators[] = {
 	[SHAPE_MALLOC] = ABI_ALLOCATOR_MALLOC,
@@ -100,7 +107,7 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 }
 
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  struct cprof_bpf *bpf)
+		  enum uprobes_way at_most, struct cprof_bpf *bpf)
 {
 	struct bpf_program *program;
 
@@ -110,6 +117,9 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 						: UPROBES_PERF,
 		.has_cookies = features->attach_cookie,
 	};
+	if (uprobes->way > at_most)
+		uprobes->way = at_most;
+	detail("heap probes: %s", way_texts[uprobes->way]);
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		if (uprobes->way == UPROBES_PERF || !uprobes_needs(uprobes, bpf, program))

@@ -4,7 +4,7 @@
  *
  *	UPROBES_SESSION	Linux 6.13: entry and return in one; only calls of interest trap at their return
  *	UPROBES_MULTI	Linux 6.10: many sites behind one link, attached and detached at once
- *	UPROBES_PERF	a perf event for each site and end; detaching takes 0.1 s for each
+ *	UPROBES_PERF	a perf event for each site and end; slow to detach
  */
 #ifndef CPROF_COLLECT_UPROBES_H
 #define CPROF_COLLECT_UPROBES_H
@@ -18,7 +18,7 @@ struct bpf_program;
 struct cprof_bpf;
 
 enum uprobes_way {
-	UPROBES_PERF,
+	UPROBES_PERF = 1, /* as session_limits.way */
 	UPROBES_MULTI,
 	UPROBES_SESSION
 };
@@ -30,9 +30,9 @@ struct uprobes {
 	vec_of(int) multi_fds;
 };
 
-/* Chooses the way: before the programs of bpf are loaded, because it shows in them. */
+/* Chooses the way, `at_most` or a lesser one: before the programs of bpf are loaded, because it shows in them. */
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  struct cprof_bpf *bpf);
+		  enum uprobes_way at_most, struct cprof_bpf *bpf);
 /* Does the way need program (one of alloc.bpf.c)? If not it should not be loaded. */
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
