@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * The allocation event source: a pair of programs for each shape of allocator function (see
- * ABI_ALLOCATORS). User space attaches them to every function of that shape it finds, and names the
- * programs "enter_" and "return_" with the shape's name in lower case.
+ * The allocation event source, attached to every allocator function that user space finds
+ * (user/collect/uprobes.c):
+ *
+ *	enter_SHAPE, leave_call	a pair, the former for each shape of function (see ABI_ALLOCATORS), because
+ *				before Linux 5.15 there is no cookie to tell them apart
+ *	on_call			an uprobe session (Linux 6.13): one program at both ends of the functions of
+ *				every shape; where it answers 1 at the entry, the call returns without
+ *				another trap
+ *	enter_free		has no other end
+ *
+ * A session's program knows where it is by the instruction pointer, which is the probed address at
+ * the entry and the caller's at the return. There is a kfunc that says so, too, but its prototype
+ * changed in Linux 7.0, and libbpf wants the one it was compiled for.
  */
 #include "prelude.bpf.h"
 #include "heap.bpf.h"
@@ -19,29 +29,74 @@ static __always_inline u64 multiply(u64 nr, u64 size)
 	return nr > most ? ~0ull : nr * size;
 }
 
-#define ENTER(name, SHAPE, ...)                                                            \
-	SEC("uprobe")                                                                      \
-	int enter_##name(struct pt_regs *ctx)                                              \
-	{                                                                                  \
-		struct heap_call call = {.allocator = ABI_ALLOCATOR_##SHAPE, __VA_ARGS__}; \
-                                                                                           \
-		heap_enter(ctx, &call);                                                    \
-		return 0;                                                                  \
-	}                                                                                  \
-	SEC("uretprobe")                                                                   \
-	int return_##name(struct pt_regs *ctx)                                             \
-	{                                                                                  \
-		heap_return(ctx, ABI_ALLOCATOR_##SHAPE);                                   \
-		return 0;                                                                  \
+/* The System V ABI's argument registers, in order: di, si, dx. */
+static __always_inline struct heap_call read_arguments(const struct pt_regs *ctx, u32 allocator)
+{
+	struct heap_call call = {.allocator = allocator};
+
+	switch (allocator) {
+	case ABI_ALLOCATOR_MALLOC:
+		call.size_bytes = ctx->di;
+		break;
+	case ABI_ALLOCATOR_CALLOC:
+		call.size_bytes = multiply(ctx->di, ctx->si);
+		break;
+	case ABI_ALLOCATOR_REALLOC:
+		call.size_bytes = ctx->si;
+		call.old_address = ctx->di;
+		break;
+	case ABI_ALLOCATOR_REALLOCARRAY:
+		call.size_bytes = multiply(ctx->si, ctx->dx);
+		call.old_address = ctx->di;
+		break;
+	case ABI_ALLOCATOR_MEMALIGN:
+		call.size_bytes = ctx->si;
+		break;
+	case ABI_ALLOCATOR_POSIX_MEMALIGN:
+		call.size_bytes = ctx->dx;
+		call.result_at = ctx->di;
+		break;
+	}
+	return call;
+}
+
+#define ENTER(name, SHAPE)                                                                   \
+	SEC("uprobe")                                                                        \
+	int enter_##name(struct pt_regs *ctx)                                                \
+	{                                                                                    \
+		struct heap_call call = read_arguments(ctx, ABI_ALLOCATOR_##SHAPE);          \
+                                                                                             \
+		heap_enter(ctx, config.has_cookies ? bpf_get_attach_cookie(ctx) : 0, &call); \
+		return 0;                                                                    \
 	}
 
-/* The System V ABI's argument registers, in order: di, si, dx. */
-ENTER(malloc, MALLOC, .size_bytes = ctx->di)
-ENTER(calloc, CALLOC, .size_bytes = multiply(ctx->di, ctx->si))
-ENTER(realloc, REALLOC, .size_bytes = ctx->si, .old_address = ctx->di)
-ENTER(reallocarray, REALLOCARRAY, .size_bytes = multiply(ctx->si, ctx->dx), .old_address = ctx->di)
-ENTER(memalign, MEMALIGN, .size_bytes = ctx->si)
-ENTER(posix_memalign, POSIX_MEMALIGN, .size_bytes = ctx->dx, .result_at = ctx->di)
+ENTER(malloc, MALLOC)
+ENTER(calloc, CALLOC)
+ENTER(realloc, REALLOC)
+ENTER(reallocarray, REALLOCARRAY)
+ENTER(memalign, MEMALIGN)
+ENTER(posix_memalign, POSIX_MEMALIGN)
+
+SEC("uretprobe")
+int leave_call(struct pt_regs *ctx)
+{
+	heap_return(ctx);
+	return 0;
+}
+
+SEC("uprobe")
+int on_call(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct heap_call call;
+
+	if (ctx->ip != bpf_get_func_ip(ctx)) {
+		heap_return(ctx);
+		return 0;
+	}
+	call = read_arguments(ctx, ABI_SITE_ALLOCATOR(cookie));
+	return !heap_enter(ctx, cookie, &call);
+}
 
 SEC("uprobe")
 int enter_free(struct pt_regs *ctx)

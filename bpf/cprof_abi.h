@@ -130,8 +130,14 @@ struct abi_config {
 	__u8 kernel_stacks;
 	__u8 nr_uprobe_slots; /* at most ABI_NR_SLOTS - ABI_SLOT_UPROBE */
 	__u8 captures;	      /* tests: every sample is a record of its own, after its capture */
-	__u8 pad[2];
+	__u8 has_cookies;     /* heap: probes have a cookie, ABI_SITE() */
+	__u8 allocs_only;     /* heap: frees are not probed; a block counts as freed at once */
 };
+
+/* A probe's cookie: the function's shape, and whether it calls no other probed function. */
+#define ABI_SITE_LEAF		     1u
+#define ABI_SITE(allocator, is_leaf) ((__u64)(allocator) << 8 | ((is_leaf) ? ABI_SITE_LEAF : 0))
+#define ABI_SITE_ALLOCATOR(cookie)   ((cookie) >> 8 & 0xff)
 
 /*
  * Where unwind tables live. All of them share one space of 32-bit words, cut into slabs of 1 MB that
@@ -242,7 +248,7 @@ struct abi_block {
 	__u32 pad;
 };
 
-/* Allocator functions by the shape of their arguments: one pair of BPF programs for each. */
+/* Allocator functions by the shape of their arguments: BPF programs for each. */
 #define ABI_ALLOCATORS(X)                                                       \
 	X(MALLOC)	  /* p = f(size): malloc, valloc, pvalloc */            \
 	X(CALLOC)	  /* p = f(nr, size) */                                 \
@@ -259,7 +265,10 @@ enum abi_allocator {
 	ABI_NR_ALLOCATORS
 };
 
-/* Heap: a call under way. Key: __u64 pid_tgid. At most one a thread: the outermost. */
+/*
+ * Heap: a call under way. Key: __u64 pid_tgid. At most one a thread: the outermost, and not even that
+ * for an unsampled call of a function that calls no other.
+ */
 struct abi_inflight {
 	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
 	__u64 entry_ip; /* the function: the leaf frame */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
  * One call counts once. An allocator's functions call each other (glibc's realloc(NULL, n) even jumps
- * to malloc), so a thread's outermost call is noted in `inflight` and what it calls is left alone. A
- * stack pointer tells the cases apart, stacks growing down:
+ * to malloc), so a thread's outermost call is noted in `inflight` and what it calls is left alone. The
+ * note and the return that ends it cost more than everything else, so an unsampled call of a function
+ * that calls no other (ABI_SITE_LEAF) goes without: whatever the thread does until it returns, there
+ * is no second coin for it. A stack pointer tells the cases apart, stacks growing down:
  *
  *	entry below the noted call's		nested in it
  *	entry at it, of another function	nested: the noted one jumped there
@@ -80,35 +82,51 @@ static bool is_nested(const struct abi_inflight *noted, const struct pt_regs *re
 	return false;
 }
 
-__hidden void heap_enter(const struct pt_regs *regs, const struct heap_call *call)
+/* Notes that a call is under way. false: there is no room. */
+static bool note_call(const struct pt_regs *regs, const struct heap_call *call, bool sampled)
 {
 	u64 thread = bpf_get_current_pid_tgid();
-	struct abi_inflight *noted, note = {};
+	struct abi_inflight note = {};
 
-	if (record_is_stopped() || !target_is_current())
-		return;
-	stat_inc(ABI_STAT_CALLS);
-	noted = bpf_map_lookup_elem(&inflight, &thread);
-	if (noted && is_nested(noted, regs)) {
-		stat_inc(ABI_STAT_NESTED);
-		return;
-	}
-	note.sampled = coin_toss(call->size_bytes);
-	stat_inc(note.sampled ? ABI_STAT_SAMPLED : ABI_STAT_UNSAMPLED);
+	note.sampled = sampled;
 	note.allocator = call->allocator;
 	note.entry_sp = regs->sp;
 	note.entry_ip = regs->ip;
 	note.size_bytes = call->size_bytes;
 	note.result_at = call->result_at;
 	note.old_address = call->old_address;
-	if (call->old_address)
+	if (call->old_address && !config.allocs_only)
 		take_block(call->old_address, &note.old);
 	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
-		return;
+		return true;
 	if (note.sampled)
 		stat_inc(ABI_LOST_INFLIGHT_FULL);
 	if (note.old.id)
 		record_freed(note.old.id); /* most calls succeed */
+	return false;
+}
+
+__hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap_call *call)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct abi_inflight *noted;
+	bool sampled;
+
+	if (record_is_stopped() || !target_is_current())
+		return false;
+	stat_inc(ABI_STAT_CALLS);
+	noted = bpf_map_lookup_elem(&inflight, &thread);
+	if (noted && is_nested(noted, regs)) {
+		stat_inc(ABI_STAT_NESTED);
+		return false;
+	}
+	sampled = coin_toss(call->size_bytes);
+	stat_inc(sampled ? ABI_STAT_SAMPLED : ABI_STAT_UNSAMPLED);
+	if (sampled || !(site & ABI_SITE_LEAF))
+		return note_call(regs, call, sampled);
+	if (noted)
+		bpf_map_delete_elem(&inflight, &thread); /* of a call that is over */
+	return false;
 }
 
 /* Stores the sample of a successful call: its stack begins in the function, then its caller. */
@@ -129,6 +147,11 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 	block.exec_id = scratch->exec_id;
 	if (!scratch_is_ours(slot)) {
 		stat_inc(ABI_LOST_SLOT_TAKEN);
+		return;
+	}
+	if (config.allocs_only) {
+		if (record_store(scratch))
+			record_freed(block.id); /* as far as anybody knows */
 		return;
 	}
 	if (take_block(address, &replaced))
@@ -164,14 +187,13 @@ static u64 call_result(const struct abi_inflight *call, u64 ax)
 	return address;
 }
 
-__hidden void heap_return(const struct pt_regs *regs, enum abi_allocator allocator)
+__hidden void heap_return(const struct pt_regs *regs)
 {
 	u64 thread = bpf_get_current_pid_tgid(), ax = regs->ax, address;
 	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &thread), call;
 	u32 slot;
 
-	if (record_is_stopped() || !noted || noted->allocator != allocator ||
-	    regs->sp != noted->entry_sp + 8)
+	if (record_is_stopped() || !noted || regs->sp != noted->entry_sp + 8)
 		return;
 	call = *noted;
 	bpf_map_delete_elem(&inflight, &thread);

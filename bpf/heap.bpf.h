@@ -15,14 +15,17 @@ struct heap_call {
 	u64 result_at;	 /* posix_memalign, else 0 */
 };
 
-/* At an allocator function's first instruction. */
-void heap_enter(const struct pt_regs *regs, const struct heap_call *call);
+/*
+ * At the entry of an allocator function: its stack pointer and its arguments are still what the caller
+ * made them. site: its cookie. false: nothing is to be done at its return.
+ */
+bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap_call *call);
 /*
  * At its return; finds the call that heap_enter() noted. Returns without effect where this is not
  * the return of the outermost call.
  */
-void heap_return(const struct pt_regs *regs, enum abi_allocator allocator);
-/* At the first instruction of free. */
+void heap_return(const struct pt_regs *regs);
+/* In free, while its argument is there. */
 void heap_free(u64 address);
 
 #endif

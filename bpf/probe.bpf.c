@@ -15,7 +15,7 @@ bool has_ran = false;
 bool has_task_pt_regs = false;	 /* 5.15: user registers of a task in the kernel */
 bool has_attach_cookie = false;	 /* 5.15: a value for each attachment */
 bool has_map_allocator = false;	 /* 6.1: BPF's own, so that maps may grow in any context */
-bool has_uprobe_multi = false;	 /* 6.6: many probe sites behind one link */
+bool has_uprobe_multi = false;	 /* 6.6, good from 6.10: many probe sites behind one link */
 bool has_uprobe_session = false; /* 6.13: decide at entry whether the return is of interest */
 
 struct bpf_mem_alloc___probe {
@@ -24,6 +24,7 @@ struct bpf_mem_alloc___probe {
 /* Named as the kernel names them; the values are the kernel's affair. */
 enum bpf_attach_type___probe {
 	BPF_TRACE_UPROBE_MULTI___probe = 48,
+	BPF_TRACE_KPROBE_SESSION___probe = 56,
 	BPF_TRACE_UPROBE_SESSION___probe = 57,
 };
 
@@ -34,8 +35,14 @@ int probe_kernel(void *ctx)
 	has_attach_cookie =
 		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie);
 	has_map_allocator = bpf_core_type_exists(struct bpf_mem_alloc___probe);
+	/*
+	 * Its pid filter let one thread through only, until commit 46ba0e49b642 in Linux 6.10: the
+	 * release that brought kprobe sessions.
+	 */
 	has_uprobe_multi = bpf_core_enum_value_exists(enum bpf_attach_type___probe,
-						      BPF_TRACE_UPROBE_MULTI___probe);
+						      BPF_TRACE_UPROBE_MULTI___probe) &&
+			   bpf_core_enum_value_exists(enum bpf_attach_type___probe,
+						      BPF_TRACE_KPROBE_SESSION___probe);
 	has_uprobe_session = bpf_core_enum_value_exists(enum bpf_attach_type___probe,
 							BPF_TRACE_UPROBE_SESSION___probe);
 	has_ran = true;

@@ -16,7 +16,7 @@ export LC_ALL=C
 rooms='
 base       -                                                       -
 process    base stream.h                                           -
-object     base stream.h                                           elf
+object     base stream.h                                           elf zydis
 profile    base process object stream.h                            -
 collect    base stream.h cprof_abi.h                               bpf
 output     base profile                                            pprof
@@ -28,6 +28,7 @@ top        base process object profile collect output top stream.h -
 # Which library does an included header belong to? Anything else is the C library's.
 libraries='
 elf     libelf.h gelf.h elfutils/* dwarf.h lzma.h
+zydis   Zydis/*
 bpf     bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
 pprof   protobuf-c/* *.pb-c.h zlib.h
 cmocka  cmocka.h

@@ -25,6 +25,7 @@ build    header:bpf/libbpf.h          libbpf-dev              libbpf-devel      
 build    header:gelf.h                libelf-dev              elfutils-libelf-devel     libelf       libelf-devel
 build    header:elfutils/libdw.h      libdw-dev               elfutils-devel            elfutils     libdw-devel
 build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
+build    header:Zydis/Zydis.h         libzydis-dev            zydis-devel               zydis        zydis-devel
 build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel
 demo     cmd:go                       golang-go               golang                    go           go
 all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel

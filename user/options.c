@@ -19,6 +19,7 @@
 /* What getopt returns for options without a letter. */
 enum {
 	OPT_RATE = 256,
+	OPT_ALLOC_ONLY,
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
 	OPT_LIMIT,
@@ -42,6 +43,8 @@ static const struct option_row rows[] = {
 	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
 	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
 	 "allocation)"},
+	{"alloc-only", OPT_ALLOC_ONLY, NULL, OPTIONS_HEAP,
+	 "do not follow frees: half the cost; nothing counts as\nin use"},
 	{"duration", 'd', "TIME", BOTH,
 	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
 	{"output", 'o', "FILE|DIR", BOTH,
@@ -124,11 +127,9 @@ static int parse_limit(const char *text, struct options_limits *limits)
 	const struct {
 		const char *name;
 		uint32_t *value;
-	} names[] = {{"counts", &limits->counts},
-		     {"events", &limits->events},
-		     {"live", &limits->live},
-		     {"inflight", &limits->inflight},
-		     {"slots", &limits->slots}};
+	} names[] = {{"counts", &limits->counts}, {"events", &limits->events},
+		     {"live", &limits->live},	  {"inflight", &limits->inflight},
+		     {"slots", &limits->slots},	  {"way", &limits->way}};
 	const char *equals = strchrnul(text, '=');
 	uint64_t value;
 
@@ -141,8 +142,8 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		*names[i].value = value;
 		return 0;
 	}
-	return fail(-EINVAL, "--limit %s: not one of counts, events, live, inflight, slots =N.",
-		    text);
+	return fail(-EINVAL,
+		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
 }
 
 /* perf refuses to tick faster than this, by throttling: samples would go missing without a word. */
@@ -183,6 +184,9 @@ static int parse_option(int value, const char *text, struct options *options)
 		if (parse_number(text, MAX_RATE, &options->rate_bytes))
 			return fail(-EINVAL, "--rate %s: not a number of bytes from 1 to 2^40.",
 				    text);
+		return 0;
+	case OPT_ALLOC_ONLY:
+		options->allocs_only = true;
 		return 0;
 	case 'd':
 		if (clock_parse_duration(text, &options->duration_ns))

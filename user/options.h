@@ -26,6 +26,7 @@ struct options {
 	const char *output;   /* NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
+	bool allocs_only; /* heap: free is not probed */
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;
@@ -33,7 +34,7 @@ struct options {
 		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */
 	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
 	struct options_limits {
-		uint32_t counts, events, live, inflight, slots;
+		uint32_t counts, events, live, inflight, slots, way;
 	} limits;
 };
 

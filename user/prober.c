@@ -22,34 +22,38 @@ static bool note(struct prober *prober, uint32_t tgid, uint32_t file)
 	return true;
 }
 
+static void say_where(const struct allocator *allocator, const char *path)
+{
+	for (size_t i = 0; i < allocator->nr; i++)
+		detail("probing %s+%u at offset %#lx of %s%s", allocator->names[i],
+		       allocator->offsets[i], allocator->sites[i].file_off, path,
+		       allocator->sites[i].is_leaf ? " (a leaf)" : "");
+}
+
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)
 {
 	struct prober *prober = ctx;
 	uint32_t tgid = prober->all ? 0 : process->tgid;
-	struct allocator_site sites[ALLOCATOR_MAX_SITES];
-	struct object *object;
-	size_t nr;
-	int fd;
+	struct allocator allocator;
+	int fd, err;
 
 	if (map->file == FILE_NONE || !is_target(prober, process->tgid) ||
 	    !note(prober, tgid, map->file))
 		return;
 	fd = files_fd(prober->files, map->file);
-	object = objects_get(prober->objects, map->file, fd);
-	nr = allocator_sites(object, sites);
-	for (size_t i = 0; i < nr; i++) {
-		int err =
-			session_probe(prober->session, sites[i].shape, fd, sites[i].file_off, tgid);
-
-		if (err && !prober->err)
-			prober->err = fail(err, "probe %s in '%s'", sites[i].name,
-					   files_path(prober->files, map->file));
-		if (err)
-			return;
-		detail("probing %s at offset %#lx of %s", sites[i].name, sites[i].file_off,
-		       files_path(prober->files, map->file));
-		prober->nr_sites++;
-	}
+	allocator_find(objects_get(prober->objects, map->file, fd), fd, &allocator);
+	if (prober->allocs_only)
+		allocator_drop_frees(&allocator);
+	if (!allocator.nr)
+		return;
+	err = session_probe(prober->session, allocator.sites, allocator.nr, fd, tgid);
+	if (err && !prober->err)
+		prober->err = fail(err, "probe the allocator in '%s'",
+				   files_path(prober->files, map->file));
+	if (err)
+		return;
+	say_where(&allocator, files_path(prober->files, map->file));
+	prober->nr_sites += allocator.nr;
 }
 
 void prober_release(struct prober *prober)

@@ -23,6 +23,7 @@ struct prober {
 	struct objects *objects;
 	const struct files *files;
 	bool all;
+	bool allocs_only;	  /* frees are not probed */
 	vec_of(uint32_t) targets; /* whose mappings matter, unless all */
 	vec_of(struct probed) probed;
 	uint32_t nr_sites; /* functions probed so far */

@@ -163,8 +163,9 @@ static int open_session(struct run *run)
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
+		.allocs_only = o->allocs_only,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
-			   o->limits.slots},
+			   o->limits.slots, o->limits.way},
 	};
 
 	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;
@@ -210,7 +211,8 @@ static int open_rooms(struct run *run)
 	run->prober = (struct prober){.session = run->session,
 				      .objects = run->objects,
 				      .files = run->files,
-				      .all = run->options->all};
+				      .all = run->options->all,
+				      .allocs_only = run->options->allocs_only};
 	vec_for_each(&run->targets, target)
 		vec_push(&run->prober.targets, target->tgid);
 	return EXIT_DONE;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "cprof_abi.h"
@@ -21,11 +22,42 @@
 #include "cprof.skel.h"
 #include "probe.skel.h"
 
-#define MAX_PROGRAMS 64
-#define LOG_BYTES    (1024 * 1024)
-#define LOG_SHOWN    3000
+#define UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION */
+#define MAX_PROGRAMS   64
+#define LOG_BYTES      (1024 * 1024)
+#define LOG_SHOWN      3000
+
+/* Programs and settings that suit some kernels only; as in user/collect/. */
+static bool has_sessions, has_cookies;
 
 static char logs[MAX_PROGRAMS][LOG_BYTES]; /* touched only as far as they are written */
+
+static bool has_value(const struct btf *btf, const char *type, const char *name)
+{
+	__s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; found && i < btf_vlen(found); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(found)[i].name_off), name))
+			return true;
+	return false;
+}
+
+static void ask_kernel(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (libbpf_get_error(btf))
+		return;
+	has_sessions = has_value(btf, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
+	has_cookies = has_value(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
+	btf__free(btf);
+}
+
+static bool is_for_this_kernel(const struct bpf_program *program)
+{
+	return has_sessions || strcmp(bpf_program__name(program), "on_call");
+}
 
 static void configure(struct cprof_bpf *cprof)
 {
@@ -35,12 +67,14 @@ static void configure(struct cprof_bpf *cprof)
 		.follow_forks = 1,
 		.kernel_stacks = 1,
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
+		.has_cookies = has_cookies,
 	};
 
 	memcpy((void *)&cprof->rodata->config, &config, sizeof(config));
 	/* Allocated on demand it makes kernels before 6.1 print a warning; its size changes nothing. */
 	bpf_map__set_map_flags(cprof->maps.live, 0);
 	bpf_map__set_max_entries(cprof->maps.live, 1024);
+	bpf_program__set_expected_attach_type(cprof->progs.on_call, UPROBE_SESSION);
 }
 
 static struct bpf_object *open_programs(bool probe)
@@ -76,9 +110,9 @@ static int load(bool probe, const char *only, unsigned int level)
 		logs[i][0] = '\0';
 		bpf_program__set_log_level(program, level);
 		bpf_program__set_log_buf(program, logs[i++], LOG_BYTES);
-		if (only)
-			bpf_program__set_autoload(program,
-						  !strcmp(bpf_program__name(program), only));
+		bpf_program__set_autoload(
+			program, is_for_this_kernel(program) &&
+					 (!only || !strcmp(bpf_program__name(program), only)));
 	}
 	err = bpf_object__load(object);
 	bpf_object__close(object);
@@ -121,6 +155,10 @@ static bool verify(bool probe)
 	{
 		const char *name = bpf_program__name(program);
 
+		if (!is_for_this_kernel(program)) {
+			i++;
+			continue;
+		}
 		if (together || !load(probe, name, 4)) {
 			show_count(name, i++);
 			continue;
@@ -143,6 +181,7 @@ int main(void)
 	bool good;
 
 	libbpf_set_print(only_warnings);
+	ask_kernel();
 	good = verify(true);
 	return verify(false) && good ? 0 : 1;
 }

@@ -9,7 +9,7 @@ struct kernel_features {
 	bool task_pt_regs;   /* 5.15 */
 	bool attach_cookie;  /* 5.15 */
 	bool map_allocator;  /* 6.1 */
-	bool uprobe_multi;   /* 6.6 */
+	bool uprobe_multi;   /* 6.6; its pid filter is good from 6.10, which is what counts */
 	bool uprobe_session; /* 6.13 */
 };
 

@@ -23,6 +23,7 @@
 #include "collect/sideband.h"
 #include "collect/tables.h"
 #include "collect/tally.h"
+#include "collect/uprobes.h"
 #include "cprof.skel.h"
 #include "cprof_abi.h"
 
@@ -34,7 +35,8 @@ struct session {
 	struct sideband sideband;
 	struct drain drain;
 	struct tables tables;
-	vec_of(struct bpf_link *) links;
+	struct uprobes uprobes;
+	vec_of(struct bpf_link *) links; /* of the tracepoints */
 	int epoll_fd;
 };
 
@@ -89,7 +91,8 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
-	size_live_map(bpf->maps.live, limits->live, features->map_allocator);
+	size_live_map(bpf->maps.live, options->allocs_only ? 1 : limits->live,
+		      features->map_allocator);
 	bpf_map__set_max_entries(bpf->maps.inflight,
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
 	bpf_map__set_autocreate(bpf->maps.live, heap);
@@ -97,7 +100,8 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
 }
 
-static void configure(struct cprof_bpf *bpf, const struct session_options *options)
+static void configure(struct cprof_bpf *bpf, const struct session_options *options,
+		      const struct kernel_features *features)
 {
 	struct abi_config config = {
 		.rate_bytes = options->rate_bytes,
@@ -109,6 +113,8 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 		.kernel_stacks = options->kernel_stacks,
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
 		.captures = options->captures,
+		.has_cookies = features->attach_cookie,
+		.allocs_only = options->allocs_only,
 	};
 
 	if (options->limits.slots)
@@ -119,17 +125,21 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 }
 
 /* Programs that this run does not need are not even verified. */
-static void choose_programs(struct cprof_bpf *bpf, const struct session_options *options)
+static void choose_programs(struct session *session)
 {
+	bool heap = session->options.source == SESSION_HEAP;
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, bpf->obj)
+	bpf_object__for_each_program(program, session->bpf->obj)
 	{
 		const char *name = bpf_program__name(program);
-		bool wanted = !strcmp(name, "sample_cpu") ? options->source == SESSION_CPU
-							  : options->source == SESSION_HEAP;
+		bool wanted =
+			!strcmp(name, "sample_cpu")
+				? !heap
+				: heap && uprobes_needs(&session->uprobes, session->bpf, program);
 
-		if (!strncmp(name, "on_", 3))
+		if (!strcmp(name, "on_fork") || !strcmp(name, "on_exec") ||
+		    !strcmp(name, "on_exit"))
 			wanted = true; /* of the scheduler */
 		bpf_program__set_autoload(program, wanted);
 	}
@@ -158,8 +168,11 @@ static int load_programs(struct session *session)
 		return fail(-errno, "open the BPF programs");
 	session->bpf = bpf;
 	size_maps(bpf, options, &session->features);
-	configure(bpf, options);
-	choose_programs(bpf, options);
+	configure(bpf, options, &session->features);
+	if (options->source == SESSION_HEAP)
+		uprobes_init(&session->uprobes, &session->features,
+			     or_default(options->limits.way, UPROBES_SESSION), bpf);
+	choose_programs(session);
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
@@ -258,6 +271,7 @@ void session_close(struct session *session)
 {
 	if (!session)
 		return;
+	uprobes_release(&session->uprobes);
 	vec_for_each(&session->links, link)
 		bpf_link__destroy(*link);
 	vec_release(&session->links);
@@ -280,49 +294,10 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 	return err ? fail(err, "add process %u to the targets", tgid) : 0;
 }
 
-static int attach_probe(struct session *session, struct bpf_program *program, bool at_return,
-			const char *path, uint64_t file_off, uint32_t tgid)
-{
-	struct bpf_uprobe_opts opts = {.sz = sizeof(opts), .retprobe = at_return};
-	struct bpf_link *link = bpf_program__attach_uprobe_opts(program, tgid ? (int)tgid : -1,
-								path, file_off, &opts);
-
-	if (!link)
-		return -errno;
-	vec_push(&session->links, link);
-	return 0;
-}
-
-int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
+int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
 		  uint32_t tgid)
 {
-	const struct {
-		struct bpf_program *enter, *leave;
-	} programs[] = {
-		[SHAPE_MALLOC] = {session->bpf->progs.enter_malloc,
-				  session->bpf->progs.return_malloc},
-		[SHAPE_CALLOC] = {session->bpf->progs.enter_calloc,
-				  session->bpf->progs.return_calloc},
-		[SHAPE_REALLOC] = {session->bpf->progs.enter_realloc,
-				   session->bpf->progs.return_realloc},
-		[SHAPE_REALLOCARRAY] = {session->bpf->progs.enter_reallocarray,
-					session->bpf->progs.return_reallocarray},
-		[SHAPE_MEMALIGN] = {session->bpf->progs.enter_memalign,
-				    session->bpf->progs.return_memalign},
-		[SHAPE_POSIX_MEMALIGN] = {session->bpf->progs.enter_posix_memalign,
-					  session->bpf->progs.return_posix_memalign},
-		[SHAPE_FREE] = {session->bpf->progs.enter_free, NULL},
-	};
-	char path[64];
-	int err = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	/* The return first: a call between the two attachments is then missed whole, not left open. */
-	if (programs[shape].leave)
-		err = attach_probe(session, programs[shape].leave, true, path, file_off, tgid);
-	if (!err)
-		err = attach_probe(session, programs[shape].enter, false, path, file_off, tgid);
-	return err;
+	return uprobes_attach(&session->uprobes, session->bpf, sites, nr, fd, tgid);
 }
 
 int session_add_table(struct session *session, const struct table_image *image, uint32_t *table)

@@ -34,6 +34,7 @@ struct session_limits {
 	uint32_t live;	   /* sampled blocks alive */
 	uint32_t inflight; /* threads inside the allocator */
 	uint32_t slots;	   /* 1 + uprobe programs under way on one CPU */
+	uint32_t way; /* of attaching uprobes, at most: 1 perf events, 2 multi links, 3 sessions */
 };
 
 struct session_options {
@@ -44,7 +45,8 @@ struct session_options {
 	bool follow_forks;     /* children of targets are targets */
 	bool threads;	       /* tell threads apart */
 	bool kernel_stacks;
-	bool captures; /* for tests: every sample is a record of its own, with a capture */
+	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
+	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
 	struct session_limits limits;
 };
 
@@ -68,11 +70,24 @@ enum session_shape {
 	SHAPE_FREE,
 };
 
+/* Where to probe a function, and what a probe there sees. */
+struct session_site {
+	enum session_shape shape;
+	/*
+	 * Of an instruction that every call comes to once, with the arguments still in their
+	 * registers and (but for free) the return address still on top of the stack.
+	 */
+	uint64_t file_off;
+	bool is_leaf; /* calls no other site */
+};
+
+#define SESSION_MAX_SITES 16
+
 /*
- * Probes the function at file_off of the file behind fd (borrowed for the call) in process tgid, or
- * in every process if tgid is 0. Detached by session_close().
+ * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
+ * tgid, or in every process if tgid is 0. Detached by session_close(). Not printed.
  */
-int session_probe(struct session *session, enum session_shape shape, int fd, uint64_t file_off,
+int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
 
 /*

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap: where probes stand, what they cost, and that a call within a call counts once.
+
+--limit way=N: 1 perf uprobes, 2 multi links (Linux 6.10), 3 sessions (6.13), or what the kernel has.
+"""
+import math
+import re
+import shutil
+import subprocess
+
+import harness as h
+
+BYTES = 1000
+WAYS = {1: "perf uprobes", 2: "multi-uprobe links", 3: "uprobe sessions"}
+CALLS = re.compile(rf"^cprof: calls {h.NUMBER} = nested {h.NUMBER} \+ not sampled {h.NUMBER} \+ "
+                   rf"failed {h.NUMBER} \+ under way {h.NUMBER} \+ taken {h.NUMBER}$")
+PROBING = re.compile(r"^cprof: probing (\w+)\+(\d+) at offset (0x[0-9a-f]+) of (\S+)( \(a leaf\))?$")
+
+
+def has_not(way):
+    """Is this kernel too old for it?"""
+    btf = subprocess.run([shutil.which("bpftool", path="/usr/sbin:/usr/bin"), "btf", "dump", "file",
+                          "/sys/kernel/btf/vmlinux"], stdout=subprocess.PIPE, check=True, text=True)
+    needs = {2: "BPF_TRACE_KPROBE_SESSION", 3: "BPF_TRACE_UPROBE_SESSION"}
+    return way in needs and needs[way] not in btf.stdout
+
+
+def heap_of(workload, *options):
+    """Runs a workload that waits twice; what it says, and the cprof that watched it."""
+    target = h.Workload(workload)
+    target.says()
+    run = h.cprof("heap", *options, "-p", target.pid).attached()
+    target.go()
+    expected = target.says()
+    target.says()
+    ended = run.stop()
+    target.go()
+    assert target.wait() == 0
+    return expected, ended
+
+
+def accounts(ended):
+    found = ended.matches(CALLS)
+    assert len(found) == 1, f"{len(found)} lines of calls"
+    calls, *parts = map(h.number, found[0].groups())
+    assert calls == sum(parts), found[0][0]
+    return calls, *parts
+
+
+def compare(profile, expected, rate):
+    """Each site's objects within 4.5 standard errors; with a second coin they would be 37 % more."""
+    for site, count in expected.items():
+        error = math.sqrt(count / math.expm1(BYTES / rate)) if rate > 1 else 0
+        found = h.by_function(profile, "alloc_objects").get(site, 0)
+        assert abs(found - count) <= 4.5 * error, f"{site}: {found}, not {count} +- {error:.0f}"
+
+
+@h.test
+def nested_calls_count_once_exactly():
+    for way in WAYS:
+        expected, ended = heap_of("nested", "--rate", "1", "--limit", f"way={way}")
+        compare(ended.profile(), expected, 1)
+        assert accounts(ended)[1] > 0, "nothing was nested"
+        used = [line for line in ended.lines if line.startswith("cprof: heap probes: ")]
+        assert used == [f"cprof: heap probes: {WAYS[way]}"] or has_not(way), used
+
+
+@h.test
+def nested_calls_get_one_coin():
+    for way in WAYS:
+        expected, ended = heap_of("nested", "--rate", str(BYTES), "--limit", f"way={way}")
+        compare(ended.profile(), expected, BYTES)
+        calls, nested, unsampled, *_ = accounts(ended)
+        assert nested > 0 and unsampled > 0, (calls, nested, unsampled)
+
+
+@h.test
+def allocators_that_wrap_others():
+    """A calloc that calls malloc, a malloc that calls through a pointer: neither is a leaf."""
+    for rate in ("1", str(BYTES)):
+        expected, ended = heap_of("ownalloc", "--rate", rate)
+        compare(ended.profile(), expected, int(rate))
+        leaves = {match[1] for match in ended.matches(PROBING) if match[5] and "ownalloc" in match[4]}
+        assert not leaves, leaves
+        assert accounts(ended)[1] == 3 * expected["site_malloc"], accounts(ended)
+
+
+@h.test
+def probes_stand_where_the_kernel_emulates():
+    """objdump's opinion of the instruction under each probe of the functions that matter."""
+    ended = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "5", "now").wait()
+    ended.profile()
+    seen = set()
+    for name, offset, file_off, path, _ in (match.groups() for match in ended.matches(PROBING)):
+        if not path.endswith("libc.so.6") or name not in ("malloc", "calloc", "realloc", "free"):
+            continue
+        seen.add(name)
+        # in Debian's libc the first pages of text have their file offsets as addresses
+        at = int(file_off, 16)
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={at}",
+                               f"--stop-address={at + 16}", path], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        first = re.search(rf"^\s*{at:x}:\s+(\S+)", text, re.M)
+        assert first and re.match(r"push|nop|j|call", first[1]), f"{name}+{offset}: {text}"
+    assert len(seen) == 4, seen
+
+
+def nanoseconds(target):
+    target.go()
+    return target.says()
+
+
+@h.test
+def free_of_null_never_traps():
+    """With probes it costs what it does without; a pair of malloc and free costs a trap each."""
+    target = h.Workload("pairs", "1", "20000")
+    target.says()
+    bare = nanoseconds(target)
+    run = h.cprof("heap", "-p", target.pid).attached()
+    probed = nanoseconds(target)
+    run.stop()
+    assert probed["pair_ns"] > 20 * bare["pair_ns"], (bare, probed)
+    assert probed["null_ns"] < probed["pair_ns"] / 10, (bare, probed)
+
+
+@h.test
+def allocations_only():
+    expected, ended = heap_of("allocs", "--rate", "1", "--alloc-only")
+    profile = ended.profile()
+    for site, numbers in expected.items():
+        for kind, key in (("alloc_objects", "objects"), ("alloc_space", "bytes")):
+            found = h.by_function(profile, kind).get(site, 0)
+            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
+    assert not h.total(profile, "inuse_objects") and not h.total(profile, "inuse_space")
+    probed = {match[1] for match in ended.matches(PROBING)}
+    assert "malloc" in probed and "free" not in probed, probed
+
+
+h.main()

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Hand-assembled functions, and those of the allocators that are installed here, on which objdump
+ * judges: what does the instruction at the chosen place, and what do those before it?
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "object/elf.h"
+#include "object/probesite.h"
+#include "object/symtab.h"
+#include "unit/judge.h"
+
+#define FREE	(PROBESITE_DI | PROBESITE_DI_OR_0)
+#define MALLOC	(PROBESITE_DI | PROBESITE_STACK)
+#define CALLOC	(MALLOC | PROBESITE_SI)
+#define ADDRESS 0x401000
+
+#define CODE(...)                                                       \
+	(&(const struct probesite_code){(const uint8_t[]){__VA_ARGS__}, \
+					sizeof((const uint8_t[]){__VA_ARGS__}), ADDRESS})
+#define RET   0xc3
+#define TEST  0x48, 0x85, 0xff	     /* test %rdi,%rdi */
+#define ENDBR 0xf3, 0x0f, 0x1e, 0xfa /* endbr64 */
+#define SUB   0x48, 0x83, 0xec, 0x18 /* sub $24,%rsp */
+
+static void test_entry_is_emulated(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(CODE(0x55, RET), MALLOC), 0);	      /* push %rbp */
+	assert_int_equal(probesite_choose(CODE(0x41, 0x54, RET), MALLOC), 0); /* push %r12 */
+	assert_int_equal(probesite_choose(CODE(0xe9, 0, 1, 0, 0), MALLOC), 0);
+}
+
+static void test_moved_behind_what_does_no_harm(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(CODE(ENDBR, 0x55, RET), MALLOC), 4);
+	/* cmp $0x1000,%rdi; ja */
+	assert_int_equal(probesite_choose(CODE(0x48, 0x81, 0xff, 0, 0x10, 0, 0, 0x0f, 0x87, 1, 0, 0,
+					       0, RET, RET),
+					  MALLOC),
+			 7);
+	/* mov %rdi,%rax; mov %rax,-8(%rsp); jmp */
+	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf8, 0x48, 0x89, 0x44, 0x24, 0xf8, 0xe9,
+					       0, 1, 0, 0),
+					  MALLOC),
+			 8);
+	/* a two-byte nop is stepped over before Linux 6.18: xchg %ax,%ax; nopl (%rax); push */
+	assert_int_equal(probesite_choose(CODE(0x66, 0x90, 0x0f, 0x1f, 0, 0x53, RET), MALLOC), 5);
+}
+
+static void test_free_of_null_does_not_come_by(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 2, 0x55, RET, RET), FREE), 5);
+	assert_int_equal(probesite_choose(CODE(TEST, 0x0f, 0x84, 2, 0, 0, 0, 0x55, RET, RET), FREE),
+			 9);
+	assert_int_equal(probesite_choose(CODE(ENDBR, TEST, 0x74, 2, 0x55, RET, RET), FREE), 9);
+	/* lea -1(%rdi),%rdi behind the jump: the jump itself */
+	assert_int_equal(
+		probesite_choose(CODE(TEST, 0x74, 6, 0x48, 0x8d, 0x7f, 0xff, 0x55, RET, RET), FREE),
+		3);
+	/* not when 0 is of interest, nor behind jne, nor when something else was tested */
+	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 2, 0x55, RET, RET), MALLOC), 3);
+	assert_int_equal(probesite_choose(CODE(TEST, 0x75, 2, 0x55, RET, RET), FREE), 3);
+	assert_int_equal(probesite_choose(CODE(0x48, 0x85, 0xf6, 0x74, 2, 0x55, RET, RET), FREE),
+			 3);
+	/* test; an instruction that sets other flags; je */
+	assert_int_equal(
+		probesite_choose(CODE(TEST, 0x48, 0xff, 0xc0, 0x74, 2, 0x55, RET, RET), FREE), 6);
+	/* the calls with 0 come back to behind the jump */
+	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 0, 0x55, RET), FREE), 0);
+}
+
+static void test_stays_where_something_is_spoilt(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(CODE(SUB, 0x55, RET), MALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(SUB, 0x55, RET), FREE), 4); /* needs no stack */
+	/* mov %rsi,%rdi; push: di is gone */
+	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf7, 0x55, RET), MALLOC), 0);
+	/* mov %fs:(%rax),%edi; push: and so is its upper half */
+	assert_int_equal(probesite_choose(CODE(0x64, 0x8b, 0x38, 0x55, RET), MALLOC), 0);
+	/* xor %esi,%esi; push */
+	assert_int_equal(probesite_choose(CODE(0x31, 0xf6, 0x55, RET), CALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(0x31, 0xf6, 0x55, RET), MALLOC), 2);
+	/* mul %rsi writes dx, without saying so; push */
+	assert_int_equal(probesite_choose(CODE(0x48, 0xf7, 0xe6, 0x55, RET), CALLOC | PROBESITE_DX),
+			 0);
+	assert_int_equal(probesite_choose(CODE(0x48, 0xf7, 0xe6, 0x55, RET), CALLOC), 3);
+	/* rep movsb writes si and di; push */
+	assert_int_equal(probesite_choose(CODE(0xf3, 0xa4, 0x55, RET), MALLOC), 0);
+	/* behind a return, an indirect jump, a system call */
+	assert_int_equal(probesite_choose(CODE(RET, 0x55), MALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(0xff, 0xe0, 0x55, RET), MALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(0x0f, 0x05, 0x55, RET), MALLOC), 0);
+}
+
+static void test_no_call_comes_by_twice(void **state)
+{
+	(void)state;
+	/* +0 mov %rdi,%rax; +3 push; ... jmp +3 */
+	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf8, 0x55, 0xeb, 0xfd, RET), MALLOC),
+			 0);
+	/* jmp +4, behind the site: fine */
+	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf8, 0x55, 0x90, 0xeb, 0xfd), MALLOC),
+			 3);
+}
+
+static void test_unreadable(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(&(struct probesite_code){NULL, 0, 0}, MALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(0x48), MALLOC), 0);
+	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf8, 0x55, 0x06), MALLOC),
+			 0); /* push es */
+	for (int seed = 0; seed < 20000; seed++) {
+		uint8_t bytes[40];
+		struct probesite_code code = {bytes, sizeof(bytes),
+					      UINT64_MAX - (uint64_t)seed % 50};
+
+		srand((unsigned int)seed);
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (uint8_t)rand();
+		assert_true(probesite_choose(&code, FREE) < sizeof(bytes));
+	}
+}
+
+static bool is_502000(void *ctx, uint64_t elf_addr)
+{
+	(void)ctx;
+	return elf_addr == 0x502000;
+}
+
+static void test_calls(void **state)
+{
+	(void)state;
+	assert_false(probesite_calls(CODE(0x55, 0x5d, RET), is_502000, NULL));
+	assert_false(probesite_calls(CODE(0xe8, 0, 0, 0, 0, RET), is_502000, NULL));
+	/* call, jmp, jne 502000 */
+	assert_true(probesite_calls(CODE(0xe8, 0xfb, 0x0f, 0x10, 0, RET), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0x90, 0xe9, 0xfa, 0x0f, 0x10, 0), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0x0f, 0x85, 0xfa, 0x0f, 0x10, 0, RET), is_502000, NULL));
+	/* call *%rax; jmp *(%rip) */
+	assert_true(probesite_calls(CODE(0xff, 0xd0, RET), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0xff, 0x25, 0, 0, 0, 0), is_502000, NULL));
+	/* cannot be read to its end */
+	assert_true(probesite_calls(CODE(0x55, 0x06, RET), is_502000, NULL));
+}
+
+/* objdump's lines of [elf_addr, + 64), as "ADDRESS: INSTRUCTION". Owned by the caller. */
+static char *disassemble(const char *path, uint64_t elf_addr)
+{
+	char *command scoped(freep) = xasprintf(
+		"objdump -d --no-show-raw-insn --start-address=%#lx --stop-address=%#lx %s | "
+		"sed -nE 's/^ *([0-9a-f]+):[[:space:]]+/\\1: /p'",
+		elf_addr, elf_addr + 64, path);
+	int status;
+
+	return judge_run(command, &status);
+}
+
+static bool ends_in(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && !strcmp(s + len - suffix_len, suffix);
+}
+
+/* In AT&T syntax the destination comes last. */
+static bool spoils(const char *instruction, bool needs_stack)
+{
+	static const char *const written[] = {",%rdi", ",%edi", ",%di", ",%dil"};
+
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
+		if (ends_in(instruction, written[i]) && strncmp(instruction, "cmp", 3) &&
+		    strncmp(instruction, "test", 4))
+			return true;
+	return needs_stack && (ends_in(instruction, ",%rsp") || !strncmp(instruction, "pop", 3));
+}
+
+static void judge_site(const char *path, const char *name, const struct symbol *symbol, size_t site,
+		       bool is_free)
+{
+	char *text scoped(freep) = disassemble(path, symbol->elf_addr), *rest = text, *line;
+	bool found = false;
+
+	while (!found && (line = strsep(&rest, "\n"))) {
+		char *instruction;
+		uint64_t at = strtoul(line, &instruction, 16);
+
+		if (at < symbol->elf_addr || instruction[0] != ':')
+			continue;
+		instruction += 2;
+		instruction[strcspn(instruction, "<#")] = '\0';
+		while (*instruction && instruction[strlen(instruction) - 1] == ' ')
+			instruction[strlen(instruction) - 1] = '\0';
+		found = at == symbol->elf_addr + site;
+		if (found && site)
+			assert_true(!strncmp(instruction, "push ", 5) || instruction[0] == 'j' ||
+				    !strncmp(instruction, "call ", 5) ||
+				    !strcmp(instruction, "nop"));
+		if (found)
+			break;
+		if (spoils(instruction, !is_free) ||
+		    (instruction[0] == 'j' && !(is_free && !strncmp(instruction, "je ", 3))) ||
+		    !strncmp(instruction, "call", 4) || !strncmp(instruction, "ret", 3))
+			fail_msg("%s: %s+%zu comes after '%s'", path, name, site, instruction);
+	}
+	assert_true(found);
+}
+
+static void judge_functions(const char *path)
+{
+	static const struct {
+		const char *name;
+		unsigned int keeps;
+	} functions[] = {{"malloc", MALLOC},
+			 {"free", FREE},
+			 {"calloc", CALLOC},
+			 {"realloc", CALLOC},
+			 {"posix_memalign", MALLOC | PROBESITE_DX},
+			 {"valloc", MALLOC}};
+	int fd scoped(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf_file *elf;
+	struct symtab *symtab;
+
+	if (fd < 0) {
+		print_message("no %s here: not judged\n", path);
+		return;
+	}
+	assert_int_equal(elf_file_open(fd, &elf), 0);
+	symtab = symtab_new(elf);
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		uint8_t bytes[PROBESITE_MAX_BYTES];
+		struct symbol symbol;
+		uint64_t file_off;
+		bool is_ifunc;
+		size_t site;
+
+		if (!symtab_lookup(symtab, functions[i].name, &symbol, &is_ifunc) ||
+		    elf_file_offset(elf, symbol.elf_addr, &file_off) || !symbol.len_bytes)
+			continue;
+		assert_true(symbol.len_bytes <= sizeof(bytes));
+		assert_int_equal(pread(fd, bytes, symbol.len_bytes, (off_t)file_off),
+				 symbol.len_bytes);
+		site = probesite_choose(
+			&(struct probesite_code){bytes, symbol.len_bytes, symbol.elf_addr},
+			functions[i].keeps);
+		print_message("%s: %s+%zu\n", path, functions[i].name, site);
+		judge_site(path, functions[i].name, &symbol, site,
+			   !strcmp(functions[i].name, "free"));
+	}
+	symtab_free(symtab);
+	elf_file_close(elf);
+}
+
+static void test_allocators_of_this_machine(void **state)
+{
+	(void)state;
+	if (!judge_has("objdump"))
+		skip();
+	judge_functions("/lib/x86_64-linux-gnu/libc.so.6");
+	judge_functions("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2");
+	judge_functions("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4");
+	judge_functions("/usr/lib/x86_64-linux-gnu/libmimalloc.so.2");
+	judge_functions("/lib/ld-musl-x86_64.so.1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entry_is_emulated),
+		cmocka_unit_test(test_moved_behind_what_does_no_harm),
+		cmocka_unit_test(test_free_of_null_does_not_come_by),
+		cmocka_unit_test(test_stays_where_something_is_spoilt),
+		cmocka_unit_test(test_no_call_comes_by_twice),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_allocators_of_this_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * libbpf 1.1 knows perf uprobes only. A multi or session link is made by the system call itself, in
+ * the layout of the kernel's include/uapi/linux/bpf.h (union bpf_attr, link_create.uprobe_multi), and
+ * lives as long as its descriptor. Programs for such links are marked before they are loaded.
+ *
+ * Every link costs a wait for the kernel's grace periods when it goes (50 ms), so it has as many sites
+ * as can share a program: with sessions an object has two links, one of them for its frees.
+ *
+ * Frees are attached first: a block that is sampled and freed in between would look alive for ever.
+ * Returns go before entries: a call in between is then missed whole, not left open.
+ */
+#include "collect/uprobes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "cprof_abi.h"
+
+#include "cprof.skel.h"
+
+/* include/uapi/linux/bpf.h; our header is older. */
+#define LINK_CREATE	     28
+#define ATTACH_MULTI	     48
+#define ATTACH_SESSION	     57
+#define FLAG_MULTI_AT_RETURN 1u
+
+struct multi_link {
+	uint32_t program_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t nr, multi_flags, pid, pad;
+};
+
+_Static_assert(sizeof(struct multi_link) == 64, "the layout is the kernel's");
+
+/* A set of shapes, a bit for each. */
+#define SHAPE(shape) (1u << SHAPE_##shape)
+#define ALLOCATIONS  (SHAPE(FREE) - 1)
+_Static_assert(SHAPE_FREE > SHAPE_POSIX_MEMALIGN, "free is the last shape");
+
+static const char *const way_texts[] = {
+	[UPROBES_PERF] = "perf uprobes",
+	[UPROBES_MULTI] = "multi-uprobe links",
+	[UPROBES_SESSION] = "uprobe sessions",
+};
+
+static const enum abi_allocator allocators[] = {
+	[SHAPE_MALLOC] = ABI_ALLOCATOR_MALLOC,
+	[SHAPE_CALLOC] = ABI_ALLOCATOR_CALLOC,
+	[SHAPE_REALLOC] = ABI_ALLOCATOR_REALLOC,
+	[SHAPE_REALLOCARRAY] = ABI_ALLOCATOR_REALLOCARRAY,
+	[SHAPE_MEMALIGN] = ABI_ALLOCATOR_MEMALIGN,
+	[SHAPE_POSIX_MEMALIGN] = ABI_ALLOCATOR_POSIX_MEMALIGN,
+	[SHAPE_FREE] = ABI_ALLOCATOR_FREE,
+};
+
+/* What is attached, in this order: a program, to which shapes, and at which end. */
+struct attachment {
+	const struct bpf_program *program;
+	unsigned int shapes;
+	bool at_return;
+};
+
+#define MAX_ATTACHMENTS 8
+
+static size_t list_attachments(enum uprobes_way way, const struct cprof_bpf *bpf,
+			       struct attachment *list)
+{
+	const struct attachment session[] = {
+		{bpf->progs.enter_free, SHAPE(FREE), false},
+		{bpf->progs.on_call, ALLOCATIONS, false},
+	};
+	const struct attachment pairs[] = {
+		{bpf->progs.enter_free, SHAPE(FREE), false},
+		{bpf->progs.leave_call, ALLOCATIONS, true},
+		{bpf->progs.enter_realloc, SHAPE(REALLOC), false},
+		{bpf->progs.enter_reallocarray, SHAPE(REALLOCARRAY), false},
+		{bpf->progs.enter_malloc, SHAPE(MALLOC), false},
+		{bpf->progs.enter_calloc, SHAPE(CALLOC), false},
+		{bpf->progs.enter_memalign, SHAPE(MEMALIGN), false},
+		{bpf->progs.enter_posix_memalign, SHAPE(POSIX_MEMALIGN), false},
+	};
+	const struct attachment *chosen = way == UPROBES_SESSION ? session : pairs;
+	size_t bytes = way == UPROBES_SESSION ? sizeof(session) : sizeof(pairs);
+
+	_Static_assert(sizeof(pairs) == MAX_ATTACHMENTS * sizeof(*pairs), "one for each");
+	memcpy(list, chosen, bytes);
+	return bytes / sizeof(*chosen);
+}
+
+bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
+		   const struct bpf_program *program)
+{
+	struct attachment list[MAX_ATTACHMENTS];
+	size_t nr = list_attachments(uprobes->way, bpf, list);
+
+	for (size_t i = 0; i < nr; i++)
+		if (list[i].program == program)
+			return true;
+	return false;
+}
+
+void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
+		  enum uprobes_way at_most, struct cprof_bpf *bpf)
+{
+	struct bpf_program *program;
+
+	*uprobes = (struct uprobes){
+		.way = features->uprobe_session ? UPROBES_SESSION
+		       : features->uprobe_multi ? UPROBES_MULTI
+						: UPROBES_PERF,
+		.has_cookies = features->attach_cookie,
+	};
+	if (uprobes->way > at_most)
+		uprobes->way = at_most;
+	detail("heap probes: %s", way_texts[uprobes->way]);
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		if (uprobes->way == UPROBES_PERF || !uprobes_needs(uprobes, bpf, program))
+			continue;
+		bpf_program__set_expected_attach_type(
+			program, program == bpf->progs.on_call ? ATTACH_SESSION : ATTACH_MULTI);
+	}
+}
+
+/* The sites of an attachment. */
+struct site_list {
+	uint64_t offsets[SESSION_MAX_SITES], cookies[SESSION_MAX_SITES];
+	uint32_t nr;
+};
+
+static struct site_list list_sites(const struct session_site *sites, size_t nr, unsigned int shapes)
+{
+	struct site_list list = {.nr = 0};
+
+	for (size_t i = 0; i < nr && list.nr < SESSION_MAX_SITES; i++) {
+		if (!(shapes & 1u << sites[i].shape))
+			continue;
+		list.offsets[list.nr] = sites[i].file_off;
+		list.cookies[list.nr++] = ABI_SITE(allocators[sites[i].shape], sites[i].is_leaf);
+	}
+	return list;
+}
+
+static int attach_multi(struct uprobes *uprobes, const struct attachment *attachment,
+			const char *path, const struct site_list *sites, uint32_t tgid)
+{
+	struct multi_link attr = {
+		.program_fd = bpf_program__fd(attachment->program),
+		.attach_type = bpf_program__expected_attach_type(attachment->program),
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)sites->offsets,
+		.cookies = (uintptr_t)sites->cookies,
+		.nr = sites->nr,
+		.multi_flags = attachment->at_return ? FLAG_MULTI_AT_RETURN : 0,
+		.pid = tgid,
+	};
+	int fd = syscall(SYS_bpf, LINK_CREATE, &attr, sizeof(attr));
+
+	if (fd < 0)
+		return -errno;
+	vec_push(&uprobes->multi_fds, fd);
+	return 0;
+}
+
+static int attach_perf(struct uprobes *uprobes, const struct attachment *attachment,
+		       const char *path, const struct site_list *sites, uint32_t tgid)
+{
+	for (uint32_t i = 0; i < sites->nr; i++) {
+		struct bpf_uprobe_opts opts = {
+			.sz = sizeof(opts),
+			.retprobe = attachment->at_return,
+			.bpf_cookie = uprobes->has_cookies ? sites->cookies[i] : 0};
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(
+			attachment->program, tgid ? (int)tgid : -1, path, sites->offsets[i], &opts);
+
+		if (!link)
+			return -errno;
+		vec_push(&uprobes->perf_links, link);
+	}
+	return 0;
+}
+
+int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
+		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid)
+{
+	struct attachment list[MAX_ATTACHMENTS];
+	size_t nr_attachments = list_attachments(uprobes->way, bpf, list);
+	char path[64];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (size_t i = 0; !err && i < nr_attachments; i++) {
+		struct site_list chosen = list_sites(sites, nr, list[i].shapes);
+
+		if (!chosen.nr)
+			continue;
+		err = uprobes->way == UPROBES_PERF
+			      ? attach_perf(uprobes, &list[i], path, &chosen, tgid)
+			      : attach_multi(uprobes, &list[i], path, &chosen, tgid);
+	}
+	return err;
+}
+
+void uprobes_release(struct uprobes *uprobes)
+{
+	vec_for_each(&uprobes->multi_fds, fd)
+		close(*fd);
+	vec_release(&uprobes->multi_fds);
+	vec_for_each(&uprobes->perf_links, link)
+		bpf_link__destroy(*link);
+	vec_release(&uprobes->perf_links);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Heap probes, attached in the best of the ways that the kernel knows:
+ *
+ *	UPROBES_SESSION	Linux 6.13: entry and return in one; only calls of interest trap at their return
+ *	UPROBES_MULTI	Linux 6.10: many sites behind one link, attached and detached at once
+ *	UPROBES_PERF	a perf event for each site and end; slow to detach
+ */
+#ifndef CPROF_COLLECT_UPROBES_H
+#define CPROF_COLLECT_UPROBES_H
+
+#include "base/vec.h"
+#include "collect/probe.h"
+#include "collect/session.h"
+
+struct bpf_link;
+struct bpf_program;
+struct cprof_bpf;
+
+enum uprobes_way {
+	UPROBES_PERF = 1, /* as session_limits.way */
+	UPROBES_MULTI,
+	UPROBES_SESSION
+};
+
+struct uprobes {
+	enum uprobes_way way;
+	bool has_cookies;
+	vec_of(struct bpf_link *) perf_links;
+	vec_of(int) multi_fds;
+};
+
+/* Chooses the way, `at_most` or a lesser one: before the programs of bpf are loaded, because it shows in them. */
+void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
+		  enum uprobes_way at_most, struct cprof_bpf *bpf);
+/* Does the way need program (one of alloc.bpf.c)? If not it should not be loaded. */
+bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
+		   const struct bpf_program *program);
+/* As session_probe(). */
+int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
+		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid);
+void uprobes_release(struct uprobes *uprobes);
+
+#endif
