@@ -18,18 +18,13 @@
 #include "collect/tally.h"
 
 int enter_malloc(struct pt_regs *ctx);
-int return_malloc(struct pt_regs *ctx);
 int enter_calloc(struct pt_regs *ctx);
-int return_calloc(struct pt_regs *ctx);
 int enter_realloc(struct pt_regs *ctx);
-int return_realloc(struct pt_regs *ctx);
 int enter_reallocarray(struct pt_regs *ctx);
-int return_reallocarray(struct pt_regs *ctx);
 int enter_memalign(struct pt_regs *ctx);
-int return_memalign(struct pt_regs *ctx);
 int enter_posix_memalign(struct pt_regs *ctx);
-int return_posix_memalign(struct pt_regs *ctx);
 int enter_free(struct pt_regs *ctx);
+int leave_call(struct pt_regs *ctx);
 
 extern volatile u32 epoch, stopped;
 
@@ -38,12 +33,12 @@ typedef int (*program_fn)(struct pt_regs *);
 static const struct {
 	program_fn enter, leave;
 } programs[] = {
-	[ABI_ALLOCATOR_MALLOC] = {enter_malloc, return_malloc},
-	[ABI_ALLOCATOR_CALLOC] = {enter_calloc, return_calloc},
-	[ABI_ALLOCATOR_REALLOC] = {enter_realloc, return_realloc},
-	[ABI_ALLOCATOR_REALLOCARRAY] = {enter_reallocarray, return_reallocarray},
-	[ABI_ALLOCATOR_MEMALIGN] = {enter_memalign, return_memalign},
-	[ABI_ALLOCATOR_POSIX_MEMALIGN] = {enter_posix_memalign, return_posix_memalign},
+	[ABI_ALLOCATOR_MALLOC] = {enter_malloc, leave_call},
+	[ABI_ALLOCATOR_CALLOC] = {enter_calloc, leave_call},
+	[ABI_ALLOCATOR_REALLOC] = {enter_realloc, leave_call},
+	[ABI_ALLOCATOR_REALLOCARRAY] = {enter_reallocarray, leave_call},
+	[ABI_ALLOCATOR_MEMALIGN] = {enter_memalign, leave_call},
+	[ABI_ALLOCATOR_POSIX_MEMALIGN] = {enter_posix_memalign, leave_call},
 	[ABI_ALLOCATOR_FREE] = {enter_free, NULL},
 };
 
@@ -216,8 +211,8 @@ static void test_tail_jump_counts_once(void **state)
 	(void)state;
 	enter(ABI_ALLOCATOR_REALLOC, TOP - 8, 0, 64, 0);
 	enter(ABI_ALLOCATOR_MALLOC, TOP - 8, 64, 0, 0);
+	/* Both return to realloc's caller, with the same result: the first of them settles it. */
 	leave(ABI_ALLOCATOR_MALLOC, TOP - 8, 0x1000);
-	assert_int_equal(STAT(STORED), 0);
 	leave(ABI_ALLOCATOR_REALLOC, TOP - 8, 0x1000);
 	assert_int_equal(STAT(CALLS), 2);
 	assert_int_equal(STAT(NESTED), 1);
@@ -364,7 +359,6 @@ static void test_return_of_another_call(void **state)
 	enter(ABI_ALLOCATOR_MALLOC, TOP - 80, 10, 0, 0);
 	leave(ABI_ALLOCATOR_MALLOC, TOP - 8, 0x1000);
 	leave(ABI_ALLOCATOR_MALLOC, TOP - 88, 0x2000);
-	leave(ABI_ALLOCATOR_CALLOC, TOP - 80, 0x3000);
 	assert_int_equal(STAT(STORED), 0);
 	host_set_current(1000, 1001);
 	leave(ABI_ALLOCATOR_MALLOC, TOP - 80, 0x4000);

@@ -143,6 +143,18 @@ u64 bpf_get_current_pid_tgid(void)
 	return host.pid_tgid;
 }
 
+/* Without cookies (config.has_cookies is 0) and sessions: the programs of a pair. */
+u64 bpf_get_attach_cookie(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+u64 bpf_get_func_ip(void *ctx)
+{
+	return ((const struct pt_regs *)ctx)->ip;
+}
+
 u64 bpf_get_current_task(void)
 {
 	return (u64)&host.task;
