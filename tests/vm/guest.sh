@@ -32,7 +32,7 @@ run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 for _ in $(seq 25); do
 	bpftool -j prog list >"$out/left-programs" 2>/dev/null
 	bpftool -j map list >"$out/left-maps" 2>/dev/null
-	[ "$(cat "$out/left-maps")" = "[]" ] && break
+	[ "$(cat "$out/left-programs" "$out/left-maps" | tr -d '\n')" = "[][]" ] && break
 	sleep 0.2
 done
 cat /sys/kernel/tracing/uprobe_events >"$out/left-uprobes" 2>/dev/null
