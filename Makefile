@@ -51,7 +51,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -191,6 +191,9 @@ test:                                  ## install, build, run every test (root)
 	$(Q)scripts/setup.sh all
 	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(bpftest) $(fuzz) $(vm)
 	$(Q)scripts/run-tests.sh all
+
+bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
+	$(Q)tests/bench/bench_heap.py
 
 check: | $(gen)                        ## rooms, headers, README tour, format, warnings
 	$(Q)scripts/check.sh

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `cprof heap` costs its target, beside its peers, in one run on this machine (root).
+
+Two targets: jq reading a generated 16 MB file (a million pairs of malloc and free), and
+tests/e2e/workloads/pairs.c, two threads that do nothing but malloc and free. Each is held until the
+profiler is attached, so that what is timed is the target and not the profiler's start. Of several
+runs the best counts. A peer that is not installed, or does not work here, is said to be so.
+
+Figures, no verdicts: they hold for this machine, and others may be using it.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+CPROF = os.path.join(BUILD, "cprof")
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+FILE_BYTES = 16 << 20
+NEVER = str(1 << 40)  # a rate at which nothing is sampled
+RUNS = 3
+SECONDS_TO_ATTACH = 60
+
+
+class Unavailable(Exception):
+    """This peer cannot be measured here; says why."""
+
+
+def write_json(path):
+    row = {"id": 0, "name": "somebody", "tags": ["a", "b", "c"], "at": {"x": 1.5, "y": -2}, "on": True}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[\n")
+        number = 0
+        while file.tell() < FILE_BYTES:
+            row["id"], row["name"] = number, f"somebody {number * 7919 % 1000003}"
+            file.write((",\n" if number else "") + json.dumps(row))
+            number += 1
+        file.write("\n]\n")
+
+
+# Profilers ---------------------------------------------------------------------------------------
+
+class Nobody:
+    """No profiler; also the base of those that a target is launched under."""
+
+    def __init__(self, name, prefix=(), env=None):
+        self.name, self.prefix, self.env = name, list(prefix), env or {}
+
+    def attach(self, pid, folder):
+        del pid, folder
+
+    def detach(self):
+        pass
+
+
+class Attached(Nobody):
+    """One that attaches: command, pid, and what it says on stream once it has."""
+
+    def __init__(self, name, command, ready):
+        super().__init__(name)
+        self.command, self.ready, self.process = command, ready, None
+
+    def attach(self, pid, folder):
+        with open(os.path.join(folder, "said"), "wb") as said:
+            self.process = subprocess.Popen([*self.command, "-p", str(pid)], stdout=said, cwd=folder,
+                                            stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        end = time.monotonic() + SECONDS_TO_ATTACH
+        while time.monotonic() < end:
+            with open(os.path.join(folder, "said"), encoding="utf-8", errors="replace") as said:
+                text = said.read()
+            if self.ready in text:
+                time.sleep(0.3)  # memleak says so a moment before
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        self.detach()
+        raise Unavailable(" ".join(text.split())[-100:] or "says nothing")
+
+    def detach(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def cprof(name, *options):
+    return Attached(name, [CPROF, "heap", "-v", "-o", "heap.pb.gz", *options], "sampling")
+
+
+def find(command):
+    path = shutil.which(command, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/share/bcc/tools")
+    if not path:
+        raise Unavailable("not installed")
+    return path
+
+
+def memleak():
+    for name in ("memleak-bpfcc", "memleak"):
+        if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/usr/share/bcc/tools"):
+            return Attached("bcc memleak", [find(name)], "Attaching to pid")
+    raise Unavailable("not installed")
+
+
+def heaptrack():
+    return Nobody("heaptrack", [find("heaptrack"), "--record-only", "-o", "heaptrack"])
+
+
+def jemalloc(profile):
+    options = "prof:true,prof_active:true,lg_prof_sample:19,prof_prefix:jeprof" if profile else ""
+    if not os.path.exists(JEMALLOC):
+        raise Unavailable("not installed")
+    env = {"LD_PRELOAD": JEMALLOC, "MALLOC_CONF": options}
+    said = subprocess.run(["true"], env={**os.environ, **env}, stderr=subprocess.PIPE, check=False).stderr
+    if said:
+        raise Unavailable("built without profiling: " + " ".join(said.decode().split())[:60])
+    return Nobody("jemalloc, prof:true" if profile else "jemalloc, bare", env=env)
+
+
+PROFILERS = [
+    lambda: Nobody("bare"),
+    lambda: cprof("cprof, attached"),
+    lambda: cprof("cprof, --alloc-only", "--alloc-only"),
+    lambda: cprof("cprof, --rate 1", "--rate", "1"),
+    lambda: cprof("cprof, multi links", "--limit", "way=2"),
+    lambda: cprof("cprof, perf uprobes", "--limit", "way=1"),
+    memleak,
+    heaptrack,
+    lambda: jemalloc(False),
+    lambda: jemalloc(True),
+]
+
+
+# Targets -----------------------------------------------------------------------------------------
+
+def run_jq(profiler, folder, path):
+    """Seconds. The shell waits for a line, so that there is a pid to attach to, and becomes jq."""
+    shell = ["sh", "-c", 'read -r _; exec "$@"', "sh", *profiler.prefix, "jq", "length", path]
+    target = subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=folder,
+                              stderr=subprocess.DEVNULL, env={**os.environ, **profiler.env})
+    try:
+        profiler.attach(target.pid, folder)
+        start = time.monotonic()
+        target.stdin.write(b"\n")
+        target.stdin.close()
+        if target.wait(300):
+            raise Unavailable(f"jq ended with {target.returncode}")
+        return time.monotonic() - start
+    finally:
+        target.kill()
+        target.wait()
+        profiler.detach()
+
+
+def run_pairs(profiler, folder, *arguments):
+    """What the workload says of itself."""
+    target = subprocess.Popen([*profiler.prefix, os.path.join(BUILD, "workloads", "pairs"), *arguments],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, text=True,
+                              stderr=subprocess.DEVNULL, env={**os.environ, **profiler.env})
+    try:
+        next(line for line in target.stdout if '"ready"' in line)  # heaptrack talks, too
+        profiler.attach(target.pid, folder)
+        target.stdin.write("\n")
+        target.stdin.close()
+        says = json.loads(next(line for line in target.stdout if "pair_ns" in line))
+        target.wait(60)
+        return says
+    finally:
+        target.kill()
+        target.wait()
+        profiler.detach()
+
+
+def best(run, make, key=lambda result: result):
+    results = []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory(prefix="cprof-bench-") as folder:
+            results.append(run(make(), folder))
+    return min(results, key=key)
+
+
+def measure(make, path):
+    """(name, seconds of jq, ns of a pair), or (name, why not)."""
+    name = "?"
+    try:
+        name = make().name
+        seconds = best(lambda profiler, folder: run_jq(profiler, folder, path), make)
+        pairs = best(lambda profiler, folder: run_pairs(profiler, folder, "2", "5000"), make,
+                     lambda says: says["pair_ns"])
+        return name, seconds, pairs["pair_ns"]
+    except Unavailable as reason:
+        return name if name != "?" else getattr(make, "__name__", "jemalloc"), str(reason)
+
+
+def print_table(rows):
+    bare = rows[0]
+    print(f"{'':22}{'jq, 16 MB':>12}{'x bare':>9}{'2 threads':>14}")
+    for row in rows:
+        if len(row) == 2:
+            print(f"{row[0]:22}  cannot be measured here: {row[1]}")
+            continue
+        name, seconds, pair_ns = row
+        print(f"{name:22}{seconds:10.2f} s{seconds / bare[1]:9.1f}{pair_ns:9.0f} ns/pair")
+    known = {row[0]: row for row in rows if len(row) == 3}
+    ours, theirs = known.get("cprof, attached"), known.get("bcc memleak")
+    print(f"\njq, cprof attached: {ours[1] / bare[1]:.1f} x bare (wanted: at most 5)")
+    if theirs:
+        cost, other = ours[1] - bare[1], theirs[1] - bare[1]
+        print(f"jq, memleak's time / cprof's: {theirs[1] / ours[1]:.1f}, of what they add: "
+              f"{other / cost:.1f} (wanted: at least 7)")
+
+
+def print_single_calls():
+    def one(make):
+        return best(lambda profiler, folder: run_pairs(profiler, folder, "1", "5000"), make,
+                    lambda says: says["pair_ns"])
+
+    bare = one(lambda: Nobody("bare"))
+    none = one(lambda: cprof("none", "--rate", NEVER))
+    every = one(lambda: cprof("every", "--rate", "1"))
+    sampled = every["malloc_ns"] - bare["malloc_ns"]
+    freed = every["free_ns"] - none["free_ns"]
+    print("\none thread, ns             bare  unsampled    sampled")
+    for what in ("malloc", "free"):
+        key = f"{what}_ns"
+        print(f"{what:22}{bare[key]:9.1f}{none[key]:11.0f}{every[key]:11.0f}")
+    print(f"{'free(NULL)':22}{bare['null_ns']:9.1f}{none['null_ns']:11.1f}{every['null_ns']:11.1f}")
+    print(f"\na sampled allocation: {sampled / 1000:.2f} us (wanted: at most 3)")
+    print(f"a sampled free, over the trap: {freed / 1000:.2f} us (wanted: at most 0.5)")
+    print(f"free(NULL): {'never traps' if none['null_ns'] < 50 else 'TRAPS'}")
+
+
+def main():
+    if os.geteuid() != 0:
+        sys.exit("bench-heap: attaching needs root")
+    if not shutil.which("jq"):
+        sys.exit("bench-heap: jq is missing (apt-get install jq)")
+    with tempfile.TemporaryDirectory(prefix="cprof-bench-") as folder:
+        path = os.path.join(folder, "file.json")
+        write_json(path)
+        rows = []
+        for make in PROFILERS:
+            rows.append(measure(make, path))
+            print(f"measured {rows[-1][0]}", file=sys.stderr)
+        print_table(rows)
+    print_single_calls()
+
+
+main()
