@@ -585,7 +585,7 @@ def check_values(raw, values, inuse_view, where, bad):
             bad.append(f"{where}: objects without bytes or bytes without objects: {values}")
         if value.get(f"{kind}_space_variance") and not space:
             bad.append(f"{where}: a variance of nothing: {values}")
-    if not inuse_view and any(value[name] > value[name.replace("inuse", "alloc")]
+    if not inuse_view and any(value[name] > value.get(name.replace("inuse", "alloc"), 0)
                               for name in types if name.startswith("inuse")):
         bad.append(f"{where}: more in use than was allocated: {values}")
 
