@@ -287,10 +287,8 @@ static int complete(struct options *options)
 		options->views = OPTIONS_VIEW_ALL;
 	if (!(options->views & OPTIONS_VIEW_DELTA))
 		return 0;
-	if (!options->duration_ns) {
+	if (!options->duration_ns)
 		options->duration_ns = options->delta_ns;
-		options->one_delta = true;
-	}
 	if (options->duration_ns < options->delta_ns)
 		return fail(-EINVAL, "--delta is longer than -d: the run would end within it.");
 	return 0;

@@ -40,7 +40,6 @@ struct options {
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
 	uint64_t interval_ns; /* between snapshots of what there is so far; 0: none */
 	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */
-	bool one_delta;	      /* the run is a single delta */
 	unsigned int views;   /* never 0 */
 	enum options_format formats[OPTIONS_NR_FORMATS]; /* each once, the main one first */
 	size_t nr_formats;				 /* never 0 */

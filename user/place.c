@@ -131,7 +131,8 @@ static char *stem_of(const struct place *place, const struct place_name *name, c
 
 	*suffix = "";
 	if (name->turn)
-		snprintf(turn, sizeof(turn), ".%u", name->turn + 1);
+		snprintf(turn, sizeof(turn), "-%u",
+			 name->turn + 1); /* no ".2": that is a snapshot */
 	if (place->file) {
 		*suffix = suffix_of(place->file);
 		if (!name->tgid)

@@ -306,7 +306,11 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 {
 	const struct view *main_view = NULL;
 	enum exit_code code = EXIT_DONE;
+	size_t nr_processes;
 
+	builder_processes(writer->builder, &nr_processes);
+	if (!nr_processes && moment == MOMENT_SNAPSHOT)
+		say("no snapshot: there is no sample so far");
 	writer->nr_snapshots += moment == MOMENT_SNAPSHOT;
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		struct pass pass = {.writer = writer, .writing = writing, .view = &views[i]};
