@@ -45,6 +45,13 @@ PAGE = 4096
 CPU_TYPES = [("samples", "count"), ("cpu", "nanoseconds")]
 HEAP_TYPES = [("alloc_objects", "count"), ("alloc_space", "bytes"),
               ("inuse_objects", "count"), ("inuse_space", "bytes")]
+ALLOC_VARIANCE = ("alloc_space_variance", "square_bytes")
+INUSE_VARIANCE = ("inuse_space_variance", "square_bytes")
+# period type: the sample types there may be, with the one that is shown first
+TYPES = {("cpu", "nanoseconds"): [(CPU_TYPES, "cpu")],
+         ("space", "bytes"): [(HEAP_TYPES, "inuse_space"), (HEAP_TYPES[:2], "alloc_space"),
+                              (HEAP_TYPES + [ALLOC_VARIANCE, INUSE_VARIANCE], "inuse_space"),
+                              (HEAP_TYPES[:2] + [ALLOC_VARIANCE], "alloc_space")]}
 NUMBER_LABELS = {"pid", "tid"}
 STRING_LABELS = {"comm", "thread"}
 # A name that we made because there was no symbol: "libc.so.6+0x1234", "[truncated: why]".
@@ -347,17 +354,15 @@ def check_header(raw, bad):
             bad.append(f"sample type {name}/{unit}: only a-z and _ go everywhere")
     if len({name for name, _ in types}) != len(types):
         bad.append("two sample types have the same name")
-    expected = {("cpu", "nanoseconds"): (CPU_TYPES, "cpu"),
-                ("space", "bytes"): (HEAP_TYPES, "inuse_space")}
     given = period_type and (text(raw, period_type["type"]), text(raw, period_type["unit"]))
-    if given not in expected:
+    if given not in TYPES:
         bad.append(f"period type is {given}, neither cpu/nanoseconds nor space/bytes")
     else:
-        want, default = expected[given]
-        if types != want:
-            bad.append(f"sample types are {types}, not {want}")
-        if text(raw, raw["default_sample_type"]) != default:
-            bad.append(f"default sample type is not {default}")
+        default = [shown for want, shown in TYPES[given] if want == types]
+        if not default:
+            bad.append(f"sample types are {types}, not {TYPES[given][0][0]} or a view of them")
+        elif text(raw, raw["default_sample_type"]) != default[0]:
+            bad.append(f"default sample type is not {default[0]}")
     if raw["period"] <= 0:
         bad.append(f"period is {raw['period']}")
     check_times(raw, bad)
@@ -373,8 +378,16 @@ def check_times(raw, bad):
     now = time.time_ns()
     if not 1_577_836_800 * 10**9 <= raw["time_nanos"] <= now + 600 * 10**9:
         bad.append(f"time_nanos {raw['time_nanos']} is not a time in ns from 2020 until now")
+    if is_inuse_view(raw) and raw["duration_nanos"]:
+        bad.append(f"what is in use is of a moment, but the duration is {raw['duration_nanos']}")
     if not 0 <= raw["duration_nanos"] <= 366 * 86400 * 10**9:
         bad.append(f"duration_nanos {raw['duration_nanos']} is not a duration in ns")
+
+
+def is_inuse_view(raw):
+    """A heap profile of what is in use: the alloc values are 0 all over."""
+    types = [(text(raw, t["type"]), text(raw, t["unit"])) for t in raw["sample_type"]]
+    return types[:4] == HEAP_TYPES and not any(any(s["value"][:2]) for s in raw["sample"])
 
 
 def check_functions(raw, bad):
@@ -536,7 +549,7 @@ def check_flags(raw, bad):
 
 
 def check_samples(raw, bad):
-    seen = set()
+    seen, inuse_view = set(), is_inuse_view(raw)
     if not raw["sample"]:
         bad.append("there is no sample")
     for i, sample in enumerate(raw["sample"]):
@@ -555,22 +568,26 @@ def check_samples(raw, bad):
             bad.append(f"{where} has a negative value: {values}")
         if not any(values):
             bad.append(f"{where} is all zero")
-        check_values(raw, values, where, bad)
+        check_values(raw, values, inuse_view, where, bad)
         check_labels(raw, sample, where, bad)
 
 
-def check_values(raw, values, where, bad):
+def check_values(raw, values, inuse_view, where, bad):
     if len(values) != len(raw["sample_type"]):
         return
     types = [text(raw, t["type"]) for t in raw["sample_type"]]
     value = dict(zip(types, values))
     if types == ["samples", "cpu"] and value["cpu"] != value["samples"] * raw["period"]:
         bad.append(f"{where}: cpu is not samples * period: {values}")
-    if len(types) == 4 and "inuse_space" in value and "alloc_space" in value:
-        if values[2] > values[0] or values[3] > values[1]:
-            bad.append(f"{where}: more in use than was allocated: {values}")
-        if bool(values[0]) != bool(values[1]) or bool(values[2]) != bool(values[3]):
+    for kind in ("alloc", "inuse"):
+        objects, space = value.get(f"{kind}_objects"), value.get(f"{kind}_space")
+        if bool(objects) != bool(space):
             bad.append(f"{where}: objects without bytes or bytes without objects: {values}")
+        if value.get(f"{kind}_space_variance") and not space:
+            bad.append(f"{where}: a variance of nothing: {values}")
+    if not inuse_view and any(value[name] > value.get(name.replace("inuse", "alloc"), 0)
+                              for name in types if name.startswith("inuse")):
+        bad.append(f"{where}: more in use than was allocated: {values}")
 
 
 def check_labels(raw, sample, where, bad):
@@ -751,6 +768,54 @@ def damages():
     ]
 
 
+def heap_profile(types, values, default):
+    """The good profile, as one of a heap."""
+    profile = good_profile()
+    strings = profile["string_table"]
+
+    def string(word):
+        if word.encode() not in strings:
+            strings.append(word.encode())
+        return strings.index(word.encode())
+
+    profile["sample_type"] = [{"type": string(t), "unit": string(u)} for t, u in types]
+    profile["period_type"] = {"type": string("space"), "unit": string("bytes")}
+    profile["default_sample_type"] = string(default)
+    for sample, row in zip(profile["sample"], values):
+        sample["value"] = row
+    if types[:4] == HEAP_TYPES and not any(any(row[:2]) for row in values):
+        profile["duration_nanos"] = 0
+    return profile
+
+
+def heap_cases():
+    """(what, is it good?, a heap profile)"""
+    def case(what, good, types, *values, default="inuse_space", **fields):
+        return what, good, {**heap_profile(types, values, default), **fields}
+
+    variances = HEAP_TYPES + [ALLOC_VARIANCE, INUSE_VARIANCE]
+    alloc = HEAP_TYPES[:2]
+    return [
+        case("all four types", True, HEAP_TYPES, [2, 20, 1, 10], [1, 10, 0, 0]),
+        case("in use", True, HEAP_TYPES, [0, 0, 1, 10], [0, 0, 2, 20]),
+        case("allocated", True, alloc, [2, 20], [1, 10], default="alloc_space"),
+        case("with variances", True, variances, [2, 20, 1, 10, 50, 25], [1, 10, 0, 0, 25, 0]),
+        case("allocated, with a variance", True, alloc + [ALLOC_VARIANCE], [2, 20, 50], [1, 10, 0],
+             default="alloc_space"),
+        case("more in use than allocated", False, HEAP_TYPES, [2, 20, 3, 30], [1, 10, 0, 0]),
+        case("allocated in one sample only", False, HEAP_TYPES, [2, 20, 1, 10], [0, 0, 1, 10]),
+        case("in use, over a time", False, HEAP_TYPES, [0, 0, 1, 10], [0, 0, 2, 20],
+             duration_nanos=10**9),
+        case("negative delta", False, alloc, [-2, -20], [1, 10], default="alloc_space"),
+        case("bytes without objects", False, alloc, [0, 20], [1, 10], default="alloc_space"),
+        case("default that is not there", False, alloc, [2, 20], [1, 10]),
+        case("in-use types only", False, HEAP_TYPES[2:], [2, 20], [1, 10]),
+        case("more variance in use than allocated", False, variances, [2, 20, 1, 10, 50, 51],
+             [1, 10, 0, 0, 25, 0]),
+        case("variance of nothing", False, variances, [2, 20, 1, 10, 50, 25], [1, 10, 0, 0, 25, 1]),
+    ]
+
+
 def byte_damages(good):
     """(what, the bytes of a damaged file)"""
     packed = gzip.compress(good)
@@ -774,6 +839,11 @@ def self_test():
     if bad or unwise:
         print("FAIL the good profile:", *bad, *unwise, sep="\n    ")
         failures += 1
+    for what, good, profile in heap_cases():
+        bad, unwise = check(gzip.compress(encode(profile)))
+        if bool(bad or unwise) == good:
+            print(f"FAIL heap, {what}:", *bad, *unwise or ["not caught"], sep="\n    ")
+            failures += 1
     cases = list(byte_damages(encode(good_profile())))
     for what, damage in damages():
         profile = good_profile()
@@ -786,7 +856,8 @@ def self_test():
         else:
             print(f"FAIL {what}: not caught")
             failures += 1
-    print(f"{len(cases) + 1 - failures} of {len(cases) + 1} right")
+    nr = len(cases) + len(heap_cases()) + 1
+    print(f"{nr - failures} of {nr} right")
     return 1 if failures else 0
 
 

@@ -23,7 +23,14 @@ enum {
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
 	OPT_LIMIT,
-	OPT_CAPTURES
+	OPT_CAPTURES,
+	OPT_INUSE,
+	OPT_ALLOC,
+	OPT_DELTA,
+	OPT_VIEWS,
+	OPT_INTERVAL,
+	OPT_FORMAT,
+	OPT_ERRORS
 };
 
 struct option_row {
@@ -50,6 +57,18 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE|DIR", BOTH,
 	 "one file for all processes, or a folder for one file\neach (default: "
 	 "cprof.KIND.COMM.PID.pb.gz here)"},
+	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
+	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
+	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
+	{"delta", OPT_DELTA, "TIME", OPTIONS_HEAP,
+	 "what was allocated in so long a time, then done;\nwith a longer -d a series of them"},
+	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "all of these from one run, a file each"},
+	{"interval", OPT_INTERVAL, "TIME", BOTH,
+	 "write what there is so far each time (so does SIGUSR1),\nin files .1, .2 ..."},
+	{"format", OPT_FORMAT, "NAME[,NAME]", OPTIONS_HEAP,
+	 "proto (default), legacy (gperftools' text) and text (for\npeople), a file each"},
+	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
+	 "two more sample types: the variances of the estimates"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
 	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "kernel stacks too (default)"},
 	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "user stacks only"},
@@ -146,6 +165,33 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
 }
 
+static int parse_format(const char *text, struct options *options)
+{
+	static const char *const names[] = {"proto", "legacy", "text"};
+	char *copy scoped(freep) = xstrdup(text), *rest = copy, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		size_t format = 0, i = 0;
+
+		while (format < OPTIONS_NR_FORMATS && strcmp(word, names[format]))
+			format++;
+		if (format == OPTIONS_NR_FORMATS)
+			return fail(-EINVAL, "--format %s: not one of proto, legacy, text.", text);
+		while (i < options->nr_formats && options->formats[i] != format)
+			i++;
+		if (i == options->nr_formats)
+			options->formats[options->nr_formats++] = format;
+	}
+	return 0;
+}
+
+static int parse_time(const char *name, const char *text, uint64_t *duration_ns)
+{
+	if (!clock_parse_duration(text, duration_ns))
+		return 0;
+	return fail(-EINVAL, "%s %s: not a duration such as 30s, 500ms or 2m.", name, text);
+}
+
 /* perf refuses to tick faster than this, by throttling: samples would go missing without a word. */
 static uint64_t highest_frequency(void)
 {
@@ -170,6 +216,30 @@ static int parse_frequency(const char *text, struct options *options)
 	return 0;
 }
 
+/* What a heap run writes. */
+static int parse_view(int value, const char *text, struct options *options)
+{
+	switch (value) {
+	case OPT_INUSE:
+		options->views |= OPTIONS_VIEW_INUSE;
+		return 0;
+	case OPT_ALLOC:
+		options->views |= OPTIONS_VIEW_ALLOC;
+		return 0;
+	case OPT_VIEWS:
+		options->views |= OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE | OPTIONS_VIEW_ALLOC;
+		return 0;
+	case OPT_DELTA:
+		options->views |= OPTIONS_VIEW_DELTA;
+		return parse_time("--delta", text, &options->delta_ns);
+	case OPT_ERRORS:
+		options->errors = true;
+		return 0;
+	default:
+		return parse_format(text, options);
+	}
+}
+
 static int parse_option(int value, const char *text, struct options *options)
 {
 	switch (value) {
@@ -189,10 +259,7 @@ static int parse_option(int value, const char *text, struct options *options)
 		options->allocs_only = true;
 		return 0;
 	case 'd':
-		if (clock_parse_duration(text, &options->duration_ns))
-			return fail(-EINVAL, "-d %s: not a duration such as 30s, 500ms or 2m.",
-				    text);
-		return 0;
+		return parse_time("-d", text, &options->duration_ns);
 	case 'o':
 		if (!*text)
 			return fail(-EINVAL, "-o: an empty name.");
@@ -211,9 +278,29 @@ static int parse_option(int value, const char *text, struct options *options)
 	case 'v':
 		options->verbose = true;
 		return 0;
-	default:
+	case OPT_INTERVAL:
+		return parse_time("--interval", text, &options->interval_ns);
+	case OPT_LIMIT:
 		return parse_limit(text, &options->limits);
+	default:
+		return parse_view(value, text, options);
 	}
+}
+
+/* What follows from several options together. */
+static int complete(struct options *options)
+{
+	if (!options->nr_formats)
+		options->formats[options->nr_formats++] = OPTIONS_FORMAT_PROTO;
+	if (!options->views)
+		options->views = OPTIONS_VIEW_ALL;
+	if (!(options->views & OPTIONS_VIEW_DELTA))
+		return 0;
+	if (!options->duration_ns)
+		options->duration_ns = options->delta_ns;
+	if (options->duration_ns < options->delta_ns)
+		return fail(-EINVAL, "--delta is longer than -d: the run would end within it.");
+	return 0;
 }
 
 static int check_targets(int argc, char **argv, struct options *options)
@@ -277,6 +364,8 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		err = value == '?' || value == ':' ? complain(value, argv, argv[0])
 						   : parse_option(value, optarg, options);
 	}
+	if (!err)
+		err = complete(options);
 	return err ? err : check_targets(argc, argv, options);
 }
 

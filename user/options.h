@@ -17,13 +17,34 @@ enum options_command {
 	OPTIONS_HEAP = 2
 };
 
+/* What of a heap is written; or'ed. None: all of it. */
+enum options_view {
+	OPTIONS_VIEW_ALL = 1,
+	OPTIONS_VIEW_INUSE = 2,
+	OPTIONS_VIEW_ALLOC = 4,
+	OPTIONS_VIEW_DELTA = 8
+};
+
+enum options_format {
+	OPTIONS_FORMAT_PROTO,
+	OPTIONS_FORMAT_LEGACY,
+	OPTIONS_FORMAT_TEXT,
+	OPTIONS_NR_FORMATS
+};
+
 struct options {
 	enum options_command command;
 	vec_of(uint32_t) pids;
 	bool all;
 	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
-	const char *output;   /* NULL: named after the target. Borrowed from argv */
+	uint64_t interval_ns; /* between snapshots of what there is so far; 0: none */
+	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */
+	unsigned int views;   /* never 0 */
+	enum options_format formats[OPTIONS_NR_FORMATS]; /* each once, the main one first */
+	size_t nr_formats;				 /* never 0 */
+	bool errors;					 /* heap: variances too */
+	const char *output; /* NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
 	bool allocs_only; /* heap: free is not probed */

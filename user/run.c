@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -27,13 +25,15 @@
 #include "interrupt.h"
 #include "object/kallsyms.h"
 #include "object/object.h"
-#include "process/procfs.h"
 #include "process/task.h"
+#include "place.h"
 #include "prober.h"
 #include "profile/builder.h"
 #include "profile/symbolize.h"
 #include "report.h"
+#include "targets.h"
 #include "unwinder.h"
+#include "writer.h"
 
 #define PROC "/proc"
 
@@ -46,14 +46,9 @@
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
 #define DRAIN_INTERVAL_NS NSEC_PER_SEC
 
-struct target {
-	uint32_t tgid;
-	int pidfd; /* -1: it has ended */
-};
-
 struct run {
 	const struct options *options;
-	struct report_place place;
+	struct place place;
 	struct files *files;
 	struct tasks *tasks;
 	struct objects *objects;
@@ -63,11 +58,16 @@ struct run {
 	struct unwinder *unwinder;
 	struct captures *captures; /* NULL: not asked for */
 	struct child child;
-	vec_of(struct target) targets;
+	struct targets targets;
+	struct kallsyms *kallsyms;
+	struct symbolizer *symbolizer; /* made when first needed */
+	struct writer writer;
+	enum exit_code write_code; /* of the files so far */
 	int interrupt_fd;
 	uint64_t started_ns, stopped_ns, drained_ns;
-	uint64_t shown_ns;    /* the status line */
-	uint64_t interval_ns; /* until the next drain */
+	uint64_t shown_ns;		/* the status line */
+	uint64_t interval_ns;		/* until the next drain */
+	uint64_t snapshot_ns, delta_ns; /* when the next is due; UINT64_MAX: never */
 };
 
 static bool is_heap(const struct run *run)
@@ -98,55 +98,13 @@ static void give_memory_back(void)
 
 static int check_output(struct run *run)
 {
-	return report_check(run->options, &run->place) ? EXIT_USAGE : EXIT_DONE;
-}
-
-static int watch_target(struct run *run, uint32_t tgid)
-{
-	int pidfd = syscall(SYS_pidfd_open, tgid, 0);
-
-	if (pidfd < 0)
-		return fail(-errno, "watch process %u", tgid);
-	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
-	vec_push(&run->targets, (struct target){tgid, pidfd});
-	return 0;
-}
-
-/* Is pid something that can be profiled? If not, says what it is. */
-static int check_pid(uint32_t pid)
-{
-	struct proc_stat stat;
-	char comm[4 * COMM_BYTES];
-	uint32_t tgid;
-	int err = procfs_tgid_of(PROC, pid, &tgid);
-
-	if (!err)
-		err = procfs_stat(PROC, pid, &stat);
-	if (err == -ESRCH)
-		return fail(err, "there is no process %u.", pid);
-	if (err)
-		return fail(err, "look at process %u", pid);
-	text_escape(stat.comm, comm, sizeof(comm));
-	if (tgid != pid)
-		return fail(-EINVAL, "%u is a thread (%s) of process %u: give -p %u -t.", pid, comm,
-			    tgid, tgid);
-	if (stat.state == 'Z')
-		return fail(-ESRCH,
-			    "process %u (%s) has ended: only its parent has not noticed yet.", pid,
-			    comm);
-	if (stat.is_kernel_thread)
-		return fail(-EINVAL,
-			    "process %u (%s) is a kernel thread: see it with cprof record -a.", pid,
-			    comm);
-	if (pid == (uint32_t)getpid())
-		return fail(-EINVAL, "process %u is this cprof itself.", pid);
-	return 0;
+	return place_open(run->options, &run->place) ? EXIT_USAGE : EXIT_DONE;
 }
 
 static int find_targets(struct run *run)
 {
 	vec_for_each(&run->options->pids, pid)
-		if (check_pid(*pid) || watch_target(run, *pid))
+		if (targets_check(PROC, *pid) || targets_add(&run->targets, *pid))
 			return EXIT_USAGE;
 	return EXIT_DONE;
 }
@@ -177,7 +135,7 @@ static int launch_child(struct run *run)
 		return EXIT_DONE;
 	if (child_spawn(&run->child, run->options->child_argv))
 		return EXIT_CANNOT;
-	return watch_target(run, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
+	return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
 }
 
 static void on_map(void *ctx, const struct process *process, const struct mapping *map)
@@ -213,7 +171,7 @@ static int open_rooms(struct run *run)
 				      .files = run->files,
 				      .all = run->options->all,
 				      .allocs_only = run->options->allocs_only};
-	vec_for_each(&run->targets, target)
+	vec_for_each(&run->targets.all, target)
 		vec_push(&run->prober.targets, target->tgid);
 	return EXIT_DONE;
 }
@@ -237,7 +195,7 @@ static int take_snapshot(struct run *run)
 {
 	if (run->options->all)
 		return tasks_snapshot_all(run->tasks) ? EXIT_CANNOT : EXIT_DONE;
-	vec_for_each(&run->targets, target) {
+	vec_for_each(&run->targets.all, target) {
 		int err = snapshot_target(run, target->tgid);
 
 		if (err)
@@ -260,10 +218,19 @@ static int check_probes(struct run *run)
 	return EXIT_NOTHING;
 }
 
+/* When something that happens each interval_ns (0: never) is due next. */
+static uint64_t due(uint64_t last_ns, uint64_t interval_ns)
+{
+	return interval_ns ? last_ns + interval_ns : UINT64_MAX;
+}
+
 static int start(struct run *run)
 {
 	run->started_ns = run->drained_ns = clock_monotonic_ns();
 	run->interval_ns = FIRST_INTERVAL_NS;
+	run->snapshot_ns = due(run->started_ns, run->options->interval_ns);
+	run->delta_ns = due(run->started_ns, run->options->delta_ns);
+	writer_init(&run->writer, run->options, &run->place, run->builder, run->started_ns);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
@@ -319,6 +286,8 @@ static int drain(struct run *run)
 	if (run->options->all)
 		tasks_prune(run->tasks, run->drained_ns);
 	run->drained_ns = now_ns;
+	vec_for_each(&run->targets.all, target)
+		writer_look(&run->writer, target->tgid);
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 
@@ -335,65 +304,6 @@ static void show_status(struct run *run)
 	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
 		   (now_ns - run->started_ns) / 1e9, text_count(builder_taken(run->builder)),
 		   text_count(tally.nr_lost));
-}
-
-/*
- * Sleeps until something happens, at most until wake_ns; notes targets that ended. early: what BPF
- * has to say counts too.
- */
-static void sleep_until(struct run *run, uint64_t wake_ns, bool early)
-{
-	struct pollfd *fds scoped(freep) = xcalloc(run->targets.nr + 2, sizeof(*fds));
-	uint64_t now_ns = clock_monotonic_ns(), left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
-	struct timespec timeout = {left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC};
-
-	fds[0] = (struct pollfd){.fd = run->interrupt_fd, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = early ? session_fd(run->session) : -1, .events = POLLIN};
-	for (size_t i = 0; i < run->targets.nr; i++)
-		fds[i + 2] = (struct pollfd){.fd = run->targets.at[i].pidfd, .events = POLLIN};
-	if (ppoll(fds, run->targets.nr + 2, &timeout, NULL) <= 0)
-		return;
-	for (size_t i = 0; i < run->targets.nr; i++) {
-		if (!fds[i + 2].revents)
-			continue;
-		close(run->targets.at[i].pidfd);
-		run->targets.at[i].pidfd = -1;
-	}
-}
-
-static bool any_target_left(const struct run *run)
-{
-	vec_for_each(&run->targets, target)
-		if (target->pidfd >= 0)
-			return true;
-	return run->options->all;
-}
-
-/* Waits for the next drain, an interrupt, or the end of the targets. false: time to stop. */
-static bool wait_for_more(struct run *run)
-{
-	uint64_t rest_ns = run->drained_ns + LEAST_INTERVAL_NS;
-	uint64_t wake_ns = run->drained_ns + run->interval_ns;
-	uint64_t end_ns = run->options->duration_ns ? run->started_ns + run->options->duration_ns
-						    : UINT64_MAX;
-
-	sleep_until(run, rest_ns < end_ns ? rest_ns : end_ns, false);
-	if (!interrupt_seen() && any_target_left(run))
-		sleep_until(run, wake_ns < end_ns ? wake_ns : end_ns, true);
-	return !interrupt_seen() && clock_monotonic_ns() < end_ns && any_target_left(run);
-}
-
-static int collect(struct run *run)
-{
-	int code = EXIT_DONE;
-
-	while (!code && wait_for_more(run)) {
-		code = drain(run);
-		show_status(run);
-	}
-	session_stop(run->session);
-	run->stopped_ns = clock_monotonic_ns();
-	return code ? code : drain(run);
 }
 
 /* Kernel addresses become names only where there are kernel stacks to name. */
@@ -414,31 +324,114 @@ static struct kallsyms *read_kallsyms(const struct run *run)
 	return kallsyms;
 }
 
-static int write_profiles(struct run *run)
+static struct report report_of(struct run *run, struct tally *tally, uint64_t now_ns)
 {
-	struct kallsyms *kallsyms = read_kallsyms(run);
-	struct symbolizer *symbolizer =
-		symbolizer_new(run->tasks, run->files, run->objects, kallsyms);
-	struct tally tally;
 	struct report report = {
 		.options = run->options,
-		.place = &run->place,
-		.duration_ns = run->stopped_ns - run->started_ns,
-		.tally = &tally,
+		.duration_ns = now_ns - run->started_ns,
+		.tally = tally,
+		.builder = run->builder,
 	};
-	int code;
 
-	session_tally(run->session, &tally);
+	session_tally(run->session, tally);
+	if (run->targets.all.nr)
+		report.main_process =
+			tasks_image(run->tasks, run->targets.all.at[0].tgid, 0, run->started_ns)
+				->process;
+	return report;
+}
+
+static int write_files(struct run *run, enum moment moment, const struct report *report,
+		       uint64_t now_ns)
+{
+	char *comment scoped(freep) = report_comment(report, moment != MOMENT_END);
+	struct writing writing = {
+		.main_process = report->main_process, .comment = comment, .now_ns = now_ns};
+
+	if (!run->symbolizer) {
+		run->kallsyms = read_kallsyms(run);
+		run->symbolizer =
+			symbolizer_new(run->tasks, run->files, run->objects, run->kallsyms);
+	}
+	writing.symbolizer = run->symbolizer;
+	return writer_write(&run->writer, moment, &writing);
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
+static void write_what_is_due(struct run *run)
+{
+	bool asked = interrupt_take_request();
+	uint64_t now_ns = clock_monotonic_ns();
+	struct tally tally;
+	struct report report;
+	int code = EXIT_DONE, delta_code = EXIT_DONE;
+
+	if (!asked && now_ns < earliest(run->snapshot_ns, run->delta_ns))
+		return;
+	report = report_of(run, &tally, now_ns);
+	if (asked || now_ns >= run->snapshot_ns)
+		code = write_files(run, MOMENT_SNAPSHOT, &report, now_ns);
+	if (asked || now_ns >= run->delta_ns)
+		delta_code = write_files(run, MOMENT_DELTA, &report, now_ns);
+	while (run->snapshot_ns <= now_ns)
+		run->snapshot_ns += run->options->interval_ns;
+	while (run->delta_ns <= now_ns)
+		run->delta_ns += run->options->delta_ns;
+	if (code || delta_code)
+		run->write_code = code ? code : delta_code;
+}
+
+/*
+ * Waits for the next drain, an interrupt, or the end of the targets; after the least time between two
+ * drains what BPF has to say counts too. false: time to stop.
+ */
+static bool wait_for_more(struct run *run)
+{
+	uint64_t end_ns = due(run->started_ns, run->options->duration_ns);
+	uint64_t due_ns = earliest(end_ns, earliest(run->snapshot_ns, run->delta_ns));
+	uint64_t rest_ns = earliest(run->drained_ns + LEAST_INTERVAL_NS, due_ns);
+	uint64_t wake_ns = earliest(run->drained_ns + run->interval_ns, due_ns);
+
+	targets_wait(&run->targets, run->interrupt_fd, -1, rest_ns);
+	if (!interrupt_seen() && (run->options->all || targets_any_left(&run->targets)))
+		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session), wake_ns);
+	return !interrupt_seen() && clock_monotonic_ns() < end_ns &&
+	       (run->options->all || targets_any_left(&run->targets));
+}
+
+static int collect(struct run *run)
+{
+	int code = EXIT_DONE;
+
+	while (!code && wait_for_more(run)) {
+		code = drain(run);
+		if (!code)
+			write_what_is_due(run);
+		show_status(run);
+	}
+	session_stop(run->session);
+	run->stopped_ns = clock_monotonic_ns();
+	return code ? code : drain(run);
+}
+
+static int write_profiles(struct run *run)
+{
+	struct tally tally;
+	struct report report = report_of(run, &tally, run->stopped_ns);
+	int code, said;
+
 	detail("stacks finished in user space: %s",
 	       text_count(unwinder_nr_completed(run->unwinder)));
-	if (run->targets.nr)
-		report.main_process =
-			tasks_image(run->tasks, run->targets.at[0].tgid, 0, run->started_ns)
-				->process;
-	code = report_write(&report, run->builder, symbolizer);
-	symbolizer_free(symbolizer);
-	kallsyms_free(kallsyms);
-	return code;
+	code = write_files(run, MOMENT_END, &report, run->stopped_ns);
+	said = report_say(&report, &run->writer);
+	if (said)
+		return said;
+	return code ? code : (int)run->write_code;
 }
 
 /* The command goes on if the time was up before it: its exit code is the user's. */
@@ -463,10 +456,11 @@ static void finish(struct run *run)
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
-	vec_for_each(&run->targets, target)
-		closep(&target->pidfd);
-	vec_release(&run->targets);
-	report_place_release(&run->place);
+	targets_release(&run->targets);
+	symbolizer_free(run->symbolizer);
+	kallsyms_free(run->kallsyms);
+	writer_release(&run->writer);
+	place_release(&run->place);
 }
 
 static int catch_interrupts(struct run *run)

@@ -49,9 +49,11 @@ MOST_FILES_FOR_PPROF = 8
 # What cprof says ---------------------------------------------------------------------------------
 
 NUMBER = r"([\d,]+)"
-CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ lost {NUMBER} \((.*)\))?$")
+CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ not in use any more {NUMBER})?"
+                     rf"(?: \+ lost {NUMBER} \((.*)\))?$")
 TICKS = re.compile(rf"^cprof: ticks {NUMBER}\b.* = filtered {NUMBER} \+ taken {NUMBER}$")
 WROTE = re.compile(rf"^cprof: wrote (.+?): {NUMBER} ")
+ALSO_WROTE = re.compile(rf"^cprof: also wrote (.+?): {NUMBER} ")
 NEXT = re.compile(r"^cprof: next: go tool pprof -top (.+)$")
 UNACCOUNTED = re.compile(r"not accounted for|accounting below is not complete")
 # Said once everything is attached, with -v. Without such a line the descriptors are watched.
@@ -70,17 +72,18 @@ def loss_texts():
 
 
 class Closing:
-    """The accounting identity: taken = written + lost, lost = the sum of its reasons."""
+    """The accounting identity: taken = written + gone + lost, lost = the sum of its reasons."""
 
     def __init__(self, match):
         self.taken, self.written = number(match[1]), number(match[2])
-        self.lost = number(match[3] or "0")
+        self.gone = number(match[3] or "0")  # cprof heap --inuse: not in use any more
+        self.lost = number(match[4] or "0")
         # A reason may hold a comma, and so does a number: "event ring full 1,013, returns 3".
         self.reasons = {reason: number(count) for reason, count in
-                        re.findall(r"(?:^|, )(\D.*?) (\d{1,3}(?:,\d{3})*)(?=, \D|$)", match[4] or "")}
+                        re.findall(r"(?:^|, )(\D.*?) (\d{1,3}(?:,\d{3})*)(?=, \D|$)", match[5] or "")}
 
     def check(self):
-        assert self.taken == self.written + self.lost, f"identity broken: {vars(self)}"
+        assert self.taken == self.written + self.gone + self.lost, f"identity broken: {vars(self)}"
         assert sum(self.reasons.values()) == self.lost, f"reasons do not add up: {vars(self)}"
         assert all(self.reasons.values()), f"a reason without a loss: {vars(self)}"
 
@@ -231,6 +234,17 @@ class Run:
         """{path: how many samples were written there}"""
         return {match[1]: number(match[2]) for match in self.matches(WROTE)}
 
+    @property
+    def extra(self):
+        """{path: how many samples} of the further views, formats and snapshots."""
+        return {match[1]: number(match[2]) for match in self.matches(ALSO_WROTE)}
+
+    def extra_profile(self, suffix):
+        """The further file whose name is that of the main one with suffix in place of .pb.gz, judged."""
+        path = self.output.removesuffix(".pb.gz") + suffix
+        assert path in self.extra, f"{path} is not in {sorted(self.extra)}"
+        return judge(path)
+
     def says(self):
         """What the launched workload said last, a JSON object."""
         return json.loads(self.out.splitlines()[-1])
@@ -260,7 +274,7 @@ class Run:
         if self.heap_rate is None:
             kind = "samples"
         elif self.heap_rate == "1":
-            kind = "alloc_objects"
+            kind = "inuse_objects" if closing.gone else "alloc_objects"
         else:
             kind = None
         if kind:

@@ -176,4 +176,14 @@ def help_and_version():
         assert "--limit" not in run.out
 
 
+@h.test
+def views_and_formats():
+    for arguments, pattern in ((("--format", "pdf"), "format"), (("--delta", "soon"), "delta"),
+                               (("--delta", "5s", "-d", "1s"), "delta"),
+                               (("--interval", "0"), "interval")):
+        run = h.cprof("heap", *arguments, "-p", os.getpid(), verbose=False)
+        run.wait(timeout=20).refused(USAGE, pattern)
+    h.cprof("record", "--inuse", "-p", os.getpid(), verbose=False).wait(timeout=20).refused(USAGE, "inuse")
+
+
 h.main()

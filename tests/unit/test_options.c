@@ -66,6 +66,38 @@ static void test_everything(void **state)
 	options_release(&options);
 }
 
+static void test_views(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("heap -a", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_ALL);
+	assert_int_equal(options.nr_formats, 1);
+	assert_int_equal(options.formats[0], OPTIONS_FORMAT_PROTO);
+	options_release(&options);
+
+	/* A delta by itself ends the run, in a series it does not. */
+	assert_int_equal(parse("heap -a --delta 5s", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_DELTA);
+	assert_int_equal(options.duration_ns, 5 * NSEC_PER_SEC);
+	options_release(&options);
+	assert_int_equal(parse("heap -a --views --delta 5s -d 1m --interval 2s --errors "
+			       "--format text,proto --format text",
+			       OPTIONS_HEAP, &options),
+			 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE | OPTIONS_VIEW_ALLOC |
+						OPTIONS_VIEW_DELTA);
+	assert_int_equal(options.delta_ns, 5 * NSEC_PER_SEC);
+	assert_int_equal(options.duration_ns, 60 * NSEC_PER_SEC);
+	assert_int_equal(options.interval_ns, 2 * NSEC_PER_SEC);
+	assert_true(options.errors);
+	assert_int_equal(options.nr_formats, 2);
+	assert_int_equal(options.formats[0], OPTIONS_FORMAT_TEXT);
+	assert_int_equal(options.formats[1], OPTIONS_FORMAT_PROTO);
+	options_release(&options);
+}
+
 /* What follows the command's name is the command's, dashes or not. */
 static void test_command(void **state)
 {
@@ -111,6 +143,15 @@ static void test_refusals(void **state)
 		{OPTIONS_HEAP, "heap -a -F 99"},
 		{OPTIONS_HEAP, "heap -a --limit frobs=1"},
 		{OPTIONS_HEAP, "heap -a --limit live"},
+		{OPTIONS_HEAP, "heap -a --format"},
+		{OPTIONS_HEAP, "heap -a --format pdf"},
+		{OPTIONS_HEAP, "heap -a --format proto,"},
+		{OPTIONS_HEAP, "heap -a --delta never"},
+		{OPTIONS_HEAP, "heap -a --delta 0"},
+		{OPTIONS_HEAP, "heap -a --delta 2s -d 1s"},
+		{OPTIONS_HEAP, "heap -a --interval -1s"},
+		{OPTIONS_RECORD, "record -a --inuse"},
+		{OPTIONS_RECORD, "record -a --format text"},
 	};
 
 	(void)state;
@@ -125,9 +166,8 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_views),	 cmocka_unit_test(test_command),
 		cmocka_unit_test(test_refusals),
 	};
 

@@ -276,6 +276,25 @@ static int remove_root(void **state)
 	return system(command);
 }
 
+static void memory(void **state)
+{
+	static const char status[] = "Name:\tVmRSS: 7 kB\nState:\tS (sleeping)\nVmPeak:\t   16 kB\n"
+				     "VmRSS:\t       8 kB\nRssAnon:\t 4 kB\nThreads:\t3\n";
+	static const char zombie[] = "Name:\tgone\nState:\tZ (zombie)\nThreads:\t1\n";
+	char *text = NULL;
+
+	(void)state;
+	write_file(8, "status", status, sizeof(status) - 1);
+	assert_int_equal(procfs_memory(root, 8, &text), 0);
+	assert_string_equal(text, "VmPeak = 16 kB\nVmRSS = 8 kB\nRssAnon = 4 kB\nThreads = 3\n");
+	free(text);
+	text = NULL;
+	write_file(8, "status", zombie, sizeof(zombie) - 1);
+	assert_int_equal(procfs_memory(root, 8, &text), -ESRCH);
+	assert_int_equal(procfs_memory(root, 9999999, &text), -ESRCH);
+	assert_null(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +306,7 @@ int main(void)
 		cmocka_unit_test(reads_with_a_bound),
 		cmocka_unit_test(reads_line_by_line),
 		cmocka_unit_test(finds_a_thread_that_lives),
+		cmocka_unit_test(memory),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -232,3 +232,40 @@ int procfs_live_thread(const char *proc_root, uint32_t tgid, uint32_t *tid)
 	}
 	return -ESRCH;
 }
+
+static bool is_about_memory(const char *line)
+{
+	static const char *const names[] = {"Vm", "Rss", "Hugetlb", "Threads"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(line, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+int procfs_memory(const char *proc_root, uint32_t tgid, char **text)
+{
+	char *status scoped(freep) = NULL, *rest, *line, *lines = xstrdup("");
+	bool has_memory = false;
+	size_t len_bytes;
+	int err = procfs_read(proc_root, tgid, "status", 65536, &status, &len_bytes);
+
+	for (rest = err ? NULL : status; (line = strsep(&rest, "\n"));) {
+		char *value = strchr(line, ':'), *more;
+
+		if (!value || !is_about_memory(line))
+			continue;
+		*value++ = '\0';
+		more = xasprintf("%s%s = %s\n", lines, line, value + strspn(value, " \t"));
+		free(lines);
+		lines = more;
+		has_memory |= !strcmp(line, "VmRSS");
+	}
+	/* A zombie has a status, but no memory. */
+	if (err || !has_memory) {
+		free(lines);
+		return err ? err : -ESRCH;
+	}
+	*text = lines;
+	return 0;
+}

@@ -54,6 +54,12 @@ int procfs_read(const char *proc_root, uint32_t tgid, const char *file, size_t m
 		char **text, size_t *len_bytes);
 
 /*
+ * What /proc/TGID/status says of memory and threads, as lines "VmRSS = 5120 kB", in *text (owned by
+ * the caller). -ESRCH: the process is gone, or nothing of it runs any more.
+ */
+int procfs_memory(const char *proc_root, uint32_t tgid, char **text);
+
+/*
  * Calls fn with each line (without its newline, borrowed for the call) of a file, which may be long:
  * only one line is held. -EFBIG after max_bytes: the lines until then were given.
  */

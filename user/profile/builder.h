@@ -19,6 +19,7 @@
 
 #include "process/task.h"
 #include "profile/model.h"
+#include "profile/scale.h"
 #include "profile/symbolize.h"
 #include "stream.h"
 
@@ -39,6 +40,15 @@ enum drop_reason {
 	NR_DROP_REASONS
 };
 const char *drop_reason_text(enum drop_reason reason);
+
+/* What a heap profile shows; a CPU profile is always VIEW_ALL. */
+enum heap_view {
+	VIEW_ALL, /* all four sample types */
+	VIEW_INUSE, /* the same four, alloc values 0, and only stacks that hold something; duration 0 */
+	VIEW_ALLOC, /* alloc_objects and alloc_space only */
+	VIEW_DELTA, /* the same two, of what was allocated since builder_mark() */
+	NR_VIEWS
+};
 
 struct builder_options {
 	enum profile_kind kind;
@@ -65,17 +75,39 @@ struct built_process {
 };
 const struct built_process *builder_processes(struct builder *builder, size_t *nr);
 
-struct built {
-	struct profile *profile; /* owned by the caller */
-	uint64_t nr_written;	 /* samples of builder_count() that its values stand for */
-};
 /*
- * The profile of one process, or of all where process is NULL; main_process (may be NULL: the one
- * with the most samples) says whose binary is the main one. comment is the profile's one line.
+ * Begins a new delta, at realtime_ns: VIEW_DELTA shows what was counted since then. What is taken
+ * from what are counts of samples, before anything is scaled, so that no value is ever negative, and
+ * deltas add up to the whole.
  */
+void builder_mark(struct builder *builder, uint64_t realtime_ns);
+
+struct build_order {
+	const struct process *process;	    /* NULL: all of them */
+	const struct process *main_process; /* whose binary is the main one; NULL: the busiest's */
+	uint64_t realtime_ns;		    /* now */
+	uint64_t duration_ns;
+	const char *comment; /* the profile's one line */
+	enum heap_view view;
+	/*
+	 * Adds alloc_space_variance and inuse_space_variance (of the view's types): the squares of
+	 * the standard errors, since readers add values up, and errors do not add up but their
+	 * squares do.
+	 */
+	bool variances;
+	bool records; /* fill in profile->records and ->maps */
+};
+
+struct built {
+	struct profile *profile; /* owned by the caller; it may have no samples */
+	uint64_t nr_written;	 /* samples of builder_count() that its values stand for */
+	uint64_t nr_gone;	 /* VIEW_INUSE: those that are not in use any more */
+	/* Estimates of the whole profile, and the squares of their standard errors. */
+	struct scale_sum alloc, inuse;
+};
+/* Can be called again and again: a profile of what there is so far. */
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
-		   const struct process *process, const struct process *main_process,
-		   uint64_t duration_ns, const char *comment, struct built *built);
+		   const struct build_order *order, struct built *built);
 
 /*
  * How the user stacks of all samples built so far ended: at[0] are the whole ones (why is NULL), the

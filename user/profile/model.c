@@ -26,6 +26,8 @@ void profile_free(struct profile *profile)
 	vec_release(&profile->locations);
 	vec_release(&profile->samples);
 	vec_release(&profile->comments);
+	vec_release(&profile->records);
+	vec_release(&profile->maps);
 	hash_release(&profile->mapping_index);
 	hash_release(&profile->function_index);
 	hash_release(&profile->location_index);
@@ -204,7 +206,7 @@ static int64_t add_saturated(int64_t a, int64_t b)
 	return sum;
 }
 
-void profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
 {
 	uint64_t code = sample_code(sample);
 	uint32_t i = hash_find(&profile->sample_index, code, same_sample, profile, sample);
@@ -217,11 +219,12 @@ void profile_add_sample(struct profile *profile, const struct profile_sample *sa
 					sample->nr_labels * sizeof(*sample->labels));
 		hash_insert(&profile->sample_index, code, profile->samples.nr);
 		vec_push(&profile->samples, copy);
-		return;
+		return profile->samples.nr - 1;
 	}
 	for (uint32_t type = 0; type < profile->nr_types; type++)
 		profile->samples.at[i].values[type] =
 			add_saturated(profile->samples.at[i].values[type], sample->values[type]);
+	return i;
 }
 
 void profile_set_main_mapping(struct profile *profile, uint32_t id)

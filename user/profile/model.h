@@ -64,6 +64,22 @@ struct profile_sample {
 	int64_t values[PROFILE_MAX_TYPES]; /* one for each sample type */
 };
 
+/* What a heap profile's samples were made of: what was sampled of one stack and size, unscaled. */
+struct profile_record {
+	const uint64_t
+		*call_ips; /* runtime addresses, leaf first, each past the start of its call */
+	const uint32_t
+		*locations; /* ids: of the call_ips, then of words such as [truncated: ...] */
+	uint32_t nr_ips, nr_locations; /* both arrays are in the arena */
+	uint64_t size_bytes, nr_taken, nr_live;
+};
+
+/* An executable mapping as it was in the process: what call_ips are addresses in. */
+struct profile_map {
+	uint64_t start, limit, file_off;
+	const char *path; /* in the arena */
+};
+
 struct profile {
 	uint64_t serial; /* no two profiles of a run have the same: what a cache may hold on to */
 	struct arena arena;
@@ -79,6 +95,10 @@ struct profile {
 	int64_t time_ns;	   /* CLOCK_REALTIME at the start */
 	int64_t duration_ns;	   /* 0 for a snapshot */
 	vec_of(uint32_t) comments; /* strings */
+	/* Only where a format asked for them that knows no scaled values: output/legacy.h. */
+	vec_of(struct profile_record) records;
+	vec_of(struct profile_map) maps;
+	const char *memory; /* lines "VmRSS = 5120 kB"; NULL: not known. In the arena */
 	struct hash mapping_index, function_index, location_index, sample_index; /* private */
 };
 
@@ -102,9 +122,10 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 /*
  * Adds values (nr_types of them) to the sample with this stack and these labels. All arguments are
- * copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below).
+ * copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the position of
+ * the sample.
  */
-void profile_add_sample(struct profile *profile, const struct profile_sample *sample);
+size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
 /*
  * Moves the mapping with this id to the front: readers take mapping 1 for the main binary. Ids of

@@ -14,29 +14,23 @@
 #include <math.h>
 
 /* float64 to int64 as the source does it, toward zero; where C has no answer, the largest. */
-static int64_t to_int64(double value)
+int64_t scale_round(double value)
 {
 	return value >= 0x1p63 ? INT64_MAX : (int64_t)value;
 }
 
-void scale_heap_sample(int64_t count, int64_t size_bytes, int64_t rate_bytes, int64_t *scaled_count,
-		       int64_t *scaled_bytes)
+void scale_heap_add(struct scale_sum *sum, uint64_t nr, uint64_t size_bytes, uint64_t rate_bytes)
 {
-	double average, scale;
+	double bytes = (double)nr * (double)size_bytes, weight = 1;
 
-	*scaled_count = 0;
-	*scaled_bytes = 0;
-	if (count <= 0 || size_bytes <= 0)
+	if (!nr || !size_bytes)
 		return;
-	if (rate_bytes <= 1) {
-		*scaled_count = count;
-		*scaled_bytes = size_bytes;
-		return;
-	}
-	average = (double)size_bytes / (double)count;
-	scale = 1 / (1 - exp(-average / (double)rate_bytes));
-	*scaled_count = to_int64((double)count * scale);
-	*scaled_bytes = to_int64((double)size_bytes * scale);
+	if (rate_bytes > 1)
+		weight = 1 / (1 - exp(-(double)size_bytes / (double)rate_bytes));
+	sum->objects += (double)nr * weight;
+	sum->bytes += bytes * weight;
+	/* (1 - p) / p^2, p = 1 / weight */
+	sum->bytes_variance += bytes * (double)size_bytes * weight * (weight - 1);
 }
 
 double scale_heap_probability(uint64_t size_bytes, uint64_t rate_bytes)

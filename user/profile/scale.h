@@ -4,20 +4,29 @@
  *
  * A heap sampler with mean distance rate bytes takes an allocation of s bytes with probability
  * p = 1 - e^(-s/rate). Dividing by p undoes it. Source: scaleHeapSample of Go's runtime/pprof.
+ *
+ * Add up first, round once: what is seen once of a size near the rate stands for 1.58, and rounding
+ * each size of a stack by itself would lose a third of it.
  */
 #ifndef CPROF_PROFILE_SCALE_H
 #define CPROF_PROFILE_SCALE_H
 
 #include <stdint.h>
 
+/* An estimate: how many, how large together, and the square of the standard error of the latter. */
+struct scale_sum {
+	double objects, bytes, bytes_variance;
+};
+
 /*
- * count sampled allocations of size_bytes bytes together, as if all had their average size: give
- * records of one size each, since the scale of an average is not the average of the scales.
- * count or size 0: both results 0. rate <= 1: everything was sampled, nothing is scaled. Rounded
- * once, toward zero, as the source does.
+ * Adds nr sampled allocations of size_bytes each; nr or size 0 adds nothing. rate <= 1: everything
+ * was sampled, nothing is scaled and there is no error. The variance is the usual estimate from the
+ * sample itself, of (1-p)/p^2 * s^2 for each: variances add up over sizes and stacks.
  */
-void scale_heap_sample(int64_t count, int64_t size_bytes, int64_t rate_bytes, int64_t *scaled_count,
-		       int64_t *scaled_bytes);
+void scale_heap_add(struct scale_sum *sum, uint64_t nr, uint64_t size_bytes, uint64_t rate_bytes);
+
+/* A sum as a profile's value: toward zero, as the source rounds; sticks at INT64_MAX. */
+int64_t scale_round(double value);
 
 /* The probability that an allocation of size_bytes is sampled; size 0 counts as 1. rate <= 1: 1. */
 double scale_heap_probability(uint64_t size_bytes, uint64_t rate_bytes);

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# TEST_TIMEOUT: 400
+"""cprof heap on the real kernel: the coin's estimates, and blocks counted right at rate 1, whatever
+the allocator, the C library, and the thread that frees."""
+import math
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import harness as h
+
+KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
+        "inuse_space": "live_bytes"}
+
+
+def exact(profile, expected):
+    for site, numbers in expected.items():
+        for kind, key in KEYS.items():
+            found = h.by_function(profile, kind).get(site, 0)
+            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
+
+
+def speak(target, *options):
+    """A run over a workload that says what to expect, then "done"."""
+    target.says()
+    run = h.cprof("heap", *options, "-p", target.pid).attached()
+    target.go()
+    expected = target.says()
+    target.says()
+    ended = run.stop()
+    target.process.stdin.close()  # it waits no more
+    assert target.wait() == 0
+    return ended, expected
+
+
+@h.test
+def estimates_of_every_size():
+    """1 byte to 10 times the rate: within 4 standard errors, and what --errors says of it is true."""
+    rate, squares, values = 16384, 0, 0
+    for _ in range(3):
+        ended, expected = speak(h.Workload("sizes", str(rate)), "--rate", str(rate), "--errors")
+        profile = ended.profile()
+        for site, row in expected.items():
+            spread = math.expm1(row["size"] / rate)
+            for prefix, key in (("alloc", "objects"), ("inuse", "live_objects")):
+                truth = row[key] * row["size"]
+                error = math.sqrt(row[key] / spread) * row["size"]
+                found = h.by_function(profile, f"{prefix}_space").get(site, 0)
+                objects = h.by_function(profile, f"{prefix}_objects").get(site, 0)
+                # values are rounded toward zero
+                assert abs(found - truth) <= 4 * error + 1, (site, prefix, found, truth, error)
+                assert abs(objects - row[key]) <= 4 * error / row["size"] + 1, (site, prefix, objects)
+                if error > 0.001 * truth:
+                    squares += ((found - truth) / error)**2
+                    values += 1
+                    own = h.by_function(profile, f"{prefix}_space_variance")[site]
+                    # it is as uncertain as the number of samples that it comes from
+                    slack = 4 / math.sqrt(row[key] * spread)
+                    assert abs(own / error**2 - 1) < slack, (site, prefix, own / error**2, slack)
+    # the squares of so many standardized errors, half of them tied to the other half
+    assert abs(squares / values - 1) < 4 * math.sqrt(2 * 2 / values), (squares, values)
+
+
+@h.test
+def all_is_freed():
+    target = h.Workload("sizes", "16384")
+    target.says()
+    run = h.cprof("heap", "--rate", "16384", "-p", target.pid).attached()
+    target.go()
+    target.says()
+    target.says()  # full
+    target.go()
+    target.says()  # done
+    profile = run.stop().profile()
+    for i in range(8):
+        assert h.by_function(profile, "alloc_space")[f"site_{i}"] > 0
+        assert h.by_function(profile, "inuse_space")[f"site_{i}"] == 0, i
+
+
+@h.test
+def edges():
+    """realloc that grows, shrinks, fails and frees, calloc that overflows, alignment that fails."""
+    ended, expected = speak(h.Workload("edges"), "--rate", "1")
+    exact(ended.profile(), expected)
+
+
+def static_edges(compiler, package):
+    """The same, with the C library in the executable."""
+    program, source = os.path.join(h.folder(), "edges"), "tests/e2e/workloads/edges.c"
+    built = shutil.which(compiler) and subprocess.run(
+        [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-inline",
+         "-pthread", "-static", "-o", program, os.path.join(h.ROOT, source)], check=False)
+    if not built or built.returncode:
+        raise h.Skip(f"NOT RUN: {compiler} -static builds nothing (apt-get install {package})")
+    ended, expected = speak(h.Workload(program), "--rate", "1")
+    exact(ended.profile(), expected)
+
+
+@h.test
+def edges_of_a_static_program():
+    static_edges("gcc", "libc6-dev")
+
+
+@h.test
+def edges_of_a_static_program_with_musl():
+    static_edges("musl-gcc", "musl-tools")
+
+
+@h.test
+def new_and_delete():
+    ended, expected = speak(h.Workload("newdelete"), "--rate", "1")
+    profile = ended.profile()
+    exact(profile, expected)
+    assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
+
+
+@h.test
+def sixteen_threads_free_each_others_blocks():
+    """Addresses are used again at once, by whoever comes: at rate 1 not a block is off."""
+    target = h.Workload("exchange", "16", "4000")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--interval", "300ms", "-p", target.pid).attached()
+    target.go()
+    expected = target.says()
+    target.says()  # full
+    profile = run.stop().profile()
+    exact(profile, {"exchange": expected})
+
+
+@h.test
+def sixteen_threads_and_nothing_is_left():
+    target = h.Workload("exchange", "16", "8000")
+    target.says()
+    run = h.cprof("heap", "--rate", "4096", "-p", target.pid).attached()
+    target.go()
+    expected = target.says()
+    target.says()
+    target.go()
+    target.says()
+    profile = run.stop().profile()
+    held = h.by_function(profile, "inuse_space").get("exchange", 0)
+    assert held == 0, held
+    space = h.by_function(profile, "alloc_space")["exchange"]
+    # every size is far below the rate
+    assert abs(space - expected["bytes"]) < 4 * math.sqrt(4096 / expected["bytes"]) * expected["bytes"]
+
+
+class Redis:
+    """A redis-server of its own, spoken to in its own protocol."""
+
+    def __init__(self):
+        program = shutil.which("redis-server")
+        if not program:
+            raise h.Skip("NOT RUN: redis-server is not installed (apt-get install redis-server)")
+        self.folder = tempfile.mkdtemp(prefix="cprof-redis-")
+        h.folders.append(self.folder)
+        path = os.path.join(self.folder, "socket")
+        self.process = subprocess.Popen(
+            [program, "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.folder,
+             "--enable-debug-command", "local"], stdout=subprocess.DEVNULL, stdin=subprocess.PIPE)
+        h.running.append(self.process)
+        self.pid = self.process.pid
+        end = time.monotonic() + 20
+        while not os.path.exists(path) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+
+    def ask(self, command):
+        self.socket.sendall(command.encode() + b"\r\n")
+        data = self.socket.recv(65536)
+        assert not data.startswith(b"-"), data
+        return data.decode()
+
+    def used(self):
+        text = self.ask("INFO memory")
+        return int(text.split("used_memory:")[1].split()[0])
+
+
+@h.test
+def redis_with_its_jemalloc():
+    """What is in use is what redis itself says, before and after everything is deleted."""
+    redis = Redis()
+    before = redis.used()
+    run = h.cprof("heap", "--rate", "65536", "-p", redis.pid).attached()
+    redis.ask("DEBUG POPULATE 40000 key 900")
+    held = redis.used() - before
+    run.signal(signal.SIGUSR1)
+    path = run.output.removesuffix(".pb.gz") + ".1.pb.gz"
+    end = time.monotonic() + 20
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.05)
+    redis.ask("FLUSHALL SYNC")
+    ended = run.stop()
+    full, empty = ended.extra_profile(".1.pb.gz"), ended.profile()
+    # redis counts what jemalloc rounds sizes up to: up to a quarter more
+    share = h.total(full, "inuse_space") / held
+    assert 0.75 < share < 1.1, (share, held)
+    assert h.total(empty, "inuse_space") < 0.1 * h.total(full, "inuse_space")
+    assert any("jemalloc" in (frame["mapping"] or {}).get("path", "")
+               for sample in full["samples"] for frame in sample["frames"])
+
+
+@h.test
+def python_with_malloc():
+    """20,000 bytes objects of 1,033 bytes are in use, then they are not."""
+    program = shutil.which("python3", path="/usr/bin")
+    if not program:
+        raise h.Skip("NOT RUN: /usr/bin/python3 is not installed")
+    code = ("import os; print('{\"ready\": 1}', flush=True); os.read(0, 1);"
+            "x = [bytes(i % 2 + 1000) for i in range(20000)]; print('{\"full\": 1}', flush=True);"
+            "os.read(0, 1); del x; print('{\"done\": 1}', flush=True); os.read(0, 1)")
+    process = subprocess.Popen([program, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True, env={**os.environ, "PYTHONMALLOC": "malloc"})
+    h.running.append(process)
+    process.stdout.readline()
+    run = h.cprof("heap", "--rate", "8192", "--interval", "500ms", "-p", process.pid).attached()
+
+    def go_on():
+        process.stdin.write("x")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    assert "full" in go_on()
+    time.sleep(1.5)
+    assert "done" in go_on()
+    ended = run.stop()
+    most = max((h.judge(path, by_others=False) for path in ended.extra),
+               key=lambda profile: h.total(profile, "inuse_space"))
+    truth = 20000 * 1033.5
+    found = h.total(most, "inuse_space")
+    # the list itself is 160 KB
+    assert abs(found - truth - 160000) < 4 * math.sqrt(8192 / truth) * truth + 40000, found
+    assert h.total(ended.profile(), "inuse_space") < 0.05 * truth
+
+
+h.main()

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap: every view, format and snapshot of one run says the same."""
+import glob
+import math
+import os
+import re
+import signal
+import time
+
+import harness as h
+
+ALLOC = ("alloc_objects", "alloc_space")
+INUSE = ("inuse_objects", "inuse_space")
+
+
+def allocs(*options, **more):
+    """A run over the allocs workload, half of whose blocks are in use at its end."""
+    target = h.Workload("allocs", "20")
+    target.says()
+    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
+    target.go()
+    expected = target.says()
+    target.says()
+    return run.stop(), expected
+
+
+def churn(seconds, *options, **more):
+    target = h.Workload("churn", str(seconds), "2")
+    target.says()
+    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
+    target.go()
+    return run, target
+
+
+def totals(profile):
+    return {kind: h.total(profile, kind) for kind in profile["types"]}
+
+
+def totals_by_pprof(path):
+    """What pprof makes of a file, as the sums of its types, and how many samples it sees."""
+    env = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
+    raw = h.subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", path], env=env, check=True,
+                           stdout=h.subprocess.PIPE, stderr=h.subprocess.PIPE, text=True).stdout
+    types = re.search(r"^Samples:\n(.+)$", raw, re.M)[1].split()
+    rows = [list(map(int, row.split())) for row in re.findall(r"^ *([\d -]+): [\d ]*$", raw, re.M)]
+    sums = [sum(column) for column in zip(*rows)]
+    return dict(zip((kind.split("/")[0] for kind in types), sums)), len(rows)
+
+
+@h.test
+def in_use():
+    """Alloc values are 0, stacks that hold nothing are left out, and what is left is exact."""
+    ended, expected = allocs("--rate", "1", "--inuse")
+    profile = ended.profile()
+    assert profile["types"] == [*ALLOC, *INUSE] and profile["duration_ns"] == 0
+    assert totals(profile)["alloc_objects"] == 0 == totals(profile)["alloc_space"]
+    for site, numbers in expected.items():
+        assert h.by_function(profile, "inuse_objects").get(site, 0) == numbers["live_objects"], site
+        assert h.by_function(profile, "inuse_space").get(site, 0) == numbers["live_bytes"], site
+    assert all(sample["values"]["inuse_objects"] for sample in profile["samples"])
+    assert ended.closing.gone > 0
+
+
+@h.test
+def allocated():
+    ended, expected = allocs("--rate", "1", "--alloc")
+    profile = ended.profile()
+    assert profile["types"] == list(ALLOC) and profile["default_type"] == "alloc_space"
+    for site, numbers in expected.items():
+        assert h.by_function(profile, "alloc_objects").get(site, 0) == numbers["objects"], site
+
+
+@h.test
+def all_views_at_once():
+    """--views is what each view says by itself."""
+    ended, _ = allocs("--rate", "4096", "--views")
+    whole = totals(ended.profile())
+    alloc = totals(ended.extra_profile(".alloc.pb.gz"))
+    inuse = totals(ended.extra_profile(".inuse.pb.gz"))
+    assert all(alloc[kind] == whole[kind] for kind in ALLOC), (alloc, whole)
+    assert all(inuse[kind] == whole[kind] for kind in INUSE), (inuse, whole)
+    assert len(ended.extra) == 2, ended.extra
+
+
+@h.test
+def nothing_is_left_in_use():
+    """Everything that was sampled is freed: in-use values are 0, and the view of them has no file."""
+    run, target = churn(1, "--rate", "4096", "--views")
+    ended = run.wait()
+    profile = ended.profile()
+    held = h.by_function(profile, "inuse_space").get("churn", 0)
+    assert held == 0 < h.by_function(profile, "alloc_space")["churn"], held
+    assert target.wait() == 0
+
+
+@h.test
+def only_in_use_and_nothing_is():
+    target = h.Workload("churn", "0.5", "1")
+    target.says()
+    run = h.cprof("heap", "--rate", "100000", "--inuse", "-p", target.pid).attached()
+    target.go()
+    target.wait()
+    ended = run.wait()
+    assert ended.code in (0, 3), ended.code
+    if ended.code == 3:
+        assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
+
+
+@h.test
+def one_delta():
+    """--delta ends the run by itself, with one plain file."""
+    run, target = churn(4, "--rate", "4096", "--delta", "1s")
+    profile = run.wait(timeout=20).profile()
+    assert profile["types"] == list(ALLOC)
+    assert 0.9e9 < profile["duration_ns"] < 2e9, profile["duration_ns"]
+    target.process.kill()
+
+
+def add_up(rate):
+    run, target = churn(3, "--rate", rate, "--alloc", "--delta", "700ms", "-d", "20s")
+    ended = run.wait(timeout=60)
+    whole = h.judge(ended.output.removesuffix(".pb.gz") + ".alloc.pb.gz")
+    deltas = {path: h.judge(path) for path in ended.extra if ".delta." in path}
+    assert len(deltas) >= 4, sorted(deltas)
+    seen = sum(ended.extra[path] for path in deltas)
+    assert seen == ended.closing.written, (seen, vars(ended.closing))
+    lost = {kind: totals(whole)[kind] - sum(totals(delta)[kind] for delta in deltas.values())
+            for kind in ALLOC}
+    # each value of each file is rounded once, toward zero
+    slack = 0 if rate == "1" else sum(len(delta["samples"]) for delta in deltas.values())
+    assert all(abs(value) <= slack for value in lost.values()), (lost, slack)
+    starts = sorted(delta["time_ns"] for delta in deltas.values())
+    assert len(set(starts)) == len(starts) and starts[0] == whole["time_ns"]
+    assert target.wait() == 0
+
+
+@h.test
+def deltas_add_up():
+    """They are never negative (the contract says so of each), and their sum is the whole."""
+    add_up("4096")
+
+
+@h.test
+def deltas_add_up_exactly():
+    add_up("1")
+
+
+@h.test
+def a_delta_with_nothing_in_it_has_no_file():
+    target = h.Workload("allocs", "5")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--delta", "500ms", "-d", "3s", "-p", target.pid).attached()
+    target.go()
+    target.says()
+    target.says()
+    ended = run.wait(timeout=20)
+    assert ended.code == 0 and 1 <= len(ended.files) <= 3, ended.files
+    assert sum(ended.files.values()) == ended.closing.written
+
+
+@h.test
+def series_of_snapshots():
+    """--interval: each holds what there was so far, the last one, unnumbered, all."""
+    run, target = churn(3, "--rate", "4096", "--interval", "700ms")
+    ended = run.wait(timeout=60)
+    values = [totals(ended.extra_profile(f".{i}.pb.gz"))["alloc_space"]
+              for i in range(1, len(ended.extra) + 1)]
+    values.append(totals(ended.profile())["alloc_space"])
+    assert len(values) >= 4 and values == sorted(values), values
+    assert values[0] < values[-1]
+    assert target.wait() == 0
+
+
+@h.test
+def snapshot_on_request():
+    """SIGUSR1 writes what there is and goes on."""
+    run, target = churn(2, "--rate", "4096")
+    for i in (1, 2):
+        time.sleep(0.5)
+        run.signal(signal.SIGUSR1)
+        path = run.output.removesuffix(".pb.gz") + f".{i}.pb.gz"
+        end = time.monotonic() + 10
+        while not os.path.exists(path) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert "so far taken" in h.judge(path)["comments"][0]
+    ended = run.wait(timeout=30)
+    assert h.total(ended.profile(), "alloc_space") > 0 and len(ended.extra) == 2, ended.extra
+    assert target.wait() == 0
+
+
+@h.test
+def snapshots_of_the_cpu_too():
+    run = h.cprof("record", "-F", "499", "--interval", "500ms", "--", h.workload("exiter"), "1.6").wait()
+    assert len(run.extra) >= 2, run.extra
+    first = run.extra_profile(".1.pb.gz")
+    assert 0 < h.total(first, "samples") < h.total(run.profile(), "samples")
+
+
+def compare_formats(rate, *options):
+    ended, _ = allocs("--rate", rate, "--format", "proto,legacy,text", *options)
+    proto = totals(ended.profile())
+    for suffix in (".heap", ".txt"):
+        path = ended.output.removesuffix(".pb.gz") + suffix
+        found, lines = totals_by_pprof(path)
+        # pprof scales and rounds each line by itself: less than 1 a line
+        slack = 0 if rate == "1" else lines
+        for kind, value in found.items():
+            assert 0 <= proto[kind] - value <= slack, (path, kind, value, proto[kind], lines)
+        assert len(found) == 4 and found["alloc_space"] > 0, found
+    return ended
+
+
+@h.test
+def legacy_totals_are_those_of_proto():
+    compare_formats("4096")
+
+
+@h.test
+def legacy_totals_at_rate_1():
+    ended = compare_formats("1")
+    with open(ended.output.removesuffix(".pb.gz") + ".heap", encoding="utf-8") as file:
+        text = file.read()
+    head, _, rest = text.partition("\n\n")
+    memory, _, maps = rest.partition("\n\nMAPPED_LIBRARIES:\n")
+    live, bytes_live, taken, bytes_taken = map(int, re.match(
+        r"heap profile: (\d+): (\d+) \[(\d+): (\d+)\] @ heap/2\n", head).groups())
+    rows = [list(map(int, row)) for row in re.findall(r"^(\d+): (\d+) \[(\d+): (\d+)\] @( 0x[0-9a-f]+)+$"
+                                                      .replace("(\\d+)", "([0-9]+)")
+                                                      .replace("( 0x", "(?: 0x"), head, re.M)]
+    assert [live, bytes_live, taken, bytes_taken] == [sum(column) for column in zip(*rows)]
+    assert re.search(r"^# VmRSS = \d+ kB$", memory, re.M), memory
+    assert re.search(r"^[0-9a-f]+-[0-9a-f]+ r-xp [0-9a-f]+ 00:00 0 /.*/allocs$", maps, re.M), maps
+
+
+@h.test
+def pprof_symbolizes_the_legacy_file():
+    """Addresses are those of the process, its mappings beside them, so pprof finds the functions."""
+    ended, _ = allocs("--rate", "1", "--format", "legacy", "-o", os.path.join(h.folder(), "p.heap"))
+    path, = ended.files
+    env = {"HOME": h.folder(), **os.environ}
+    env.pop("PPROF_BINARY_PATH", None)
+    top = h.subprocess.run(["go", "tool", "pprof", "-top", "-cum", "-sample_index=alloc_space", path],
+                           env=env, stdout=h.subprocess.PIPE, stderr=h.subprocess.PIPE, text=True,
+                           check=True).stdout
+    assert re.search(r" site_b$", top, re.M), top
+
+
+@h.test
+def text_is_sorted_and_has_names():
+    ended, expected = allocs("--rate", "1", "--format", "text", "-o", os.path.join(h.folder(), "p.txt"))
+    path, = ended.files
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    in_use = [int(row) for row in re.findall(r"^\d+: (\d+) \[", text, re.M)]
+    assert in_use == sorted(in_use, reverse=True) and in_use[0] > 0
+    first = text.split("\n@", 1)[0].split("\n# memory")[0].split("[", 2)[2].split("\n1", 1)[0]
+    largest = max(expected, key=lambda site: expected[site]["live_bytes"])
+    assert f"\t{largest}\t" in first, (largest, first[:600])
+
+
+@h.test
+def several_processes_and_a_format_for_one():
+    """-o FILE: one proto file for both, a text for each."""
+    targets = [h.Workload("allocs", "5") for _ in range(2)]
+    for target in targets:
+        target.says()
+    run = h.cprof("heap", "--rate", "1", "--format", "proto,text", "-p",
+                  ",".join(str(target.pid) for target in targets)).attached()
+    for target in targets:
+        target.go()
+        target.says()
+        target.says()
+    ended = run.stop()
+    proto = totals(ended.profile())
+    stem = ended.output.removesuffix(".pb.gz")
+    found = [totals_by_pprof(f"{stem}.{target.pid}.txt")[0] for target in targets]
+    assert sum(row["alloc_space"] for row in found) == proto["alloc_space"], (found, proto)
+
+
+@h.test
+def a_folder_has_them_all():
+    folder = h.folder()
+    target = h.Workload("allocs", "5")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--views", "--format", "proto,legacy", "-o", folder,
+                  "-p", target.pid).attached()
+    target.go()
+    target.says()
+    target.says()
+    ended = run.stop()
+    assert ended.code == 0
+    names = {os.path.basename(path) for path in glob.glob(folder + "/*")}
+    stem = f"cprof.heap.allocs.{target.pid}"
+    assert names == {stem + view + suffix for view in ("", ".alloc", ".inuse")
+                     for suffix in (".pb.gz", ".heap")}, names
+
+
+@h.test
+def errors_are_given():
+    """--errors: the variance of each site is what the formula says, 0 where nothing is left out."""
+    ended, expected = allocs("--rate", "16384", "--errors")
+    profile = ended.profile()
+    assert profile["types"][4:] == ["alloc_space_variance", "inuse_space_variance"]
+    for site, size in (("site_a", 1024), ("site_b", 16384)):
+        want = expected[site]["objects"] * size**2 / math.expm1(size / 16384)
+        found = h.by_function(profile, "alloc_space_variance")[site]
+        # itself an estimate: of n p samples
+        h.near(found, want, 6 / (found / want * expected[site]["objects"] * (size / 16384))**0.5, site)
+    assert any("standard error" in line for line in ended.lines)
+    ended, _ = allocs("--rate", "1", "--errors")
+    assert totals(ended.profile())["alloc_space_variance"] == 0
+
+
+h.main()

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The views of a heap profile, and the two formats that hold it unscaled. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "output/legacy.h"
+#include "output/text.h"
+#include "unit/builder_case.h"
+
+static void take_blocks(struct fixture *fixture, uint64_t id, uint64_t size, uint64_t nr_taken,
+			uint64_t nr_freed)
+{
+	struct record record = own_record(id);
+
+	record.size_bytes = size;
+	take(fixture->builder, &record, nr_taken, nr_freed);
+}
+
+static const int64_t *values_of(const struct built *built)
+{
+	assert_int_equal(built->profile->samples.nr, 1);
+	return built->profile->samples.at[0].values;
+}
+
+static void judge_view(struct fixture *fixture, const struct built *built, const char *types)
+{
+	judge_write(built->profile, fixture->file);
+	judge_contract(fixture->file);
+	judge_pprof_says("-raw", fixture->file, types);
+}
+
+static void test_in_use(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record other = own_record(2);
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	take_blocks(fixture, 1, 1024, 4, 1);
+	other.nr_user = 1; /* another stack, of which nothing is left */
+	other.size_bytes = 100;
+	take(fixture->builder, &other, 7, 7);
+	built = build_view(fixture, NULL, VIEW_INUSE);
+	assert_int_equal(built.nr_written, 3);
+	assert_int_equal(built.nr_gone, 8);
+	assert_int_equal(values_of(&built)[0], 0);
+	assert_int_equal(values_of(&built)[1], 0);
+	assert_int_equal(values_of(&built)[2], 1537);
+	assert_int_equal(values_of(&built)[3], 1574400);
+	assert_int_equal(built.profile->duration_ns, 0);
+	judge_view(fixture, &built, "inuse_space/bytes[dflt]");
+	profile_free(built.profile);
+}
+
+static void test_allocated(void **state)
+{
+	struct fixture *fixture = *state;
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	take_blocks(fixture, 1, 1024, 4, 4);
+	built = build_view(fixture, NULL, VIEW_ALLOC);
+	assert_int_equal(built.profile->nr_types, 2);
+	assert_int_equal(values_of(&built)[0], 2050);
+	assert_int_equal(values_of(&built)[1], 2099200);
+	judge_view(fixture, &built, "alloc_objects/count alloc_space/bytes[dflt]");
+	profile_free(built.profile);
+}
+
+/*
+ * Deltas of a stack with two sizes whose mixture changes, where a difference of values scaled by the
+ * average size would be negative: each is what was counted in it, and they add up to the whole.
+ */
+static void test_deltas_add_up(void **state)
+{
+	static const uint64_t small[] = {5, 0, 1, 0, 3}, large[] = {0, 2, 0, 0, 1};
+	struct fixture *fixture = *state;
+	struct scale_sum sum = {0};
+	uint64_t nr_written = 0;
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	for (size_t i = 0; i < NR(small); i++) {
+		take_blocks(fixture, 1, 100, small[i], 0);
+		take_blocks(fixture, 2, 1 << 20, large[i], 0);
+		built = build_view(fixture, NULL, VIEW_DELTA);
+		assert_int_equal(built.nr_written, small[i] + large[i]);
+		assert_int_equal(built.profile->samples.nr, small[i] + large[i] > 0);
+		if (built.profile->samples.nr)
+			judge_view(fixture, &built, "alloc_space/bytes[dflt] alloc_space_variance");
+		sum.objects += built.alloc.objects;
+		sum.bytes += built.alloc.bytes;
+		sum.bytes_variance += built.alloc.bytes_variance;
+		nr_written += built.nr_written;
+		profile_free(built.profile);
+		builder_mark(fixture->builder, clock_realtime_ns());
+	}
+	built = build_view(fixture, NULL, VIEW_ALLOC);
+	assert_int_equal(nr_written, built.nr_written);
+	assert_true(fabs(sum.objects / built.alloc.objects - 1) < 1e-12);
+	assert_true(fabs(sum.bytes / built.alloc.bytes - 1) < 1e-12);
+	assert_true(fabs(sum.bytes_variance / built.alloc.bytes_variance - 1) < 1e-12);
+	profile_free(built.profile);
+}
+
+/* Counted before its record came: it is in the delta in which it can be shown. */
+static void test_delta_waits_for_the_record(void **state)
+{
+	struct fixture *fixture = *state;
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	builder_count(fixture->builder, &(struct count){.id = 1, .nr_taken = 3});
+	built = build_view(fixture, NULL, VIEW_DELTA);
+	assert_int_equal(built.nr_written, 0);
+	profile_free(built.profile);
+	builder_mark(fixture->builder, clock_realtime_ns());
+	take_blocks(fixture, 1, 100, 2, 0);
+	built = build_view(fixture, NULL, VIEW_DELTA);
+	assert_int_equal(built.nr_written, 5);
+	profile_free(built.profile);
+}
+
+static int to_text(void *ctx, const void *bytes, size_t len_bytes)
+{
+	return fwrite(bytes, 1, len_bytes, ctx) == len_bytes ? 0 : -EIO;
+}
+
+static const uint64_t call_ips[] = {0x1001, 0x2005};
+
+/* Two sizes of one stack, and a stack that is not whole. */
+static struct profile *legacy_profile(void)
+{
+	struct profile *profile = profile_new();
+	static uint32_t locations[3];
+	static const char *const names[] = {"malloc", "main", "[truncated: why]"};
+	uint32_t app = profile_mapping_id(
+		profile, &(struct profile_mapping){
+				 .limit = 0x10000,
+				 .path = profile_string(profile, "/usr/bin/the app"),
+			 });
+
+	for (uint32_t i = 0; i < NR(names); i++) {
+		uint32_t name = profile_string(profile, names[i]);
+		struct profile_line line = {
+			.function = profile_function_id(
+				profile,
+				&(struct profile_function){.name = name, .system_name = name})};
+
+		locations[i] = profile_location_id(
+			profile,
+			&(struct profile_location){
+				.mapping = app, .address = i, .lines = &line, .nr_lines = 1});
+	}
+	profile_set_period(profile, "space", "bytes", 512);
+	vec_push(&profile->records, (struct profile_record){call_ips, locations, 2, 2, 16, 5, 1});
+	vec_push(&profile->records, (struct profile_record){call_ips, locations, 2, 3, 1000, 2, 2});
+	vec_push(&profile->maps, (struct profile_map){0x1000, 0x3000, 0x1000, "/usr/bin/the app"});
+	profile->memory = "VmRSS = 8 kB\nThreads = 1\n";
+	return profile;
+}
+
+static void expect_text(int (*encode)(const struct profile *, pprof_sink_fn, void *),
+			const struct profile *profile, const char *expected)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *file = open_memstream(&text, &len);
+
+	assert_int_equal(encode(profile, to_text, file), 0);
+	fclose(file);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_legacy(void **state)
+{
+	struct profile *profile = legacy_profile();
+
+	(void)state;
+	expect_text(legacy_encode, profile,
+		    "heap profile: 3: 2016 [7: 2080] @ heap/1024\n"
+		    "1: 16 [5: 80] @ 0x1001 0x2005\n"
+		    "2: 2000 [2: 2000] @ 0x1001 0x2005\n"
+		    "\n# memory of the process\n# VmRSS = 8 kB\n# Threads = 1\n"
+		    "\nMAPPED_LIBRARIES:\n"
+		    "00001000-00003000 r-xp 00001000 00:00 0 /usr/bin/the app\n");
+	profile_free(profile);
+}
+
+static void test_text(void **state)
+{
+	struct profile *profile = legacy_profile();
+
+	(void)state;
+	profile->memory = NULL;
+	expect_text(text_encode, profile,
+		    "heap profile: 3: 2016 [7: 2080] @ heap/1024\n"
+		    "2: 2000 [2: 2000] @ 0x1001 0x2005\n"
+		    "#\t0x1000\tmalloc\tthe app\n"
+		    "#\t0x2004\tmain\tthe app\n"
+		    "#\t\t[truncated: why]\tthe app\n"
+		    "1: 16 [5: 80] @ 0x1001 0x2005\n"
+		    "#\t0x1000\tmalloc\tthe app\n"
+		    "#\t0x2004\tmain\tthe app\n"
+		    "\n# memory of the process: not known, it had ended\n");
+	profile_free(profile);
+}
+
+static int full_disk(void *ctx, const void *bytes, size_t len_bytes)
+{
+	(void)ctx;
+	(void)bytes;
+	(void)len_bytes;
+	return -ENOSPC;
+}
+
+static void test_sink_fails(void **state)
+{
+	struct profile *profile = legacy_profile();
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) /* more than a buffer */
+		vec_push(&profile->records, profile->records.at[i % 2]);
+	assert_int_equal(legacy_encode(profile, full_disk, NULL), -ENOSPC);
+	assert_int_equal(text_encode(profile, full_disk, NULL), -ENOSPC);
+	profile_free(profile);
+}
+
+/* A large one, of this process: pprof reads it to the totals that scale gives each line. */
+static void test_pprof_reads_legacy(void **state)
+{
+	struct fixture *fixture = *state;
+	char words[128];
+	struct scale_sum sum = {0};
+	struct built built;
+	FILE *file;
+
+	start(fixture, PROFILE_HEAP, false);
+	take_blocks(fixture, 1, 1024, 4, 1);
+	built = build_view(fixture, NULL, VIEW_DELTA);
+	file = fopen(fixture->file, "w");
+	assert_non_null(file);
+	assert_int_equal(legacy_encode(built.profile, judge_to_stream, file), 0);
+	fclose(file);
+	scale_heap_add(&sum, 4, 1024, RATE_BYTES);
+	snprintf(words, sizeof(words), "%ld    %ld          0          0",
+		 (long)scale_round(sum.objects), (long)scale_round(sum.bytes));
+	judge_pprof_says("-symbolize=none -raw", fixture->file, words);
+	profile_free(built.profile);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_in_use),
+		TEST(test_allocated),
+		TEST(test_deltas_add_up),
+		TEST(test_delta_waits_for_the_record),
+		cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_sink_fails),
+		TEST(test_pprof_reads_legacy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

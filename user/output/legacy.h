@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes a heap profile as the text that gperftools and Go's runtime/pprof began with:
+ *
+ *	heap profile: 3: 3072 [4: 4096] @ heap/1048576
+ *	3: 3072 [4: 4096] @ 0x7f3a5c0a1234 0x55d0c0de1234
+ *
+ *	# VmRSS = 5120 kB
+ *
+ *	MAPPED_LIBRARIES:
+ *	55d0c0de1000-55d0c0de2000 r-xp 00001000 00:00 0 /usr/bin/app
+ *
+ * in use: objects: bytes [allocated: objects: bytes] @ stack, leaf first. The values are what was
+ * sampled, unscaled, and the number in the head is twice the rate: a reader scales by itself, each
+ * line by its average size, so there is one line for each stack and size. It takes 1 from each
+ * address, so a line has return addresses, and the address after the leaf. It drops the allocated
+ * pair if that is the in-use pair all over. Only one process can be in such a file.
+ *
+ * Source: pprof's profile/legacy_profile.go.
+ */
+#ifndef CPROF_OUTPUT_LEGACY_H
+#define CPROF_OUTPUT_LEGACY_H
+
+#include "output/pprof.h"
+
+/* profile->records, ->maps and ->memory are what is written. -errno of the sink. */
+int legacy_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+
+/* The parts of it that output/text.h writes too. */
+struct text_out {
+	pprof_sink_fn sink;
+	void *ctx;
+	char *buffer; /* private */
+	size_t used;
+	int err; /* the first one; nothing is written after it */
+};
+void text_out_open(struct text_out *out, pprof_sink_fn sink, void *ctx);
+int text_out_close(struct text_out *out); /* the error of it all */
+void text_out_print(struct text_out *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void legacy_head(struct text_out *out, const struct profile *profile);
+void legacy_record(struct text_out *out, const struct profile_record *record);
+void legacy_memory(struct text_out *out, const struct profile *profile);
+
+#endif

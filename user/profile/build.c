@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * From what builder.c has collected to a profile.
+ *
+ * Heap: there is no label for the size, as Go's own profiles have one ("bytes"). BPF's records are
+ * one for each (stack, size), because the scaling needs that; but a label would keep them apart in
+ * the file too, tens of samples where one stack has tens of sizes, past what Pyroscope takes (16,000)
+ * for a question that the average (space / objects) answers.
+ */
+#include "profile/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/builder_state.h"
+#include "profile/scale.h"
+
+/* A sample's estimates, before they are rounded: at the position of the sample. */
+struct estimate {
+	struct scale_sum alloc, inuse;
+};
+
+/* What the steps of one builder_build() share. */
+struct build {
+	struct builder *builder;
+	struct symbolizer *symbolizer;
+	const struct build_order *order;
+	struct profile *profile;
+	vec_of(uint32_t) locations;	   /* of the sample being made */
+	vec_of(struct estimate) estimates; /* heap */
+	struct built built;
+};
+
+static bool shows_inuse(enum heap_view view)
+{
+	return view == VIEW_ALL || view == VIEW_INUSE;
+}
+
+static void set_heap_types(struct profile *profile, const struct build_order *order)
+{
+	bool inuse = shows_inuse(order->view);
+
+	profile_add_type(profile, "alloc_objects", "count");
+	profile_add_type(profile, "alloc_space", "bytes");
+	if (inuse) {
+		profile_add_type(profile, "inuse_objects", "count");
+		profile_add_type(profile, "inuse_space", "bytes");
+	}
+	if (order->variances)
+		profile_add_type(profile, "alloc_space_variance", "square_bytes");
+	if (order->variances && inuse)
+		profile_add_type(profile, "inuse_space_variance", "square_bytes");
+	profile->default_type = profile_string(profile, inuse ? "inuse_space" : "alloc_space");
+}
+
+static int64_t to_value(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : value;
+}
+
+static void set_types(struct build *build)
+{
+	const struct builder_options *options = &build->builder->options;
+	/* A period of 0 makes totals of 0 in Parca. */
+	int64_t period = options->period ? to_value(options->period) : 1;
+	struct profile *profile = build->profile;
+
+	if (options->kind == PROFILE_HEAP) {
+		set_heap_types(profile, build->order);
+		profile_set_period(profile, "space", "bytes", period);
+		return;
+	}
+	profile_add_type(profile, "samples", "count");
+	profile_add_type(profile, "cpu", "nanoseconds");
+	profile_set_period(profile, "cpu", "nanoseconds", period);
+	profile->default_type = profile_string(profile, "cpu");
+}
+
+static int64_t multiply(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : to_value(product);
+}
+
+/* An exec takes the whole heap of the image before it away. */
+static uint64_t nr_still_live(const struct entry *entry)
+{
+	const struct process *process = entry->image->process;
+
+	if (entry->image != process->images.at[process->images.nr - 1] ||
+	    entry->nr_freed >= entry->nr_taken)
+		return 0;
+	return entry->nr_taken - entry->nr_freed;
+}
+
+/* Of an entry's samples, those that a view shows: as allocated, and as in use. */
+static void select_samples(const struct entry *entry, enum heap_view view, uint64_t *nr_taken,
+			   uint64_t *nr_live)
+{
+	*nr_taken = entry->nr_taken - (view == VIEW_DELTA ? entry->nr_marked : 0);
+	*nr_live = shows_inuse(view) ? nr_still_live(entry) : 0;
+	if (view == VIEW_INUSE)
+		*nr_taken = 0;
+}
+
+static struct profile_label number_label(struct profile *profile, const char *key, int64_t num)
+{
+	return (struct profile_label){.key = profile_string(profile, key), .num = num};
+}
+
+static struct profile_label string_label(struct profile *profile, const char *key, const char *s)
+{
+	/* A label with an empty string is no label. */
+	return (struct profile_label){.key = profile_string(profile, key),
+				      .str = profile_string(profile, *s ? s : "?")};
+}
+
+static uint32_t set_labels(struct build *build, const struct entry *entry,
+			   struct profile_label labels[4])
+{
+	struct profile *profile = build->profile;
+	const char *name = strtab_get(&build->builder->strings, entry->comm);
+	const char *comm = entry->tid ? entry->image->comm : name;
+	uint32_t nr = 0;
+
+	labels[nr++] = number_label(profile, "pid", entry->tgid);
+	labels[nr++] = string_label(profile, "comm", comm);
+	if (!build->builder->options.threads || !entry->tid)
+		return nr;
+	labels[nr++] = number_label(profile, "tid", entry->tid);
+	labels[nr++] = string_label(profile, "thread", name);
+	return nr;
+}
+
+/*
+ * Some outermost functions have no unwind information to say that they are: those of other C
+ * libraries, and Go's.
+ */
+static bool is_outermost(const char *name)
+{
+	static const char *const names[] = {"_start",	      "__clone",	"clone",
+					    "clone3",	      "__clone3",	"_dlstart",
+					    "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
+	size_t len;
+
+	/* "runtime.goexit.abi0", but not "clone.cold" */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		len = strlen(names[i]);
+		if (!strncmp(name, names[i], len) &&
+		    (!name[len] || !strncmp(name + len, ".abi", 4)))
+			return true;
+	}
+	return false;
+}
+
+static const char *function_name(const struct profile *profile, uint32_t location)
+{
+	const struct profile_line *line = profile->locations.at[location - 1].lines;
+
+	return strtab_get(&profile->strings, profile->functions.at[line->function - 1].system_name);
+}
+
+/* Why the user stack that was just written is not whole: "no unwind info for libfoo.so"; or NULL. */
+static char *describe_end(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	static const struct {
+		const char *text;
+		bool names_file;
+	} ends[] = {
+#define X(id, text, names_file) {text, names_file},
+		STACK_ENDS(X)
+#undef X
+	};
+	const char *text = ends[entry->end].text, *file;
+
+	if (!text)
+		return NULL;
+	if (entry->end == END_NO_ROOT && user->nr &&
+	    is_outermost(
+		    function_name(build->profile, build->locations.at[build->locations.nr - 1])))
+		return NULL;
+	if (!ends[entry->end].names_file || !user->nr)
+		return xstrdup(text);
+	file = symbolize_mapping_name(build->symbolizer, entry->image,
+				      (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1),
+				      entry->time_ns);
+	return xasprintf("%s %s", text, file);
+}
+
+/* A kernel stack, then the user stack under it, then why that one ends early. Leaf first. */
+static void set_locations(struct build *build, struct entry *entry)
+{
+	const struct builder *builder = build->builder;
+	const struct stack *kernel = &builder->stacks.at[entry->kernel_stack];
+	const struct stack *user = &builder->stacks.at[entry->user_stack];
+	char *note scoped(freep) = NULL, *why scoped(freep) = NULL;
+
+	build->locations.nr = 0;
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
+							     kernel->ips[i], i > 0));
+	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
+	 * instruction after its syscall, which is no call to step back into. */
+	for (uint32_t i = 0; i < user->nr; i++)
+		vec_push(&build->locations,
+			 symbolize_user(build->symbolizer, build->profile, entry->image,
+					user->ips[i], entry->time_ns, i > 0));
+	why = describe_end(build, entry, user);
+	if (entry->end != END_NO_USER)
+		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
+	entry->nr_ended = entry->nr_taken;
+	if (why)
+		note = xasprintf("[truncated: %s]", why);
+	else if (!build->locations.nr)
+		note = xstrdup("[no stack]");
+	if (note)
+		vec_push(&build->locations,
+			 symbolize_note(build->symbolizer, build->profile, note));
+}
+
+/* What the two legacy formats need: the stack and its counts as they are. */
+static void add_record(struct build *build, const struct entry *entry, uint64_t nr_taken,
+		       uint64_t nr_live)
+{
+	const struct stack *user = &build->builder->stacks.at[entry->user_stack];
+	struct arena *arena = &build->profile->arena;
+	uint64_t *call_ips = arena_alloc(arena, user->nr * sizeof(*call_ips));
+	uint32_t *locations = arena_alloc(arena, build->locations.nr * sizeof(*locations));
+
+	/* The leaf is where it was interrupted, the rest are return addresses already. */
+	for (uint32_t i = 0; i < user->nr; i++)
+		call_ips[i] = (user->ips[i] & ~IP_GUESSED) + !i;
+	memcpy(locations, build->locations.at, build->locations.nr * sizeof(*locations));
+	vec_push(&build->profile->records, (struct profile_record){
+						   .call_ips = call_ips,
+						   .locations = locations,
+						   .nr_ips = user->nr,
+						   .nr_locations = build->locations.nr,
+						   .size_bytes = entry->size_bytes,
+						   .nr_taken = nr_taken,
+						   .nr_live = nr_live,
+					   });
+}
+
+static void add_heap_entry(struct build *build, struct entry *entry, struct profile_sample *sample)
+{
+	uint64_t period = build->builder->options.period, nr_taken, nr_live;
+	struct estimate *estimate;
+	size_t at;
+
+	select_samples(entry, build->order->view, &nr_taken, &nr_live);
+	at = profile_add_sample(build->profile, sample);
+	if (at == build->estimates.nr)
+		vec_push(&build->estimates, (struct estimate){0});
+	estimate = &build->estimates.at[at];
+	scale_heap_add(&estimate->alloc, nr_taken, entry->size_bytes, period);
+	scale_heap_add(&estimate->inuse, nr_live, entry->size_bytes, period);
+	scale_heap_add(&build->built.alloc, nr_taken, entry->size_bytes, period);
+	scale_heap_add(&build->built.inuse, nr_live, entry->size_bytes, period);
+	if (build->order->records)
+		add_record(build, entry, nr_taken, nr_live);
+}
+
+/* The samples of an entry that the profile is about; counts the others where they went. */
+static uint64_t nr_shown(struct build *build, const struct entry *entry)
+{
+	uint64_t nr_taken, nr_live;
+
+	select_samples(entry, build->order->view, &nr_taken, &nr_live);
+	if (build->order->view != VIEW_INUSE)
+		return nr_taken;
+	build->built.nr_gone += entry->nr_taken - nr_live;
+	return nr_live;
+}
+
+static void add_entry(struct build *build, struct entry *entry)
+{
+	struct profile_label labels[4];
+	struct profile_sample sample = {.labels = labels};
+	uint64_t nr = nr_shown(build, entry);
+
+	if (!nr)
+		return;
+	set_locations(build, entry);
+	sample.locations = build->locations.at;
+	sample.nr_locations = build->locations.nr;
+	sample.nr_labels = set_labels(build, entry, labels);
+	build->built.nr_written += nr;
+	if (build->builder->options.kind == PROFILE_HEAP) {
+		add_heap_entry(build, entry, &sample);
+		return;
+	}
+	sample.values[0] = to_value(nr);
+	sample.values[1] = multiply(nr, build->builder->options.period);
+	profile_add_sample(build->profile, &sample);
+}
+
+/* Rounds what was added up. */
+static void set_heap_values(struct build *build)
+{
+	bool inuse = shows_inuse(build->order->view), variances = build->order->variances;
+
+	for (size_t i = 0; i < build->estimates.nr; i++) {
+		const struct estimate *estimate = &build->estimates.at[i];
+		int64_t *value = build->profile->samples.at[i].values;
+
+		*value++ = scale_round(estimate->alloc.objects);
+		*value++ = scale_round(estimate->alloc.bytes);
+		if (inuse) {
+			*value++ = scale_round(estimate->inuse.objects);
+			*value++ = scale_round(estimate->inuse.bytes);
+		}
+		if (variances)
+			*value++ = scale_round(estimate->alloc.bytes_variance);
+		if (variances && inuse)
+			*value++ = scale_round(estimate->inuse.bytes_variance);
+	}
+}
+
+static void add_maps(struct profile *profile, const struct tasks *tasks, const struct image *image)
+{
+	vec_for_each(&image->mappings.now, map) {
+		const char *path = strtab_get(tasks_names(tasks), map->name);
+
+		vec_push(&profile->maps,
+			 (struct profile_map){
+				 .start = map->start,
+				 .limit = map->limit,
+				 .file_off = map->file_off,
+				 .path = arena_strndup(&profile->arena, path, strlen(path)),
+			 });
+	}
+}
+
+/* The image whose binary is the main one: of process, or of the first that is no kernel thread. */
+static struct image *main_image(struct builder *builder, const struct process *process)
+{
+	for (size_t i = 0; i < builder->processes.nr; i++) {
+		const struct process *sampled = builder->processes.at[i].process;
+
+		if (process ? sampled == process : !sampled->is_kernel_thread)
+			return builder->groups.at[i].last_image;
+	}
+	if (process)
+		return process->images.at[process->images.nr - 1];
+	return builder->groups.nr ? builder->groups.at[0].last_image : NULL;
+}
+
+static void add_entries(struct build *build, const struct process *process)
+{
+	struct builder *builder = build->builder;
+
+	for (size_t i = 0; i < builder->groups.nr; i++) {
+		const struct group *group = &builder->groups.at[i];
+
+		if (process && builder->processes.at[i].process != process)
+			continue;
+		for (uint32_t j = 0; j < group->nr; j++)
+			add_entry(build, &builder->entries.at[builder->order.at[group->first + j]]);
+	}
+}
+
+static void set_times(struct build *build)
+{
+	const struct builder *builder = build->builder;
+	const struct build_order *order = build->order;
+	uint64_t start_ns = order->view == VIEW_INUSE	? order->realtime_ns
+			    : order->view == VIEW_DELTA ? builder->marked_realtime_ns
+							: builder->options.realtime_ns;
+
+	build->profile->time_ns = to_value(start_ns);
+	build->profile->duration_ns = order->view == VIEW_INUSE ? 0 : to_value(order->duration_ns);
+}
+
+void builder_build(struct builder *builder, struct symbolizer *symbolizer,
+		   const struct build_order *order, struct built *built)
+{
+	struct profile *profile = profile_new();
+	struct build build = {.builder = builder,
+			      .symbolizer = symbolizer,
+			      .order = order,
+			      .profile = profile,
+			      .built.profile = profile};
+	struct image *image;
+
+	builder_resolve(builder);
+	set_types(&build);
+	set_times(&build);
+	vec_push(&profile->comments, profile_string(profile, order->comment));
+
+	image = main_image(builder, order->process ? order->process : order->main_process);
+	if (image)
+		symbolize_main_mapping(symbolizer, profile, image);
+	add_entries(&build, order->process);
+	set_heap_values(&build);
+	if (image && order->records)
+		add_maps(profile, builder->tasks, image);
+	vec_release(&build.locations);
+	vec_release(&build.estimates);
+	*built = build.built;
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "writer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "output/file.h"
+#include "output/legacy.h"
+#include "output/pprof.h"
+#include "output/text.h"
+#include "process/procfs.h"
+
+#define PROC "/proc"
+
+static const struct format {
+	const char *suffix;
+	int (*encode)(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+	bool one_process; /* no file of several; and it wants what the samples were made of */
+} formats[OPTIONS_NR_FORMATS] = {
+	[OPTIONS_FORMAT_PROTO] = {".pb.gz", pprof_encode, false},
+	[OPTIONS_FORMAT_LEGACY] = {".heap", legacy_encode, true},
+	[OPTIONS_FORMAT_TEXT] = {".txt", text_encode, true},
+};
+
+/* The main view is the first of those that are chosen. */
+static const struct view {
+	enum options_view option;
+	enum heap_view view;
+	const char *word;
+} views[] = {
+	{OPTIONS_VIEW_ALL, VIEW_ALL, NULL},
+	{OPTIONS_VIEW_ALLOC, VIEW_ALLOC, "alloc"},
+	{OPTIONS_VIEW_INUSE, VIEW_INUSE, "inuse"},
+	{OPTIONS_VIEW_DELTA, VIEW_DELTA, "delta"},
+};
+
+/* What the steps of writing one view share. */
+struct pass {
+	struct writer *writer;
+	const struct writing *writing;
+	const struct view *view;
+	unsigned int number;
+	bool is_main;	/* its files are those of the accounts */
+	bool is_single; /* there is one process only */
+};
+
+struct unit {
+	const struct built_process *process; /* NULL: all of them in one */
+	unsigned int turn;		     /* how many before it had the same tgid */
+	bool is_named;			     /* the file's name says which process it is */
+};
+
+void writer_init(struct writer *writer, const struct options *options, const struct place *place,
+		 struct builder *builder, uint64_t now_ns)
+{
+	*writer = (struct writer){.options = options,
+				  .place = place,
+				  .builder = builder,
+				  .started_ns = now_ns,
+				  .marked_ns = now_ns};
+}
+
+void writer_release(struct writer *writer)
+{
+	free(writer->main_file);
+	vec_for_each(&writer->memory, note)
+		free(note->text);
+	vec_release(&writer->memory);
+}
+
+/* Memory ----------------------------------------------------------------------------------------- */
+
+static bool wants_records(const struct options *options)
+{
+	for (size_t i = 0; i < options->nr_formats; i++)
+		if (formats[options->formats[i]].one_process)
+			return true;
+	return false;
+}
+
+static bool has_one_view(const struct options *options)
+{
+	return !(options->views & (options->views - 1));
+}
+
+static struct memory_note *note_of(struct writer *writer, uint32_t tgid)
+{
+	vec_for_each(&writer->memory, note)
+		if (note->tgid == tgid)
+			return note;
+	vec_push(&writer->memory, (struct memory_note){.tgid = tgid});
+	return &writer->memory.at[writer->memory.nr - 1];
+}
+
+void writer_look(struct writer *writer, uint32_t tgid)
+{
+	struct memory_note *note;
+	char *text;
+
+	if (!wants_records(writer->options) || procfs_memory(PROC, tgid, &text))
+		return;
+	note = note_of(writer, tgid);
+	free(note->text);
+	note->text = text;
+}
+
+static void add_memory(struct writer *writer, const struct process *process,
+		       struct profile *profile)
+{
+	const struct memory_note *note;
+
+	if (!process->exited_ns)
+		writer_look(writer, process->tgid);
+	note = note_of(writer, process->tgid);
+	if (note->text)
+		profile->memory = arena_strndup(&profile->arena, note->text, strlen(note->text));
+}
+
+/* One file --------------------------------------------------------------------------------------- */
+
+static int write_file(const struct profile *profile, const struct format *format, const char *path)
+{
+	struct output_owner owner = output_owner_from_env();
+	struct output_file *file;
+	int err = output_file_create(path, &owner, &file);
+
+	if (err)
+		return place_complain(err, path);
+	err = format->encode(profile, output_file_write, file);
+	if (err) {
+		output_file_abandon(file);
+		return fail(err, "write '%s'", path);
+	}
+	err = output_file_commit(file);
+	return err ? fail(err, "write '%s'", path) : 0;
+}
+
+/* What was written, in the unit that a reader would think in. */
+static void say_written(const struct pass *pass, const char *path, const struct built *built,
+			const struct built_process *process, bool is_main)
+{
+	const struct options *options = pass->writer->options;
+	char of_whom[128], comm[4 * COMM_BYTES], safe[PATH_MAX];
+	const char *verb = is_main ? "wrote" : "also wrote";
+	const char *count = text_count(built->nr_written);
+
+	if (process)
+		snprintf(of_whom, sizeof(of_whom), "%s (%u)",
+			 text_escape(process->comm, comm, sizeof(comm)), process->process->tgid);
+	else
+		snprintf(of_whom, sizeof(of_whom), "all processes");
+	text_escape(path, safe, sizeof(safe));
+	if (options->command == OPTIONS_HEAP)
+		say("%s %s: %s sampled %s of %s", verb, safe, count,
+		    pass->view->view == VIEW_INUSE ? "blocks in use" : "allocations", of_whom);
+	else
+		say("%s %s: %s samples of %s, %.2f s on the CPU", verb, safe, count, of_whom,
+		    (double)built->nr_written / options->frequency_hz);
+}
+
+static void say_error(const char *what, const struct scale_sum *sum)
+{
+	say("estimate: %s %s bytes, standard error %s (%.2f %%)", what,
+	    text_count(scale_round(sum->bytes)), text_count(scale_round(sqrt(sum->bytes_variance))),
+	    100 * sqrt(sum->bytes_variance) / sum->bytes);
+}
+
+/* The estimates of a whole file, and how far off they may be. */
+static void say_errors(enum heap_view view, const struct built *built)
+{
+	if (view != VIEW_INUSE && built->alloc.bytes > 0)
+		say_error("allocated", &built->alloc);
+	if ((view == VIEW_ALL || view == VIEW_INUSE) && built->inuse.bytes > 0)
+		say_error("in use", &built->inuse);
+}
+
+static int write_format(const struct pass *pass, const struct unit *unit, const struct built *built,
+			size_t i)
+{
+	struct writer *writer = pass->writer;
+	const struct format *format = &formats[writer->options->formats[i]];
+	const struct built_process *process = unit->process;
+	struct place_name name = {
+		.comm = process ? process->comm : "",
+		.tgid = unit->is_named ? process->process->tgid : 0,
+		.turn = unit->turn,
+		.view = has_one_view(writer->options) ? NULL : pass->view->word,
+		.number = pass->number,
+		.suffix = format->suffix,
+		.is_first = !i,
+	};
+	char *path scoped(freep) = place_path(writer->place, &name);
+	bool is_main = pass->is_main && !i;
+	int err = write_file(built->profile, format, path);
+
+	if (err)
+		return err;
+	say_written(pass, path, built, process, is_main);
+	if (is_main && writer->options->errors)
+		say_errors(pass->view->view, built);
+	if (is_main && !writer->main_file)
+		writer->main_file = xstrdup(path);
+	return 0;
+}
+
+/* Several processes in -o FILE: a format that cannot hold them has a file for each beside it. */
+static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
+{
+	bool one_process = formats[pass->writer->options->formats[i]].one_process;
+
+	if (!pass->writer->place->file || pass->is_single)
+		return true;
+	return one_process == (unit->process != NULL);
+}
+
+/* One process, or all in one, in every format that suits. */
+static int write_unit(const struct pass *pass, const struct unit *unit)
+{
+	struct writer *writer = pass->writer;
+	const struct process *process = unit->process ? unit->process->process : NULL;
+	struct build_order order = {
+		.process = process,
+		.main_process = pass->writing->main_process,
+		.realtime_ns = clock_realtime_ns(),
+		.duration_ns =
+			pass->writing->now_ns -
+			(pass->view->view == VIEW_DELTA ? writer->marked_ns : writer->started_ns),
+		.comment = pass->writing->comment,
+		.view = pass->view->view,
+		.variances = writer->options->errors,
+		.records = process && wants_records(writer->options),
+	};
+	struct built built;
+	int err = 0;
+
+	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
+	if (order.records)
+		add_memory(writer, process, built.profile);
+	for (size_t i = 0; i < writer->options->nr_formats; i++) {
+		if (!suits(pass, unit, i))
+			continue;
+		if (pass->is_main && !i) {
+			writer->nr_written += built.nr_written;
+			writer->nr_gone += built.nr_gone;
+		}
+		if (built.nr_written && write_format(pass, unit, &built, i))
+			err = -EIO;
+	}
+	profile_free(built.profile);
+	return err;
+}
+
+/* One view of every process. */
+static int write_view(struct pass *pass)
+{
+	const struct built_process *processes;
+	bool in_file = pass->writer->place->file, any_alone = false, any_together = false;
+	int err = 0;
+	size_t nr;
+
+	processes = builder_processes(pass->writer->builder, &nr);
+	pass->is_single = nr == 1;
+	for (size_t i = 0; i < pass->writer->options->nr_formats; i++) {
+		any_alone |= suits(pass, &(struct unit){.process = processes}, i);
+		any_together |= suits(pass, &(struct unit){0}, i);
+	}
+	if (in_file && !pass->is_single && any_together)
+		err = write_unit(pass, &(struct unit){0});
+	for (size_t i = 0; i < nr && any_alone; i++) {
+		struct unit unit = {.process = &processes[i],
+				    .is_named = !in_file || !pass->is_single};
+
+		for (size_t j = 0; j < i; j++)
+			unit.turn += processes[j].process->tgid == processes[i].process->tgid;
+		if (write_unit(pass, &unit))
+			err = -EIO;
+	}
+	return err;
+}
+
+/* Moments ---------------------------------------------------------------------------------------- */
+
+static bool is_due(enum moment moment, enum heap_view view)
+{
+	return moment == MOMENT_END || (moment == MOMENT_DELTA) == (view == VIEW_DELTA);
+}
+
+/* The number in a file's name; the last word of a run has none, unless it is the last delta of many. */
+static unsigned int number_of(struct writer *writer, enum moment moment, enum heap_view view)
+{
+	if (view == VIEW_DELTA)
+		return moment == MOMENT_END && !writer->nr_deltas ? 0 : ++writer->nr_deltas;
+	return moment == MOMENT_END ? 0 : writer->nr_snapshots;
+}
+
+enum exit_code writer_write(struct writer *writer, enum moment moment,
+			    const struct writing *writing)
+{
+	const struct view *main_view = NULL;
+	enum exit_code code = EXIT_DONE;
+	size_t nr_processes;
+
+	builder_processes(writer->builder, &nr_processes);
+	if (!nr_processes && moment == MOMENT_SNAPSHOT)
+		say("no snapshot: there is no sample so far");
+	writer->nr_snapshots += moment == MOMENT_SNAPSHOT;
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		struct pass pass = {.writer = writer, .writing = writing, .view = &views[i]};
+
+		if (!(writer->options->views & views[i].option))
+			continue;
+		if (!main_view)
+			main_view = &views[i];
+		if (!is_due(moment, views[i].view))
+			continue;
+		pass.number = number_of(writer, moment, views[i].view);
+		pass.is_main = main_view == &views[i] && moment != MOMENT_SNAPSHOT;
+		if (write_view(&pass))
+			code = EXIT_USAGE;
+		if (views[i].view == VIEW_DELTA) {
+			builder_mark(writer->builder, clock_realtime_ns());
+			writer->marked_ns = writing->now_ns;
+		}
+	}
+	return code;
+}
