@@ -44,6 +44,13 @@ def write_json(path):
         file.write("\n]\n")
 
 
+def reason_in(text):
+    """The line of what a profiler said that tells most."""
+    lines = text.splitlines()
+    telling = [line for line in lines if "Unable" in line or "rror" in line or "Failed" in line]
+    return (telling or lines or ["it says nothing"])[0][:120]
+
+
 # Profilers ---------------------------------------------------------------------------------------
 
 class Nobody:
@@ -62,9 +69,10 @@ class Nobody:
 class Attached(Nobody):
     """One that attaches: command, pid, and what it says on stream once it has."""
 
-    def __init__(self, name, command, ready):
+    def __init__(self, name, command, ready, settle_seconds=0.0):
         super().__init__(name)
         self.command, self.ready, self.process = command, ready, None
+        self.settle_seconds = settle_seconds  # from when it says so until it has
 
     def attach(self, pid, folder):
         with open(os.path.join(folder, "said"), "wb") as said:
@@ -75,13 +83,14 @@ class Attached(Nobody):
             with open(os.path.join(folder, "said"), encoding="utf-8", errors="replace") as said:
                 text = said.read()
             if self.ready in text:
-                time.sleep(0.3)  # memleak says so a moment before
-                return
+                time.sleep(self.settle_seconds)
+                if self.process.poll() is None:
+                    return
             if self.process.poll() is not None:
                 break
             time.sleep(0.05)
         self.detach()
-        raise Unavailable(" ".join(text.split())[-100:] or "says nothing")
+        raise Unavailable(reason_in(text))
 
     def detach(self):
         if self.process and self.process.poll() is None:
@@ -105,14 +114,17 @@ def find(command):
 
 
 def memleak():
+    """bcc's, which compiles its program here: BCC_KERNEL_SOURCE names headers where it finds none."""
     for name in ("memleak-bpfcc", "memleak"):
-        if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/usr/share/bcc/tools"):
-            return Attached("bcc memleak", [find(name)], "Attaching to pid")
+        try:
+            return Attached("bcc memleak", [find(name)], "Attaching to pid", 8)
+        except Unavailable:
+            continue
     raise Unavailable("not installed")
 
 
 def heaptrack():
-    return Nobody("heaptrack", [find("heaptrack"), "--record-only", "-o", "heaptrack"])
+    return Nobody("heaptrack", [find("heaptrack")])
 
 
 def jemalloc(profile):

@@ -42,6 +42,7 @@ static void test_defaults(void **state)
 	options_release(&options);
 	assert_int_equal(parse("heap -a", OPTIONS_HEAP, &options), 0);
 	assert_int_equal(options.rate_bytes, 524288);
+	assert_false(options.allocs_only);
 	assert_true(options.all);
 	options_release(&options);
 }
@@ -104,11 +105,13 @@ static void test_command(void **state)
 	struct options options;
 
 	(void)state;
-	assert_int_equal(parse("heap --rate 1 -- ls -a -p", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(parse("heap --rate 1 --alloc-only -- ls -a -p", OPTIONS_HEAP, &options),
+			 0);
 	assert_string_equal(options.child_argv[0], "ls");
 	assert_string_equal(options.child_argv[2], "-p");
 	assert_null(options.child_argv[3]);
 	assert_int_equal(options.rate_bytes, 1);
+	assert_true(options.allocs_only);
 	options_release(&options);
 	assert_int_equal(parse("record sleep -v", OPTIONS_RECORD, &options), 0);
 	assert_string_equal(options.child_argv[1], "-v");
@@ -141,6 +144,7 @@ static void test_refusals(void **state)
 		{OPTIONS_HEAP, "heap -a --rate 0"},
 		{OPTIONS_HEAP, "heap -a --rate 1k"},
 		{OPTIONS_HEAP, "heap -a -F 99"},
+		{OPTIONS_RECORD, "record -a --alloc-only"},
 		{OPTIONS_HEAP, "heap -a --limit frobs=1"},
 		{OPTIONS_HEAP, "heap -a --limit live"},
 		{OPTIONS_HEAP, "heap -a --format"},
