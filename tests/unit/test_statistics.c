@@ -171,6 +171,15 @@ static void test_inclusion_rate(void **state)
 				      "inclusion", sizes[j]);
 		}
 	}
+	/* Just below a power of 2, where a table of straight pieces is wrong if it is wrong anywhere. */
+	set_rate(R);
+	for (uint64_t size = 127; size < 2 * R; size = 8 * size + 7) {
+		double p = scale_heap_probability(size, R), tosses = 4000000;
+
+		expect_within(nr_sampled((uint64_t)tosses, size), tosses * p,
+			      4 * sqrt(tosses * p * (1 - p)) + 2e-5 * tosses * p, "inclusion",
+			      size);
+	}
 }
 
 /* Nothing is remembered: not of the same size, nor in the pattern that fooled Go's (issue 12620). */
