@@ -52,5 +52,8 @@ int main(int argc, char **argv)
 	setitimer(ITIMER_REAL, &timer, NULL);
 	while (cpu_seconds() < seconds)
 		outer();
+	timer = (struct itimerval){{0, 0},
+				   {0, 0}}; /* or exit is interrupted, and main is gone then */
+	setitimer(ITIMER_REAL, &timer, NULL);
 	return 0;
 }
