@@ -5,8 +5,7 @@
  * First things first: of a target that is named (-p) everything is ready before the first sample; of
  * others a table is built when their code is first met. Until then BPF sends the registers and 16 KB
  * of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
- * coming first. Tables belong to files, not to processes: one libc serves all, and a table whose last
- * user has gone is kept for a while.
+ * coming first. Tables are the affair of codetables.h: one libc serves all processes.
  *
  *	unwinder_on_map()	a mapping appeared: the process's vmas are to be written again
  *	unwinder_event()	after tasks_apply(): forks, execs, exits

@@ -53,4 +53,35 @@ def all_at_once():
     lose("LIVE_FULL", "live=16", "inflight=1", "counts=64", "events=8192", stopped=True)
 
 
+@h.test
+def no_work_space():
+    """Every sample is lost: the accounts say so, and there is nothing to write."""
+    target = h.Workload("churn", "1", "2")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--limit", "slots=1", "-p", target.pid).attached()
+    target.go()
+    ended = run.wait(timeout=40)
+    closing = ended.closing
+    assert ended.code == 3, ended.code
+    assert closing.written == 0 and closing.taken > 0, vars(closing)
+    assert closing.reasons == {TEXTS["SLOT_TAKEN"]: closing.taken}, closing.reasons
+    assert target.wait() == 0
+
+
+@h.test
+def returns_that_never_come():
+    target = h.Workload("leaper", "1000")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
+    target.go()
+    target.says()
+    target.go()
+    ended = run.wait(timeout=40)
+    closing = ended.closing
+    assert closing.reasons == {TEXTS["RETURN_MISSED"]: 1000}, closing.reasons
+    assert closing.written >= 1000, vars(closing)
+    ended.profile()
+    assert target.wait() == 0
+
+
 h.main()
