@@ -104,6 +104,7 @@ uint64_t hash_bytes(const void *bytes, size_t len_bytes, uint64_t seed)
 		code = mix(code, word);
 	}
 	word = 0;
-	memcpy(&word, p, len_bytes);
+	if (len_bytes) /* p may be NULL */
+		memcpy(&word, p, len_bytes);
 	return mix(code, word);
 }

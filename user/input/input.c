@@ -33,7 +33,7 @@ static bool is_text(const struct source *source)
 	size_t len = source->len < 4096 ? source->len : 4096;
 
 	for (size_t i = 0; i < len; i++)
-		if (source->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", source->bytes[i]))
+		if (source->bytes[i] < ' ' && !memchr("\t\n\v\f\r\033", source->bytes[i], 6))
 			return false;
 	return true;
 }
