@@ -8,5 +8,7 @@
 
 int cmd_record(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_lint(int argc, char **argv);
 
 #endif

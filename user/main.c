@@ -12,6 +12,8 @@ static const struct command {
 } commands[] = {
 	{"record", cmd_record, "where the CPU time goes: sample stacks on the CPU"},
 	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
+	{"info", cmd_info, "what is in a profile"},
+	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
