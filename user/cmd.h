@@ -8,5 +8,6 @@
 
 int cmd_record(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 
 #endif

@@ -12,6 +12,7 @@ static const struct command {
 } commands[] = {
 	{"record", cmd_record, "where the CPU time goes: sample stacks on the CPU"},
 	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
+	{"merge", cmd_merge, "several profiles into one; or one scaled, split, without some values"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
