@@ -5,21 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
-/* Unsigned: the magnitude of INT64_MIN is no int64_t. */
-static uint64_t magnitude(int64_t value)
-{
-	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
+#include "base/saturate.h"
 
 struct sums {
 	int64_t flat, cum;
@@ -64,7 +50,7 @@ static void add_pair(struct adding *adding, const struct pair *pair)
 	if (known->turn == pair->turn)
 		return;
 	known->turn = pair->turn;
-	known->value = add_saturated(known->value, pair->value);
+	known->value = saturated_add(known->value, pair->value);
 	known->is_inline &= pair->is_inline;
 }
 
@@ -84,7 +70,7 @@ static void add_sample(struct adding *adding, const struct profile_sample *sampl
 			pair.callee = ids[nr];
 			pair.is_inline = nr + 1 != nr_lines;
 			if (sums->turn != turn)
-				sums->cum = add_saturated(sums->cum, value);
+				sums->cum = saturated_add(sums->cum, value);
 			sums->turn = turn;
 			if (pair.caller != UINT32_MAX && pair.caller != pair.callee)
 				add_pair(adding, &pair);
@@ -92,20 +78,13 @@ static void add_sample(struct adding *adding, const struct profile_sample *sampl
 	}
 	if (sample->nr_locations)
 		adding->sums[pair.caller].flat =
-			add_saturated(adding->sums[pair.caller].flat, value);
-}
-
-static int by_magnitude(int64_t a, int64_t b)
-{
-	uint64_t x = magnitude(a), y = magnitude(b);
-
-	return x > y ? -1 : x < y;
+			saturated_add(adding->sums[pair.caller].flat, value);
 }
 
 static int compare_flat(const void *a, const void *b)
 {
 	const struct summary_node *p = a, *q = b;
-	int order = by_magnitude(p->flat, q->flat);
+	int order = compare_magnitudes(p->flat, q->flat);
 
 	return order ? order : strcmp(p->frame->name, q->frame->name);
 }
@@ -115,7 +94,7 @@ static int compare_cum(const void *a, const void *b, void *ctx)
 	const struct summary_node *nodes = ctx;
 	const struct summary_node *p = &nodes[*(const uint32_t *)a],
 				  *q = &nodes[*(const uint32_t *)b];
-	int order = by_magnitude(p->cum, q->cum);
+	int order = compare_magnitudes(p->cum, q->cum);
 
 	return order ? order : strcmp(p->frame->name, q->frame->name);
 }
@@ -131,7 +110,7 @@ static int compare_edges(const struct summary_edge *p, const struct summary_edge
 
 	if (own_p != own_q)
 		return own_p < own_q ? -1 : 1;
-	order = by_magnitude(p->value, q->value);
+	order = compare_magnitudes(p->value, q->value);
 	return order ? order : strcmp(nodes[end_p].frame->name, nodes[end_q].frame->name);
 }
 
@@ -213,7 +192,7 @@ void summary_make(const struct profile *profile, uint32_t type, enum frame_by by
 			continue;
 		add_sample(&adding, sample, value, ++turn);
 		if (!sample->nr_locations)
-			summary->unplaced = add_saturated(summary->unplaced, value);
+			summary->unplaced = saturated_add(summary->unplaced, value);
 	}
 	node_of = xcalloc(summary->frames.nr, sizeof(*node_of));
 	make_nodes(&adding, summary, node_of);
@@ -257,12 +236,12 @@ int64_t profile_whole(const struct profile *profile, uint32_t type)
 	int64_t all = 0, base = 0;
 
 	vec_for_each(&profile->samples, sample) {
-		uint64_t size = magnitude(sample->values[type]);
+		uint64_t size = magnitude_of(sample->values[type]);
 		int64_t value = size > INT64_MAX ? INT64_MAX : size;
 
-		all = add_saturated(all, value);
+		all = saturated_add(all, value);
 		if (is_base(profile, sample))
-			base = add_saturated(base, value);
+			base = saturated_add(base, value);
 	}
 	return base > 0 ? base : all;
 }
