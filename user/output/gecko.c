@@ -116,10 +116,12 @@ static void find_threads(struct gecko *gecko)
 		thread->nr = 0;
 	}
 	for (size_t i = 0; i < profile->samples.nr; i++) {
-		struct gecko_thread *thread = &gecko->threads.at[found[i]];
+		struct gecko_thread *thread;
 
-		if (profile->samples.at[i].values[gecko->type])
-			gecko->order[thread->first + thread->nr++] = i;
+		if (!profile->samples.at[i].values[gecko->type])
+			continue;
+		thread = &gecko->threads.at[found[i]];
+		gecko->order[thread->first + thread->nr++] = i;
 	}
 }
 
