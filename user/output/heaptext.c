@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saturate.h"
 #include "base/text.h"
 #include "output/legacy.h"
 #include "profile/frames.h"
@@ -118,8 +117,8 @@ static void put_head(struct heaptext *text)
 
 	vec_for_each(&profile->samples, sample) {
 		for (int i = 0; i < NR_COLUMNS; i++)
-			totals[i] = saturated_add(totals[i], value_of(text, sample, i));
-		total = saturated_add(total, sample->values[text->type]);
+			totals[i] = profile_sum(totals[i], value_of(text, sample, i));
+		total = profile_sum(total, sample->values[text->type]);
 	}
 	if (text->is_heap) {
 		text_out_print(&text->out, "heap profile: ");

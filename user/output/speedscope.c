@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/saturate.h"
 #include "profile/frames.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -77,7 +76,7 @@ static void put_type(struct json *json, const struct frames *frames, uint32_t ty
 		if (!sample->values[type])
 			continue;
 		json_int(json, sample->values[type]);
-		total = saturated_add(total, sample->values[type]);
+		total = profile_sum(total, sample->values[type]);
 	}
 	json_end(json);
 	json_key(json, "startValue"), json_int(json, 0);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/saturate.h"
+#include "base/magnitude.h"
 
 static bool same_node(const void *ctx, uint32_t value, const void *key)
 {
@@ -63,18 +63,18 @@ void stacktree_make(const struct profile *profile, uint32_t type, const struct f
 
 		tree->sample_node[i] = node;
 		if (node == STACKTREE_NONE)
-			tree->unplaced = saturated_add(tree->unplaced, value);
+			tree->unplaced = profile_sum(tree->unplaced, value);
 		else
-			tree->at[node].self = saturated_add(tree->at[node].self, value);
+			tree->at[node].self = profile_sum(tree->at[node].self, value);
 	}
 	for (size_t i = tree->nr; i-- > 0;) { /* children come after their parents */
 		struct stacktree_node *node = &tree->at[i], *parent;
 
-		node->total = saturated_add(node->total, node->self);
+		node->total = profile_sum(node->total, node->self);
 		if (node->parent == STACKTREE_NONE)
 			continue;
 		parent = &tree->at[node->parent];
-		parent->total = saturated_add(parent->total, node->total);
+		parent->total = profile_sum(parent->total, node->total);
 	}
 	hash_release(&index);
 	stacktree_sort(tree, STACKTREE_BY_NAME);

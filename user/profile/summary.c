@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/saturate.h"
+#include "base/magnitude.h"
 
 struct sums {
 	int64_t flat, cum;
@@ -50,7 +50,7 @@ static void add_pair(struct adding *adding, const struct pair *pair)
 	if (known->turn == pair->turn)
 		return;
 	known->turn = pair->turn;
-	known->value = saturated_add(known->value, pair->value);
+	known->value = profile_sum(known->value, pair->value);
 	known->is_inline &= pair->is_inline;
 }
 
@@ -70,15 +70,14 @@ static void add_sample(struct adding *adding, const struct profile_sample *sampl
 			pair.callee = ids[nr];
 			pair.is_inline = nr + 1 != nr_lines;
 			if (sums->turn != turn)
-				sums->cum = saturated_add(sums->cum, value);
+				sums->cum = profile_sum(sums->cum, value);
 			sums->turn = turn;
 			if (pair.caller != UINT32_MAX && pair.caller != pair.callee)
 				add_pair(adding, &pair);
 		}
 	}
 	if (sample->nr_locations)
-		adding->sums[pair.caller].flat =
-			saturated_add(adding->sums[pair.caller].flat, value);
+		adding->sums[pair.caller].flat = profile_sum(adding->sums[pair.caller].flat, value);
 }
 
 static int compare_flat(const void *a, const void *b)
@@ -192,7 +191,7 @@ void summary_make(const struct profile *profile, uint32_t type, enum frame_by by
 			continue;
 		add_sample(&adding, sample, value, ++turn);
 		if (!sample->nr_locations)
-			summary->unplaced = saturated_add(summary->unplaced, value);
+			summary->unplaced = profile_sum(summary->unplaced, value);
 	}
 	node_of = xcalloc(summary->frames.nr, sizeof(*node_of));
 	make_nodes(&adding, summary, node_of);
@@ -239,9 +238,9 @@ int64_t profile_whole(const struct profile *profile, uint32_t type)
 		uint64_t size = magnitude_of(sample->values[type]);
 		int64_t value = size > INT64_MAX ? INT64_MAX : size;
 
-		all = saturated_add(all, value);
+		all = profile_sum(all, value);
 		if (is_base(profile, sample))
-			base = saturated_add(base, value);
+			base = profile_sum(base, value);
 	}
 	return base > 0 ? base : all;
 }

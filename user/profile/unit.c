@@ -121,6 +121,19 @@ int unit_check(const char *from, const char *to)
 	return source && target && source->family == target->family ? 0 : -EINVAL;
 }
 
+int unit_factor(const char *from, const char *to, double *factor)
+{
+	const struct unit *source = find_unit(from), *target = find_unit(to);
+
+	if (source && target && source->family == target->family)
+		*factor = source->factor / target->factor;
+	else if (!strcmp(from, to))
+		*factor = 1;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 char *unit_share(int64_t part, int64_t whole, char out[UNIT_TEXT_BYTES])
 {
 	double share = whole ? fabs((double)part / (double)whole) * 100 : 0;

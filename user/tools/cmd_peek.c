@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/saturate.h"
 #include "tools/view.h"
 
 #define RULE "----------------------------------------------------------+-------------"
@@ -69,7 +68,7 @@ static void print_text(struct peek *peek)
 
 		if (!matches(peek, node))
 			continue;
-		sum = saturated_add(sum, node->flat);
+		sum = profile_sum(sum, node->flat);
 		print_node(peek, node, sum);
 	}
 	puts(RULE);

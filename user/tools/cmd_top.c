@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/saturate.h"
 #include "tools/view.h"
 
 #define DEFAULT_LIMIT 30
@@ -62,7 +61,7 @@ static void print_table(struct top *top)
 	view_choose_unit(view, view_smallest(&top->summary));
 	view_print_head(view);
 	for (size_t i = 0; i < nr; i++)
-		shown = saturated_add(shown, row_at(top, i)->flat);
+		shown = profile_sum(shown, row_at(top, i)->flat);
 	share_text = view_share(view, shown, share);
 	while (*share_text == ' ')
 		share_text++;
@@ -73,7 +72,7 @@ static void print_table(struct top *top)
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary_node *node = row_at(top, i);
 
-		sum = saturated_add(sum, node->flat);
+		sum = profile_sum(sum, node->flat);
 		print_row(top, node, sum);
 	}
 }

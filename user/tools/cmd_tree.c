@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/saturate.h"
+#include "base/magnitude.h"
 #include "base/text.h"
 #include "profile/stacktree.h"
 #include "tools/view.h"

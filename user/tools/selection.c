@@ -5,16 +5,18 @@
 #include <regex.h>
 
 #include "base/log.h"
-#include "profile/algebra.h"
+#include "profile/filter.h"
+#include "profile/prune.h"
 #include "profile/summary.h"
 #include "tools/load.h"
 
-#define NR_REGEXES 7
+#define NR_REGEXES 5
 
 /* The regexes of one selection, compiled; those not given are not in the filter. */
 struct compiled {
 	regex_t regexes[NR_REGEXES];
 	size_t nr;
+	struct tag *tag_focus, *tag_ignore;
 	struct profile_filter filter;
 };
 
@@ -22,6 +24,17 @@ static void compiled_release(struct compiled *compiled)
 {
 	for (size_t i = 0; i < compiled->nr; i++)
 		regfree(&compiled->regexes[i]);
+	tag_free(compiled->tag_focus);
+	tag_free(compiled->tag_ignore);
+}
+
+static int compile_tag(const char *option, const char *text, struct tag **tag)
+{
+	char why[TAG_WHY_BYTES];
+
+	if (!text || !tag_new(text, tag, why))
+		return 0;
+	return fail(-EINVAL, "%s '%s' is not a regular expression: %s.", option, text, why);
 }
 
 static int compile_all(const struct selection *selection, struct compiled *compiled)
@@ -36,8 +49,6 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 		{"hide", selection->hide, &filter->hide},
 		{"show", selection->show, &filter->show},
 		{"show-from", selection->show_from, &filter->show_from},
-		{"tag-focus", selection->tag_focus, &filter->tag_focus},
-		{"tag-ignore", selection->tag_ignore, &filter->tag_ignore},
 	};
 
 	for (size_t i = 0; i < NR_REGEXES; i++) {
@@ -51,6 +62,11 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 		*rows[i].regex = regex;
 		compiled->nr++;
 	}
+	if (compile_tag("tag-focus", selection->tag_focus, &compiled->tag_focus) ||
+	    compile_tag("tag-ignore", selection->tag_ignore, &compiled->tag_ignore))
+		return -EINVAL;
+	filter->tag_focus = compiled->tag_focus;
+	filter->tag_ignore = compiled->tag_ignore;
 	return 0;
 }
 
@@ -78,10 +94,7 @@ int selection_apply(struct selection *selection, struct profile *profile, uint32
 		warn("the profile's own drop_frames is not a regular expression: all frames are "
 		     "shown");
 	selection->total = profile_whole(profile, *type);
-	if (!compiled.nr)
-		return 0;
-	profile_filter_samples(profile, &compiled.filter);
-	if (!profile->samples.nr)
+	if (profile_filter_samples(profile, &compiled.filter) && !profile->samples.nr)
 		warn("no sample is left by --focus, --ignore and the like");
 	return 0;
 }

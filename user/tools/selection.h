@@ -43,10 +43,10 @@ struct selection {
 	{"show", 0, ARG_TEXT, "REGEX", "leave all other frames out", &(selection)->show},          \
 	{"show-from", 0, ARG_TEXT, "REGEX", "stacks begin at the outermost such frame",            \
 	 &(selection)->show_from},                                                                 \
-	{"tag-focus", 0, ARG_TEXT, "REGEX",                                                        \
+	{"tag-focus", 0, ARG_TEXT, "TAG",                                                        \
 	 "only samples with such a label: comm=nginx", &(selection)->tag_focus},                   \
-	{"tag", 0, ARG_TEXT, "REGEX", "the same", &(selection)->tag_focus},                        \
-	{"tag-ignore", 0, ARG_TEXT, "REGEX", "no samples with such a label",                       \
+	{"tag", 0, ARG_TEXT, "TAG", "the same", &(selection)->tag_focus},                        \
+	{"tag-ignore", 0, ARG_TEXT, "TAG", "no samples with such a label",                       \
 	 &(selection)->tag_ignore},                                                                \
 	{"all-frames", 0, ARG_FLAG, NULL, "also frames that the profile says to drop",             \
 	 &(selection)->all_frames}

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/saturate.h"
+#include "base/magnitude.h"
 #include "base/text.h"
 
 int view_open(struct view *view, const struct arg_list *paths)

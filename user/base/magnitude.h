@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums of hostile numbers: they stick at the ends of int64_t instead of wrapping. */
-#ifndef CPROF_BASE_SATURATE_H
-#define CPROF_BASE_SATURATE_H
+/* How large a number is, whatever its sign. */
+#ifndef CPROF_BASE_MAGNITUDE_H
+#define CPROF_BASE_MAGNITUDE_H
 
 #include <stdint.h>
-
-static inline int64_t saturated_add(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
 
 /* Unsigned: the magnitude of INT64_MIN is no int64_t. */
 static inline uint64_t magnitude_of(int64_t value)
