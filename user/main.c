@@ -16,6 +16,7 @@ static const struct command {
 	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},
 	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
 	{"peek", cmd_peek, "callers and callees of the functions that match"},
+	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
