@@ -14,5 +14,6 @@ int cmd_merge(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_peek(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 
 #endif
