@@ -422,8 +422,8 @@ static void test_perf_script(void **state)
 	assert_int_equal(sample->values[1], 10101010);
 	assert_int_equal(sample->values[2], 0);
 	assert_int_equal(profile->samples.at[2].values[2], 3);
-	assert_string_equal(string(profile, sample->labels[2].str), "my app: 2");
-	assert_int_equal(sample->labels[1].num, 20619);
+	assert_string_equal(string(profile, sample->labels[0].str), "my app: 2");
+	assert_int_equal(sample->labels[2].num, 20619);
 	assert_stack(profile, 0, 3, (uint64_t[]){0x55d0c0de1234, 0x7f3a5c0a1234, 0x7f3a5c0a1334});
 	assert_int_equal(location->nr_lines, 2);
 	assert_string_equal(

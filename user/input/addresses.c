@@ -24,9 +24,9 @@ int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
 	    addresses->all.nr + nr > addresses->max_items * ADDRESSES_PER_STACK)
 		return -EFBIG;
 	added.values = memcpy(arena_alloc(&profile->arena, values_bytes), values, values_bytes);
-	vec_reserve(&addresses->all, nr);
-	memcpy(addresses->all.at + addresses->all.nr, stack, nr * sizeof(*stack));
-	addresses->all.nr += nr;
+	vec_reserve(&addresses->all, nr + 1); /* at points somewhere even if all stacks are empty */
+	for (size_t i = 0; i < nr; i++)
+		addresses->all.at[addresses->all.nr++] = stack[i];
 	vec_push(&addresses->stacks, added);
 	return 0;
 }
@@ -69,7 +69,7 @@ static uint32_t location_id(struct addresses *addresses, uint64_t address)
 static void add_samples(struct addresses *addresses)
 {
 	struct profile *profile = addresses->profile;
-	uint32_t bytes = addresses->labelled ? profile_string(profile, "bytes") : 0;
+	uint32_t bytes = 0;
 
 	vec_for_each(&addresses->stacks, stack) {
 		uint32_t *ids = arena_alloc(&profile->arena, stack->nr * sizeof(*ids));
@@ -77,7 +77,8 @@ static void add_samples(struct addresses *addresses)
 
 		for (size_t i = 0; i < stack->nr; i++)
 			ids[i] = location_id(addresses, addresses->all.at[stack->first + i]);
-		if (addresses->labelled) {
+		if (stack->block_bytes) { /* a number that is 0 cannot be told from none */
+			bytes = profile_string(profile, "bytes");
 			label = arena_alloc(&profile->arena, sizeof(*label));
 			*label = (struct profile_label){.key = bytes, .num = stack->block_bytes};
 		}

@@ -32,11 +32,11 @@ struct addresses {
 		int64_t block_bytes;
 	}) stacks;
 	struct hash index; /* of locations, by address */
-	bool labelled;	   /* samples carry a label bytes=block_bytes */
 };
 
 /*
- * Adds a stack, leaf first; addresses and values (nr_types of them) are copied. -EFBIG: more than
+ * Adds a stack, leaf first; addresses and values (nr_types of them) are copied. block_bytes, if it is
+ * not 0, becomes a label "bytes". -EFBIG: more than
  * max_items stacks, or sixteen times as many addresses.
  */
 int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,

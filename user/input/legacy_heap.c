@@ -257,10 +257,9 @@ static bool jemalloc_has_alloc(struct lines lines, int64_t counts[NR_COUNTS])
 int legacy_heap_read(const struct source *source, struct profile *profile,
 		     struct input_error *error)
 {
-	struct heap heap = {.addresses = {.profile = profile,
-					  .max_items = source->limits->max_items,
-					  .labelled = true},
-			    .error = error};
+	struct heap heap = {
+		.addresses = {.profile = profile, .max_items = source->limits->max_items},
+		.error = error};
 	struct lines lines = legacy_lines(source);
 	struct text line;
 	bool jemalloc;

@@ -319,24 +319,38 @@ static void set_types(struct perfscript *script)
 	}
 }
 
+/* A number that is 0 and has no unit cannot be told from no label: the idle task has none. */
+static uint32_t set_labels(struct profile *profile, const struct head *head,
+			   struct profile_label *labels)
+{
+	uint32_t nr = 0;
+
+	labels[nr++] =
+		(struct profile_label){.key = profile_string(profile, "comm"),
+				       .str = input_string(profile, head->comm.at, head->comm.len)};
+	if (head->pid)
+		labels[nr++] = (struct profile_label){.key = profile_string(profile, "pid"),
+						      .num = head->pid};
+	if (head->tid)
+		labels[nr++] = (struct profile_label){.key = profile_string(profile, "tid"),
+						      .num = head->tid};
+	return nr;
+}
+
 /* The sample whose head was read, with the stack that followed. */
 static void end_sample(struct perfscript *script, const struct head *head)
 {
 	struct profile *profile = script->profile;
 	int64_t values[1 + MAX_EVENTS] = {1};
-	struct profile_label labels[] = {
-		{.key = profile_string(profile, "pid"), .num = head->pid},
-		{.key = profile_string(profile, "tid"), .num = head->tid},
-		{.key = profile_string(profile, "comm"),
-		 .str = input_string(profile, head->comm.at, head->comm.len)},
-	};
-	struct profile_sample sample = {.labels = labels, .nr_labels = 3, .values = values};
+	struct profile_label labels[3];
+	struct profile_sample sample = {.labels = labels, .values = values};
 	uint32_t type = event_of(script, head->event)->type;
 
 	if (!script->locations.nr)
 		add_frame(script, 0, (struct text){"[unknown] (unknown)", 19});
 	sample.locations = script->locations.at;
 	sample.nr_locations = script->locations.nr;
+	sample.nr_labels = set_labels(profile, head, labels);
 	if (type)
 		values[type] = head->period;
 	profile_add_sample(profile, &sample);
