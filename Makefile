@@ -167,7 +167,7 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 # libFuzzer targets: the rooms they need are built again with its instrumentation, and the encoder.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c $(BUILD)/gen/profile.pb-c.c | $(gen)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c user/output/gzip.c $(BUILD)/gen/profile.pb-c.c | $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
