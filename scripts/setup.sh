@@ -27,6 +27,7 @@ build    header:elfutils/libdw.h      libdw-dev               elfutils-devel    
 build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
 build    header:Zydis/Zydis.h         libzydis-dev            zydis-devel               zydis        zydis-devel
 build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel
+build    header:isa-l/igzip_lib.h     libisal-dev             isa-l-devel               isa-l        libisal-devel
 demo     cmd:go                       golang-go               golang                    go           go
 all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel
 all      cmd:clang-format             clang-format            clang-tools-extra         clang        clang-tools
