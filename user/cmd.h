@@ -13,5 +13,7 @@ int cmd_top(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_peek(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_lint(int argc, char **argv);
 
 #endif

@@ -18,6 +18,8 @@ static const struct command {
 	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
 	{"peek", cmd_peek, "callers and callees of the functions that match"},
 	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
+	{"info", cmd_info, "what is in a profile"},
+	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
