@@ -10,7 +10,10 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "input/folded.h"
 #include "input/gunzip.h"
+#include "input/legacy.h"
+#include "input/perfscript.h"
 #include "input/pprof.h"
 #include "input/reader.h"
 
@@ -54,7 +57,15 @@ static const struct format {
 	int (*read)(const struct source *source, struct profile *profile,
 		    struct input_error *error);
 } formats[] = {
+	{INPUT_LEGACY_CPU, "gperftools' CPU profile", legacy_cpu_detect, legacy_cpu_read},
 	{INPUT_PPROF, "pprof", is_no_text, pprof_read},
+	{INPUT_LEGACY_HEAP, "heap profile as text", legacy_heap_detect, legacy_heap_read},
+	{INPUT_LEGACY_CONTENTION, "contention profile as text", legacy_contention_detect,
+	 legacy_contention_read},
+	{INPUT_LEGACY_THREADS, "threads as text", legacy_threads_detect, legacy_threads_read},
+	{INPUT_LEGACY_COUNT, "counts as text", legacy_count_detect, legacy_count_read},
+	{INPUT_PERF_SCRIPT, "perf script", perfscript_detect, perfscript_read},
+	{INPUT_FOLDED, "folded stacks", folded_detect, folded_read},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
