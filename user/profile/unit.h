@@ -28,6 +28,12 @@ const char *unit_for(int64_t smallest, int64_t largest, const char *from);
 /* Does `to` name a unit that `from` can be shown in? */
 int unit_check(const char *from, const char *to); /* 0 or -EINVAL */
 
+/*
+ * How many `to` one `from` is: 1000 for "us" and "nanoseconds"; 1 for a unit and itself, known or
+ * not. -EINVAL: the one is not to be converted into the other.
+ */
+int unit_factor(const char *from, const char *to, double *factor);
+
 /* part of whole: "12.34%", "0.5%", "  100%", at least 5 characters. */
 char *unit_share(int64_t part, int64_t whole, char out[UNIT_TEXT_BYTES]);
 

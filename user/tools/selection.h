@@ -16,6 +16,7 @@
 #ifndef CPROF_TOOLS_SELECTION_H
 #define CPROF_TOOLS_SELECTION_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,22 +32,23 @@ struct selection {
 };
 
 /* clang-format off */
-#define SELECTION_ROWS(selection)                                                              \
-	{"sample-type", 0, ARG_TEXT, "NAME", "values to show: cpu, inuse_space ... (default: the\n"    \
-	 "profile's own)", &(selection)->sample_type},                                         \
-	{"focus", 0, ARG_TEXT, "REGEX", "only stacks with such a frame (function, file, mapping)",     \
-	 &(selection)->focus},                                                                 \
-	{"ignore", 0, ARG_TEXT, "REGEX", "no stacks with such a frame", &(selection)->ignore},         \
-	{"hide", 0, ARG_TEXT, "REGEX", "leave such frames out of stacks", &(selection)->hide},         \
-	{"show", 0, ARG_TEXT, "REGEX", "leave all other frames out", &(selection)->show},              \
-	{"show-from", 0, ARG_TEXT, "REGEX", "stacks begin at the outermost such frame",        \
-	 &(selection)->show_from},                                                             \
-	{"tag-focus", 0, ARG_TEXT, "REGEX", "only samples with such a label: 'comm=nginx', '^42$'",    \
-	 &(selection)->tag_focus},                                                             \
-	{"tag", 0, ARG_TEXT, "REGEX", NULL, &(selection)->tag_focus},                                  \
-	{"tag-ignore", 0, ARG_TEXT, "REGEX", "no samples with such a label",                   \
-	 &(selection)->tag_ignore},                                                            \
-	{"all-frames", 0, ARG_FLAG, NULL, "also the frames that the profile says to drop",     \
+#define SELECTION_ROWS(selection)                                                                  \
+	{"sample-type", 0, ARG_TEXT, "NAME",                                                       \
+	 "the values: cpu, inuse_space ... (default: the\nprofile's own choice)",                  \
+	 &(selection)->sample_type},                                                               \
+	{"focus", 0, ARG_TEXT, "REGEX",                                                            \
+	 "only stacks with such a frame (function, file, mapping)", &(selection)->focus},          \
+	{"ignore", 0, ARG_TEXT, "REGEX", "no stacks with such a frame", &(selection)->ignore},     \
+	{"hide", 0, ARG_TEXT, "REGEX", "leave such frames out", &(selection)->hide},               \
+	{"show", 0, ARG_TEXT, "REGEX", "leave all other frames out", &(selection)->show},          \
+	{"show-from", 0, ARG_TEXT, "REGEX", "stacks begin at the outermost such frame",            \
+	 &(selection)->show_from},                                                                 \
+	{"tag-focus", 0, ARG_TEXT, "TAG",                                                        \
+	 "only samples with such a label: comm=nginx", &(selection)->tag_focus},                   \
+	{"tag", 0, ARG_TEXT, "TAG", "the same", &(selection)->tag_focus},                        \
+	{"tag-ignore", 0, ARG_TEXT, "TAG", "no samples with such a label",                       \
+	 &(selection)->tag_ignore},                                                                \
+	{"all-frames", 0, ARG_FLAG, NULL, "also frames that the profile says to drop",             \
 	 &(selection)->all_frames}
 /* clang-format on */
 
@@ -62,5 +64,8 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
  * regex that does not compile, a sample type that is not there; profile may be changed then.
  */
 int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type);
+
+/* Compiles what an option (or an operand) of this name was given. -EINVAL, printed. */
+int selection_regex(const char *option, const char *text, regex_t *regex);
 
 #endif
