@@ -28,7 +28,7 @@
 #include "flame_page.h"
 
 /* More cannot be told apart on a screen, and would be a page of tens of megabytes. */
-#define MAX_NODES 1000000
+#define MAX_NODES 2000000
 
 /* Title ------------------------------------------------------------------------------------------- */
 

@@ -531,7 +531,11 @@ static int compare_falling(const void *a, const void *b)
 	return p > q ? -1 : p < q;
 }
 
-/* What has more than `least` stays; equal ones go together, or it would be chance which of them. */
+/*
+ * What has more than `least` stays; equal ones go together, or it would be chance which of them. Of
+ * what goes, the frame that a stack ends in stays all the same, so that what is in each function
+ * itself comes out right.
+ */
 static void copy_large(struct calltree *kept, const struct calltree *tree, const double *shares,
 		       double least, uint32_t small)
 {
@@ -541,13 +545,18 @@ static void copy_large(struct calltree *kept, const struct calltree *tree, const
 	for (size_t i = 0; i < tree->nodes.nr; i++) {
 		const struct calltree_node *node = &tree->nodes.at[i];
 		uint32_t to = i ? place_of[node->parent] : 0;
+		const int64_t *self = tree->self.at + i * nr_columns;
+		bool is_small = i && !(shares[i] > least), ends_here = false;
 
 		if (i && kept->nodes.at[to].frame != small)
-			to = child_of(kept, to, shares[i] > least ? node->frame : small);
+			to = child_of(kept, to, is_small ? small : node->frame);
 		place_of[i] = to;
 		for (size_t column = 0; column < nr_columns; column++)
-			add_to(&kept->self.at[to * nr_columns + column],
-			       tree->self.at[i * nr_columns + column]);
+			ends_here |= self[column] != 0;
+		if (is_small && ends_here)
+			to = child_of(kept, to, node->frame);
+		for (size_t column = 0; column < nr_columns; column++)
+			add_to(&kept->self.at[to * nr_columns + column], self[column]);
 	}
 }
 

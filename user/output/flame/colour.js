@@ -11,7 +11,7 @@
 // change in relation to the larger of the two values: -1 gone, 1 new, 0.5 twice as much. What chance
 // alone explains, less than two standard errors of its number of samples, is grey.
 
-const HUES = { program: [18, 40], library: [165, 120], kernel: [345, 0], jit: [85, 25] };
+const HUES = { program: [18, 40], library: [150, 140], kernel: [345, 0], jit: [85, 25] };
 
 function hashOf(text) {
   let hash = 2166136261;

@@ -20,6 +20,8 @@ function threeDigits(value) {
 }
 
 function formatValue(value, unit) {
+  if (value === 0)
+    return '0';
   if (!(unit in UNITS))
     return formatNumber(value) + (unit && unit !== 'count' ? ' ' + unit : '');
   const [factor, steps] = UNITS[unit], exact = value * factor;

@@ -57,7 +57,7 @@ class Page {
     if (about.time)
       facts.push(['from', new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC']);
     if (about.full || about.pruned)
-      facts.push(['too many stacks:', 'the smallest are added up']);
+      facts.push(['very many stacks:', 'of the smallest only the ends are shown']);
     $('facts').replaceChildren();
     facts.forEach(([what, value], i) =>
       $('facts').append(i ? ' · ' : '', what + ' ', make('b', value)));
@@ -303,11 +303,12 @@ class Page {
       row('itself', formatValue(baseSelf, unit), formatValue(self, unit), formatChange(self - baseSelf, unit));
       return table;
     }
-    row(this.choices.inverted ? 'ends here' : 'in and below', formatValue(head, unit));
+    row(this.choices.inverted ? 'of stacks like this' : 'in and below', formatValue(head, unit));
     row('of all', formatShare(head, measure.total));
     if (ofParent && ofParent[0] !== measure.total)
       row('of its parent', formatShare(head, ofParent[0]));
-    row(this.choices.inverted ? 'begins here' : 'itself', `${formatValue(self, unit)}`);
+    if (!this.choices.inverted)
+      row('itself', formatValue(self, unit));
     return table;
   }
 

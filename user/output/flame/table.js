@@ -96,11 +96,13 @@ class FunctionTable {
     const { unit, whole } = this.measure, cell = make('td');
     const shown = change ?? value;
     cell.append(change === undefined ? formatValue(value, unit) : formatChange(change, unit), ' ',
-      make('small', formatShare(shown, whole)));
-    if (change === undefined) {
+      make('small', shown ? formatShare(shown, whole) : ''));
+    if (!shown) {
+      cell.className = 'nothing';
+    } else if (change === undefined) {
       cell.className = 'share';
       cell.style.setProperty('--share', `${100 * Math.min(1, Math.abs(value) / (whole || 1))}%`);
-    } else if (change) {
+    } else {
       cell.className = change > 0 ? 'grew' : 'shrank';
     }
     return cell;
