@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ static bool is_text(const struct source *source)
 	size_t len = source->len < 4096 ? source->len : 4096;
 
 	for (size_t i = 0; i < len; i++)
-		if (source->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", source->bytes[i]))
+		if (source->bytes[i] < ' ' && !memchr("\t\n\v\f\r\033", source->bytes[i], 6))
 			return false;
 	return true;
 }
@@ -66,8 +67,8 @@ const char *input_format_name(enum input_format format)
 	return "unknown";
 }
 
-static int parse_inflated(const struct source *source, struct profile **profile,
-			  enum input_format *format, struct input_error *error)
+static int parse_source(const struct source *source, struct profile **profile,
+			enum input_format *format, struct input_error *error)
 {
 	for (size_t i = 0; i < NR_FORMATS; i++) {
 		struct profile *made;
@@ -90,25 +91,34 @@ static int parse_inflated(const struct source *source, struct profile **profile,
 			  "a text, but not of a profile in any format that is known here");
 }
 
-int input_parse(const void *bytes, size_t len, const struct input_limits *limits,
-		struct profile **profile, enum input_format *format, struct input_error *error)
+/* Inflates bytes that are gzip'ed; else *inflated stays NULL and source is what they are. */
+static int inflate_source(const void *bytes, size_t len, const struct input_limits *limits,
+			  uint8_t **inflated, struct source *source, struct input_error *error)
 {
-	struct source source = {.bytes = bytes, .len = len, .limits = limits};
-	uint8_t *inflated scoped(freep) = NULL;
-
+	*source = (struct source){.bytes = bytes, .len = len, .limits = limits};
 	if (gunzip_detect(bytes, len)) {
-		int err = gunzip(bytes, len, limits, &inflated, &source.len, error);
+		int err = gunzip(bytes, len, limits, inflated, &source->len, error);
 
 		if (err)
 			return err;
-		source.bytes = inflated;
-		if (gunzip_detect(source.bytes, source.len))
+		source->bytes = *inflated;
+		if (gunzip_detect(source->bytes, source->len))
 			return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "gzip'ed twice");
 	}
-	if (!source.len)
+	if (!source->len)
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-				  inflated ? "an empty file, gzip'ed" : "an empty file");
-	return parse_inflated(&source, profile, format, error);
+				  *inflated ? "an empty file, gzip'ed" : "an empty file");
+	return 0;
+}
+
+int input_parse(const void *bytes, size_t len, const struct input_limits *limits,
+		struct profile **profile, enum input_format *format, struct input_error *error)
+{
+	uint8_t *inflated scoped(freep) = NULL;
+	struct source source;
+	int err = inflate_source(bytes, len, limits, &inflated, &source, error);
+
+	return err ? err : parse_source(&source, profile, format, error);
 }
 
 static int too_large(const struct input_limits *limits, struct input_error *error)
@@ -152,7 +162,8 @@ int input_read(const char *path, const struct input_limits *limits, struct profi
 {
 	bool is_stdin = !strcmp(path, "-");
 	int opened scoped(closep) = -1;
-	uint8_t *bytes scoped(freep) = NULL;
+	uint8_t *bytes scoped(freep) = NULL, *inflated scoped(freep) = NULL;
+	struct source source;
 	size_t len = 0;
 	int err;
 
@@ -162,5 +173,11 @@ int input_read(const char *path, const struct input_limits *limits, struct profi
 			return input_fail(error, -errno, INPUT_NO_OFFSET, "%s", strerror(errno));
 	}
 	err = read_all(is_stdin ? STDIN_FILENO : opened, limits, &bytes, &len, error);
-	return err ? err : input_parse(bytes, len, limits, profile, format, error);
+	if (!err)
+		err = inflate_source(bytes, len, limits, &inflated, &source, error);
+	if (!err && inflated) { /* the file itself is not needed beside the profile */
+		free(bytes);
+		bytes = NULL;
+	}
+	return err ? err : parse_source(&source, profile, format, error);
 }

@@ -174,8 +174,8 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 static uint64_t sample_code(const struct profile_sample *sample)
 {
-	uint64_t code =
-		hash_bytes(sample->locations, sample->nr_locations * sizeof(*sample->locations), 0);
+	uint64_t code = hash_bytes(sample->locations,
+				   sample->nr_locations * sizeof(*sample->locations), hash_key());
 
 	for (uint32_t i = 0; i < sample->nr_labels; i++) {
 		const struct profile_label *label = &sample->labels[i];

@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-
-/* Unsigned: the magnitude of INT64_MIN is no int64_t. */
-static uint64_t magnitude(int64_t value)
-{
-	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
+#include "base/magnitude.h"
 
 struct sums {
 	int64_t flat, cum;
@@ -82,21 +77,13 @@ static void add_sample(struct adding *adding, const struct profile_sample *sampl
 		}
 	}
 	if (sample->nr_locations)
-		adding->sums[pair.caller].flat =
-			profile_sum(adding->sums[pair.caller].flat, value);
-}
-
-static int by_magnitude(int64_t a, int64_t b)
-{
-	uint64_t x = magnitude(a), y = magnitude(b);
-
-	return x > y ? -1 : x < y;
+		adding->sums[pair.caller].flat = profile_sum(adding->sums[pair.caller].flat, value);
 }
 
 static int compare_flat(const void *a, const void *b)
 {
 	const struct summary_node *p = a, *q = b;
-	int order = by_magnitude(p->flat, q->flat);
+	int order = compare_magnitudes(p->flat, q->flat);
 
 	return order ? order : strcmp(p->frame->name, q->frame->name);
 }
@@ -106,7 +93,7 @@ static int compare_cum(const void *a, const void *b, void *ctx)
 	const struct summary_node *nodes = ctx;
 	const struct summary_node *p = &nodes[*(const uint32_t *)a],
 				  *q = &nodes[*(const uint32_t *)b];
-	int order = by_magnitude(p->cum, q->cum);
+	int order = compare_magnitudes(p->cum, q->cum);
 
 	return order ? order : strcmp(p->frame->name, q->frame->name);
 }
@@ -122,7 +109,7 @@ static int compare_edges(const struct summary_edge *p, const struct summary_edge
 
 	if (own_p != own_q)
 		return own_p < own_q ? -1 : 1;
-	order = by_magnitude(p->value, q->value);
+	order = compare_magnitudes(p->value, q->value);
 	return order ? order : strcmp(nodes[end_p].frame->name, nodes[end_q].frame->name);
 }
 
@@ -248,7 +235,7 @@ int64_t profile_whole(const struct profile *profile, uint32_t type)
 	int64_t all = 0, base = 0;
 
 	vec_for_each(&profile->samples, sample) {
-		uint64_t size = magnitude(sample->values[type]);
+		uint64_t size = magnitude_of(sample->values[type]);
 		int64_t value = size > INT64_MAX ? INT64_MAX : size;
 
 		all = profile_sum(all, value);
