@@ -95,13 +95,13 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-# The page of a flame graph; its script in parts, in the order in which they need one another.
-flame    := $(addprefix user/output/flame/,page.html page.css profile.js tree.js format.js colour.js graph.js table.js page.js)
+# Flame graphs: the parts of the page's script, in the order in which they need one another.
+flame    := $(addsuffix .js,profile tree format colour graph table page)
 
-$(BUILD)/gen/flame_page.h: scripts/embed.sh $(flame)
+$(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 	$(call msg,EMBED,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)scripts/embed.sh $(flame) > $@
+	$(Q)scripts/embed.sh user/output/flame $(flame) > $@
 
 # Tests -------------------------------------------------------------------------------------------
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Writes a C header with the page of a flame graph: the bytes of its HTML, style and script, and the
-# hashes by which the page's Content-Security-Policy knows the latter two.
+# Writes a C header with the sources of the flame graphs (user/output/flame/): the HTML page, its style
+# and its script with the hashes by which the page's Content-Security-Policy knows them, and style and
+# script of an SVG.
 #
-#	scripts/embed.sh PAGE.html STYLE.css SCRIPT.js... >flame_page.h
+#	scripts/embed.sh FOLDER SCRIPT...	>flame_page.h
 #
-# The scripts become one, in the order given. A C array instead of the assembler's .incbin, so that a
-# dependency on the sources is the make rule's, and not hidden in an object file.
+# The scripts of the page become one, in the order given. A C array instead of the assembler's .incbin,
+# so that a dependency on the sources is the make rule's, and not hidden in an object file.
 set -eu
 export LC_ALL=C
 
@@ -26,11 +27,13 @@ hash() # NAME FILE...: SHA-256 in base 64, as CSP level 3 has it
 	printf 'static const char %s[] = "sha256-%s";\n' "$name" "$(printf "$(sed 's/../\\x&/g' <<<"$hex")" | base64)"
 }
 
-[ $# -ge 3 ] || { echo "usage: scripts/embed.sh PAGE.html STYLE.css SCRIPT.js..." >&2; exit 2; }
-page=$1 style=$2
-shift 2
-array flame_page_html "$page"
-array flame_page_style "$style"
+[ $# -ge 2 ] || { echo "usage: scripts/embed.sh FOLDER SCRIPT..." >&2; exit 2; }
+cd "$1"
+shift
+array flame_page_html page.html
+array flame_page_style page.css
 array flame_page_script "$@"
-hash flame_style_hash "$style"
+hash flame_style_hash page.css
 hash flame_script_hash "$@"
+array flame_svg_style svg.css
+array flame_svg_script svg.js

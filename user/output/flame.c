@@ -26,6 +26,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "flame_page.h"
+#include "profile/algebra.h"
 
 /* More cannot be told apart on a screen, and would be a page of tens of megabytes. */
 #define MAX_NODES 2000000
@@ -143,19 +144,6 @@ char *flame_title(const struct profile *profile, const struct flame_options *opt
 
 /* Stacks ------------------------------------------------------------------------------------------ */
 
-static bool same_types(const struct profile *a, const struct profile *b)
-{
-	if (a->nr_types != b->nr_types)
-		return false;
-	for (uint32_t i = 0; i < a->nr_types; i++)
-		if (strcmp(strtab_get(&a->strings, a->types[i].type),
-			   strtab_get(&b->strings, b->types[i].type)) ||
-		    strcmp(strtab_get(&a->strings, a->types[i].unit),
-			   strtab_get(&b->strings, b->types[i].unit)))
-			return false;
-	return true;
-}
-
 static bool has_negative(const struct profile *profile)
 {
 	vec_for_each(&profile->samples, sample)
@@ -171,7 +159,7 @@ int flame_tree(const struct profile *profile, const struct flame_options *option
 	uint32_t nr = profile->nr_types;
 	bool is_two;
 
-	if (options->type >= nr || (options->base && !same_types(profile, options->base)))
+	if (options->type >= nr || (options->base && !profile_same_types(profile, options->base)))
 		return -EINVAL;
 	is_two = options->base || has_negative(profile);
 	*tree = calltree_new(is_two ? 2 * nr : nr, inverted);
