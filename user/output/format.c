@@ -40,13 +40,13 @@ static int encode_text(const struct profile *profile, uint32_t type, pprof_sink_
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
 static const struct output_format formats[] = {
-	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false},
-	{"proto-plain", {".pb"}, encode_plain, NULL, false},
-	{"legacy", {".heap", ".legacy"}, encode_legacy, NO_NEGATIVE, true},
-	{"text", {".txt"}, encode_text, NO_NEGATIVE, true},
-	{"folded", {".folded", ".folded.txt", ".collapsed"}, folded_encode, NULL, false},
-	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false},
-	{"gecko", {".gecko.json"}, gecko_encode, NULL, false},
+	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, true},
+	{"proto-plain", {".pb"}, encode_plain, NULL, false, true},
+	{"legacy", {".heap", ".legacy"}, encode_legacy, NO_NEGATIVE, true, false},
+	{"text", {".txt"}, encode_text, NO_NEGATIVE, true, false},
+	{"folded", {".folded", ".folded.txt", ".collapsed"}, folded_encode, NULL, false, false},
+	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false, false},
+	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))

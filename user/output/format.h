@@ -27,6 +27,7 @@ struct output_format {
 	 * wants profile->records, where there are any.
 	 */
 	bool one_process;
+	bool is_pprof; /* what `go tool pprof` and cprof itself read with nothing lost */
 };
 
 /* Both static; NULL: there is none. By the longest suffix: "x.speedscope.json". */

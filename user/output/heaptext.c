@@ -193,7 +193,8 @@ static void put_maps(struct heaptext *text)
 	const struct profile *profile = text->profile;
 	char path[NAME_BYTES];
 
-	text_out_print(&text->out, "\nMAPPED_LIBRARIES:\n");
+	text_out_print(&text->out,
+		       text->is_heap ? "\nMAPPED_LIBRARIES:\n" : "\n--- Memory map: ---\n");
 	for (size_t i = 0; i < profile->mappings.nr; i++) {
 		const struct profile_mapping *mapping = &profile->mappings.at[i];
 

@@ -11,7 +11,7 @@
  *	10000000 @ 0x401234 0x401567
  *	#	0x401233	parse	app.c:12		(with names)
  *
- *	MAPPED_LIBRARIES:
+ *	MAPPED_LIBRARIES:				(--- Memory map: --- in the second)
  *	00400000-00500000 r-xp 00000000 00:00 0 /usr/bin/app
  *
  * Each address is one more than the location's, as a return address is: readers take 1 away again.

@@ -83,6 +83,12 @@ int save_close(struct save *save, int err)
 	return err ? fail(err, "write %s", text_escape(save->path, name, sizeof(name))) : 0;
 }
 
+void save_abandon(struct save *save)
+{
+	output_file_abandon(save->file);
+	save->file = NULL;
+}
+
 int save_profile(const struct profile *profile, const char *path)
 {
 	struct save save;

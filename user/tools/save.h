@@ -30,6 +30,8 @@ int save_open(struct save *save, const char *path);
 int save_write(void *ctx, const void *bytes, size_t len_bytes);
 /* err 0: the file takes its place; else it is given up, and err is printed and returned. */
 int save_close(struct save *save, int err);
+/* Gives it up without a word. */
+void save_abandon(struct save *save);
 
 /* All of it, as pprof. -errno, printed. */
 int save_profile(const struct profile *profile, const char *path);
