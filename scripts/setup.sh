@@ -38,6 +38,7 @@ all      header:cmocka.h              libcmocka-dev           libcmocka-devel   
 all      cmd:qemu-system-x86_64      qemu-system-x86          qemu-system-x86-core      qemu-system-x86 qemu-x86
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
+all      cmd:chromium                chromium                chromium                  chromium     chromium
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 
