@@ -117,7 +117,8 @@ int cmd_convert(int argc, char **argv)
 		 "where to; its suffix says the format; may be given several\ntimes; - is stdout",
 		 &convert.outputs},
 		{"to", 0, ARG_TEXT, "NAME",
-		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko",
+		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko, html, "
+		 "svg",
 		 &convert.to},
 		SELECTION_ROWS(&convert.selection),
 	};
