@@ -42,6 +42,7 @@ all      cmd:perf                     linux-perf              perf              
 all      cmd:google-pprof            google-perftools         gperftools                gperftools   gperftools
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
+all      cmd:chromium                chromium                chromium                  chromium     chromium
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 

@@ -19,6 +19,7 @@ static const struct command {
 	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},
 	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
 	{"peek", cmd_peek, "callers and callees of the functions that match"},
+	{"flame", cmd_flame, "a profile, or what changed since another, as a flame graph"},
 	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
 };
 

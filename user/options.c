@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE|DIR", BOTH,
 	 "one file for all processes, or a folder for one file\neach (default: "
 	 "cprof.KIND.COMM.PID.pb.gz here). Several FILEs:\nthe suffix says the format of each: "
-	 ".pb.gz .pb .folded\n.speedscope.json .gecko.json .heap .txt"},
+	 ".pb.gz .html .svg\n.folded .speedscope.json .gecko.json .heap .txt .pb"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
 	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
 	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
@@ -69,7 +69,7 @@ static const struct option_row rows[] = {
 	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
 	 "a file each in proto (default), proto-plain, legacy\n(gperftools' text), text (for "
 	 "people), "
-	 "folded, speedscope,\ngecko"},
+	 "folded, speedscope,\ngecko, html, svg"},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
 	 "two more sample types: the variances of the estimates"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
