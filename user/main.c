@@ -14,7 +14,6 @@ static const struct command {
 	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
 	{"info", cmd_info, "what is in a profile"},
 	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
-	{"merge", cmd_merge, "several profiles into one; or one scaled, split, without some values"},
 	{"merge", cmd_merge,
 	 "several profiles into one; or one scaled, split, without some values"},
 	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},

@@ -125,7 +125,7 @@ static char *title_of(const struct profile *profile)
 		return xstrdup(names);
 	if (profile->mappings.nr)
 		path = strtab_get(&profile->strings, profile->mappings.at[0].path);
-	base = calltree_base_name(path, &len);
+	base = callframe_base_name(path, &len);
 	return len ? xasprintf("%.*s", (int)len, base) : xstrdup("profile");
 }
 
@@ -226,10 +226,10 @@ static void put_types(struct json *json, const struct profile *profile)
 static void put_frames(struct json *json, const struct calltree *tree)
 {
 	json_key(json, "strings"), json_array(json);
-	if (!strtab_nr(&tree->strings)) /* no frames: but "" is known */
+	if (!strtab_nr(&tree->frames.strings)) /* no frames: but "" is known */
 		json_string(json, "");
-	for (size_t i = 0; i < strtab_nr(&tree->strings); i++)
-		json_string(json, strtab_get(&tree->strings, i));
+	for (size_t i = 0; i < strtab_nr(&tree->frames.strings); i++)
+		json_string(json, strtab_get(&tree->frames.strings, i));
 	json_end(json);
 	json_key(json, "frames"), json_object(json);
 	PUT_FRAMES(json, tree, "name", frame->name);

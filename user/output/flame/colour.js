@@ -31,6 +31,7 @@ class Colours {
     this.root = isDark ? '#3a3c46' : '#dcdde4';
     this.match = isDark ? '#c13fb5' : '#f08be6';
     this.mark = isDark ? '#ffffff' : '#000000';
+    this.gone = isDark ? '#84bdf7' : '#2166ac';
     this.accent = isDark ? '#8ea6ff' : '#3457d5';
   }
 
