@@ -36,7 +36,7 @@ bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/tes
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
 bench    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
-oracle   := $(addprefix $(BUILD)/oracle/,oracle reencode)
+oracle   := $(addprefix $(BUILD)/oracle/,oracle producer reencode)
 vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
 fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) \
             $(patsubst tests/bpf/%.c,$(BUILD)/fuzz/%,$(wildcard tests/bpf/fuzz_*.c))
@@ -138,6 +138,10 @@ $(BUILD)/bpftest/%: tests/bpf/%.c $(hostbpf) $(BUILD)/libcprof.a
 $(BUILD)/oracle/oracle: $(wildcard tests/oracle/*.go) tests/oracle/build.sh
 	$(call msg,GO,$@)
 	$(Q)tests/oracle/build.sh $@
+
+$(BUILD)/oracle/producer: tests/oracle/producer/main.go
+	$(call msg,GO,$@)
+	$(Q)GO111MODULE=off GOTOOLCHAIN=local go build -o $@ $<
 
 $(BUILD)/oracle/%: tests/oracle/%.c $(BUILD)/libcprof.a
 	$(call msg,TEST,$@)

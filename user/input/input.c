@@ -102,7 +102,7 @@ static int parse_source(const struct source *source, struct profile **profile,
 
 	if (!format)
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-				  "a text, but not of a profile in any format that is known here");
+				  "not a profile, or in no format that is known here");
 	made = profile_new();
 	err = format->read(source, made, error);
 	if (err) {
