@@ -131,11 +131,10 @@ static void put_change(struct text_out *out, double base, double head)
 static void put_kind(struct text_out *out, const struct calltree *tree,
 		     const struct callframe *frame)
 {
-	static const double hues[FRAME_NR_KINDS][2] = {
-		[FRAME_PROGRAM] = {18, 40},   [FRAME_LIBRARY] = {150, 140},
-		[FRAME_KERNEL] = {345, 0},    [FRAME_JIT] = {85, 25},
-		[FRAME_UNNAMED] = {150, 140}, [FRAME_GUESSED] = {18, 40},
-	};
+	static const double hues[][2] = {[FRAME_PROGRAM] = {18, 40},
+					 [FRAME_LIBRARY] = {150, 140},
+					 [FRAME_KERNEL] = {345, 0},
+					 [FRAME_JIT] = {85, 25}};
 	const char *name = strtab_get(&tree->frames.strings, frame->name), *file;
 	bool is_pale = frame->kind == FRAME_UNNAMED;
 	double shade;
@@ -147,7 +146,7 @@ static void put_kind(struct text_out *out, const struct calltree *tree,
 	}
 	file = callframe_base_name(strtab_get(&tree->frames.strings, frame->mapping), &len);
 	shade = hash_of(name, strlen(name)) - 0.5;
-	put_hsl(out, hues[frame->kind][0] + hues[frame->kind][1] * hash_of(file, len),
+	put_hsl(out, hues[frame->where][0] + hues[frame->where][1] * hash_of(file, len),
 		is_pale ? 0.32 : 0.72, 0.79 + 0.08 * shade);
 }
 

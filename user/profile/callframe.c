@@ -55,26 +55,31 @@ static bool is_kernel(const char *mapping)
 	       ends_with(mapping, ".ko");
 }
 
-static enum frame_kind kind_of(const char *name, const char *mapping)
+static enum frame_kind where_of(const char *mapping)
 {
 	size_t len;
 	const char *file = callframe_base_name(mapping, &len);
+
+	if (is_kernel(mapping))
+		return FRAME_KERNEL;
+	if (!strcmp(mapping, "//anon") || starts_with(file, "perf-") ||
+	    starts_with(mapping, "/memfd:"))
+		return FRAME_JIT;
+	if (strstr(file, ".so.") || ends_with(file, ".so") || ends_with(file, ".so]") ||
+	    starts_with(file, "ld-") || !strcmp(mapping, "[vdso]"))
+		return FRAME_LIBRARY;
+	return FRAME_PROGRAM;
+}
+
+static enum frame_kind kind_of(const char *name, const char *mapping)
+{
+	enum frame_kind where = where_of(mapping);
 
 	if (!strcmp(mapping, "[cprof]") || (*name == '[' && ends_with(name, "]")))
 		return FRAME_NOTE;
 	if (ends_with(name, " [guessed]"))
 		return FRAME_GUESSED;
-	if (is_kernel(mapping))
-		return FRAME_KERNEL;
-	if (is_unnamed(name))
-		return FRAME_UNNAMED;
-	if (!strcmp(mapping, "//anon") || starts_with(file, "perf-") ||
-	    starts_with(mapping, "/memfd:"))
-		return FRAME_JIT;
-	if (ends_with(file, ".so") || strstr(file, ".so.") || starts_with(file, "ld-") ||
-	    !strcmp(mapping, "[vdso]"))
-		return FRAME_LIBRARY;
-	return FRAME_PROGRAM;
+	return where != FRAME_KERNEL && is_unnamed(name) ? FRAME_UNNAMED : where;
 }
 
 struct frame_key {
@@ -128,6 +133,7 @@ static uint32_t frame_id(struct callframes *frames, const struct frame_key *key)
 				 .path = strtab_intern(&frames->strings, key->path),
 				 .mapping = strtab_intern(&frames->strings, key->mapping),
 				 .kind = kind_of(key->name, key->mapping),
+				 .where = where_of(key->mapping),
 			 });
 	hash_insert(&frames->index, code, id);
 	return id;
@@ -171,7 +177,7 @@ static uint32_t mapping_frame(struct callframes *frames, const char *mapping)
 					     len ? base : "unknown");
 	uint32_t id = frame_id(frames, &(struct frame_key){name, "", mapping});
 
-	frames->at[id].kind = is_kernel(mapping) ? FRAME_KERNEL : FRAME_UNNAMED;
+	frames->at[id].kind = is_kernel(mapping) ? FRAME_KERNEL : FRAME_UNNAMED; /* no note */
 	return id;
 }
 

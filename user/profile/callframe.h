@@ -34,7 +34,8 @@ struct callframe {
 	uint32_t name, path, mapping; /* strings; "" where not known; path, mapping: of the first */
 	int64_t first_line, last_line; /* the lines it was seen at; 0: not known */
 	enum frame_kind kind;
-	bool inlined, called; /* it was seen inlined into its caller; and not inlined */
+	enum frame_kind where; /* what its mapping is: one of the first four kinds */
+	bool inlined, called;  /* it was seen inlined into its caller; and not inlined */
 };
 
 /* A zeroed one is empty; release with callframes_release(). */

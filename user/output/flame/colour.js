@@ -38,7 +38,7 @@ class Colours {
   clear() { this.cache = new Map(); }
 
   group(frame) {
-    return this.by === 'package' ? this.profile.packageOf(frame) : this.profile.file_of_mapping(frame);
+    return this.by === 'package' ? this.profile.packageOf(frame) : this.profile.fileOfMapping(frame);
   }
 
   // {fill, kind} of a frame.
@@ -52,14 +52,12 @@ class Colours {
     return colour;
   }
 
-  // An unnamed or guessed frame has the hue of what its mapping is.
+  // An unnamed or guessed frame has the hue of the code that it is in.
   hueOf(frame, kind) {
     const group = this.group(frame);
     if (this.by === 'package' && kind !== 'kernel')
       return 360 * hashOf(group);
-    if (kind === 'unnamed' || kind === 'guessed')
-      kind = /\.so(\.|$)|^ld-|^\[vdso/.test(group) ? 'library' : /anon/.test(group) ? 'jit' : 'program';
-    const [from, range] = HUES[kind];
+    const [from, range] = HUES[this.profile.where(frame)];
     return from + range * hashOf(group);
   }
 
