@@ -367,6 +367,9 @@ def fits_a_phone():
         page.js("document.getElementById('table-toggle').click()")
         page.settle()
         assert page.js("document.documentElement.scrollWidth") <= 360, "it scrolls sideways with the table"
+    with shown(path, width=740, height=340, touch=True) as page:
+        assert page.js("document.getElementById('graph').clientHeight") > 200, "turned, it has no room"
+        assert page.js("document.documentElement.scrollWidth") <= 740
 
 
 def pixel(page, x, y):

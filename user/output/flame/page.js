@@ -52,7 +52,7 @@ class Page {
     });
     if (about.duration)
       facts.push(['over', formatValue(about.duration, 'nanoseconds')]);
-    if (about.period && about.periodUnit)
+    if (about.period > 1 && about.periodUnit)
       facts.push(['one per', formatValue(about.period, about.periodUnit)]);
     if (about.time)
       facts.push(['from', new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC']);
