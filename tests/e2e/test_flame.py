@@ -21,7 +21,7 @@ import harness as h
 from contract import encode
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "<!--<script>", "a\"b'c&amp", "\x1b[31mred\x07",
-           "\u202eevil", "\u2028line", "名前::メソッド", "]]></script></svg>", "${alert(1)}"]
+           "\u202eevil", "\u2028line", "名前::メソッド", "]]></script></svg>", "${alert(1)}", "\uffff"]
 
 
 def escaped(name):

@@ -47,6 +47,14 @@ struct svg {
 
 /* Text ---------------------------------------------------------------------------------------------- */
 
+/* U+FFFE and U+FFFF are UTF-8, but no characters of XML 1.0 (2.2): U+FFFD instead. */
+static void replace_noncharacters(char *text)
+{
+	for (char *p = text; (p = strstr(p, "\xef\xbf")); p += 2)
+		if ((p[2] & 0xfe) == 0xbe)
+			p[2] = '\xbd';
+}
+
 /* As XML text or an attribute; control characters, which XML has no way to say, as "\xNN". */
 static void put_xml(struct text_out *out, const char *text)
 {
@@ -55,6 +63,7 @@ static void put_xml(struct text_out *out, const char *text)
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 
 	text_escape(text, safe, sizeof(safe));
+	replace_noncharacters(safe);
 	for (const char *p = safe; *p;) {
 		size_t nr = strcspn(p, special);
 
@@ -62,8 +71,7 @@ static void put_xml(struct text_out *out, const char *text)
 		p += nr;
 		if (!*p)
 			break;
-		p = p + 1;
-		text_out_print(out, "%s", entities[strchr(special, p[-1]) - special]);
+		text_out_print(out, "%s", entities[strchr(special, *p++) - special]);
 	}
 }
 
