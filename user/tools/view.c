@@ -158,7 +158,7 @@ char *view_name(const char *name)
 	return text_escape(name, xmalloc(need), need);
 }
 
-static int put_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 {
 	(void)ctx;
 	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
@@ -166,7 +166,7 @@ static int put_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 
 void view_begin_json(const struct view *view, const char *command, struct json *json)
 {
-	json_begin(json, put_to_stdout, NULL);
+	json_begin(json, view_to_stdout, NULL);
 	json_object(json);
 	json_key(json, "command"), json_string(json, command);
 	json_key(json, "type"), json_string(json, view->type_name);
