@@ -31,11 +31,11 @@ enum input_format {
 struct input_limits {
 	size_t max_file_bytes;	   /* as it lies there */
 	size_t max_inflated_bytes; /* after gzip */
-	uint32_t max_ratio;	   /* of the two, beyond the first MiB: a bomb otherwise */
-	size_t max_items;	   /* samples, locations, functions, mappings, strings: each */
-	size_t max_memory_bytes;   /* of the profile that comes of it */
+	uint32_t max_ratio;	   /* of the two, beyond the first 16 MiB: a bomb otherwise */
+	size_t max_items; /* samples, locations, functions, mappings, strings: each; < 2^30 */
+	size_t max_memory_bytes; /* of the profile that comes of it */
 };
-extern const struct input_limits input_default_limits; /* 1 GiB, 2 GiB, 1032 (deflate's own), ... */
+extern const struct input_limits input_default_limits; /* 1 GiB, 2 GiB, 250, 64 Mi, 4 GiB */
 
 #define INPUT_NO_OFFSET UINT64_MAX
 

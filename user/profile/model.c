@@ -198,7 +198,7 @@ static bool same_sample(const void *ctx, uint32_t value, const void *key)
 	return true;
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
+int64_t profile_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -229,7 +229,7 @@ size_t profile_add_sample(struct profile *profile, const struct profile_sample *
 	}
 	for (uint32_t type = 0; sample->values && type < profile->nr_types; type++)
 		profile->samples.at[i].values[type] =
-			add_saturated(profile->samples.at[i].values[type], sample->values[type]);
+			profile_sum(profile->samples.at[i].values[type], sample->values[type]);
 	return i;
 }
 
@@ -259,7 +259,7 @@ void profile_set_main_mapping(struct profile *profile, uint32_t id)
 		hash_insert(&profile->location_index, location_code(&profile->locations.at[i]), i);
 }
 
-static bool is_zero(const struct profile *profile, const struct profile_sample *sample)
+bool profile_is_zero(const struct profile *profile, const struct profile_sample *sample)
 {
 	for (uint32_t type = 0; type < profile->nr_types; type++)
 		if (sample->values[type])
@@ -270,15 +270,16 @@ static bool is_zero(const struct profile *profile, const struct profile_sample *
 size_t profile_drop_zero_samples(struct profile *profile)
 {
 	size_t nr_before = profile->samples.nr, nr = 0;
+	bool is_interned = profile->sample_index.nr;
 
-	hash_release(&profile->sample_index);
-	for (size_t i = 0; i < nr_before; i++) {
-		if (is_zero(profile, &profile->samples.at[i]))
-			continue;
-		profile->samples.at[nr] = profile->samples.at[i];
-		hash_insert(&profile->sample_index, sample_code(&profile->samples.at[nr]), nr);
-		nr++;
-	}
+	for (size_t i = 0; i < nr_before; i++)
+		if (!profile_is_zero(profile, &profile->samples.at[i]))
+			profile->samples.at[nr++] = profile->samples.at[i];
 	profile->samples.nr = nr;
+	if (nr == nr_before || !is_interned)
+		return nr_before - nr;
+	hash_release(&profile->sample_index);
+	for (size_t i = 0; i < nr; i++)
+		hash_insert(&profile->sample_index, sample_code(&profile->samples.at[i]), i);
 	return nr_before - nr;
 }

@@ -132,12 +132,17 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
  */
 size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
+/* a + b; sticks at the ends of int64_t. */
+int64_t profile_sum(int64_t a, int64_t b);
+
 /*
  * Moves the mapping with this id to the front: readers take mapping 1 for the main binary. Ids of
  * mappings change by it, in the locations too; no other ids do.
  */
 void profile_set_main_mapping(struct profile *profile, uint32_t id);
 
+/* Are all its values 0? */
+bool profile_is_zero(const struct profile *profile, const struct profile_sample *sample);
 /* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */
 size_t profile_drop_zero_samples(struct profile *profile);
 
