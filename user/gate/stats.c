@@ -11,7 +11,7 @@
 #define MAX_CV	     4.0  /* beyond it nothing can be said anyway */
 #define LEAST_CV     1e-6 /* what is exactly equal in all runs may differ by that much */
 #define CI_TAIL	     0.025
-#define NR_BISECTION 60
+#define NR_BISECTION 32
 #define MAX_ROUNDS   100
 
 static size_t nr_runs(const struct stats_runs *runs)
@@ -245,8 +245,7 @@ void stats_compare(const struct stats_runs *runs, const struct stats_unit *unit,
 	double head = rate_of(runs, unit, side_of(runs, true));
 	double pooled = rate_of(runs, unit, (struct side){0, nr_runs(runs)});
 	double null_error = standard_error(runs, unit, fit, pooled, pooled);
-	double margin =
-		student_quantile(CI_TAIL, fit->df) * standard_error(runs, unit, fit, base, head);
+	double margin = fit->ci_t * standard_error(runs, unit, fit, base, head);
 	double t = head == base ? 0 : (head - base) / null_error;
 
 	*test = (struct stats_test){

@@ -4,7 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-#define MAX_TERMS 10000
+#define MAX_TERMS 1000
+#define CONVERGED (32 * DBL_EPSILON) /* rounding alone keeps steps a few of them from 1 */
 
 /* A denominator of a continued fraction must not be 0: any tiny number does (modified Lentz). */
 static double not_zero(double x)
@@ -29,7 +30,7 @@ static double beta_fraction(double x, double a, double b)
 		c = not_zero(1 + odd / c);
 		step = c * d;
 		value *= step;
-		if (fabs(step - 1) < 4 * DBL_EPSILON)
+		if (fabs(step - 1) < CONVERGED)
 			break;
 	}
 	return value;

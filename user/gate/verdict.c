@@ -459,6 +459,8 @@ static int compare_rows(const void *left, const void *right)
 		return order_of(a->measure, b->measure);
 	if (changed && a->delta != b->delta)
 		return order_of(fabs(b->delta), fabs(a->delta));
+	if (a->stats.base != b->stats.base)
+		return order_of(b->stats.base, a->stats.base);
 	return strcmp(a->function->name, b->function->name);
 }
 
