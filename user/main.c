@@ -20,6 +20,8 @@ static const struct command {
 	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
 	{"peek", cmd_peek, "callers and callees of the functions that match"},
 	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
+	{"check", cmd_check, "has it become slower, or larger? A gate for CI"},
+	{"bench", cmd_bench, "two commands, profiled by turns and checked"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
