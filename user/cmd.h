@@ -17,5 +17,7 @@ int cmd_top(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_peek(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 
 #endif
