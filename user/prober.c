@@ -4,12 +4,22 @@
 #include "allocator.h"
 #include "base/log.h"
 
-static bool is_target(const struct prober *prober, uint32_t tgid)
+static bool is_listed(const struct prober *prober, uint32_t tgid)
 {
 	vec_for_each(&prober->targets, target)
 		if (*target == tgid)
 			return true;
-	return prober->all;
+	return false;
+}
+
+static bool is_target(struct prober *prober, const struct process *process)
+{
+	if (prober->all || is_listed(prober, process->tgid))
+		return true;
+	if (!prober->follow_forks || !is_listed(prober, process->parent_tgid))
+		return false;
+	vec_push(&prober->targets, process->tgid);
+	return true;
 }
 
 /* Notes that file is dealt with in tgid; false: it was already. */
@@ -33,12 +43,11 @@ static void say_where(const struct allocator *allocator, const char *path)
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)
 {
 	struct prober *prober = ctx;
-	uint32_t tgid = prober->all ? 0 : process->tgid;
+	uint32_t tgid = prober->all || prober->follow_forks ? 0 : process->tgid;
 	struct allocator allocator;
 	int fd, err;
 
-	if (map->file == FILE_NONE || !is_target(prober, process->tgid) ||
-	    !note(prober, tgid, map->file))
+	if (map->file == FILE_NONE || !is_target(prober, process) || !note(prober, tgid, map->file))
 		return;
 	fd = files_fd(prober->files, map->file);
 	allocator_find(objects_get(prober->objects, map->file, fd), fd, &allocator);

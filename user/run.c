@@ -117,7 +117,7 @@ static int open_session(struct run *run)
 		.frequency_hz = o->frequency_hz,
 		.rate_bytes = o->rate_bytes,
 		.all = o->all,
-		.follow_forks = !is_heap(run),
+		.follow_forks = o->follow_forks,
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
@@ -170,6 +170,7 @@ static int open_rooms(struct run *run)
 				      .objects = run->objects,
 				      .files = run->files,
 				      .all = run->options->all,
+				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
 	vec_for_each(&run->targets.all, target)
 		vec_push(&run->prober.targets, target->tgid);

@@ -14,7 +14,8 @@ import harness as h
 BYTES = 1000
 WAYS = {1: "perf uprobes", 2: "multi-uprobe links", 3: "uprobe sessions"}
 CALLS = re.compile(rf"^cprof: calls {h.NUMBER} = nested {h.NUMBER} \+ not sampled {h.NUMBER} \+ "
-                   rf"failed {h.NUMBER} \+ under way {h.NUMBER} \+ taken {h.NUMBER}$")
+                   rf"failed {h.NUMBER} \+ cut off {h.NUMBER} \+ under way {h.NUMBER} \+ "
+                   rf"taken {h.NUMBER}$")
 PROBING = re.compile(r"^cprof: probing (\w+)\+(\d+) at offset (0x[0-9a-f]+) of (\S+)( \(a leaf\))?$")
 
 
