@@ -133,7 +133,7 @@ def allocations_only():
         for kind, key in (("alloc_objects", "objects"), ("alloc_space", "bytes")):
             found = h.by_function(profile, kind).get(site, 0)
             assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
-    assert not h.total(profile, "inuse_objects") and not h.total(profile, "inuse_space")
+    assert profile["types"] == ["alloc_objects", "alloc_space"], profile["types"]
     probed = {match[1] for match in ended.matches(PROBING)}
     assert "malloc" in probed and "free" not in probed, probed
 
