@@ -8,7 +8,8 @@
 #include "object/probesite.h"
 
 /*
- * malloc(3), posix_memalign(3), cfree(3); aliases come after the name that should be shown.
+ * malloc(3), posix_memalign(3), cfree(3); aliases come after the name that should be shown. An object
+ * is an allocator if it has the first two.
  *
  * may_be_leaf: the functions that nearly all allocations are made by, so that it pays to know whether
  * they call others. The rest is taken to: glibc's realloc(NULL, n) and aligned_alloc() end in malloc.
@@ -29,6 +30,39 @@ static const struct {
 	{"valloc", SHAPE_MALLOC, false},
 	{"pvalloc", SHAPE_MALLOC, false},
 	{"cfree", SHAPE_FREE, false},
+	/* C23 */
+	{"free_sized", SHAPE_FREE, false},
+	{"free_aligned_sized", SHAPE_FREE, false},
+	/*
+	 * C++, where an allocator brings its own: those of libstdc++ call malloc of another object. By
+	 * the Itanium ABI: new and new[] of (size), with std::nothrow, with an alignment, with both.
+	 */
+	{"_Znwm", SHAPE_MALLOC, true},
+	{"_Znam", SHAPE_MALLOC, true},
+	{"_ZnwmRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnamRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnwmSt11align_val_t", SHAPE_MALLOC, false},
+	{"_ZnamSt11align_val_t", SHAPE_MALLOC, false},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", SHAPE_MALLOC, false},
+	/* delete and delete[] of (pointer), with a size, and the same again. */
+	{"_ZdlPv", SHAPE_FREE, false},
+	{"_ZdaPv", SHAPE_FREE, false},
+	{"_ZdlPvm", SHAPE_FREE, false},
+	{"_ZdaPvm", SHAPE_FREE, false},
+	{"_ZdlPvRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdaPvRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdlPvSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdaPvSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdlPvmSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdaPvmSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdlPvSt11align_val_tRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdaPvSt11align_val_tRKSt9nothrow_t", SHAPE_FREE, false},
+	/* jemalloc(3): flags come last */
+	{"mallocx", SHAPE_MALLOC, false},
+	{"rallocx", SHAPE_REALLOC, false},
+	{"dallocx", SHAPE_FREE, false},
+	{"sdallocx", SHAPE_FREE, false},
 };
 
 #define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))

@@ -19,12 +19,14 @@
 
 struct probed {
 	uint32_t tgid, file;
+	uint64_t device,
+		inode; /* of the open file: one may be known by several ids (see opener.h) */
 };
 
 struct prober {
 	struct session *session;
 	struct objects *objects;
-	const struct files *files;
+	struct files *files;
 	bool all;
 	bool follow_forks;	  /* children of targets are targets */
 	bool allocs_only;	  /* frees are not probed */
@@ -36,6 +38,8 @@ struct prober {
 
 /* Of type tasks_on_map_fn: ctx is the prober. */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
+/* The same for a file that tgid, a target, has not mapped yet, but will. */
+void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
 void prober_release(struct prober *prober);
 
 #endif

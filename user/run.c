@@ -27,6 +27,7 @@
 #include "object/object.h"
 #include "process/task.h"
 #include "place.h"
+#include "needed.h"
 #include "prober.h"
 #include "profile/builder.h"
 #include "profile/symbolize.h"
@@ -203,6 +204,21 @@ static int take_snapshot(struct run *run)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
 	unwinder_sync(run->unwinder);
+	return EXIT_DONE;
+}
+
+static void expect_file(void *ctx, const char *path)
+{
+	struct run *run = ctx;
+
+	prober_expect(&run->prober, run->child.pid, path);
+}
+
+/* Its first allocation comes before anybody could hear of what it maps. */
+static int probe_command(struct run *run)
+{
+	if (is_heap(run) && run->child.pid)
+		needed_by(run->options->child_argv[0], expect_file, run);
 	return EXIT_DONE;
 }
 
@@ -477,8 +493,8 @@ int run(const struct options *options)
 {
 	static int (*const steps[])(struct run *) = {
 		find_targets, check_output, catch_interrupts, open_session,
-		launch_child, open_rooms,   take_snapshot,    check_probes,
-		start,	      collect,	    write_profiles,
+		launch_child, open_rooms,   take_snapshot,    probe_command,
+		check_probes, start,	    collect,	      write_profiles,
 	};
 	struct run run = {.options = options, .child = {.release_fd = -1, .error_fd = -1}};
 	int code = EXIT_DONE;

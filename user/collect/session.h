@@ -81,7 +81,7 @@ struct session_site {
 	bool is_leaf; /* calls no other site */
 };
 
-#define SESSION_MAX_SITES 16
+#define SESSION_MAX_SITES 48
 
 /*
  * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
