@@ -130,10 +130,10 @@ static void delete_ended(struct purge *purge, uint32_t nr, void *ctx)
 int purge_sweep(struct purge *purge, bool urgent)
 {
 	uint64_t start_ns = clock_monotonic_ns();
-	uint32_t nr_ended = *purge->nr_ended;
+	uint32_t nr_ended = purge->nr_ended ? *purge->nr_ended : 0;
 	int err;
 
-	if (!purge->keys || nr_ended == purge->nr_seen || (!urgent && start_ns < purge->next_ns))
+	if (nr_ended == purge->nr_seen || (!urgent && start_ns < purge->next_ns))
 		return 0;
 	list_ended(purge);
 	err = walk_live(purge, delete_ended, NULL);
