@@ -12,6 +12,8 @@ set -u
 
 usage='usage: scripts/setup.sh build|demo|all'
 
+# redis-check-rdb is redis-server by another name, in a package that starts no service.
+#
 # for    needed                       Debian                  Fedora                    Arch         openSUSE
 table='
 build    cmd:gcc                      gcc                     gcc                       gcc          gcc
@@ -38,6 +40,8 @@ all      header:cmocka.h              libcmocka-dev           libcmocka-devel   
 all      cmd:qemu-system-x86_64      qemu-system-x86          qemu-system-x86-core      qemu-system-x86 qemu-x86
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
+all      cmd:jq                       jq                      jq                        jq           jq
+all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap on allocators that are not the C library's: linked in, a library, preloaded, opened late,
 with new and delete of their own. At rate 1, from the first allocation on, every count is exact."""
+import math
 import os
 import shutil
 import subprocess
@@ -132,6 +133,25 @@ def new_and_delete_of_jemalloc():
         new = {sample["stack"][0] for sample in profile["samples"] if "site_new(int)" in sample["stack"]
                and "std::vector" not in " ".join(sample["stack"])}
         assert not preload or all("operator new" in name for name in new), new
+
+
+@h.test
+def wrapped():
+    """One coin for a call, however many functions it goes through: a second would make 37 % more."""
+    program = build("wrapalloc", "heap/wrapalloc.c")
+    for rate in (1, 1000):
+        target = h.Workload(program)
+        target.says()
+        run = h.cprof("heap", "--rate", rate, "-p", target.pid).attached()
+        target.go()
+        expected = target.says()
+        target.says()
+        profile = run.stop().profile()
+        target.process.stdin.close()
+        for site, count in expected.items():
+            error = math.sqrt(count / math.expm1(1)) if rate > 1 else 0
+            found = h.by_function(profile, "alloc_objects").get(site, 0)
+            assert abs(found - count) <= 4.5 * error, (rate, site, found, count)
 
 
 @h.test
