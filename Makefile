@@ -152,7 +152,7 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 # libFuzzer targets: the rooms they need are built again with its instrumentation.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c) | $(gen)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) | $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lZydis -lz -lstdc++ -lm
@@ -202,9 +202,10 @@ check: | $(gen)                        ## rooms, headers, README tour, format, w
 fmt:                                   ## format every C file in place
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' | grep -v '^vmlinux/')
 
-install: all                           ## install cprof and its man page under PREFIX
+install: all                           ## install cprof and its man pages under PREFIX
 	install -D -m 0755 $(BUILD)/cprof $(DESTDIR)$(PREFIX)/bin/cprof
-	install -D -m 0644 doc/cprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/cprof.1
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 0644 $(wildcard doc/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 
 clean:                                 ## remove build/
 	rm -rf $(BUILD)

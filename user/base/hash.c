@@ -84,6 +84,7 @@ uint64_t hash_bytes(const void *bytes, size_t len_bytes, uint64_t seed)
 		code = hash_combine(code, word);
 	}
 	word = 0;
-	memcpy(&word, p, len_bytes);
+	if (len_bytes) /* p may be NULL */
+		memcpy(&word, p, len_bytes);
 	return hash_combine(code, word);
 }

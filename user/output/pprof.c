@@ -113,7 +113,6 @@ static void put_sample(struct encoder *encoder, const struct profile_sample *fro
 	Perftools__Profiles__Sample *samples[] = {&sample};
 	Perftools__Profiles__Label *labels scoped(freep) = NULL;
 	Perftools__Profiles__Label **pointers scoped(freep) = NULL;
-	int64_t values[PROFILE_MAX_TYPES];
 
 	encoder->location_ids.nr = 0;
 	for (uint32_t i = 0; i < from->nr_locations; i++)
@@ -121,10 +120,8 @@ static void put_sample(struct encoder *encoder, const struct profile_sample *fro
 	sample.n_location_id = from->nr_locations;
 	sample.location_id = encoder->location_ids.at;
 
-	for (uint32_t i = 0; i < encoder->profile->nr_types; i++)
-		values[i] = from->values[i];
 	sample.n_value = encoder->profile->nr_types;
-	sample.value = values;
+	sample.value = from->values;
 
 	labels = xcalloc(from->nr_labels, sizeof(*labels));
 	pointers = xcalloc(from->nr_labels, sizeof(*pointers));
@@ -173,6 +170,7 @@ static void put_location(struct encoder *encoder, uint64_t id, const struct prof
 		perftools__profiles__line__init(&lines[i]);
 		lines[i].function_id = from->lines[i].function;
 		lines[i].line = from->lines[i].line;
+		lines[i].column = from->lines[i].column;
 		pointers[i] = &lines[i];
 	}
 	location.id = id;
@@ -180,6 +178,7 @@ static void put_location(struct encoder *encoder, uint64_t id, const struct prof
 	location.address = from->address;
 	location.n_line = from->nr_lines;
 	location.line = pointers;
+	location.is_folded = from->is_folded;
 	part.n_location = 1;
 	part.location = locations;
 	put(encoder, &part);
@@ -229,6 +228,9 @@ static void put_scalars(struct encoder *encoder)
 	part.n_comment = profile->comments.nr;
 	part.comment = comments;
 	part.default_sample_type = profile->default_type;
+	part.drop_frames = profile->drop_frames;
+	part.keep_frames = profile->keep_frames;
+	part.doc_url = profile->doc_url;
 	put(encoder, &part);
 }
 
