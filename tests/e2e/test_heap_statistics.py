@@ -67,6 +67,21 @@ def estimates_of_every_size():
 
 
 @h.test
+def a_mixture_of_sizes():
+    """A million blocks of 16 bytes and sixteen of 32 MiB from one stack: neither spoils the other."""
+    for rate in (524288, 16384):
+        ended, said = speak(h.Workload("mixture"), "--rate", str(rate))
+        profile = ended.profile()
+        error = math.sqrt(said["small"] / math.expm1(said["small_bytes"] / rate))
+        for prefix in ("alloc", "inuse"):
+            objects = h.by_function(profile, f"{prefix}_objects")["mixture"]
+            space = h.by_function(profile, f"{prefix}_space")["mixture"]
+            small, large = said["small"], said["large"] * said["large_bytes"]
+            assert abs(objects - small - said["large"]) <= 4 * error + 1, (rate, objects, error)
+            assert abs(space - small * 16 - large) <= 4 * error * 16 + 1, (rate, space, error)
+
+
+@h.test
 def all_is_freed():
     target = h.Workload("sizes", "16384")
     target.says()
