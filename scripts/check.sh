@@ -24,7 +24,7 @@ input      base profile                                            pprof
 gate       base profile                                            -
 tools      base profile input output gate cmd.h exit.h             -
 main       base options.h cmd.h exit.h                             -
-options    base                                                    -
+options    base output                                             -
 top        base process object profile collect output input top stream.h -
 '
 

@@ -170,3 +170,39 @@ func generate(seed int64, n int, dir string) {
 		die(f.Close())
 	}
 }
+
+// One profile of the shape that real ones have: so many samples, each of a stack of 10 to 40 frames
+// out of a tree of calls, two values, two labels.
+func large(seed int64, samples int, path string) {
+	g := generator{rand.New(rand.NewSource(seed))}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10101010,
+		TimeNanos: 1700000000000000000, DurationNanos: 60000000000,
+	}
+	for i := 0; i < 50; i++ {
+		p.Mapping = append(p.Mapping, &profile.Mapping{ID: uint64(i + 1), Start: uint64(i) << 24, Limit: uint64(i+1) << 24,
+			File: fmt.Sprintf("/usr/lib/x86_64-linux-gnu/lib%d.so", i), BuildID: fmt.Sprintf("%040x", i), HasFunctions: true})
+	}
+	for i := 0; i < 5000; i++ {
+		name := fmt.Sprintf("namespace%d::Class%d::method_number_%d(std::string const&, int)", i%7, i%101, i)
+		p.Function = append(p.Function, &profile.Function{ID: uint64(i + 1), Name: name, SystemName: name + "X",
+			Filename: fmt.Sprintf("/src/dir%d/file%d.cc", i%13, i%499), StartLine: int64(i % 1000)})
+	}
+	for i := 0; i < 20000; i++ {
+		m := p.Mapping[i%50]
+		p.Location = append(p.Location, &profile.Location{ID: uint64(i + 1), Mapping: m, Address: m.Start + uint64(i)*16,
+			Line: []profile.Line{{Function: p.Function[i%5000], Line: int64(i % 3000)}}})
+	}
+	for i := 0; i < samples; i++ {
+		s := &profile.Sample{Value: []int64{1 + g.Int63n(50), 10101010 * (1 + g.Int63n(50))},
+			Label:    map[string][]string{"thread": {fmt.Sprintf("worker-%d", g.Intn(64))}},
+			NumLabel: map[string][]int64{"pid": {int64(1000 + g.Intn(20))}}}
+		for n, at := 10+g.Intn(31), g.Intn(20000); n > 0; n-- {
+			s.Location = append(s.Location, p.Location[at])
+			at = (at*7 + 1 + g.Intn(3)) % 20000
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	save(path, p)
+}

@@ -6,6 +6,7 @@
 //	oracle compare-dirs A B       the same for every file of folder A and its namesake in B
 //	oracle accepts FILE...        "FILE: ok" or "FILE: why not", in the words of pprof
 //	oracle generate SEED N DIR    N random profiles with all fields, DIR/000000.pb.gz ...
+//	oracle large SEED N OUT       one profile of N samples, as real ones are
 //	oracle merge OUT IN...        Merge
 //	oracle scale OUT FACTOR IN    Scale
 //	oracle scale-types OUT IN F.. ScaleN
@@ -132,6 +133,8 @@ func run(command string, args []string) int {
 		return accepts(args)
 	case "generate":
 		generate(int64(number(args[0])), int(number(args[1])), args[2])
+	case "large":
+		large(int64(number(args[0])), int(number(args[1])), args[2])
 	case "merge":
 		save(args[0], merge(args[1:]))
 	case "scale":

@@ -98,7 +98,7 @@ static void test_equal_things_have_one_id(void **state)
 static void test_lines_tell_locations_apart(void **state)
 {
 	struct profile *profile = *state;
-	struct profile_line lines[] = {{1, 10}, {2, 20}};
+	struct profile_line lines[] = {{1, 10, 0}, {2, 20, 0}};
 	struct profile_location location = {.mapping = 1, .address = 1, .lines = lines};
 
 	location.nr_lines = 2;

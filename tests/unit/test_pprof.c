@@ -72,7 +72,7 @@ static struct profile *small_profile(void)
 	location.mapping = profile_mapping_id(profile, &app);
 	location.address = 0x1100; /* work is inlined into main here */
 	lines[0].function = profile_function_id(profile, &work);
-	lines[1] = (struct profile_line){profile_function_id(profile, &main_function), 7};
+	lines[1] = (struct profile_line){profile_function_id(profile, &main_function), 7, 0};
 	location.nr_lines = 2;
 	ids[2] = profile_location_id(profile, &location);
 	location.address = 0x1200;

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "input/folded.h"
 #include "input/gunzip.h"
+#include "input/legacy.h"
+#include "input/perfscript.h"
 #include "input/pprof.h"
 #include "input/reader.h"
 
@@ -32,7 +36,7 @@ static bool is_text(const struct source *source)
 	size_t len = source->len < 4096 ? source->len : 4096;
 
 	for (size_t i = 0; i < len; i++)
-		if (source->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", source->bytes[i]))
+		if (source->bytes[i] < ' ' && !memchr("\t\n\v\f\r\033", source->bytes[i], 6))
 			return false;
 	return true;
 }
@@ -53,7 +57,15 @@ static const struct format {
 	int (*read)(const struct source *source, struct profile *profile,
 		    struct input_error *error);
 } formats[] = {
+	{INPUT_LEGACY_CPU, "gperftools' CPU profile", legacy_cpu_detect, legacy_cpu_read},
 	{INPUT_PPROF, "pprof", is_no_text, pprof_read},
+	{INPUT_LEGACY_HEAP, "heap profile as text", legacy_heap_detect, legacy_heap_read},
+	{INPUT_LEGACY_CONTENTION, "contention profile as text", legacy_contention_detect,
+	 legacy_contention_read},
+	{INPUT_LEGACY_THREADS, "threads as text", legacy_threads_detect, legacy_threads_read},
+	{INPUT_LEGACY_COUNT, "counts as text", legacy_count_detect, legacy_count_read},
+	{INPUT_PERF_SCRIPT, "perf script", perfscript_detect, perfscript_read},
+	{INPUT_FOLDED, "folded stacks", folded_detect, folded_read},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -66,49 +78,78 @@ const char *input_format_name(enum input_format format)
 	return "unknown";
 }
 
-static int parse_inflated(const struct source *source, struct profile **profile,
-			  enum input_format *format, struct input_error *error)
+static const struct format *format_of(const struct source *source)
 {
-	for (size_t i = 0; i < NR_FORMATS; i++) {
-		struct profile *made;
-		int err;
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		if (formats[i].detect(source))
+			return &formats[i];
+	return NULL;
+}
 
-		if (!formats[i].detect(source))
-			continue;
-		made = profile_new();
-		err = formats[i].read(source, made, error);
-		if (err) {
-			profile_free(made);
-			return err;
-		}
-		*profile = made;
-		if (format)
-			*format = formats[i].id;
-		return 0;
+enum input_format input_format_of(const void *bytes, size_t len)
+{
+	const struct format *format = format_of(&(struct source){.bytes = bytes, .len = len});
+
+	return format ? format->id : INPUT_UNKNOWN;
+}
+
+static int parse_source(const struct source *source, struct profile **profile,
+			enum input_format *id, struct input_error *error)
+{
+	const struct format *format = format_of(source);
+	struct profile *made;
+	int err;
+
+	if (!format)
+		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
+				  "not a profile, or in no format that is known here");
+	made = profile_new();
+	err = format->read(source, made, error);
+	if (err) {
+		profile_free(made);
+		return err;
 	}
-	return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-			  "a text, but not of a profile in any format that is known here");
+	*profile = made;
+	if (id)
+		*id = format->id;
+	return 0;
+}
+
+int input_inflate(const void *bytes, size_t len, const struct input_limits *limits,
+		  uint8_t **inflated, size_t *inflated_len, struct input_error *error)
+{
+	uint8_t *made scoped(freep) = NULL;
+	size_t made_len = len;
+
+	if (gunzip_detect(bytes, len)) {
+		int err = gunzip(bytes, len, limits, &made, &made_len, error);
+
+		if (err)
+			return err;
+		if (gunzip_detect(made, made_len))
+			return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "gzip'ed twice");
+	}
+	if (!made_len)
+		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
+				  made ? "an empty file, gzip'ed" : "an empty file");
+	*inflated = made;
+	*inflated_len = made_len;
+	made = NULL;
+	return 0;
 }
 
 int input_parse(const void *bytes, size_t len, const struct input_limits *limits,
 		struct profile **profile, enum input_format *format, struct input_error *error)
 {
-	struct source source = {.bytes = bytes, .len = len, .limits = limits};
 	uint8_t *inflated scoped(freep) = NULL;
+	struct source source = {.bytes = bytes, .len = len, .limits = limits};
+	int err = input_inflate(bytes, len, limits, &inflated, &source.len, error);
 
-	if (gunzip_detect(bytes, len)) {
-		int err = gunzip(bytes, len, limits, &inflated, &source.len, error);
-
-		if (err)
-			return err;
+	if (err)
+		return err;
+	if (inflated)
 		source.bytes = inflated;
-		if (gunzip_detect(source.bytes, source.len))
-			return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "gzip'ed twice");
-	}
-	if (!source.len)
-		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-				  inflated ? "an empty file, gzip'ed" : "an empty file");
-	return parse_inflated(&source, profile, format, error);
+	return parse_source(&source, profile, format, error);
 }
 
 static int too_large(const struct input_limits *limits, struct input_error *error)
@@ -147,20 +188,36 @@ static int read_all(int fd, const struct input_limits *limits, uint8_t **bytes, 
 	return 0;
 }
 
+int input_load(const char *path, const struct input_limits *limits, uint8_t **bytes, size_t *len,
+	       struct input_error *error)
+{
+	int opened scoped(closep) = -1;
+
+	if (!strcmp(path, "-"))
+		return read_all(STDIN_FILENO, limits, bytes, len, error);
+	opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (opened < 0)
+		return input_fail(error, -errno, INPUT_NO_OFFSET, "%s", strerror(errno));
+	return read_all(opened, limits, bytes, len, error);
+}
+
 int input_read(const char *path, const struct input_limits *limits, struct profile **profile,
 	       enum input_format *format, struct input_error *error)
 {
-	bool is_stdin = !strcmp(path, "-");
-	int opened scoped(closep) = -1;
-	uint8_t *bytes scoped(freep) = NULL;
+	uint8_t *bytes scoped(freep) = NULL, *inflated scoped(freep) = NULL;
+	struct source source = {.limits = limits};
 	size_t len = 0;
-	int err;
+	int err = input_load(path, limits, &bytes, &len, error);
 
-	if (!is_stdin) {
-		opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		if (opened < 0)
-			return input_fail(error, -errno, INPUT_NO_OFFSET, "%s", strerror(errno));
+	if (!err)
+		err = input_inflate(bytes, len, limits, &inflated, &source.len, error);
+	if (err)
+		return err;
+	source.bytes = bytes;
+	if (inflated) { /* then the file itself is not needed beside the profile */
+		free(bytes);
+		bytes = NULL;
+		source.bytes = inflated;
 	}
-	err = read_all(is_stdin ? STDIN_FILENO : opened, limits, &bytes, &len, error);
-	return err ? err : input_parse(bytes, len, limits, profile, format, error);
+	return parse_source(&source, profile, format, error);
 }

@@ -60,6 +60,18 @@ int input_parse(const void *bytes, size_t len, const struct input_limits *limits
 int input_read(const char *path, const struct input_limits *limits, struct profile **profile,
 	       enum input_format *format, struct input_error *error);
 
+/*
+ * The two steps of input_read(), for whoever wants the bytes themselves: those of a file as they are,
+ * and what is in them if they are gzip'ed (*inflated is NULL where they are not). The caller frees.
+ */
+int input_load(const char *path, const struct input_limits *limits, uint8_t **bytes, size_t *len,
+	       struct input_error *error);
+int input_inflate(const void *bytes, size_t len, const struct input_limits *limits,
+		  uint8_t **inflated, size_t *inflated_len, struct input_error *error);
+
+/* What inflated bytes seem to be; they may be broken for all that. */
+enum input_format input_format_of(const void *bytes, size_t len);
+
 /* "pprof", "perf script" ... for people. */
 const char *input_format_name(enum input_format format);
 

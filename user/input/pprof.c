@@ -25,6 +25,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,7 @@ struct reader {
 	size_t nr[NR_KINDS];
 	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
 	size_t nr_stack_ids, nr_labels, nr_lines;
+	bool has_time;
 
 	/* What is being read, for messages. */
 	enum kind kind;
@@ -93,9 +96,20 @@ static uint64_t offset_of(const struct reader *reader, const uint8_t *at)
 }
 
 /* Fails at a byte, in what is being read. */
-#define broken_at(reader, at, fmt, ...)                                              \
-	input_fail((reader)->error, -EBADMSG, offset_of(reader, at), "%s %zu: " fmt, \
-		   kind_names[(reader)->kind], (reader)->item, ##__VA_ARGS__)
+__attribute__((format(printf, 3, 4))) static int broken_at(const struct reader *reader,
+							   const uint8_t *at, const char *fmt, ...)
+{
+	char why[160], which[32] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (reader->kind != KIND_SCALAR)
+		snprintf(which, sizeof(which), " %zu", reader->item);
+	return input_fail(reader->error, -EBADMSG, offset_of(reader, at), "%s%s: %s",
+			  kind_names[reader->kind], which, why);
+}
 
 static int broken_wire(const struct reader *reader, const struct wire *wire)
 {
@@ -170,6 +184,21 @@ static int count_location(struct reader *reader, struct wire wire)
 	return wire.why ? broken_wire(reader, &wire) : 0;
 }
 
+/*
+ * A second time is what two files glued together have (as gzip members, say), and pprof refuses it.
+ * It is looked for here, before their ids clash.
+ */
+static int count_scalar(struct reader *reader, const struct wire_field *field)
+{
+	if (field->number != TIME_NANOS)
+		return 0;
+	if (reader->has_time)
+		return input_fail(reader->error, -EBADMSG, offset_of(reader, field->tag),
+				  "several profiles glued together (a second time_nanos)");
+	reader->has_time = field->value != 0;
+	return 0;
+}
+
 static int count_field(struct reader *reader, const struct wire_field *field, const uint8_t *end)
 {
 	enum kind kind = field->number >= KIND_TYPE && field->number < KIND_SCALAR ? field->number
@@ -182,7 +211,7 @@ static int count_field(struct reader *reader, const struct wire_field *field, co
 	reader->kind = kind;
 	reader->item = reader->nr[kind]++;
 	if (kind == KIND_SCALAR)
-		return 0;
+		return count_scalar(reader, field);
 	if (expect_type(reader, field, WIRE_LEN))
 		return -EBADMSG;
 	if (reader->nr[kind] > reader->source->limits->max_items)
@@ -470,8 +499,8 @@ static int read_sample(struct reader *reader, const struct wire_field *field)
 			return err;
 	}
 	if (nr_values != reader->nr[KIND_TYPE])
-		return broken_at(reader, field->tag, "%zu values, but there are %zu sample types",
-				 nr_values, reader->nr[KIND_TYPE]);
+		return broken_at(reader, field->tag, "%zu values for %zu sample type%s", nr_values,
+				 reader->nr[KIND_TYPE], reader->nr[KIND_TYPE] == 1 ? "" : "s");
 	reader->values += nr_values;
 	sample->nr_locations = reader->stack_ids - sample->locations;
 	sample->nr_labels = reader->labels - sample->labels;
@@ -482,7 +511,7 @@ static int read_comments(struct reader *reader, const struct wire_field *field)
 {
 	struct wire positions = field->body;
 	uint64_t position;
-	uint32_t id;
+	uint32_t id = 0;
 
 	if (expect_numbers(reader, field))
 		return -EBADMSG;
@@ -511,9 +540,6 @@ static int read_scalar(struct reader *reader, const struct wire_field *field)
 	case KEEP_FRAMES:
 		return to_string(reader, at, "keep_frames", field->value, &profile->keep_frames);
 	case TIME_NANOS:
-		if (profile->time_ns)
-			return input_fail(reader->error, -EBADMSG, offset_of(reader, at),
-					  "several profiles glued together (a second time_nanos)");
 		profile->time_ns = field->value;
 		return 0;
 	case DURATION_NANOS:

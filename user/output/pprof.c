@@ -28,6 +28,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "output/textout.h"
 #include "profile.pb-c.h"
 
 #define DEFLATED_BYTES (64 * 1024)
@@ -36,6 +37,7 @@ struct encoder {
 	const struct profile *profile;
 	pprof_sink_fn sink;
 	void *ctx;
+	struct text_out *plain; /* NULL: through deflate */
 	z_stream zlib;
 	vec_of(uint8_t) packed;
 	vec_of(uint64_t) location_ids; /* of the sample being packed, as wide as protobuf-c wants */
@@ -47,6 +49,10 @@ static void encoder_deflate(struct encoder *encoder, const void *bytes, size_t l
 {
 	z_stream *zlib = &encoder->zlib;
 
+	if (encoder->plain) {
+		text_out_write(encoder->plain, bytes, len_bytes);
+		return;
+	}
 	zlib->next_in = (Bytef *)bytes;
 	zlib->avail_in = len_bytes;
 	do {
@@ -253,6 +259,12 @@ static void put_profile(struct encoder *encoder)
 	put_scalars(encoder);
 }
 
+static void encoder_release(struct encoder *encoder)
+{
+	vec_release(&encoder->packed);
+	vec_release(&encoder->location_ids);
+}
+
 int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
 {
 	struct encoder *encoder scoped(freep) = xcalloc(1, sizeof(*encoder));
@@ -268,7 +280,21 @@ int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
 	put_profile(encoder);
 	encoder_deflate(encoder, NULL, 0, Z_FINISH);
 	deflateEnd(&encoder->zlib);
-	vec_release(&encoder->packed);
-	vec_release(&encoder->location_ids);
+	encoder_release(encoder);
 	return encoder->err;
+}
+
+int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+{
+	struct encoder *encoder scoped(freep) = xcalloc(1, sizeof(*encoder));
+	struct text_out out;
+	int err;
+
+	encoder->profile = profile;
+	encoder->plain = &out;
+	text_out_open(&out, sink, ctx);
+	put_profile(encoder);
+	err = text_out_close(&out);
+	encoder_release(encoder);
+	return encoder->err ? encoder->err : err;
 }

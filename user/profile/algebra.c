@@ -85,19 +85,30 @@ int profile_find_type(const struct profile *profile, const char *name)
 
 void profile_keep_types(struct profile *profile, const bool *keep)
 {
-	uint32_t nr = 0, kept[PROFILE_MAX_TYPES];
+	uint32_t nr = 0, order[PROFILE_MAX_TYPES];
 
 	for (uint32_t i = 0; i < profile->nr_types; i++)
 		if (keep[i])
-			kept[nr++] = i;
+			order[nr++] = i;
+	profile_pick_types(profile, order, nr);
+}
+
+void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t nr)
+{
+	struct value_type types[PROFILE_MAX_TYPES];
+	int64_t values[PROFILE_MAX_TYPES];
+
+	memcpy(types, profile->types, sizeof(types));
 	for (uint32_t i = 0; i < nr; i++)
-		profile->types[i] = profile->types[kept[i]];
+		profile->types[i] = types[order[i]];
+	vec_for_each(&profile->samples, sample) {
+		memcpy(values, sample->values, profile->nr_types * sizeof(*values));
+		for (uint32_t i = 0; i < nr; i++)
+			sample->values[i] = values[order[i]];
+	}
 	profile->nr_types = nr;
 	if (profile_find_type(profile, strtab_get(&profile->strings, profile->default_type)) < 0)
 		profile->default_type = 0;
-	vec_for_each(&profile->samples, sample)
-		for (uint32_t i = 0; i < nr; i++)
-			sample->values[i] = sample->values[kept[i]];
 	profile_drop_zero_samples(profile);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Arithmetic on a profile's values, and the choice of its sample types, in place. The seeds' algebra:
- * a heap profile's delta is merge(scale(first, -1), second). Which samples and frames stay is filter.h,
- * a profile for each value of a label is split.h.
+ * a heap profile's delta is merge(scale(first, -1), second).
  *
  * Values are rounded to nearest, halves away from zero, and stick at the ends of int64_t. A sample is
  * dropped when all its values are 0 after, and not otherwise (pprof's ScaleN drops one whose other
@@ -40,6 +39,9 @@ bool profile_same_types(const struct profile *a, const struct profile *b);
 int profile_find_type(const struct profile *profile, const char *name);
 /* Keeps the types for which keep[i], nr_types of them; at least one. Drops samples left with 0s. */
 void profile_keep_types(struct profile *profile, const bool *keep);
+
+/* The same, in the order given: nr different positions of types, at least one. */
+void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t nr);
 
 /* The sum of values of a type; absolute: of their absolute values. Sticks at the ends of int64_t. */
 int64_t profile_total(const struct profile *profile, uint32_t type, bool absolute);

@@ -31,6 +31,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "profile/algebra.h"
+#include "profile/align.h"
 
 #define PAGE_BYTES 0x1000u /* to which sizes of mappings are rounded, as pprof does */
 
@@ -381,6 +382,16 @@ static struct profile *without_zeros(struct profile *merged)
 		return compact;
 	}
 	return merged;
+}
+
+int merger_add_aligned(struct merger *merger, struct profile *source, const char **why)
+{
+	if (merger->has_source && profile_align(merger->merged, source)) {
+		if (why)
+			*why = incompatible(merger, source);
+		return -EINVAL;
+	}
+	return merger_add(merger, source, why);
 }
 
 struct profile *merger_finish(struct merger *merger)

@@ -36,6 +36,11 @@ int merger_add(struct merger *merger, const struct profile *source, const char *
 /* The same with every value multiplied first, rounded to nearest: -1 is what subtracts. */
 int merger_add_scaled(struct merger *merger, const struct profile *source, double factor,
 		      const char **why);
+/*
+ * The same as merger_add(), after the types were made the same on both sides (align.h): source is
+ * changed by it, also if it cannot be added.
+ */
+int merger_add_aligned(struct merger *merger, struct profile *source, const char **why);
 /* Ends the merger; the caller frees the profile. Without any source an empty one. */
 struct profile *merger_finish(struct merger *merger);
 void merger_free(struct merger *merger); /* NULL is fine */

@@ -6,12 +6,18 @@
 
 #include "base/text.h"
 
-struct profile *profile_new(void)
+static uint64_t new_serial(void)
 {
 	static uint64_t nr_made;
+
+	return ++nr_made;
+}
+
+struct profile *profile_new(void)
+{
 	struct profile *profile = xcalloc(1, sizeof(*profile));
 
-	profile->serial = ++nr_made;
+	profile->serial = new_serial();
 	return profile;
 }
 
@@ -168,8 +174,8 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 static uint64_t sample_code(const struct profile_sample *sample)
 {
-	uint64_t code =
-		hash_bytes(sample->locations, sample->nr_locations * sizeof(*sample->locations), 0);
+	uint64_t code = hash_bytes(sample->locations,
+				   sample->nr_locations * sizeof(*sample->locations), hash_key());
 
 	for (uint32_t i = 0; i < sample->nr_labels; i++) {
 		const struct profile_label *label = &sample->labels[i];
@@ -282,4 +288,11 @@ size_t profile_drop_zero_samples(struct profile *profile)
 	for (size_t i = 0; i < nr; i++)
 		hash_insert(&profile->sample_index, sample_code(&profile->samples.at[i]), i);
 	return nr_before - nr;
+}
+
+void profile_forget_interned(struct profile *profile)
+{
+	hash_release(&profile->location_index);
+	hash_release(&profile->sample_index);
+	profile->serial = new_serial();
 }

@@ -146,4 +146,10 @@ bool profile_is_zero(const struct profile *profile, const struct profile_sample 
 /* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */
 size_t profile_drop_zero_samples(struct profile *profile);
 
+/*
+ * For those who change samples or locations in place: nothing that is there is known as interned any
+ * more, so that what is added later may be there twice; profile_compact() (merge.h) mends that.
+ */
+void profile_forget_interned(struct profile *profile);
+
 #endif

@@ -28,30 +28,41 @@ int load_profile(const char *path, struct profile **profile)
 		    error.message, where);
 }
 
+/* Reads one and adds it. *nr_types: the most that any has had. */
+static int add_path(struct merger *merger, const char *path, uint32_t *nr_types)
+{
+	struct profile *source;
+	char name[512];
+	const char *why = NULL;
+	int err = load_profile(path, &source);
+
+	if (err)
+		return err;
+	if (source->nr_types > *nr_types)
+		*nr_types = source->nr_types;
+	err = merger_add_aligned(merger, source, &why);
+	profile_free(source);
+	return err ? fail(err, "%s: %s.", text_escape(path, name, sizeof(name)), why) : 0;
+}
+
 int load_merged(const struct arg_list *paths, struct profile **profile)
 {
-	struct merger *merger = merger_new();
+	struct merger *merger;
+	uint32_t nr_types = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < paths->nr; i++) {
-		struct profile *source;
-		char name[512];
-		const char *why = NULL;
-
-		err = load_profile(paths->at[i], &source);
-		if (err)
-			break;
-		err = merger_add(merger, source, &why);
-		if (err)
-			err = fail(err, "%s: %s.", text_escape(paths->at[i], name, sizeof(name)),
-				   why);
-		profile_free(source);
-	}
+	if (paths->nr == 1)
+		return load_profile(paths->at[0], profile);
+	merger = merger_new();
+	for (size_t i = 0; !err && i < paths->nr; i++)
+		err = add_path(merger, paths->at[i], &nr_types);
 	if (err) {
 		merger_free(merger);
 		return err;
 	}
 	*profile = merger_finish(merger);
+	if ((*profile)->nr_types < nr_types)
+		warn("sample types that are not in all of the profiles are left out");
 	return 0;
 }
 

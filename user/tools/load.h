@@ -10,7 +10,10 @@
 
 /* "-" is stdin. -errno (input/input.h), printed. The caller frees *profile. */
 int load_profile(const char *path, struct profile **profile);
-/* All of them merged into one (profile/merge.h), read one after another. At least one path. */
+/*
+ * All of them merged into one (profile/merge.h), read one after another; a single one is as the file
+ * has it. Their sample types are made the same (profile/align.h), with a word if any is left out.
+ */
 int load_merged(const struct arg_list *paths, struct profile **profile);
 
 /*
