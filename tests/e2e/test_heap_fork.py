@@ -2,18 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap --follow-fork, and what becomes of the blocks of processes that end: at rate 1, so that
 every count is exact, and with the accounts of the kernel side held against the profiles."""
-import re
 import time
 
 import harness as h
 
 KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
         "inuse_space": "live_bytes"}
-STORED = re.compile(rf"^cprof: stored {h.NUMBER} = live {h.NUMBER} \+ freed {h.NUMBER} \+ frees lost "
-                    rf"{h.NUMBER} \+ purged {h.NUMBER} \(left at exit {h.NUMBER}, gone by exec "
-                    rf"{h.NUMBER}\)$")
-CALLS = re.compile(rf"^cprof: calls {h.NUMBER} = nested {h.NUMBER} \+ not sampled {h.NUMBER} \+ failed "
-                   rf"{h.NUMBER} \+ cut off {h.NUMBER} \+ under way {h.NUMBER} \+ taken {h.NUMBER}$")
 WAYS = (1, 2, 3)
 
 
@@ -24,22 +18,12 @@ def exact(profiles, expected):
             assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
 
 
-class Accounts:
-    """The two lines of -v, which add up, and go with the closing line and the profiles."""
-
-    def __init__(self, ended, profiles):
-        (calls, nested, unsampled, self.failed, self.cut_off, self.under_way, taken), = (
-            map(h.number, match.groups()) for match in ended.matches(CALLS))
-        (stored, self.live, self.freed, frees_lost, purged, self.left, self.gone), = (
-            map(h.number, match.groups()) for match in ended.matches(STORED))
-        closing = ended.closing
-        sampled = self.failed + self.cut_off + self.under_way + taken
-        assert calls == nested + unsampled + sampled
-        assert taken == stored + closing.lost == closing.taken, (taken, stored, vars(closing))
-        assert purged == self.left + self.gone
-        assert stored == self.live + self.freed + frees_lost + purged
-        in_use = sum(h.total(profile, "inuse_objects") for profile in profiles)
-        assert in_use == self.live + self.left + frees_lost, (in_use, vars(self))
+def accounts_of(ended, profiles):
+    """They add up (the harness sees to that), and what is in use is what is live, and what was left."""
+    accounts, in_use = ended.accounts, sum(h.total(profile, "inuse_objects") for profile in profiles)
+    assert accounts.taken == accounts.stored + ended.closing.lost, (vars(accounts), vars(ended.closing))
+    assert in_use == accounts.live + accounts.left + accounts.frees_lost, (in_use, vars(accounts))
+    return accounts
 
 
 def serve(*options, workers=12, **more):
@@ -63,7 +47,7 @@ def fork_server():
         profile = ended.profile()
         exact([profile], expected)
         assert ended.closing.lost == 0, ended.closing.reasons
-        accounts = Accounts(ended, [profile])
+        accounts = accounts_of(ended, [profile])
         assert accounts.cut_off == 0 and accounts.gone >= 4 * (20 + 30 + 1), vars(accounts)
         assert accounts.left >= 8 * 31 + 4 * 20 + 3 * 5, vars(accounts)
         assert accounts.live >= 200, vars(accounts)
@@ -75,7 +59,7 @@ def each_child_has_a_file_and_a_label():
     ended, expected, parent = serve("--follow-fork", "-o", folder)
     profiles = ended.profiles()
     exact(profiles.values(), expected)
-    Accounts(ended, profiles.values())
+    accounts_of(ended, profiles.values())
     assert len(profiles) == 1 + 12 + 3, sorted(profiles)
     for path, profile in profiles.items():
         pid, = h.labels(profile, "pid")
@@ -93,7 +77,7 @@ def without_it_children_are_left_alone():
     exact([profile], {"site_parent": expected["site_parent"]})
     assert h.labels(profile, "pid") == {parent}
     assert not h.by_function(profile, "alloc_objects").get("site_worker")
-    assert Accounts(ended, [profile]).left == 0
+    assert accounts_of(ended, [profile]).left == 0
 
 
 @h.test
@@ -101,7 +85,7 @@ def a_launched_server():
     run = h.cprof("heap", "--rate", "1", "--follow-fork", "--", h.workload("forkserver"), "12", "now").wait()
     profile = run.profile()
     exact([profile], run.says())
-    accounts = Accounts(run, [profile])
+    accounts = accounts_of(run, [profile])
     assert accounts.live == 0 and accounts.left >= 200, vars(accounts)
 
 
@@ -114,7 +98,7 @@ def room_is_made():
     profile = run.profile()
     assert run.closing.lost == 0, run.closing.reasons
     assert h.by_function(profile, "inuse_objects")["site_parent"] == 40 * 200
-    assert Accounts(run, [profile]).left > 8000
+    assert accounts_of(run, [profile]).left > 8000
 
 
 @h.test
@@ -125,7 +109,7 @@ def leaks_of_a_command():
     expected = run.says()
     for site, numbers in expected.items():
         assert h.by_function(profile, "inuse_objects").get(site, 0) == numbers["live_objects"], site
-    accounts = Accounts(run, [profile])
+    accounts = accounts_of(run, [profile])
     assert accounts.live == 0 and accounts.left == run.closing.written, vars(accounts)
 
 
@@ -141,7 +125,7 @@ def killed_inside_the_allocator():
         time.sleep(0.2)
         target.process.kill()
         ended = run.wait(timeout=30)
-        accounts = Accounts(ended, [ended.profile()])
+        accounts = accounts_of(ended, [ended.profile()])
         assert accounts.under_way == 0 and accounts.live == 0, vars(accounts)
         cut_off += accounts.cut_off
     assert cut_off > 0, "no thread was inside"

@@ -2,18 +2,15 @@
 /*
  * wrapalloc [COUNT]: wraps the C library's allocator, as a tool that counts would: malloc calls a
  * function that calls __libc_malloc, which is libc's own malloc by another name, and calloc calls one
- * that calls malloc. Allocates 1000 bytes COUNT times (12000) from each of two sites. Speaks as
- * ownalloc does.
+ * that calls malloc. What it does and says is in two_sites.h.
  */
-#include "../workload.h"
+#include "../two_sites.h"
 
 void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t nr, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *block);
 
 static unsigned long nr_calls;
-static void *volatile kept;
 
 static void *__attribute__((noinline)) count_and_allocate(size_t size)
 {
@@ -58,28 +55,4 @@ void *realloc(void *old, size_t size)
 void free(void *block)
 {
 	__libc_free(block);
-}
-
-static void __attribute__((noinline)) site_malloc(void)
-{
-	kept = malloc(1000);
-}
-
-static void __attribute__((noinline)) site_calloc(void)
-{
-	kept = calloc(10, 100);
-}
-
-int main(int argc, char **argv)
-{
-	int count = (int)number_arg(argc, argv, 1, 12000);
-
-	wait_for_line("ready");
-	for (int i = 0; i < count; i++) {
-		site_malloc();
-		site_calloc();
-	}
-	printf("{\"site_malloc\": %d, \"site_calloc\": %d}\n", count, count);
-	wait_for_line("done");
-	return 0;
 }
