@@ -34,6 +34,8 @@
 #define ABI_LIVE_ENTRIES	 (1024 * 1024)	     /* allocated on demand */
 #define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)	     /* where that cannot be: x about 80 bytes */
 #define ABI_INFLIGHT_ENTRIES	 16384		     /* threads inside the allocator at one time */
+#define ABI_HOLDERS_ENTRIES \
+	ABI_PROCESS_ENTRIES /* images that hold sampled blocks; x about 70 bytes */
 
 /* What the map `targets` says of a process. */
 enum abi_target {
@@ -75,8 +77,11 @@ enum abi_stack_end {
  *
  *	CPU:	TICKS = FILTERED + STORED + the losses
  *	heap:	CALLS = NESTED + UNSAMPLED + SAMPLED
- *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
- *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map or in a realloc
+ *		SAMPLED = FAILED + CUT_OFF + STORED + the losses + calls still under way at the end
+ *		STORED = FREED + FREES_LOST + PURGED + LEFT + blocks in the live map or in a realloc
+ *
+ * PURGED and LEFT are counted by user space, which takes the blocks of images that have ended out of
+ * the live map; BPF counts those only that a realloc holds when its thread ends.
  */
 #define ABI_STATS(X)                                         \
 	X(TICKS, "ticks")                                    \
@@ -88,10 +93,12 @@ enum abi_stack_end {
 	X(UNSAMPLED, "not sampled")                          \
 	X(SAMPLED, "sampled")                                \
 	X(FAILED, "failed in the target")                    \
+	X(CUT_OFF, "cut off by the end of their thread")     \
 	X(FREES, "frees")                                    \
 	X(FREED, "sampled blocks freed")                     \
 	X(FREES_LOST, "frees of sampled blocks not counted") \
-	X(PURGED, "sampled blocks gone by exec")
+	X(PURGED, "sampled blocks gone by exec")             \
+	X(LEFT, "sampled blocks left at exit")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \
@@ -235,17 +242,26 @@ struct abi_count {
 	__u64 nr_freed;
 };
 
-/* Heap: a sampled block that is alive. Value: struct abi_block. */
-struct abi_block_key {
-	__u64 address;
+/* Heap: what a process runs between two execs, and what blocks belong to. */
+struct abi_image {
 	__u32 tgid;
-	__u32 pad;
+	__u32 exec_id; /* grows with each exec */
 };
 
-struct abi_block {
-	__u64 id;      /* of its record */
-	__u32 exec_id; /* a block of an earlier image is gone */
-	__u32 pad;
+/*
+ * Heap: a sampled block that is alive. Value: __u64 id of its record. With the image in the key, a
+ * block of an earlier one is never met. 16 + 8 bytes, because a million of them shall fit in 128 MB.
+ */
+struct abi_block_key {
+	__u64 address;
+	struct abi_image image;
+};
+
+/* Heap: images that have sampled blocks. Key: struct abi_image, value: __u32, one of these. */
+enum abi_holder {
+	ABI_HOLDER_LIVES,
+	ABI_HOLDER_EXITED, /* its blocks are still in the live map */
+	ABI_HOLDER_EXECED, /* likewise */
 };
 
 /* Allocator functions by the shape of their arguments: BPF programs for each. */
@@ -273,10 +289,10 @@ struct abi_inflight {
 	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
 	__u64 entry_ip; /* the function: the leaf frame */
 	__u64 size_bytes;
-	__u64 result_at;      /* posix_memalign: where the pointer will be */
-	__u64 old_address;    /* realloc: the block that is on its way out */
-	struct abi_block old; /* its record, put back if the call fails; id 0: was not sampled */
-	__u32 allocator;      /* enum abi_allocator */
+	__u64 result_at;   /* posix_memalign: where the pointer will be */
+	__u64 old_address; /* realloc: the block that is on its way out */
+	__u64 old_id;	   /* its record's, put back if the call fails; 0: was not sampled */
+	__u32 allocator;   /* enum abi_allocator */
 	__u32 sampled;
 };
 
@@ -305,8 +321,8 @@ ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_block_key, 16);
-ABI_ASSERT_SIZE(struct abi_block, 16);
-ABI_ASSERT_SIZE(struct abi_inflight, 64);
+ABI_ASSERT_SIZE(struct abi_image, 8);
+ABI_ASSERT_SIZE(struct abi_inflight, 56);
 ABI_ASSERT_SIZE(struct abi_coin_piece, 16);
 
 #endif

@@ -31,10 +31,14 @@ __hidden bool target_is_current(void)
 	return target && *target == ABI_TARGET_NOW;
 }
 
+/* Asked at every free: without a call since Linux 5.11. */
 __hidden u32 target_exec_id(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task;
 
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return bpf_get_current_task_btf()->self_exec_id;
+	task = (void *)bpf_get_current_task();
 	return BPF_CORE_READ(task, self_exec_id);
 }
 

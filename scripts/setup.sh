@@ -12,6 +12,8 @@ set -u
 
 usage='usage: scripts/setup.sh build|demo|all'
 
+# redis-check-rdb is redis-server by another name, in a package that starts no service.
+#
 # for    needed                       Debian                  Fedora                    Arch         openSUSE
 table='
 build    cmd:gcc                      gcc                     gcc                       gcc          gcc
@@ -43,6 +45,8 @@ all      cmd:google-pprof            google-perftools         gperftools        
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
 all      cmd:chromium                chromium                chromium                  chromium     chromium
+all      cmd:jq                       jq                      jq                        jq           jq
+all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 

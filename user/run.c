@@ -27,6 +27,7 @@
 #include "object/object.h"
 #include "process/task.h"
 #include "place.h"
+#include "needed.h"
 #include "prober.h"
 #include "profile/builder.h"
 #include "profile/symbolize.h"
@@ -117,7 +118,7 @@ static int open_session(struct run *run)
 		.frequency_hz = o->frequency_hz,
 		.rate_bytes = o->rate_bytes,
 		.all = o->all,
-		.follow_forks = !is_heap(run),
+		.follow_forks = o->follow_forks,
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
@@ -170,6 +171,7 @@ static int open_rooms(struct run *run)
 				      .objects = run->objects,
 				      .files = run->files,
 				      .all = run->options->all,
+				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
 	vec_for_each(&run->targets.all, target)
 		vec_push(&run->prober.targets, target->tgid);
@@ -202,6 +204,21 @@ static int take_snapshot(struct run *run)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
 	unwinder_sync(run->unwinder);
+	return EXIT_DONE;
+}
+
+static void expect_file(void *ctx, const char *path)
+{
+	struct run *run = ctx;
+
+	prober_expect(&run->prober, run->child.pid, path);
+}
+
+/* Its first allocation comes before anybody could hear of what it maps. */
+static int probe_command(struct run *run)
+{
+	if (is_heap(run) && run->child.pid)
+		needed_by(run->options->child_argv[0], expect_file, run);
 	return EXIT_DONE;
 }
 
@@ -485,8 +502,8 @@ int run(const struct options *options)
 {
 	static int (*const steps[])(struct run *) = {
 		find_targets, check_output, catch_interrupts, open_session,
-		launch_child, open_rooms,   take_snapshot,    check_probes,
-		start,	      collect,	    write_profiles,
+		launch_child, open_rooms,   take_snapshot,    probe_command,
+		check_probes, start,	    collect,	      write_profiles,
 	};
 	struct run run = {.options = options, .child = {.release_fd = -1, .error_fd = -1}};
 	int code = EXIT_DONE;
