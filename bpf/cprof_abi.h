@@ -23,9 +23,27 @@
 #include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
-#define ABI_MAX_USER_FRAMES   512
+#define ABI_MAX_USER_FRAMES   512 /* in a record; a walk may be longer */
 #define ABI_MAX_KERNEL_FRAMES 127 /* PERF_MAX_STACK_DEPTH, what bpf_get_stack can give */
 #define ABI_MAX_FRAMES	      (ABI_MAX_USER_FRAMES + ABI_MAX_KERNEL_FRAMES)
+
+/*
+ * A walk longer than a record goes on to the root and keeps both ends: its first frames, in place of
+ * all in between ABI_IP_ELIDED, and its last. What is between is not even counted there: a recursion
+ * met at a thousand depths is one stack, since either end is counted from where it ends.
+ *
+ *	leaf .. ips[255] | ABI_IP_ELIDED | ips[257] .. root
+ */
+#define ABI_LEAF_FRAMES 256
+#define ABI_RING_FRAMES (ABI_MAX_USER_FRAMES - ABI_LEAF_FRAMES) /* the mark, and the root's side */
+#define ABI_IP_ELIDED	(1ull << 62)
+
+/*
+ * A walk ends unfinished after so many frames, or once it has taken config.walk_ns: looked at after
+ * each ABI_FRAMES_AT_ONCE, which may be 0.2 ms if a hostile stack spreads them over as many pages.
+ */
+#define ABI_FRAMES_AT_ONCE   256
+#define ABI_MAX_WALKED_TURNS 256
 
 /* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
@@ -122,6 +140,7 @@ struct abi_stats {
 struct abi_config {
 	__u64 rate_bytes;	   /* heap: mean distance of samples; 0 or 1: every allocation */
 	__u64 hash_seed;	   /* so that no target can choose colliding stacks */
+	__u64 walk_ns;		   /* a walk may take so long, and a few frames more */
 	__u32 self_tgid;	   /* never sampled: cprof would profile its own draining */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
@@ -297,7 +316,7 @@ struct abi_coin_piece {
 };
 
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 32);
+ABI_ASSERT_SIZE(struct abi_config, 40);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);

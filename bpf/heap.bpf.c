@@ -140,8 +140,10 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 		return;
 	target_identify(scratch);
 	scratch->record.nr_kernel = 0;
-	if (unwind_registers(regs, scratch) && unwind_push(scratch, call->entry_ip))
+	if (unwind_registers(regs, scratch)) {
+		unwind_push(scratch, call->entry_ip);
 		unwind_user(slot);
+	}
 	record_close(scratch, call->size_bytes);
 	block.id = scratch->record.id;
 	block.exec_id = scratch->exec_id;

@@ -203,7 +203,7 @@ __hidden bool record_store(struct scratch *scratch)
 		send_capture(scratch);
 	lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
 	stat_inc(lost ? lost : ABI_STAT_STORED);
-	stat_add(ABI_STAT_FRAMES, scratch->walk.nr);
+	stat_add(ABI_STAT_FRAMES, scratch->walk.nr_walked);
 	return !lost;
 }
 

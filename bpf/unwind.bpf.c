@@ -88,7 +88,7 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	struct walk *walk = &scratch->walk;
 	struct pt_regs saved;
 
-	walk->nr = walk->window_bytes = walk->nr_windows = 0;
+	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = 0;
 	if (scratch->is_kernel_thread) {
 		walk->end = ABI_END_NO_USER;
 		return false;
@@ -109,17 +109,13 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	return true;
 }
 
-__hidden bool unwind_push(struct scratch *scratch, u64 ip)
+/* Behind the frames of the leaf's side the others go round: the last of them are kept. */
+__hidden void unwind_push(struct scratch *scratch, u64 ip)
 {
-	u32 i = scratch->record.nr_kernel + scratch->walk.nr;
+	u32 nr = scratch->walk.nr++;
+	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
 
-	if (scratch->walk.nr >= ABI_MAX_USER_FRAMES || i >= ABI_MAX_FRAMES) {
-		scratch->walk.end = ABI_END_TOO_DEEP;
-		return false;
-	}
-	scratch->record.ips[i] = ip;
-	scratch->walk.nr++;
-	return true;
+	scratch->record.ips[(scratch->record.nr_kernel & ABI_MAX_KERNEL_FRAMES) + i] = ip;
 }
 
 /* What a step finds out: the caller's registers, or how the walk ends. */
@@ -349,7 +345,8 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 	walk->bx_known = caller->bx_known;
 	walk->ip_exact = caller->ip_exact;
 	walk->has_leaf = false;
-	return !unwind_push(scratch, caller->ip | caller->guessed);
+	unwind_push(scratch, caller->ip | caller->guessed);
+	return 0;
 }
 
 __noinline int unwind_step_wide(u32 slot)
@@ -392,17 +389,72 @@ __noinline int unwind_step(u32 slot)
 						  : unwind_step_inline(slot);
 }
 
+/* Many steps: for the verifier a loop of loops, each short, and gone through once. */
+__noinline int unwind_steps(u32 slot)
+{
+	for (int i = 0; i < ABI_FRAMES_AT_ONCE; i++)
+		if (unwind_step(slot))
+			return 1;
+	return 0;
+}
+
+/* To the root, or as far as time allows: how long it takes is the target's choice. */
+static __always_inline void walk_on(u32 slot, struct walk *walk)
+{
+	u64 deadline_ns = 0, now_ns;
+
+	for (int i = 0; i < ABI_MAX_WALKED_TURNS; i++) {
+		if (unwind_steps(slot))
+			return;
+		now_ns = bpf_ktime_get_ns();
+		if (!deadline_ns)
+			deadline_ns = now_ns + config.walk_ns;
+		if (now_ns > deadline_ns)
+			break;
+	}
+	walk->end = ABI_END_TOO_DEEP;
+}
+
+/*
+ * Puts the frames that went round into their order, with the mark in place of the oldest. (They are
+ * copied twice, one behind the other, so that the whole is one piece of it wherever it begins.) Of a
+ * walk without an end only the leaf's side means the same in the next sample.
+ */
+static __always_inline void elide(struct scratch *scratch)
+{
+	u64 *ring = &scratch->record.ips[(scratch->record.nr_kernel & ABI_MAX_KERNEL_FRAMES) +
+					 ABI_LEAF_FRAMES];
+	const u32 len_bytes = ABI_RING_FRAMES * sizeof(*ring);
+	struct walk *walk = &scratch->walk;
+	u32 oldest = walk->nr & (ABI_RING_FRAMES - 1);
+
+	walk->nr_walked = walk->nr;
+	if (walk->end == ABI_END_TOO_DEEP)
+		walk->nr = ABI_LEAF_FRAMES;
+	if (walk->nr <= ABI_MAX_USER_FRAMES)
+		return;
+	walk->nr = ABI_MAX_USER_FRAMES;
+	bpf_probe_read_kernel(scratch->window, len_bytes, ring);
+	bpf_probe_read_kernel(scratch->window + ABI_RING_FRAMES, len_bytes, ring);
+	bpf_probe_read_kernel(ring, len_bytes, scratch->window + oldest);
+	ring[0] = ABI_IP_ELIDED;
+}
+
+_Static_assert(2 * ABI_RING_FRAMES <= WINDOW_WORDS, "the ring fits twice into the window");
+_Static_assert(!(ABI_RING_FRAMES & (ABI_RING_FRAMES - 1)) && ABI_LEAF_FRAMES == ABI_RING_FRAMES &&
+		       !(ABI_MAX_KERNEL_FRAMES & (ABI_MAX_KERNEL_FRAMES + 1)),
+	       "indices are masked");
+
 __hidden void unwind_user(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
 
-	if (!scratch || !unwind_push(scratch, scratch->walk.ip))
+	if (!scratch)
 		return;
-	if (!tables_enter(&scratch->walk)) {
+	unwind_push(scratch, scratch->walk.ip);
+	if (tables_enter(&scratch->walk))
+		walk_on(slot, &scratch->walk);
+	else
 		scratch->walk.end = ABI_END_UNKNOWN_CODE;
-		return;
-	}
-	for (int i = 0; i < ABI_MAX_USER_FRAMES; i++)
-		if (unwind_step(slot))
-			return;
+	elide(scratch);
 }

@@ -31,7 +31,7 @@
 	X(ROOT, 0, 0)                                            \
 	X(NO_USER, 0, 0)                                         \
 	X(NO_ROOT, "stack ends early, in", 1)                    \
-	X(TOO_DEEP, "deeper than 512 frames", 0)                 \
+	X(TOO_DEEP, "too deep to be walked to its root", 0)      \
 	X(UNREADABLE, "stack not in memory, under", 1)           \
 	X(BEYOND_COPY, "stack beyond its first 16 KB, under", 1) \
 	X(NO_CFI, "no unwind info for", 1)                       \
@@ -49,6 +49,13 @@ enum stack_end {
 };
 
 #define STACK_MAX_FRAMES 512
+
+/*
+ * A stack of more frames has STACK_MAX_FRAMES ips: so many of the leaf's side, IP_ELIDED for all that
+ * lie in between, then those of the root's side.
+ */
+#define STACK_LEAF_FRAMES 256
+#define IP_ELIDED	  (1ull << 62)
 
 /* In a user ip: the frame was found by a frame pointer in code that does not promise to keep one. */
 #define IP_GUESSED (1ull << 63)

@@ -16,6 +16,9 @@
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
 
+/* A frame takes a word of the copy at least; Go's frame pointers may lead back, and in a circle. */
+#define MOST_STEPS (STACK_COPY_BYTES / 8)
+
 struct followed {
 	uint32_t tgid;
 	bool is_eager;
@@ -333,6 +336,38 @@ static int step_on(struct unwind_regs *regs, struct unwind_rule *rule, bool by_f
 	return end_of_status(status, copy) + 1;
 }
 
+/*
+ * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
+ * the others go round. What BPF hands over is in order, so that its oldest is where the next one goes.
+ */
+static void push_ip(struct unwinder *unwinder, uint32_t nr, uint64_t ip)
+{
+	uint32_t ring = STACK_MAX_FRAMES - STACK_LEAF_FRAMES;
+
+	if (nr < STACK_LEAF_FRAMES)
+		unwinder->ips[nr] = ip;
+	else
+		unwinder->ips[STACK_LEAF_FRAMES + (nr - STACK_LEAF_FRAMES) % ring] = ip;
+}
+
+/* Puts both ends into their order. nr: with those that were overwritten. Returns how many stay. */
+static uint32_t elide(struct unwinder *unwinder, uint32_t nr, enum stack_end end)
+{
+	uint64_t ring[STACK_MAX_FRAMES - STACK_LEAF_FRAMES];
+	uint32_t len = STACK_MAX_FRAMES - STACK_LEAF_FRAMES, oldest;
+
+	if (end == END_TOO_DEEP)
+		return nr < STACK_LEAF_FRAMES ? nr : STACK_LEAF_FRAMES;
+	if (nr <= STACK_MAX_FRAMES)
+		return nr;
+	oldest = (nr - STACK_LEAF_FRAMES) % len;
+	memcpy(ring, unwinder->ips + STACK_LEAF_FRAMES, sizeof(ring));
+	for (uint32_t i = 0; i < len; i++)
+		unwinder->ips[STACK_LEAF_FRAMES + i] = ring[(oldest + i) % len];
+	unwinder->ips[STACK_LEAF_FRAMES] = IP_ELIDED;
+	return STACK_MAX_FRAMES;
+}
+
 void unwinder_complete(struct unwinder *unwinder, struct record *record)
 {
 	const struct stack_copy *copy = record->copy;
@@ -345,6 +380,7 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 				   .ip_exact = copy->ip_exact,
 				   .bx_known = copy->bx_known,
 				   .leaf = copy->leaf};
+	uint32_t nr = record->nr_user;
 	uint64_t guessed;
 	int end = 0;
 
@@ -355,7 +391,7 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 		struct unwind_rule rule;
 		bool by_fp;
 
-		if (record->nr_user == STACK_MAX_FRAMES)
+		if (nr == record->nr_user + MOST_STEPS)
 			end = END_TOO_DEEP + 1;
 		else if (!find_rule(unwinder, image, unwind_lookup_ip(&regs), record->time_ns,
 				    &rule, &by_fp))
@@ -363,9 +399,10 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 		else
 			end = step_on(&regs, &rule, by_fp, copy, &guessed);
 		if (!end)
-			unwinder->ips[record->nr_user++] = regs.ip | guessed;
+			push_ip(unwinder, nr++, regs.ip | guessed);
 	}
 	record->user_ips = unwinder->ips;
 	record->end = end - 1;
+	record->nr_user = elide(unwinder, nr, record->end);
 	record->copy = NULL;
 }

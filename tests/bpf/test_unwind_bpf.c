@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record.bpf.h"
+#include "scratch.bpf.h"
 
 int sample_cpu(struct bpf_perf_event_data *ctx);
 
@@ -455,6 +457,28 @@ static void test_windows_save_reads(void **state)
 	assert_true(host.nr_user_reads <= 1 + (402 * 16 - 1024 + 4095) / 4096);
 }
 
+/* A stack of ABI_MAX_USER_FRAMES + nr_more + 1 frames, one of them below the mark made known. */
+static void check_ends(struct fixture *f, u32 nr_more)
+{
+	const u64 *ips = scratch_at(ABI_SLOT_TICK)->record.ips;
+	u64 *mine = &f->words[2 * (ABI_LEAF_FRAMES + 2 + nr_more) - 1], old = *mine;
+
+	*mine = ip_in(SMALL) + 1;
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+	assert_int_equal(scratch_at(ABI_SLOT_TICK)->walk.nr_walked,
+			 ABI_MAX_USER_FRAMES + nr_more + 1);
+	assert_int_equal(ips[ABI_LEAF_FRAMES], ABI_IP_ELIDED);
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++) {
+		u64 expected = i == ABI_MAX_USER_FRAMES - 1 ? ip_in(ROOT) : ip_in(SMALL);
+
+		if (i == ABI_LEAF_FRAMES + 1)
+			expected++;
+		if (i != ABI_LEAF_FRAMES)
+			assert_int_equal(ips[i], expected);
+	}
+	*mine = old;
+}
+
 static void test_depth(void **state)
 {
 	struct fixture *f = *state;
@@ -463,9 +487,52 @@ static void test_depth(void **state)
 		push_small(f, ip_in(SMALL));
 	push_small(f, ip_in(ROOT));
 	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
-	f->words[f->nr - 1] = ip_in(SMALL);
+	for (u32 i = 0; i < ABI_RING_FRAMES + 3; i++) {
+		f->words[f->nr - 1] = ip_in(SMALL);
+		push_small(f, ip_in(ROOT));
+		check_ends(f, i);
+	}
+}
+
+/* The stack of a recursion: from its leaf, or from its root, the same at every depth. */
+static void test_depth_is_no_identity(void **state)
+{
+	struct fixture *f = *state;
+	u64 ids[2];
+
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++)
+		push_small(f, ip_in(SMALL));
 	push_small(f, ip_in(ROOT));
-	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_TOO_DEEP);
+	for (u32 i = 0; i < 2; i++) {
+		expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+		record_close(scratch_at(ABI_SLOT_TICK), 0);
+		ids[i] = scratch_at(ABI_SLOT_TICK)->record.id;
+		f->words[f->nr - 1] = ip_in(SMALL);
+		for (u32 more = 0; more < 100; more++)
+			push_small(f, ip_in(SMALL));
+		push_small(f, ip_in(ROOT));
+	}
+	assert_int_equal(ids[0], ids[1]);
+	f->words[(ABI_LEAF_FRAMES - 2) * 2 + 1] = ip_in(SMALL) + 1;
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+	record_close(scratch_at(ABI_SLOT_TICK), 0);
+	assert_int_not_equal(ids[0], scratch_at(ABI_SLOT_TICK)->record.id);
+}
+
+/* Time is up: what the walk has come to in the midst of the stack says nothing. */
+static void test_time(void **state)
+{
+	const struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK};
+	struct fixture *f = *state;
+
+	host_config()->walk_ns = 0;
+	for (u32 i = 0; i < 3 * ABI_FRAMES_AT_ONCE; i++)
+		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	walker_bpf(&regs, &f->walked); /* the plain walker has no clock */
+	expect(&f->walked, ABI_LEAF_FRAMES, ABI_END_TOO_DEEP);
+	assert_in_range(scratch_at(ABI_SLOT_TICK)->walk.nr_walked, 2 * ABI_FRAMES_AT_ONCE,
+			3 * ABI_FRAMES_AT_ONCE);
 }
 
 /* Look-up ---------------------------------------------------------------------------------------- */
@@ -754,15 +821,18 @@ static void test_deepest_record(void **state)
 
 	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++)
 		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
 	*host_saved_regs() = (struct pt_regs){.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
 	host_config()->kernel_stacks = 1;
 	host.nr_kernel_ips = ABI_MAX_KERNEL_FRAMES;
 	sample_cpu(&ctx);
 	record = host_ring_take(&len);
 	assert_int_equal(record->nr_user, ABI_MAX_USER_FRAMES);
-	assert_int_equal(record->user_end, ABI_END_TOO_DEEP);
+	assert_int_equal(record->user_end, ABI_END_ROOT);
+	assert_int_equal(record->ips[ABI_MAX_KERNEL_FRAMES + ABI_LEAF_FRAMES], ABI_IP_ELIDED);
+	assert_int_equal(record->ips[ABI_MAX_FRAMES - 1], ip_in(ROOT));
 	assert_int_equal(len, sizeof(*record));
-	assert_int_equal(stat(ABI_STAT_FRAMES), ABI_MAX_USER_FRAMES);
+	assert_int_equal(stat(ABI_STAT_FRAMES), ABI_MAX_USER_FRAMES + 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
@@ -786,6 +856,8 @@ int main(void)
 		TEST(window_boundaries),
 		TEST(windows_save_reads),
 		TEST(depth),
+		TEST(depth_is_no_identity),
+		TEST(time),
 		TEST(vma_search),
 		TEST(vmas_at_the_end_of_their_space),
 		TEST(slab_boundary),

@@ -41,7 +41,8 @@ static const enum stack_end ends[] = {
 #undef X
 };
 _Static_assert(STACK_COPY_BYTES == ABI_STACK_COPY_BYTES, "both worlds agree");
-_Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && IP_GUESSED == ABI_IP_GUESSED &&
+_Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == ABI_LEAF_FRAMES &&
+		       IP_ELIDED == ABI_IP_ELIDED && IP_GUESSED == ABI_IP_GUESSED &&
 		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
 	       "stream.h says what cprof_abi.h says");
 
