@@ -227,15 +227,13 @@ struct abi_record {
 
 /*
  * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
- * space needs to go on. Only the first len_bytes of stack are sent, which begin at sp.
+ * space needs to go on, in messages of consecutive pieces of stack. Only the first len_bytes of stack
+ * are sent, which begin at sp.
+ *
+ * The same for tests (config.captures): before every record, what its walk began with.
  */
-#define ABI_STACK_COPY_BYTES 16384
-
-/*
- * The same for tests (config.captures): before every record, what its walk began with, in several
- * messages of consecutive pieces of stack.
- */
-#define ABI_MAX_LEAF_PIECES 8
+#define ABI_STACK_PIECE_BYTES 16384
+#define ABI_MAX_STACK_PIECES  8
 
 struct abi_stack {
 	__u32 event; /* ABI_EVENT_STACK, ABI_EVENT_LEAF */
@@ -244,8 +242,9 @@ struct abi_stack {
 	__u64 ip, sp, fp, bx;
 	__u32 ip_exact, bx_known;
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
-	__u32 has_leaf, pad;
-	__u8 stack[ABI_STACK_COPY_BYTES];
+	__u32 has_leaf;
+	__u32 has_more; /* the stack goes on behind this piece: in the next, if one is sent */
+	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
 /* Key: __u64 id. */
@@ -318,7 +317,7 @@ struct abi_coin_piece {
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 40);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
+ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);

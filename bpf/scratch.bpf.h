@@ -36,7 +36,7 @@ struct walk {
 	u8 ip_exact;		/* ip is where the frame stopped, not a return address */
 	u8 has_leaf;
 	u8 bx_known;
-	u8 pad;
+	u8 slot;	   /* whose walk it is: global functions take no pointers */
 	struct rule_at at; /* of the step under way */
 };
 

@@ -38,7 +38,12 @@ static __always_inline bool stackmem_load(struct scratch *scratch, u32 slot, u64
 	return true;
 }
 
-/* Copies what there is of the stack from sp on, at most ABI_STACK_COPY_BYTES; returns how much. */
-u32 stackmem_copy(struct scratch *scratch, u64 sp);
+/* How far it is from sp to where current's stack began, at most ABI_MAX_STACK_PIECES. */
+u32 stackmem_rest(u64 sp);
+/*
+ * Copies what there is of the stack from sp on, about len_bytes, at most ABI_STACK_PIECE_BYTES; returns
+ * how much.
+ */
+u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes);
 
 #endif

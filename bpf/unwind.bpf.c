@@ -451,6 +451,7 @@ __hidden void unwind_user(u32 slot)
 
 	if (!scratch)
 		return;
+	scratch->walk.slot = slot;
 	unwind_push(scratch, scratch->walk.ip);
 	if (tables_enter(&scratch->walk))
 		walk_on(slot, &scratch->walk);

@@ -306,7 +306,7 @@ static enum stack_end end_of_status(enum unwind_status status, const struct stac
 	case UNWIND_NO_REG:
 		return END_NO_REG;
 	case UNWIND_NO_MEMORY:
-		return copy->len_bytes >= STACK_COPY_BYTES ? END_BEYOND_COPY : END_UNREADABLE;
+		return copy->is_cut ? END_BEYOND_COPY : END_UNREADABLE;
 	case UNWIND_NO_MOVE:
 		return END_NO_MOVE;
 	default:

@@ -685,35 +685,50 @@ static void check_ticks(void)
 			 stat(ABI_STAT_FILTERED) + stat(ABI_STAT_STORED) + lost);
 }
 
-/* What goes over the ring for a walk that came to unknown code. */
-static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes)
+/* The pieces of a copy that are in the ring, and then its record. Returns how many bytes they have. */
+static u32 take_copy(const struct fixture *f, u32 *nr_pieces, bool *has_more)
 {
-	struct bpf_perf_event_data ctx = {
-		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
 	const struct abi_stack *stack;
 	const struct abi_record *record;
-	u32 len;
+	u32 len, nr_bytes = 0;
 
-	host.nr_ranges = 0;
-	host_add_range(STACK, f->words, words_there * 8ull);
-	sample_cpu(&ctx);
-	stack = host_ring_take(&len);
-	assert_non_null(stack);
-	assert_int_equal(stack->event, ABI_EVENT_STACK);
-	assert_int_equal(stack->len_bytes, expected_bytes);
-	assert_int_equal(len, offsetof(struct abi_stack, stack) + expected_bytes);
-	assert_int_equal(stack->ip, CODE - 0x100000);
-	assert_int_equal(stack->sp, sp_at(2));
-	assert_int_equal(stack->fp, 77);
-	assert_false(stack->ip_exact);
-	assert_false(stack->has_leaf);
-	assert_memory_equal(stack->stack, f->words + 2, expected_bytes);
-	record = host_ring_take(&len);
-	assert_non_null(record);
+	for (*nr_pieces = 0;; ++*nr_pieces) {
+		stack = host_ring_take(&len);
+		assert_non_null(stack);
+		if (stack->event != ABI_EVENT_STACK)
+			break;
+		assert_int_equal(len, offsetof(struct abi_stack, stack) + stack->len_bytes);
+		assert_int_equal(stack->ip, CODE - 0x100000);
+		assert_int_equal(stack->sp, sp_at(2) + nr_bytes);
+		assert_int_equal(stack->fp, 77);
+		assert_false(stack->ip_exact);
+		assert_false(stack->has_leaf);
+		assert_memory_equal(stack->stack, f->words + 2 + nr_bytes / 8, stack->len_bytes);
+		nr_bytes += stack->len_bytes;
+		*has_more = stack->has_more;
+	}
+	record = (const void *)stack;
 	assert_int_equal(record->event, ABI_EVENT_RECORD);
 	assert_int_equal(record->user_end, ABI_END_UNKNOWN_CODE);
 	assert_int_equal(record->nr_user, 2);
 	assert_null(host_ring_take(&len));
+	return nr_bytes;
+}
+
+/* What goes over the ring for a walk that came to unknown code. */
+static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes, u32 expected_pieces)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
+	u32 nr_pieces;
+	bool has_more;
+
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, words_there * 8ull);
+	sample_cpu(&ctx);
+	assert_int_equal(take_copy(f, &nr_pieces, &has_more), expected_bytes);
+	assert_int_equal(nr_pieces, expected_pieces);
+	assert_false(has_more);
 }
 
 static void test_unknown_code_sends_a_copy(void **state)
@@ -723,12 +738,47 @@ static void test_unknown_code_sends_a_copy(void **state)
 	for (u32 i = 0; i < STACK_WORDS; i++)
 		f->words[i] = i;
 	f->words[1] = CODE - 0x100000;
-	check_copy(f, STACK_WORDS, ABI_STACK_COPY_BYTES);
-	check_copy(f, 1024, 8192 - 16);
-	check_copy(f, 512, 4096 - 16);
-	check_copy(f, 1536, 12288 - 16);
-	check_copy(f, 2050, 16384); /* as much as is ever copied, in one go */
+	check_copy(f, 1024, 8192 - 16, 1);
+	check_copy(f, 512, 4096 - 16, 1);
+	check_copy(f, 1536, 12288 - 16, 1);
+	check_copy(f, 2050, 16384, 2); /* the second says that there is no more */
+	check_copy(f, 2051, 16384, 2); /* in the midst of a page nothing ends */
+	check_copy(f, 2560, 20480 - 16, 2);
+	check_copy(f, STACK_WORDS, STACK_BYTES - 16, 4);
 	check_ticks();
+}
+
+/* What lies above the first frame, or in a thread's own block, is not copied. */
+static void test_copies_end_with_the_stack(void **state)
+{
+	struct fixture *f = *state;
+
+	f->words[1] = CODE - 0x100000;
+	host.mm.start_stack = sp_at(102);
+	check_copy(f, STACK_WORDS, 100 * 8 + 64, 1);
+	host.task.thread.fsbase = sp_at(52);
+	check_copy(f, STACK_WORDS, 50 * 8 + 64, 1);
+	host.mm.start_stack = sp_at(2) + ABI_STACK_PIECE_BYTES - 64;
+	host.task.thread.fsbase = 0; /* below the stack: it says nothing */
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES, 1);
+	host.mm.start_stack += 8;
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES + 8, 2);
+}
+
+/* The rest of a deep stack is the first thing to go without. */
+static void test_copies_are_cut(void **state)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
+	struct fixture *f = *state;
+	u32 nr_pieces;
+	bool has_more;
+
+	f->words[1] = CODE - 0x100000;
+	host_config()->events_wakeup_bytes = ABI_STACK_PIECE_BYTES;
+	sample_cpu(&ctx);
+	assert_int_equal(take_copy(f, &nr_pieces, &has_more), ABI_STACK_PIECE_BYTES);
+	assert_true(has_more);
 }
 
 /* A process that is not known at all: the leaf's registers go along. */
@@ -864,6 +914,8 @@ int main(void)
 		TEST(outside_the_table),
 		TEST(table_replaced),
 		TEST(unknown_code_sends_a_copy),
+		TEST(copies_end_with_the_stack),
+		TEST(copies_are_cut),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),
 		TEST(kernel_threads_and_filters),

@@ -40,7 +40,8 @@ static const enum stack_end ends[] = {
 	ABI_STACK_ENDS(X)
 #undef X
 };
-_Static_assert(STACK_COPY_BYTES == ABI_STACK_COPY_BYTES, "both worlds agree");
+_Static_assert(STACK_COPY_BYTES == ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES,
+	       "both worlds agree");
 _Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == ABI_LEAF_FRAMES &&
 		       IP_ELIDED == ABI_IP_ELIDED && IP_GUESSED == ABI_IP_GUESSED &&
 		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
@@ -52,10 +53,10 @@ static int on_message(void *ctx, void *data, size_t len_bytes)
 	struct drain *drain = ctx;
 	size_t nr_words = (len_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 
-	vec_reserve(&drain->messages, nr_words + 1);
-	drain->messages.at[drain->messages.nr] = nr_words;
-	memcpy(drain->messages.at + drain->messages.nr + 1, data, len_bytes);
-	drain->messages.nr += nr_words + 1;
+	vec_reserve(&drain->incoming, nr_words + 1);
+	drain->incoming.at[drain->incoming.nr] = nr_words;
+	memcpy(drain->incoming.at + drain->incoming.nr + 1, data, len_bytes);
+	drain->incoming.nr += nr_words + 1;
 	return 0;
 }
 
@@ -69,44 +70,39 @@ static struct stack_copy stack_of(const struct abi_stack *stack)
 		.ip_exact = stack->ip_exact,
 		.bx_known = stack->bx_known,
 		.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
-		.bytes = stack->stack,
-		.len_bytes = stack->len_bytes,
 	};
 }
 
-/* The copy of the stack that a record needs: sent just before it, but other CPUs write too. */
-static bool find_copy(const struct drain *drain, uint64_t id, struct stack_copy *copy)
+/*
+ * The copy of a stack (event: for which purpose) that belongs to a record. Its pieces were sent just
+ * before it, in their order, but other CPUs write too. A piece that the ring had no room for ends it.
+ */
+static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
+		      struct drain_bytes *bytes, struct stack_copy *copy)
 {
-	for (size_t i = drain->stacks.nr; i-- > 0;) {
-		const struct abi_stack *stack =
-			(const void *)(drain->messages.at + drain->stacks.at[i]);
+	bool found = false;
 
-		if (stack->id != id || stack->event != ABI_EVENT_STACK)
-			continue;
-		*copy = stack_of(stack);
-		return true;
-	}
-	return false;
-}
-
-/* The capture that was sent before a record, in the order of its pieces. */
-static bool find_capture(struct drain *drain, uint64_t id, struct stack_copy *capture)
-{
-	drain->capture.nr = 0;
+	bytes->nr = 0;
 	vec_for_each(&drain->stacks, at) {
 		const struct abi_stack *stack = (const void *)(drain->messages.at + *at);
 
-		if (stack->id != id || stack->event != ABI_EVENT_LEAF)
+		if (stack->id != id || stack->event != event)
 			continue;
-		if (!drain->capture.nr)
-			*capture = stack_of(stack);
-		vec_reserve(&drain->capture, stack->len_bytes);
-		memcpy(drain->capture.at + drain->capture.nr, stack->stack, stack->len_bytes);
-		drain->capture.nr += stack->len_bytes;
+		if (!found)
+			*copy = stack_of(stack);
+		else if (stack->sp != copy->sp + bytes->nr)
+			break;
+		found = true;
+		vec_reserve(bytes, stack->len_bytes);
+		memcpy(bytes->at + bytes->nr, stack->stack, stack->len_bytes);
+		bytes->nr += stack->len_bytes;
+		copy->is_cut = stack->has_more;
 	}
-	capture->bytes = drain->capture.at;
-	capture->len_bytes = drain->capture.nr;
-	return drain->capture.nr > 0;
+	if (found) {
+		copy->bytes = bytes->at;
+		copy->len_bytes = bytes->nr;
+	}
+	return found;
 }
 
 static void deliver_record(struct drain *drain, const struct abi_record *in,
@@ -128,9 +124,10 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 		.end = in->user_end < ABI_NR_STACK_ENDS ? ends[in->user_end] : END_NO_RULE,
 	};
 
-	if (out.end == END_UNKNOWN_CODE && find_copy(drain, out.id, &copy))
+	if (out.end == END_UNKNOWN_CODE &&
+	    find_copy(drain, out.id, ABI_EVENT_STACK, &drain->copy, &copy))
 		out.copy = &copy;
-	if (find_capture(drain, out.id, &capture))
+	if (find_copy(drain, out.id, ABI_EVENT_LEAF, &drain->capture, &capture))
 		out.capture = &capture;
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
@@ -139,6 +136,10 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 
 static void deliver_messages(struct drain *drain, const struct session_sink *sink)
 {
+	struct drain_words delivered = drain->messages;
+
+	drain->messages = drain->incoming;
+	drain->incoming = delivered;
 	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
@@ -169,6 +170,11 @@ static void wait_for_running_programs(void)
 	/* nohz_full kernels refuse it: then wait longer than any tick's program runs. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		nanosleep(&tenth, NULL);
+}
+
+void drain_absorb(struct drain *drain)
+{
+	ring_buffer__consume(drain->ring);
 }
 
 int drain_collect(struct drain *drain)
@@ -215,8 +221,10 @@ int drain_deliver(struct drain *drain, const struct session_sink *sink)
 void drain_release(struct drain *drain)
 {
 	ring_buffer__free(drain->ring);
+	vec_release(&drain->incoming);
 	vec_release(&drain->messages);
 	vec_release(&drain->stacks);
+	vec_release(&drain->copy);
 	vec_release(&drain->capture);
 	free(drain->ids);
 	free(drain->counts);

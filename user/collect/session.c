@@ -374,6 +374,11 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 	return err || events_only ? err : drain_deliver(&session->drain, sink);
 }
 
+void session_absorb(struct session *session)
+{
+	drain_absorb(&session->drain);
+}
+
 void session_tally(struct session *session, struct tally *tally)
 {
 	struct cprof_bpf *bpf = session->bpf;

@@ -45,7 +45,7 @@ void host_open(void)
 	host.has_task_pt_regs = 1;
 	host.task.stack = host.kernel_stack;
 	host.task.group_leader = &host.leader;
-	host.task.mm = (void *)&host; /* it has memory: which, nobody asks */
+	host.task.mm = &host.mm;
 	host.task.signal = host.leader.signal = &host.signal;
 	host.signal.live.counter = 1;
 	strcpy(host.task.comm, "thread");
