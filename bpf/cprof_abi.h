@@ -206,6 +206,7 @@ struct abi_table {
 #define ABI_EVENT_RECORD 1
 #define ABI_EVENT_STACK	 2
 #define ABI_EVENT_LEAF	 3
+#define ABI_EVENT_WAKE	 4 /* nothing: a target has a new image, to be looked at soon */
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
@@ -243,7 +244,9 @@ struct abi_stack {
 	__u32 ip_exact, bx_known;
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
 	__u32 has_leaf;
+	__u32 piece;	/* 0, 1, ... of its copy */
 	__u32 has_more; /* the stack goes on behind this piece: in the next, if one is sent */
+	__u32 pad;
 	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
@@ -317,7 +320,7 @@ struct abi_coin_piece {
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 40);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_PIECE_BYTES);
+ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);

@@ -80,6 +80,13 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	record->id = mix(hash, hash >> 29);
 }
 
+__hidden void record_wake(void)
+{
+	u32 event = ABI_EVENT_WAKE;
+
+	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
 /* Unknown code is urgent: until user space has tables for it, every one of its samples comes so. */
 static __always_inline u64 ring_flags(const struct scratch *scratch)
 {
@@ -94,7 +101,7 @@ static __always_inline u64 ring_flags(const struct scratch *scratch)
  * Sends what there is of the next len_bytes of stack, as far as one piece takes them; the rest of
  * scratch->stack is filled in. Returns whether to go on. Global, to be verified once.
  */
-__noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes)
+__noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes, u32 piece)
 {
 	struct scratch *scratch = scratch_at(slot);
 	struct abi_stack *stack;
@@ -107,6 +114,7 @@ __noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes)
 	if (len > ABI_STACK_PIECE_BYTES)
 		return 0;
 	stack->sp = sp;
+	stack->piece = piece;
 	stack->len_bytes = len;
 	stack->has_more = len == ABI_STACK_PIECE_BYTES && len_bytes > len;
 	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
@@ -124,7 +132,7 @@ static __noinline int send_pieces(u32 slot, u64 sp, u32 len_bytes)
 	for (u32 i = 0; i < ABI_MAX_STACK_PIECES; i++) {
 		if (i && !config.captures && !ring_has_room(1))
 			break;
-		if (!record_send_piece(slot, sp, len_bytes))
+		if (!record_send_piece(slot, sp, len_bytes, i))
 			break;
 		sp += ABI_STACK_PIECE_BYTES;
 		len_bytes -= ABI_STACK_PIECE_BYTES;

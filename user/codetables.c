@@ -20,7 +20,7 @@
 #define UNUSED_MAX_BYTES (8u << 20)
 #define UNUSED_MAX_NR	 1024
 
-#define LONGEST_BUSY_NS (NSEC_PER_SEC / 50) /* the ring is left alone for so long */
+#define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* the ring is left alone for so long */
 
 #define NO_TABLE UINT32_MAX
 

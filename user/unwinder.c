@@ -21,7 +21,7 @@
 
 struct followed {
 	uint32_t tgid;
-	bool is_eager;
+	enum unwinder_eagerness eagerness;
 	bool is_dirty;	  /* BPF's vmas are not what is mapped */
 	bool has_unbuilt; /* some of its mappings have no table yet */
 	bool is_gone;
@@ -36,6 +36,7 @@ struct unwinder {
 	vec_of(struct followed *) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
 	bool was_full;		    /* and said so */
+	bool has_news;		    /* built, and not written for all yet */
 	uint64_t nr_completed;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
@@ -111,7 +112,7 @@ static struct followed *find_followed(const struct unwinder *unwinder, uint32_t 
 								   : unwinder->followed.at[i];
 }
 
-void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager)
+void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, enum unwinder_eagerness eagerness)
 {
 	uint64_t code = hash_u64(tgid);
 	uint32_t i = hash_find(&unwinder->followed_index, code, same_tgid, unwinder, &tgid);
@@ -126,10 +127,10 @@ void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager)
 	} else {
 		followed = unwinder->followed.at[i];
 	}
-	if (!followed->is_gone && followed->is_eager == eager)
+	if (!followed->is_gone && followed->eagerness >= eagerness)
 		return;
 	followed->is_gone = false;
-	followed->is_eager = eager;
+	followed->eagerness = eagerness;
 	followed->is_dirty = true;
 }
 
@@ -164,13 +165,16 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
 	switch (event->kind) {
 	case TASK_FORK:
 		if (find_followed(unwinder, event->parent_tgid))
-			unwinder_follow(unwinder, event->tgid, false);
+			unwinder_follow(unwinder, event->tgid, UNWINDER_WHEN_MET);
 		break;
 	case TASK_EXEC:
 	case TASK_MAP:
 		followed = find_followed(unwinder, event->tgid);
-		if (followed)
-			followed->is_dirty = true;
+		if (!followed)
+			break;
+		followed->is_dirty = true;
+		if (event->kind == TASK_EXEC && followed->eagerness == UNWINDER_AFTER_EXEC)
+			followed->eagerness = UNWINDER_NOW;
 		break;
 	case TASK_EXIT:
 		/* If other threads live on, their next sample brings the process back. */
@@ -202,7 +206,7 @@ static struct unwind_vma describe(struct unwinder *unwinder, struct followed *fo
 
 	if (number == NO_FILE)
 		return vma;
-	if (followed->is_eager || map->file == FILE_NONE)
+	if (followed->eagerness == UNWINDER_NOW || map->file == FILE_NONE)
 		codetables_build(unwinder->codetables, number);
 	use(unwinder, followed, number);
 	codefile = codetables_at(unwinder->codetables, number);
@@ -243,8 +247,9 @@ static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 
 bool unwinder_sync(struct unwinder *unwinder)
 {
-	bool has_news = codetables_take_news(unwinder->codetables);
+	bool has_news = codetables_take_news(unwinder->codetables) || unwinder->has_news;
 
+	unwinder->has_news = false;
 	for (size_t i = 0; i < unwinder->followed.nr; i++) {
 		struct followed *followed = unwinder->followed.at[i];
 
@@ -253,6 +258,17 @@ bool unwinder_sync(struct unwinder *unwinder)
 			write_vmas(unwinder, followed);
 	}
 	return codetables_take_news(unwinder->codetables) || has_news;
+}
+
+/* At once: thousands of records may wait to be finished, and more are sent until BPF knows. */
+static void sync_one(struct unwinder *unwinder, uint32_t tgid)
+{
+	struct followed *followed = find_followed(unwinder, tgid);
+	bool has_news = codetables_take_news(unwinder->codetables);
+
+	unwinder->has_news = unwinder->has_news || has_news;
+	if (followed && (followed->is_dirty || (has_news && followed->has_unbuilt)))
+		write_vmas(unwinder, followed);
 }
 
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
@@ -385,7 +401,7 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	int end = 0;
 
 	unwinder->nr_completed++;
-	unwinder_follow(unwinder, record->tgid, false);
+	unwinder_follow(unwinder, record->tgid, UNWINDER_WHEN_MET);
 	memcpy(unwinder->ips, record->user_ips, record->nr_user * sizeof(unwinder->ips[0]));
 	while (!end) {
 		struct unwind_rule rule;
@@ -405,4 +421,5 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	record->end = end - 1;
 	record->nr_user = elide(unwinder, nr, record->end);
 	record->copy = NULL;
+	sync_one(unwinder, record->tgid);
 }

@@ -35,6 +35,11 @@
 
 #define BATCH 4096
 
+/* Behind a copy, until its record is there. */
+#define LAST_MESSAGES 64
+/* Absorbed at most: what comes then waits in the ring, and BPF copies less. */
+#define MOST_INCOMING_BYTES (32 << 20)
+
 static const enum stack_end ends[] = {
 #define X(id) [ABI_END_##id] = END_##id,
 	ABI_STACK_ENDS(X)
@@ -52,7 +57,10 @@ static int on_message(void *ctx, void *data, size_t len_bytes)
 {
 	struct drain *drain = ctx;
 	size_t nr_words = (len_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+	const uint32_t *event = data;
 
+	if (*event == ABI_EVENT_WAKE)
+		return 0;
 	vec_reserve(&drain->incoming, nr_words + 1);
 	drain->incoming.at[drain->incoming.nr] = nr_words;
 	memcpy(drain->incoming.at + drain->incoming.nr + 1, data, len_bytes);
@@ -73,36 +81,43 @@ static struct stack_copy stack_of(const struct abi_stack *stack)
 	};
 }
 
+static const struct abi_stack *stack_at(const struct drain *drain, size_t i)
+{
+	return (const void *)(drain->messages.at + drain->stacks.at[i]);
+}
+
 /*
  * The copy of a stack (event: for which purpose) that belongs to a record. Its pieces were sent just
- * before it, in their order, but other CPUs write too. A piece that the ring had no room for ends it.
+ * before it, in their order, but other CPUs write too.
  */
 static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
 		      struct drain_bytes *bytes, struct stack_copy *copy)
 {
-	bool found = false;
+	size_t i = drain->stacks.nr;
+	const struct abi_stack *stack;
 
+	/* The last first, so back to the first of them. */
+	do {
+		if (!i)
+			return false;
+		stack = stack_at(drain, --i);
+	} while (stack->id != id || stack->event != event || stack->piece);
+	*copy = stack_of(stack);
 	bytes->nr = 0;
-	vec_for_each(&drain->stacks, at) {
-		const struct abi_stack *stack = (const void *)(drain->messages.at + *at);
-
+	for (; i < drain->stacks.nr; i++) {
+		stack = stack_at(drain, i);
 		if (stack->id != id || stack->event != event)
 			continue;
-		if (!found)
-			*copy = stack_of(stack);
-		else if (stack->sp != copy->sp + bytes->nr)
-			break;
-		found = true;
+		if (stack->sp != copy->sp + bytes->nr)
+			break; /* the ring had no room for what was in between */
 		vec_reserve(bytes, stack->len_bytes);
 		memcpy(bytes->at + bytes->nr, stack->stack, stack->len_bytes);
 		bytes->nr += stack->len_bytes;
 		copy->is_cut = stack->has_more;
 	}
-	if (found) {
-		copy->bytes = bytes->at;
-		copy->len_bytes = bytes->nr;
-	}
-	return found;
+	copy->bytes = bytes->at;
+	copy->len_bytes = bytes->nr;
+	return true;
 }
 
 static void deliver_record(struct drain *drain, const struct abi_record *in,
@@ -134,12 +149,45 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 	sink->record(sink->ctx, &out);
 }
 
+/* Is one of so many messages, the first of which is at, the record of that id? */
+static bool has_record(const struct drain_words *messages, size_t at, uint64_t id)
+{
+	for (; at < messages->nr; at += messages->at[at] + 1) {
+		const struct abi_record *record = (const void *)(messages->at + at + 1);
+
+		if (record->event == ABI_EVENT_RECORD && record->id == id)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Makes what has come in what is delivered; more may come in meanwhile. A program may have sent a
+ * copy, and not yet the record it belongs to: such copies stay, at the beginning of what is to come.
+ * There are few programs under way, so only the last messages are looked at.
+ */
+static void take_incoming(struct drain *drain)
+{
+	struct drain_words done = drain->messages, *messages = &drain->messages;
+	size_t tail[LAST_MESSAGES] = {0}, nr = 0;
+
+	*messages = drain->incoming;
+	drain->incoming = done;
+	for (size_t at = 0; at < messages->nr; at += messages->at[at] + 1)
+		tail[nr++ % LAST_MESSAGES] = at;
+	for (size_t i = nr < LAST_MESSAGES ? 0 : nr - LAST_MESSAGES; i < nr; i++) {
+		size_t at = tail[i % LAST_MESSAGES];
+		const struct abi_stack *stack = (const void *)(messages->at + at + 1);
+
+		if (stack->event != ABI_EVENT_RECORD && !has_record(messages, at, stack->id))
+			on_message(drain, messages->at + at + 1,
+				   messages->at[at] * sizeof(*messages->at));
+	}
+}
+
 static void deliver_messages(struct drain *drain, const struct session_sink *sink)
 {
-	struct drain_words delivered = drain->messages;
-
-	drain->messages = drain->incoming;
-	drain->incoming = delivered;
+	take_incoming(drain);
 	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
@@ -174,7 +222,8 @@ static void wait_for_running_programs(void)
 
 void drain_absorb(struct drain *drain)
 {
-	ring_buffer__consume(drain->ring);
+	if (drain->incoming.nr < MOST_INCOMING_BYTES / sizeof(*drain->incoming.at))
+		ring_buffer__consume(drain->ring);
 }
 
 int drain_collect(struct drain *drain)
