@@ -229,7 +229,8 @@ struct abi_record {
 /*
  * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
  * space needs to go on, in messages of consecutive pieces of stack. Only the first len_bytes of stack
- * are sent, which begin at sp.
+ * are sent, which begin at sp: where memory is not there they are 0, and behind the last that is there
+ * nothing is sent.
  *
  * The same for tests (config.captures): before every record, what its walk began with.
  */

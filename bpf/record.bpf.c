@@ -97,11 +97,8 @@ static __always_inline u64 ring_flags(const struct scratch *scratch)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/*
- * Sends what there is of the next len_bytes of stack, as far as one piece takes them; the rest of
- * scratch->stack is filled in. Returns whether to go on. Global, to be verified once.
- */
-__noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes, u32 piece)
+/* Sends one piece; the rest of scratch->stack is filled in. Global, to be verified once. */
+__noinline int record_send_piece(u32 slot, u64 sp, u32 rest_bytes, u32 piece)
 {
 	struct scratch *scratch = scratch_at(slot);
 	struct abi_stack *stack;
@@ -110,16 +107,16 @@ __noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes, u32 piece)
 	if (!scratch)
 		return 0;
 	stack = &scratch->stack;
-	len = stackmem_copy(scratch, sp, len_bytes);
+	len = stackmem_copy(scratch, sp, rest_bytes);
 	if (len > ABI_STACK_PIECE_BYTES)
 		return 0;
 	stack->sp = sp;
 	stack->piece = piece;
 	stack->len_bytes = len;
-	stack->has_more = len == ABI_STACK_PIECE_BYTES && len_bytes > len;
+	stack->has_more = len && rest_bytes > stackmem_piece(sp);
 	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
 			   BPF_RB_NO_WAKEUP);
-	return stack->has_more;
+	return 0;
 }
 
 /*
@@ -127,15 +124,18 @@ __noinline int record_send_piece(u32 slot, u64 sp, u32 len_bytes, u32 piece)
  * under the heap profiler) they get half of the ring: whole stacks for the first, and no sample lost.
  * Its first quarter is also for what lies deeper than one piece.
  */
-static __noinline int send_pieces(u32 slot, u64 sp, u32 len_bytes)
+static __noinline int send_pieces(u32 slot, u64 sp, u32 rest_bytes)
 {
 	for (u32 i = 0; i < ABI_MAX_STACK_PIECES; i++) {
+		u32 len = stackmem_piece(sp);
+
 		if (i && !config.captures && !ring_has_room(1))
 			break;
-		if (!record_send_piece(slot, sp, len_bytes, i))
+		record_send_piece(slot, sp, rest_bytes, i);
+		if (rest_bytes <= len)
 			break;
-		sp += ABI_STACK_PIECE_BYTES;
-		len_bytes -= ABI_STACK_PIECE_BYTES;
+		rest_bytes -= len;
+		sp += len;
 	}
 	return 0;
 }
@@ -177,8 +177,7 @@ static __always_inline void send_capture(struct scratch *scratch)
 	stack->ip_exact = stack->bx_known = stack->has_leaf = true;
 	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
-	send_pieces(walk->slot, walk->leaf[UNWIND_REG_SP],
-		    ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES);
+	send_pieces(walk->slot, walk->leaf[UNWIND_REG_SP], STACKMEM_UNKNOWN);
 }
 
 /* 0, or which loss it was. */

@@ -7,7 +7,6 @@
  */
 #include "stackmem.bpf.h"
 
-#define PAGE_BYTES	   4096u
 #define FIRST_WINDOW_BYTES 1024u
 #define ABOVE_BYTES	   64u /* a little more than nothing, should a walk look there */
 
@@ -47,39 +46,36 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 __hidden u32 stackmem_rest(u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	u64 rest = ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u64 to_start = BPF_CORE_READ(mm, start_stack) + ABOVE_BYTES - sp;
 	u64 to_block = BPF_CORE_READ(task, thread.fsbase) + ABOVE_BYTES - sp;
+	u64 rest = to_start < to_block ? to_start : to_block;
 
-	if (to_start < rest)
-		rest = to_start;
-	if (to_block < rest)
-		rest = to_block;
-	return rest;
+	return rest < STACKMEM_UNKNOWN ? rest : STACKMEM_UNKNOWN;
 }
 
 /*
- * If the whole cannot be read, then page by page what there is. A whole piece lies in five pages at
- * most, and if only the fifth is missing the others are all there is: so no piece of a page is ever
- * needed at the end, and each read is known to fit (to verifiers of before 6.12, too).
+ * If the whole cannot be read, then page by page what there is. A large array that was not written
+ * yet leaves a hole in the stack: it is read as zeros, which bpf_probe_read_user() leaves there.
+ * Pieces end where a page does, so that each read is known to fit (to verifiers of before 6.12, too).
  */
 __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes)
 {
 	u8 *copy = scratch->stack.stack;
-	u32 done = 0;
+	u32 done = 0, there = 0;
 
-	if (len_bytes > ABI_STACK_PIECE_BYTES)
-		len_bytes = ABI_STACK_PIECE_BYTES;
+	if (len_bytes > stackmem_piece(sp))
+		len_bytes = stackmem_piece(sp);
 	if (!bpf_probe_read_user(copy, len_bytes, (void *)sp))
 		return len_bytes;
-	for (u32 i = 0; i < ABI_STACK_PIECE_BYTES / PAGE_BYTES; i++) {
+	for (u32 i = 0; i < ABI_STACK_PIECE_BYTES / PAGE_BYTES && done < len_bytes; i++) {
 		u32 len = to_page_end(sp + done);
 
-		if (len > PAGE_BYTES || done > ABI_STACK_PIECE_BYTES - PAGE_BYTES ||
-		    bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
+		if (len > PAGE_BYTES || done > ABI_STACK_PIECE_BYTES - PAGE_BYTES)
 			break;
+		if (!bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
+			there = done + len;
 		done += len;
 	}
-	return done;
+	return there;
 }

@@ -699,11 +699,14 @@ static u32 take_copy(const struct fixture *f, u32 *nr_pieces, bool *has_more)
 			break;
 		assert_int_equal(len, offsetof(struct abi_stack, stack) + stack->len_bytes);
 		assert_int_equal(stack->ip, CODE - 0x100000);
-		assert_int_equal(stack->sp, sp_at(2) + nr_bytes);
+		assert_int_equal(stack->piece, *nr_pieces);
+		assert_int_equal(stack->sp, *nr_pieces ? STACK + *nr_pieces * ABI_STACK_PIECE_BYTES
+						       : sp_at(2));
 		assert_int_equal(stack->fp, 77);
 		assert_false(stack->ip_exact);
 		assert_false(stack->has_leaf);
-		assert_memory_equal(stack->stack, f->words + 2 + nr_bytes / 8, stack->len_bytes);
+		assert_memory_equal(stack->stack, f->words + (stack->sp - STACK) / 8,
+				    stack->len_bytes);
 		nr_bytes += stack->len_bytes;
 		*has_more = stack->has_more;
 	}
@@ -738,13 +741,13 @@ static void test_unknown_code_sends_a_copy(void **state)
 	for (u32 i = 0; i < STACK_WORDS; i++)
 		f->words[i] = i;
 	f->words[1] = CODE - 0x100000;
-	check_copy(f, 1024, 8192 - 16, 1);
-	check_copy(f, 512, 4096 - 16, 1);
-	check_copy(f, 1536, 12288 - 16, 1);
-	check_copy(f, 2050, 16384, 2); /* the second says that there is no more */
-	check_copy(f, 2051, 16384, 2); /* in the midst of a page nothing ends */
-	check_copy(f, 2560, 20480 - 16, 2);
-	check_copy(f, STACK_WORDS, STACK_BYTES - 16, 4);
+	check_copy(f, 1024, 8192 - 16, 8);
+	check_copy(f, 512, 4096 - 16, 8);
+	check_copy(f, 1536, 12288 - 16, 8);
+	check_copy(f, 2048, 16384 - 16, 8);
+	check_copy(f, 2051, 16384 - 16, 8); /* in the midst of a page nothing ends */
+	check_copy(f, 2560, 20480 - 16, 8);
+	check_copy(f, STACK_WORDS, STACK_BYTES - 16, 8);
 	check_ticks();
 }
 
@@ -758,11 +761,36 @@ static void test_copies_end_with_the_stack(void **state)
 	check_copy(f, STACK_WORDS, 100 * 8 + 64, 1);
 	host.task.thread.fsbase = sp_at(52);
 	check_copy(f, STACK_WORDS, 50 * 8 + 64, 1);
-	host.mm.start_stack = sp_at(2) + ABI_STACK_PIECE_BYTES - 64;
+	host.mm.start_stack = STACK + ABI_STACK_PIECE_BYTES - 64;
 	host.task.thread.fsbase = 0; /* below the stack: it says nothing */
-	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES, 1);
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES - 16, 1);
 	host.mm.start_stack += 8;
-	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES + 8, 2);
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES - 16 + 8, 2);
+}
+
+/* Pages that nobody has written to yet, in the midst of a stack. */
+static void test_copies_have_holes(void **state)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
+	struct fixture *f = *state;
+	u32 nr_pieces;
+	bool has_more;
+
+	f->words[1] = CODE - 0x100000;
+	memset(f->words + 512, 0, 2 * 4096); /* what is expected of them */
+	for (u32 i = 1536; i < STACK_WORDS; i++)
+		f->words[i] = i;
+	memset(f->words + 4096, 0, 2 * 4096);
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, 4096);
+	host_add_range(STACK + 3 * 4096, f->words + 1536, 4096);
+	host_add_range(STACK + 40960, f->words + 5120, 4096);
+	host.mm.start_stack = STACK + STACK_BYTES;
+	sample_cpu(&ctx);
+	assert_int_equal(take_copy(f, &nr_pieces, &has_more), 16384 - 16 + 3 * 4096);
+	assert_int_equal(nr_pieces, 4);
+	assert_false(has_more);
 }
 
 /* The rest of a deep stack is the first thing to go without. */
@@ -777,7 +805,7 @@ static void test_copies_are_cut(void **state)
 	f->words[1] = CODE - 0x100000;
 	host_config()->events_wakeup_bytes = ABI_STACK_PIECE_BYTES;
 	sample_cpu(&ctx);
-	assert_int_equal(take_copy(f, &nr_pieces, &has_more), ABI_STACK_PIECE_BYTES);
+	assert_int_equal(take_copy(f, &nr_pieces, &has_more), ABI_STACK_PIECE_BYTES - 16);
 	assert_true(has_more);
 }
 
@@ -915,6 +943,7 @@ int main(void)
 		TEST(table_replaced),
 		TEST(unknown_code_sends_a_copy),
 		TEST(copies_end_with_the_stack),
+		TEST(copies_have_holes),
 		TEST(copies_are_cut),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),

@@ -93,7 +93,8 @@ static const struct abi_stack *stack_at(const struct drain *drain, size_t i)
 static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
 		      struct drain_bytes *bytes, struct stack_copy *copy)
 {
-	size_t i = drain->stacks.nr;
+	size_t i = drain->stacks.nr, hole;
+	uint32_t nr_pieces = 0;
 	const struct abi_stack *stack;
 
 	/* The last first, so back to the first of them. */
@@ -108,9 +109,13 @@ static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
 		stack = stack_at(drain, i);
 		if (stack->id != id || stack->event != event)
 			continue;
-		if (stack->sp != copy->sp + bytes->nr)
+		if (stack->piece != nr_pieces++ || stack->sp - copy->sp < bytes->nr ||
+		    stack->sp - copy->sp > STACK_COPY_BYTES)
 			break; /* the ring had no room for what was in between */
-		vec_reserve(bytes, stack->len_bytes);
+		hole = stack->sp - copy->sp - bytes->nr;
+		vec_reserve(bytes, hole + stack->len_bytes);
+		memset(bytes->at + bytes->nr, 0, hole);
+		bytes->nr += hole;
 		memcpy(bytes->at + bytes->nr, stack->stack, stack->len_bytes);
 		bytes->nr += stack->len_bytes;
 		copy->is_cut = stack->has_more;
