@@ -786,7 +786,7 @@ static void test_copies_have_holes(void **state)
 	host_add_range(STACK, f->words, 4096);
 	host_add_range(STACK + 3 * 4096, f->words + 1536, 4096);
 	host_add_range(STACK + 40960, f->words + 5120, 4096);
-	host.mm.start_stack = STACK + STACK_BYTES;
+	host.mm.start_stack = STACK + STACK_BYTES - 64;
 	sample_cpu(&ctx);
 	assert_int_equal(take_copy(f, &nr_pieces, &has_more), 16384 - 16 + 3 * 4096);
 	assert_int_equal(nr_pieces, 4);

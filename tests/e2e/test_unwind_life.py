@@ -87,6 +87,16 @@ def short_lived_processes():
 
 
 @h.test
+def short_lived_processes_with_deep_stacks():
+    """100 KB of stack, some of it never touched, below the first samples of each."""
+    run = u.record(u.build("spawner"), 500, u.build("brief"), 5, 100, hz=999)
+    no_sample_lost(run)
+    samples = u.of_program(run.profile(), "brief")
+    u.assert_whole(samples, least=0.995)
+    u.assert_chain([s for s in samples if "inner" in s["stack"]], "inner", "middle", "spread", "main")
+
+
+@h.test
 def short_lived_processes_system_wide():
     """The same with -a, where nobody announced them."""
     folder = h.folder()
