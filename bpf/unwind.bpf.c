@@ -21,6 +21,8 @@
 #include "stackmem.bpf.h"
 #include "tables.bpf.h"
 
+#define IPS_MASK 1023
+
 static __always_inline bool is_user_mode(const struct pt_regs *regs)
 {
 	return (regs->cs & 3) == 3;
@@ -109,13 +111,16 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	return true;
 }
 
-/* Behind the frames of the leaf's side the others go round: the last of them are kept. */
+/*
+ * Behind the frames of the leaf's side the others go round: the last of them are kept. The mask is
+ * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
+ */
 __hidden void unwind_push(struct scratch *scratch, u64 ip)
 {
 	u32 nr = scratch->walk.nr++;
 	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
 
-	scratch->record.ips[(scratch->record.nr_kernel & ABI_MAX_KERNEL_FRAMES) + i] = ip;
+	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
 }
 
 /* What a step finds out: the caller's registers, or how the walk ends. */
@@ -440,6 +445,7 @@ static __always_inline void elide(struct scratch *scratch)
 	ring[0] = ABI_IP_ELIDED;
 }
 
+_Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
 _Static_assert(2 * ABI_RING_FRAMES <= WINDOW_WORDS, "the ring fits twice into the window");
 _Static_assert(!(ABI_RING_FRAMES & (ABI_RING_FRAMES - 1)) && ABI_LEAF_FRAMES == ABI_RING_FRAMES &&
 		       !(ABI_MAX_KERNEL_FRAMES & (ABI_MAX_KERNEL_FRAMES + 1)),
