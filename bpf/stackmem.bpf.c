@@ -64,18 +64,16 @@ __hidden u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes)
 	u8 *copy = scratch->stack.stack;
 	u32 done = 0, there = 0;
 
-	if (len_bytes > stackmem_piece(sp))
-		len_bytes = stackmem_piece(sp);
-	if (!bpf_probe_read_user(copy, len_bytes, (void *)sp))
-		return len_bytes;
+	if (!bpf_probe_read_user(copy, stackmem_piece(sp), (void *)sp))
+		there = done = stackmem_piece(sp);
 	for (u32 i = 0; i < ABI_STACK_PIECE_BYTES / PAGE_BYTES && done < len_bytes; i++) {
 		u32 len = to_page_end(sp + done);
 
 		if (len > PAGE_BYTES || done > ABI_STACK_PIECE_BYTES - PAGE_BYTES)
-			break;
+			break; /* all done */
 		if (!bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
 			there = done + len;
 		done += len;
 	}
-	return there;
+	return there < len_bytes ? there : len_bytes;
 }

@@ -718,20 +718,26 @@ static u32 take_copy(const struct fixture *f, u32 *nr_pieces, bool *has_more)
 	return nr_bytes;
 }
 
-/* What goes over the ring for a walk that came to unknown code. */
-static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes, u32 expected_pieces)
+static void sample_and_check(struct fixture *f, u32 expected_bytes, u32 expected_pieces,
+			     bool expected_more)
 {
 	struct bpf_perf_event_data ctx = {
 		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
 	u32 nr_pieces;
 	bool has_more;
 
-	host.nr_ranges = 0;
-	host_add_range(STACK, f->words, words_there * 8ull);
 	sample_cpu(&ctx);
 	assert_int_equal(take_copy(f, &nr_pieces, &has_more), expected_bytes);
 	assert_int_equal(nr_pieces, expected_pieces);
-	assert_false(has_more);
+	assert_int_equal(has_more, expected_more);
+}
+
+/* What goes over the ring for a walk that came to unknown code. */
+static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes, u32 expected_pieces)
+{
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, words_there * 8ull);
+	sample_and_check(f, expected_bytes, expected_pieces, false);
 }
 
 static void test_unknown_code_sends_a_copy(void **state)
@@ -771,11 +777,7 @@ static void test_copies_end_with_the_stack(void **state)
 /* Pages that nobody has written to yet, in the midst of a stack. */
 static void test_copies_have_holes(void **state)
 {
-	struct bpf_perf_event_data ctx = {
-		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
 	struct fixture *f = *state;
-	u32 nr_pieces;
-	bool has_more;
 
 	f->words[1] = CODE - 0x100000;
 	memset(f->words + 512, 0, 2 * 4096); /* what is expected of them */
@@ -787,26 +789,17 @@ static void test_copies_have_holes(void **state)
 	host_add_range(STACK + 3 * 4096, f->words + 1536, 4096);
 	host_add_range(STACK + 40960, f->words + 5120, 4096);
 	host.mm.start_stack = STACK + STACK_BYTES - 64;
-	sample_cpu(&ctx);
-	assert_int_equal(take_copy(f, &nr_pieces, &has_more), 16384 - 16 + 3 * 4096);
-	assert_int_equal(nr_pieces, 4);
-	assert_false(has_more);
+	sample_and_check(f, 16384 - 16 + 3 * 4096, 4, false);
 }
 
 /* The rest of a deep stack is the first thing to go without. */
 static void test_copies_are_cut(void **state)
 {
-	struct bpf_perf_event_data ctx = {
-		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
 	struct fixture *f = *state;
-	u32 nr_pieces;
-	bool has_more;
 
 	f->words[1] = CODE - 0x100000;
 	host_config()->events_wakeup_bytes = ABI_STACK_PIECE_BYTES;
-	sample_cpu(&ctx);
-	assert_int_equal(take_copy(f, &nr_pieces, &has_more), ABI_STACK_PIECE_BYTES - 16);
-	assert_true(has_more);
+	sample_and_check(f, ABI_STACK_PIECE_BYTES - 16, 1, true);
 }
 
 /* A process that is not known at all: the leaf's registers go along. */
