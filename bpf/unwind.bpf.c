@@ -309,6 +309,19 @@ static __always_inline int step_by_signal(struct scratch *scratch, u32 slot,
 	return 0;
 }
 
+static __always_inline int step_by_clone(struct scratch *scratch, u32 slot, struct caller *caller)
+{
+	struct walk *walk = &scratch->walk;
+
+	if (walk->has_leaf && !walk->leaf[0])
+		return END(ROOT);
+	if (!stackmem_load(scratch, slot, walk->sp, &caller->ip))
+		return END(UNREADABLE);
+	caller->sp = walk->sp + 8;
+	caller->fp = walk->fp;
+	return 0;
+}
+
 static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 					const struct unwind_rule *rule, struct caller *caller)
 {
@@ -326,6 +339,8 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 		return step_by_frame(scratch, slot, rule, caller);
 	case UNWIND_SIGNAL:
 		return step_by_signal(scratch, slot, rule, caller);
+	case UNWIND_CLONE:
+		return step_by_clone(scratch, slot, caller);
 	default:
 		return END(NO_RULE);
 	}
