@@ -23,9 +23,27 @@
 #include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
-#define ABI_MAX_USER_FRAMES   512
+#define ABI_MAX_USER_FRAMES   512 /* in a record; a walk may be longer */
 #define ABI_MAX_KERNEL_FRAMES 127 /* PERF_MAX_STACK_DEPTH, what bpf_get_stack can give */
 #define ABI_MAX_FRAMES	      (ABI_MAX_USER_FRAMES + ABI_MAX_KERNEL_FRAMES)
+
+/*
+ * A walk longer than a record goes on to the root and keeps both ends: its first frames, in place of
+ * all in between ABI_IP_ELIDED, and its last. What is between is not even counted there: a recursion
+ * met at a thousand depths is one stack, since either end is counted from where it ends.
+ *
+ *	leaf .. ips[255] | ABI_IP_ELIDED | ips[257] .. root
+ */
+#define ABI_LEAF_FRAMES 256
+#define ABI_RING_FRAMES (ABI_MAX_USER_FRAMES - ABI_LEAF_FRAMES) /* the mark, and the root's side */
+#define ABI_IP_ELIDED	(1ull << 62)
+
+/*
+ * A walk ends unfinished after so many frames, or once it has taken config.walk_ns: looked at after
+ * each ABI_FRAMES_AT_ONCE, which may be 0.2 ms if a hostile stack spreads them over as many pages.
+ */
+#define ABI_FRAMES_AT_ONCE   256
+#define ABI_MAX_WALKED_TURNS 256
 
 /* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
@@ -129,6 +147,7 @@ struct abi_stats {
 struct abi_config {
 	__u64 rate_bytes;	   /* heap: mean distance of samples; 0 or 1: every allocation */
 	__u64 hash_seed;	   /* so that no target can choose colliding stacks */
+	__u64 walk_ns;		   /* a walk may take so long, and a few frames more */
 	__u32 self_tgid;	   /* never sampled: cprof would profile its own draining */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
@@ -194,6 +213,7 @@ struct abi_table {
 #define ABI_EVENT_RECORD 1
 #define ABI_EVENT_STACK	 2
 #define ABI_EVENT_LEAF	 3
+#define ABI_EVENT_WAKE	 4 /* nothing: a target has a new image, to be looked at soon */
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
@@ -215,15 +235,14 @@ struct abi_record {
 
 /*
  * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
- * space needs to go on. Only the first len_bytes of stack are sent, which begin at sp.
+ * space needs to go on, in messages of consecutive pieces of stack. Only the first len_bytes of stack
+ * are sent, which begin at sp: where memory is not there they are 0, and behind the last that is there
+ * nothing is sent.
+ *
+ * The same for tests (config.captures): before every record, what its walk began with.
  */
-#define ABI_STACK_COPY_BYTES 16384
-
-/*
- * The same for tests (config.captures): before every record, what its walk began with, in several
- * messages of consecutive pieces of stack.
- */
-#define ABI_MAX_LEAF_PIECES 8
+#define ABI_STACK_PIECE_BYTES 16384
+#define ABI_MAX_STACK_PIECES  8
 
 struct abi_stack {
 	__u32 event; /* ABI_EVENT_STACK, ABI_EVENT_LEAF */
@@ -232,8 +251,11 @@ struct abi_stack {
 	__u64 ip, sp, fp, bx;
 	__u32 ip_exact, bx_known;
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
-	__u32 has_leaf, pad;
-	__u8 stack[ABI_STACK_COPY_BYTES];
+	__u32 has_leaf;
+	__u32 piece;	/* 0, 1, ... of its copy */
+	__u32 has_more; /* the stack goes on behind this piece: in the next, if one is sent */
+	__u32 pad;
+	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
 /* Key: __u64 id. */
@@ -313,9 +335,9 @@ struct abi_coin_piece {
 };
 
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 32);
+ABI_ASSERT_SIZE(struct abi_config, 40);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
+ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);

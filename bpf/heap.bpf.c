@@ -167,8 +167,10 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 		return;
 	target_identify(scratch);
 	scratch->record.nr_kernel = 0;
-	if (unwind_registers(regs, scratch) && unwind_push(scratch, call->entry_ip))
+	if (unwind_registers(regs, scratch)) {
+		unwind_push(scratch, call->entry_ip);
 		unwind_user(slot);
+	}
 	record_close(scratch, call->size_bytes);
 	id = scratch->record.id;
 	if (!scratch_is_ours(slot)) {

@@ -7,6 +7,7 @@
  */
 #include "target.bpf.h"
 
+#include "record.bpf.h"
 #include "tables.bpf.h"
 
 const volatile struct abi_config config = {};
@@ -80,9 +81,11 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	u32 tgid = task->tgid;
 	u8 *target = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (target)
-		*target = ABI_TARGET_NOW;
 	tables_forget(tgid);
+	if (!target)
+		return 0;
+	*target = ABI_TARGET_NOW;
+	record_wake();
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/attach.h"
@@ -103,11 +104,23 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
 }
 
+/*
+ * What one walk may take. A tick's, which nothing can preempt: a quarter of the time to the next,
+ * whatever a target makes of its stack; that is 30,000 frames or more at the default rate. An allocation's is the
+ * target's own time.
+ */
+static uint64_t walk_ns(const struct session_options *options)
+{
+	return options->source == SESSION_CPU ? NSEC_PER_SEC / 4 / options->frequency_hz
+					      : NSEC_PER_SEC / 100;
+}
+
 static void configure(struct cprof_bpf *bpf, const struct session_options *options,
 		      const struct kernel_features *features)
 {
 	struct abi_config config = {
 		.rate_bytes = options->rate_bytes,
+		.walk_ns = walk_ns(options),
 		.self_tgid = getpid(),
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
 		.all = options->all,
@@ -394,6 +407,11 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 	if (!err && purge_sweep(&session->purge, is_last))
 		detail("the blocks of processes that ended cannot be swept");
 	return err;
+}
+
+void session_absorb(struct session *session)
+{
+	drain_absorb(&session->drain);
 }
 
 void session_tally(struct session *session, struct tally *tally)

@@ -126,6 +126,12 @@ struct session_sink {
  */
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
 
+/*
+ * Takes new records in, to be delivered by the next drain: for whoever is busy for longer, so that the
+ * ring does not fill up. May be called while a drain delivers.
+ */
+void session_absorb(struct session *session);
+
 #define TALLY_MAX_LOSSES 16
 
 /* Where every sample went, as far as the kernel side knows. */

@@ -31,6 +31,7 @@ struct host {
 	u64 pid_tgid;
 	struct task_struct task, leader;
 	struct signal_struct signal;
+	struct mm_struct mm;
 	u64 now_ns;
 	u64 random;			      /* the seed of bpf_get_prandom_u32(); never 0 */
 	u32 next_randoms[2], nr_next_randoms; /* what it gives first, the last of them first */
