@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "profile/stacktree.h"
 
@@ -216,13 +217,6 @@ static void put_text(struct gecko *gecko, const char *text)
 	json_uint(&gecko->json, strtab_intern(&gecko->strings, text));
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *lib_path(const struct gecko *gecko, size_t row)
 {
 	return strtab_get(&gecko->libs, row + 1);
@@ -245,7 +239,7 @@ static void put_meta(struct gecko *gecko)
 {
 	const struct profile *profile = gecko->profile;
 	struct json *json = &gecko->json;
-	const char *product = gecko->lib_mapping.nr ? base_name(lib_path(gecko, 0)) : "cprof";
+	const char *product = gecko->lib_mapping.nr ? text_base_name(lib_path(gecko, 0)) : "cprof";
 
 	json_key(json, "meta"), json_object(json);
 	json_key(json, "version"), json_int(json, GECKO_VERSION);
@@ -300,7 +294,7 @@ static void put_libs(struct gecko *gecko)
 
 	json_key(json, "libs"), json_array(json);
 	for (size_t i = 0; i < gecko->lib_mapping.nr; i++) {
-		const char *path = lib_path(gecko, i), *name = base_name(path);
+		const char *path = lib_path(gecko, i), *name = text_base_name(path);
 		const struct profile_mapping *mapping =
 			&gecko->profile->mappings.at[gecko->lib_mapping.at[i]];
 		const char *build_id = string_of(gecko->profile, mapping->build_id);
@@ -431,7 +425,7 @@ static void put_stack_prefix(struct gecko *gecko, size_t row)
 
 static void put_lib_name(struct gecko *gecko, size_t row)
 {
-	put_text(gecko, base_name(lib_path(gecko, row)));
+	put_text(gecko, text_base_name(lib_path(gecko, row)));
 }
 
 static void put_string(struct gecko *gecko, size_t row)

@@ -65,13 +65,6 @@ int64_t view_smallest(const struct summary *summary)
 	return smallest;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void print_line(const char *what, const char *text)
 {
 	char *safe scoped(freep) = view_name(text);
@@ -101,7 +94,7 @@ void view_print_head(const struct view *view)
 		const struct profile_mapping *mapping = &profile->mappings.at[0];
 
 		if (mapping->path)
-			print_line("File: ", base_name(strtab_get(strings, mapping->path)));
+			print_line("File: ", text_base_name(strtab_get(strings, mapping->path)));
 		if (mapping->build_id)
 			print_line("Build ID: ", strtab_get(strings, mapping->build_id));
 	}
