@@ -19,7 +19,7 @@ WARN    += -Werror
 endif
 DEFS    := -std=gnu11 -D_GNU_SOURCE -DCPROF_VERSION='"$(VERSION)"'
 INCS    := -Iuser -Ibpf -I$(BUILD)/gen
-LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lZydis -lz -lstdc++ -lm
+LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
@@ -96,7 +96,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # Flame graphs: the parts of the page's script, in the order in which they need one another.
-flame    := $(addsuffix .js,profile tree format colour graph table page)
+flame    := $(addsuffix .js,profile tree format colour words graph table page)
 
 $(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 	$(call msg,EMBED,$@)
@@ -175,10 +175,10 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 # libFuzzer targets: the rooms they need are built again with its instrumentation, and the encoder.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c $(BUILD)/gen/profile.pb-c.c | $(gen)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c user/output/gzip.c $(BUILD)/gen/profile.pb-c.c | $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lz -lstdc++ -lm
+	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
 	$(call msg,FUZZ,$@)

@@ -19,7 +19,7 @@ static char *tree_text(const struct calltree *tree)
 		const struct calltree_node *node = &tree->nodes.at[i];
 
 		fprintf(out, "%*s%s", (int)node->depth - 1, "",
-			strtab_get(&tree->strings, tree->frames.at[node->frame].name));
+			strtab_get(&tree->frames.strings, tree->frames.at[node->frame].name));
 		for (uint32_t column = 0; column < tree->nr_columns; column++)
 			fprintf(out, " %ld", tree->self.at[i * tree->nr_columns + column]);
 		fputc('\n', out);
@@ -83,7 +83,7 @@ static void test_inlined_functions_are_frames(void **state)
 {
 	struct profile *profile = case_new("samples/count");
 	struct calltree *tree = calltree_new(1, false);
-	const struct calltree_frame *inl;
+	const struct callframe *inl;
 
 	(void)state;
 	case_add(profile, "main;f,inl,inner;g", "", 3);
@@ -94,7 +94,7 @@ static void test_inlined_functions_are_frames(void **state)
 	inl = &tree->frames.at[tree->nodes.at[3].frame];
 	assert_true(inl->inlined && inl->called);
 	assert_int_equal(inl->first_line, 7);
-	assert_string_equal(strtab_get(&tree->strings, inl->path), "inl.c");
+	assert_string_equal(strtab_get(&tree->frames.strings, inl->path), "inl.c");
 	calltree_free(tree);
 	profile_free(profile);
 }

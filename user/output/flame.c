@@ -125,7 +125,7 @@ static char *title_of(const struct profile *profile)
 		return xstrdup(names);
 	if (profile->mappings.nr)
 		path = strtab_get(&profile->strings, profile->mappings.at[0].path);
-	base = calltree_base_name(path, &len);
+	base = callframe_base_name(path, &len);
 	return len ? xasprintf("%.*s", (int)len, base) : xstrdup("profile");
 }
 
@@ -183,6 +183,15 @@ struct page {
 	void *ctx;
 };
 
+/* Text of strangers, fit to show: no control characters, nothing that turns what follows around. */
+static void put_shown(struct json *json, const char *text)
+{
+	size_t need = 4 * strlen(text) + 1; /* every byte may become "\xNN" */
+	char small[512], *large scoped(freep) = need > sizeof(small) ? xmalloc(need) : NULL;
+
+	json_string(json, text_escape(text, large ? large : small, large ? need : sizeof(small)));
+}
+
 static void put_about(struct json *json, const struct page *page)
 {
 	const struct profile *profile = page->profile;
@@ -190,12 +199,12 @@ static void put_about(struct json *json, const struct page *page)
 	json_key(json, "about"), json_object(json);
 	json_key(json, "period"), json_int(json, profile->period);
 	json_key(json, "periodUnit");
-	json_string(json, strtab_get(&profile->strings, profile->period_type.unit));
+	put_shown(json, strtab_get(&profile->strings, profile->period_type.unit));
 	json_key(json, "duration"), json_int(json, profile->duration_ns);
 	json_key(json, "time"), json_int(json, profile->time_ns);
 	json_key(json, "comments"), json_array(json);
 	vec_for_each(&profile->comments, comment)
-		json_string(json, strtab_get(&profile->strings, *comment));
+		put_shown(json, strtab_get(&profile->strings, *comment));
 	json_end(json);
 	json_key(json, "pruned"), json_uint(json, page->nr_pruned);
 	json_key(json, "full"), json_bool(json, page->tree->full);
@@ -207,8 +216,8 @@ static void put_types(struct json *json, const struct profile *profile)
 	json_key(json, "types"), json_array(json);
 	for (uint32_t i = 0; i < profile->nr_types; i++) {
 		json_array(json);
-		json_string(json, strtab_get(&profile->strings, profile->types[i].type));
-		json_string(json, strtab_get(&profile->strings, profile->types[i].unit));
+		put_shown(json, strtab_get(&profile->strings, profile->types[i].type));
+		put_shown(json, strtab_get(&profile->strings, profile->types[i].unit));
 		json_end(json);
 	}
 	json_end(json);
@@ -226,10 +235,10 @@ static void put_types(struct json *json, const struct profile *profile)
 static void put_frames(struct json *json, const struct calltree *tree)
 {
 	json_key(json, "strings"), json_array(json);
-	if (!strtab_nr(&tree->strings)) /* no frames: but "" is known */
+	if (!strtab_nr(&tree->frames.strings)) /* no frames: but "" is known */
 		json_string(json, "");
-	for (size_t i = 0; i < strtab_nr(&tree->strings); i++)
-		json_string(json, strtab_get(&tree->strings, i));
+	for (size_t i = 0; i < strtab_nr(&tree->frames.strings); i++)
+		put_shown(json, strtab_get(&tree->frames.strings, i));
 	json_end(json);
 	json_key(json, "frames"), json_object(json);
 	PUT_FRAMES(json, tree, "name", frame->name);
@@ -238,6 +247,7 @@ static void put_frames(struct json *json, const struct calltree *tree)
 	PUT_FRAMES(json, tree, "first", frame->first_line);
 	PUT_FRAMES(json, tree, "last", frame->last_line);
 	PUT_FRAMES(json, tree, "kind", frame->kind);
+	PUT_FRAMES(json, tree, "where", frame->where);
 	PUT_FRAMES(json, tree, "inlined", frame->inlined + (frame->inlined && !frame->called));
 	json_end(json);
 }
@@ -294,7 +304,7 @@ static int put_data(const struct page *page)
 
 	json_begin(&json, page->sink, page->ctx);
 	json_object(&json);
-	json_key(&json, "title"), json_string(&json, page->title);
+	json_key(&json, "title"), put_shown(&json, page->title);
 	put_about(&json, page);
 	put_types(&json, page->profile);
 	json_key(&json, "type"), json_uint(&json, page->options->type);

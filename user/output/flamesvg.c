@@ -47,6 +47,14 @@ struct svg {
 
 /* Text ---------------------------------------------------------------------------------------------- */
 
+/* U+FFFE and U+FFFF are UTF-8, but no characters of XML 1.0 (2.2): U+FFFD instead. */
+static void replace_noncharacters(char *text)
+{
+	for (char *p = text; (p = strstr(p, "\xef\xbf")); p += 2)
+		if ((p[2] & 0xfe) == 0xbe)
+			p[2] = '\xbd';
+}
+
 /* As XML text or an attribute; control characters, which XML has no way to say, as "\xNN". */
 static void put_xml(struct text_out *out, const char *text)
 {
@@ -55,6 +63,7 @@ static void put_xml(struct text_out *out, const char *text)
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 
 	text_escape(text, safe, sizeof(safe));
+	replace_noncharacters(safe);
 	for (const char *p = safe; *p;) {
 		size_t nr = strcspn(p, special);
 
@@ -62,8 +71,7 @@ static void put_xml(struct text_out *out, const char *text)
 		p += nr;
 		if (!*p)
 			break;
-		p = p + 1;
-		text_out_print(out, "%s", entities[strchr(special, p[-1]) - special]);
+		text_out_print(out, "%s", entities[strchr(special, *p++) - special]);
 	}
 }
 
@@ -129,14 +137,13 @@ static void put_change(struct text_out *out, double base, double head)
 }
 
 static void put_kind(struct text_out *out, const struct calltree *tree,
-		     const struct calltree_frame *frame)
+		     const struct callframe *frame)
 {
-	static const double hues[FRAME_NR_KINDS][2] = {
-		[FRAME_PROGRAM] = {18, 40},   [FRAME_LIBRARY] = {150, 140},
-		[FRAME_KERNEL] = {345, 0},    [FRAME_JIT] = {85, 25},
-		[FRAME_UNNAMED] = {150, 140}, [FRAME_GUESSED] = {18, 40},
-	};
-	const char *name = strtab_get(&tree->strings, frame->name), *file;
+	static const double hues[][2] = {[FRAME_PROGRAM] = {18, 40},
+					 [FRAME_LIBRARY] = {150, 140},
+					 [FRAME_KERNEL] = {345, 0},
+					 [FRAME_JIT] = {85, 25}};
+	const char *name = strtab_get(&tree->frames.strings, frame->name), *file;
 	bool is_pale = frame->kind == FRAME_UNNAMED;
 	double shade;
 	size_t len;
@@ -145,9 +152,9 @@ static void put_kind(struct text_out *out, const struct calltree *tree,
 		text_out_print(out, "#d7d8de");
 		return;
 	}
-	file = calltree_base_name(strtab_get(&tree->strings, frame->mapping), &len);
+	file = callframe_base_name(strtab_get(&tree->frames.strings, frame->mapping), &len);
 	shade = hash_of(name, strlen(name)) - 0.5;
-	put_hsl(out, hues[frame->kind][0] + hues[frame->kind][1] * hash_of(file, len),
+	put_hsl(out, hues[frame->where][0] + hues[frame->where][1] * hash_of(file, len),
 		is_pale ? 0.32 : 0.72, 0.79 + 0.08 * shade);
 }
 
@@ -212,10 +219,10 @@ static void put_share(struct svg *svg, double part, double whole)
 
 /* Boxes -------------------------------------------------------------------------------------------- */
 
-static void put_where(struct svg *svg, const struct calltree_frame *frame)
+static void put_where(struct svg *svg, const struct callframe *frame)
 {
-	const char *path = strtab_get(&svg->tree->strings, frame->path);
-	const char *mapping = strtab_get(&svg->tree->strings, frame->mapping);
+	const char *path = strtab_get(&svg->tree->frames.strings, frame->path);
+	const char *mapping = strtab_get(&svg->tree->frames.strings, frame->mapping);
 
 	if (*path) {
 		text_out_print(&svg->out, "\n");
@@ -273,7 +280,7 @@ static void put_box(struct svg *svg, uint32_t node, double start)
 	double x = MARGIN + start * svg->scale, width = svg->width[node] * svg->scale;
 	unsigned long y = HEAD + (unsigned long)at->depth * ROW;
 	const char *name =
-		node ? strtab_get(&svg->tree->strings, svg->tree->frames.at[at->frame].name)
+		node ? strtab_get(&svg->tree->frames.strings, svg->tree->frames.at[at->frame].name)
 		     : "all";
 
 	text_out_print(&svg->out, "<g class=\"f\" data-v=\"%.0f\">", svg->head[node]);

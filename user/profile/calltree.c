@@ -4,7 +4,8 @@
  * what this file is about: one probe of an open-addressed table whose key is (parent, frame), no
  * function pointer, no allocation.
  *
- * Frames are looked up once for each location of a profile and then known by position.
+ * Frames are looked up once for each location of a profile (profile/callframe.h) and then known by
+ * position.
  *
  * Alternative rejected: sorting the samples by their stacks, so that each shares a prefix with the
  * one before and no table is needed. It compares as many frames, and wants all samples at once.
@@ -14,13 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
 struct calltree_index {
 	uint32_t *slots; /* node + 1; 0: empty */
 	size_t nr_slots; /* a power of two, at least twice the nodes */
-	struct hash frames;
-	uint32_t more; /* the node "[more stacks]", once there is one */
+	uint32_t more;	 /* the node "[more stacks]", once there is one */
 };
 
 static uint64_t node_code(uint32_t parent, uint32_t frame)
@@ -97,220 +95,12 @@ void calltree_free(struct calltree *tree)
 {
 	if (!tree)
 		return;
-	strtab_release(&tree->strings);
-	vec_release(&tree->frames);
+	callframes_release(&tree->frames);
 	vec_release(&tree->nodes);
 	vec_release(&tree->self);
 	free(tree->index->slots);
-	hash_release(&tree->index->frames);
 	free(tree->index);
 	free(tree);
-}
-
-/* Frames ------------------------------------------------------------------------------------------ */
-
-const char *calltree_base_name(const char *path, size_t *len_bytes)
-{
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	size_t len = strlen(base);
-
-	/* profile/symbolize.h: the unnamed code of a file has a mapping "/lib/[libc.so.6]". */
-	if (slash && len > 2 && base[0] == '[' && base[len - 1] == ']') {
-		base++;
-		len -= 2;
-	}
-	*len_bytes = len;
-	return base;
-}
-
-static bool starts_with(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
-static bool ends_with(const char *s, const char *with)
-{
-	size_t len = strlen(s), nr = strlen(with);
-
-	return len >= nr && !strcmp(s + len - nr, with);
-}
-
-/* "libc.so.6+0x1234" */
-static bool is_unnamed(const char *name)
-{
-	const char *plus = strrchr(name, '+');
-
-	return plus && starts_with(plus, "+0x") && plus[3] &&
-	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
-}
-
-static bool is_kernel(const char *mapping)
-{
-	return starts_with(mapping, "[kernel") || starts_with(mapping, "[guest.kernel") ||
-	       strstr(mapping, "/lib/modules/") || ends_with(mapping, "/vmlinux") ||
-	       ends_with(mapping, ".ko");
-}
-
-static enum frame_kind kind_of(const char *name, const char *mapping)
-{
-	size_t len;
-	const char *file = calltree_base_name(mapping, &len);
-
-	if (!strcmp(mapping, "[cprof]") || (*name == '[' && ends_with(name, "]")))
-		return FRAME_NOTE;
-	if (ends_with(name, " [guessed]"))
-		return FRAME_GUESSED;
-	if (is_kernel(mapping))
-		return FRAME_KERNEL;
-	if (is_unnamed(name))
-		return FRAME_UNNAMED;
-	if (!strcmp(mapping, "//anon") || starts_with(file, "perf-") ||
-	    starts_with(mapping, "/memfd:"))
-		return FRAME_JIT;
-	if (ends_with(file, ".so") || strstr(file, ".so.") || starts_with(file, "ld-") ||
-	    !strcmp(mapping, "[vdso]"))
-		return FRAME_LIBRARY;
-	return FRAME_PROGRAM;
-}
-
-struct frame_key {
-	const char *name, *path, *mapping;
-};
-
-static bool same_base_name(const char *a, const char *b)
-{
-	size_t len_a, len_b;
-
-	a = calltree_base_name(a, &len_a);
-	b = calltree_base_name(b, &len_b);
-	return len_a == len_b && !memcmp(a, b, len_a);
-}
-
-static bool same_frame(const void *ctx, uint32_t value, const void *key)
-{
-	const struct calltree *tree = ctx;
-	const struct calltree_frame *frame = &tree->frames.at[value];
-	const struct frame_key *wanted = key;
-
-	return !strcmp(strtab_get(&tree->strings, frame->name), wanted->name) &&
-	       same_base_name(strtab_get(&tree->strings, frame->path), wanted->path) &&
-	       same_base_name(strtab_get(&tree->strings, frame->mapping), wanted->mapping);
-}
-
-static uint64_t frame_code(const struct frame_key *key)
-{
-	uint64_t code = hash_bytes(key->name, strlen(key->name), 0);
-	const char *parts[] = {key->path, key->mapping};
-
-	for (size_t i = 0; i < 2; i++) {
-		size_t len;
-		const char *base = calltree_base_name(parts[i], &len);
-
-		code = hash_bytes(base, len, code);
-	}
-	return code;
-}
-
-static uint32_t frame_id(struct calltree *tree, const struct frame_key *key)
-{
-	uint64_t code = frame_code(key);
-	uint32_t id = hash_find(&tree->index->frames, code, same_frame, tree, key);
-
-	if (id != HASH_NONE)
-		return id;
-	id = tree->frames.nr;
-	vec_push(&tree->frames, (struct calltree_frame){
-					.name = strtab_intern(&tree->strings, key->name),
-					.path = strtab_intern(&tree->strings, key->path),
-					.mapping = strtab_intern(&tree->strings, key->mapping),
-					.kind = kind_of(key->name, key->mapping),
-				});
-	hash_insert(&tree->index->frames, code, id);
-	return id;
-}
-
-static uint32_t note_id(struct calltree *tree, const char *text)
-{
-	return frame_id(tree, &(struct frame_key){text, "", "[cprof]"});
-}
-
-static void seen_at(struct calltree_frame *frame, int64_t line, bool inlined)
-{
-	if (line > 0 && (!frame->first_line || line < frame->first_line))
-		frame->first_line = line;
-	if (line > frame->last_line)
-		frame->last_line = line;
-	frame->inlined |= inlined;
-	frame->called |= !inlined;
-}
-
-/* The frames of every location of a profile, innermost first, one location after another. */
-struct placed {
-	vec_of(uint32_t) frames;
-	vec_of(size_t) starts; /* of location id - 1; one more at the end */
-};
-
-static void placed_release(struct placed *placed)
-{
-	vec_release(&placed->frames);
-	vec_release(&placed->starts);
-}
-
-static const char *mapping_path(const struct profile *profile, uint32_t id)
-{
-	return id && id <= profile->mappings.nr
-		       ? strtab_get(&profile->strings, profile->mappings.at[id - 1].path)
-		       : "";
-}
-
-/* "[libc.so.6]": all that is known of a location without a line. */
-static uint32_t mapping_frame(struct calltree *tree, const char *mapping)
-{
-	size_t len;
-	const char *base = calltree_base_name(mapping, &len);
-	bool is_bracketed = *base == '[';
-	char *name scoped(freep) = xasprintf(is_bracketed ? "%.*s" : "[%.*s]", len ? (int)len : 7,
-					     len ? base : "unknown");
-	uint32_t id = frame_id(tree, &(struct frame_key){name, "", mapping});
-
-	tree->frames.at[id].kind = is_kernel(mapping) ? FRAME_KERNEL : FRAME_UNNAMED;
-	return id;
-}
-
-static void place_location(struct calltree *tree, const struct profile *profile,
-			   const struct profile_location *location, struct placed *placed)
-{
-	const char *mapping = mapping_path(profile, location->mapping);
-
-	for (uint32_t i = 0; i < location->nr_lines; i++) {
-		const struct profile_line *line = &location->lines[i];
-		const struct profile_function *function;
-		uint32_t name, id;
-
-		if (!line->function || line->function > profile->functions.nr)
-			continue;
-		function = &profile->functions.at[line->function - 1];
-		name = function->name ? function->name : function->system_name;
-		if (!name)
-			continue;
-		id = frame_id(tree,
-			      &(struct frame_key){strtab_get(&profile->strings, name),
-						  strtab_get(&profile->strings, function->path),
-						  mapping});
-		seen_at(&tree->frames.at[id], line->line, i + 1 < location->nr_lines);
-		vec_push(&placed->frames, id);
-	}
-	if (placed->frames.nr == placed->starts.at[placed->starts.nr - 1])
-		vec_push(&placed->frames, mapping_frame(tree, mapping));
-}
-
-static void place_all(struct calltree *tree, const struct profile *profile, struct placed *placed)
-{
-	vec_push(&placed->starts, 0);
-	vec_for_each(&profile->locations, location) {
-		place_location(tree, profile, location, placed);
-		vec_push(&placed->starts, placed->frames.nr);
-	}
 }
 
 /* Samples ----------------------------------------------------------------------------------------- */
@@ -319,28 +109,29 @@ static void place_all(struct calltree *tree, const struct profile *profile, stru
 static uint32_t more_stacks(struct calltree *tree)
 {
 	if (!tree->index->more)
-		tree->index->more = child_of(tree, 0, note_id(tree, "[more stacks]"));
+		tree->index->more =
+			child_of(tree, 0, callframes_note(&tree->frames, "[more stacks]"));
 	tree->full = true;
 	return tree->index->more;
 }
 
-static uint32_t walk(struct calltree *tree, const struct placed *placed,
+static uint32_t walk(struct calltree *tree, const struct callframe_places *places,
 		     const struct profile_sample *sample)
 {
 	uint32_t nr = sample->nr_locations, node = 0;
 
 	if (!nr)
-		return child_of(tree, 0, note_id(tree, "[no stack]"));
+		return child_of(tree, 0, callframes_note(&tree->frames, "[no stack]"));
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t id = sample->locations[tree->inverted ? i : nr - 1 - i];
-		size_t start = placed->starts.at[id - 1], end = placed->starts.at[id];
+		size_t start = places->starts.at[id - 1], end = places->starts.at[id];
 
 		for (size_t j = 0; j < end - start; j++) {
 			size_t at = tree->inverted ? start + j : end - 1 - j;
 
 			if (tree->nodes.nr >= CALLTREE_MAX_NODES - 1)
 				return more_stacks(tree);
-			node = child_of(tree, node, placed->frames.at[at]);
+			node = child_of(tree, node, places->frames.at[at]);
 		}
 	}
 	return node;
@@ -355,11 +146,11 @@ static void add_to(int64_t *sum, int64_t value)
 void calltree_add(struct calltree *tree, const struct profile *profile, uint32_t column,
 		  uint32_t negative_column)
 {
-	struct placed placed scoped(placed_release) = {0};
+	struct callframe_places places scoped(callframe_places_release) = {0};
 
-	place_all(tree, profile, &placed);
+	callframes_add(&tree->frames, profile, &places);
 	vec_for_each(&profile->samples, sample) {
-		uint32_t node = walk(tree, &placed, sample);
+		uint32_t node = walk(tree, &places, sample);
 		int64_t *self = tree->self.at + (size_t)node * tree->nr_columns;
 
 		for (uint32_t i = 0; i < profile->nr_types; i++) {
@@ -444,10 +235,10 @@ static void preorder(const struct calltree *tree, const double *weights, uint32_
 			uint32_t frame = tree->nodes.at[child].frame;
 
 			vec_push(&siblings.at,
-				 (struct sibling){
-					 weights[child],
-					 strtab_get(&tree->strings, tree->frames.at[frame].name),
-					 child});
+				 (struct sibling){weights[child],
+						  strtab_get(&tree->frames.strings,
+							     tree->frames.at[frame].name),
+						  child});
 		}
 		if (siblings.at.nr > 1)
 			qsort(siblings.at.at, siblings.at.nr, sizeof(*siblings.at.at),
@@ -581,7 +372,8 @@ size_t calltree_prune(struct calltree *tree, size_t max_nodes)
 	qsort(sorted, nr, sizeof(*sorted), compare_falling);
 
 	kept = calltree_new(tree->nr_columns, tree->inverted);
-	copy_large(kept, tree, shares, sorted[max_nodes], note_id(tree, "[small stacks]"));
+	copy_large(kept, tree, shares, sorted[max_nodes],
+		   callframes_note(&tree->frames, "[small stacks]"));
 	/* Frames and strings stay; only the nodes are new. */
 	SWAP(tree->nodes, kept->nodes);
 	SWAP(tree->self, kept->self);

@@ -12,11 +12,8 @@
  *	calltree_arrange(tree, 0, 1);
  *	totals = calltree_totals(tree);
  *
- * Two profiles can be in one tree, in columns of their own, to be compared. So a frame is what it is
- * called, not where it was: the same function name, base name of the source file and base name of the
- * mapping are the same frame, whatever the build and its folder. Inlined functions are frames of
- * their own; a location without a line is a frame of its mapping, "[libc.so.6]" (profile/frames.h,
- * which has other granularities, and one profile). A stack without a frame is "[no stack]".
+ * Two profiles can be in one tree, in columns of their own, to be compared: what is the same frame
+ * says profile/callframe.h. A stack without a frame is "[no stack]".
  *
  * Nothing here recurses, however deep a stack is. No I/O, no printing.
  */
@@ -27,31 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/strtab.h"
 #include "base/vec.h"
+#include "profile/callframe.h"
 #include "profile/model.h"
 
 #define CALLTREE_NONE UINT32_MAX
 /* 16 bytes and the values each; what does not fit is a frame "[more stacks]" at the root. */
 #define CALLTREE_MAX_NODES (1u << 24)
-
-enum frame_kind {
-	FRAME_PROGRAM, /* code of an executable */
-	FRAME_LIBRARY,
-	FRAME_KERNEL,  /* modules too */
-	FRAME_JIT,     /* code in no file */
-	FRAME_UNNAMED, /* "libc.so.6+0x1234" */
-	FRAME_GUESSED, /* "f [guessed]": found by a frame pointer that nobody promised */
-	FRAME_NOTE,    /* no code at all: "[truncated: ...]" */
-	FRAME_NR_KINDS,
-};
-
-struct calltree_frame {
-	uint32_t name, path, mapping; /* strings; "" where not known; path, mapping: of the first */
-	int64_t first_line, last_line; /* the lines it was seen at; 0: not known */
-	enum frame_kind kind;
-	bool inlined, called; /* it was seen inlined into its caller; and not inlined */
-};
 
 struct calltree_node {
 	uint32_t parent; /* CALLTREE_NONE: this is the root, nodes.at[0] */
@@ -61,8 +40,7 @@ struct calltree_node {
 };
 
 struct calltree {
-	struct strtab strings;
-	vec_of(struct calltree_frame) frames;
+	struct callframes frames;
 	vec_of(struct calltree_node) nodes; /* parents stand before their children */
 	vec_of(int64_t) self; /* nr_columns for each node: the stacks that end in it */
 	uint32_t nr_columns;
@@ -94,13 +72,10 @@ int64_t *calltree_totals(const struct calltree *tree);
 /*
  * Keeps about max_nodes nodes: drops those below which is least, as a share of their column's total.
  * Instead of them the last node that stays has a child "[small stacks]", whose children are the frames
- * in which those stacks end: the values of functions by themselves stay exact. Before
- * calltree_arrange(). Returns how many nodes went; more than max_nodes are left where very many stacks
+ * in which those stacks end: the values of functions by themselves stay exact. After
+ * the last calltree_add(), before calltree_arrange(). Returns how many nodes went; more than max_nodes are left where very many stacks
  * are small.
  */
 size_t calltree_prune(struct calltree *tree, size_t max_nodes);
-
-/* The last part of a path, of "/lib/[libc.so.6]" too: "libc.so.6"; len_bytes without the ']'. */
-const char *calltree_base_name(const char *path, size_t *len_bytes);
 
 #endif

@@ -31,13 +31,14 @@ class Colours {
     this.root = isDark ? '#3a3c46' : '#dcdde4';
     this.match = isDark ? '#c13fb5' : '#f08be6';
     this.mark = isDark ? '#ffffff' : '#000000';
+    this.gone = isDark ? '#84bdf7' : '#2166ac';
     this.accent = isDark ? '#8ea6ff' : '#3457d5';
   }
 
   clear() { this.cache = new Map(); }
 
   group(frame) {
-    return this.by === 'package' ? this.profile.packageOf(frame) : this.profile.file_of_mapping(frame);
+    return this.by === 'package' ? this.profile.packageOf(frame) : this.profile.fileOfMapping(frame);
   }
 
   // {fill, kind} of a frame.
@@ -51,14 +52,12 @@ class Colours {
     return colour;
   }
 
-  // An unnamed or guessed frame has the hue of what its mapping is.
+  // An unnamed or guessed frame has the hue of the code that it is in.
   hueOf(frame, kind) {
     const group = this.group(frame);
     if (this.by === 'package' && kind !== 'kernel')
       return 360 * hashOf(group);
-    if (kind === 'unnamed' || kind === 'guessed')
-      kind = /\.so(\.|$)|^ld-|^\[vdso/.test(group) ? 'library' : /anon/.test(group) ? 'jit' : 'program';
-    const [from, range] = HUES[kind];
+    const [from, range] = HUES[this.profile.where(frame)];
     return from + range * hashOf(group);
   }
 

@@ -22,7 +22,7 @@ function threeDigits(value) {
 function formatValue(value, unit) {
   if (value === 0)
     return '0';
-  if (!(unit in UNITS))
+  if (!Object.hasOwn(UNITS, unit)) // a unit is a stranger's word, too
     return formatNumber(value) + (unit && unit !== 'count' ? ' ' + unit : '');
   const [factor, steps] = UNITS[unit], exact = value * factor;
   const [, size, name] = steps.findLast(([from]) => Math.abs(exact) >= from);

@@ -165,7 +165,7 @@ class Graph {
     }
     if (width >= TEXT_FROM) {
       context.globalAlpha = isContext ? 0.75 : this.matches && !isMatch ? 0.7 : 1;
-      this.drawText(frame, kind, x + 5, y + height / 2 + 0.5, inner - 9);
+      this.drawText(frame, x + 5, y + height / 2 + 0.5, inner - 9);
     }
   }
 
@@ -177,7 +177,7 @@ class Graph {
       context.fillRect(x, y, width, height);
       return;
     }
-    context.strokeStyle = colours.isDark ? '#84bdf7' : '#2166ac';
+    context.strokeStyle = colours.gone;
     context.setLineDash([3, 2]);
     context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
     context.setLineDash([]);
@@ -202,7 +202,7 @@ class Graph {
     context.restore();
   }
 
-  drawText(frame, kind, x, y, room) {
+  drawText(frame, x, y, room) {
     const { context, colours } = this;
     const text = this.fit(frame, room);
     if (!text)

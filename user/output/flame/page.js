@@ -52,7 +52,7 @@ class Page {
     });
     if (about.duration)
       facts.push(['over', formatValue(about.duration, 'nanoseconds')]);
-    if (about.period && about.periodUnit)
+    if (about.period > 1 && about.periodUnit)
       facts.push(['one per', formatValue(about.period, about.periodUnit)]);
     if (about.time)
       facts.push(['from', new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC']);
@@ -242,17 +242,7 @@ class Page {
 
   // Words about a box -------------------------------------------------------------------------------
 
-  values(id) {
-    const { tree } = this.graph, { measure } = this, parent = tree.parent(id);
-    return { name: this.profile.name(tree.frame(id)), head: tree.head(id), self: tree.headSelf(id), base: tree.base(id),
-      baseSelf: tree.baseSelf(id), ofParent: parent < 0 ? null : [tree.head(parent), tree.base(parent)], measure };
-  }
-
-  describe(id) {
-    const { name, head, base, measure } = this.values(id);
-    const change = measure.base ? `, before ${formatValue(base, measure.unit)}, ${formatGrowth(base, head)}` : '';
-    return `${name}, ${formatValue(head, measure.unit)}, ${formatShare(head, measure.total)} of all${change}`;
-  }
+  describe(id) { return describeBox(this.graph.tree, id); }
 
   showDetails(id) {
     const frame = this.graph.tree.frame(id);
@@ -262,54 +252,17 @@ class Page {
     $('details-actions').hidden = frame < 0;
   }
 
-  // What kind of frame it is, where that is not plain.
-  remarks(frame) {
-    const { inlined } = this.profile.frames;
-    const words = { kernel: 'kernel', jit: 'code of a JIT', unnamed: 'no symbol', guessed: 'guessed: found by a frame pointer that this code does not promise',
-      note: 'not code: why the stack is not whole' };
-    const all = frame < 0 ? [] : [words[this.profile.kind(frame)]];
-    if (frame >= 0 && inlined[frame])
-      all.push(inlined[frame] === 2 ? 'inlined' : 'inlined in places');
-    return all.filter(Boolean);
-  }
-
   showTip(id, event) {
     const tip = $('tip');
     tip.hidden = id < 0;
     if (id < 0)
       return;
-    const frame = this.graph.tree.frame(id), { name } = this.values(id);
-    tip.replaceChildren(make('b', name));
-    for (const line of [this.profile.place(frame), this.profile.mapping(frame), this.remarks(frame).join(' · ')])
-      if (line)
-        tip.append(make('p', line));
-    tip.append(this.tipTable(id));
+    tip.replaceChildren(...tipOf(this.graph.tree, id, this.choices.inverted));
     const { innerWidth, innerHeight } = window, { width, height } = tip.getBoundingClientRect();
     const left = Math.min(event.clientX + 14, innerWidth - width - 8);
     const top = event.clientY + 18 + height < innerHeight ? event.clientY + 18 : event.clientY - height - 12;
     tip.style.left = Math.max(8, left) + 'px';
     tip.style.top = Math.max(8, top) + 'px';
-  }
-
-  tipTable(id) {
-    const { head, self, base, baseSelf, ofParent, measure } = this.values(id), { unit } = measure;
-    const table = make('table'), row = (...cells) => table.insertRow().append(...cells.map(cell => make('td', cell)));
-    if (measure.base) {
-      row('', 'before', 'after', 'change');
-      row('in and below', formatValue(base, unit), formatValue(head, unit), `${formatChange(head - base, unit)} (${formatGrowth(base, head)})`);
-      row('of all', formatShare(base, measure.base[0]), formatShare(head, measure.total));
-      if (ofParent)
-        row('of its parent', formatShare(base, ofParent[1]), formatShare(head, ofParent[0]));
-      row('itself', formatValue(baseSelf, unit), formatValue(self, unit), formatChange(self - baseSelf, unit));
-      return table;
-    }
-    row(this.choices.inverted ? 'of stacks like this' : 'in and below', formatValue(head, unit));
-    row('of all', formatShare(head, measure.total));
-    if (ofParent && ofParent[0] !== measure.total)
-      row('of its parent', formatShare(head, ofParent[0]));
-    if (!this.choices.inverted)
-      row('itself', formatValue(self, unit));
-    return table;
   }
 
   showTrail() {
@@ -331,45 +284,11 @@ class Page {
     });
   }
 
-  // Legend ------------------------------------------------------------------------------------------
-
   showLegend() {
-    const items = this.choices.colour === 'change' ? this.changeItems() : this.groupItems();
-    $('legend').replaceChildren(...items.map(([fill, text]) => {
-      const item = make('li'), swatch = make('canvas', '', { width: 12, height: 12, 'aria-hidden': 'true' });
-      const context = swatch.getContext('2d');
-      context.fillStyle = fill ?? 'transparent';
-      context.fillRect(0, 0, 12, 12);
-      if (fill === null) {
-        context.strokeStyle = this.dark.matches ? '#84bdf7' : '#2166ac';
-        context.setLineDash([3, 2]);
-        context.strokeRect(0.5, 0.5, 11, 11);
-      }
-      item.append(swatch, text);
-      return item;
-    }));
-  }
-
-  changeItems() {
     const { colours } = this.graph;
-    return [[null, 'gone'], [colours.ofChange(-0.5), 'half'], [colours.ofChange(-0.2), ''], [colours.ofChange(0), 'same, or chance'],
-      [colours.ofChange(0.2), ''], [colours.ofChange(0.5), 'twice'], [colours.ofChange(1), 'new']];
-  }
-
-  // The groups with the most in themselves.
-  groupItems() {
-    const { colours } = this.graph, { flat, measure } = this.table, groups = new Map();
-    flat.forEach((value, frame) => {
-      if (!value || this.profile.kind(frame) === 'note')
-        return;
-      const name = colours.group(frame), group = groups.get(name) ?? { sum: 0, widest: frame };
-      group.sum += value;
-      if (value > flat[group.widest])
-        group.widest = frame;
-      groups.set(name, group);
-    });
-    return [...groups].sort(([, a], [, b]) => b.sum - a.sum).slice(0, 5)
-      .map(([name, { sum, widest }]) => [colours.of(widest).fill, `${name || '(unknown)'} ${formatShare(sum, measure.whole)}`]);
+    const items = this.choices.colour === 'change' ? changeLegend(colours)
+      : groupLegend(colours, this.table.flat, this.measure.whole);
+    $('legend').replaceChildren(...items.map(([fill, text]) => legendItem(colours, fill, text)));
   }
 
   // Events ------------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ class Profile {
   file(frame) { return frame < 0 ? '' : this.strings[this.frames.file[frame]]; }
   mapping(frame) { return frame < 0 ? '' : this.strings[this.frames.mapping[frame]]; }
   kind(frame) { return frame < 0 ? 'note' : KINDS[this.frames.kind[frame]]; }
+  where(frame) { return KINDS[this.frames.where[frame]]; }
 
   // "app.c:12-40"
   place(frame) {
@@ -107,7 +108,7 @@ class Profile {
   }
 
   // "libc.so.6" of "/lib/libc.so.6", and of "/lib/[libc.so.6]", its code without names.
-  file_of_mapping(frame) {
+  fileOfMapping(frame) {
     const path = this.mapping(frame), base = path.slice(path.lastIndexOf('/') + 1);
     return base.length < path.length ? base.replace(/^\[(.*)\]$/, '$1') : base;
   }
@@ -116,7 +117,7 @@ class Profile {
   packageOf(frame) {
     const kind = this.kind(frame);
     if (kind === 'note' || kind === 'kernel' || kind === 'unnamed')
-      return this.file_of_mapping(frame);
+      return this.fileOfMapping(frame);
     const name = this.name(frame).replace(/ \[guessed\]$/, '').replace(/[<(].*$/s, '');
     const colons = name.lastIndexOf('::');
     if (colons > 0)
@@ -124,7 +125,7 @@ class Profile {
     const slash = name.lastIndexOf('/'), dot = name.indexOf('.', slash + 1);
     if (dot > 0)
       return name.slice(0, dot);
-    return this.file_of_mapping(frame);
+    return this.fileOfMapping(frame);
   }
 }
 
