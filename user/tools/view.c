@@ -195,9 +195,8 @@ void view_put_frame(struct json *json, const struct frame *frame)
 enum exit_code view_finish(void)
 {
 	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return EXIT_DONE;
-	if (errno == EPIPE)
-		return EXIT_DONE;
-	return fail(errno ? -errno : -EIO, "write to stdout") ? EXIT_USAGE : EXIT_DONE;
+	warn("write to stdout: %s", errno ? strerror(errno) : "not all of it could be written");
+	return EXIT_USAGE;
 }
