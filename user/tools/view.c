@@ -14,15 +14,22 @@
 #include "base/magnitude.h"
 #include "base/text.h"
 
+int view_check_by(struct view *view)
+{
+	view->by = FRAME_BY_FUNCTION;
+	if (!view->by_text || !frame_by_name(view->by_text, &view->by))
+		return 0;
+	return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
+		    view->by_text);
+}
+
 int view_open(struct view *view, const struct arg_list *paths)
 {
 	const struct value_type *type;
-	int err;
+	int err = view_check_by(view);
 
-	view->by = FRAME_BY_FUNCTION;
-	if (view->by_text && frame_by_name(view->by_text, &view->by))
-		return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
-			    view->by_text);
+	if (err)
+		return err;
 	if (!paths->nr)
 		return fail(-EINVAL, "no profile: give one or more files, or - for stdin.");
 	err = selection_load(&view->selection, paths, &view->profile, &view->type);

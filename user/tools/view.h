@@ -47,6 +47,8 @@ struct view {
 	SELECTION_ROWS(&(view)->selection)
 /* clang-format on */
 
+/* Sets by of --by. -EINVAL, printed: there is no such thing. */
+int view_check_by(struct view *view);
 /* Checks the options and loads the profile (selection_load()). -errno, printed. */
 int view_open(struct view *view, const struct arg_list *paths);
 void view_release(struct view *view); /* opened or not */
