@@ -30,7 +30,7 @@ user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
 bpf_src  := $(filter-out bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
-gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
+gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
@@ -94,6 +94,14 @@ $(BUILD)/gen/probe.bpf.o: $(BUILD)/bpf/probe.bpf.o
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# Flame graphs: the parts of the page's script, in the order in which they need one another.
+flame    := $(addsuffix .js,profile tree format colour words graph table page)
+
+$(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
+	$(call msg,EMBED,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/embed.sh user/output/flame $(flame) > $@
 
 # Tests -------------------------------------------------------------------------------------------
 

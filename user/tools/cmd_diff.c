@@ -214,7 +214,7 @@ static void print_json(const struct options *options, const struct side *base,
 								      : difference->nr;
 	struct json json;
 
-	json_begin(&json, view_put_stdout, NULL);
+	json_begin(&json, view_to_stdout, NULL);
 	json_object(&json);
 	json_key(&json, "command"), json_string(&json, "diff");
 	json_key(&json, "type"), json_string(&json, type_name(base));

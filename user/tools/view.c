@@ -165,7 +165,7 @@ char *view_name(const char *name)
 	return text_escape(name, xmalloc(need), need);
 }
 
-int view_put_stdout(void *ctx, const void *bytes, size_t len_bytes)
+int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 {
 	(void)ctx;
 	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
@@ -173,7 +173,7 @@ int view_put_stdout(void *ctx, const void *bytes, size_t len_bytes)
 
 void view_begin_json(const struct view *view, const char *command, struct json *json)
 {
-	json_begin(json, view_put_stdout, NULL);
+	json_begin(json, view_to_stdout, NULL);
 	json_object(json);
 	json_key(json, "command"), json_string(json, command);
 	json_key(json, "type"), json_string(json, view->type_name);

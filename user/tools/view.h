@@ -70,8 +70,8 @@ const char *view_plain(const struct view *view);
 /* A name fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
 
-/* A sink (base/json.h) that is stdout. */
-int view_put_stdout(void *ctx, const void *bytes, size_t len_bytes);
+/* A sink for base/json.h. */
+int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes);
 /* Opens an object on stdout and writes what the head says; the caller adds keys and ends it. */
 void view_begin_json(const struct view *view, const char *command, struct json *json);
 /* The keys of a frame: name, and what else is known of it. */
