@@ -325,6 +325,8 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 		return step_by_frame(scratch, slot, rule, caller);
 	case UNWIND_SIGNAL:
 		return step_by_signal(scratch, slot, rule, caller);
+	case UNWIND_UNKNOWN:
+		return END(UNKNOWN_CODE);
 	default:
 		return END(NO_RULE);
 	}

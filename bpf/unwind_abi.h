@@ -93,6 +93,8 @@ enum unwind_kind {
 	 * 0). That ip is exact, not a return address.
 	 */
 	UNWIND_SIGNAL = 8,
+	/* Code may have been made here since the table was: user space finishes the walk. */
+	UNWIND_UNKNOWN = 9,
 	UNWIND_NR_KINDS,
 };
 
