@@ -26,6 +26,7 @@
 #define REST_TIMES	 4 /* between looks for samples: at most a fifth of the time goes to them */
 #define IDLE_REST_TIMES	 100 /* between others: a hundredth */
 #define IDLE_INTERVAL_NS NSEC_PER_SEC
+#define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 
 /* What a heap's table is in the kernel. */
 struct placed_heap {
@@ -176,7 +177,7 @@ static bool place_heaps(struct jvm *jvm)
 	return has_news;
 }
 
-static void look(struct jvm *jvm)
+static void look(struct jvm *jvm, size_t max_bytes)
 {
 	uint64_t took_ns = clock_thread_cpu_ns(), now_ns;
 	bool was_open = jvm->vm;
@@ -184,7 +185,7 @@ static void look(struct jvm *jvm)
 
 	jvm->looked_ns = clock_monotonic_ns();
 	if (is_open(jvm))
-		hotspot_look(jvm->vm);
+		hotspot_look(jvm->vm, max_bytes);
 	took_ns = clock_thread_cpu_ns() - took_ns;
 	now_ns = clock_monotonic_ns();
 	jvm->rested_ns = now_ns + REST_TIMES * took_ns;
@@ -202,7 +203,7 @@ bool jvm_sync(struct jvm *jvm, bool look_now)
 	bool was_hopeless = jvm->is_hopeless;
 
 	if (!was_hopeless && (look_now || clock_monotonic_ns() >= jvm->due_ns))
-		look(jvm);
+		look(jvm, LOOK_BYTES);
 	return (jvm->vm && hotspot_pack(jvm->vm) && place_heaps(jvm)) ||
 	       was_hopeless != jvm->is_hopeless;
 }
@@ -222,7 +223,7 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 	if (jvm->is_hopeless || (!is_found && jvm->heaps.nr) || time_ns <= jvm->looked_ns ||
 	    clock_monotonic_ns() < jvm->rested_ns)
 		return is_found;
-	look(jvm);
+	look(jvm, 0);
 	return find_now(jvm, ip, rule);
 }
 

@@ -44,7 +44,6 @@
 #define MAX_FRAME_WORDS	  (1u << 20)
 #define MAX_CODELETS	  4096
 #define PIECES		  512	     /* read at once */
-#define LOOK_BYTES	  (1u << 20) /* of code that one look analyzes: some 20 ms */
 #define WORD		  8
 #define USER_LIMIT	  (1ull << 47)
 #define MIN_SEGMENT_SHIFT 4
@@ -722,9 +721,8 @@ static void sort_heaps(struct hotspot *vm)
 	}
 }
 
-int hotspot_look(struct hotspot *vm)
+int hotspot_look(struct hotspot *vm, size_t max_bytes)
 {
-	size_t left_bytes = LOOK_BYTES;
 	uint64_t queue;
 	int err = vm->heaps.nr ? 0 : find_heaps(vm);
 
@@ -734,7 +732,7 @@ int hotspot_look(struct hotspot *vm)
 	if (vm_load(&vm->structs, vm->memory, VM_INTERPRETER_CODE, 0, &queue))
 		vm_load(&vm->structs, vm->memory, VM_QUEUE_BUFFER, queue, &vm->interpreter);
 	vec_for_each(&vm->heaps, heap)
-		if (!look_at_heap(vm, heap, &left_bytes))
+		if (!look_at_heap(vm, heap, &max_bytes))
 			err = -EAGAIN;
 	sort_heaps(vm);
 	return err;

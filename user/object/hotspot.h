@@ -44,8 +44,11 @@ struct hotspot_stats {
 int hotspot_open(const struct target_memory *memory, struct hotspot **vm, const char **missing);
 void hotspot_free(struct hotspot *vm); /* NULL is fine */
 
-/* Looks at the code cache. -EAGAIN: it is not there yet, or a part could not be read and is as it was. */
-int hotspot_look(struct hotspot *vm);
+/*
+ * Looks at the code cache, and analyzes so many bytes of what is new. -EAGAIN: it is not there yet, or a
+ * part could not be read and is as it was.
+ */
+int hotspot_look(struct hotspot *vm, size_t max_bytes);
 /* Makes tables of heaps that changed, in place of those they had. Returns whether there were any. */
 bool hotspot_pack(struct hotspot *vm);
 

@@ -237,6 +237,9 @@ static void push(struct state *state, const struct instruction *in)
 
 	if (state->interpreted)
 		return;
+	/* The stack is lost (deoptimization replaces frames), and here a frame is begun as usual. */
+	if (reg == UNWIND_REG_FP && !state->sp_known && state->alias == NO_REG)
+		*state = at_entry;
 	grow(state, WORD);
 	if (reg == NO_REG)
 		return;
