@@ -227,6 +227,16 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 	return find_now(jvm, ip, rule);
 }
 
+void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
+	      struct madecode *code)
+{
+	struct hotspot_name name;
+
+	for (uint32_t i = 0; jvm->vm && i < nr; i++)
+		if (hotspot_take_name(jvm->vm, ips[i] & ~IP_GUESSED, &name))
+			madecode_add(code, name.start, name.limit, time_ns, name.text);
+}
+
 /* Vmas ------------------------------------------------------------------------------------------- */
 
 /* The part of [start, limit) that begins at start and lies within or without [from, to). */

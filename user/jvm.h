@@ -14,6 +14,7 @@
 
 #include "codetables.h"
 #include "object/elf.h"
+#include "process/madecode.h"
 #include "stream.h"
 #include "unwind_abi.h"
 
@@ -41,6 +42,10 @@ void jvm_settle(struct jvm *jvm);
  * it. May look.
  */
 bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
+
+/* Puts the names of the code that ips are in, and that has none yet, into code, as of time_ns. */
+void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
+	      struct madecode *code);
 
 /*
  * What to tell BPF of the anonymous mapping that begins at start and ends before limit: *vma is its

@@ -482,3 +482,14 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	record->end = end - 1;
 	record->copy = NULL;
 }
+
+void unwinder_name(struct unwinder *unwinder, const struct record *record)
+{
+	struct followed *followed = find_followed(unwinder, record->tgid);
+	struct image *image;
+
+	if (!followed || !followed->jvm)
+		return;
+	image = tasks_image(unwinder->tasks, record->tgid, record->start_ns, record->time_ns);
+	jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns, &image->made);
+}

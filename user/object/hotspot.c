@@ -34,6 +34,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "object/hotspotname.h"
 #include "object/stackflow.h"
 
 #define PAGE_BYTES	  4096ull
@@ -43,7 +44,7 @@
 #define MAX_NAMES	  4096
 #define MAX_FRAME_WORDS	  (1u << 20)
 #define MAX_CODELETS	  4096
-#define PIECES		  512	     /* read at once */
+#define PIECES		  512 /* read at once */
 #define WORD		  8
 #define USER_LIMIT	  (1ull << 47)
 #define MIN_SEGMENT_SHIFT 4
@@ -69,6 +70,7 @@ struct blob_head {
 	uint64_t code, code_limit; /* within it */
 	uint64_t name;		   /* address of a string */
 	uint64_t verified, osr;	   /* nmethod: entries; 0: none */
+	uint64_t method;	   /* nmethod: of which Method */
 	uint32_t frame_bytes;
 	uint32_t compile_id;
 	uint64_t kind; /* enum blob_kind */
@@ -82,7 +84,8 @@ struct blob_row {
 struct blob {
 	struct blob_head head;
 	uint64_t code_hash;
-	bool confirmed;		      /* its code was the same at two looks */
+	bool confirmed; /* its code was the same at two looks */
+	bool was_named;
 	vec_of(struct blob_row) rows; /* none: not analyzed yet */
 };
 
@@ -270,6 +273,8 @@ static void read_nmethod_head(const struct raw_head *raw, struct blob_head *head
 
 	head->compile_id = (uint32_t)get(raw, VM_NMETHOD_COMPILE_ID);
 	head->osr = get(raw, VM_NMETHOD_OSR);
+	if (!vm_get(raw->structs, VM_NMETHOD_METHOD, raw->bytes, raw->len_bytes, &head->method))
+		head->method = get(raw, VM_COMPILED_METHOD);
 	if (!vm_get(raw->structs, VM_NMETHOD_VERIFIED, raw->bytes, raw->len_bytes,
 		    &head->verified) &&
 	    vm_get(raw->structs, VM_NMETHOD_VERIFIED_OFFSET, raw->bytes, raw->len_bytes, &entry))
@@ -826,6 +831,25 @@ bool hotspot_find(struct hotspot *vm, uint64_t ip, struct unwind_rule *rule)
 		return true;
 	}
 	return false;
+}
+
+bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name)
+{
+	struct blob *blob = NULL;
+
+	vec_for_each(&vm->heaps, heap)
+		if (ip - heap->shown.start < heap->shown.limit - heap->shown.start)
+			blob = find_blob(heap, ip);
+	if (!blob || blob->was_named)
+		return false;
+	blob->was_named = true;
+	name->start = blob->head.code;
+	name->limit = blob->head.code_limit;
+	if (blob->head.kind == BLOB_NMETHOD && blob->head.method &&
+	    hotspot_method_name(&vm->structs, vm->memory, blob->head.method, name->text))
+		return true;
+	memory_string(vm->memory, blob->head.name, name->text, sizeof(name->text));
+	return *name->text;
 }
 
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)

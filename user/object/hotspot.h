@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/hotspotname.h"
 #include "object/unwindtable.h"
 #include "object/vmstructs.h"
 
@@ -61,6 +62,17 @@ const struct hotspot_heap *hotspot_heap(const struct hotspot *vm, size_t i);
  * read the target's memory.
  */
 bool hotspot_find(struct hotspot *vm, uint64_t ip, struct unwind_rule *rule);
+
+struct hotspot_name {
+	uint64_t start, limit; /* ips it is for */
+	char text[HOTSPOT_NAME_BYTES];
+};
+
+/*
+ * The name of the code at ip, "java.lang.String.hashCode" or what the VM calls a piece of its own
+ * ("Interpreter"). Each is given once: false if it was already, or is not known.
+ */
+bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name);
 
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats);
 
