@@ -8,6 +8,7 @@
  *
  * and between two there is a rest of several times what the last one took. A sample that was taken
  * before the last look and is in no code by it was in code that is gone: looking again does not help.
+ * Code that lies idle is analyzed by and by, at looks of the second kind; what samples are in, at once.
  */
 #include "jvm.h"
 
@@ -188,7 +189,8 @@ static void look(struct jvm *jvm, size_t max_bytes)
 		hotspot_look(jvm->vm, max_bytes);
 	took_ns = clock_thread_cpu_ns() - took_ns;
 	now_ns = clock_monotonic_ns();
-	jvm->rested_ns = now_ns + REST_TIMES * took_ns;
+	if (!max_bytes)
+		jvm->rested_ns = now_ns + REST_TIMES * took_ns;
 	jvm->due_ns = now_ns + IDLE_REST_TIMES * took_ns + IDLE_INTERVAL_NS;
 	if (was_open || !jvm->vm)
 		return;

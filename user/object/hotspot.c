@@ -10,12 +10,6 @@
  * The zeros of the map are where blocks may begin; the map is a hint, the blocks' own headers count.
  * All headers are read at each look, in few system calls; the code only of blobs that are new.
  *
- * How a blob's code is unwound:
- *	nmethod		from its code: frames of the size that its header says
- *	Interpreter	rbp frames; its entries are found as codelets whose description says so
- *	others		from their code, entered at its start, where branches lead, and where the
- *			VM's table of stub routines points to
- *
  * Large programs have 100 MB of code and run a hundredth of it. So a look analyzes only so much of what
  * is new; the rest is UNWIND_UNKNOWN until somebody asks for a rule in it, or its turn comes.
  *
@@ -32,62 +26,18 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/vec.h"
-#include "object/hotspotname.h"
-#include "object/stackflow.h"
+#include "object/hotspotblob.h"
 
 #define PAGE_BYTES	  4096ull
 #define MAX_HEAP_BYTES	  (2ull << 30) /* HotSpot's own limit for the whole code cache */
 #define MAX_HEADER_BYTES  1024
 #define MAX_BLOBS	  (1u << 18) /* in a heap */
-#define MAX_NAMES	  4096
-#define MAX_FRAME_WORDS	  (1u << 20)
-#define MAX_CODELETS	  4096
-#define PIECES		  512 /* read at once */
+#define PIECES		  512	     /* read at once */
 #define WORD		  8
 #define USER_LIMIT	  (1ull << 47)
 #define MIN_SEGMENT_SHIFT 4
 #define MAX_SEGMENT_SHIFT 16
-
-/*
- * class InterpreterCodelet, which the VM does not list: what it is (a string), its size, then its code
- * behind padding of zeros, which do nothing to the stack where they are taken for instructions.
- */
-#define CODELET_SIZE_AT	     8
-#define CODELET_HEADER_BYTES 16
-
-enum blob_kind {
-	BLOB_STUB,
-	BLOB_NMETHOD,
-	BLOB_INTERPRETER,
-	BLOB_VTABLE
-};
-
-/* What a blob's header says, as far as it tells one blob from another at the same place. */
-struct blob_head {
-	uint64_t start, limit;	   /* of its block */
-	uint64_t code, code_limit; /* within it */
-	uint64_t name;		   /* address of a string */
-	uint64_t verified, osr;	   /* nmethod: entries; 0: none */
-	uint64_t method;	   /* nmethod: of which Method */
-	uint32_t frame_bytes;
-	uint32_t compile_id;
-	uint64_t kind; /* enum blob_kind */
-};
-
-struct blob_row {
-	uint32_t offset; /* from its code's start */
-	struct unwind_rule rule;
-};
-
-struct blob {
-	struct blob_head head;
-	uint64_t code_hash;
-	bool confirmed; /* its code was the same at two looks */
-	bool was_named;
-	vec_of(struct blob_row) rows; /* none: not analyzed yet */
-};
 
 struct blobs {
 	struct blob *at;
@@ -101,20 +51,10 @@ struct heap {
 	bool changed;	    /* since its table was made */
 };
 
-struct kind_name {
-	uint64_t addr;
-	enum blob_kind kind;
-};
-
 struct hotspot {
-	const struct target_memory *memory;
-	struct vmstructs structs;
-	size_t header_bytes; /* of a blob: all fields that are asked for */
+	struct blob_reader reader;
 	vec_of(struct heap) heaps;
-	vec_of(struct kind_name) names;
-	uint64_t interpreter; /* address in the blob that holds it */
 	uint32_t generation;
-	size_t nr_analyzed; /* so far */
 };
 
 /* Opening ---------------------------------------------------------------------------------------- */
@@ -178,15 +118,10 @@ int hotspot_open(const struct target_memory *memory, struct hotspot **vm, const 
 	if (err)
 		return err;
 	*vm = xcalloc(1, sizeof(**vm));
-	(*vm)->memory = memory;
-	(*vm)->structs = structs;
-	(*vm)->header_bytes = blob_header_bytes(&structs);
+	(*vm)->reader.memory = memory;
+	(*vm)->reader.structs = structs;
+	(*vm)->reader.header_bytes = blob_header_bytes(&structs);
 	return 0;
-}
-
-static void blob_release(struct blob *blob)
-{
-	vec_release(&blob->rows);
 }
 
 static void blobs_release(struct blobs *blobs)
@@ -209,271 +144,8 @@ void hotspot_free(struct hotspot *vm)
 	vec_for_each(&vm->heaps, heap)
 		heap_release(heap);
 	vec_release(&vm->heaps);
-	vec_release(&vm->names);
+	blob_reader_release(&vm->reader);
 	free(vm);
-}
-
-/* Blobs' headers --------------------------------------------------------------------------------- */
-
-static enum blob_kind kind_of_name(const char *name)
-{
-	if (!strcmp(name, "nmethod") || !strcmp(name, "native nmethod"))
-		return BLOB_NMETHOD;
-	return !strncmp(name, "vtable", 6) ? BLOB_VTABLE : BLOB_STUB;
-}
-
-/* Names are constants of libjvm: each is read once. */
-static enum blob_kind kind_at(struct hotspot *vm, uint64_t name)
-{
-	struct kind_name kind = {.addr = name};
-	char text[64];
-
-	vec_for_each(&vm->names, known)
-		if (known->addr == name)
-			return known->kind;
-	if (vm->names.nr == MAX_NAMES)
-		return BLOB_STUB;
-	memory_string(vm->memory, name, text, sizeof(text));
-	kind.kind = kind_of_name(text);
-	vec_push(&vm->names, kind);
-	return kind.kind;
-}
-
-/* A header as it was read: blob's own, len_bytes of it. */
-struct raw_head {
-	const struct vmstructs *structs;
-	uint64_t addr; /* of the blob */
-	const uint8_t *bytes;
-	size_t len_bytes;
-};
-
-/* 0 where it is not known. */
-static uint64_t get(const struct raw_head *raw, enum vm_field_id id)
-{
-	uint64_t value = 0;
-
-	vm_get(raw->structs, id, raw->bytes, raw->len_bytes, &value);
-	return value;
-}
-
-/* An address, told as such or as an offset from the blob. */
-static uint64_t get_place(const struct raw_head *raw, enum vm_field_id pointer,
-			  enum vm_field_id offset)
-{
-	uint64_t value;
-
-	if (vm_get(raw->structs, pointer, raw->bytes, raw->len_bytes, &value))
-		return value;
-	return raw->addr + get(raw, offset);
-}
-
-static void read_nmethod_head(const struct raw_head *raw, struct blob_head *head)
-{
-	uint64_t entry;
-
-	head->compile_id = (uint32_t)get(raw, VM_NMETHOD_COMPILE_ID);
-	head->osr = get(raw, VM_NMETHOD_OSR);
-	if (!vm_get(raw->structs, VM_NMETHOD_METHOD, raw->bytes, raw->len_bytes, &head->method))
-		head->method = get(raw, VM_COMPILED_METHOD);
-	if (!vm_get(raw->structs, VM_NMETHOD_VERIFIED, raw->bytes, raw->len_bytes,
-		    &head->verified) &&
-	    vm_get(raw->structs, VM_NMETHOD_VERIFIED_OFFSET, raw->bytes, raw->len_bytes, &entry))
-		head->verified = head->code + entry;
-}
-
-/* false: there is no blob, not yet, or it is not one to believe. */
-static bool read_head(struct hotspot *vm, const struct raw_head *raw, struct blob_head *head)
-{
-	uint64_t frame_words = get(raw, VM_BLOB_FRAME_SIZE);
-
-	head->name = get(raw, VM_BLOB_NAME);
-	head->code = get_place(raw, VM_BLOB_CODE_BEGIN, VM_BLOB_CODE_OFFSET);
-	head->code_limit = get_place(raw, VM_BLOB_CODE_END, VM_BLOB_DATA_OFFSET);
-	if (head->code < raw->addr || head->code_limit > head->limit ||
-	    head->code >= head->code_limit || head->code_limit - head->code > STACKFLOW_MAX_BYTES)
-		return false;
-	if (frame_words < MAX_FRAME_WORDS)
-		head->frame_bytes = (uint32_t)frame_words * WORD;
-	head->kind = kind_at(vm, head->name);
-	if (vm->interpreter - head->code < head->code_limit - head->code)
-		head->kind = BLOB_INTERPRETER;
-	if (head->kind != BLOB_NMETHOD)
-		return true;
-	if ((int64_t)get(raw, VM_NMETHOD_STATE) < 0) /* not installed yet */
-		return false;
-	read_nmethod_head(raw, head);
-	return true;
-}
-
-/* Blobs' code ------------------------------------------------------------------------------------ */
-
-struct entries {
-	struct stackflow_entry *at;
-	size_t nr, cap;
-};
-
-static void entries_release(struct entries *entries)
-{
-	vec_release(entries);
-}
-
-static void add_entry(struct entries *entries, const struct blob_head *head, uint64_t addr,
-		      bool sender_in_r13)
-{
-	if (addr - head->code < head->code_limit - head->code)
-		vec_push(entries, (struct stackflow_entry){addr - head->code, sender_in_r13});
-}
-
-/* Where the VM's table of stub routines points to. */
-static void add_stub_entries(const struct hotspot *vm, const struct blob_head *head,
-			     struct entries *entries)
-{
-	struct memory_piece pieces[VM_MAX_STUB_FIELDS];
-	uint64_t addrs[VM_MAX_STUB_FIELDS];
-	size_t nr = vm->structs.nr_stub_fields;
-
-	for (size_t i = 0; i < nr; i++)
-		pieces[i] = (struct memory_piece){
-			.addr = vm->structs.stub_fields[i], .to = &addrs[i], .len_bytes = WORD};
-	vm->memory->read(vm->memory->ctx, pieces, nr);
-	for (size_t i = 0; i < nr; i++)
-		if (pieces[i].was_read)
-			add_entry(entries, head, addrs[i], false);
-}
-
-static void add_codelet_entry(const struct hotspot *vm, const struct blob_head *head,
-			      uint64_t codelet, uint64_t description, struct entries *entries)
-{
-	char text[64];
-
-	if (!description || description >= USER_LIMIT)
-		return;
-	memory_string(vm->memory, description, text, sizeof(text));
-	if (strstr(text, "method entry point"))
-		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, true);
-	else if (!strcmp(text, "slow signature handler") || !strncmp(text, "result handlers", 15))
-		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, false);
-}
-
-/* Along the queue of codelets; to its end only if each has a size that leads there. */
-static void add_codelet_entries(const struct hotspot *vm, const struct blob_head *head,
-				struct entries *entries)
-{
-	uint64_t queue, at, end;
-
-	if (!vm_load(&vm->structs, vm->memory, VM_INTERPRETER_CODE, 0, &queue) ||
-	    !vm_load(&vm->structs, vm->memory, VM_QUEUE_BUFFER, queue, &at) ||
-	    !vm_load(&vm->structs, vm->memory, VM_QUEUE_END, queue, &end))
-		return;
-	end += at;
-	for (size_t i = 0; i < MAX_CODELETS && at < end && at >= head->start; i++) {
-		uint8_t header[CODELET_HEADER_BYTES];
-		uint64_t description;
-		int32_t size;
-
-		if (!memory_read(vm->memory, at, header, sizeof(header)))
-			return;
-		memcpy(&description, header, sizeof(description));
-		memcpy(&size, header + CODELET_SIZE_AT, sizeof(size));
-		if (size < CODELET_HEADER_BYTES || (uint64_t)size > end - at)
-			return;
-		add_codelet_entry(vm, head, at, description, entries);
-		at += (uint32_t)size;
-	}
-}
-
-/*
- * A method that is not to be called any more has a jump (5 bytes) in place of its first instruction,
- * which most often is the probe of the stack's guard pages: mov %eax,-0x14000(%rsp), 7 bytes. Frames
- * that were there before live on.
- */
-static void add_behind_jump(const struct blob_head *head, const uint8_t *code,
-			    struct entries *entries)
-{
-	uint64_t offset = head->verified - head->code, len_bytes = head->code_limit - head->code;
-
-	if (offset < len_bytes && len_bytes - offset > 7 && code[offset] == 0xe9 &&
-	    code[offset + 6] == 0xff)
-		add_entry(entries, head, head->verified + 7, false);
-}
-
-static void find_entries(const struct hotspot *vm, const struct blob_head *head,
-			 const uint8_t *code, struct entries *entries)
-{
-	switch (head->kind) {
-	case BLOB_INTERPRETER:
-		add_codelet_entries(vm, head, entries);
-		break;
-	case BLOB_NMETHOD:
-		add_entry(entries, head, head->code, false);
-		add_entry(entries, head, head->verified, false);
-		add_behind_jump(head, code, entries);
-		add_entry(entries, head, head->osr, false);
-		break;
-	default:
-		add_entry(entries, head, head->code, false);
-		add_stub_entries(vm, head, entries);
-	}
-}
-
-static void add_blob_row(void *ctx, const struct unwind_row *row)
-{
-	struct blob *blob = ctx;
-
-	vec_push(&blob->rows,
-		 (struct blob_row){(uint32_t)(row->elf_addr - blob->head.code), row->rule});
-}
-
-/* Stubs of method tables have no frame, and more of them are written into the same blob. */
-static void describe_vtable_stubs(struct blob *blob)
-{
-	const struct unwind_rule rule = {
-		.kind = UNWIND_FRAME,
-		.cfa_reg = UNWIND_REG_SP,
-		.cfa_off = WORD,
-		.how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
-		.ra_off = -WORD,
-	};
-
-	vec_push(&blob->rows, (struct blob_row){0, rule});
-}
-
-/* Reads a blob's code and analyzes it, unless it is what it was. */
-static bool analyze(struct hotspot *vm, struct blob *blob)
-{
-	static const enum stackflow_kind kinds[] = {
-		[BLOB_STUB] = STACKFLOW_STUB,
-		[BLOB_NMETHOD] = STACKFLOW_COMPILED,
-		[BLOB_INTERPRETER] = STACKFLOW_INTERPRETER,
-	};
-	size_t len_bytes = blob->head.code_limit - blob->head.code;
-	uint8_t *bytes scoped(freep) = xmalloc(len_bytes);
-	struct entries entries scoped(entries_release) = {0};
-	struct stackflow_code code = {.bytes = bytes,
-				      .len_bytes = len_bytes,
-				      .addr = blob->head.code,
-				      .frame_bytes = blob->head.frame_bytes};
-	uint64_t hash;
-
-	if (!memory_read(vm->memory, blob->head.code, bytes, len_bytes))
-		return false;
-	hash = hash_bytes(bytes, len_bytes, 0);
-	blob->confirmed = blob->rows.nr && hash == blob->code_hash;
-	if (blob->confirmed)
-		return true;
-	blob->code_hash = hash;
-	blob->rows.nr = 0;
-	vm->nr_analyzed++;
-	if (blob->head.kind == BLOB_VTABLE) {
-		describe_vtable_stubs(blob);
-		return true;
-	}
-	find_entries(vm, &blob->head, bytes, &entries);
-	code.kind = kinds[blob->head.kind];
-	code.entries = entries.at;
-	code.nr_entries = entries.nr;
-	stackflow_rows(&code, add_blob_row, blob);
-	return true;
 }
 
 /* Heaps ------------------------------------------------------------------------------------------ */
@@ -489,7 +161,8 @@ struct heap_head {
 static bool load_space(const struct hotspot *vm, uint64_t heap, enum vm_field_id space,
 		       enum vm_field_id id, uint64_t *value)
 {
-	return vm_load(&vm->structs, vm->memory, id, heap + vm->structs.fields[space].at, value);
+	return vm_load(&vm->reader.structs, vm->reader.memory, id,
+		       heap + vm->reader.structs.fields[space].at, value);
 }
 
 static bool read_heap_head(const struct hotspot *vm, uint64_t addr, struct heap_head *head)
@@ -501,7 +174,7 @@ static bool read_heap_head(const struct hotspot *vm, uint64_t addr, struct heap_
 	    !load_space(vm, addr, VM_HEAP_MEMORY, VM_SPACE_LIMIT, &head->limit) ||
 	    !load_space(vm, addr, VM_HEAP_SEGMAP, VM_SPACE_LOW, &head->map) ||
 	    !load_space(vm, addr, VM_HEAP_SEGMAP, VM_SPACE_HIGH, &map_high) ||
-	    !vm_load(&vm->structs, vm->memory, VM_HEAP_SEGMENT_SHIFT, addr, &shift))
+	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_HEAP_SEGMENT_SHIFT, addr, &shift))
 		return false;
 	if (shift < MIN_SEGMENT_SHIFT || shift > MAX_SEGMENT_SHIFT || head->low % PAGE_BYTES ||
 	    head->high % PAGE_BYTES || head->limit % PAGE_BYTES || head->low >= head->high ||
@@ -560,7 +233,7 @@ static void take_blob(struct look *look, const struct blob_head *head)
 
 	if (!blob.confirmed && len_bytes <= look->left_bytes) {
 		look->left_bytes -= len_bytes;
-		if (!analyze(look->vm, &blob))
+		if (!blob_analyze(&look->vm->reader, &blob))
 			return blob_release(&blob);
 	}
 	if (!is_old || hash != blob.code_hash)
@@ -571,11 +244,10 @@ static void take_blob(struct look *look, const struct blob_head *head)
 /* A block may begin at start; bytes are its header's, and its blob's. */
 static void take_block(struct look *look, uint64_t start, const uint8_t *bytes, size_t len_bytes)
 {
-	const struct vmstructs *structs = &look->vm->structs;
+	const struct vmstructs *structs = &look->vm->reader.structs;
 	struct blob_head head = {.start = start};
 	uint64_t length = 0, used = 0;
 	struct raw_head raw = {
-		.structs = structs,
 		.addr = start + structs->block_header_bytes,
 		.bytes = bytes + structs->block_header_bytes,
 		.len_bytes = len_bytes - structs->block_header_bytes,
@@ -587,7 +259,7 @@ static void take_block(struct look *look, uint64_t start, const uint8_t *bytes, 
 	    length > (look->head.high - start) >> look->head.segment_shift)
 		return;
 	head.limit = start + (length << look->head.segment_shift);
-	if (!read_head(look->vm, &raw, &head))
+	if (!blob_read_head(&look->vm->reader, &raw, &head))
 		return;
 	look->position = head.limit;
 	take_blob(look, &head);
@@ -596,13 +268,14 @@ static void take_block(struct look *look, uint64_t start, const uint8_t *bytes, 
 /* Reads the headers of so many blocks, and takes them. */
 static void take_blocks(struct look *look, const uint64_t *starts, size_t nr, uint8_t *buffer)
 {
-	size_t len_bytes = look->vm->structs.block_header_bytes + look->vm->header_bytes;
+	size_t len_bytes =
+		look->vm->reader.structs.block_header_bytes + look->vm->reader.header_bytes;
 	struct memory_piece pieces[PIECES];
 
 	for (size_t i = 0; i < nr; i++)
 		pieces[i] = (struct memory_piece){
 			.addr = starts[i], .to = buffer + i * len_bytes, .len_bytes = len_bytes};
-	look->vm->memory->read(look->vm->memory->ctx, pieces, nr);
+	look->vm->reader.memory->read(look->vm->reader.memory->ctx, pieces, nr);
 	for (size_t i = 0; i < nr; i++)
 		if (pieces[i].was_read)
 			take_block(look, starts[i], buffer + i * len_bytes, len_bytes);
@@ -610,13 +283,14 @@ static void take_blocks(struct look *look, const uint64_t *starts, size_t nr, ui
 
 static bool take_all_blocks(struct look *look)
 {
-	size_t len_bytes = look->vm->structs.block_header_bytes + look->vm->header_bytes;
+	size_t len_bytes =
+		look->vm->reader.structs.block_header_bytes + look->vm->reader.header_bytes;
 	uint8_t *buffer scoped(freep) = xreallocarray(NULL, PIECES, len_bytes);
 	uint8_t *map scoped(freep) = xmalloc(look->head.nr_segments);
 	uint64_t starts[PIECES];
 	size_t nr = 0;
 
-	if (!memory_read(look->vm->memory, look->head.map, map, look->head.nr_segments))
+	if (!memory_read(look->vm->reader.memory, look->head.map, map, look->head.nr_segments))
 		return false;
 	for (uint64_t i = 0; i < look->head.nr_segments; i++) {
 		uint64_t start = look->head.low + (i << look->head.segment_shift);
@@ -693,10 +367,10 @@ static int find_heaps(struct hotspot *vm)
 {
 	uint64_t array, nr, data, addrs[HOTSPOT_MAX_HEAPS];
 
-	if (!vm_load(&vm->structs, vm->memory, VM_HEAPS, 0, &array) || !array ||
-	    !vm_load(&vm->structs, vm->memory, VM_ARRAY_LEN, array, &nr) ||
-	    !vm_load(&vm->structs, vm->memory, VM_ARRAY_DATA, array, &data) || !nr ||
-	    nr > HOTSPOT_MAX_HEAPS || !memory_read(vm->memory, data, addrs, nr * WORD))
+	if (!vm_load(&vm->reader.structs, vm->reader.memory, VM_HEAPS, 0, &array) || !array ||
+	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_ARRAY_LEN, array, &nr) ||
+	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_ARRAY_DATA, array, &data) || !nr ||
+	    nr > HOTSPOT_MAX_HEAPS || !memory_read(vm->reader.memory, data, addrs, nr * WORD))
 		return -EAGAIN;
 	for (size_t i = 0; i < nr; i++)
 		vec_push(&vm->heaps, (struct heap){.addr = addrs[i]});
@@ -733,9 +407,10 @@ int hotspot_look(struct hotspot *vm, size_t max_bytes)
 
 	if (err)
 		return err;
-	vm->interpreter = 0;
-	if (vm_load(&vm->structs, vm->memory, VM_INTERPRETER_CODE, 0, &queue))
-		vm_load(&vm->structs, vm->memory, VM_QUEUE_BUFFER, queue, &vm->interpreter);
+	vm->reader.interpreter = 0;
+	if (vm_load(&vm->reader.structs, vm->reader.memory, VM_INTERPRETER_CODE, 0, &queue))
+		vm_load(&vm->reader.structs, vm->reader.memory, VM_QUEUE_BUFFER, queue,
+			&vm->reader.interpreter);
 	vec_for_each(&vm->heaps, heap)
 		if (!look_at_heap(vm, heap, &max_bytes))
 			err = -EAGAIN;
@@ -791,21 +466,6 @@ static struct blob *find_blob(struct heap *heap, uint64_t ip)
 	return blob && ip < blob->head.code_limit ? blob : NULL;
 }
 
-static void find_row(const struct blob *blob, uint32_t offset, struct unwind_rule *rule)
-{
-	size_t low = 0, high = blob->rows.nr; /* the first row's offset is 0 */
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (blob->rows.at[middle].offset <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	*rule = blob->rows.at[low].rule;
-}
-
 static void find_in_heap(struct hotspot *vm, struct heap *heap, uint64_t ip,
 			 struct unwind_rule *rule)
 {
@@ -814,11 +474,11 @@ static void find_in_heap(struct hotspot *vm, struct heap *heap, uint64_t ip,
 	if (!blob)
 		return;
 	if (!blob->rows.nr) {
-		if (!analyze(vm, blob))
+		if (!blob_analyze(&vm->reader, blob))
 			return;
 		heap->changed = true;
 	}
-	find_row(blob, (uint32_t)(ip - blob->head.code), rule);
+	blob_find(blob, (uint32_t)(ip - blob->head.code), rule);
 }
 
 bool hotspot_find(struct hotspot *vm, uint64_t ip, struct unwind_rule *rule)
@@ -846,15 +506,16 @@ bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *nam
 	name->start = blob->head.code;
 	name->limit = blob->head.code_limit;
 	if (blob->head.kind == BLOB_NMETHOD && blob->head.method &&
-	    hotspot_method_name(&vm->structs, vm->memory, blob->head.method, name->text))
+	    hotspot_method_name(&vm->reader.structs, vm->reader.memory, blob->head.method,
+				name->text))
 		return true;
-	memory_string(vm->memory, blob->head.name, name->text, sizeof(name->text));
+	memory_string(vm->reader.memory, blob->head.name, name->text, sizeof(name->text));
 	return *name->text;
 }
 
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)
 {
-	*stats = (struct hotspot_stats){.nr_analyzed = vm->nr_analyzed};
+	*stats = (struct hotspot_stats){.nr_analyzed = vm->reader.nr_analyzed};
 	vec_for_each(&vm->heaps, heap) {
 		stats->nr_blobs += heap->blobs.nr;
 		vec_for_each(&heap->blobs, blob)
