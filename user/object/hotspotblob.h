@@ -33,6 +33,8 @@ struct blob_head {
 	uint64_t kind; /* enum blob_kind */
 };
 
+_Static_assert(sizeof(struct blob_head) % 8 == 0, "compared as bytes: no padding");
+
 struct blob_row {
 	uint32_t offset; /* from its code's start */
 	struct unwind_rule rule;
