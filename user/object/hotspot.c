@@ -362,7 +362,15 @@ static bool look_at_heap(struct hotspot *vm, struct heap *heap, size_t *left_byt
 	return true;
 }
 
-/* The CodeHeaps are made once, at the VM's start. */
+static bool has_heap(const struct hotspot *vm, uint64_t addr)
+{
+	vec_for_each(&vm->heaps, heap)
+		if (heap->addr == addr)
+			return true;
+	return false;
+}
+
+/* The CodeHeaps are made at the VM's start, one by one, and last as long as it does. */
 static int find_heaps(struct hotspot *vm)
 {
 	uint64_t array, nr, data, addrs[HOTSPOT_MAX_HEAPS];
@@ -372,8 +380,9 @@ static int find_heaps(struct hotspot *vm)
 	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_ARRAY_DATA, array, &data) || !nr ||
 	    nr > HOTSPOT_MAX_HEAPS || !memory_read(vm->reader.memory, data, addrs, nr * WORD))
 		return -EAGAIN;
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&vm->heaps, (struct heap){.addr = addrs[i]});
+	for (size_t i = 0; i < nr && vm->heaps.nr < HOTSPOT_MAX_HEAPS; i++)
+		if (!has_heap(vm, addrs[i]))
+			vec_push(&vm->heaps, (struct heap){.addr = addrs[i]});
 	return 0;
 }
 
@@ -403,7 +412,7 @@ static void sort_heaps(struct hotspot *vm)
 int hotspot_look(struct hotspot *vm, size_t max_bytes)
 {
 	uint64_t queue;
-	int err = vm->heaps.nr ? 0 : find_heaps(vm);
+	int err = find_heaps(vm);
 
 	if (err)
 		return err;

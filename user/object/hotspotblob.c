@@ -55,7 +55,7 @@ static enum blob_kind kind_of_name(const char *name)
 	for (size_t i = 0; i < sizeof(frameless) / sizeof(frameless[0]); i++)
 		if (!strncmp(name, frameless[i], strlen(frameless[i])))
 			return BLOB_FRAMELESS;
-	return BLOB_STUB;
+	return strstr(name, "forward_exception") ? BLOB_INHERITED : BLOB_STUB;
 }
 
 /* Names are constants of libjvm: each is read once. */
@@ -240,6 +240,8 @@ static void find_entries(const struct blob_reader *reader, const struct blob_hea
 		add_behind_jump(head, code, entries);
 		add_entry(entries, head, head->osr, false);
 		break;
+	case BLOB_INHERITED:
+		break;
 	default:
 		add_entry(entries, head, head->code, false);
 		add_stub_entries(reader, head, entries);
@@ -271,6 +273,7 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 {
 	static const enum stackflow_kind kinds[] = {
 		[BLOB_STUB] = STACKFLOW_STUB,
+		[BLOB_INHERITED] = STACKFLOW_STUB,
 		[BLOB_NMETHOD] = STACKFLOW_COMPILED,
 		[BLOB_INTERPRETER] = STACKFLOW_INTERPRETER,
 	};

@@ -18,7 +18,8 @@ enum blob_kind {
 	BLOB_STUB,
 	BLOB_NMETHOD,
 	BLOB_INTERPRETER,
-	BLOB_FRAMELESS
+	BLOB_FRAMELESS, /* nothing in it has a frame */
+	BLOB_INHERITED, /* jumped to out of the frame of another one, of the same size */
 };
 
 /* What a blob's header says, as far as it tells one blob from another at the same place. */
