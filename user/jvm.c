@@ -24,10 +24,11 @@
 #include "object/hotspot.h"
 #include "process/remote.h"
 
-#define REST_TIMES	 4 /* between looks for samples: at most a fifth of the time goes to them */
-#define IDLE_REST_TIMES	 100 /* between others: a hundredth */
-#define IDLE_INTERVAL_NS NSEC_PER_SEC
-#define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
+#define REST_TIMES	     4 /* between looks for samples: at most a fifth of the time goes to them */
+#define ELSEWHERE_REST_TIMES 20
+#define IDLE_REST_TIMES	     100 /* between others: a hundredth */
+#define IDLE_INTERVAL_NS     NSEC_PER_SEC
+#define LOOK_BYTES	     (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 
 /* What a heap's table is in the kernel. */
 struct placed_heap {
@@ -51,7 +52,8 @@ struct jvm {
 	vec_of(struct placed_heap) heaps;
 	vec_of(uint32_t) retired; /* tables that vmas may still refer to */
 	uint64_t looked_ns;	  /* when the last look began */
-	uint64_t rested_ns;	  /* when the next one may, for a sample */
+	uint64_t rested_ns;	  /* when the next one may, for a sample in a heap */
+	uint64_t elsewhere_ns;	  /* the same for one in none: a new heap, or code of others */
 	uint64_t due_ns;	  /* when it may for no reason */
 };
 
@@ -191,6 +193,7 @@ static void look(struct jvm *jvm, size_t max_bytes)
 	now_ns = clock_monotonic_ns();
 	if (!max_bytes)
 		jvm->rested_ns = now_ns + REST_TIMES * took_ns;
+	jvm->elsewhere_ns = now_ns + ELSEWHERE_REST_TIMES * took_ns;
 	jvm->due_ns = now_ns + IDLE_REST_TIMES * took_ns + IDLE_INTERVAL_NS;
 	if (was_open || !jvm->vm)
 		return;
@@ -221,9 +224,8 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 
 	if (is_found && rule->kind != UNWIND_UNKNOWN)
 		return true;
-	/* Anonymous code that is not of the code cache is no reason to look, once that is known. */
-	if (jvm->is_hopeless || (!is_found && jvm->heaps.nr) || time_ns <= jvm->looked_ns ||
-	    clock_monotonic_ns() < jvm->rested_ns)
+	if (jvm->is_hopeless || time_ns <= jvm->looked_ns ||
+	    clock_monotonic_ns() < (is_found ? jvm->rested_ns : jvm->elsewhere_ns))
 		return is_found;
 	look(jvm, 0);
 	return find_now(jvm, ip, rule);
