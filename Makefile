@@ -36,6 +36,7 @@ bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/tes
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
 bench    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+oracle   := $(addprefix $(BUILD)/oracle/,oracle producer reencode)
 vm       := $(BUILD)/vm/verify $(BUILD)/vm/inkernel
 fuzz     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) \
             $(patsubst tests/bpf/%.c,$(BUILD)/fuzz/%,$(wildcard tests/bpf/fuzz_*.c))
@@ -125,6 +126,20 @@ $(BUILD)/bpftest/%: tests/bpf/%.c $(hostbpf) $(BUILD)/libcprof.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -MMD -MP -o $@ $< $(hostbpf) $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
+# Judges of what is read and written: pprof's own package, and a driver that does many files at once.
+$(BUILD)/oracle/oracle: $(wildcard tests/oracle/*.go) tests/oracle/build.sh
+	$(call msg,GO,$@)
+	$(Q)tests/oracle/build.sh $@
+
+$(BUILD)/oracle/producer: tests/oracle/producer/main.go
+	$(call msg,GO,$@)
+	$(Q)GO111MODULE=off GOTOOLCHAIN=local go build -o $@ $<
+
+$(BUILD)/oracle/%: tests/oracle/%.c $(BUILD)/libcprof.a
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< $(BUILD)/libcprof.a $(LIBS)
+
 workloads: $(load)
 
 # Frame pointers: the workloads' stacks are known answers for every unwinder.
@@ -149,13 +164,13 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -o $@ $<
 
-# libFuzzer targets: the rooms they need are built again with its instrumentation.
+# libFuzzer targets: the rooms they need are built again with its instrumentation, and the encoder.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c) | $(gen)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c $(BUILD)/gen/profile.pb-c.c | $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lZydis -lz -lstdc++ -lm
+	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lz -lstdc++ -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
 	$(call msg,FUZZ,$@)
@@ -189,7 +204,7 @@ demo:                                  ## install, build, profile a bundled work
 
 test:                                  ## install, build, run every test (root)
 	$(Q)scripts/setup.sh all
-	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(bpftest) $(fuzz) $(vm)
+	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(bpftest) $(fuzz) $(vm) $(oracle)
 	$(Q)scripts/run-tests.sh all
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
@@ -202,9 +217,10 @@ check: | $(gen)                        ## rooms, headers, README tour, format, w
 fmt:                                   ## format every C file in place
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' | grep -v '^vmlinux/')
 
-install: all                           ## install cprof and its man page under PREFIX
+install: all                           ## install cprof and its man pages under PREFIX
 	install -D -m 0755 $(BUILD)/cprof $(DESTDIR)$(PREFIX)/bin/cprof
-	install -D -m 0644 doc/cprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/cprof.1
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 0644 $(wildcard doc/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 
 clean:                                 ## remove build/
 	rm -rf $(BUILD)

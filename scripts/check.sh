@@ -20,9 +20,12 @@ object     base stream.h                                           elf zydis
 profile    base process object stream.h                            -
 collect    base stream.h cprof_abi.h                               bpf
 output     base profile                                            pprof
+input      base profile                                            pprof
+gate       base profile                                            -
+tools      base profile input output gate cmd.h exit.h             -
 main       base options.h cmd.h exit.h                             -
-options    base                                                    -
-top        base process object profile collect output top stream.h -
+options    base output                                             -
+top        base process object profile collect output input top stream.h -
 '
 
 # Which library does an included header belong to? Anything else is the C library's.
@@ -38,7 +41,7 @@ cmocka  cmocka.h
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'
 
 # Who may speak to the user: these, and the files at the top of user/. The rest returns errors.
-speakers='user/base/log.* user/collect/* user/output/file.c'
+speakers='user/base/log.* user/collect/* user/tools/* user/output/file.c'
 
 broken=0
 

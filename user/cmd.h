@@ -8,5 +8,12 @@
 
 int cmd_record(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_lint(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_tree(int argc, char **argv);
+int cmd_peek(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 
 #endif

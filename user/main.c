@@ -12,6 +12,14 @@ static const struct command {
 } commands[] = {
 	{"record", cmd_record, "where the CPU time goes: sample stacks on the CPU"},
 	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
+	{"info", cmd_info, "what is in a profile"},
+	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
+	{"merge", cmd_merge,
+	 "several profiles into one; or one scaled, split, without some values"},
+	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},
+	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
+	{"peek", cmd_peek, "callers and callees of the functions that match"},
+	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -56,7 +56,8 @@ static const struct option_row rows[] = {
 	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
 	{"output", 'o', "FILE|DIR", BOTH,
 	 "one file for all processes, or a folder for one file\neach (default: "
-	 "cprof.KIND.COMM.PID.pb.gz here)"},
+	 "cprof.KIND.COMM.PID.pb.gz here). Several FILEs:\nthe suffix says the format of each: "
+	 ".pb.gz .pb .folded\n.speedscope.json .gecko.json .heap .txt"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
 	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
 	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
@@ -65,8 +66,10 @@ static const struct option_row rows[] = {
 	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "all of these from one run, a file each"},
 	{"interval", OPT_INTERVAL, "TIME", BOTH,
 	 "write what there is so far each time (so does SIGUSR1),\nin files .1, .2 ..."},
-	{"format", OPT_FORMAT, "NAME[,NAME]", OPTIONS_HEAP,
-	 "proto (default), legacy (gperftools' text) and text (for\npeople), a file each"},
+	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
+	 "a file each in proto (default), proto-plain, legacy\n(gperftools' text), text (for "
+	 "people), "
+	 "folded, speedscope,\ngecko"},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
 	 "two more sample types: the variances of the estimates"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
@@ -111,6 +114,12 @@ static void print_help(enum options_command command)
 	     "kernel;\n"
 	     "with a command: its own, if it ran and the profile was written");
 }
+
+/* While argv is read. */
+struct parsing {
+	struct options *options;
+	vec_of(const char *) outputs;
+};
 
 /* A whole number from 1 to max, in *value. */
 static int parse_number(const char *s, uint64_t max, uint64_t *value)
@@ -165,22 +174,38 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
 }
 
+static void list_formats(char *out, size_t out_bytes)
+{
+	size_t used = 0;
+
+	for (unsigned int i = 0; format_at(i) && used < out_bytes; i++)
+		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+				 format_at(i)->name);
+}
+
+/* Each once. */
+static void add_target(struct options *options, const struct output_format *format,
+		       const char *file)
+{
+	vec_for_each(&options->targets, target)
+		if (!file && target->format == format)
+			return;
+	vec_push(&options->targets, (struct options_target){format, file});
+}
+
 static int parse_format(const char *text, struct options *options)
 {
-	static const char *const names[] = {"proto", "legacy", "text"};
 	char *copy scoped(freep) = xstrdup(text), *rest = copy, *word;
+	char names[256];
 
 	while ((word = strsep(&rest, ","))) {
-		size_t format = 0, i = 0;
+		const struct output_format *format = format_by_name(word);
 
-		while (format < OPTIONS_NR_FORMATS && strcmp(word, names[format]))
-			format++;
-		if (format == OPTIONS_NR_FORMATS)
-			return fail(-EINVAL, "--format %s: not one of proto, legacy, text.", text);
-		while (i < options->nr_formats && options->formats[i] != format)
-			i++;
-		if (i == options->nr_formats)
-			options->formats[options->nr_formats++] = format;
+		if (!format) {
+			list_formats(names, sizeof(names));
+			return fail(-EINVAL, "--format %s: not one of %s.", text, names);
+		}
+		add_target(options, format, NULL);
 	}
 	return 0;
 }
@@ -240,8 +265,10 @@ static int parse_view(int value, const char *text, struct options *options)
 	}
 }
 
-static int parse_option(int value, const char *text, struct options *options)
+static int parse_option(int value, const char *text, struct parsing *parsing)
 {
+	struct options *options = parsing->options;
+
 	switch (value) {
 	case 'p':
 		return parse_pids(text, options);
@@ -263,7 +290,7 @@ static int parse_option(int value, const char *text, struct options *options)
 	case 'o':
 		if (!*text)
 			return fail(-EINVAL, "-o: an empty name.");
-		options->output = text;
+		vec_push(&parsing->outputs, text);
 		return 0;
 	case 't':
 		options->threads = true;
@@ -287,11 +314,45 @@ static int parse_option(int value, const char *text, struct options *options)
 	}
 }
 
-/* What follows from several options together. */
-static int complete(struct options *options)
+/*
+ * --format says formats, of which the first has the name that -o gives; else each -o says by its
+ * suffix what it is to be, and pprof is what any other name means.
+ */
+static int choose_targets(struct parsing *parsing)
 {
-	if (!options->nr_formats)
-		options->formats[options->nr_formats++] = OPTIONS_FORMAT_PROTO;
+	struct options *options = parsing->options;
+	size_t nr = parsing->outputs.nr;
+
+	if (nr)
+		options->output = parsing->outputs.at[0];
+	if (options->targets.nr) {
+		options->targets.at[0].file = options->output;
+		return nr < 2 ? 0
+			      : fail(-EINVAL, "--format goes with one -o: of several, the suffixes "
+					      "say the formats.");
+	}
+	if (!nr)
+		add_target(options, format_at(0), NULL);
+	for (size_t i = 0; i < nr; i++) {
+		const char *file = parsing->outputs.at[i];
+		const struct output_format *format = format_of_path(file, NULL);
+
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(file, parsing->outputs.at[j]))
+				return fail(-EINVAL, "-o %s is given twice.", file);
+		add_target(options, format ? format : format_at(0), file);
+	}
+	return 0;
+}
+
+/* What follows from several options together. */
+static int complete(struct parsing *parsing)
+{
+	struct options *options = parsing->options;
+	int err = choose_targets(parsing);
+
+	if (err)
+		return err;
 	if (!options->views)
 		options->views = OPTIONS_VIEW_ALL;
 	if (!(options->views & OPTIONS_VIEW_DELTA))
@@ -334,6 +395,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 {
 	struct option longs[NR_ROWS + 1] = {{0}};
 	char shorts[3 * NR_ROWS + 3] = "+:"; /* stop at the command; tell ':' from '?' */
+	struct parsing parsing = {.options = options};
 	size_t nr = 0, len = 2;
 	int value, err = 0;
 
@@ -359,17 +421,20 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 	while (!err && (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (value == 'h') {
 			print_help(command);
+			vec_release(&parsing.outputs);
 			return 1;
 		}
 		err = value == '?' || value == ':' ? complain(value, argv, argv[0])
-						   : parse_option(value, optarg, options);
+						   : parse_option(value, optarg, &parsing);
 	}
 	if (!err)
-		err = complete(options);
+		err = complete(&parsing);
+	vec_release(&parsing.outputs);
 	return err ? err : check_targets(argc, argv, options);
 }
 
 void options_release(struct options *options)
 {
 	vec_release(&options->pids);
+	vec_release(&options->targets);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "output/format.h"
 
 enum options_command {
 	OPTIONS_RECORD = 1,
@@ -25,11 +26,10 @@ enum options_view {
 	OPTIONS_VIEW_DELTA = 8
 };
 
-enum options_format {
-	OPTIONS_FORMAT_PROTO,
-	OPTIONS_FORMAT_LEGACY,
-	OPTIONS_FORMAT_TEXT,
-	OPTIONS_NR_FORMATS
+/* What is written of each view. */
+struct options_target {
+	const struct output_format *format;
+	const char *file; /* the -o FILE that names it; NULL: it is called as the others are */
 };
 
 struct options {
@@ -41,10 +41,9 @@ struct options {
 	uint64_t interval_ns; /* between snapshots of what there is so far; 0: none */
 	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */
 	unsigned int views;   /* never 0 */
-	enum options_format formats[OPTIONS_NR_FORMATS]; /* each once, the main one first */
-	size_t nr_formats;				 /* never 0 */
-	bool errors;					 /* heap: variances too */
-	const char *output; /* NULL: named after the target. Borrowed from argv */
+	vec_of(struct options_target) targets; /* never empty; the main one first */
+	bool errors;			       /* heap: variances too */
+	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
 	bool allocs_only; /* heap: free is not probed */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "output/file.h"
+#include "output/format.h"
 #include "stream.h"
 
 static const char *kind_name(const struct options *options)
@@ -31,18 +32,15 @@ static bool ends_in(const char *s, const char *suffix)
 /* The end of a path that says what is in the file; "" if it says nothing. */
 static const char *suffix_of(const char *path)
 {
-	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".gz", ".heap", ".txt"};
+	const char *suffix;
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (ends_in(path, suffixes[i]))
-			return path + strlen(path) - strlen(suffixes[i]);
-	return path + strlen(path);
+	format_of_path(path, &suffix);
+	return suffix;
 }
 
 /* Is -o to be a folder? One that is there, or a name that can only mean one. */
-static bool means_folder(const struct options *options)
+static bool means_folder(const struct options *options, const char *path)
 {
-	const char *path = options->output;
 	struct stat st;
 
 	if (!stat(path, &st))
@@ -85,18 +83,41 @@ int place_complain(int err, const char *path)
 	return fail(err, "write '%s'", path);
 }
 
+/* Every -o FILE. */
+static int check_files(const struct options *options, const struct output_owner *owner)
+{
+	vec_for_each(&options->targets, target) {
+		int err;
+
+		if (!target->file)
+			continue;
+		if (means_folder(options, target->file))
+			return fail(-EINVAL, "-o %s: a folder cannot be one of several outputs.",
+				    target->file);
+		err = output_file_check(target->file, owner);
+		if (err)
+			return place_complain(err, target->file);
+	}
+	return 0;
+}
+
+static size_t nr_files(const struct options *options)
+{
+	size_t nr = 0;
+
+	vec_for_each(&options->targets, target)
+		nr += target->file != NULL;
+	return nr;
+}
+
 int place_open(const struct options *options, struct place *place)
 {
 	struct output_owner owner = output_owner_from_env();
-	int err;
 
 	*place = (struct place){.options = options};
-	if (options->output && !means_folder(options)) {
-		err = output_file_check(options->output, &owner);
-		if (err)
-			return place_complain(err, options->output);
+	if (nr_files(options) > 1 || (options->output && !means_folder(options, options->output))) {
 		place->file = options->output;
-		return 0;
+		return check_files(options, &owner);
 	}
 	if (!options->output && !options->all)
 		return access(".", W_OK | X_OK) ? fail(-errno, "write to the current folder") : 0;
@@ -126,7 +147,7 @@ static void plain_name(const char *comm, char *out, size_t out_bytes)
 /* What all files of this process, or of all, begin with; *suffix is what FILE itself ends in. */
 static char *stem_of(const struct place *place, const struct place_name *name, const char **suffix)
 {
-	const char *folder = place->folder;
+	const char *folder = place->folder, *file = name->file ? name->file : place->file;
 	char comm[COMM_BYTES], turn[16] = "";
 
 	*suffix = "";
@@ -134,11 +155,10 @@ static char *stem_of(const struct place *place, const struct place_name *name, c
 		snprintf(turn, sizeof(turn), "-%u",
 			 name->turn + 1); /* no ".2": that is a snapshot */
 	if (place->file) {
-		*suffix = suffix_of(place->file);
+		*suffix = suffix_of(file);
 		if (!name->tgid)
-			return xasprintf("%.*s", (int)(*suffix - place->file), place->file);
-		return xasprintf("%.*s.%u%s", (int)(*suffix - place->file), place->file, name->tgid,
-				 turn);
+			return xasprintf("%.*s", (int)(*suffix - file), file);
+		return xasprintf("%.*s.%u%s", (int)(*suffix - file), file, name->tgid, turn);
 	}
 	plain_name(name->comm, comm, sizeof(comm));
 	return xasprintf("%s%scprof.%s.%s.%u%s", folder ? folder : "",
@@ -154,10 +174,10 @@ char *place_path(const struct place *place, const struct place_name *name)
 
 	if (name->number)
 		snprintf(number, sizeof(number), ".%u", name->number);
-	if (place->file && name->is_first)
+	if (place->file && name->file)
 		suffix = own;
 	return xasprintf("%s%s%s%s%s%s", stem, name->view ? "." : "", name->view ? name->view : "",
 			 number, suffix,
 			 /* -o x.heap --format proto,legacy: the first has that name */
-			 place->file && !name->is_first && !strcmp(own, suffix) ? suffix : "");
+			 place->file && !name->file && !strcmp(own, suffix) ? suffix : "");
 }

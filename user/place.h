@@ -3,7 +3,7 @@
  * Where the files of a run go, and what each is called. One process has
  *
  *	cprof.heap.COMM.PID.pb.gz	in a folder (the current one, or that of -o)
- *	FILE				with -o FILE, all processes together
+ *	FILE				with -o FILE, all processes together; there may be several
  *
  * and whatever is written besides has words of its own before the suffix: p.pb.gz, p.inuse.pb.gz (a
  * further view), p.3.pb.gz (the third snapshot), p.heap (another format). The second process that had
@@ -20,7 +20,7 @@
 struct place {
 	const struct options *options;
 	char *folder;	  /* NULL: the current one, or file is set */
-	const char *file; /* -o FILE */
+	const char *file; /* the first -o FILE */
 };
 
 /*
@@ -37,7 +37,7 @@ struct place_name {
 	const char *view;    /* a word; NULL: none */
 	unsigned int number; /* of a series; 0: none */
 	const char *suffix;  /* of the format: ".pb.gz" */
-	bool is_first;	     /* format: with -o FILE its suffix is FILE's own */
+	const char *file;    /* the -o FILE that names it, suffix and all; NULL: none does */
 };
 /* Owned by the caller: free(). */
 char *place_path(const struct place *place, const struct place_name *name);

@@ -224,6 +224,12 @@ static uint64_t due(uint64_t last_ns, uint64_t interval_ns)
 	return interval_ns ? last_ns + interval_ns : UINT64_MAX;
 }
 
+/* When the time is up. */
+static uint64_t end_of(const struct run *run)
+{
+	return due(run->started_ns, run->options->duration_ns);
+}
+
 static int start(struct run *run)
 {
 	run->started_ns = run->drained_ns = clock_monotonic_ns();
@@ -363,21 +369,24 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
+/*
+ * Whatever is due in mid-run, just after a drain; what is due with the end is the end's, however late
+ * we are. A file that cannot be written does not end it.
+ */
 static void write_what_is_due(struct run *run)
 {
 	bool asked = interrupt_take_request();
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns(), until_ns = earliest(now_ns, end_of(run) - 1);
 	struct tally tally;
 	struct report report;
 	int code = EXIT_DONE, delta_code = EXIT_DONE;
 
-	if (!asked && now_ns < earliest(run->snapshot_ns, run->delta_ns))
+	if (!asked && until_ns < earliest(run->snapshot_ns, run->delta_ns))
 		return;
 	report = report_of(run, &tally, now_ns);
-	if (asked || now_ns >= run->snapshot_ns)
+	if (asked || until_ns >= run->snapshot_ns)
 		code = write_files(run, MOMENT_SNAPSHOT, &report, now_ns);
-	if (asked || now_ns >= run->delta_ns)
+	if (asked || until_ns >= run->delta_ns)
 		delta_code = write_files(run, MOMENT_DELTA, &report, now_ns);
 	while (run->snapshot_ns <= now_ns)
 		run->snapshot_ns += run->options->interval_ns;
@@ -393,7 +402,7 @@ static void write_what_is_due(struct run *run)
  */
 static bool wait_for_more(struct run *run)
 {
-	uint64_t end_ns = due(run->started_ns, run->options->duration_ns);
+	uint64_t end_ns = end_of(run);
 	uint64_t due_ns = earliest(end_ns, earliest(run->snapshot_ns, run->delta_ns));
 	uint64_t rest_ns = earliest(run->drained_ns + LEAST_INTERVAL_NS, due_ns);
 	uint64_t wake_ns = earliest(run->drained_ns + run->interval_ns, due_ns);

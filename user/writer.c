@@ -13,22 +13,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "output/file.h"
-#include "output/legacy.h"
-#include "output/pprof.h"
-#include "output/text.h"
+#include "output/format.h"
 #include "process/procfs.h"
+#include "profile/algebra.h"
 
 #define PROC "/proc"
-
-static const struct format {
-	const char *suffix;
-	int (*encode)(const struct profile *profile, pprof_sink_fn sink, void *ctx);
-	bool one_process; /* no file of several; and it wants what the samples were made of */
-} formats[OPTIONS_NR_FORMATS] = {
-	[OPTIONS_FORMAT_PROTO] = {".pb.gz", pprof_encode, false},
-	[OPTIONS_FORMAT_LEGACY] = {".heap", legacy_encode, true},
-	[OPTIONS_FORMAT_TEXT] = {".txt", text_encode, true},
-};
 
 /* The main view is the first of those that are chosen. */
 static const struct view {
@@ -80,8 +69,8 @@ void writer_release(struct writer *writer)
 
 static bool wants_records(const struct options *options)
 {
-	for (size_t i = 0; i < options->nr_formats; i++)
-		if (formats[options->formats[i]].one_process)
+	vec_for_each(&options->targets, target)
+		if (target->format->one_process)
 			return true;
 	return false;
 }
@@ -126,7 +115,17 @@ static void add_memory(struct writer *writer, const struct process *process,
 
 /* One file --------------------------------------------------------------------------------------- */
 
-static int write_file(const struct profile *profile, const struct format *format, const char *path)
+/* The one that is shown first. */
+static uint32_t main_type(const struct profile *profile)
+{
+	const char *name = strtab_get(&profile->strings, profile->default_type);
+	int found = profile_find_type(profile, name);
+
+	return found < 0 ? profile->nr_types - 1 : (uint32_t)found;
+}
+
+static int write_file(const struct profile *profile, const struct output_format *format,
+		      const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
 	struct output_file *file;
@@ -134,7 +133,7 @@ static int write_file(const struct profile *profile, const struct format *format
 
 	if (err)
 		return place_complain(err, path);
-	err = format->encode(profile, output_file_write, file);
+	err = format->encode(profile, main_type(profile), output_file_write, file);
 	if (err) {
 		output_file_abandon(file);
 		return fail(err, "write '%s'", path);
@@ -186,7 +185,7 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 			size_t i)
 {
 	struct writer *writer = pass->writer;
-	const struct format *format = &formats[writer->options->formats[i]];
+	const struct options_target *target = &writer->options->targets.at[i];
 	const struct built_process *process = unit->process;
 	struct place_name name = {
 		.comm = process ? process->comm : "",
@@ -194,19 +193,19 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 		.turn = unit->turn,
 		.view = has_one_view(writer->options) ? NULL : pass->view->word,
 		.number = pass->number,
-		.suffix = format->suffix,
-		.is_first = !i,
+		.suffix = target->format->suffixes[0],
+		.file = writer->place->file ? target->file : NULL,
 	};
 	char *path scoped(freep) = place_path(writer->place, &name);
 	bool is_main = pass->is_main && !i;
-	int err = write_file(built->profile, format, path);
+	int err = write_file(built->profile, target->format, path);
 
 	if (err)
 		return err;
 	say_written(pass, path, built, process, is_main);
 	if (is_main && writer->options->errors)
 		say_errors(pass->view->view, built);
-	if (is_main && !writer->main_file)
+	if (pass->is_main && !writer->main_file && target->format->is_pprof)
 		writer->main_file = xstrdup(path);
 	return 0;
 }
@@ -214,7 +213,7 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 /* Several processes in -o FILE: a format that cannot hold them has a file for each beside it. */
 static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
 {
-	bool one_process = formats[pass->writer->options->formats[i]].one_process;
+	bool one_process = pass->writer->options->targets.at[i].format->one_process;
 
 	if (!pass->writer->place->file || pass->is_single)
 		return true;
@@ -244,7 +243,7 @@ static int write_unit(const struct pass *pass, const struct unit *unit)
 	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
 	if (order.records)
 		add_memory(writer, process, built.profile);
-	for (size_t i = 0; i < writer->options->nr_formats; i++) {
+	for (size_t i = 0; i < writer->options->targets.nr; i++) {
 		if (!suits(pass, unit, i))
 			continue;
 		if (pass->is_main && !i) {
@@ -268,7 +267,7 @@ static int write_view(struct pass *pass)
 
 	processes = builder_processes(pass->writer->builder, &nr);
 	pass->is_single = nr == 1;
-	for (size_t i = 0; i < pass->writer->options->nr_formats; i++) {
+	for (size_t i = 0; i < pass->writer->options->targets.nr; i++) {
 		any_alone |= suits(pass, &(struct unit){.process = processes}, i);
 		any_together |= suits(pass, &(struct unit){0}, i);
 	}

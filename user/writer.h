@@ -36,7 +36,7 @@ struct writer {
 	/* What became of it. */
 	unsigned int nr_snapshots, nr_deltas;
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
-	char *main_file;	      /* the most interesting one; NULL: none was written */
+	char *main_file;	      /* the first pprof file of it; NULL: none was written */
 	vec_of(struct memory_note {
 		uint32_t tgid;
 		char *text;

@@ -56,7 +56,7 @@ def target_exits_by_itself():
 @h.test
 def one_of_two_targets_exits():
     """The run goes on for the one that is left."""
-    first, second = h.Workload("exiter", 1), h.Workload("hot", 3)
+    first, second = h.Workload("exiter", 2), h.Workload("hot", 4)
     run = h.cprof("record", "-F", "499", "-p", f"{first.pid},{second.pid}").wait(timeout=20)
     profile = run.profile()
     assert h.labels(profile, "pid") == {first.pid, second.pid}

@@ -45,7 +45,7 @@ static void add(struct profile *profile, uint32_t location, int64_t pid, int64_t
 					.nr_locations = 1,
 					.labels = &label,
 					.nr_labels = 1,
-					.values = {count, count * 10}};
+					.values = (int64_t[]){count, count * 10}};
 
 	profile_add_sample(profile, &sample);
 }
@@ -98,7 +98,7 @@ static void test_equal_things_have_one_id(void **state)
 static void test_lines_tell_locations_apart(void **state)
 {
 	struct profile *profile = *state;
-	struct profile_line lines[] = {{1, 10}, {2, 20}};
+	struct profile_line lines[] = {{1, 10, 0}, {2, 20, 0}};
 	struct profile_location location = {.mapping = 1, .address = 1, .lines = lines};
 
 	location.nr_lines = 2;
@@ -132,8 +132,9 @@ static void test_sums_stick(void **state)
 {
 	struct profile *profile = *state;
 	uint32_t a = location_at(profile, 1, 1, "a");
-	struct profile_sample sample = {
-		.locations = &a, .nr_locations = 1, .values = {INT64_MAX - 1, INT64_MIN + 1}};
+	struct profile_sample sample = {.locations = &a,
+					.nr_locations = 1,
+					.values = (int64_t[]){INT64_MAX - 1, INT64_MIN + 1}};
 
 	profile_add_sample(profile, &sample);
 	sample.values[0] = 2;

@@ -74,8 +74,9 @@ static void test_views(void **state)
 	(void)state;
 	assert_int_equal(parse("heap -a", OPTIONS_HEAP, &options), 0);
 	assert_int_equal(options.views, OPTIONS_VIEW_ALL);
-	assert_int_equal(options.nr_formats, 1);
-	assert_int_equal(options.formats[0], OPTIONS_FORMAT_PROTO);
+	assert_int_equal(options.targets.nr, 1);
+	assert_string_equal(options.targets.at[0].format->name, "proto");
+	assert_null(options.targets.at[0].file);
 	options_release(&options);
 
 	/* A delta by itself ends the run, in a series it does not. */
@@ -93,9 +94,44 @@ static void test_views(void **state)
 	assert_int_equal(options.duration_ns, 60 * NSEC_PER_SEC);
 	assert_int_equal(options.interval_ns, 2 * NSEC_PER_SEC);
 	assert_true(options.errors);
-	assert_int_equal(options.nr_formats, 2);
-	assert_int_equal(options.formats[0], OPTIONS_FORMAT_TEXT);
-	assert_int_equal(options.formats[1], OPTIONS_FORMAT_PROTO);
+	assert_int_equal(options.targets.nr, 2);
+	assert_string_equal(options.targets.at[0].format->name, "text");
+	assert_string_equal(options.targets.at[1].format->name, "proto");
+	options_release(&options);
+}
+
+/* What an -o is called says what it is to be. */
+static void test_outputs(void **state)
+{
+	static const struct {
+		const char *file, *format;
+	} expected[] = {{"x.pb.gz", "proto"},	   {"x.pb", "proto-plain"},
+			{"x.folded", "folded"},	   {"x.speedscope.json", "speedscope"},
+			{"x.gecko.json", "gecko"}, {"x.heap", "legacy"},
+			{"x.json", "proto"},	   {"x", "proto"}};
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("record -a -o x.pb.gz -o x.pb -o x.folded -o x.speedscope.json "
+			       "-o x.gecko.json -o x.heap -o x.json -o x",
+			       OPTIONS_RECORD, &options),
+			 0);
+	assert_string_equal(options.output, "x.pb.gz");
+	assert_int_equal(options.targets.nr, sizeof(expected) / sizeof(expected[0]));
+	for (size_t i = 0; i < options.targets.nr; i++) {
+		assert_string_equal(options.targets.at[i].file, expected[i].file);
+		assert_string_equal(options.targets.at[i].format->name, expected[i].format);
+	}
+	options_release(&options);
+
+	/* --format has the last word on one. */
+	assert_int_equal(parse("heap -a -o x.heap --format proto,legacy", OPTIONS_HEAP, &options),
+			 0);
+	assert_int_equal(options.targets.nr, 2);
+	assert_string_equal(options.targets.at[0].format->name, "proto");
+	assert_string_equal(options.targets.at[0].file, "x.heap");
+	assert_string_equal(options.targets.at[1].format->name, "legacy");
+	assert_null(options.targets.at[1].file);
 	options_release(&options);
 }
 
@@ -155,7 +191,8 @@ static void test_refusals(void **state)
 		{OPTIONS_HEAP, "heap -a --delta 2s -d 1s"},
 		{OPTIONS_HEAP, "heap -a --interval -1s"},
 		{OPTIONS_RECORD, "record -a --inuse"},
-		{OPTIONS_RECORD, "record -a --format text"},
+		{OPTIONS_RECORD, "record -a -o a.folded -o a.pb --format text"},
+		{OPTIONS_RECORD, "record -a -o a.folded -o a.folded"},
 	};
 
 	(void)state;
@@ -171,8 +208,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_views),	 cmocka_unit_test(test_command),
-		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_views),	 cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_command),	 cmocka_unit_test(test_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

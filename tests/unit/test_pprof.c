@@ -72,7 +72,7 @@ static struct profile *small_profile(void)
 	location.mapping = profile_mapping_id(profile, &app);
 	location.address = 0x1100; /* work is inlined into main here */
 	lines[0].function = profile_function_id(profile, &work);
-	lines[1] = (struct profile_line){profile_function_id(profile, &main_function), 7};
+	lines[1] = (struct profile_line){profile_function_id(profile, &main_function), 7, 0};
 	location.nr_lines = 2;
 	ids[2] = profile_location_id(profile, &location);
 	location.address = 0x1200;
@@ -88,13 +88,11 @@ static struct profile *small_profile(void)
 					   .str = profile_string(profile, "app")};
 	sample.locations = ids;
 	sample.nr_locations = 3;
-	sample.values[0] = 2;
-	sample.values[1] = 20;
+	sample.values = (int64_t[]){2, 20};
 	profile_add_sample(profile, &sample);
 	sample.locations = ids + 1;
 	sample.nr_locations = 2;
-	sample.values[0] = 1ll << 40;
-	sample.values[1] = 10ll << 40;
+	sample.values = (int64_t[]){1ll << 40, 10ll << 40};
 	profile_add_sample(profile, &sample);
 	return profile;
 }
@@ -213,7 +211,7 @@ static struct profile *large_profile(size_t nr_samples)
 	for (size_t i = 0; i < nr_samples; i++) {
 		struct profile_line line = {.function = 1};
 		struct profile_location location = {.mapping = 2, .lines = &line, .nr_lines = 1};
-		struct profile_sample sample = {.nr_locations = 1, .values = {1, 10}};
+		struct profile_sample sample = {.nr_locations = 1, .values = (int64_t[]){1, 10}};
 		uint32_t id;
 
 		dice = dice * 6364136223846793005ull + 1442695040888963407ull;

@@ -157,7 +157,7 @@ static void add_sample(struct fixture *fixture, uint32_t id)
 					.nr_locations = 1,
 					.labels = labels,
 					.nr_labels = 2,
-					.values = {1, 10}};
+					.values = (int64_t[]){1, 10}};
 
 	profile_add_sample(profile, &sample);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/alloc.h"
 
@@ -69,21 +70,41 @@ uint64_t hash_u64(uint64_t value)
 	return value ^ value >> 33;
 }
 
-uint64_t hash_combine(uint64_t code, uint64_t value)
+static uint64_t secret;
+
+__attribute__((constructor)) static void choose_secret(void)
+{
+	/* Early in a boot there may be none: then there is no attacker either. */
+	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) < 0)
+		secret = 0;
+}
+
+uint64_t hash_key(void)
+{
+	return secret;
+}
+
+static uint64_t mix(uint64_t code, uint64_t value)
 {
 	return hash_u64(code * 0x9e3779b97f4a7c15ull + value);
+}
+
+uint64_t hash_combine(uint64_t code, uint64_t value)
+{
+	return mix(code ^ secret, value);
 }
 
 uint64_t hash_bytes(const void *bytes, size_t len_bytes, uint64_t seed)
 {
 	const unsigned char *p = bytes;
-	uint64_t code = hash_combine(seed, len_bytes), word;
+	uint64_t code = mix(seed, len_bytes), word;
 
 	for (; len_bytes >= sizeof(word); p += sizeof(word), len_bytes -= sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
-		code = hash_combine(code, word);
+		code = mix(code, word);
 	}
 	word = 0;
-	memcpy(&word, p, len_bytes);
-	return hash_combine(code, word);
+	if (len_bytes) /* p may be NULL */
+		memcpy(&word, p, len_bytes);
+	return mix(code, word);
 }

@@ -8,8 +8,9 @@
  *	if (i == HASH_NONE)
  *		hash_insert(&index, code, new_item_position);
  *
- * A zeroed struct hash is empty. Codes may collide: `same` decides. Not for hostile keys at scale:
- * the mixer is fast, not keyed.
+ * A zeroed struct hash is empty. Codes may collide: `same` decides. Keys of a file that anybody may
+ * have made must not be chosen so that they all do: hash_combine() depends on a secret of the process,
+ * hash_bytes() does with hash_key() as its seed. Codes of these differ from run to run.
  */
 #ifndef CPROF_BASE_HASH_H
 #define CPROF_BASE_HASH_H
@@ -36,6 +37,8 @@ void hash_insert(struct hash *hash, uint64_t code, uint32_t value);
 void hash_release(struct hash *hash);
 
 uint64_t hash_u64(uint64_t value);
+/* The secret. */
+uint64_t hash_key(void);
 uint64_t hash_combine(uint64_t code, uint64_t value);
 uint64_t hash_bytes(const void *bytes, size_t len_bytes, uint64_t seed);
 

@@ -28,7 +28,7 @@ uint32_t strtab_intern_len(struct strtab *strtab, const char *s, size_t len_byte
 		vec_push(&strtab->strings, "");
 	if (!key.len)
 		return 0;
-	code = hash_bytes(key.s, key.len, 0);
+	code = hash_bytes(key.s, key.len, hash_key());
 	id = hash_find(&strtab->index, code, same_string, strtab, &key);
 	if (id != HASH_NONE)
 		return id;

@@ -65,6 +65,22 @@ static char *copy_text(const char *s, char *out, size_t out_bytes, bool to_show)
 	return out;
 }
 
+bool text_is_utf8(const char *s, size_t len)
+{
+	for (size_t at = 0, nr = 1; at < len; at += nr, nr = 1) {
+		unsigned char next[5] = {0}; /* a NUL ends what the string cuts off */
+		uint32_t point;
+
+		if ((unsigned char)s[at] < 0x80)
+			continue;
+		memcpy(next, s + at, len - at < 4 ? len - at : 4);
+		nr = utf8_sequence(next, &point);
+		if (!nr)
+			return false;
+	}
+	return true;
+}
+
 char *text_to_utf8(const char *s, char *out, size_t out_bytes)
 {
 	return copy_text(s, out, out_bytes, false);

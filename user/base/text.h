@@ -6,8 +6,12 @@
 #ifndef CPROF_BASE_TEXT_H
 #define CPROF_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Are these len bytes, NULs and all, valid UTF-8? */
+bool text_is_utf8(const char *s, size_t len);
 
 /*
  * Copies s into out (out_bytes > 0, always NUL-terminated) as valid UTF-8: every byte that does not

@@ -1,55 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output/legacy.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-#define BUFFER_BYTES (64 * 1024)
-
-void text_out_open(struct text_out *out, pprof_sink_fn sink, void *ctx)
-{
-	*out = (struct text_out){.sink = sink, .ctx = ctx, .buffer = xmalloc(BUFFER_BYTES)};
-}
-
-static void flush(struct text_out *out)
-{
-	if (!out->err && out->used)
-		out->err = out->sink(out->ctx, out->buffer, out->used);
-	out->used = 0;
-}
-
-int text_out_close(struct text_out *out)
-{
-	flush(out);
-	free(out->buffer);
-	return out->err;
-}
-
-void text_out_print(struct text_out *out, const char *fmt, ...)
-{
-	va_list args, again;
-	int len;
-
-	va_start(args, fmt);
-	va_copy(again, args);
-	len = vsnprintf(out->buffer + out->used, BUFFER_BYTES - out->used, fmt, args);
-	if (len >= 0 && (size_t)len >= BUFFER_BYTES - out->used) {
-		flush(out);
-		len = vsnprintf(out->buffer, BUFFER_BYTES, fmt, again);
-	}
-	va_end(again);
-	va_end(args);
-	if (len < 0 || len >= BUFFER_BYTES)
-		out->err = out->err ? out->err : -EOVERFLOW;
-	else
-		out->used += len;
-}
+#include "output/textout.h"
 
 static uint64_t bytes_of(uint64_t nr, uint64_t size_bytes)
 {

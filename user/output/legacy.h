@@ -22,22 +22,12 @@
 #define CPROF_OUTPUT_LEGACY_H
 
 #include "output/pprof.h"
+#include "output/textout.h"
 
 /* profile->records, ->maps and ->memory are what is written. -errno of the sink. */
 int legacy_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
 
 /* The parts of it that output/text.h writes too. */
-struct text_out {
-	pprof_sink_fn sink;
-	void *ctx;
-	char *buffer; /* private */
-	size_t used;
-	int err; /* the first one; nothing is written after it */
-};
-void text_out_open(struct text_out *out, pprof_sink_fn sink, void *ctx);
-int text_out_close(struct text_out *out); /* the error of it all */
-void text_out_print(struct text_out *out, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 void legacy_head(struct text_out *out, const struct profile *profile);
 void legacy_record(struct text_out *out, const struct profile_record *record);
 void legacy_memory(struct text_out *out, const struct profile *profile);

@@ -28,6 +28,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "output/textout.h"
 #include "profile.pb-c.h"
 
 #define DEFLATED_BYTES (64 * 1024)
@@ -36,6 +37,7 @@ struct encoder {
 	const struct profile *profile;
 	pprof_sink_fn sink;
 	void *ctx;
+	struct text_out *plain; /* NULL: through deflate */
 	z_stream zlib;
 	vec_of(uint8_t) packed;
 	vec_of(uint64_t) location_ids; /* of the sample being packed, as wide as protobuf-c wants */
@@ -47,6 +49,10 @@ static void encoder_deflate(struct encoder *encoder, const void *bytes, size_t l
 {
 	z_stream *zlib = &encoder->zlib;
 
+	if (encoder->plain) {
+		text_out_write(encoder->plain, bytes, len_bytes);
+		return;
+	}
 	zlib->next_in = (Bytef *)bytes;
 	zlib->avail_in = len_bytes;
 	do {
@@ -113,7 +119,6 @@ static void put_sample(struct encoder *encoder, const struct profile_sample *fro
 	Perftools__Profiles__Sample *samples[] = {&sample};
 	Perftools__Profiles__Label *labels scoped(freep) = NULL;
 	Perftools__Profiles__Label **pointers scoped(freep) = NULL;
-	int64_t values[PROFILE_MAX_TYPES];
 
 	encoder->location_ids.nr = 0;
 	for (uint32_t i = 0; i < from->nr_locations; i++)
@@ -121,10 +126,8 @@ static void put_sample(struct encoder *encoder, const struct profile_sample *fro
 	sample.n_location_id = from->nr_locations;
 	sample.location_id = encoder->location_ids.at;
 
-	for (uint32_t i = 0; i < encoder->profile->nr_types; i++)
-		values[i] = from->values[i];
 	sample.n_value = encoder->profile->nr_types;
-	sample.value = values;
+	sample.value = from->values;
 
 	labels = xcalloc(from->nr_labels, sizeof(*labels));
 	pointers = xcalloc(from->nr_labels, sizeof(*pointers));
@@ -173,6 +176,7 @@ static void put_location(struct encoder *encoder, uint64_t id, const struct prof
 		perftools__profiles__line__init(&lines[i]);
 		lines[i].function_id = from->lines[i].function;
 		lines[i].line = from->lines[i].line;
+		lines[i].column = from->lines[i].column;
 		pointers[i] = &lines[i];
 	}
 	location.id = id;
@@ -180,6 +184,7 @@ static void put_location(struct encoder *encoder, uint64_t id, const struct prof
 	location.address = from->address;
 	location.n_line = from->nr_lines;
 	location.line = pointers;
+	location.is_folded = from->is_folded;
 	part.n_location = 1;
 	part.location = locations;
 	put(encoder, &part);
@@ -229,6 +234,9 @@ static void put_scalars(struct encoder *encoder)
 	part.n_comment = profile->comments.nr;
 	part.comment = comments;
 	part.default_sample_type = profile->default_type;
+	part.drop_frames = profile->drop_frames;
+	part.keep_frames = profile->keep_frames;
+	part.doc_url = profile->doc_url;
 	put(encoder, &part);
 }
 
@@ -251,6 +259,12 @@ static void put_profile(struct encoder *encoder)
 	put_scalars(encoder);
 }
 
+static void encoder_release(struct encoder *encoder)
+{
+	vec_release(&encoder->packed);
+	vec_release(&encoder->location_ids);
+}
+
 int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
 {
 	struct encoder *encoder scoped(freep) = xcalloc(1, sizeof(*encoder));
@@ -266,7 +280,21 @@ int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
 	put_profile(encoder);
 	encoder_deflate(encoder, NULL, 0, Z_FINISH);
 	deflateEnd(&encoder->zlib);
-	vec_release(&encoder->packed);
-	vec_release(&encoder->location_ids);
+	encoder_release(encoder);
 	return encoder->err;
+}
+
+int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+{
+	struct encoder *encoder scoped(freep) = xcalloc(1, sizeof(*encoder));
+	struct text_out out;
+	int err;
+
+	encoder->profile = profile;
+	encoder->plain = &out;
+	text_out_open(&out, sink, ctx);
+	put_profile(encoder);
+	err = text_out_close(&out);
+	encoder_release(encoder);
+	return encoder->err ? encoder->err : err;
 }

@@ -16,5 +16,7 @@ typedef int (*pprof_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
 
 /* -errno of the sink, -EIO if zlib fails, -EFBIG for one item of 2 GiB. */
 int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+/* The same without gzip. */
+int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *ctx);
 
 #endif

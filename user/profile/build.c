@@ -277,6 +277,7 @@ static uint64_t nr_shown(struct build *build, const struct entry *entry)
 static void add_entry(struct build *build, struct entry *entry)
 {
 	struct profile_label labels[4];
+	int64_t values[2]; /* samples, nanoseconds */
 	struct profile_sample sample = {.labels = labels};
 	uint64_t nr = nr_shown(build, entry);
 
@@ -291,8 +292,9 @@ static void add_entry(struct build *build, struct entry *entry)
 		add_heap_entry(build, entry, &sample);
 		return;
 	}
-	sample.values[0] = to_value(nr);
-	sample.values[1] = multiply(nr, build->builder->options.period);
+	values[0] = to_value(nr);
+	values[1] = multiply(nr, build->builder->options.period);
+	sample.values = values;
 	profile_add_sample(build->profile, &sample);
 }
 

@@ -6,12 +6,18 @@
 
 #include "base/text.h"
 
-struct profile *profile_new(void)
+static uint64_t new_serial(void)
 {
 	static uint64_t nr_made;
+
+	return ++nr_made;
+}
+
+struct profile *profile_new(void)
+{
 	struct profile *profile = xcalloc(1, sizeof(*profile));
 
-	profile->serial = ++nr_made;
+	profile->serial = new_serial();
 	return profile;
 }
 
@@ -120,7 +126,8 @@ uint32_t profile_function_id(struct profile *profile, const struct profile_funct
 static bool same_lines(const struct profile_line *a, const struct profile_line *b, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		if (a[i].function != b[i].function || a[i].line != b[i].line)
+		if (a[i].function != b[i].function || a[i].line != b[i].line ||
+		    a[i].column != b[i].column)
 			return false;
 	return true;
 }
@@ -131,7 +138,7 @@ static bool same_location(const void *ctx, uint32_t value, const void *key)
 	const struct profile_location *a = &profile->locations.at[value], *b = key;
 
 	return a->mapping == b->mapping && a->address == b->address && a->nr_lines == b->nr_lines &&
-	       same_lines(a->lines, b->lines, a->nr_lines);
+	       a->is_folded == b->is_folded && same_lines(a->lines, b->lines, a->nr_lines);
 }
 
 static uint64_t location_code(const struct profile_location *location)
@@ -167,8 +174,8 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 static uint64_t sample_code(const struct profile_sample *sample)
 {
-	uint64_t code =
-		hash_bytes(sample->locations, sample->nr_locations * sizeof(*sample->locations), 0);
+	uint64_t code = hash_bytes(sample->locations,
+				   sample->nr_locations * sizeof(*sample->locations), hash_key());
 
 	for (uint32_t i = 0; i < sample->nr_labels; i++) {
 		const struct profile_label *label = &sample->labels[i];
@@ -197,7 +204,7 @@ static bool same_sample(const void *ctx, uint32_t value, const void *key)
 	return true;
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
+int64_t profile_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -217,13 +224,18 @@ size_t profile_add_sample(struct profile *profile, const struct profile_sample *
 					   sample->nr_locations * sizeof(*sample->locations));
 		copy.labels = copy_into(&profile->arena, sample->labels,
 					sample->nr_labels * sizeof(*sample->labels));
+		copy.values =
+			arena_alloc(&profile->arena, profile->nr_types * sizeof(*copy.values));
+		if (sample->values)
+			memcpy(copy.values, sample->values,
+			       profile->nr_types * sizeof(*copy.values));
 		hash_insert(&profile->sample_index, code, profile->samples.nr);
 		vec_push(&profile->samples, copy);
 		return profile->samples.nr - 1;
 	}
-	for (uint32_t type = 0; type < profile->nr_types; type++)
+	for (uint32_t type = 0; sample->values && type < profile->nr_types; type++)
 		profile->samples.at[i].values[type] =
-			add_saturated(profile->samples.at[i].values[type], sample->values[type]);
+			profile_sum(profile->samples.at[i].values[type], sample->values[type]);
 	return i;
 }
 
@@ -253,7 +265,7 @@ void profile_set_main_mapping(struct profile *profile, uint32_t id)
 		hash_insert(&profile->location_index, location_code(&profile->locations.at[i]), i);
 }
 
-static bool is_zero(const struct profile *profile, const struct profile_sample *sample)
+bool profile_is_zero(const struct profile *profile, const struct profile_sample *sample)
 {
 	for (uint32_t type = 0; type < profile->nr_types; type++)
 		if (sample->values[type])
@@ -264,15 +276,23 @@ static bool is_zero(const struct profile *profile, const struct profile_sample *
 size_t profile_drop_zero_samples(struct profile *profile)
 {
 	size_t nr_before = profile->samples.nr, nr = 0;
+	bool is_interned = profile->sample_index.nr;
 
-	hash_release(&profile->sample_index);
-	for (size_t i = 0; i < nr_before; i++) {
-		if (is_zero(profile, &profile->samples.at[i]))
-			continue;
-		profile->samples.at[nr] = profile->samples.at[i];
-		hash_insert(&profile->sample_index, sample_code(&profile->samples.at[nr]), nr);
-		nr++;
-	}
+	for (size_t i = 0; i < nr_before; i++)
+		if (!profile_is_zero(profile, &profile->samples.at[i]))
+			profile->samples.at[nr++] = profile->samples.at[i];
 	profile->samples.nr = nr;
+	if (nr == nr_before || !is_interned)
+		return nr_before - nr;
+	hash_release(&profile->sample_index);
+	for (size_t i = 0; i < nr; i++)
+		hash_insert(&profile->sample_index, sample_code(&profile->samples.at[i]), i);
 	return nr_before - nr;
+}
+
+void profile_forget_interned(struct profile *profile)
+{
+	hash_release(&profile->location_index);
+	hash_release(&profile->sample_index);
+	profile->serial = new_serial();
 }

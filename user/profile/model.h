@@ -6,7 +6,9 @@
  *
  * Everything that could be given twice is interned: adding an equal mapping, function or location
  * gives the id it has. Samples with the same stack and labels are one sample, their values added.
- * No I/O, no printing; the encoder (output/pprof) reads these arrays directly.
+ * A profile that was read from a file (input/) keeps what the file says twice, in its order; merging
+ * it into a new one (profile/merge.h) interns it. No I/O, no printing; whoever only looks at a profile
+ * (the encoders in output/) reads these arrays directly.
  *
  * Source: proto/profile.proto.
  */
@@ -22,7 +24,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-#define PROFILE_MAX_TYPES 8
+#define PROFILE_MAX_TYPES 32 /* nobody is known to have written more than 8 */
 
 struct value_type {
 	uint32_t type, unit; /* strings: "cpu", "nanoseconds" */
@@ -40,8 +42,8 @@ struct profile_function {
 };
 
 struct profile_line {
-	uint32_t function; /* id */
-	int64_t line;	   /* 0: unknown */
+	uint32_t function;    /* id */
+	int64_t line, column; /* 0: unknown */
 };
 
 struct profile_location {
@@ -49,6 +51,7 @@ struct profile_location {
 	uint64_t address;
 	const struct profile_line *lines; /* in the arena; innermost (inlined) first */
 	uint32_t nr_lines;
+	bool is_folded; /* its code stands for several identical functions */
 };
 
 /* A label has a string or a number. num_unit 0 means that num is unitless. */
@@ -60,8 +63,8 @@ struct profile_label {
 struct profile_sample {
 	const uint32_t *locations;	    /* ids, leaf first; in the arena */
 	const struct profile_label *labels; /* in the arena */
+	int64_t *values;		    /* one for each sample type; in the arena */
 	uint32_t nr_locations, nr_labels;
-	int64_t values[PROFILE_MAX_TYPES]; /* one for each sample type */
 };
 
 /* What a heap profile's samples were made of: what was sampled of one stack and size, unscaled. */
@@ -95,6 +98,8 @@ struct profile {
 	int64_t time_ns;	   /* CLOCK_REALTIME at the start */
 	int64_t duration_ns;	   /* 0 for a snapshot */
 	vec_of(uint32_t) comments; /* strings */
+	/* Strings: regular expressions on names of frames to leave out (but for those to keep), a URL. */
+	uint32_t drop_frames, keep_frames, doc_url;
 	/* Only where a format asked for them that knows no scaled values: output/legacy.h. */
 	vec_of(struct profile_record) records;
 	vec_of(struct profile_map) maps;
@@ -121,11 +126,14 @@ uint32_t profile_function_id(struct profile *profile, const struct profile_funct
 uint32_t profile_location_id(struct profile *profile, const struct profile_location *location);
 
 /*
- * Adds values (nr_types of them) to the sample with this stack and these labels. All arguments are
- * copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the position of
+ * Adds values (nr_types of them; NULL: all 0) to the sample with this stack and these labels. All
+ * arguments are copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the position of
  * the sample.
  */
 size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
+
+/* a + b; sticks at the ends of int64_t. */
+int64_t profile_sum(int64_t a, int64_t b);
 
 /*
  * Moves the mapping with this id to the front: readers take mapping 1 for the main binary. Ids of
@@ -133,7 +141,15 @@ size_t profile_add_sample(struct profile *profile, const struct profile_sample *
  */
 void profile_set_main_mapping(struct profile *profile, uint32_t id);
 
+/* Are all its values 0? */
+bool profile_is_zero(const struct profile *profile, const struct profile_sample *sample);
 /* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */
 size_t profile_drop_zero_samples(struct profile *profile);
+
+/*
+ * For those who change samples or locations in place: nothing that is there is known as interned any
+ * more, so that what is added later may be there twice; profile_compact() (merge.h) mends that.
+ */
+void profile_forget_interned(struct profile *profile);
 
 #endif

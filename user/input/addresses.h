@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile of bare addresses, as all the older formats are: stacks are collected while a file is
+ * read, and become samples and locations once its memory map is known.
+ *
+ *	struct addresses addresses = {.profile = profile};
+ *	addresses_add(&addresses, stack, nr, values, 0);	any number of times
+ *	err = addresses_finish(&addresses, &lines);
+ *
+ * Samples stay in their order, also equal ones; locations come in the order in which samples name
+ * them. An address that no mapping holds belongs to a mapping without a name, of all addresses.
+ */
+#ifndef CPROF_INPUT_ADDRESSES_H
+#define CPROF_INPUT_ADDRESSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "input/lines.h"
+#include "profile/model.h"
+
+struct addresses {
+	struct profile *profile; /* its sample types are set before the first stack is added */
+	size_t max_items;
+	vec_of(uint64_t) all; /* of all stacks, one after another */
+	vec_of(struct address_stack {
+		size_t first; /* in all; leaf first */
+		size_t nr;
+		int64_t *values; /* in the profile's arena */
+		int64_t block_bytes;
+	}) stacks;
+	struct hash index; /* of locations, by address */
+};
+
+/*
+ * Adds a stack, leaf first; addresses and values (nr_types of them) are copied. block_bytes, if it is
+ * not 0, becomes a label "bytes". -EFBIG: more than
+ * max_items stacks, or sixteen times as many addresses.
+ */
+int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
+		  const int64_t *values, int64_t block_bytes);
+
+/* Makes samples, locations and mappings of it; what is left of lines is the memory map. -EFBIG. */
+int addresses_finish(struct addresses *addresses, struct lines *lines);
+/* Skips lines up to one that says that the memory map follows. */
+void addresses_skip_to_map(struct lines *lines);
+bool addresses_is_map_head(struct text line);
+void addresses_release(struct addresses *addresses);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Folded stacks, what flamegraph.pl and its kin read and most profilers can write:
+ *
+ *	main;work;operator new(unsigned long) 12
+ *
+ * A stack a line, root first, its frames parted by ';', then a space and a whole number. It becomes
+ * samples/count. A frame without a name is "[unknown]".
+ *
+ * Source: FlameGraph's README.
+ */
+#ifndef CPROF_INPUT_FOLDED_H
+#define CPROF_INPUT_FOLDED_H
+
+#include "input/reader.h"
+
+bool folded_detect(const struct source *source);
+int folded_read(const struct source *source, struct profile *profile, struct input_error *error);
+
+#endif

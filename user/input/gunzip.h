@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inflates a gzip file that anybody may have made. All its members are one stream (RFC 1952, 2.2), and
+ * nothing may follow the last one: what pprof holds it to.
+ */
+#ifndef CPROF_INPUT_GUNZIP_H
+#define CPROF_INPUT_GUNZIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "input/input.h"
+
+bool gunzip_detect(const void *bytes, size_t len);
+
+/*
+ * -EBADMSG: cut off, damaged (zlib checks sum and length), or followed by something; -EFBIG: beyond
+ * limits->max_inflated_bytes or ->max_ratio. error->offset is one of the gzip'ed bytes here. The
+ * caller frees *inflated.
+ */
+int gunzip(const void *bytes, size_t len, const struct input_limits *limits, uint8_t **inflated,
+	   size_t *inflated_len, struct input_error *error);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads a profile from a file that anybody may have made: pprof (gzip'ed or plain), and the older
+ * formats of which input_format_name() gives the list. What it is, the bytes say, not the name.
+ *
+ * Everything is bounded (struct input_limits), every index and id is checked, nothing is believed.
+ * An error says what is wrong and at which byte, in one line; nothing of a broken file is returned.
+ *
+ * Source: pprof's profile package (proto and legacy parsers); each reader cites its own.
+ */
+#ifndef CPROF_INPUT_INPUT_H
+#define CPROF_INPUT_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+
+enum input_format {
+	INPUT_UNKNOWN,
+	INPUT_PPROF,
+	INPUT_LEGACY_CPU,	 /* gperftools' CPUPROFILE: binary words */
+	INPUT_LEGACY_HEAP,	 /* "heap profile: ... @ heap/R", heap_v2, heapprofile, growth */
+	INPUT_LEGACY_CONTENTION, /* "--- contention", "--- mutex" */
+	INPUT_LEGACY_THREADS,	 /* "--- threadz", "--- Thread" */
+	INPUT_LEGACY_COUNT,	 /* Go's "goroutine profile: total 7" */
+	INPUT_PERF_SCRIPT,	 /* the text of `perf script` */
+	INPUT_FOLDED,		 /* "main;f;g 12", one stack a line */
+};
+
+struct input_limits {
+	size_t max_file_bytes;	   /* as it lies there */
+	size_t max_inflated_bytes; /* after gzip */
+	uint32_t max_ratio;	   /* of the two, beyond the first 16 MiB: a bomb otherwise */
+	size_t max_items; /* samples, locations, functions, mappings, strings: each; < 2^30 */
+	size_t max_memory_bytes; /* of the profile that comes of it */
+};
+extern const struct input_limits input_default_limits; /* 1 GiB, 2 GiB, 250, 64 Mi, 4 GiB */
+
+#define INPUT_NO_OFFSET UINT64_MAX
+
+struct input_error {
+	uint64_t offset; /* in the (inflated) bytes; INPUT_NO_OFFSET: nowhere in particular */
+	uint64_t line;	 /* of a text format, from 1; 0: not a text */
+	char message
+		[256]; /* "location 7 names function 99, which is not there"; escaped for terminals */
+};
+
+/*
+ * Profile of the len bytes at bytes. -EBADMSG: broken, *error says how; -EFBIG: beyond a limit;
+ * outputs are untouched then, but for *error. The caller frees *profile. *format may be NULL.
+ */
+int input_parse(const void *bytes, size_t len, const struct input_limits *limits,
+		struct profile **profile, enum input_format *format, struct input_error *error);
+
+/*
+ * The same for a file; "-" is stdin. A FIFO or a pipe is read to its end. -errno of open and read
+ * besides; error->message says it all, strerror included, without the path.
+ */
+int input_read(const char *path, const struct input_limits *limits, struct profile **profile,
+	       enum input_format *format, struct input_error *error);
+
+/*
+ * The two steps of input_read(), for whoever wants the bytes themselves: those of a file as they are,
+ * and what is in them if they are gzip'ed (*inflated is NULL where they are not). The caller frees.
+ */
+int input_load(const char *path, const struct input_limits *limits, uint8_t **bytes, size_t *len,
+	       struct input_error *error);
+int input_inflate(const void *bytes, size_t len, const struct input_limits *limits,
+		  uint8_t **inflated, size_t *inflated_len, struct input_error *error);
+
+/* What inflated bytes seem to be; they may be broken for all that. */
+enum input_format input_format_of(const void *bytes, size_t len);
+
+/* "pprof", "perf script" ... for people. */
+const char *input_format_name(enum input_format format);
+
+#endif

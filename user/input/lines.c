@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "input/lines.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool lines_next(struct lines *lines, struct text *line)
+{
+	const char *end;
+
+	if (lines->at == lines->end)
+		return false;
+	end = memchr(lines->at, '\n', lines->end - lines->at);
+	*line = (struct text){lines->at, (end ? end : lines->end) - lines->at};
+	lines->at = end ? end + 1 : lines->end;
+	if (line->len && line->at[line->len - 1] == '\r')
+		line->len--;
+	lines->line = *line;
+	lines->nr++;
+	return true;
+}
+
+static bool is_space(char c)
+{
+	return isspace((unsigned char)c);
+}
+
+struct text text_trim(struct text text)
+{
+	text_skip_spaces(&text);
+	while (text.len && is_space(text.at[text.len - 1]))
+		text.len--;
+	return text;
+}
+
+bool text_is_blank(struct text text)
+{
+	text_skip_spaces(&text);
+	return !text.len;
+}
+
+bool text_is_comment(struct text text)
+{
+	text_skip_spaces(&text);
+	return !text.len || *text.at == '#';
+}
+
+bool text_starts(struct text text, const char *prefix)
+{
+	return text_take_word(&text, prefix);
+}
+
+bool text_equals(struct text text, const char *s)
+{
+	return text.len == strlen(s) && !memcmp(text.at, s, text.len);
+}
+
+const char *text_find(struct text text, const char *word)
+{
+	return memmem(text.at, text.len, word, strlen(word));
+}
+
+static void advance(struct text *text, size_t nr)
+{
+	text->at += nr;
+	text->len -= nr;
+}
+
+void text_skip_spaces(struct text *text)
+{
+	while (text->len && is_space(*text->at))
+		advance(text, 1);
+}
+
+bool text_take(struct text *text, char c)
+{
+	if (!text->len || *text->at != c)
+		return false;
+	advance(text, 1);
+	return true;
+}
+
+bool text_take_word(struct text *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (text->len < len || memcmp(text->at, word, len))
+		return false;
+	advance(text, len);
+	return true;
+}
+
+bool text_take_int(struct text *text, int64_t *value)
+{
+	struct text rest = *text;
+	bool negative = text_take(&rest, '-');
+	int64_t n = 0;
+	size_t nr = 0;
+
+	for (; nr < rest.len && isdigit((unsigned char)rest.at[nr]); nr++) {
+		int digit = rest.at[nr] - '0';
+
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, negative ? -digit : digit, &n))
+			return false;
+	}
+	if (!nr)
+		return false;
+	advance(&rest, nr);
+	*text = rest;
+	*value = n;
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool text_take_hex(struct text *text, uint64_t *value)
+{
+	struct text rest = *text;
+	uint64_t n = 0;
+	size_t nr = 0;
+
+	if (rest.len > 2 && rest.at[0] == '0' && (rest.at[1] | 0x20) == 'x')
+		advance(&rest, 2);
+	for (; nr < rest.len && hex_digit(rest.at[nr]) >= 0; nr++) {
+		if (n >> 60)
+			return false;
+		n = n << 4 | hex_digit(rest.at[nr]);
+	}
+	if (!nr)
+		return false;
+	advance(&rest, nr);
+	*text = rest;
+	*value = n;
+	return true;
+}
+
+bool text_take_token(struct text *text, struct text *token)
+{
+	size_t nr = 0;
+
+	text_skip_spaces(text);
+	while (nr < text->len && !is_space(text->at[nr]))
+		nr++;
+	if (!nr)
+		return false;
+	*token = (struct text){text->at, nr};
+	advance(text, nr);
+	return true;
+}

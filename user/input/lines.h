@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Text, line by line, and what stands in a line. Nothing is copied: a line is a view of the bytes, and
+ * what is taken from it moves its beginning on.
+ *
+ *	struct lines lines = {.at = bytes, .end = bytes + len};
+ *	struct text line;
+ *	while (lines_next(&lines, &line)) {
+ *		int64_t nr;
+ *		if (text_take_int(&line, &nr) && text_take(&line, ':')) ...
+ */
+#ifndef CPROF_INPUT_LINES_H
+#define CPROF_INPUT_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text { /* not NUL-terminated */
+	const char *at;
+	size_t len;
+};
+
+struct lines {
+	const char *at, *end; /* what is left */
+	uint64_t nr;	      /* of the line given last, from 1 */
+	struct text line;     /* it */
+};
+
+/* The next line, without its end ("\n" or "\r\n"). false: there is none. */
+bool lines_next(struct lines *lines, struct text *line);
+
+bool text_is_blank(struct text text); /* white space only */
+/* Blank, or a comment that begins with '#'. */
+bool text_is_comment(struct text text);
+bool text_starts(struct text text, const char *prefix);
+bool text_equals(struct text text, const char *s);
+/* Where word stands in text; NULL: nowhere. */
+const char *text_find(struct text text, const char *word);
+struct text text_trim(struct text text);
+
+/* Each of these takes nothing and returns false where the text does not go on so. */
+void text_skip_spaces(struct text *text);
+bool text_take(struct text *text, char c);
+bool text_take_word(struct text *text, const char *word);
+/* Decimal, with a sign or without; what does not fit is not taken. */
+bool text_take_int(struct text *text, int64_t *value);
+/* Hexadecimal digits, in lower or upper case, with or without "0x". */
+bool text_take_hex(struct text *text, uint64_t *value);
+/* What stands before the next white space; not nothing. Leading white space is skipped. */
+bool text_take_token(struct text *text, struct text *token);
+
+#endif

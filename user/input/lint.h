@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who would reject, or quietly lose, what of a pprof file: go tool pprof, Parca, Pyroscope, speedscope.
+ * Looks at the bytes, since a profile in memory (profile/model.h) cannot hold what is broken.
+ *
+ * The rules are what these programs were seen to do with files that have one fault each (pprof of Go
+ * 1.26, Parca and Pyroscope as of 2026, speedscope 1.25). NULL: it takes such a file, and shows all of
+ * it. Left out is what every file has somewhere: speedscope shows no inlined function, Pyroscope no
+ * numeric label, and what it thinks of a file's age depends on when it is sent.
+ */
+#ifndef CPROF_INPUT_LINT_H
+#define CPROF_INPUT_LINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "input/input.h"
+
+/* id, name, then what go tool pprof, Parca, Pyroscope and speedscope do. */
+#define LINT_RULES(X)                                                                             \
+	X(EMPTY, "empty", "rejects it", "stores nothing", "stores nothing", "rejects it")         \
+	X(GZIP, "gzip", "rejects it", "rejects it", "rejects it", NULL)                           \
+	X(GZIP_TWICE, "gzip-twice", "rejects it", "rejects it", "rejects it", "rejects it")       \
+	X(NOT_PPROF, "not-pprof", "rejects it, or reads it as an older format", "rejects it",     \
+	  "rejects it", "rejects it, or reads it as another format")                              \
+	X(WIRE, "wire", "rejects it", "rejects it", "rejects it", "rejects it")                   \
+	X(GROUP, "group", "rejects it", NULL, NULL, NULL)                                         \
+	X(FIELD_0, "field-0", NULL, "rejects it", "rejects it", NULL)                             \
+	X(GLUED, "glued", "rejects it", NULL, NULL, NULL)                                         \
+	X(NO_TYPES, "no-sample-types", "rejects it", "rejects it, or stores nothing",             \
+	  "rejects it", "rejects it")                                                             \
+	X(SAME_TYPES, "same-sample-types", "rejects it", "adds the two up", "adds the two up",    \
+	  NULL)                                                                                   \
+	X(TYPE_DASH, "type-name-dash", NULL, "rejects it", "rejects it", NULL)                    \
+	X(TYPE_CHARACTER, "type-name", NULL, "rejects it", NULL, NULL)                            \
+	X(NO_SAMPLES, "no-samples", NULL, "stores nothing", "stores nothing", "shows nothing")    \
+	X(VALUE_COUNT, "value-count", "rejects it", "rejects it", "rejects it", "rejects it")     \
+	X(FIRST_STRING, "first-string", "rejects it", "rejects it", "rejects it", NULL)           \
+	X(STRING_INDEX, "string-index", "rejects it", "rejects it", "rejects it",                 \
+	  "shows (unknown)")                                                                      \
+	X(STRING_NEGATIVE, "string-index-negative", "rejects it", "dies, the whole server",       \
+	  "rejects it, or takes the name for empty", NULL)                                        \
+	X(UTF8, "utf-8", NULL, "fails in queries of this type from then on", "rejects it", NULL)  \
+	X(LONG_NAME, "long-name", NULL, NULL, "keeps the last 65,535 bytes of it", NULL)          \
+	X(ID_ORDER, "id-order", NULL, "rejects it", NULL, NULL)                                   \
+	X(MAPPING_0, "mapping-id-0", "rejects it", "rejects it", "drops the whole profile", NULL) \
+	X(LOCATION_0, "location-id-0", "rejects it", "rejects it", "rejects it", NULL)            \
+	X(FUNCTION_0, "function-id-0", "rejects it", "rejects it", "rejects it",                  \
+	  "shows a wrong total")                                                                  \
+	X(SAME_ID, "same-id", "rejects it", "rejects it", "loses samples", "shows wrong names")   \
+	X(NO_MAPPING, "missing-mapping", NULL, "rejects it", "drops the whole profile", NULL)     \
+	X(NO_FUNCTION, "missing-function", "rejects it", "rejects it", "drops the sample",        \
+	  "drops the frame")                                                                      \
+	X(NO_LOCATION, "missing-location", "rejects it", "rejects it", "drops the sample", NULL)  \
+	X(NO_LINES, "unsymbolized", NULL, NULL, "shows no flame graph of it", "drops the frame")  \
+	X(NO_ADDRESS, "no-address", NULL, NULL, "drops the sample", "drops the frame")            \
+	X(NO_NAME, "no-name", NULL, NULL, NULL, "shows (unknown)")                                \
+	X(EMPTY_STACK, "empty-stack", "counts it in the total only", "leaves it out of reports",  \
+	  "drops the sample", "drops the sample")                                                 \
+	X(DEEP, "deep-stack", NULL, NULL, "cuts the leaves off beyond 1,000 frames", NULL)        \
+	X(NEGATIVE, "negative-value", NULL, NULL, "drops the sample", "does not open it")         \
+	X(ZERO, "zero-sample", NULL, "drops the sample", "drops the sample", NULL)                \
+	X(LABEL_KEY, "label-key", NULL, "rejects it", "ignores the label", NULL)                  \
+	X(LABEL_EMPTY, "label-empty", "ignores the label", NULL, "ignores the label", NULL)       \
+	X(LABEL_TWICE, "label-twice", NULL, NULL, "keeps the first value", NULL)                  \
+	X(LABEL_LONG, "label-long", NULL, NULL, "rejects it", NULL)                               \
+	X(LABELS, "labels", NULL, NULL, "rejects it", NULL)                                       \
+	X(SAMPLES, "samples", NULL, NULL, "rejects it (more than 16,000 samples)", NULL)          \
+	X(SIZE, "size", NULL, NULL, "rejects it (more than 4 MiB inflated)", NULL)                \
+	X(PERIOD_TYPE, "period-type", NULL, "cannot list its types from then on", NULL, NULL)     \
+	X(PERIOD, "period", NULL, "shows 0 for samples/count", NULL, NULL)                        \
+	X(TIME, "time", NULL, "stores it in the year 1970", NULL, NULL)
+
+enum lint_rule_id {
+#define X(id, ...) LINT_##id,
+	LINT_RULES(X)
+#undef X
+	NR_LINT_RULES
+};
+
+#define NR_LINT_CONSUMERS 4
+extern const char *const lint_consumers[NR_LINT_CONSUMERS];
+
+struct lint_rule {
+	const char *name;
+	const char *does[NR_LINT_CONSUMERS]; /* by consumer; NULL: nothing amiss */
+};
+extern const struct lint_rule lint_rules[NR_LINT_RULES];
+
+/* How often a rule is broken, and where first. */
+struct lint_finding {
+	uint64_t nr;	 /* 0: it is kept */
+	uint64_t offset; /* in the inflated bytes; INPUT_NO_OFFSET: nowhere in particular */
+	char what[160];	 /* "sample 3 names location 99, which is not there"; fit for terminals */
+};
+
+struct lint {
+	struct lint_finding findings[NR_LINT_RULES];
+};
+
+/*
+ * Judges the bytes of a file. -EFBIG: beyond a limit, *error says which; *lint is untouched then.
+ * What is broken so that nothing behind it can be judged is a finding too, and the last one.
+ */
+int lint_bytes(const void *bytes, size_t len, const struct input_limits *limits, struct lint *lint,
+	       struct input_error *error);
+
+#endif

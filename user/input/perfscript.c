@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "input/perfscript.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "input/lines.h"
+
+#define MAX_EVENTS 16
+#define MAX_DEPTH  65536 /* perf itself stops at 127, or at what sysctl says */
+
+struct head { /* of a sample */
+	struct text comm, event;
+	int64_t pid, tid, period; /* period 0: not said */
+	uint64_t time_ns;
+	struct text rest; /* of the line */
+};
+
+struct event {
+	struct text name;
+	uint32_t type; /* of the profile; 0: it has no periods */
+	bool has_periods;
+};
+
+struct perfscript {
+	struct profile *profile;
+	const struct source *source;
+	struct input_error *error;
+	struct event events[MAX_EVENTS];
+	size_t nr_events;
+	uint64_t first_ns, last_ns;
+	int64_t period; /* of all samples; 0: not known yet, -1: not the same */
+	vec_of(uint32_t) locations;
+	vec_of(struct profile_line) inlined; /* lines that wait for the frame they are in */
+};
+
+/* "5213.123456:" */
+static bool take_time(struct text *line, uint64_t *time_ns)
+{
+	int64_t seconds;
+	uint64_t scale = 1000000000, fraction = 0;
+	struct text rest = *line;
+
+	if (!text_take_int(&rest, &seconds) || seconds < 0 || seconds > INT64_MAX / 2000000000 ||
+	    !text_take(&rest, '.'))
+		return false;
+	while (rest.len && isdigit((unsigned char)*rest.at) && scale > 1) {
+		scale /= 10;
+		fraction += (*rest.at - '0') * scale;
+		rest.at++, rest.len--;
+	}
+	if (!text_take(&rest, ':'))
+		return false;
+	*time_ns = seconds * 1000000000ull + fraction;
+	*line = rest;
+	return true;
+}
+
+/* "cpu-clock:pppH:" is cpu-clock, "sched:sched_switch:" stays as it is. */
+static struct text without_modifiers(struct text event)
+{
+	const char *colon;
+	size_t nr;
+
+	if (event.len && event.at[event.len - 1] == ':')
+		event.len--;
+	colon = memrchr(event.at, ':', event.len);
+	nr = colon ? event.at + event.len - colon - 1 : 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!strchr("ukhpPGHSDIeW", colon[1 + i]))
+			return event;
+	return colon ? (struct text){event.at, colon - event.at} : event;
+}
+
+/* What follows comm: "pid[/tid] [cpu] time: period event:". */
+static bool take_columns(struct text line, struct head *head)
+{
+	struct text rest, token;
+	int64_t cpu;
+
+	if (!text_take_int(&line, &head->pid) || head->pid < -1)
+		return false;
+	head->tid = head->pid;
+	if (text_take(&line, '/') && !text_take_int(&line, &head->tid))
+		return false;
+	if (!line.len || !isspace((unsigned char)*line.at))
+		return false;
+	text_skip_spaces(&line);
+	if (text_take(&line, '[') && (!text_take_int(&line, &cpu) || !text_take(&line, ']')))
+		return false;
+	text_skip_spaces(&line);
+	if (!take_time(&line, &head->time_ns))
+		return false;
+	text_skip_spaces(&line);
+	rest = line;
+	head->period = 0;
+	if (text_take_int(&rest, &head->period) && rest.len && isspace((unsigned char)*rest.at))
+		line = rest;
+	else
+		head->period = 0;
+	if (head->period < 0 || !text_take_token(&line, &token) || token.at[token.len - 1] != ':')
+		return false;
+	head->event = without_modifiers(token);
+	head->rest = line;
+	return true;
+}
+
+/* A comm may have spaces in it, and numbers: its end is where all else fits. */
+static bool parse_head(struct text line, struct head *head)
+{
+	line = text_trim(line);
+	for (size_t i = 1; i < line.len; i++) {
+		if (!isspace((unsigned char)line.at[i - 1]) ||
+		    !(isdigit((unsigned char)line.at[i]) || line.at[i] == '-'))
+			continue;
+		if (!take_columns((struct text){line.at + i, line.len - i}, head))
+			continue;
+		head->comm = text_trim((struct text){line.at, i});
+		return true;
+	}
+	return false;
+}
+
+/* A frame's line begins with white space, a sample's does not, but where its comm is padded. */
+static bool is_frame(struct text line, uint64_t *address, struct text *rest)
+{
+	text_skip_spaces(&line);
+	if (!text_take_hex(&line, address) || !line.len || !isspace((unsigned char)*line.at))
+		return false;
+	text_skip_spaces(&line);
+	*rest = line;
+	return line.len && line.at[line.len - 1] == ')';
+}
+
+static bool is_indented(struct text line)
+{
+	return line.len && isspace((unsigned char)*line.at);
+}
+
+bool perfscript_detect(const struct source *source)
+{
+	struct lines lines = {.at = (const char *)source->bytes,
+			      .end = (const char *)source->bytes + source->len};
+	struct text line;
+	struct head head;
+
+	while (lines_next(&lines, &line))
+		if (!text_is_comment(line))
+			return parse_head(line, &head);
+	return false;
+}
+
+/* The "(...)" that ends a frame, which may itself have some in it: "(/usr/bin/x (deleted))". */
+static const char *last_group(struct text frame)
+{
+	int depth = 0;
+
+	for (const char *c = frame.at + frame.len; c-- > frame.at;) {
+		depth += *c == ')';
+		depth -= *c == '(';
+		if (!depth)
+			return c;
+	}
+	return NULL;
+}
+
+/* "helper+0x14" without "+0x14". */
+static struct text without_offset(struct text symbol)
+{
+	const char *plus = memrchr(symbol.at, '+', symbol.len);
+	struct text offset;
+	uint64_t value;
+
+	if (!plus)
+		return symbol;
+	offset = (struct text){plus + 1, symbol.at + symbol.len - plus - 1};
+	if (!text_starts(offset, "0x") || !text_take_hex(&offset, &value) || offset.len)
+		return symbol;
+	return (struct text){symbol.at, plus - symbol.at};
+}
+
+static uint32_t function_id(struct profile *profile, struct text name)
+{
+	uint32_t id = input_string(profile, name.at, name.len);
+	struct profile_function function = {.name = id, .system_name = id};
+
+	return profile_function_id(profile, &function);
+}
+
+/* "[libfoo.so.1]", for a frame of which only the file is known. */
+static uint32_t nameless_function_id(struct profile *profile, struct text path)
+{
+	const char *slash = memrchr(path.at, '/', path.len);
+	struct text base = slash ? (struct text){slash + 1, path.at + path.len - slash - 1} : path;
+	char *name scoped(freep) = NULL;
+	int len;
+
+	if (base.len && *base.at == '[')
+		return function_id(profile, base);
+	name = xmalloc(base.len + 3);
+	len = sprintf(name, "[%.*s]", (int)base.len, base.at);
+	return function_id(profile, (struct text){name, len});
+}
+
+static void add_frame(struct perfscript *script, uint64_t address, struct text frame)
+{
+	struct profile *profile = script->profile;
+	const char *group = last_group(frame);
+	struct text symbol, path;
+	struct profile_line line = {0};
+	struct profile_mapping mapping = {.limit = UINT64_MAX, .has_functions = true};
+	struct profile_location location = {.address = address};
+
+	if (!group || script->locations.nr == MAX_DEPTH || script->inlined.nr == MAX_DEPTH)
+		return;
+	symbol = without_offset(text_trim((struct text){frame.at, group - frame.at}));
+	path = (struct text){group + 1, frame.at + frame.len - group - 2};
+	if (text_equals(path, "inlined")) {
+		line.function = function_id(profile, symbol);
+		vec_push(&script->inlined, line);
+		return;
+	}
+	if (!symbol.len || text_equals(symbol, "[unknown]"))
+		line.function = nameless_function_id(profile, path);
+	else
+		line.function = function_id(profile, symbol);
+	vec_push(&script->inlined, line);
+	mapping.path = input_string(profile, path.at, path.len);
+	location.mapping = profile_mapping_id(profile, &mapping);
+	location.address -= script->locations.nr && address;
+	location.lines = script->inlined.at;
+	location.nr_lines = script->inlined.nr;
+	vec_push(&script->locations, profile_location_id(profile, &location));
+	script->inlined.nr = 0;
+}
+
+static struct event *event_of(struct perfscript *script, struct text name)
+{
+	for (size_t i = 0; i < script->nr_events; i++) {
+		struct event *event = &script->events[i];
+
+		if (event->name.len == name.len && !memcmp(event->name.at, name.at, name.len))
+			return event;
+	}
+	return NULL;
+}
+
+static int bad_head(struct perfscript *script, const struct lines *lines)
+{
+	return input_fail_line(script->error, -EBADMSG, lines->nr,
+			       "no head of a sample of perf script: '%.*s'",
+			       (int)(lines->line.len < 60 ? lines->line.len : 60), lines->line.at);
+}
+
+/* Before the first sample can be added, all sample types must be known. */
+static int find_events(struct perfscript *script, struct lines lines)
+{
+	struct text line, rest;
+	struct head head;
+	uint64_t address;
+	bool in_sample = false;
+
+	while (lines_next(&lines, &line)) {
+		struct event *event;
+
+		if (text_is_blank(line))
+			in_sample = false;
+		if (text_is_comment(line) || (in_sample && is_frame(line, &address, &rest)) ||
+		    (in_sample && is_indented(line)))
+			continue;
+		if (!parse_head(line, &head))
+			return bad_head(script, &lines);
+		in_sample = true;
+		event = event_of(script, head.event);
+		if (!event && script->nr_events == MAX_EVENTS)
+			return input_fail_line(script->error, -EFBIG, lines.nr,
+					       "more than %d kinds of events", MAX_EVENTS);
+		if (!event) {
+			event = &script->events[script->nr_events++];
+			*event = (struct event){.name = head.event};
+		}
+		event->has_periods |= head.period > 0;
+	}
+	return 0;
+}
+
+/* Letters, digits and '_' are what every reader of profiles takes. */
+static char *type_name(struct text event)
+{
+	char *name = xcalloc(event.len + 1, 1);
+
+	for (size_t i = 0; i < event.len; i++) {
+		unsigned char c = event.at[i];
+
+		name[i] = isalnum(c) ? tolower(c) : '_';
+	}
+	return name;
+}
+
+static void set_types(struct perfscript *script)
+{
+	struct profile *profile = script->profile;
+
+	profile_add_type(profile, "samples", "count");
+	profile_set_period(profile, "samples", "count", 1);
+	for (size_t i = 0; i < script->nr_events; i++) {
+		struct event *event = &script->events[i];
+		bool is_time = text_equals(event->name, "cpu-clock") ||
+			       text_equals(event->name, "task-clock");
+		char *name scoped(freep) = is_time ? xstrdup("cpu") : type_name(event->name);
+
+		if (!event->has_periods)
+			continue;
+		event->type = profile->nr_types;
+		profile_add_type(profile, name, is_time ? "nanoseconds" : "count");
+		profile_set_period(profile, name, is_time ? "nanoseconds" : "count", 1);
+	}
+}
+
+/* A number that is 0 and has no unit cannot be told from no label: the idle task has none. */
+static uint32_t set_labels(struct profile *profile, const struct head *head,
+			   struct profile_label *labels)
+{
+	uint32_t nr = 0;
+
+	labels[nr++] =
+		(struct profile_label){.key = profile_string(profile, "comm"),
+				       .str = input_string(profile, head->comm.at, head->comm.len)};
+	if (head->pid)
+		labels[nr++] = (struct profile_label){.key = profile_string(profile, "pid"),
+						      .num = head->pid};
+	if (head->tid)
+		labels[nr++] = (struct profile_label){.key = profile_string(profile, "tid"),
+						      .num = head->tid};
+	return nr;
+}
+
+/* The sample whose head was read, with the stack that followed. */
+static void end_sample(struct perfscript *script, const struct head *head)
+{
+	struct profile *profile = script->profile;
+	int64_t values[1 + MAX_EVENTS] = {1};
+	struct profile_label labels[3];
+	struct profile_sample sample = {.labels = labels, .values = values};
+	uint32_t type = event_of(script, head->event)->type;
+
+	if (!script->locations.nr)
+		add_frame(script, 0, (struct text){"[unknown] (unknown)", 19});
+	sample.locations = script->locations.at;
+	sample.nr_locations = script->locations.nr;
+	sample.nr_labels = set_labels(profile, head, labels);
+	if (type)
+		values[type] = head->period;
+	profile_add_sample(profile, &sample);
+	script->locations.nr = script->inlined.nr = 0;
+	if (!script->first_ns || head->time_ns < script->first_ns)
+		script->first_ns = head->time_ns;
+	if (head->time_ns > script->last_ns)
+		script->last_ns = head->time_ns;
+	if (!script->period)
+		script->period = head->period;
+	else if (script->period != head->period)
+		script->period = -1;
+}
+
+static int read_samples(struct perfscript *script, struct lines lines)
+{
+	size_t max_items = script->source->limits->max_items;
+	struct text line, rest;
+	struct head head;
+	uint64_t address;
+	bool in_sample = false;
+
+	while (lines_next(&lines, &line)) {
+		if (in_sample && is_frame(line, &address, &rest)) {
+			add_frame(script, address, rest);
+			continue;
+		}
+		if (text_is_comment(line) ? !text_is_blank(line) : in_sample && is_indented(line))
+			continue; /* a comment, or a line of source under its frame */
+		if (in_sample)
+			end_sample(script, &head);
+		in_sample = !text_is_blank(line);
+		if (in_sample && !parse_head(line, &head))
+			return bad_head(script, &lines);
+		if (in_sample && is_frame(head.rest, &address, &rest))
+			add_frame(script, address, rest);
+		if (script->profile->samples.nr > max_items ||
+		    script->profile->locations.nr > max_items)
+			return input_fail_line(script->error, -EFBIG, lines.nr,
+					       "more samples or locations than allowed");
+	}
+	if (in_sample)
+		end_sample(script, &head);
+	return 0;
+}
+
+int perfscript_read(const struct source *source, struct profile *profile, struct input_error *error)
+{
+	struct perfscript script = {.profile = profile, .source = source, .error = error};
+	struct lines lines = {.at = (const char *)source->bytes,
+			      .end = (const char *)source->bytes + source->len};
+	int err = find_events(&script, lines);
+
+	if (!err) {
+		set_types(&script);
+		err = read_samples(&script, lines);
+	}
+	if (!err && script.period > 0)
+		profile->period = script.period;
+	if (!err)
+		profile->duration_ns = script.last_ns - script.first_ns;
+	vec_release(&script.locations);
+	vec_release(&script.inlined);
+	return err;
+}

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A profile.proto file is one message of repeated messages that refer to one another by ids and by
+ * positions in a string table, which stands last as a rule. So nothing can be understood in one go:
+ *
+ *	count	  every item of every kind, and the stretch of the file each kind lies in
+ *	--------  here it is known what the profile will take in memory, and whether that is too much
+ *	strings	  file's position -> id in the profile's string table
+ *	tables	  sample types, mappings, functions: their ids -> 1..N in the order of the file
+ *	locations with their lines, then
+ *	samples	  with their locations, values and labels
+ *
+ * Each later walk goes over its own kind's stretch only, and writers put a kind together, so that the
+ * file is read twice in all. The arrays that samples and locations point into are one arena block a
+ * kind, sized by the count; a varint ends with a byte below 0x80, so that counting packed numbers is
+ * counting bytes.
+ *
+ * What a hostile file of n inflated bytes can make of itself is about 13 n (distinct short strings,
+ * labels), because the smallest item is 2 bytes, and gunzip.c bounds n.
+ *
+ * Alternatives rejected: protobuf-c's unpack (see wire.h); growing arrays in one walk, with ids
+ * resolved after it: it costs as much as counting and holds every array twice.
+ */
+#include "input/pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "input/idmap.h"
+#include "input/wire.h"
+
+/* Fields of Profile that are messages or strings; the rest are numbers. */
+enum kind {
+	KIND_TYPE = 1,
+	KIND_SAMPLE = 2,
+	KIND_MAPPING = 3,
+	KIND_LOCATION = 4,
+	KIND_FUNCTION = 5,
+	KIND_STRING = 6,
+	KIND_SCALAR = 7, /* and everything else */
+	NR_KINDS
+};
+
+static const char *const kind_names[NR_KINDS] = {
+	[KIND_TYPE] = "sample type",  [KIND_SAMPLE] = "sample",	    [KIND_MAPPING] = "mapping",
+	[KIND_LOCATION] = "location", [KIND_FUNCTION] = "function", [KIND_STRING] = "string",
+	[KIND_SCALAR] = "profile",
+};
+
+/* The numbers of Profile, by field number. */
+enum {
+	DROP_FRAMES = 7,
+	KEEP_FRAMES = 8,
+	TIME_NANOS = 9,
+	DURATION_NANOS = 10,
+	PERIOD_TYPE = 11,
+	PERIOD = 12,
+	COMMENT = 13,
+	DEFAULT_TYPE = 14,
+	DOC_URL = 15,
+	NR_PROFILE_FIELDS
+};
+
+struct reader {
+	const struct source *source;
+	struct profile *profile;
+	struct input_error *error;
+
+	/* Of the count: */
+	size_t nr[NR_KINDS];
+	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
+	size_t nr_stack_ids, nr_labels, nr_lines;
+	bool has_time;
+
+	/* What is being read, for messages. */
+	enum kind kind;
+	size_t item; /* from 0 */
+
+	uint32_t *strings; /* by position in the file: ids of the profile's */
+	struct idmap mappings, functions, locations;
+	/* What is left of the arena's blocks. */
+	struct profile_line *lines;
+	struct profile_label *labels;
+	uint32_t *stack_ids;
+	int64_t *values;
+};
+
+static uint64_t offset_of(const struct reader *reader, const uint8_t *at)
+{
+	return at - reader->source->bytes;
+}
+
+/* Fails at a byte, in what is being read. */
+__attribute__((format(printf, 3, 4))) static int broken_at(const struct reader *reader,
+							   const uint8_t *at, const char *fmt, ...)
+{
+	char why[160], which[32] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (reader->kind != KIND_SCALAR)
+		snprintf(which, sizeof(which), " %zu", reader->item);
+	return input_fail(reader->error, -EBADMSG, offset_of(reader, at), "%s%s: %s",
+			  kind_names[reader->kind], which, why);
+}
+
+static int broken_wire(const struct reader *reader, const struct wire *wire)
+{
+	return broken_at(reader, wire->at, "%s", wire->why);
+}
+
+static int expect_type(const struct reader *reader, const struct wire_field *field,
+		       enum wire_type type)
+{
+	if (field->type == type)
+		return 0;
+	return broken_at(reader, field->tag, "field %" PRIu64 " has wire type %d instead of %d",
+			 field->number, field->type, type);
+}
+
+/* A repeated number may be packed. */
+static int expect_numbers(const struct reader *reader, const struct wire_field *field)
+{
+	return field->type == WIRE_LEN ? 0 : expect_type(reader, field, WIRE_VARINT);
+}
+
+/* Numbers of a message, by field number from 1 to nr - 1; those that are not there stay. */
+static int read_numbers(const struct reader *reader, struct wire wire, uint64_t *numbers, size_t nr)
+{
+	struct wire_field field;
+
+	while (wire_next(&wire, &field)) {
+		if (!field.number || field.number >= nr)
+			continue;
+		if (expect_type(reader, &field, WIRE_VARINT))
+			return -EBADMSG;
+		numbers[field.number] = field.value;
+	}
+	return wire.why ? broken_wire(reader, &wire) : 0;
+}
+
+/* Counting ---------------------------------------------------------------------------------------- */
+
+static int count_sample(struct reader *reader, struct wire wire)
+{
+	struct wire_field field;
+
+	while (wire_next(&wire, &field)) {
+		int err = 0;
+
+		if (field.number == 1) {
+			err = expect_numbers(reader, &field);
+			reader->nr_stack_ids += wire_nr_varints(&field.body);
+		} else if (field.number == 2) {
+			err = expect_numbers(reader, &field);
+		} else if (field.number == 3) {
+			err = expect_type(reader, &field, WIRE_LEN);
+			reader->nr_labels++;
+		}
+		if (err)
+			return err;
+	}
+	return wire.why ? broken_wire(reader, &wire) : 0;
+}
+
+static int count_location(struct reader *reader, struct wire wire)
+{
+	struct wire_field field;
+
+	while (wire_next(&wire, &field)) {
+		if (field.number != 4)
+			continue;
+		if (expect_type(reader, &field, WIRE_LEN))
+			return -EBADMSG;
+		reader->nr_lines++;
+	}
+	return wire.why ? broken_wire(reader, &wire) : 0;
+}
+
+/*
+ * A second time is what two files glued together have (as gzip members, say), and pprof refuses it.
+ * It is looked for here, before their ids clash.
+ */
+static int count_scalar(struct reader *reader, const struct wire_field *field)
+{
+	if (field->number != TIME_NANOS)
+		return 0;
+	if (reader->has_time)
+		return input_fail(reader->error, -EBADMSG, offset_of(reader, field->tag),
+				  "several profiles glued together (a second time_nanos)");
+	reader->has_time = field->value != 0;
+	return 0;
+}
+
+static int count_field(struct reader *reader, const struct wire_field *field, const uint8_t *end)
+{
+	enum kind kind = field->number >= KIND_TYPE && field->number < KIND_SCALAR ? field->number
+										   : KIND_SCALAR;
+	struct wire *stretch = &reader->stretch[kind];
+
+	if (!stretch->at)
+		stretch->at = field->tag;
+	stretch->end = end;
+	reader->kind = kind;
+	reader->item = reader->nr[kind]++;
+	if (kind == KIND_SCALAR)
+		return count_scalar(reader, field);
+	if (expect_type(reader, field, WIRE_LEN))
+		return -EBADMSG;
+	if (reader->nr[kind] > reader->source->limits->max_items)
+		return input_fail(reader->error, -EFBIG, offset_of(reader, field->tag),
+				  "more than %zu %ss", reader->source->limits->max_items,
+				  kind_names[kind]);
+	if (kind == KIND_SAMPLE)
+		return count_sample(reader, field->body);
+	return kind == KIND_LOCATION ? count_location(reader, field->body) : 0;
+}
+
+static int count_all(struct reader *reader)
+{
+	struct wire wire = {.at = reader->source->bytes,
+			    .end = reader->source->bytes + reader->source->len};
+	struct wire_field field;
+
+	while (wire_next(&wire, &field)) {
+		int err = count_field(reader, &field, wire.at);
+
+		if (err)
+			return err;
+	}
+	if (wire.why)
+		return input_fail(reader->error, -EBADMSG, offset_of(reader, wire.at), "%s",
+				  wire.why);
+	return 0;
+}
+
+/* What the profile will take; 64 for a string is its pointer, its place in the index, its block. */
+static int check_size(const struct reader *reader)
+{
+	const size_t *nr = reader->nr;
+	size_t max = reader->source->limits->max_memory_bytes;
+	double need = 0; /* of products that might overflow anything else */
+
+	need += (double)nr[KIND_SAMPLE] *
+		(sizeof(struct profile_sample) + nr[KIND_TYPE] * sizeof(int64_t));
+	need += (double)nr[KIND_LOCATION] * (sizeof(struct profile_location) + 16);
+	need += (double)nr[KIND_FUNCTION] * (sizeof(struct profile_function) + 16);
+	need += (double)nr[KIND_MAPPING] * (sizeof(struct profile_mapping) + 16);
+	need += (double)nr[KIND_STRING] * 64 + (double)reader->source->len;
+	need += (double)reader->nr_stack_ids * sizeof(uint32_t);
+	need += (double)reader->nr_labels * sizeof(struct profile_label);
+	need += (double)reader->nr_lines * sizeof(struct profile_line);
+	if (need > (double)max)
+		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
+				  "would take %.0f MB of memory: too large (the limit is %zu)",
+				  need / (1 << 20), max >> 20);
+	if (nr[KIND_TYPE] > PROFILE_MAX_TYPES)
+		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
+				  "%zu sample types: at most %d can be read", nr[KIND_TYPE],
+				  PROFILE_MAX_TYPES);
+	if (nr[KIND_SAMPLE] && !nr[KIND_TYPE])
+		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET,
+				  "samples, but no sample type");
+	if (!nr[KIND_STRING])
+		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET, "no string table");
+	return 0;
+}
+
+/* Filling ----------------------------------------------------------------------------------------- */
+
+typedef int (*field_fn)(struct reader *reader, const struct wire_field *field);
+
+/* Calls fn for every field of a kind, in the order of the file; reader->item counts them. */
+static int for_each(struct reader *reader, enum kind kind, field_fn fn)
+{
+	struct wire wire = reader->stretch[kind];
+	struct wire_field field;
+
+	reader->kind = kind;
+	reader->item = 0;
+	while (wire_next(&wire, &field)) {
+		bool is_scalar = !field.number || field.number >= KIND_SCALAR;
+		int err;
+
+		if (is_scalar ? kind != KIND_SCALAR : field.number != kind)
+			continue;
+		err = fn(reader, &field);
+		if (err)
+			return err;
+		reader->item++;
+	}
+	return 0; /* count_all() has been here */
+}
+
+static int read_string(struct reader *reader, const struct wire_field *field)
+{
+	size_t len = field->body.end - field->body.at;
+
+	if (!reader->item && len)
+		return broken_at(reader, field->tag, "the first one must be \"\", and is \"%.*s\"",
+				 (int)(len < 40 ? len : 40), (const char *)field->body.at);
+	reader->strings[reader->item] = input_string(reader->profile, field->body.at, len);
+	return 0;
+}
+
+/* The profile's id of a string, by its position in the file. */
+static int to_string(const struct reader *reader, const uint8_t *at, const char *what,
+		     uint64_t position, uint32_t *id)
+{
+	if (position >= reader->nr[KIND_STRING])
+		return broken_at(reader, at, "%s is string %" PRId64 " of %zu", what,
+				 (int64_t)position, reader->nr[KIND_STRING]);
+	*id = reader->strings[position];
+	return 0;
+}
+
+static int read_value_type(const struct reader *reader, const struct wire_field *field,
+			   struct value_type *type)
+{
+	uint64_t numbers[3] = {0};
+	const uint8_t *at = field->tag;
+
+	if (read_numbers(reader, field->body, numbers, 3) ||
+	    to_string(reader, at, "its type", numbers[1], &type->type) ||
+	    to_string(reader, at, "its unit", numbers[2], &type->unit))
+		return -EBADMSG;
+	return 0;
+}
+
+static int read_type(struct reader *reader, const struct wire_field *field)
+{
+	return read_value_type(reader, field, &reader->profile->types[reader->item]);
+}
+
+/* Ids of every kind: not 0, and each once. */
+static int add_id(struct reader *reader, struct idmap *map, uint64_t id, const uint8_t *at)
+{
+	if (!id)
+		return broken_at(reader, at, "its id is 0");
+	if (!idmap_add(map, id, reader->item + 1))
+		return broken_at(reader, at, "its id %" PRIu64 " is that of another", id);
+	return 0;
+}
+
+static int read_mapping(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_mapping *mapping = &reader->profile->mappings.at[reader->item];
+	uint64_t numbers[11] = {0};
+	const uint8_t *at = field->tag;
+
+	if (read_numbers(reader, field->body, numbers, 11) ||
+	    to_string(reader, at, "its filename", numbers[5], &mapping->path) ||
+	    to_string(reader, at, "its build id", numbers[6], &mapping->build_id) ||
+	    add_id(reader, &reader->mappings, numbers[1], at))
+		return -EBADMSG;
+	mapping->start = numbers[2];
+	mapping->limit = numbers[3];
+	mapping->file_off = numbers[4];
+	mapping->has_functions = numbers[7];
+	mapping->has_filenames = numbers[8];
+	mapping->has_line_numbers = numbers[9];
+	mapping->has_inline_frames = numbers[10];
+	return 0;
+}
+
+static int read_function(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_function *function = &reader->profile->functions.at[reader->item];
+	uint64_t numbers[6] = {0};
+	const uint8_t *at = field->tag;
+
+	if (read_numbers(reader, field->body, numbers, 6) ||
+	    to_string(reader, at, "its name", numbers[2], &function->name) ||
+	    to_string(reader, at, "its system name", numbers[3], &function->system_name) ||
+	    to_string(reader, at, "its filename", numbers[4], &function->path) ||
+	    add_id(reader, &reader->functions, numbers[1], at))
+		return -EBADMSG;
+	function->start_line = numbers[5];
+	return 0;
+}
+
+static int read_line(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_line *line = reader->lines;
+	uint64_t numbers[4] = {0};
+
+	if (read_numbers(reader, field->body, numbers, 4))
+		return -EBADMSG;
+	line->function = idmap_get(&reader->functions, numbers[1]);
+	if (!line->function)
+		return broken_at(reader, field->tag,
+				 "it names function %" PRIu64 ", which is not there", numbers[1]);
+	line->line = numbers[2];
+	line->column = numbers[3];
+	reader->lines++;
+	return 0;
+}
+
+static int read_location(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_location *location = &reader->profile->locations.at[reader->item];
+	struct wire wire = field->body;
+	struct wire_field inner;
+	uint64_t numbers[6] = {0};
+
+	location->lines = reader->lines;
+	while (wire_next(&wire, &inner)) {
+		if (!inner.number || inner.number > 5)
+			continue;
+		if (inner.number == 4 ? read_line(reader, &inner)
+				      : expect_type(reader, &inner, WIRE_VARINT))
+			return -EBADMSG;
+		numbers[inner.number] = inner.value;
+	}
+	location->nr_lines = reader->lines - location->lines;
+	/* A mapping that is not there is none: pprof, and files of old writers, have it so. */
+	location->mapping = idmap_get(&reader->mappings, numbers[2]);
+	location->address = numbers[3];
+	location->is_folded = numbers[5];
+	return add_id(reader, &reader->locations, numbers[1], field->tag);
+}
+
+static int read_label(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_label *label = reader->labels;
+	uint64_t numbers[5] = {0};
+	const uint8_t *at = field->tag;
+
+	if (read_numbers(reader, field->body, numbers, 5) ||
+	    to_string(reader, at, "a label's key", numbers[1], &label->key))
+		return -EBADMSG;
+	if (numbers[2]) { /* then the number does not count */
+		if (to_string(reader, at, "a label's value", numbers[2], &label->str))
+			return -EBADMSG;
+	} else {
+		if (to_string(reader, at, "a label's unit", numbers[4], &label->num_unit))
+			return -EBADMSG;
+		label->num = numbers[3];
+	}
+	/* One that says nothing is no label, for pprof neither. */
+	if (label->str || label->num || label->num_unit)
+		reader->labels++;
+	return 0;
+}
+
+static int read_stack_ids(struct reader *reader, struct wire ids)
+{
+	uint64_t id;
+
+	while (wire_varint(&ids, &id)) {
+		*reader->stack_ids = idmap_get(&reader->locations, id);
+		if (!*reader->stack_ids)
+			return broken_at(reader, ids.at,
+					 "it names location %" PRIu64 ", which is not there", id);
+		reader->stack_ids++;
+	}
+	return ids.why ? broken_wire(reader, &ids) : 0;
+}
+
+/* Counts all of them, keeps those that there is a type for. */
+static int read_values(struct reader *reader, struct wire values, size_t *nr)
+{
+	uint64_t value;
+
+	while (wire_varint(&values, &value)) {
+		if (*nr < reader->nr[KIND_TYPE])
+			reader->values[*nr] = value;
+		++*nr;
+	}
+	return values.why ? broken_wire(reader, &values) : 0;
+}
+
+static int read_sample(struct reader *reader, const struct wire_field *field)
+{
+	struct profile_sample *sample = &reader->profile->samples.at[reader->item];
+	struct wire wire = field->body;
+	struct wire_field inner;
+	size_t nr_values = 0;
+
+	*sample = (struct profile_sample){
+		.locations = reader->stack_ids, .labels = reader->labels, .values = reader->values};
+	while (wire_next(&wire, &inner)) {
+		int err = 0;
+
+		if (inner.number == 1)
+			err = read_stack_ids(reader, inner.body);
+		else if (inner.number == 2)
+			err = read_values(reader, inner.body, &nr_values);
+		else if (inner.number == 3)
+			err = read_label(reader, &inner);
+		if (err)
+			return err;
+	}
+	if (nr_values != reader->nr[KIND_TYPE])
+		return broken_at(reader, field->tag, "%zu values for %zu sample type%s", nr_values,
+				 reader->nr[KIND_TYPE], reader->nr[KIND_TYPE] == 1 ? "" : "s");
+	reader->values += nr_values;
+	sample->nr_locations = reader->stack_ids - sample->locations;
+	sample->nr_labels = reader->labels - sample->labels;
+	return 0;
+}
+
+static int read_comments(struct reader *reader, const struct wire_field *field)
+{
+	struct wire positions = field->body;
+	uint64_t position;
+	uint32_t id = 0;
+
+	if (expect_numbers(reader, field))
+		return -EBADMSG;
+	while (wire_varint(&positions, &position)) {
+		if (to_string(reader, positions.at, "a comment", position, &id))
+			return -EBADMSG;
+		vec_push(&reader->profile->comments, id);
+	}
+	return positions.why ? broken_wire(reader, &positions) : 0;
+}
+
+static int read_scalar(struct reader *reader, const struct wire_field *field)
+{
+	struct profile *profile = reader->profile;
+	const uint8_t *at = field->tag;
+
+	if (!field->number || field->number >= NR_PROFILE_FIELDS)
+		return 0;
+	if (field->number == COMMENT)
+		return read_comments(reader, field);
+	if (expect_type(reader, field, field->number == PERIOD_TYPE ? WIRE_LEN : WIRE_VARINT))
+		return -EBADMSG;
+	switch (field->number) {
+	case DROP_FRAMES:
+		return to_string(reader, at, "drop_frames", field->value, &profile->drop_frames);
+	case KEEP_FRAMES:
+		return to_string(reader, at, "keep_frames", field->value, &profile->keep_frames);
+	case TIME_NANOS:
+		profile->time_ns = field->value;
+		return 0;
+	case DURATION_NANOS:
+		profile->duration_ns = field->value;
+		return 0;
+	case PERIOD_TYPE:
+		return read_value_type(reader, field, &profile->period_type);
+	case PERIOD:
+		profile->period = field->value;
+		return 0;
+	case DEFAULT_TYPE:
+		return to_string(reader, at, "default_sample_type", field->value,
+				 &profile->default_type);
+	default:
+		return to_string(reader, at, "doc_url", field->value, &profile->doc_url);
+	}
+}
+
+/* Makes an array of a vec, all of it in use and zeroed. */
+#define make_full(v, count)                                   \
+	do {                                                  \
+		(v)->at = xcalloc((count), sizeof(*(v)->at)); \
+		(v)->nr = (v)->cap = (count);                 \
+	} while (0)
+
+static void make_room(struct reader *reader)
+{
+	struct profile *profile = reader->profile;
+	const size_t *nr = reader->nr;
+
+	make_full(&profile->mappings, nr[KIND_MAPPING]);
+	make_full(&profile->functions, nr[KIND_FUNCTION]);
+	make_full(&profile->locations, nr[KIND_LOCATION]);
+	make_full(&profile->samples, nr[KIND_SAMPLE]);
+	profile->nr_types = nr[KIND_TYPE];
+	reader->strings = xcalloc(nr[KIND_STRING], sizeof(*reader->strings));
+	reader->lines = arena_alloc(&profile->arena, reader->nr_lines * sizeof(*reader->lines));
+	reader->labels = arena_alloc(&profile->arena, reader->nr_labels * sizeof(*reader->labels));
+	reader->stack_ids =
+		arena_alloc(&profile->arena, reader->nr_stack_ids * sizeof(*reader->stack_ids));
+	reader->values = arena_alloc(&profile->arena,
+				     nr[KIND_SAMPLE] * nr[KIND_TYPE] * sizeof(*reader->values));
+	idmap_init(&reader->mappings, nr[KIND_MAPPING]);
+	idmap_init(&reader->functions, nr[KIND_FUNCTION]);
+	idmap_init(&reader->locations, nr[KIND_LOCATION]);
+}
+
+static void reader_release(struct reader *reader)
+{
+	free(reader->strings);
+	idmap_release(&reader->mappings);
+	idmap_release(&reader->functions);
+	idmap_release(&reader->locations);
+}
+
+int pprof_read(const struct source *source, struct profile *profile, struct input_error *error)
+{
+	struct reader reader scoped(reader_release) = {
+		.source = source, .profile = profile, .error = error};
+	static const struct {
+		enum kind kind;
+		field_fn read;
+	} steps[] = {
+		{KIND_STRING, read_string},	{KIND_TYPE, read_type},
+		{KIND_MAPPING, read_mapping},	{KIND_FUNCTION, read_function},
+		{KIND_LOCATION, read_location}, {KIND_SAMPLE, read_sample},
+		{KIND_SCALAR, read_scalar},
+	};
+	int err = count_all(&reader);
+
+	if (!err)
+		err = check_size(&reader);
+	if (err)
+		return err;
+	make_room(&reader);
+	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
+		err = for_each(&reader, steps[i].kind, steps[i].read);
+	return err;
+}

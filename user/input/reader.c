@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "input/reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+static void describe(struct input_error *error, const char *fmt, va_list ap)
+{
+	char raw[sizeof(error->message)];
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	text_escape(raw, error->message, sizeof(error->message));
+}
+
+int input_fail(struct input_error *error, int err, uint64_t offset, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	describe(error, fmt, ap);
+	va_end(ap);
+	error->offset = offset;
+	error->line = 0;
+	return err;
+}
+
+int input_fail_line(struct input_error *error, int err, uint64_t line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	describe(error, fmt, ap);
+	va_end(ap);
+	error->offset = INPUT_NO_OFFSET;
+	error->line = line;
+	return err;
+}
+
+uint32_t input_string(struct profile *profile, const void *bytes, size_t len)
+{
+	const char *s = bytes;
+	char *copy scoped(freep) = NULL;
+	size_t used = 0;
+
+	if (!len || !memchr(s, '\0', len))
+		return strtab_intern_len(&profile->strings, s, len);
+	copy = xreallocarray(NULL, len, 4);
+	for (size_t i = 0; i < len; i++) {
+		if (s[i]) {
+			copy[used++] = s[i];
+		} else {
+			memcpy(copy + used, "\\x00", 4);
+			used += 4;
+		}
+	}
+	return strtab_intern_len(&profile->strings, copy, used);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the readers of formats share. To add a format: a file of its own with
+ *
+ *	bool NAME_detect(const struct source *source);
+ *	int NAME_read(const struct source *source, struct profile *profile, struct input_error *error);
+ *
+ * and a row in the table of input.c. A reader gets whole, inflated bytes, fills an empty profile, and
+ * returns 0 or input_fail(); a profile it failed on is thrown away by the caller, half filled or not.
+ */
+#ifndef CPROF_INPUT_READER_H
+#define CPROF_INPUT_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "input/input.h"
+
+struct source {
+	const uint8_t *bytes;
+	size_t len;
+	const struct input_limits *limits;
+};
+
+/* Fills *error (line 0) and returns err, so that telling and failing are one expression. */
+int input_fail(struct input_error *error, int err, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The same for a text: line counts from 1. */
+int input_fail_line(struct input_error *error, int err, uint64_t line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/*
+ * The id of len bytes of a file in the profile's string table. They stay as they are, valid UTF-8 or
+ * not, but that a NUL, which no C string can hold, becomes the four characters "\x00".
+ */
+uint32_t input_string(struct profile *profile, const void *bytes, size_t len);
+
+#endif

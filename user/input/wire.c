@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "input/wire.h"
+
+/* Nobody writes groups any more, so nobody nests them. */
+#define MAX_GROUPS 32
+
+static bool broken(struct wire *wire, const char *why)
+{
+	wire->why = why;
+	return false;
+}
+
+bool wire_long_varint(struct wire *wire, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (wire->at == wire->end)
+		return false;
+	for (int i = 0; i < 10; i++) {
+		if (wire->at + i == wire->end)
+			return broken(wire, "cut off in a number");
+		sum |= (uint64_t)(wire->at[i] & 0x7f) << 7 * i;
+		if (wire->at[i] < 0x80) {
+			wire->at += i + 1;
+			*value = sum;
+			return true;
+		}
+	}
+	return broken(wire, "a number of more than 10 bytes");
+}
+
+/* Moves over len bytes, which become the body. */
+static bool take(struct wire *wire, struct wire_field *field, uint64_t len)
+{
+	if (len > (uint64_t)(wire->end - wire->at))
+		return broken(wire, "cut off, or a length that reaches past the end");
+	field->body = (struct wire){.at = wire->at, .end = wire->at + len};
+	wire->at += len;
+	return true;
+}
+
+static bool take_tag(struct wire *wire, struct wire_field *field)
+{
+	uint64_t tag;
+
+	field->tag = wire->at;
+	if (!wire_varint(wire, &tag))
+		return false;
+	field->number = tag >> 3;
+	field->type = tag & 7;
+	field->value = 0;
+	return true;
+}
+
+static bool take_value(struct wire *wire, struct wire_field *field)
+{
+	uint64_t len;
+
+	switch (field->type) {
+	case WIRE_VARINT:
+		field->body = (struct wire){.at = wire->at};
+		if (!wire_varint(wire, &field->value))
+			return wire->why ? false : broken(wire, "cut off after a tag");
+		field->body.end = wire->at;
+		return true;
+	case WIRE_64:
+		return take(wire, field, 8);
+	case WIRE_32:
+		return take(wire, field, 4);
+	case WIRE_LEN:
+		if (!wire_varint(wire, &len))
+			return wire->why ? false : broken(wire, "cut off after a tag");
+		return take(wire, field, len);
+	default:
+		wire->at = field->tag;
+		return broken(wire, field->type == WIRE_GROUP_END
+					    ? "the end of a group that did not begin"
+					    : "a wire type that does not exist");
+	}
+}
+
+/* Over everything up to the end of the group whose tag was just read. */
+static bool skip_group(struct wire *wire, struct wire_field *field)
+{
+	uint64_t open[MAX_GROUPS] = {field->number};
+	const uint8_t *begin = wire->at;
+	struct wire_field inner;
+
+	for (int depth = 1; depth > 0;) {
+		if (!take_tag(wire, &inner))
+			return wire->why ? false : broken(wire, "cut off in a group");
+		if (inner.type == WIRE_GROUP) {
+			if (depth == MAX_GROUPS)
+				return broken(wire, "groups nested too deep");
+			open[depth++] = inner.number;
+		} else if (inner.type == WIRE_GROUP_END) {
+			if (inner.number != open[--depth])
+				return broken(wire, "the end of another group");
+		} else if (!take_value(wire, &inner)) {
+			return false;
+		}
+	}
+	field->body = (struct wire){.at = begin, .end = wire->at};
+	return true;
+}
+
+bool wire_next(struct wire *wire, struct wire_field *field)
+{
+	if (!take_tag(wire, field))
+		return false;
+	if (field->type == WIRE_GROUP)
+		return skip_group(wire, field);
+	return take_value(wire, field);
+}
+
+size_t wire_nr_varints(const struct wire *body)
+{
+	size_t nr = 0;
+
+	for (const uint8_t *at = body->at; at < body->end; at++)
+		nr += *at < 0x80;
+	return nr;
+}

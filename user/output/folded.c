@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/folded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "output/textout.h"
+#include "profile/stacktree.h"
+
+/* A name as it can stand between two ';'. Owned by the caller. */
+static char *folded_name(const char *name)
+{
+	char *out = xmalloc(4 * strlen(name) + 1), *end = out;
+
+	for (; *name; name++) {
+		unsigned char c = *name;
+
+		if (c < 0x20 || c == 0x7f || c == ';' || c == '\\')
+			end += sprintf(end, "\\x%02x", c);
+		else
+			*end++ = c;
+	}
+	*end = '\0';
+	return out;
+}
+
+/* The names from the root to this node. path: work space. */
+static void put_path(struct text_out *out, const struct stacktree *tree, char *const *names,
+		     uint32_t node, uint32_t *path)
+{
+	uint32_t nr = 0;
+
+	for (; node != STACKTREE_NONE; node = tree->at[node].parent)
+		path[nr++] = tree->at[node].frame;
+	while (nr-- > 0) {
+		text_out_write(out, names[path[nr]], strlen(names[path[nr]]));
+		if (nr)
+			text_out_write(out, ";", 1);
+	}
+}
+
+static void put_tree(struct text_out *out, const struct stacktree *tree, char *const *names)
+{
+	uint32_t *path scoped(freep) = NULL, deepest = 0;
+
+	for (size_t i = 0; i < tree->nr; i++)
+		if (tree->at[i].depth > deepest)
+			deepest = tree->at[i].depth;
+	path = xcalloc((size_t)deepest + 1, sizeof(*path));
+	for (uint32_t i = stacktree_first(tree); i != STACKTREE_NONE; i = stacktree_next(tree, i)) {
+		if (!tree->at[i].self)
+			continue;
+		put_path(out, tree, names, i, path);
+		text_out_print(out, " %" PRId64 "\n", tree->at[i].self);
+	}
+	if (tree->unplaced)
+		text_out_print(out, "[no stack] %" PRId64 "\n", tree->unplaced);
+}
+
+int folded_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	struct frames frames;
+	struct stacktree tree;
+	struct text_out out;
+	char **names;
+	int err;
+
+	frames_make(profile, FRAME_BY_FUNCTION, &frames);
+	stacktree_make(profile, type, &frames, &tree);
+	names = xcalloc(frames.nr, sizeof(*names));
+	for (size_t i = 0; i < frames.nr; i++)
+		names[i] = folded_name(frames.at[i].name);
+	text_out_open(&out, sink, ctx);
+	put_tree(&out, &tree, names);
+	err = text_out_close(&out);
+	for (size_t i = 0; i < frames.nr; i++)
+		free(names[i]);
+	free(names);
+	stacktree_release(&tree);
+	frames_release(&frames);
+	return err;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "output/folded.h"
+#include "output/gecko.h"
+#include "output/heaptext.h"
+#include "output/legacy.h"
+#include "output/speedscope.h"
+#include "output/text.h"
+
+static int encode_proto(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	(void)type;
+	return pprof_encode(profile, sink, ctx);
+}
+
+static int encode_plain(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	(void)type;
+	return pprof_encode_plain(profile, sink, ctx);
+}
+
+/* What was sampled, unscaled, where it is known; else the samples. */
+static int encode_legacy(const struct profile *profile, uint32_t type, pprof_sink_fn sink,
+			 void *ctx)
+{
+	return profile->records.nr ? legacy_encode(profile, sink, ctx)
+				   : heaptext_encode(profile, type, false, sink, ctx);
+}
+
+static int encode_text(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	return profile->records.nr ? text_encode(profile, sink, ctx)
+				   : heaptext_encode(profile, type, true, sink, ctx);
+}
+
+#define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
+
+static const struct output_format formats[] = {
+	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, true},
+	{"proto-plain", {".pb"}, encode_plain, NULL, false, true},
+	{"legacy", {".heap", ".legacy"}, encode_legacy, NO_NEGATIVE, true, false},
+	{"text", {".txt"}, encode_text, NO_NEGATIVE, true, false},
+	{"folded", {".folded", ".folded.txt", ".collapsed"}, folded_encode, NULL, false, false},
+	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false, false},
+	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false},
+};
+
+#define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+const struct output_format *format_of_path(const char *path, const char **suffix)
+{
+	const struct output_format *best = NULL;
+	size_t len = strlen(path), longest = 0;
+
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		for (size_t j = 0; j < FORMAT_MAX_SUFFIXES && formats[i].suffixes[j]; j++) {
+			size_t suffix_len = strlen(formats[i].suffixes[j]);
+
+			if (suffix_len > len || suffix_len <= longest ||
+			    strcmp(path + len - suffix_len, formats[i].suffixes[j]))
+				continue;
+			longest = suffix_len;
+			best = &formats[i];
+		}
+	if (suffix)
+		*suffix = path + len - longest;
+	return best;
+}
+
+const struct output_format *format_by_name(const char *name)
+{
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		if (!strcmp(name, formats[i].name))
+			return &formats[i];
+	return NULL;
+}
+
+const struct output_format *format_at(unsigned int i)
+{
+	return i < NR_FORMATS ? &formats[i] : NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The formats that a profile can be written in: one table row each. The end of a file's name says
+ * which it is ("p.folded"), or a name does ("folded").
+ */
+#ifndef CPROF_OUTPUT_FORMAT_H
+#define CPROF_OUTPUT_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/pprof.h"
+
+#define FORMAT_MAX_SUFFIXES 4
+
+struct output_format {
+	const char *name;
+	const char *suffixes[FORMAT_MAX_SUFFIXES]; /* the first is that of files named by us */
+	/*
+	 * type: position of the sample type that is written, or shown first. -EDOM: this profile
+	 * cannot be said in this format: `refusal` says why; -errno of the sink.
+	 */
+	int (*encode)(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+	const char *refusal; /* NULL: it never refuses */
+	/*
+	 * It has addresses of one address space: several processes are not to be in one file. It
+	 * wants profile->records, where there are any.
+	 */
+	bool one_process;
+	bool is_pprof; /* what `go tool pprof` and cprof itself read with nothing lost */
+};
+
+/* Both static; NULL: there is none. By the longest suffix: "x.speedscope.json". */
+const struct output_format *format_of_path(const char *path, const char **suffix);
+const struct output_format *format_by_name(const char *name);
+/* The i-th; NULL after the last. The first is the default, pprof. */
+const struct output_format *format_at(unsigned int i);
+
+#endif

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/gecko.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/vec.h"
+#include "profile/stacktree.h"
+
+#define GECKO_VERSION	  24 /* of the raw format that this would have come from */
+#define PROCESSED_VERSION 62
+#define NSEC_PER_MSEC	  1e6
+
+enum category {
+	CATEGORY_OTHER,
+	CATEGORY_USER,
+	CATEGORY_KERNEL
+};
+
+/* A pid and a tid; 0 where samples have no such label. */
+struct gecko_thread {
+	int64_t pid, tid;
+	const char *process_name, *thread_name; /* borrowed from the profile */
+	size_t first, nr;			/* in gecko.order */
+};
+
+struct gecko {
+	struct json json;
+	const struct profile *profile;
+	uint32_t type;
+	struct frames frames;	      /* by line: rows of frameTable */
+	struct frames funcs;	      /* by function and file: rows of funcTable */
+	uint32_t *func_of;	      /* a frame's */
+	struct stacktree tree;	      /* rows of stackTable */
+	struct strtab strings, libs;  /* libs: paths of mappings; id - 1 is the row */
+	vec_of(uint32_t) lib_mapping; /* position of a lib's first mapping */
+	vec_of(struct gecko_thread) threads;
+	uint32_t *order; /* positions of the samples with a value, those of a thread together */
+};
+
+/* Preparing -------------------------------------------------------------------------------------- */
+
+static const char *string_of(const struct profile *profile, uint32_t id)
+{
+	return strtab_get(&profile->strings, id);
+}
+
+static struct gecko_thread thread_of(const struct profile *profile,
+				     const struct profile_sample *sample)
+{
+	struct gecko_thread thread = {.process_name = "", .thread_name = ""};
+
+	for (uint32_t i = 0; i < sample->nr_labels; i++) {
+		const struct profile_label *label = &sample->labels[i];
+		const char *key = string_of(profile, label->key);
+		const char *text = string_of(profile, label->str);
+		int64_t number = *text ? strtoll(text, NULL, 10) : label->num;
+
+		if (!strcmp(key, "pid"))
+			thread.pid = number;
+		else if (!strcmp(key, "tid"))
+			thread.tid = number;
+		else if (!strcmp(key, "comm"))
+			thread.process_name = text;
+		else if (!strcmp(key, "thread"))
+			thread.thread_name = text;
+	}
+	return thread;
+}
+
+static bool same_thread(const void *ctx, uint32_t value, const void *key)
+{
+	const struct gecko *gecko = ctx;
+	const struct gecko_thread *a = &gecko->threads.at[value], *b = key;
+
+	return a->pid == b->pid && a->tid == b->tid;
+}
+
+static uint32_t find_thread(struct gecko *gecko, struct hash *index,
+			    const struct profile_sample *sample)
+{
+	struct gecko_thread thread = thread_of(gecko->profile, sample);
+	uint64_t code = hash_combine(hash_u64(thread.pid), thread.tid);
+	uint32_t found = hash_find(index, code, same_thread, gecko, &thread);
+
+	if (found == HASH_NONE) {
+		found = gecko->threads.nr;
+		hash_insert(index, code, found);
+		vec_push(&gecko->threads, thread);
+	}
+	gecko->threads.at[found].nr++;
+	return found;
+}
+
+/* Sorts the samples by thread, by counting. */
+static void find_threads(struct gecko *gecko)
+{
+	const struct profile *profile = gecko->profile;
+	uint32_t *found scoped(freep) = xcalloc(profile->samples.nr, sizeof(*found));
+	struct hash index = {0};
+	size_t first = 0;
+
+	gecko->order = xcalloc(profile->samples.nr, sizeof(*gecko->order));
+	for (size_t i = 0; i < profile->samples.nr; i++)
+		if (profile->samples.at[i].values[gecko->type])
+			found[i] = find_thread(gecko, &index, &profile->samples.at[i]);
+	hash_release(&index);
+	vec_for_each(&gecko->threads, thread) {
+		thread->first = first;
+		first += thread->nr;
+		thread->nr = 0;
+	}
+	for (size_t i = 0; i < profile->samples.nr; i++) {
+		struct gecko_thread *thread;
+
+		if (!profile->samples.at[i].values[gecko->type])
+			continue;
+		thread = &gecko->threads.at[found[i]];
+		gecko->order[thread->first + thread->nr++] = i;
+	}
+}
+
+/* A lib for each path. */
+static void find_libs(struct gecko *gecko)
+{
+	for (size_t i = 0; i < gecko->profile->mappings.nr; i++) {
+		uint32_t path = gecko->profile->mappings.at[i].path;
+		uint32_t id = strtab_intern(&gecko->libs, string_of(gecko->profile, path));
+
+		if (id > gecko->lib_mapping.nr)
+			vec_push(&gecko->lib_mapping, i);
+	}
+}
+
+static void gecko_open(struct gecko *gecko, const struct profile *profile, uint32_t type)
+{
+	*gecko = (struct gecko){.profile = profile, .type = type};
+	frames_make(profile, FRAME_BY_LINE, &gecko->frames);
+	frames_make(profile, FRAME_BY_FUNCTION_FILE, &gecko->funcs);
+	gecko->func_of = xcalloc(gecko->frames.nr, sizeof(*gecko->func_of));
+	/* Both have an id for each line of each location, in the same order. */
+	for (size_t i = 0; i < gecko->frames.ids.nr; i++)
+		gecko->func_of[gecko->frames.ids.at[i]] = gecko->funcs.ids.at[i];
+	stacktree_make(profile, type, &gecko->frames, &gecko->tree);
+	find_libs(gecko);
+	find_threads(gecko);
+}
+
+static void gecko_release(struct gecko *gecko)
+{
+	frames_release(&gecko->frames);
+	frames_release(&gecko->funcs);
+	stacktree_release(&gecko->tree);
+	strtab_release(&gecko->strings);
+	strtab_release(&gecko->libs);
+	vec_release(&gecko->lib_mapping);
+	vec_release(&gecko->threads);
+	free(gecko->func_of);
+	free(gecko->order);
+}
+
+/* Columns ---------------------------------------------------------------------------------------- */
+
+typedef void (*put_cell_fn)(struct gecko *gecko, size_t row);
+
+static void put_column(struct gecko *gecko, const char *name, size_t nr, put_cell_fn put_cell)
+{
+	json_key(&gecko->json, name), json_array(&gecko->json);
+	for (size_t i = 0; i < nr; i++)
+		put_cell(gecko, i);
+	json_end(&gecko->json);
+}
+
+static void put_zero(struct gecko *gecko, size_t row)
+{
+	(void)row;
+	json_int(&gecko->json, 0);
+}
+
+static void put_minus_one(struct gecko *gecko, size_t row)
+{
+	(void)row;
+	json_int(&gecko->json, -1);
+}
+
+static void put_one(struct gecko *gecko, size_t row)
+{
+	(void)row;
+	json_int(&gecko->json, 1);
+}
+
+static void put_null(struct gecko *gecko, size_t row)
+{
+	(void)row;
+	json_null(&gecko->json);
+}
+
+static void put_false(struct gecko *gecko, size_t row)
+{
+	(void)row;
+	json_bool(&gecko->json, false);
+}
+
+static void put_row(struct gecko *gecko, size_t row)
+{
+	json_uint(&gecko->json, row);
+}
+
+static void put_text(struct gecko *gecko, const char *text)
+{
+	json_uint(&gecko->json, strtab_intern(&gecko->strings, text));
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *lib_path(const struct gecko *gecko, size_t row)
+{
+	return strtab_get(&gecko->libs, row + 1);
+}
+
+/* Meta and libs ---------------------------------------------------------------------------------- */
+
+static void put_category(struct json *json, const char *name, const char *color)
+{
+	json_object(json);
+	json_key(json, "name"), json_string(json, name);
+	json_key(json, "color"), json_string(json, color);
+	json_key(json, "subcategories"), json_array(json);
+	json_string(json, "Other");
+	json_end(json);
+	json_end(json);
+}
+
+static void put_meta(struct gecko *gecko)
+{
+	const struct profile *profile = gecko->profile;
+	struct json *json = &gecko->json;
+	const char *product = gecko->lib_mapping.nr ? base_name(lib_path(gecko, 0)) : "cprof";
+
+	json_key(json, "meta"), json_object(json);
+	json_key(json, "version"), json_int(json, GECKO_VERSION);
+	json_key(json, "preprocessedProfileVersion"), json_int(json, PROCESSED_VERSION);
+	json_key(json, "product"), json_string(json, product);
+	json_key(json, "importedFrom"), json_string(json, "cprof " CPROF_VERSION);
+	json_key(json, "interval"), json_int(json, 1);
+	json_key(json, "startTime"), json_real(json, (double)profile->time_ns / NSEC_PER_MSEC);
+	json_key(json, "processType"), json_int(json, 0);
+	json_key(json, "stackwalk"), json_int(json, 1);
+	json_key(json, "debug"), json_bool(json, false);
+	json_key(json, "symbolicated"), json_bool(json, true);
+	json_key(json, "symbolicationNotSupported"), json_bool(json, true);
+	json_key(json, "usesOnlyOneStackType"), json_bool(json, true);
+	json_key(json, "sourceCodeIsNotOnSearchfox"), json_bool(json, true);
+	json_key(json, "oscpu"), json_string(json, "Linux");
+	json_key(json, "markerSchema"), json_array(json), json_end(json);
+	json_key(json, "extensions"), json_object(json);
+	put_column(gecko, "baseURL", 0, NULL);
+	put_column(gecko, "id", 0, NULL);
+	put_column(gecko, "name", 0, NULL);
+	json_key(json, "length"), json_int(json, 0);
+	json_end(json);
+	json_key(json, "categories"), json_array(json);
+	put_category(json, "Other", "grey"); /* in the order of enum category */
+	put_category(json, "User", "yellow");
+	put_category(json, "Kernel", "orange");
+	json_end(json);
+	json_end(json);
+}
+
+/*
+ * Breakpad's id of a build id: its first 16 bytes as a GUID, whose first three fields are numbers and
+ * so turned around, in capitals, and an age of 0.
+ */
+static void put_breakpad_id(struct json *json, const char *build_id)
+{
+	static const char order[] = {6, 4, 2, 0, 10, 8, 14, 12, 16, 18, 20, 22, 24, 26, 28, 30};
+	char out[34] = "";
+
+	if (strlen(build_id) >= 32)
+		for (size_t i = 0; i < sizeof(order); i++) {
+			out[2 * i] = toupper((unsigned char)build_id[(size_t)order[i]]);
+			out[2 * i + 1] = toupper((unsigned char)build_id[(size_t)order[i] + 1]);
+		}
+	json_string(json, strcat(out, *out ? "0" : ""));
+}
+
+static void put_libs(struct gecko *gecko)
+{
+	struct json *json = &gecko->json;
+
+	json_key(json, "libs"), json_array(json);
+	for (size_t i = 0; i < gecko->lib_mapping.nr; i++) {
+		const char *path = lib_path(gecko, i), *name = base_name(path);
+		const struct profile_mapping *mapping =
+			&gecko->profile->mappings.at[gecko->lib_mapping.at[i]];
+		const char *build_id = string_of(gecko->profile, mapping->build_id);
+
+		json_object(json);
+		json_key(json, "arch"), json_string(json, "x86_64");
+		json_key(json, "name"), json_string(json, name);
+		json_key(json, "path"), json_string(json, path);
+		json_key(json, "debugName"), json_string(json, name);
+		json_key(json, "debugPath"), json_string(json, path);
+		json_key(json, "breakpadId"), put_breakpad_id(json, build_id);
+		json_key(json, "codeId");
+		*build_id ? json_string(json, build_id) : json_null(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+/* Shared tables ---------------------------------------------------------------------------------- */
+
+static void put_length(struct gecko *gecko, size_t nr)
+{
+	json_key(&gecko->json, "length"), json_uint(&gecko->json, nr);
+}
+
+static void put_func_name(struct gecko *gecko, size_t row)
+{
+	const struct frame *func = &gecko->funcs.at[row];
+
+	put_text(gecko, *func->function ? func->function : func->name);
+}
+
+static void put_func_resource(struct gecko *gecko, size_t row)
+{
+	const char *path = gecko->funcs.at[row].mapping;
+
+	/* Every mapping's path is in libs: this adds none. */
+	json_int(&gecko->json, (int64_t)strtab_intern(&gecko->libs, path) - 1);
+}
+
+static void put_func_source(struct gecko *gecko, size_t row)
+{
+	const char *file = gecko->funcs.at[row].file;
+
+	*file ? json_uint(&gecko->json, row) : json_null(&gecko->json);
+}
+
+static void put_source_name(struct gecko *gecko, size_t row)
+{
+	put_text(gecko, gecko->funcs.at[row].file);
+}
+
+static void put_funcs(struct gecko *gecko)
+{
+	size_t nr = gecko->funcs.nr;
+
+	json_key(&gecko->json, "funcTable"), json_object(&gecko->json);
+	put_length(gecko, nr);
+	put_column(gecko, "name", nr, put_func_name);
+	put_column(gecko, "isJS", nr, put_false);
+	put_column(gecko, "relevantForJS", nr, put_false);
+	put_column(gecko, "resource", nr, put_func_resource);
+	put_column(gecko, "source", nr, put_func_source);
+	put_column(gecko, "lineNumber", nr, put_null);
+	put_column(gecko, "columnNumber", nr, put_null);
+	json_end(&gecko->json);
+	/* A row for each function, so that no second index is needed; those without a file are "". */
+	json_key(&gecko->json, "sources"), json_object(&gecko->json);
+	put_length(gecko, nr);
+	put_column(gecko, "id", nr, put_null);
+	put_column(gecko, "filename", nr, put_source_name);
+	put_column(gecko, "startLine", nr, put_one);
+	put_column(gecko, "startColumn", nr, put_one);
+	put_column(gecko, "sourceMapURL", nr, put_null);
+	json_end(&gecko->json);
+}
+
+static void put_frame_func(struct gecko *gecko, size_t row)
+{
+	json_uint(&gecko->json, gecko->func_of[row]);
+}
+
+static void put_frame_line(struct gecko *gecko, size_t row)
+{
+	int64_t line = gecko->frames.at[row].line;
+
+	line > 0 ? json_int(&gecko->json, line) : json_null(&gecko->json);
+}
+
+static void put_frame_category(struct gecko *gecko, size_t row)
+{
+	const char *path = gecko->frames.at[row].mapping;
+
+	json_int(&gecko->json, !*path			      ? CATEGORY_OTHER
+			       : !strncmp(path, "[kernel", 7) ? CATEGORY_KERNEL
+							      : CATEGORY_USER);
+}
+
+static void put_frames(struct gecko *gecko)
+{
+	size_t nr = gecko->frames.nr;
+
+	json_key(&gecko->json, "frameTable"), json_object(&gecko->json);
+	put_length(gecko, nr);
+	put_column(gecko, "address", nr, put_minus_one);
+	put_column(gecko, "inlineDepth", nr, put_zero);
+	put_column(gecko, "category", nr, put_frame_category);
+	put_column(gecko, "subcategory", nr, put_zero);
+	put_column(gecko, "func", nr, put_frame_func);
+	put_column(gecko, "nativeSymbol", nr, put_null);
+	put_column(gecko, "innerWindowID", nr, put_zero);
+	put_column(gecko, "line", nr, put_frame_line);
+	put_column(gecko, "column", nr, put_null);
+	json_end(&gecko->json);
+}
+
+static void put_stack_frame(struct gecko *gecko, size_t row)
+{
+	json_uint(&gecko->json, gecko->tree.at[row].frame);
+}
+
+static void put_stack_prefix(struct gecko *gecko, size_t row)
+{
+	uint32_t parent = gecko->tree.at[row].parent;
+
+	parent == STACKTREE_NONE ? json_null(&gecko->json) : json_uint(&gecko->json, parent);
+}
+
+static void put_lib_name(struct gecko *gecko, size_t row)
+{
+	put_text(gecko, base_name(lib_path(gecko, row)));
+}
+
+static void put_string(struct gecko *gecko, size_t row)
+{
+	json_string(&gecko->json, strtab_get(&gecko->strings, row));
+}
+
+static void put_shared(struct gecko *gecko)
+{
+	struct json *json = &gecko->json;
+	size_t nr = gecko->tree.nr;
+
+	json_key(json, "shared"), json_object(json);
+	json_key(json, "stackTable"), json_object(json);
+	put_length(gecko, nr);
+	put_column(gecko, "frame", nr, put_stack_frame);
+	put_column(gecko, "prefix", nr, put_stack_prefix);
+	json_end(json);
+	put_frames(gecko);
+	put_funcs(gecko);
+	nr = gecko->lib_mapping.nr;
+	json_key(json, "resourceTable"), json_object(json);
+	put_length(gecko, nr);
+	put_column(gecko, "lib", nr, put_row);
+	put_column(gecko, "name", nr, put_lib_name);
+	put_column(gecko, "host", nr, put_null);
+	put_column(gecko, "type", nr, put_one); /* a library */
+	json_end(json);
+	json_key(json, "nativeSymbols"), json_object(json);
+	put_length(gecko, 0);
+	put_column(gecko, "libIndex", 0, NULL);
+	put_column(gecko, "address", 0, NULL);
+	put_column(gecko, "name", 0, NULL);
+	put_column(gecko, "functionSize", 0, NULL);
+	json_end(json);
+	put_column(gecko, "stringArray", strtab_nr(&gecko->strings), put_string);
+	json_end(json);
+}
+
+/* Threads ---------------------------------------------------------------------------------------- */
+
+/* What a value is on the page. */
+struct weighing {
+	const char *type; /* of the weights, in the format's words */
+	double to_ms;	  /* factor of a time; 0: no time */
+};
+
+static struct weighing weighing_of(const struct profile *profile, uint32_t type)
+{
+	const char *unit = string_of(profile, profile->types[type].unit);
+
+	if (!strcmp(unit, "nanoseconds"))
+		return (struct weighing){"tracing-ms", 1e-6};
+	if (!strcmp(unit, "microseconds"))
+		return (struct weighing){"tracing-ms", 1e-3};
+	if (!strcmp(unit, "milliseconds"))
+		return (struct weighing){"tracing-ms", 1};
+	if (!strcmp(unit, "seconds"))
+		return (struct weighing){"tracing-ms", 1e3};
+	return (struct weighing){strcmp(unit, "bytes") ? "samples" : "bytes", 0};
+}
+
+enum sample_column {
+	SAMPLE_STACK,
+	SAMPLE_TIME,
+	SAMPLE_WEIGHT
+};
+
+static void put_samples(struct gecko *gecko, const struct gecko_thread *thread,
+			enum sample_column column)
+{
+	const struct profile *profile = gecko->profile;
+	struct weighing weighing = weighing_of(profile, gecko->type);
+	struct json *json = &gecko->json;
+	double time_ms = 0;
+
+	json_array(json);
+	for (size_t i = thread->first; i < thread->first + thread->nr; i++) {
+		int64_t value = profile->samples.at[gecko->order[i]].values[gecko->type];
+		uint32_t node = gecko->tree.sample_node[gecko->order[i]];
+		double ms = weighing.to_ms * (double)value;
+
+		if (column == SAMPLE_STACK)
+			node == STACKTREE_NONE ? json_null(json) : json_uint(json, node);
+		else if (column == SAMPLE_TIME)
+			json_real(json, time_ms);
+		else if (weighing.to_ms > 0)
+			json_real(json, ms);
+		else
+			json_int(json, value);
+		time_ms += weighing.to_ms > 0 ? (ms < 0 ? -ms : ms) : 1;
+	}
+	json_end(json);
+}
+
+static void put_no_markers(struct gecko *gecko)
+{
+	static const char *const columns[] = {"data",	 "name",  "startTime",
+					      "endTime", "phase", "category"};
+
+	json_key(&gecko->json, "markers"), json_object(&gecko->json);
+	put_length(gecko, 0);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		put_column(gecko, columns[i], 0, NULL);
+	json_end(&gecko->json);
+}
+
+static void put_id(struct json *json, const char *key, int64_t id)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, id);
+	json_key(json, key), json_string(json, text);
+}
+
+static void put_thread(struct gecko *gecko, const struct gecko_thread *thread)
+{
+	struct json *json = &gecko->json;
+	const char *type = string_of(gecko->profile, gecko->profile->types[gecko->type].type);
+
+	json_object(json);
+	json_key(json, "name");
+	json_string(json, *thread->thread_name	  ? thread->thread_name
+			  : *thread->process_name ? thread->process_name
+						  : type);
+	json_key(json, "isMainThread"), json_bool(json, !thread->tid || thread->tid == thread->pid);
+	json_key(json, "processType"), json_string(json, "default");
+	json_key(json, "processName"), json_string(json, thread->process_name);
+	json_key(json, "processStartupTime"), json_int(json, 0);
+	json_key(json, "processShutdownTime"), json_null(json);
+	json_key(json, "registerTime"), json_int(json, 0);
+	json_key(json, "unregisterTime"), json_null(json);
+	json_key(json, "showMarkersInTimeline"), json_bool(json, false);
+	put_column(gecko, "pausedRanges", 0, NULL);
+	put_id(json, "pid", thread->pid);
+	put_id(json, "tid", thread->tid ? thread->tid : thread->pid);
+	put_no_markers(gecko);
+	json_key(json, "samples"), json_object(json);
+	json_key(json, "weightType");
+	json_string(json, weighing_of(gecko->profile, gecko->type).type);
+	json_key(json, "stack"), put_samples(gecko, thread, SAMPLE_STACK);
+	json_key(json, "time"), put_samples(gecko, thread, SAMPLE_TIME);
+	json_key(json, "weight"), put_samples(gecko, thread, SAMPLE_WEIGHT);
+	put_length(gecko, thread->nr);
+	json_end(json);
+	json_end(json);
+}
+
+int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	struct gecko gecko;
+	int err;
+
+	gecko_open(&gecko, profile, type);
+	json_begin(&gecko.json, sink, ctx);
+	json_object(&gecko.json);
+	put_meta(&gecko);
+	put_libs(&gecko);
+	put_shared(&gecko);
+	json_key(&gecko.json, "threads"), json_array(&gecko.json);
+	vec_for_each(&gecko.threads, thread)
+		put_thread(&gecko, thread);
+	json_end(&gecko.json);
+	put_column(&gecko, "pages", 0, NULL);
+	put_column(&gecko, "counters", 0, NULL);
+	put_column(&gecko, "profilerOverhead", 0, NULL);
+	json_end(&gecko.json);
+	err = json_finish(&gecko.json);
+	gecko_release(&gecko);
+	return err;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/heaptext.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "output/legacy.h"
+#include "profile/frames.h"
+
+#define FIRST_BASE 0x10000000ull /* of a layout of our own */
+#define PAGE_MASK  0xfffull
+#define NAME_BYTES 4096
+#define NR_COLUMNS 4
+#define NO_COLUMN  -1
+
+/* In the order of a line: objects and bytes in use, objects and bytes allocated. */
+static const char *const columns[NR_COLUMNS] = {"inuse_objects", "inuse_space", "alloc_objects",
+						"alloc_space"};
+
+struct heaptext {
+	const struct profile *profile;
+	struct text_out out;
+	int column_of[NR_COLUMNS]; /* position of the sample type; NO_COLUMN */
+	uint32_t type;
+	bool is_heap;
+	uint64_t *shift; /* what is added to the addresses of mapping id - 1 */
+};
+
+static const char *string_of(const struct profile *profile, uint32_t id)
+{
+	return strtab_get(&profile->strings, id);
+}
+
+static int find_column(const struct profile *profile, const char *name)
+{
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		if (!strcmp(string_of(profile, profile->types[i].type), name))
+			return i;
+	return NO_COLUMN;
+}
+
+bool heaptext_is_heap(const struct profile *profile)
+{
+	for (int i = 0; i < NR_COLUMNS; i++)
+		if (find_column(profile, columns[i]) != NO_COLUMN)
+			return true;
+	return false;
+}
+
+/* Layout ----------------------------------------------------------------------------------------- */
+
+static int compare_starts(const void *a, const void *b, void *ctx)
+{
+	const struct profile *profile = ctx;
+	uint64_t x = profile->mappings.at[*(const uint32_t *)a].start;
+	uint64_t y = profile->mappings.at[*(const uint32_t *)b].start;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool overlap(const struct profile *profile)
+{
+	size_t nr = profile->mappings.nr;
+	uint32_t *order scoped(freep) = xcalloc(nr, sizeof(*order));
+
+	for (size_t i = 0; i < nr; i++)
+		order[i] = i;
+	qsort_r(order, nr, sizeof(*order), compare_starts, (void *)profile);
+	for (size_t i = 1; i < nr; i++)
+		if (profile->mappings.at[order[i]].start < profile->mappings.at[order[i - 1]].limit)
+			return true;
+	return false;
+}
+
+static void lay_out(struct heaptext *text)
+{
+	const struct profile *profile = text->profile;
+	uint64_t base = FIRST_BASE;
+
+	text->shift = xcalloc(profile->mappings.nr, sizeof(*text->shift));
+	if (!overlap(profile))
+		return;
+	for (size_t i = 0; i < profile->mappings.nr; i++) {
+		const struct profile_mapping *mapping = &profile->mappings.at[i];
+		uint64_t size = mapping->limit - mapping->start;
+
+		if (size > UINT64_MAX / 4) /* the kernel's: it stays where it is */
+			continue;
+		base += mapping->start & PAGE_MASK;
+		text->shift[i] = base - mapping->start;
+		base = ((base + size) | PAGE_MASK) + 1 + PAGE_MASK + 1;
+	}
+}
+
+/* Lines ------------------------------------------------------------------------------------------ */
+
+static int64_t value_of(const struct heaptext *text, const struct profile_sample *sample,
+			int column)
+{
+	return text->column_of[column] == NO_COLUMN ? 0 : sample->values[text->column_of[column]];
+}
+
+static void put_values(struct heaptext *text, const int64_t values[NR_COLUMNS])
+{
+	text_out_print(&text->out, "%" PRId64 ": %" PRId64 " [%" PRId64 ": %" PRId64 "] @",
+		       values[0], values[1], values[2], values[3]);
+}
+
+static void put_head(struct heaptext *text)
+{
+	const struct profile *profile = text->profile;
+	int64_t totals[NR_COLUMNS] = {0}, total = 0;
+	char name[NAME_BYTES];
+
+	vec_for_each(&profile->samples, sample) {
+		for (int i = 0; i < NR_COLUMNS; i++)
+			totals[i] = profile_sum(totals[i], value_of(text, sample, i));
+		total = profile_sum(total, sample->values[text->type]);
+	}
+	if (text->is_heap) {
+		text_out_print(&text->out, "heap profile: ");
+		put_values(text, totals);
+		text_out_print(&text->out, " heapprofile\n");
+		return;
+	}
+	text_escape(string_of(profile, profile->types[text->type].type), name, sizeof(name));
+	text_out_print(&text->out, "%s profile: total %" PRId64 "\n", name, total);
+}
+
+/* As a reader wants it; 0: it has none. */
+static uint64_t address_of(const struct heaptext *text, uint32_t location)
+{
+	const struct profile_location *at = &text->profile->locations.at[location - 1];
+
+	if (!at->address)
+		return 0;
+	return at->address + (at->mapping ? text->shift[at->mapping - 1] : 0) + 1;
+}
+
+static void put_line(struct heaptext *text, const struct profile_sample *sample)
+{
+	int64_t values[NR_COLUMNS];
+
+	for (int i = 0; i < NR_COLUMNS; i++)
+		values[i] = value_of(text, sample, i);
+	if (text->is_heap)
+		put_values(text, values);
+	else
+		text_out_print(&text->out, "%" PRId64 " @", sample->values[text->type]);
+	for (uint32_t i = 0; i < sample->nr_locations; i++) {
+		uint64_t address = address_of(text, sample->locations[i]);
+
+		if (address)
+			text_out_print(&text->out, " 0x%" PRIx64, address);
+	}
+	text_out_print(&text->out, "\n");
+}
+
+static void put_frames(struct heaptext *text, const struct frames *frames,
+		       const struct profile_sample *sample)
+{
+	char name[NAME_BYTES], file[NAME_BYTES];
+
+	for (uint32_t i = 0; i < sample->nr_locations; i++) {
+		uint64_t address = address_of(text, sample->locations[i]);
+		uint32_t nr;
+		const uint32_t *ids = frames_of(frames, sample->locations[i], &nr);
+
+		for (uint32_t j = 0; j < nr; j++) {
+			const struct frame *frame = &frames->at[ids[j]];
+			const char *where = *frame->file ? frame->file : frame->mapping;
+			const char *slash = strrchr(where, '/');
+
+			if (!*frame->file && slash)
+				where = slash + 1;
+			text_escape(*frame->function ? frame->function : frame->name, name,
+				    sizeof(name));
+			text_escape(where, file, sizeof(file));
+			text_out_print(&text->out, "#\t0x%" PRIx64 "\t%s\t%s",
+				       address ? address - 1 : 0, name, file);
+			if (*frame->file && frame->line)
+				text_out_print(&text->out, ":%" PRId64, frame->line);
+			text_out_print(&text->out, "\n");
+		}
+	}
+}
+
+static void put_maps(struct heaptext *text)
+{
+	const struct profile *profile = text->profile;
+	char path[NAME_BYTES];
+
+	text_out_print(&text->out,
+		       text->is_heap ? "\nMAPPED_LIBRARIES:\n" : "\n--- Memory map: ---\n");
+	for (size_t i = 0; i < profile->mappings.nr; i++) {
+		const struct profile_mapping *mapping = &profile->mappings.at[i];
+
+		text_out_print(&text->out,
+			       "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 %s\n",
+			       mapping->start + text->shift[i], mapping->limit + text->shift[i],
+			       mapping->file_off,
+			       text_escape(string_of(profile, mapping->path), path, sizeof(path)));
+	}
+}
+
+static bool is_in_domain(const struct heaptext *text, bool *empty,
+			 const struct profile_sample *sample)
+{
+	*empty = true;
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		int64_t value = text->is_heap ? value_of(text, sample, i)
+					      : sample->values[text->type];
+
+		if (value < 0)
+			return false;
+		*empty &= !value;
+	}
+	return true;
+}
+
+static int put_profile(struct heaptext *text, bool names)
+{
+	const struct profile *profile = text->profile;
+	struct frames frames;
+	bool empty;
+
+	vec_for_each(&profile->samples, sample)
+		if (!is_in_domain(text, &empty, sample))
+			return -EDOM;
+	lay_out(text);
+	frames_make(profile, FRAME_BY_LINE, &frames);
+	put_head(text);
+	vec_for_each(&profile->samples, sample) {
+		is_in_domain(text, &empty, sample);
+		if (empty)
+			continue;
+		put_line(text, sample);
+		if (names)
+			put_frames(text, &frames, sample);
+	}
+	put_maps(text);
+	frames_release(&frames);
+	free(text->shift);
+	return 0;
+}
+
+int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pprof_sink_fn sink,
+		    void *ctx)
+{
+	struct heaptext text = {
+		.profile = profile, .type = type, .is_heap = heaptext_is_heap(profile)};
+	int err, written;
+
+	for (int i = 0; i < NR_COLUMNS; i++)
+		text.column_of[i] = find_column(profile, columns[i]);
+	text_out_open(&text.out, sink, ctx);
+	err = put_profile(&text, names);
+	written = text_out_close(&text.out);
+	return err ? err : written;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes any profile as text with addresses, from its samples: for a heap profile the lines of
+ * output/legacy.h, of values that are scaled already ("@ heapprofile": readers leave them alone), for
+ * any other what Go's runtime/pprof writes with debug=1:
+ *
+ *	heap profile: 3: 3072 [4: 4096] @ heapprofile
+ *	3: 3072 [4: 4096] @ 0x55d0c0de1234
+ *
+ *	cpu profile: total 10000000
+ *	10000000 @ 0x401234 0x401567
+ *	#	0x401233	parse	app.c:12		(with names)
+ *
+ *	MAPPED_LIBRARIES:				(--- Memory map: --- in the second)
+ *	00400000-00500000 r-xp 00000000 00:00 0 /usr/bin/app
+ *
+ * Each address is one more than the location's, as a return address is: readers take 1 away again.
+ * Addresses that were normalized to those in the files overlap between mappings; then mappings are
+ * laid out anew, one after another. Frames without an address are left out of the addresses.
+ *
+ * Source: pprof's profile/legacy_profile.go.
+ */
+#ifndef CPROF_OUTPUT_HEAPTEXT_H
+#define CPROF_OUTPUT_HEAPTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/pprof.h"
+
+/*
+ * names: each line followed by its frames. type: what is written of a profile that is no heap
+ * profile. -EDOM: a value is negative, which the format does not know; -errno of the sink.
+ */
+int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pprof_sink_fn sink,
+		    void *ctx);
+
+/* Has it any of the sample types alloc_objects, alloc_space, inuse_objects, inuse_space? */
+bool heaptext_is_heap(const struct profile *profile);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/algebra.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* INT64_MAX is not a double: the nearest is one above. */
+static int64_t rounded(double value)
+{
+	if (isnan(value))
+		return 0;
+	if (value >= 0x1p63)
+		return INT64_MAX;
+	return value < -0x1p63 ? INT64_MIN : (int64_t)round(value);
+}
+
+int64_t profile_scaled(int64_t value, double factor)
+{
+	if (factor == 1)
+		return value;
+	if (factor == -1)
+		return value == INT64_MIN ? INT64_MAX : -value;
+	return rounded(value * factor);
+}
+
+void profile_scale(struct profile *profile, double factor)
+{
+	double factors[PROFILE_MAX_TYPES];
+
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		factors[i] = factor;
+	profile_scale_types(profile, factors);
+}
+
+void profile_scale_types(struct profile *profile, const double *factors)
+{
+	vec_for_each(&profile->samples, sample)
+		for (uint32_t i = 0; i < profile->nr_types; i++)
+			sample->values[i] = profile_scaled(sample->values[i], factors[i]);
+	profile_drop_zero_samples(profile);
+}
+
+bool profile_same_type(const struct profile *a, const struct value_type *type_a,
+		       const struct profile *b, const struct value_type *type_b)
+{
+	return !strcmp(strtab_get(&a->strings, type_a->type),
+		       strtab_get(&b->strings, type_b->type)) &&
+	       !strcmp(strtab_get(&a->strings, type_a->unit),
+		       strtab_get(&b->strings, type_b->unit));
+}
+
+bool profile_same_types(const struct profile *a, const struct profile *b)
+{
+	if (a->nr_types != b->nr_types)
+		return false;
+	for (uint32_t i = 0; i < a->nr_types; i++)
+		if (!profile_same_type(a, &a->types[i], b, &b->types[i]))
+			return false;
+	return true;
+}
+
+int profile_normalize(struct profile *source, const struct profile *base)
+{
+	double factors[PROFILE_MAX_TYPES];
+
+	if (!profile_same_types(source, base))
+		return -EINVAL;
+	for (uint32_t i = 0; i < source->nr_types; i++) {
+		int64_t from = profile_total(source, i, false);
+
+		factors[i] = from ? (double)profile_total(base, i, false) / from : 1;
+	}
+	profile_scale_types(source, factors);
+	return 0;
+}
+
+int profile_find_type(const struct profile *profile, const char *name)
+{
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		if (!strcmp(strtab_get(&profile->strings, profile->types[i].type), name))
+			return i;
+	return -ENOENT;
+}
+
+void profile_keep_types(struct profile *profile, const bool *keep)
+{
+	uint32_t nr = 0, order[PROFILE_MAX_TYPES];
+
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		if (keep[i])
+			order[nr++] = i;
+	profile_pick_types(profile, order, nr);
+}
+
+void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t nr)
+{
+	struct value_type types[PROFILE_MAX_TYPES];
+	int64_t values[PROFILE_MAX_TYPES];
+
+	memcpy(types, profile->types, sizeof(types));
+	for (uint32_t i = 0; i < nr; i++)
+		profile->types[i] = types[order[i]];
+	vec_for_each(&profile->samples, sample) {
+		memcpy(values, sample->values, profile->nr_types * sizeof(*values));
+		for (uint32_t i = 0; i < nr; i++)
+			sample->values[i] = values[order[i]];
+	}
+	profile->nr_types = nr;
+	if (profile_find_type(profile, strtab_get(&profile->strings, profile->default_type)) < 0)
+		profile->default_type = 0;
+	profile_drop_zero_samples(profile);
+}
+
+int64_t profile_total(const struct profile *profile, uint32_t type, bool absolute)
+{
+	__int128 total = 0; /* more than 2^64 values would not fit into memory */
+
+	vec_for_each(&profile->samples, sample) {
+		__int128 value = sample->values[type];
+
+		total += absolute && value < 0 ? -value : value;
+	}
+	if (total > INT64_MAX)
+		return INT64_MAX;
+	return total < INT64_MIN ? INT64_MIN : (int64_t)total;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Arithmetic on a profile's values, and the choice of its sample types, in place. The seeds' algebra:
+ * a heap profile's delta is merge(scale(first, -1), second).
+ *
+ * Values are rounded to nearest, halves away from zero, and stick at the ends of int64_t. A sample is
+ * dropped when all its values are 0 after, and not otherwise (pprof's ScaleN drops one whose other
+ * values are not scaled). Nothing else goes: profile_compact() (merge.h) leaves out what is unused.
+ *
+ * Source: pprof's profile/profile.go and merge.go.
+ */
+#ifndef CPROF_PROFILE_ALGEBRA_H
+#define CPROF_PROFILE_ALGEBRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+
+/* value * factor as above; exact for the factors 1 and -1. A factor that is not a number is 0. */
+int64_t profile_scaled(int64_t value, double factor);
+
+void profile_scale(struct profile *profile, double factor);
+/* nr_types factors. */
+void profile_scale_types(struct profile *profile, const double *factors);
+/*
+ * Scales each type of source so that its sum is that of base's type of the same position; a type
+ * whose sum is 0 is left alone. -EINVAL: their sample types are not the same.
+ */
+int profile_normalize(struct profile *source, const struct profile *base);
+
+/* Are these types of two profiles the same, type and unit? */
+bool profile_same_type(const struct profile *a, const struct value_type *type_a,
+		       const struct profile *b, const struct value_type *type_b);
+/* Have they the same sample types in the same order? */
+bool profile_same_types(const struct profile *a, const struct profile *b);
+/* The position of the sample type with this name, or -ENOENT. */
+int profile_find_type(const struct profile *profile, const char *name);
+/* Keeps the types for which keep[i], nr_types of them; at least one. Drops samples left with 0s. */
+void profile_keep_types(struct profile *profile, const bool *keep);
+
+/* The same, in the order given: nr different positions of types, at least one. */
+void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t nr);
+
+/* The sum of values of a type; absolute: of their absolute values. Sticks at the ends of int64_t. */
+int64_t profile_total(const struct profile *profile, uint32_t type, bool absolute);
+
+#endif

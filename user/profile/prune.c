@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/prune.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/tame.h"
+
+/* What becomes of a location, by id. */
+enum fate {
+	STAYS,
+	CUT_BELOW, /* its outer lines stay, what is below goes */
+	GOES,
+};
+
+static void regex_release(regex_t **regex)
+{
+	if (*regex)
+		regfree(*regex);
+}
+
+/* "^(text)$". */
+static int compile_whole(const char *text, regex_t *regex)
+{
+	char *anchored scoped(freep) = xasprintf("^(%s)$", text);
+
+	return tame_compile(anchored, regex);
+}
+
+/* How long the name is without its argument list: up to the first '(' that is no part of it. */
+static size_t plain_length(const char *name)
+{
+	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
+	const char *s = name;
+
+	while (*s) {
+		size_t skip = *s != '(';
+
+		for (size_t i = 0; i < 2; i++)
+			if (!strncmp(s, reserved[i], strlen(reserved[i])))
+				skip = strlen(reserved[i]);
+		if (!skip)
+			break;
+		s += skip;
+	}
+	return s - name;
+}
+
+static bool is_dropped(const char *name, const regex_t *drop, const regex_t *keep)
+{
+	size_t len;
+
+	name += *name == '.'; /* of the PPC64 ELF v1 ABI */
+	len = plain_length(name);
+	return tame_matches(drop, name, len) && !(keep && tame_matches(keep, name, len));
+}
+
+static enum fate cut_location(struct profile_location *location, const bool *dropped)
+{
+	uint32_t i = location->nr_lines;
+
+	while (i && !dropped[location->lines[i - 1].function])
+		i--;
+	if (!i)
+		return STAYS;
+	if (i == location->nr_lines)
+		return GOES;
+	location->lines += i;
+	location->nr_lines -= i;
+	return CUT_BELOW;
+}
+
+static void cut_sample(struct profile_sample *sample, const enum fate *fates)
+{
+	bool found_user = false;
+
+	for (uint32_t i = sample->nr_locations; i-- > 0;) {
+		enum fate fate = fates[sample->locations[i]];
+
+		if (fate == STAYS) {
+			found_user = true;
+		} else if (found_user) {
+			i += fate == GOES;
+			sample->locations += i;
+			sample->nr_locations -= i;
+			return;
+		}
+	}
+}
+
+static void prune(struct profile *profile, const regex_t *drop, const regex_t *keep)
+{
+	bool *dropped scoped(freep) = xcalloc(profile->functions.nr + 1, sizeof(*dropped));
+	enum fate *fates scoped(freep) = xcalloc(profile->locations.nr + 1, sizeof(*fates));
+
+	for (size_t i = 0; i < profile->functions.nr; i++) {
+		uint32_t name = profile->functions.at[i].name;
+
+		dropped[i + 1] = name &&
+				 is_dropped(strtab_get(&profile->strings, name), drop, keep);
+	}
+	for (size_t i = 0; i < profile->locations.nr; i++)
+		fates[i + 1] = cut_location(&profile->locations.at[i], dropped);
+	vec_for_each(&profile->samples, sample)
+		cut_sample(sample, fates);
+	profile_forget_interned(profile);
+}
+
+int profile_prune(struct profile *profile)
+{
+	const char *drop_text = strtab_get(&profile->strings, profile->drop_frames);
+	const char *keep_text = strtab_get(&profile->strings, profile->keep_frames);
+	regex_t drop_regex, keep_regex;
+	regex_t *drop scoped(regex_release) = NULL, *keep scoped(regex_release) = NULL;
+
+	if (!*drop_text)
+		return 0;
+	if (compile_whole(drop_text, &drop_regex))
+		return -EINVAL;
+	drop = &drop_regex;
+	if (*keep_text && compile_whole(keep_text, &keep_regex))
+		return -EINVAL;
+	keep = *keep_text ? &keep_regex : NULL;
+	prune(profile, drop, keep);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile may say which frames are of no interest: the allocator's own, the runtime's. Its
+ * drop_frames is a regex that must match the whole of a function's name without its argument list;
+ * from the outermost frame that it matches, and keep_frames does not, the stack is cut off towards
+ * the leaf. Frames before the first one from the root that stays are left alone, so that no stack
+ * loses everything.
+ *
+ * Source: pprof's profile/prune.go.
+ */
+#ifndef CPROF_PROFILE_PRUNE_H
+#define CPROF_PROFILE_PRUNE_H
+
+#include "profile/model.h"
+
+/*
+ * Applies drop_frames and keep_frames in place; without them nothing is done. -EINVAL: one is not a
+ * regex that can be taken (tame.h); the profile is as it was.
+ */
+int profile_prune(struct profile *profile);
+
+#endif

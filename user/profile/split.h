@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One profile to several: a part for each value of a label ("comm", "pid"). The parts add up to the
+ * whole; each is compact (merge.h) and has the whole's header.
+ */
+#ifndef CPROF_PROFILE_SPLIT_H
+#define CPROF_PROFILE_SPLIT_H
+
+#include "profile/model.h"
+
+/* Gets a part, borrowed, and its value (a number in decimal, with its unit: "4096bytes"). */
+typedef int (*profile_part_fn)(void *ctx, const char *value, const struct profile *part);
+/*
+ * In the order in which values first appear; samples without the label make a part of their own,
+ * last, value NULL, if there are any. Of several values of a sample the first is meant. An -errno of
+ * fn ends it and is returned.
+ */
+int profile_split(const struct profile *profile, const char *label_key, profile_part_fn fn,
+		  void *ctx);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/magnitude.h"
+
+struct sums {
+	int64_t flat, cum;
+	size_t turn; /* of the last sample that counted here; 1 is the first */
+};
+
+struct pair {
+	uint32_t caller, callee; /* frames */
+	int64_t value;
+	size_t turn;
+	bool is_inline;
+};
+
+/* While samples are added up. */
+struct adding {
+	const struct frames *frames;
+	struct sums *sums; /* as many as there are frames */
+	vec_of(struct pair) pairs;
+	struct hash index; /* of pairs */
+};
+
+static bool same_pair(const void *ctx, uint32_t value, const void *key)
+{
+	const struct adding *adding = ctx;
+	const struct pair *a = &adding->pairs.at[value], *b = key;
+
+	return a->caller == b->caller && a->callee == b->callee;
+}
+
+static void add_pair(struct adding *adding, const struct pair *pair)
+{
+	uint64_t code = hash_u64((uint64_t)pair->caller << 32 | pair->callee);
+	uint32_t i = hash_find(&adding->index, code, same_pair, adding, pair);
+	struct pair *known;
+
+	if (i == HASH_NONE) {
+		hash_insert(&adding->index, code, adding->pairs.nr);
+		vec_push(&adding->pairs, *pair);
+		return;
+	}
+	known = &adding->pairs.at[i];
+	if (known->turn == pair->turn)
+		return;
+	known->turn = pair->turn;
+	known->value = profile_sum(known->value, pair->value);
+	known->is_inline &= pair->is_inline;
+}
+
+/* One sample, from its root to its leaf. turn: which one it is. */
+static void add_sample(struct adding *adding, const struct profile_sample *sample, int64_t value,
+		       size_t turn)
+{
+	struct pair pair = {.caller = UINT32_MAX, .value = value, .turn = turn};
+
+	for (uint32_t i = sample->nr_locations; i-- > 0;) {
+		uint32_t nr_lines, nr;
+		const uint32_t *ids = frames_of(adding->frames, sample->locations[i], &nr_lines);
+
+		for (nr = nr_lines; nr-- > 0; pair.caller = pair.callee) {
+			struct sums *sums = &adding->sums[ids[nr]];
+
+			pair.callee = ids[nr];
+			pair.is_inline = nr + 1 != nr_lines;
+			if (sums->turn != turn)
+				sums->cum = profile_sum(sums->cum, value);
+			sums->turn = turn;
+			if (pair.caller != UINT32_MAX && pair.caller != pair.callee)
+				add_pair(adding, &pair);
+		}
+	}
+	if (sample->nr_locations)
+		adding->sums[pair.caller].flat = profile_sum(adding->sums[pair.caller].flat, value);
+}
+
+static int compare_flat(const void *a, const void *b)
+{
+	const struct summary_node *p = a, *q = b;
+	int order = compare_magnitudes(p->flat, q->flat);
+
+	return order ? order : strcmp(p->frame->name, q->frame->name);
+}
+
+static int compare_cum(const void *a, const void *b, void *ctx)
+{
+	const struct summary_node *nodes = ctx;
+	const struct summary_node *p = &nodes[*(const uint32_t *)a],
+				  *q = &nodes[*(const uint32_t *)b];
+	int order = compare_magnitudes(p->cum, q->cum);
+
+	return order ? order : strcmp(p->frame->name, q->frame->name);
+}
+
+static int compare_edges(const struct summary_edge *p, const struct summary_edge *q,
+			 const struct summary_node *nodes, bool by_caller)
+{
+	uint32_t own_p = by_caller ? p->caller : p->callee,
+		 own_q = by_caller ? q->caller : q->callee;
+	uint32_t end_p = by_caller ? p->callee : p->caller,
+		 end_q = by_caller ? q->callee : q->caller;
+	int order;
+
+	if (own_p != own_q)
+		return own_p < own_q ? -1 : 1;
+	order = compare_magnitudes(p->value, q->value);
+	return order ? order : strcmp(nodes[end_p].frame->name, nodes[end_q].frame->name);
+}
+
+static int compare_out(const void *a, const void *b, void *ctx)
+{
+	return compare_edges(a, b, ctx, true);
+}
+
+static int compare_in(const void *a, const void *b, void *ctx)
+{
+	return compare_edges(a, b, ctx, false);
+}
+
+/* Frames with a value become nodes, sorted. *node_of: from a frame to its node, or UINT32_MAX. */
+static void make_nodes(const struct adding *adding, struct summary *summary, uint32_t *node_of)
+{
+	size_t nr_frames = summary->frames.nr;
+
+	summary->nodes = xcalloc(nr_frames, sizeof(*summary->nodes));
+	summary->by_cum = xcalloc(nr_frames, sizeof(*summary->by_cum));
+	for (size_t i = 0; i < nr_frames; i++) {
+		node_of[i] = UINT32_MAX;
+		if (adding->sums[i].flat || adding->sums[i].cum)
+			summary->nodes[summary->nr++] =
+				(struct summary_node){.frame = &summary->frames.at[i],
+						      .flat = adding->sums[i].flat,
+						      .cum = adding->sums[i].cum};
+	}
+	qsort(summary->nodes, summary->nr, sizeof(*summary->nodes), compare_flat);
+	for (size_t i = 0; i < summary->nr; i++) {
+		node_of[summary->nodes[i].frame - summary->frames.at] = i;
+		summary->by_cum[i] = i;
+	}
+	qsort_r(summary->by_cum, summary->nr, sizeof(*summary->by_cum), compare_cum,
+		summary->nodes);
+}
+
+static void make_edges(const struct adding *adding, struct summary *summary,
+		       const uint32_t *node_of)
+{
+	size_t nr = 0, bytes = sizeof(*summary->edges);
+	struct summary_edge *out = xcalloc(adding->pairs.nr, bytes), *in;
+
+	vec_for_each(&adding->pairs, pair) {
+		struct summary_edge edge = {node_of[pair->caller], node_of[pair->callee],
+					    pair->value, pair->is_inline};
+
+		if (edge.caller != UINT32_MAX && edge.callee != UINT32_MAX)
+			out[nr++] = edge;
+	}
+	in = xcalloc(nr, bytes);
+	memcpy(in, out, nr * bytes);
+	qsort_r(out, nr, bytes, compare_out, summary->nodes);
+	qsort_r(in, nr, bytes, compare_in, summary->nodes);
+	for (size_t i = nr; i-- > 0;) { /* backwards: the first of each stays */
+		summary->nodes[out[i].caller].callees = &out[i];
+		summary->nodes[out[i].caller].nr_callees++;
+		summary->nodes[in[i].callee].callers = &in[i];
+		summary->nodes[in[i].callee].nr_callers++;
+	}
+	summary->edges = out;
+	summary->edges_in = in;
+}
+
+void summary_make(const struct profile *profile, uint32_t type, enum frame_by by,
+		  struct summary *summary)
+{
+	struct adding adding = {.frames = &summary->frames};
+	uint32_t *node_of scoped(freep) = NULL;
+	size_t turn = 0;
+
+	*summary = (struct summary){.total = profile_whole(profile, type)};
+	frames_make(profile, by, &summary->frames);
+	adding.sums = xcalloc(summary->frames.nr, sizeof(*adding.sums));
+	vec_for_each(&profile->samples, sample) {
+		int64_t value = sample->values[type];
+
+		if (!value)
+			continue;
+		add_sample(&adding, sample, value, ++turn);
+		if (!sample->nr_locations)
+			summary->unplaced = profile_sum(summary->unplaced, value);
+	}
+	node_of = xcalloc(summary->frames.nr, sizeof(*node_of));
+	make_nodes(&adding, summary, node_of);
+	make_edges(&adding, summary, node_of);
+	free(adding.sums);
+	vec_release(&adding.pairs);
+	hash_release(&adding.index);
+}
+
+void summary_release(struct summary *summary)
+{
+	frames_release(&summary->frames);
+	free(summary->nodes);
+	free(summary->by_cum);
+	free(summary->edges);
+	free(summary->edges_in);
+}
+
+const struct summary_node *summary_find(const struct summary *summary, const char *name)
+{
+	for (size_t i = 0; i < summary->nr; i++)
+		if (!strcmp(summary->nodes[i].frame->name, name))
+			return &summary->nodes[i];
+	return NULL;
+}
+
+static bool is_base(const struct profile *profile, const struct profile_sample *sample)
+{
+	for (uint32_t i = 0; i < sample->nr_labels; i++) {
+		const struct profile_label *label = &sample->labels[i];
+
+		if (!strcmp(strtab_get(&profile->strings, label->key), "pprof::base") &&
+		    !strcmp(strtab_get(&profile->strings, label->str), "true"))
+			return true;
+	}
+	return false;
+}
+
+int64_t profile_whole(const struct profile *profile, uint32_t type)
+{
+	int64_t all = 0, base = 0;
+
+	vec_for_each(&profile->samples, sample) {
+		uint64_t size = magnitude_of(sample->values[type]);
+		int64_t value = size > INT64_MAX ? INT64_MAX : size;
+
+		all = profile_sum(all, value);
+		if (is_base(profile, sample))
+			base = profile_sum(base, value);
+	}
+	return base > 0 ? base : all;
+}

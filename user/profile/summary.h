@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile added up by frame: how much is spent in it (flat) and below it (cum), and who calls whom
+ * with how much. What top, peek, diff and check show.
+ *
+ * The flat value of a sample goes to its innermost frame; its cum to every frame of the stack, once,
+ * however often a recursive function is there. An edge caller -> callee counts once for each sample
+ * too, and a frame that calls itself has no edge to itself. Sums that would overflow stick at the end
+ * of int64_t.
+ *
+ *	struct summary summary;
+ *	summary_make(profile, type, FRAME_BY_FUNCTION, &summary);
+ *	for (size_t i = 0; i < summary.nr; i++)
+ *		row(summary.nodes[i].frame->name, summary.nodes[i].flat, summary.nodes[i].cum);
+ *	summary_release(&summary);
+ *
+ * The order is always the same for the same profile: by magnitude, then by name. No I/O, no printing.
+ *
+ * Source: pprof's internal/graph, `go tool pprof -top -nodefraction=0` shows the same rows.
+ */
+#ifndef CPROF_PROFILE_SUMMARY_H
+#define CPROF_PROFILE_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/frames.h"
+
+struct summary_edge {
+	uint32_t caller, callee; /* positions in nodes */
+	int64_t value;
+	bool is_inline; /* wherever it was seen, the callee was inlined into the caller */
+};
+
+struct summary_node {
+	const struct frame *frame;
+	int64_t flat, cum;
+	/* Largest first. Borrowed from the summary. */
+	const struct summary_edge *callers, *callees;
+	uint32_t nr_callers, nr_callees;
+};
+
+struct summary {
+	struct frames frames;
+	/* Frames that are in a sample whose value is not 0; largest |flat| first, then by name. */
+	struct summary_node *nodes;
+	size_t nr;
+	uint32_t *by_cum; /* nr positions in nodes: largest |cum| first, then by name */
+	/*
+	 * The sum of the samples' magnitudes: what shares are of, unless the profile was filtered
+	 * (then they are of what there was before: selection.total). A diff's samples labelled
+	 * "pprof::base" are a whole of their own, see profile_whole().
+	 */
+	int64_t total;
+	int64_t unplaced; /* the part of total that is in samples without a stack */
+	struct summary_edge *edges, *edges_in; /* private: sorted by caller, by callee */
+};
+
+/* type: position of a sample type. Borrows profile until summary_release(). */
+void summary_make(const struct profile *profile, uint32_t type, enum frame_by by,
+		  struct summary *summary);
+void summary_release(struct summary *summary);
+
+/* The node of a frame, by its name; NULL: there is none. */
+const struct summary_node *summary_find(const struct summary *summary, const char *name);
+
+/*
+ * What 100 % is: the sum of magnitudes of all samples, or of those labelled pprof::base = true if
+ * there are any (go tool pprof -diff_base: shares are of the base).
+ */
+int64_t profile_whole(const struct profile *profile, uint32_t type);
+
+#endif

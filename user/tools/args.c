@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/args.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define FIRST_LONG 256 /* what getopt returns for row 0; letters are below */
+#define MAX_ROWS   64
+
+static void print_row(const struct arg_row *row)
+{
+	char flag[64], letter[8] = "    ";
+	const char *help = row->help;
+
+	if (row->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name, row->value_name ? " " : "",
+		 row->value_name ? row->value_name : "");
+	for (const char *end; help; help = *end ? end + 1 : NULL) {
+		end = strchrnul(help, '\n');
+		printf("  %-28s %.*s\n", flag, (int)(end - help), help);
+		flag[0] = '\0';
+	}
+}
+
+static void print_help(const struct args *args)
+{
+	static const struct arg_row help = {.name = "help", .letter = 'h', .help = "this text"};
+
+	printf("usage: cprof %s [options] %s\n\n%s\n\n", args->command, args->operands,
+	       args->about);
+	for (size_t i = 0; i < args->nr_rows; i++)
+		if (args->rows[i].help)
+			print_row(&args->rows[i]);
+	print_row(&help);
+	if (args->epilog)
+		printf("\n%s\n", args->epilog);
+}
+
+static int parse_count(const char *text, uint32_t *value)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || n > UINT32_MAX)
+		return -EINVAL;
+	*value = n;
+	return 0;
+}
+
+static int parse_real(const char *text, bool percent, double *value)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (end == text || !isfinite(x))
+		return -EINVAL;
+	if (percent && *end == '%')
+		end++;
+	if (*end || (percent && x < 0))
+		return -EINVAL;
+	*value = x;
+	return 0;
+}
+
+static int store(const struct arg_row *row, const char *text)
+{
+	const char *wanted = NULL;
+
+	switch (row->kind) {
+	case ARG_FLAG:
+		*(bool *)row->value = true;
+		return 0;
+	case ARG_TEXT:
+		*(const char **)row->value = text;
+		return 0;
+	case ARG_LIST:
+		vec_push((struct arg_list *)row->value, text);
+		return 0;
+	case ARG_COUNT:
+		wanted = parse_count(text, row->value) ? "a whole number" : NULL;
+		break;
+	case ARG_REAL:
+		wanted = parse_real(text, false, row->value) ? "a number" : NULL;
+		break;
+	case ARG_PERCENT:
+		wanted = parse_real(text, true, row->value) ? "a percentage such as 10%" : NULL;
+		break;
+	case ARG_DURATION:
+		wanted = clock_parse_duration(text, row->value)
+				 ? "a duration such as 30s, 500ms or 2m"
+				 : NULL;
+		break;
+	}
+	return wanted ? fail(-EINVAL, "--%s %s: not %s.", row->name, text, wanted) : 0;
+}
+
+/* What getopt choked on, as the user wrote it. */
+static int complain(int value, char **argv, const char *command)
+{
+	char letter[] = {'-', optopt, '\0'};
+	const char *text = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
+
+	if (value == ':')
+		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text, command);
+	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, command);
+}
+
+static const struct arg_row *row_of(const struct args *args, int value)
+{
+	if (value >= FIRST_LONG)
+		return &args->rows[value - FIRST_LONG];
+	for (size_t i = 0; i < args->nr_rows; i++)
+		if (args->rows[i].letter == value)
+			return &args->rows[i];
+	return NULL;
+}
+
+int args_parse(struct args *args, int argc, char **argv)
+{
+	struct option longs[MAX_ROWS + 2] = {{0}};
+	char shorts[2 * MAX_ROWS + 5] = ":h"; /* tell ':' from '?' */
+	size_t len = 2;
+	int value, err = 0;
+
+	if (args->nr_rows > MAX_ROWS)
+		abort(); /* a table in the source is too long */
+	for (size_t i = 0; i < args->nr_rows; i++) {
+		const struct arg_row *row = &args->rows[i];
+
+		longs[i] = (struct option){row->name, row->kind != ARG_FLAG, NULL, FIRST_LONG + i};
+		if (!row->letter)
+			continue;
+		shorts[len++] = row->letter;
+		if (row->kind != ARG_FLAG)
+			shorts[len++] = ':';
+	}
+	longs[args->nr_rows] = (struct option){"help", 0, NULL, 'h'};
+	optind = 0; /* GNU: begin anew, whatever was parsed before */
+	opterr = 0;
+	while (!err && (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (value == 'h') {
+			print_help(args);
+			return 1;
+		}
+		err = value == '?' || value == ':' ? complain(value, argv, args->command)
+						   : store(row_of(args, value), optarg);
+	}
+	for (int i = optind; !err && i < argc; i++)
+		vec_push(&args->operand, argv[i]);
+	return err;
+}
+
+void args_release(struct args *args)
+{
+	vec_release(&args->operand);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options of the commands that read profiles, from a table: one row an option, its value stored
+ * where the row says, `--help` printed from the same rows. (record and heap, whose options depend on
+ * one another, have options.h.)
+ *
+ *	struct top_options { bool cum; uint32_t limit; const char *focus; } options = {.limit = 20};
+ *	const struct arg_row rows[] = {
+ *		{"cum", 'c', ARG_FLAG, NULL, "sort by what is below, too", &options.cum},
+ *		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 20)", &options.limit},
+ *		{"focus", 0, ARG_TEXT, "REGEX", "only stacks with such a frame", &options.focus},
+ *	};
+ *	struct args args = {"top", "FILE...", "Where the values are.", rows, ARRAY_SIZE(rows)};
+ *	int parsed = args_parse(&args, argc, argv);
+ *
+ * Options and operands mix in any order; "--" ends the options. Texts are borrowed from argv.
+ */
+#ifndef CPROF_TOOLS_ARGS_H
+#define CPROF_TOOLS_ARGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+enum arg_kind {
+	ARG_FLAG,     /* bool: true */
+	ARG_TEXT,     /* const char * */
+	ARG_LIST,     /* struct arg_list: appended to; "a,b" is one entry */
+	ARG_COUNT,    /* uint32_t: a whole number */
+	ARG_REAL,     /* double: a finite number */
+	ARG_PERCENT,  /* double: "10%", or "10", is 10.0; not negative */
+	ARG_DURATION, /* uint64_t: nanoseconds, of "30s" (base/clock.h) */
+};
+
+struct arg_list {
+	const char **at;
+	size_t nr, cap;
+};
+
+struct arg_row {
+	const char *name; /* without "--" */
+	char letter;	  /* 0: none */
+	enum arg_kind kind;
+	const char *value_name; /* for --help; NULL for flags */
+	const char *help;	/* lines parted by '\n'; NULL: not shown */
+	void *value;		/* where to store, of the kind's type */
+};
+
+struct args {
+	const char *command;  /* "top" */
+	const char *operands; /* as in the usage line: "FILE..." */
+	const char *about;    /* one or more lines for --help, without the last '\n' */
+	const struct arg_row *rows;
+	size_t nr_rows;
+	const char *epilog;	 /* after the options in --help: exit codes, examples; NULL: none */
+	struct arg_list operand; /* filled; release with args_release() */
+};
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* 0; -EINVAL: not usable, printed; 1: --help was asked for and printed. */
+int args_parse(struct args *args, int argc, char **argv);
+void args_release(struct args *args);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cprof convert: a profile in other formats. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "exit.h"
+#include "output/format.h"
+#include "profile/merge.h"
+#include "tools/save.h"
+#include "tools/selection.h"
+
+struct convert {
+	struct selection selection;
+	struct arg_list outputs;
+	const char *to; /* NULL: by suffix */
+	struct profile *profile;
+	uint32_t type;
+};
+
+static void list_formats(char *out, size_t out_bytes)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (unsigned int i = 0; format_at(i) && used < out_bytes; i++)
+		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+				 format_at(i)->name);
+}
+
+static int choose_format(const struct convert *convert, const char *path,
+			 const struct output_format **format)
+{
+	char names[256], safe[512];
+
+	if (convert->to)
+		*format = format_by_name(convert->to);
+	else
+		*format = path && strcmp(path, "-") ? format_of_path(path, NULL) : format_at(0);
+	if (*format)
+		return 0;
+	list_formats(names, sizeof(names));
+	if (convert->to)
+		return fail(-EINVAL, "--to %s: not one of %s.", convert->to, names);
+	return fail(-EINVAL, "-o %s: the name does not say which format; --to is one of %s.",
+		    text_escape(path, safe, sizeof(safe)), names);
+}
+
+static int write_one(const struct convert *convert, const char *path)
+{
+	const struct output_format *format;
+	struct save save = {.path = NULL};
+	char safe[512];
+	int err = choose_format(convert, path, &format);
+
+	if (!err)
+		err = save_open(&save, path);
+	if (err)
+		return err;
+	err = format->encode(convert->profile, convert->type, save_write, &save);
+	if (err != -EDOM)
+		return save_close(&save, err);
+	save_abandon(&save);
+	return fail(err, "%s: the profile cannot be written as %s: %s.",
+		    text_escape(path ? path : "stdout", safe, sizeof(safe)), format->name,
+		    format->refusal);
+}
+
+/* A filtered profile does not tell of what was filtered out. */
+static void leave_out_unused(struct convert *convert)
+{
+	const struct selection *selection = &convert->selection;
+	struct profile *whole = convert->profile;
+
+	if (!selection->focus && !selection->ignore && !selection->hide && !selection->show &&
+	    !selection->show_from && !selection->tag_focus && !selection->tag_ignore)
+		return;
+	convert->profile = profile_compact(whole);
+	profile_free(whole);
+}
+
+static enum exit_code write_all(struct convert *convert, const struct arg_list *paths)
+{
+	const struct output_format *format;
+	enum exit_code code = EXIT_DONE;
+
+	if (!paths->nr) {
+		warn("convert what? Give one or more files, or - for stdin.");
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < convert->outputs.nr; i++) /* before anything is read */
+		if (choose_format(convert, convert->outputs.at[i], &format))
+			return EXIT_USAGE;
+	if (!convert->outputs.nr && choose_format(convert, NULL, &format))
+		return EXIT_USAGE;
+	convert->selection.all_frames = true; /* what is left out is the reader's affair */
+	if (selection_load(&convert->selection, paths, &convert->profile, &convert->type))
+		return EXIT_USAGE;
+	leave_out_unused(convert);
+	if (!convert->outputs.nr)
+		return write_one(convert, NULL) ? EXIT_USAGE : EXIT_DONE;
+	for (size_t i = 0; i < convert->outputs.nr; i++)
+		if (write_one(convert, convert->outputs.at[i]))
+			code = EXIT_USAGE;
+	return code;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+	struct convert convert = {.to = NULL};
+	const struct arg_row rows[] = {
+		{"output", 'o', ARG_LIST, "FILE",
+		 "where to; its suffix says the format; may be given several\ntimes; - is stdout",
+		 &convert.outputs},
+		{"to", 0, ARG_TEXT, "NAME",
+		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko",
+		 &convert.to},
+		SELECTION_ROWS(&convert.selection),
+	};
+	struct args args = {
+		.command = "convert",
+		.operands = "FILE... -o FILE",
+		.about =
+			"Writes a profile in other formats. What it reads, the bytes say; what it\n"
+			"writes, the suffix: .pb.gz .pb .folded .speedscope.json .gecko.json .heap "
+			".txt\nSeveral files are merged; - is stdin.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+	};
+	int parsed = args_parse(&args, argc, argv);
+	int code = parsed < 0	? EXIT_USAGE
+		   : parsed > 0 ? EXIT_DONE
+				: (int)write_all(&convert, &args.operand);
+
+	profile_free(convert.profile);
+	vec_release(&convert.outputs);
+	args_release(&args);
+	return code;
+}

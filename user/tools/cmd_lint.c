@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cprof lint: who would reject or lose what of a pprof file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "exit.h"
+#include "input/input.h"
+#include "input/lint.h"
+#include "tools/args.h"
+
+static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+{
+	(void)ctx;
+	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
+}
+
+static int judge(const char *path, struct lint *lint)
+{
+	uint8_t *bytes scoped(freep) = NULL;
+	struct input_error error;
+	char name[512];
+	size_t len;
+	int err = input_load(path, &input_default_limits, &bytes, &len, &error);
+
+	if (!err)
+		err = lint_bytes(bytes, len, &input_default_limits, lint, &error);
+	if (!err)
+		return 0;
+	return fail(err, "%s: %s.",
+		    strcmp(path, "-") ? text_escape(path, name, sizeof(name)) : "stdin",
+		    error.message);
+}
+
+static void print_finding(const char *path, const struct lint_rule *rule,
+			  const struct lint_finding *finding)
+{
+	char name[512];
+	const char *comma = ": ";
+
+	printf("%s: %s: %s", text_escape(path, name, sizeof(name)), rule->name, finding->what);
+	if (finding->nr > 1)
+		printf(" (and %s more)", text_count(finding->nr - 1));
+	if (finding->offset != INPUT_NO_OFFSET)
+		printf(", at byte %" PRIu64, finding->offset);
+	for (int i = 0; i < NR_LINT_CONSUMERS; i++) {
+		if (!rule->does[i])
+			continue;
+		printf("%s%s %s", comma, lint_consumers[i], rule->does[i]);
+		comma = "; ";
+	}
+	putchar('\n');
+}
+
+static void put_finding(struct json *json, const struct lint_rule *rule,
+			const struct lint_finding *finding)
+{
+	json_object(json);
+	json_key(json, "rule"), json_string(json, rule->name);
+	json_key(json, "where"), json_string(json, finding->what);
+	json_key(json, "times"), json_uint(json, finding->nr);
+	json_key(json, "offset");
+	if (finding->offset == INPUT_NO_OFFSET)
+		json_null(json);
+	else
+		json_uint(json, finding->offset);
+	json_key(json, "consumers"), json_object(json);
+	for (int i = 0; i < NR_LINT_CONSUMERS; i++)
+		if (rule->does[i])
+			json_key(json, lint_consumers[i]), json_string(json, rule->does[i]);
+	json_end(json);
+	json_end(json);
+}
+
+/* Is there a finding? Prints, or puts into json where that is not NULL, all there are. */
+static bool report(const char *path, const struct lint *lint, struct json *json)
+{
+	bool any = false;
+
+	if (json) {
+		json_object(json);
+		json_key(json, "file"), json_string(json, path);
+		json_key(json, "findings"), json_array(json);
+	}
+	for (int i = 0; i < NR_LINT_RULES; i++) {
+		if (!lint->findings[i].nr)
+			continue;
+		any = true;
+		if (json)
+			put_finding(json, &lint_rules[i], &lint->findings[i]);
+		else
+			print_finding(path, &lint_rules[i], &lint->findings[i]);
+	}
+	if (json) {
+		json_end(json);
+		json_end(json);
+	}
+	return any;
+}
+
+static int lint_all(const struct arg_list *paths, struct json *json)
+{
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; i < paths->nr; i++) {
+		struct lint lint;
+
+		if (judge(paths->at[i], &lint))
+			code = EXIT_USAGE;
+		else if (report(paths->at[i], &lint, json) && code == EXIT_DONE)
+			code = EXIT_REGRESSION;
+	}
+	return code;
+}
+
+static int lint_to_json(const struct arg_list *paths)
+{
+	struct json json;
+	int code;
+
+	json_begin(&json, to_stdout, NULL);
+	json_array(&json);
+	code = lint_all(paths, &json);
+	json_end(&json);
+	return json_finish(&json) || putchar('\n') == EOF ? EXIT_USAGE : code;
+}
+
+int cmd_lint(int argc, char **argv)
+{
+	bool as_json = false;
+	const struct arg_row rows[] = {
+		{"json", 0, ARG_FLAG, NULL, "an array with an object for each file", &as_json},
+	};
+	struct args args scoped(args_release) = {
+		.command = "lint",
+		.operands = "FILE...",
+		.about = "What go tool pprof, Parca, Pyroscope and speedscope would reject or lose "
+			 "of pprof\n"
+			 "files: a line for each rule that a file breaks. \"-\" is stdin.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 nothing found; 1 something; 2 a file cannot be read.",
+	};
+	int parsed = args_parse(&args, argc, argv);
+
+	if (parsed)
+		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
+	if (!args.operand.nr)
+		return fail(-EINVAL, "lint needs a FILE (see cprof lint --help).") ? EXIT_USAGE
+										   : EXIT_DONE;
+	return as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
+}

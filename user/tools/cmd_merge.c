@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cprof merge: the algebra of profiles, from files to a file.
+ *
+ *	read, merged -> sample types chosen -> scaled -> stamped -> written, or split and written
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strtab.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "exit.h"
+#include "profile/algebra.h"
+#include "profile/merge.h"
+#include "profile/split.h"
+#include "tools/args.h"
+#include "tools/load.h"
+#include "tools/save.h"
+
+#define MAX_PARTS  10000 /* files of --split; a mistaken label has as many values as samples */
+#define NAME_BYTES 64	 /* of a label's value, in a file's name */
+
+struct options {
+	const char *output, *split;
+	double scale;
+	struct arg_list keep, drop;
+	bool restamp;
+};
+
+/* Marks the named types. A list of 0 names marks nothing. */
+static int mark_types(const struct profile *profile, const struct arg_list *names, bool *marks)
+{
+	for (size_t i = 0; i < names->nr; i++) {
+		uint32_t type;
+		int err = load_sample_type(profile, names->at[i], &type);
+
+		if (err)
+			return err;
+		marks[type] = true;
+	}
+	return 0;
+}
+
+static int choose_types(const struct options *options, struct profile *profile)
+{
+	bool keep[PROFILE_MAX_TYPES] = {false}, drop[PROFILE_MAX_TYPES] = {false};
+	bool any = false;
+	int err = mark_types(profile, &options->keep, keep);
+
+	if (!err)
+		err = mark_types(profile, &options->drop, drop);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile->nr_types; i++) {
+		keep[i] = (keep[i] || !options->keep.nr) && !drop[i];
+		any |= keep[i];
+	}
+	if (!any)
+		return fail(-EINVAL, "no sample type would be left.");
+	if (options->keep.nr || options->drop.nr)
+		profile_keep_types(profile, keep);
+	return 0;
+}
+
+/* What is said twice said once, and what is unused left out: merged files are so already. */
+static void compact(struct profile **profile)
+{
+	struct profile *whole = *profile;
+
+	*profile = profile_compact(whole);
+	profile_free(whole);
+}
+
+/* Loads, chooses and scales. */
+static int make(const struct options *options, const struct arg_list *paths,
+		struct profile **profile)
+{
+	struct profile *loaded;
+	bool is_changed = options->scale != 1 || options->keep.nr || options->drop.nr;
+	int err = load_merged(paths, &loaded);
+
+	if (err)
+		return err;
+	err = choose_types(options, loaded);
+	if (err) {
+		profile_free(loaded);
+		return err;
+	}
+	profile_scale(loaded, options->scale);
+	if (is_changed || paths->nr == 1)
+		compact(&loaded);
+	if (options->restamp)
+		loaded->time_ns = clock_realtime_ns();
+	*profile = loaded;
+	return 0;
+}
+
+struct parts {
+	const char *label, *folder;
+	struct strtab names; /* of the files that were written */
+	size_t nr;
+};
+
+/* A path for this value that no other part has: "out/comm.nginx.pb.gz", "out/no-comm.pb.gz". */
+static char *part_path(struct parts *parts, const char *value)
+{
+	char name[NAME_BYTES + 1], *label scoped(freep) = xstrdup(parts->label);
+	char *stem scoped(freep) = NULL, *unique scoped(freep) = NULL;
+
+	snprintf(name, sizeof(name), "%s", value ? value : "");
+	for (char *c = name; *c; c++)
+		*c = isalnum((unsigned char)*c) || strchr("._-+", *c) ? *c : '_';
+	for (char *c = label; *c; c++)
+		*c = isalnum((unsigned char)*c) ? *c : '_';
+	stem = value ? xasprintf("%s.%s", label, name) : xasprintf("no-%s", label);
+	unique = xstrdup(stem);
+	for (size_t i = 2, nr = strtab_nr(&parts->names);; i++) {
+		strtab_intern(&parts->names, unique);
+		if (strtab_nr(&parts->names) > nr) /* it was not there */
+			return xasprintf("%s/%s.pb.gz", parts->folder, unique);
+		free(unique);
+		unique = xasprintf("%s-%zu", stem, i);
+	}
+}
+
+static int write_part(void *ctx, const char *value, const struct profile *part)
+{
+	struct parts *parts = ctx;
+	char *path scoped(freep) = NULL;
+
+	if (parts->nr++ == MAX_PARTS)
+		return fail(-E2BIG, "the label '%s' has more than %d values.", parts->label,
+			    MAX_PARTS);
+	path = part_path(parts, value);
+	return save_profile(part, path);
+}
+
+static int write_parts(const struct options *options, const struct profile *profile)
+{
+	struct parts parts = {.label = options->split, .folder = options->output};
+	char name[512];
+	int err;
+
+	if (mkdir(parts.folder, 0777) && errno != EEXIST)
+		return fail(-errno, "make the folder %s",
+			    text_escape(parts.folder, name, sizeof(name)));
+	vec_push(&parts.names.strings, ""); /* id 0 is there from the start: see part_path() */
+	err = profile_split(profile, options->split, write_part, &parts);
+	strtab_release(&parts.names);
+	if (!err)
+		say("%zu profiles in %s", parts.nr, text_escape(parts.folder, name, sizeof(name)));
+	return err;
+}
+
+static int merge(const struct options *options, const struct arg_list *paths)
+{
+	struct profile *profile;
+	int err;
+
+	if (!paths->nr)
+		return fail(-EINVAL, "merge what? FILE... (see cprof merge --help).");
+	if (options->split && (!options->output || !strcmp(options->output, "-")))
+		return fail(-EINVAL, "--split writes files: give -o FOLDER.");
+	err = make(options, paths, &profile);
+	if (err)
+		return err;
+	err = options->split ? write_parts(options, profile)
+			     : save_profile(profile, options->output);
+	profile_free(profile);
+	return err;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+	struct options options = {.scale = 1};
+	const struct arg_row rows[] = {
+		{"output", 'o', ARG_TEXT, "FILE", "where to; - is stdout, and so is a pipe",
+		 &options.output},
+		{"scale", 0, ARG_REAL, "X", "multiply every value by X; -1 is what subtracts",
+		 &options.scale},
+		{"keep-type", 0, ARG_LIST, "NAME", "only this sample type (and others so named)",
+		 &options.keep},
+		{"drop-type", 0, ARG_LIST, "NAME", "all sample types but this", &options.drop},
+		{"split", 0, ARG_TEXT, "LABEL",
+		 "a file for each value of this label (comm, pid),\nin the folder that -o names",
+		 &options.split},
+		{"restamp", 0, ARG_FLAG, NULL,
+		 "make now the profile's time: servers refuse old ones", &options.restamp},
+	};
+	struct args args = {
+		.command = "merge",
+		.operands = "FILE...",
+		.about = "Merges profiles as pprof does: equal stacks with equal labels add up.\n"
+			 "Any format that cprof reads; written as pprof (gzip'ed profile.proto).",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
+			  "written.",
+	};
+	int parsed = args_parse(&args, argc, argv);
+	int err = parsed ? 0 : merge(&options, &args.operand);
+
+	args_release(&args);
+	vec_release(&options.keep);
+	vec_release(&options.drop);
+	return parsed < 0 || err ? EXIT_USAGE : EXIT_DONE;
+}

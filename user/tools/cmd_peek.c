@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cprof peek: a function's callers and callees. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "tools/view.h"
+
+#define RULE "----------------------------------------------------------+-------------"
+
+struct peek {
+	struct view view;
+	bool cum;
+	regex_t regex;
+	struct summary summary;
+};
+
+static bool matches(const struct peek *peek, const struct summary_node *node)
+{
+	return !regexec(&peek->regex, node->frame->name, 0, NULL, 0);
+}
+
+/* other: the end of the edge that is not node. */
+static void print_edge(const struct peek *peek, const struct summary_node *node,
+		       const struct summary_edge *edge, uint32_t other)
+{
+	char value[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES];
+	char *name scoped(freep) = view_name(peek->summary.nodes[other].frame->name);
+
+	printf("%50s %s |   %s%s\n", view_value(&peek->view, edge->value, value),
+	       unit_share(edge->value, node->cum, share), name, edge->is_inline ? " (inline)" : "");
+}
+
+static void print_node(const struct peek *peek, const struct summary_node *node, int64_t sum)
+{
+	const struct view *view = &peek->view;
+	char flat[UNIT_TEXT_BYTES], cum[UNIT_TEXT_BYTES], shares[3][UNIT_TEXT_BYTES];
+	char *name scoped(freep) = view_name(node->frame->name);
+
+	puts(RULE);
+	for (uint32_t i = 0; i < node->nr_callers; i++)
+		print_edge(peek, node, &node->callers[i], node->callers[i].caller);
+	printf("%s%10s %s %s %10s %s                | %s%s\n", view_colour(view, node->cum),
+	       view_value(view, node->flat, flat), view_share(view, node->flat, shares[0]),
+	       view_share(view, sum, shares[1]), view_value(view, node->cum, cum),
+	       view_share(view, node->cum, shares[2]), name, view_plain(view));
+	for (uint32_t i = 0; i < node->nr_callees; i++)
+		print_edge(peek, node, &node->callees[i], node->callees[i].callee);
+}
+
+static const struct summary_node *node_at(const struct peek *peek, size_t i)
+{
+	return &peek->summary.nodes[peek->cum ? peek->summary.by_cum[i] : i];
+}
+
+static void print_text(struct peek *peek)
+{
+	int64_t sum = 0;
+
+	view_choose_unit(&peek->view, view_smallest(&peek->summary));
+	view_print_head(&peek->view);
+	puts(RULE);
+	puts("      flat  flat%   sum%        cum   cum%   calls calls% + context");
+	for (size_t i = 0; i < peek->summary.nr; i++) {
+		const struct summary_node *node = node_at(peek, i);
+
+		if (!matches(peek, node))
+			continue;
+		sum = profile_sum(sum, node->flat);
+		print_node(peek, node, sum);
+	}
+	puts(RULE);
+}
+
+static void put_edges(const struct peek *peek, struct json *json, const char *key,
+		      const struct summary_edge *edges, uint32_t nr)
+{
+	json_key(json, key), json_array(json);
+	for (uint32_t i = 0; i < nr; i++) {
+		bool up = *key == 'c' && key[4] == 'e' && key[5] == 'r';
+		uint32_t other = up ? edges[i].caller : edges[i].callee;
+
+		json_object(json);
+		view_put_frame(json, peek->summary.nodes[other].frame);
+		json_key(json, "value"), json_int(json, edges[i].value);
+		json_key(json, "inline"), json_bool(json, edges[i].is_inline);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void print_json(const struct peek *peek)
+{
+	struct json json;
+
+	view_begin_json(&peek->view, "peek", &json);
+	json_key(&json, "rows"), json_array(&json);
+	for (size_t i = 0; i < peek->summary.nr; i++) {
+		const struct summary_node *node = node_at(peek, i);
+
+		if (!matches(peek, node))
+			continue;
+		json_object(&json);
+		view_put_frame(&json, node->frame);
+		json_key(&json, "flat"), json_int(&json, node->flat);
+		json_key(&json, "cum"), json_int(&json, node->cum);
+		put_edges(peek, &json, "callers", node->callers, node->nr_callers);
+		put_edges(peek, &json, "callees", node->callees, node->nr_callees);
+		json_end(&json);
+	}
+	json_end(&json);
+	json_end(&json);
+	json_finish(&json);
+	puts("");
+}
+
+static enum exit_code show(struct peek *peek, const char *pattern)
+{
+	enum exit_code code;
+	size_t nr = 0;
+
+	summary_make(peek->view.profile, peek->view.type, peek->view.by, &peek->summary);
+	for (size_t i = 0; i < peek->summary.nr; i++)
+		nr += matches(peek, &peek->summary.nodes[i]);
+	if (peek->view.json)
+		print_json(peek);
+	else if (nr)
+		print_text(peek);
+	code = view_finish();
+	if (!nr && fail(-ENOENT, "no %s matches '%s'.",
+			peek->view.by_text ? peek->view.by_text : "function", pattern))
+		code = EXIT_NOTHING;
+	summary_release(&peek->summary);
+	return code;
+}
+
+static enum exit_code open_and_show(struct peek *peek, const struct args *args)
+{
+	struct arg_list paths = {args->operand.at + 1, args->operand.nr - 1, 0};
+	const char *pattern;
+	enum exit_code code = EXIT_USAGE;
+
+	if (args->operand.nr < 2) {
+		warn("peek at what? Give a regular expression and a file (see cprof peek --help).");
+		return EXIT_USAGE;
+	}
+	pattern = args->operand.at[0];
+	if (selection_regex("REGEX", pattern, &peek->regex))
+		return EXIT_USAGE;
+	if (!view_open(&peek->view, &paths))
+		code = show(peek, pattern);
+	regfree(&peek->regex);
+	return code;
+}
+
+int cmd_peek(int argc, char **argv)
+{
+	struct peek peek = {.cum = false};
+	const struct arg_row rows[] = {
+		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &peek.cum},
+		VIEW_ROWS(&peek.view),
+	};
+	struct args args = {
+		.command = "peek",
+		.operands = "REGEX FILE...",
+		.about = "Functions whose name matches, their callers above and their callees "
+			 "below.\nSeveral files are merged; - is stdin.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "exit codes: 0 done, 2 usage or a file, 3 nothing matches",
+	};
+	int parsed = args_parse(&args, argc, argv);
+	int code = parsed < 0	? EXIT_USAGE
+		   : parsed > 0 ? EXIT_DONE
+				: (int)open_and_show(&peek, &args);
+
+	view_release(&peek.view);
+	args_release(&args);
+	return code;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Profiles from the command line: read, or one clear line that says why not.
+ */
+#ifndef CPROF_TOOLS_LOAD_H
+#define CPROF_TOOLS_LOAD_H
+
+#include "tools/args.h"
+#include "profile/model.h"
+
+/* "-" is stdin. -errno (input/input.h), printed. The caller frees *profile. */
+int load_profile(const char *path, struct profile **profile);
+/*
+ * All of them merged into one (profile/merge.h), read one after another; a single one is as the file
+ * has it. Their sample types are made the same (profile/align.h), with a word if any is left out.
+ */
+int load_merged(const struct arg_list *paths, struct profile **profile);
+
+/*
+ * The sample type to show, by name ("cpu", "inuse_space"; NULL: the profile's default, which is
+ * default_type or else the last one), as its position; -EINVAL, printed with the names there are.
+ */
+int load_sample_type(const struct profile *profile, const char *name, uint32_t *type);
+
+#endif

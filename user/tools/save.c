@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/save.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "output/pprof.h"
+
+static void die_clean(int signal_nr)
+{
+	output_file_remove_temporary();
+	raise(signal_nr); /* SA_RESETHAND: by default now, when this handler is left */
+}
+
+/* A file that is not whole does not stay behind, whoever ends us. */
+static void die_clean_on_signals(void)
+{
+	const struct sigaction action = {.sa_handler = die_clean, .sa_flags = SA_RESETHAND};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static int write_all(int fd, const void *bytes, size_t len_bytes)
+{
+	const char *p = bytes;
+
+	while (len_bytes) {
+		ssize_t nr = write(fd, p, len_bytes);
+
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr < 0)
+			return -errno;
+		p += nr;
+		len_bytes -= nr;
+	}
+	return 0;
+}
+
+int save_open(struct save *save, const char *path)
+{
+	struct output_owner owner = output_owner_from_env();
+	char name[512];
+	int err;
+
+	*save = (struct save){.path = path};
+	if (!path && isatty(STDOUT_FILENO))
+		return fail(-EINVAL, "where to? -o FILE, or a pipe.");
+	if (!path || !strcmp(path, "-")) {
+		save->path = "stdout";
+		return 0;
+	}
+	die_clean_on_signals();
+	err = output_file_create(path, &owner, &save->file);
+	return err ? fail(err, "write %s", text_escape(path, name, sizeof(name))) : 0;
+}
+
+int save_write(void *ctx, const void *bytes, size_t len_bytes)
+{
+	struct save *save = ctx;
+
+	if (save->file)
+		return output_file_write(save->file, bytes, len_bytes);
+	return write_all(STDOUT_FILENO, bytes, len_bytes);
+}
+
+int save_close(struct save *save, int err)
+{
+	char name[512];
+
+	if (!err && save->file)
+		err = output_file_commit(save->file);
+	else
+		output_file_abandon(save->file);
+	save->file = NULL;
+	return err ? fail(err, "write %s", text_escape(save->path, name, sizeof(name))) : 0;
+}
+
+void save_abandon(struct save *save)
+{
+	output_file_abandon(save->file);
+	save->file = NULL;
+}
+
+int save_profile(const struct profile *profile, const char *path)
+{
+	struct save save;
+	int err = save_open(&save, path);
+
+	return err ? err : save_close(&save, pprof_encode(profile, save_write, &save));
+}

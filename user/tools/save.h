@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the commands that read profiles put what they make: a file as output/file.h makes it, or
+ * stdout.
+ *
+ *	struct save save;
+ *	err = save_open(&save, path);
+ *	if (!err)
+ *		err = save_close(&save, encode(profile, save_write, &save));
+ */
+#ifndef CPROF_TOOLS_SAVE_H
+#define CPROF_TOOLS_SAVE_H
+
+#include <stddef.h>
+
+#include "output/file.h"
+#include "profile/model.h"
+
+struct save {
+	struct output_file *file; /* NULL: stdout */
+	const char *path;
+};
+
+/*
+ * path: "-" is stdout, and so is NULL where stdout is not a terminal. -errno, printed. path is
+ * borrowed.
+ */
+int save_open(struct save *save, const char *path);
+/* Has the signature of a sink (output/pprof.h); ctx is the struct save. */
+int save_write(void *ctx, const void *bytes, size_t len_bytes);
+/* err 0: the file takes its place; else it is given up, and err is printed and returned. */
+int save_close(struct save *save, int err);
+/* Gives it up without a word. */
+void save_abandon(struct save *save);
+
+/* All of it, as pprof. -errno, printed. */
+int save_profile(const struct profile *profile, const char *path);
+
+#endif

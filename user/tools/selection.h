@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which part of which profiles a reading command is about: the options that all of them share, and
+ * the one call that turns operands into the profile to show.
+ *
+ *	struct selection selection = {0};
+ *	const struct arg_row rows[] = {
+ *		{"cum", 'c', ARG_FLAG, NULL, "sort by cum", &options.cum},
+ *		SELECTION_ROWS(&selection),
+ *	};
+ *	...args_parse()...
+ *	err = selection_load(&selection, &args.operand, &profile, &type);
+ *
+ * Regexes are POSIX extended, unanchored, and look at a frame's function, file and mapping.
+ */
+#ifndef CPROF_TOOLS_SELECTION_H
+#define CPROF_TOOLS_SELECTION_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+#include "tools/args.h"
+
+struct selection {
+	/* As on the command line; NULL: not given. */
+	const char *sample_type, *focus, *ignore, *hide, *show, *show_from, *tag_focus, *tag_ignore;
+	bool all_frames; /* do not leave out what the profile's drop_frames says */
+	/* Filled by selection_apply(): what 100 % is, the whole of the type before any filter. */
+	int64_t total;
+};
+
+/* clang-format off */
+#define SELECTION_ROWS(selection)                                                                  \
+	{"sample-type", 0, ARG_TEXT, "NAME",                                                       \
+	 "the values: cpu, inuse_space ... (default: the\nprofile's own choice)",                  \
+	 &(selection)->sample_type},                                                               \
+	{"focus", 0, ARG_TEXT, "REGEX",                                                            \
+	 "only stacks with such a frame (function, file, mapping)", &(selection)->focus},          \
+	{"ignore", 0, ARG_TEXT, "REGEX", "no stacks with such a frame", &(selection)->ignore},     \
+	{"hide", 0, ARG_TEXT, "REGEX", "leave such frames out", &(selection)->hide},               \
+	{"show", 0, ARG_TEXT, "REGEX", "leave all other frames out", &(selection)->show},          \
+	{"show-from", 0, ARG_TEXT, "REGEX", "stacks begin at the outermost such frame",            \
+	 &(selection)->show_from},                                                                 \
+	{"tag-focus", 0, ARG_TEXT, "TAG",                                                        \
+	 "only samples with such a label: comm=nginx", &(selection)->tag_focus},                   \
+	{"tag", 0, ARG_TEXT, "TAG", "the same", &(selection)->tag_focus},                        \
+	{"tag-ignore", 0, ARG_TEXT, "TAG", "no samples with such a label",                       \
+	 &(selection)->tag_ignore},                                                                \
+	{"all-frames", 0, ARG_FLAG, NULL, "also frames that the profile says to drop",             \
+	 &(selection)->all_frames}
+/* clang-format on */
+
+/*
+ * Reads the paths ("-": stdin), merges them if they are several, and applies the selection. -errno,
+ * printed, outputs untouched. The caller frees *profile. *type is the position of the sample type.
+ */
+int selection_load(struct selection *selection, const struct arg_list *paths,
+		   struct profile **profile, uint32_t *type);
+
+/*
+ * The second half of it, for who has a profile: drop_frames, total, filters. -EINVAL, printed: a
+ * regex that does not compile, a sample type that is not there; profile may be changed then.
+ */
+int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type);
+
+/* Compiles what an option (or an operand) of this name was given. -EINVAL, printed. */
+int selection_regex(const char *option, const char *text, regex_t *regex);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/magnitude.h"
+#include "base/text.h"
+
+int view_open(struct view *view, const struct arg_list *paths)
+{
+	const struct value_type *type;
+	int err;
+
+	view->by = FRAME_BY_FUNCTION;
+	if (view->by_text && frame_by_name(view->by_text, &view->by))
+		return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
+			    view->by_text);
+	if (!paths->nr)
+		return fail(-EINVAL, "no profile: give one or more files, or - for stdin.");
+	err = selection_load(&view->selection, paths, &view->profile, &view->type);
+	if (err)
+		return err;
+	type = &view->profile->types[view->type];
+	view->type_name = strtab_get(&view->profile->strings, type->type);
+	view->type_unit = strtab_get(&view->profile->strings, type->unit);
+	view->unit = view->unit_text ? view->unit_text : "auto";
+	view->colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	if (!unit_check(view->type_unit, view->unit))
+		return 0;
+	return fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
+		    view->type_unit);
+}
+
+void view_release(struct view *view)
+{
+	profile_free(view->profile);
+	view->profile = NULL;
+}
+
+void view_choose_unit(struct view *view, int64_t smallest)
+{
+	if (!strcmp(view->unit, "auto"))
+		view->unit = unit_for(smallest, view->selection.total, view->type_unit);
+}
+
+int64_t view_smallest(const struct summary *summary)
+{
+	int64_t smallest = 0;
+
+	for (size_t i = 0; i < summary->nr; i++) {
+		const struct summary_node *node = &summary->nodes[i];
+		int64_t value = node->flat ? node->flat : node->cum;
+
+		if (!smallest || compare_magnitudes(value, smallest) > 0)
+			smallest = value;
+	}
+	return smallest;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_line(const char *what, const char *text)
+{
+	char *safe scoped(freep) = view_name(text);
+
+	printf("%s%s\n", what, safe);
+}
+
+static void print_time(int64_t time_ns)
+{
+	time_t seconds = time_ns / (int64_t)NSEC_PER_SEC;
+	struct tm tm;
+	char text[64];
+
+	if (time_ns && localtime_r(&seconds, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &tm))
+		printf("Time: %s\n", text);
+}
+
+void view_print_head(const struct view *view)
+{
+	const struct profile *profile = view->profile;
+	const struct strtab *strings = &profile->strings;
+	char total[UNIT_TEXT_BYTES], duration[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES] = "";
+	double factor;
+
+	if (profile->mappings.nr) {
+		const struct profile_mapping *mapping = &profile->mappings.at[0];
+
+		if (mapping->path)
+			print_line("File: ", base_name(strtab_get(strings, mapping->path)));
+		if (mapping->build_id)
+			print_line("Build ID: ", strtab_get(strings, mapping->build_id));
+	}
+	vec_for_each(&profile->comments, comment)
+		if (*strtab_get(strings, *comment) != '#')
+			print_line("", strtab_get(strings, *comment));
+	print_line("Type: ", view->type_name);
+	if (profile->doc_url)
+		print_line("Doc: ", strtab_get(strings, profile->doc_url));
+	print_time(profile->time_ns);
+	view_value(view, view->selection.total, total);
+	if (!profile->duration_ns) {
+		printf("Total: %s\n", total);
+		return;
+	}
+	unit_text(profile->duration_ns, "nanoseconds", "auto", duration);
+	if (!unit_factor(view->type_unit, "nanoseconds", &factor))
+		unit_share((int64_t)((double)view->selection.total * factor), profile->duration_ns,
+			   share);
+	printf("Duration: %s, Total samples = %s%s%s%s\n", duration, total, *share ? " (" : "",
+	       share, *share ? ")" : "");
+}
+
+char *view_value(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES])
+{
+	return unit_text(value, view->type_unit, view->unit, out);
+}
+
+char *view_share(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES])
+{
+	return unit_share(value, view->selection.total, out);
+}
+
+const char *view_colour(const struct view *view, int64_t value)
+{
+	double share = view->selection.total
+			       ? (double)magnitude_of(value) / (double)view->selection.total
+			       : 0;
+
+	if (!view->colours)
+		return "";
+	return share >= 0.1 ? "\033[1;31m" : share >= 0.01 ? "\033[33m" : "\033[2m";
+}
+
+const char *view_plain(const struct view *view)
+{
+	return view->colours ? "\033[0m" : "";
+}
+
+char *view_name(const char *name)
+{
+	size_t need = 4 * strlen(name) + 1; /* every byte may become "\xNN" */
+
+	return text_escape(name, xmalloc(need), need);
+}
+
+static int put_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+{
+	(void)ctx;
+	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
+}
+
+void view_begin_json(const struct view *view, const char *command, struct json *json)
+{
+	json_begin(json, put_to_stdout, NULL);
+	json_object(json);
+	json_key(json, "command"), json_string(json, command);
+	json_key(json, "type"), json_string(json, view->type_name);
+	json_key(json, "unit"), json_string(json, view->type_unit);
+	json_key(json, "total"), json_int(json, view->selection.total);
+	json_key(json, "time_ns"), json_int(json, view->profile->time_ns);
+	json_key(json, "duration_ns"), json_int(json, view->profile->duration_ns);
+	json_key(json, "by"), json_string(json, view->by_text ? view->by_text : "function");
+}
+
+void view_put_frame(struct json *json, const struct frame *frame)
+{
+	json_key(json, "name"), json_string(json, frame->name);
+	if (*frame->function)
+		json_key(json, "function"), json_string(json, frame->function);
+	if (*frame->file)
+		json_key(json, "file"), json_string(json, frame->file);
+	if (frame->line)
+		json_key(json, "line"), json_int(json, frame->line);
+	if (frame->address)
+		json_key(json, "address"), json_uint(json, frame->address);
+	if (*frame->mapping)
+		json_key(json, "mapping"), json_string(json, frame->mapping);
+}
+
+enum exit_code view_finish(void)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return EXIT_DONE;
+	if (errno == EPIPE)
+		return EXIT_DONE;
+	return fail(errno ? -errno : -EIO, "write to stdout") ? EXIT_USAGE : EXIT_DONE;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the commands that show a profile as text share (top, tree, peek): their common options, the
+ * head of the page, values in one unit, JSON on stdout.
+ *
+ *	struct view view = {0};
+ *	const struct arg_row rows[] = { ..., VIEW_ROWS(&view) };
+ *	err = args_parse() ?: view_open(&view, &args.operand);
+ *	view_print_head(&view);
+ *	...
+ *	code = view_finish();
+ *	view_release(&view);
+ */
+#ifndef CPROF_TOOLS_VIEW_H
+#define CPROF_TOOLS_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "exit.h"
+#include "profile/frames.h"
+#include "profile/summary.h"
+#include "profile/unit.h"
+#include "tools/selection.h"
+
+struct view {
+	struct selection selection;
+	const char *unit_text, *by_text; /* --unit, --by; NULL: not given */
+	bool json;
+	/* Filled by view_open(). */
+	struct profile *profile;
+	uint32_t type;
+	enum frame_by by;
+	const char *type_name, *type_unit; /* of the sample type; strings of the profile */
+	const char *unit;		   /* that values are shown in */
+	bool colours;
+};
+
+/* clang-format off */
+#define VIEW_ROWS(view)                                                                           \
+	{"by", 0, ARG_TEXT, "WHAT",                                                                \
+	 "rows are: function (default), line, file, mapping, address", &(view)->by_text},         \
+	{"unit", 0, ARG_TEXT, "UNIT", "show values in it: ms, s, MB ... (default: one that fits)", \
+	 &(view)->unit_text},                                                                      \
+	{"json", 0, ARG_FLAG, NULL, "for scripts: raw values, nothing cut off", &(view)->json},    \
+	SELECTION_ROWS(&(view)->selection)
+/* clang-format on */
+
+/* Checks the options and loads the profile (selection_load()). -errno, printed. */
+int view_open(struct view *view, const struct arg_list *paths);
+void view_release(struct view *view); /* opened or not */
+
+/* Chooses the unit of a page, if --unit did not, by its smallest value (0: none). */
+void view_choose_unit(struct view *view, int64_t smallest);
+/* The smallest magnitude of a row: flat, or cum where flat is 0. */
+int64_t view_smallest(const struct summary *summary);
+
+/* Program, comments, type, time, duration and total, as `go tool pprof` has them. */
+void view_print_head(const struct view *view);
+
+char *view_value(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
+/* Of the whole (selection.total). */
+char *view_share(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
+/* Escape sequences that begin and end the colour of such a share; "" without colours. */
+const char *view_colour(const struct view *view, int64_t value);
+const char *view_plain(const struct view *view);
+/* A name fit for a terminal. Owned by the caller. */
+char *view_name(const char *name);
+
+/* Opens an object on stdout and writes what the head says; the caller adds keys and ends it. */
+void view_begin_json(const struct view *view, const char *command, struct json *json);
+/* The keys of a frame: name, and what else is known of it. */
+void view_put_frame(struct json *json, const struct frame *frame);
+
+/* After the last byte: could all of it be written? A reader that went away is no error. */
+enum exit_code view_finish(void);
+
+#endif
