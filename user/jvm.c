@@ -24,11 +24,11 @@
 #include "object/hotspot.h"
 #include "process/remote.h"
 
-#define REST_TIMES	     4 /* between looks for samples: at most a fifth of the time goes to them */
-#define ELSEWHERE_REST_TIMES 20
-#define IDLE_REST_TIMES	     100 /* between others: a hundredth */
-#define IDLE_INTERVAL_NS     NSEC_PER_SEC
-#define LOOK_BYTES	     (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
+#define REST_TIMES	 4 /* between looks for samples: at most a fifth of the time goes to them */
+#define PACK_REST_TIMES	 20  /* between tables for BPF */
+#define IDLE_REST_TIMES	 100 /* between others: a hundredth */
+#define IDLE_INTERVAL_NS NSEC_PER_SEC
+#define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 
 /* What a heap's table is in the kernel. */
 struct placed_heap {
@@ -51,9 +51,9 @@ struct jvm {
 	bool is_hopeless;		   /* nor will it be */
 	vec_of(struct placed_heap) heaps;
 	vec_of(uint32_t) retired; /* tables that vmas may still refer to */
-	uint64_t looked_ns;	  /* when the last look began */
-	uint64_t rested_ns;	  /* when the next one may, for a sample in a heap */
-	uint64_t elsewhere_ns;	  /* the same for one in none: a new heap, or code of others */
+	uint64_t looked_ns;	  /* when the last look began that saw all */
+	uint64_t rested_ns;	  /* when the next one may, for a sample */
+	uint64_t repack_ns;	  /* when tables may be made again */
 	uint64_t due_ns;	  /* when it may for no reason */
 };
 
@@ -182,18 +182,16 @@ static bool place_heaps(struct jvm *jvm)
 
 static void look(struct jvm *jvm, size_t max_bytes)
 {
-	uint64_t took_ns = clock_thread_cpu_ns(), now_ns;
+	uint64_t took_ns = clock_thread_cpu_ns(), began_ns = clock_monotonic_ns(), now_ns;
 	bool was_open = jvm->vm;
 	struct hotspot_stats stats;
 
-	jvm->looked_ns = clock_monotonic_ns();
-	if (is_open(jvm))
-		hotspot_look(jvm->vm, max_bytes);
+	if (is_open(jvm) && !hotspot_look(jvm->vm, max_bytes))
+		jvm->looked_ns = began_ns;
 	took_ns = clock_thread_cpu_ns() - took_ns;
 	now_ns = clock_monotonic_ns();
 	if (!max_bytes)
 		jvm->rested_ns = now_ns + REST_TIMES * took_ns;
-	jvm->elsewhere_ns = now_ns + ELSEWHERE_REST_TIMES * took_ns;
 	jvm->due_ns = now_ns + IDLE_REST_TIMES * took_ns + IDLE_INTERVAL_NS;
 	if (was_open || !jvm->vm)
 		return;
@@ -203,14 +201,27 @@ static void look(struct jvm *jvm, size_t max_bytes)
 	       took_ns / 1e6);
 }
 
+/* A heap's table is made anew for whatever is new in it, and a heap may be large: so not too often. */
+static bool pack(struct jvm *jvm)
+{
+	uint64_t took_ns = clock_thread_cpu_ns();
+	bool has_news;
+
+	if (!jvm->vm || clock_monotonic_ns() < jvm->repack_ns || !hotspot_pack(jvm->vm))
+		return false;
+	has_news = place_heaps(jvm);
+	took_ns = clock_thread_cpu_ns() - took_ns;
+	jvm->repack_ns = clock_monotonic_ns() + PACK_REST_TIMES * took_ns;
+	return has_news;
+}
+
 bool jvm_sync(struct jvm *jvm, bool look_now)
 {
 	bool was_hopeless = jvm->is_hopeless;
 
 	if (!was_hopeless && (look_now || clock_monotonic_ns() >= jvm->due_ns))
 		look(jvm, LOOK_BYTES);
-	return (jvm->vm && hotspot_pack(jvm->vm) && place_heaps(jvm)) ||
-	       was_hopeless != jvm->is_hopeless;
+	return pack(jvm) || was_hopeless != jvm->is_hopeless;
 }
 
 static bool find_now(const struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
@@ -224,8 +235,7 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 
 	if (is_found && rule->kind != UNWIND_UNKNOWN)
 		return true;
-	if (jvm->is_hopeless || time_ns <= jvm->looked_ns ||
-	    clock_monotonic_ns() < (is_found ? jvm->rested_ns : jvm->elsewhere_ns))
+	if (jvm->is_hopeless || time_ns <= jvm->looked_ns || clock_monotonic_ns() < jvm->rested_ns)
 		return is_found;
 	look(jvm, 0);
 	return find_now(jvm, ip, rule);

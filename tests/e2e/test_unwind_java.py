@@ -40,6 +40,16 @@ def command(java, folder, seconds, *flags):
     return [java, *flags, "-cp", folder, "Deep", str(seconds)]
 
 
+def attach(java, folder, seconds, *flags):
+    """Profiles a JVM for so long, once it has begun to compile."""
+    target = h.Workload(*command(java, folder, 12, *flags))
+    time.sleep(1.5)
+    run = h.cprof("record", "-F", 299, "-d", f"{seconds}s", "-p", target.pid).wait(90)
+    target.process.kill()
+    target.process.wait()
+    return run
+
+
 def assert_whole(run, java, least=LEAST):
     whole, nr = map(h.number, run.matches(WHOLE)[0].groups())
     print(f"# {java}: {whole} of {nr} whole ({100 * whole / nr:.2f} %)", flush=True)
@@ -81,11 +91,7 @@ def assert_exceptions(samples):
 def attached_to_a_jvm():
     folder = compiled()
     for java in jvms():
-        target = h.Workload(*command(java, folder, 12))
-        time.sleep(1.5)
-        run = h.cprof("record", "-F", 299, "-d", "6s", "-p", target.pid).wait(90)
-        target.process.kill()
-        target.process.wait()
+        run = attach(java, folder, 6)
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_guesses_are_few(samples)
@@ -99,7 +105,8 @@ def from_a_jvms_first_instruction():
     folder = compiled()
     for java in jvms()[:1]:
         run = h.cprof("record", "-F", 299, "--", *command(java, folder, 5)).wait(90)
-        assert_whole(run, java, 98.5)
+        # Some of the launcher's frames are larger than the 16 KB that are copied.
+        assert_whole(run, java, 96)
         assert_dives(run.profile()["samples"])
 
 
@@ -107,11 +114,7 @@ def from_a_jvms_first_instruction():
 def interpreted():
     folder = compiled()
     for java in jvms()[:1]:
-        target = h.Workload(*command(java, folder, 12, "-Xint"))
-        time.sleep(1)
-        run = h.cprof("record", "-F", 299, "-d", "3s", "-p", target.pid).wait(90)
-        target.process.kill()
-        target.process.wait()
+        run = attach(java, folder, 4, "-Xint")
         assert_whole(run, java)
         samples = run.profile()["samples"]
         deep = [s for s in samples if s["stack"].count("Interpreter") > 15]

@@ -62,7 +62,7 @@ struct hotspot {
 /* Either of two fields is enough where there are two: versions differ. */
 static const enum vm_field_id needed[][2] = {
 	{VM_HEAPS, VM_HEAPS},
-	{VM_ARRAY_LEN, VM_ARRAY_LEN},
+	{VM_ARRAY_LEN, VM_OLD_ARRAY_LEN},
 	{VM_ARRAY_DATA, VM_ARRAY_DATA},
 	{VM_HEAP_MEMORY, VM_HEAP_MEMORY},
 	{VM_HEAP_SEGMAP, VM_HEAP_SEGMAP},
@@ -373,10 +373,12 @@ static bool has_heap(const struct hotspot *vm, uint64_t addr)
 /* The CodeHeaps are made at the VM's start, one by one, and last as long as it does. */
 static int find_heaps(struct hotspot *vm)
 {
+	bool is_old = !vm->reader.structs.fields[VM_ARRAY_LEN].known;
+	enum vm_field_id len = is_old ? VM_OLD_ARRAY_LEN : VM_ARRAY_LEN;
 	uint64_t array, nr, data, addrs[HOTSPOT_MAX_HEAPS];
 
 	if (!vm_load(&vm->reader.structs, vm->reader.memory, VM_HEAPS, 0, &array) || !array ||
-	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_ARRAY_LEN, array, &nr) ||
+	    !vm_load(&vm->reader.structs, vm->reader.memory, len, array, &nr) ||
 	    !vm_load(&vm->reader.structs, vm->reader.memory, VM_ARRAY_DATA, array, &data) || !nr ||
 	    nr > HOTSPOT_MAX_HEAPS || !memory_read(vm->reader.memory, data, addrs, nr * WORD))
 		return -EAGAIN;

@@ -35,42 +35,43 @@ extern const char *const vm_variables[];
 extern const size_t vm_nr_variables;
 
 /* X(id, class, field): all that is ever asked for. */
-#define VM_FIELDS(X)                                                    \
-	X(HEAPS, "CodeCache", "_heaps")                                 \
-	X(ARRAY_LEN, "GrowableArrayBase", "_len")                       \
-	X(ARRAY_DATA, "GrowableArray<int>", "_data")                    \
-	X(HEAP_MEMORY, "CodeHeap", "_memory")                           \
-	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                           \
-	X(HEAP_SEGMENT_SHIFT, "CodeHeap", "_log2_segment_size")         \
-	X(SPACE_LOW, "VirtualSpace", "_low")                            \
-	X(SPACE_HIGH, "VirtualSpace", "_high")                          \
-	X(SPACE_LIMIT, "VirtualSpace", "_high_boundary")                \
-	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                 \
-	X(BLOCK_USED, "HeapBlock::Header", "_used")                     \
-	X(BLOB_NAME, "CodeBlob", "_name")                               \
-	X(BLOB_SIZE, "CodeBlob", "_size")                               \
-	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                   \
-	X(BLOB_CODE_BEGIN, "CodeBlob", "_code_begin")                   \
-	X(BLOB_CODE_END, "CodeBlob", "_code_end")                       \
-	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                 \
-	X(BLOB_DATA_OFFSET, "CodeBlob", "_data_offset")                 \
-	X(NMETHOD_STATE, "nmethod", "_state")                           \
-	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                 \
-	X(NMETHOD_METHOD, "nmethod", "_method")                         \
-	X(COMPILED_METHOD, "CompiledMethod", "_method")                 \
-	X(NMETHOD_VERIFIED, "nmethod", "_verified_entry_point")         \
-	X(NMETHOD_VERIFIED_OFFSET, "nmethod", "_verified_entry_offset") \
-	X(NMETHOD_OSR, "nmethod", "_osr_entry_point")                   \
-	X(INTERPRETER_CODE, "AbstractInterpreter", "_code")             \
-	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                    \
-	X(QUEUE_END, "StubQueue", "_queue_end")                         \
-	X(METHOD_CONST, "Method", "_constMethod")                       \
-	X(CONST_CONSTANTS, "ConstMethod", "_constants")                 \
-	X(CONST_NAME, "ConstMethod", "_name_index")                     \
-	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                  \
-	X(POOL_LENGTH, "ConstantPool", "_length")                       \
-	X(KLASS_NAME, "Klass", "_name")                                 \
-	X(SYMBOL_LENGTH, "Symbol", "_length")                           \
+#define VM_FIELDS(X)                                                         \
+	X(HEAPS, "CodeCache", "_heaps")                                      \
+	X(ARRAY_LEN, "GrowableArrayBase", "_len")                            \
+	X(OLD_ARRAY_LEN, "GenericGrowableArray", "_len") /* until Java 15 */ \
+	X(ARRAY_DATA, "GrowableArray<int>", "_data")                         \
+	X(HEAP_MEMORY, "CodeHeap", "_memory")                                \
+	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                                \
+	X(HEAP_SEGMENT_SHIFT, "CodeHeap", "_log2_segment_size")              \
+	X(SPACE_LOW, "VirtualSpace", "_low")                                 \
+	X(SPACE_HIGH, "VirtualSpace", "_high")                               \
+	X(SPACE_LIMIT, "VirtualSpace", "_high_boundary")                     \
+	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                      \
+	X(BLOCK_USED, "HeapBlock::Header", "_used")                          \
+	X(BLOB_NAME, "CodeBlob", "_name")                                    \
+	X(BLOB_SIZE, "CodeBlob", "_size")                                    \
+	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                        \
+	X(BLOB_CODE_BEGIN, "CodeBlob", "_code_begin")                        \
+	X(BLOB_CODE_END, "CodeBlob", "_code_end")                            \
+	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                      \
+	X(BLOB_DATA_OFFSET, "CodeBlob", "_data_offset")                      \
+	X(NMETHOD_STATE, "nmethod", "_state")                                \
+	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                      \
+	X(NMETHOD_METHOD, "nmethod", "_method")                              \
+	X(COMPILED_METHOD, "CompiledMethod", "_method")                      \
+	X(NMETHOD_VERIFIED, "nmethod", "_verified_entry_point")              \
+	X(NMETHOD_VERIFIED_OFFSET, "nmethod", "_verified_entry_offset")      \
+	X(NMETHOD_OSR, "nmethod", "_osr_entry_point")                        \
+	X(INTERPRETER_CODE, "AbstractInterpreter", "_code")                  \
+	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                         \
+	X(QUEUE_END, "StubQueue", "_queue_end")                              \
+	X(METHOD_CONST, "Method", "_constMethod")                            \
+	X(CONST_CONSTANTS, "ConstMethod", "_constants")                      \
+	X(CONST_NAME, "ConstMethod", "_name_index")                          \
+	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                       \
+	X(POOL_LENGTH, "ConstantPool", "_length")                            \
+	X(KLASS_NAME, "Klass", "_name")                                      \
+	X(SYMBOL_LENGTH, "Symbol", "_length")                                \
 	X(SYMBOL_BODY, "Symbol", "_body")
 
 enum vm_field_id {
@@ -111,7 +112,7 @@ const char *vm_field_name(enum vm_field_id id);
  */
 bool vm_get(const struct vmstructs *vm, enum vm_field_id id, const void *bytes, size_t len_bytes,
 	    uint64_t *value);
-/* The same, read from the target's memory; addr is the object's, of a static field of no matter. */
+/* The same, read from the target's memory; addr is the object's, 0 for a static field. */
 bool vm_load(const struct vmstructs *vm, const struct target_memory *memory, enum vm_field_id id,
 	     uint64_t addr, uint64_t *value);
 
