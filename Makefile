@@ -19,7 +19,7 @@ WARN    += -Werror
 endif
 DEFS    := -std=gnu11 -D_GNU_SOURCE -DCPROF_VERSION='"$(VERSION)"'
 INCS    := -Iuser -Ibpf -I$(BUILD)/gen
-LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lZydis -lz -lstdc++ -lm
+LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
@@ -30,7 +30,7 @@ user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
 bpf_src  := $(filter-out bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
-gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h)
+gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
@@ -94,6 +94,14 @@ $(BUILD)/gen/probe.bpf.o: $(BUILD)/bpf/probe.bpf.o
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# Flame graphs: the parts of the page's script, in the order in which they need one another.
+flame    := $(addsuffix .js,profile tree format colour words graph table page)
+
+$(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
+	$(call msg,EMBED,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/embed.sh user/output/flame $(flame) > $@
 
 # Tests -------------------------------------------------------------------------------------------
 
@@ -167,10 +175,10 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 # libFuzzer targets: the rooms they need are built again with its instrumentation, and the encoder.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c $(BUILD)/gen/profile.pb-c.c | $(gen)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c user/output/gzip.c $(BUILD)/gen/profile.pb-c.c | $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lz -lstdc++ -lm
+	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
 	$(call msg,FUZZ,$@)

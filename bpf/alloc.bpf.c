@@ -10,6 +10,8 @@
  *				another trap
  *	enter_free		has no other end
  *
+ * And where threads and images end, by the scheduler's tracepoints: end_on_exit, end_on_exec.
+ *
  * A session's program knows where it is by the instruction pointer, which is the probed address at
  * the entry and the caller's at the return. There is a kfunc that says so, too, but its prototype
  * changed in Linux 7.0, and libbpf wants the one it was compiled for.
@@ -102,5 +104,28 @@ SEC("uprobe")
 int enter_free(struct pt_regs *ctx)
 {
 	heap_free(ctx->di);
+	return 0;
+}
+
+/* live counts the threads that have not begun to exit. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(end_on_exit, struct task_struct *task)
+{
+	u32 tgid = task->tgid, tid = task->pid;
+
+	heap_end_thread((u64)tgid << 32 | tid, ABI_HOLDER_EXITED);
+	if (!task->signal->live.counter)
+		heap_end_image(tgid, task->self_exec_id, ABI_HOLDER_EXITED);
+	return 0;
+}
+
+/* The exec is counted already, and whichever thread asked for it is the first one now. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(end_on_exec, struct task_struct *task, int old_tid)
+{
+	u32 tgid = task->tgid;
+
+	heap_end_thread((u64)tgid << 32 | (u32)old_tid, ABI_HOLDER_EXECED);
+	heap_end_image(tgid, task->self_exec_id - 1, ABI_HOLDER_EXECED);
 	return 0;
 }

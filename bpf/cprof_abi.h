@@ -23,9 +23,27 @@
 #include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
-#define ABI_MAX_USER_FRAMES   512
+#define ABI_MAX_USER_FRAMES   512 /* in a record; a walk may be longer */
 #define ABI_MAX_KERNEL_FRAMES 127 /* PERF_MAX_STACK_DEPTH, what bpf_get_stack can give */
 #define ABI_MAX_FRAMES	      (ABI_MAX_USER_FRAMES + ABI_MAX_KERNEL_FRAMES)
+
+/*
+ * A walk longer than a record goes on to the root and keeps both ends: its first frames, in place of
+ * all in between ABI_IP_ELIDED, and its last. What is between is not even counted there: a recursion
+ * met at a thousand depths is one stack, since either end is counted from where it ends.
+ *
+ *	leaf .. ips[255] | ABI_IP_ELIDED | ips[257] .. root
+ */
+#define ABI_LEAF_FRAMES 256
+#define ABI_RING_FRAMES (ABI_MAX_USER_FRAMES - ABI_LEAF_FRAMES) /* the mark, and the root's side */
+#define ABI_IP_ELIDED	(1ull << 62)
+
+/*
+ * A walk ends unfinished after so many frames, or once it has taken config.walk_ns: looked at after
+ * each ABI_FRAMES_AT_ONCE, which may be 0.2 ms if a hostile stack spreads them over as many pages.
+ */
+#define ABI_FRAMES_AT_ONCE   256
+#define ABI_MAX_WALKED_TURNS 256
 
 /* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
@@ -34,6 +52,8 @@
 #define ABI_LIVE_ENTRIES	 (1024 * 1024)	     /* allocated on demand */
 #define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)	     /* where that cannot be: x about 80 bytes */
 #define ABI_INFLIGHT_ENTRIES	 16384		     /* threads inside the allocator at one time */
+#define ABI_HOLDERS_ENTRIES \
+	ABI_PROCESS_ENTRIES /* images that hold sampled blocks; x about 70 bytes */
 
 /* What the map `targets` says of a process. */
 enum abi_target {
@@ -75,8 +95,11 @@ enum abi_stack_end {
  *
  *	CPU:	TICKS = FILTERED + STORED + the losses
  *	heap:	CALLS = NESTED + UNSAMPLED + SAMPLED
- *		SAMPLED = FAILED + STORED + the losses + calls still under way at the end
- *		STORED = FREED + FREES_LOST + PURGED + blocks in the live map or in a realloc
+ *		SAMPLED = FAILED + CUT_OFF + STORED + the losses + calls still under way at the end
+ *		STORED = FREED + FREES_LOST + PURGED + LEFT + blocks in the live map or in a realloc
+ *
+ * PURGED and LEFT are counted by user space, which takes the blocks of images that have ended out of
+ * the live map; BPF counts those only that a realloc holds when its thread ends.
  */
 #define ABI_STATS(X)                                         \
 	X(TICKS, "ticks")                                    \
@@ -88,10 +111,12 @@ enum abi_stack_end {
 	X(UNSAMPLED, "not sampled")                          \
 	X(SAMPLED, "sampled")                                \
 	X(FAILED, "failed in the target")                    \
+	X(CUT_OFF, "cut off by the end of their thread")     \
 	X(FREES, "frees")                                    \
 	X(FREED, "sampled blocks freed")                     \
 	X(FREES_LOST, "frees of sampled blocks not counted") \
-	X(PURGED, "sampled blocks gone by exec")
+	X(PURGED, "sampled blocks gone by exec")             \
+	X(LEFT, "sampled blocks left at exit")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \
@@ -122,6 +147,7 @@ struct abi_stats {
 struct abi_config {
 	__u64 rate_bytes;	   /* heap: mean distance of samples; 0 or 1: every allocation */
 	__u64 hash_seed;	   /* so that no target can choose colliding stacks */
+	__u64 walk_ns;		   /* a walk may take so long, and a few frames more */
 	__u32 self_tgid;	   /* never sampled: cprof would profile its own draining */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
@@ -187,6 +213,7 @@ struct abi_table {
 #define ABI_EVENT_RECORD 1
 #define ABI_EVENT_STACK	 2
 #define ABI_EVENT_LEAF	 3
+#define ABI_EVENT_WAKE	 4 /* nothing: a target has a new image, to be looked at soon */
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
@@ -208,15 +235,14 @@ struct abi_record {
 
 /*
  * Over the ring, before the record of the same id whose user_end is ABI_END_UNKNOWN_CODE: what user
- * space needs to go on. Only the first len_bytes of stack are sent, which begin at sp.
+ * space needs to go on, in messages of consecutive pieces of stack. Only the first len_bytes of stack
+ * are sent, which begin at sp: where memory is not there they are 0, and behind the last that is there
+ * nothing is sent.
+ *
+ * The same for tests (config.captures): before every record, what its walk began with.
  */
-#define ABI_STACK_COPY_BYTES 16384
-
-/*
- * The same for tests (config.captures): before every record, what its walk began with, in several
- * messages of consecutive pieces of stack.
- */
-#define ABI_MAX_LEAF_PIECES 8
+#define ABI_STACK_PIECE_BYTES 16384
+#define ABI_MAX_STACK_PIECES  8
 
 struct abi_stack {
 	__u32 event; /* ABI_EVENT_STACK, ABI_EVENT_LEAF */
@@ -225,8 +251,11 @@ struct abi_stack {
 	__u64 ip, sp, fp, bx;
 	__u32 ip_exact, bx_known;
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
-	__u32 has_leaf, pad;
-	__u8 stack[ABI_STACK_COPY_BYTES];
+	__u32 has_leaf;
+	__u32 piece;	/* 0, 1, ... of its copy */
+	__u32 has_more; /* the stack goes on behind this piece: in the next, if one is sent */
+	__u32 pad;
+	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
 /* Key: __u64 id. */
@@ -235,17 +264,26 @@ struct abi_count {
 	__u64 nr_freed;
 };
 
-/* Heap: a sampled block that is alive. Value: struct abi_block. */
-struct abi_block_key {
-	__u64 address;
+/* Heap: what a process runs between two execs, and what blocks belong to. */
+struct abi_image {
 	__u32 tgid;
-	__u32 pad;
+	__u32 exec_id; /* grows with each exec */
 };
 
-struct abi_block {
-	__u64 id;      /* of its record */
-	__u32 exec_id; /* a block of an earlier image is gone */
-	__u32 pad;
+/*
+ * Heap: a sampled block that is alive. Value: __u64 id of its record. With the image in the key, a
+ * block of an earlier one is never met. 16 + 8 bytes, because a million of them shall fit in 128 MB.
+ */
+struct abi_block_key {
+	__u64 address;
+	struct abi_image image;
+};
+
+/* Heap: images that have sampled blocks. Key: struct abi_image, value: __u32, one of these. */
+enum abi_holder {
+	ABI_HOLDER_LIVES,
+	ABI_HOLDER_EXITED, /* its blocks are still in the live map */
+	ABI_HOLDER_EXECED, /* likewise */
 };
 
 /* Allocator functions by the shape of their arguments: BPF programs for each. */
@@ -273,10 +311,10 @@ struct abi_inflight {
 	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
 	__u64 entry_ip; /* the function: the leaf frame */
 	__u64 size_bytes;
-	__u64 result_at;      /* posix_memalign: where the pointer will be */
-	__u64 old_address;    /* realloc: the block that is on its way out */
-	struct abi_block old; /* its record, put back if the call fails; id 0: was not sampled */
-	__u32 allocator;      /* enum abi_allocator */
+	__u64 result_at;   /* posix_memalign: where the pointer will be */
+	__u64 old_address; /* realloc: the block that is on its way out */
+	__u64 old_id;	   /* its record's, put back if the call fails; 0: was not sampled */
+	__u32 allocator;   /* enum abi_allocator */
 	__u32 sampled;
 };
 
@@ -297,16 +335,16 @@ struct abi_coin_piece {
 };
 
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 32);
+ABI_ASSERT_SIZE(struct abi_config, 40);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 192 + ABI_STACK_COPY_BYTES);
+ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 8);
 ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_block_key, 16);
-ABI_ASSERT_SIZE(struct abi_block, 16);
-ABI_ASSERT_SIZE(struct abi_inflight, 64);
+ABI_ASSERT_SIZE(struct abi_image, 8);
+ABI_ASSERT_SIZE(struct abi_inflight, 56);
 ABI_ASSERT_SIZE(struct abi_coin_piece, 16);
 
 #endif

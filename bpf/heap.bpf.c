@@ -16,8 +16,11 @@
  * free, and of realloc, which puts it back if it fails. A block is entered at the return of its
  * allocation, when nobody else can know its address yet.
  *
- * A block belongs to the process image that allocated it. fork copies blocks, but only the parent's
- * are followed; exec ends them all, which shows in the exec id.
+ * A block belongs to the image that allocated it: to a process, between two of its execs. A fork copies
+ * blocks, but followed are only the parent's: a child begins with what it allocates itself, and its
+ * free of a copy is that of an unsampled block. When an image ends, all that it holds is out of reach,
+ * and would fill `live` for nothing. To find it here would be a walk through the whole map in the exit
+ * of some process; so the end is noted in `holders`, and user space sweeps (collect/purge.c).
  */
 #include "heap.bpf.h"
 
@@ -40,33 +43,57 @@ struct {
 	__uint(max_entries, ABI_LIVE_ENTRIES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct abi_block_key);
-	__type(value, struct abi_block);
+	__type(value, u64); /* the id of its record */
 } live SEC(".maps");
 
-/* Takes the block at address out of `live`, into *block. false: it was not sampled, *block as it was. */
-static bool take_block(u64 address, struct abi_block *block)
-{
-	struct abi_block_key key = {.address = address, .tgid = bpf_get_current_pid_tgid() >> 32};
-	struct abi_block *found = bpf_map_lookup_elem(&live, &key), taken;
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_HOLDERS_ENTRIES);
+	__type(key, struct abi_image);
+	__type(value, u32); /* enum abi_holder */
+} holders SEC(".maps");
 
-	if (!found)
-		return false;
-	taken = *found;
-	if ((int)bpf_map_delete_elem(&live, &key))
-		return false; /* somebody else was faster */
-	if (taken.exec_id != target_exec_id()) {
-		stat_inc(ABI_STAT_PURGED);
-		return false;
-	}
-	*block = taken;
-	return true;
+/* How many holders have ended so far: user space looks for them when this has changed. */
+volatile __u32 nr_ended = 0;
+
+static __always_inline struct abi_image current_image(void)
+{
+	return (struct abi_image){.tgid = bpf_get_current_pid_tgid() >> 32,
+				  .exec_id = target_exec_id()};
 }
 
-static bool put_block(u64 address, const struct abi_block *block)
+/* Takes the block at address out of `live`; the id of its record. 0: it was not sampled. */
+static u64 take_block(u64 address)
 {
-	struct abi_block_key key = {.address = address, .tgid = bpf_get_current_pid_tgid() >> 32};
+	struct abi_block_key key = {.address = address, .image = current_image()};
+	u64 *found = bpf_map_lookup_elem(&live, &key), id;
 
-	return !(int)bpf_map_update_elem(&live, &key, block, BPF_ANY);
+	if (!found)
+		return 0;
+	id = *found;
+	return (int)bpf_map_delete_elem(&live, &key) ? 0 /* somebody else was faster */ : id;
+}
+
+static bool put_block(u64 address, u64 id)
+{
+	struct abi_block_key key = {.address = address, .image = current_image()};
+
+	return !(int)bpf_map_update_elem(&live, &key, &id, BPF_ANY);
+}
+
+/*
+ * Current's image has a block. If there is no room, or the tgid was used again before user space has
+ * swept, blocks stay in `live` for longer than they might: counted as what they are all the same.
+ */
+static void note_holder(void)
+{
+	struct abi_image image = current_image();
+	u32 lives = ABI_HOLDER_LIVES, *holder = bpf_map_lookup_elem(&holders, &image);
+
+	if (!holder)
+		bpf_map_update_elem(&holders, &image, &lives, BPF_ANY);
+	else if (*holder != ABI_HOLDER_LIVES)
+		*holder = ABI_HOLDER_LIVES;
 }
 
 /* Is this entry inside the noted call? If not, the noted call's return was missed. */
@@ -77,8 +104,8 @@ static bool is_nested(const struct abi_inflight *noted, const struct pt_regs *re
 		return true;
 	if (noted->sampled)
 		stat_inc(ABI_LOST_RETURN_MISSED);
-	if (noted->old.id)
-		record_freed(noted->old.id);
+	if (noted->old_id)
+		record_freed(noted->old_id);
 	return false;
 }
 
@@ -96,13 +123,13 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 	note.result_at = call->result_at;
 	note.old_address = call->old_address;
 	if (call->old_address && !config.allocs_only)
-		take_block(call->old_address, &note.old);
+		note.old_id = take_block(call->old_address);
 	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
 		return true;
 	if (note.sampled)
 		stat_inc(ABI_LOST_INFLIGHT_FULL);
-	if (note.old.id)
-		record_freed(note.old.id); /* most calls succeed */
+	if (note.old_id)
+		record_freed(note.old_id); /* most calls succeed */
 	return false;
 }
 
@@ -134,44 +161,47 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 			 u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
-	struct abi_block block = {}, replaced = {};
+	u64 id, replaced;
 
 	if (!scratch)
 		return;
 	target_identify(scratch);
 	scratch->record.nr_kernel = 0;
-	if (unwind_registers(regs, scratch) && unwind_push(scratch, call->entry_ip))
+	if (unwind_registers(regs, scratch)) {
+		unwind_push(scratch, call->entry_ip);
 		unwind_user(slot);
+	}
 	record_close(scratch, call->size_bytes);
-	block.id = scratch->record.id;
-	block.exec_id = scratch->exec_id;
+	id = scratch->record.id;
 	if (!scratch_is_ours(slot)) {
 		stat_inc(ABI_LOST_SLOT_TAKEN);
 		return;
 	}
 	if (config.allocs_only) {
 		if (record_store(scratch))
-			record_freed(block.id); /* as far as anybody knows */
+			record_freed(id); /* as far as anybody knows */
 		return;
 	}
-	if (take_block(address, &replaced))
-		record_freed(replaced.id); /* freed where no probe saw it */
-	if (!put_block(address, &block)) {
+	replaced = take_block(address);
+	if (replaced)
+		record_freed(replaced); /* freed where no probe saw it */
+	note_holder();
+	if (!put_block(address, id)) {
 		stat_inc(ABI_LOST_LIVE_FULL);
 		return;
 	}
 	if (!record_store(scratch))
-		take_block(address, &replaced);
+		take_block(address);
 }
 
 /* What became of a realloc's old block: gone, unless the call failed and left it alone. */
 static void settle_old_block(const struct abi_inflight *call, u64 result)
 {
-	if (!call->old.id)
+	if (!call->old_id)
 		return;
 	if (result || !call->size_bytes) /* realloc(p, 0) frees p and returns NULL */
-		record_freed(call->old.id);
-	else if (!put_block(call->old_address, &call->old))
+		record_freed(call->old_id);
+	else if (!put_block(call->old_address, call->old_id))
 		stat_inc(ABI_STAT_FREES_LOST);
 }
 
@@ -216,11 +246,36 @@ __hidden void heap_return(const struct pt_regs *regs)
 
 __hidden void heap_free(u64 address)
 {
-	struct abi_block block;
+	u64 id;
 
 	if (!address || record_is_stopped() || !target_is_current())
 		return;
 	stat_inc(ABI_STAT_FREES);
-	if (take_block(address, &block))
-		record_freed(block.id);
+	id = take_block(address);
+	if (id)
+		record_freed(id);
+}
+
+__hidden void heap_end_thread(u64 pid_tgid, enum abi_holder how)
+{
+	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &pid_tgid);
+
+	if (!noted || record_is_stopped())
+		return;
+	if (noted->sampled)
+		stat_inc(ABI_STAT_CUT_OFF);
+	if (noted->old_id)
+		stat_inc(how == ABI_HOLDER_EXECED ? ABI_STAT_PURGED : ABI_STAT_LEFT);
+	bpf_map_delete_elem(&inflight, &pid_tgid);
+}
+
+__hidden void heap_end_image(u32 tgid, u32 exec_id, enum abi_holder how)
+{
+	struct abi_image image = {.tgid = tgid, .exec_id = exec_id};
+	u32 *holder = bpf_map_lookup_elem(&holders, &image);
+
+	if (!holder || record_is_stopped())
+		return;
+	*holder = how;
+	__sync_fetch_and_add(&nr_ended, 1);
 }

@@ -28,4 +28,9 @@ void heap_return(const struct pt_regs *regs);
 /* In free, while its argument is there. */
 void heap_free(u64 address);
 
+/* A thread ends, or what it was in: its call under way, if any, will not return. */
+void heap_end_thread(u64 pid_tgid, enum abi_holder how);
+/* An image ends, of exec or exit: user space shall take its blocks out of the live map. */
+void heap_end_image(u32 tgid, u32 exec_id, enum abi_holder how);
+
 #endif

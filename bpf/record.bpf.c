@@ -46,13 +46,10 @@ __hidden bool record_is_stopped(void)
 	return stopped;
 }
 
-/*
- * Copies of stacks are large. In a storm of samples of unknown code (a program's first milliseconds
- * under the heap profiler) they get half of the ring: whole stacks for the first, and no sample lost.
- */
-static __always_inline bool ring_has_room(void)
+static __always_inline bool ring_has_room(u32 quarters)
 {
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < config.events_wakeup_bytes * 2;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <
+	       (u64)config.events_wakeup_bytes * quarters;
 }
 
 __hidden void record_close(struct scratch *scratch, u64 size_bytes)
@@ -76,11 +73,18 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
 		hash = mix(hash, record->ips[i]);
 	/* The rest of this stack is not known yet: it may be any. */
-	scratch->sends_stack = record->user_end == ABI_END_UNKNOWN_CODE && ring_has_room();
+	scratch->sends_stack = record->user_end == ABI_END_UNKNOWN_CODE && ring_has_room(2);
 	if (scratch->sends_stack)
 		hash = mix(mix(hash, record->time_ns), scratch->walk.sp);
 	/* Neighbouring ips differ in few bits: one more round spreads the last of them. */
 	record->id = mix(hash, hash >> 29);
+}
+
+__hidden void record_wake(void)
+{
+	u32 event = ABI_EVENT_WAKE;
+
+	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
 /* Unknown code is urgent: until user space has tables for it, every one of its samples comes so. */
@@ -93,21 +97,62 @@ static __always_inline u64 ring_flags(const struct scratch *scratch)
 		       : BPF_RB_NO_WAKEUP;
 }
 
+/* Sends one piece; the rest of scratch->stack is filled in. Global, to be verified once. */
+__noinline int record_send_piece(u32 slot, u64 sp, u32 rest_bytes, u32 piece)
+{
+	struct scratch *scratch = scratch_at(slot);
+	struct abi_stack *stack;
+	u32 len;
+
+	if (!scratch)
+		return 0;
+	stack = &scratch->stack;
+	len = stackmem_copy(scratch, sp, rest_bytes);
+	if (len > ABI_STACK_PIECE_BYTES)
+		return 0;
+	stack->sp = sp;
+	stack->piece = piece;
+	stack->len_bytes = len;
+	stack->has_more = len && rest_bytes > stackmem_piece(sp);
+	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
+			   BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/*
+ * Copies of stacks are large. In a storm of samples of unknown code (a program's first milliseconds
+ * under the heap profiler) they get half of the ring: whole stacks for the first, and no sample lost.
+ * Its first quarter is also for what lies deeper than one piece.
+ */
+static __noinline int send_pieces(u32 slot, u64 sp, u32 rest_bytes)
+{
+	for (u32 i = 0; i < ABI_MAX_STACK_PIECES; i++) {
+		u32 len = stackmem_piece(sp);
+
+		if (i && !config.captures && !ring_has_room(1))
+			break;
+		record_send_piece(slot, sp, rest_bytes, i);
+		if (rest_bytes <= len)
+			break;
+		rest_bytes -= len;
+		sp += len;
+	}
+	return 0;
+}
+
 /*
  * The registers and the stack of a walk that came to unknown code, for user space to go on with, and
- * to make the code known: so it is woken. If this does not fit the record is stored all the same, as
- * the truncated one it is.
+ * to make the code known. If this does not fit the record is stored all the same, as the truncated
+ * one it is, and user space is woken by it.
  */
-static __noinline int send_stack(struct scratch *scratch)
+static __always_inline void send_stack(struct scratch *scratch)
 {
 	struct abi_stack *stack = &scratch->stack;
 	struct walk *walk = &scratch->walk;
-	u32 len;
 
 	stack->event = ABI_EVENT_STACK;
 	stack->id = scratch->record.id;
 	stack->ip = walk->ip;
-	stack->sp = walk->sp;
 	stack->fp = walk->fp;
 	stack->bx = walk->bx;
 	stack->ip_exact = walk->ip_exact;
@@ -115,21 +160,14 @@ static __noinline int send_stack(struct scratch *scratch)
 	stack->has_leaf = walk->has_leaf;
 	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
-	len = stackmem_copy(scratch, walk->sp);
-	if (len > ABI_STACK_COPY_BYTES)
-		return 0;
-	stack->len_bytes = len;
-	bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
-			   BPF_RB_NO_WAKEUP);
-	return 0;
+	send_pieces(walk->slot, walk->sp, stackmem_rest(walk->sp));
 }
 
 /* For tests: the registers that the walk began with, and the stack above them piece by piece. */
-static __noinline int send_capture(struct scratch *scratch)
+static __always_inline void send_capture(struct scratch *scratch)
 {
 	struct abi_stack *stack = &scratch->stack;
 	struct walk *walk = &scratch->walk;
-	u32 len;
 
 	stack->event = ABI_EVENT_LEAF;
 	stack->id = scratch->record.id;
@@ -139,18 +177,7 @@ static __noinline int send_capture(struct scratch *scratch)
 	stack->ip_exact = stack->bx_known = stack->has_leaf = true;
 	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
-	for (u32 i = 0; i < ABI_MAX_LEAF_PIECES; i++) {
-		stack->sp = walk->leaf[UNWIND_REG_SP] + i * ABI_STACK_COPY_BYTES;
-		len = stackmem_copy(scratch, stack->sp);
-		if (!len || len > ABI_STACK_COPY_BYTES)
-			break;
-		stack->len_bytes = len;
-		bpf_ringbuf_output(&events, stack, offsetof(struct abi_stack, stack) + len,
-				   ring_flags(scratch));
-		if (len < ABI_STACK_COPY_BYTES)
-			break;
-	}
-	return 0;
+	send_pieces(walk->slot, walk->leaf[UNWIND_REG_SP], STACKMEM_UNKNOWN);
 }
 
 /* 0, or which loss it was. */
@@ -203,7 +230,7 @@ __hidden bool record_store(struct scratch *scratch)
 		send_capture(scratch);
 	lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
 	stat_inc(lost ? lost : ABI_STAT_STORED);
-	stat_add(ABI_STAT_FRAMES, scratch->walk.nr);
+	stat_add(ABI_STAT_FRAMES, scratch->walk.nr_walked);
 	return !lost;
 }
 

@@ -16,6 +16,8 @@ bool record_is_stopped(void);
  * nothing outside scratch.
  */
 void record_close(struct scratch *scratch, u64 size_bytes);
+/* Wakes user space, to look at what is mapped. */
+void record_wake(void);
 /* Counts the record of scratch once, sending its description if its id is new. false: lost. */
 bool record_store(struct scratch *scratch);
 /* One of the blocks counted under id is gone. */

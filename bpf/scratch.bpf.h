@@ -30,12 +30,13 @@ struct walk {
 	u32 nr_windows;
 	u32 first_vma, nr_vmas; /* the process's run */
 	u32 last_vma;		/* where the last frame was: mostly the next one is there too */
-	u32 nr;			/* user ips written */
+	u32 nr;			/* user ips written; during the walk: met */
+	u32 nr_walked;		/* of a finished walk: how many it met */
 	u32 end;		/* enum abi_stack_end, valid once the walk is over */
 	u8 ip_exact;		/* ip is where the frame stopped, not a return address */
 	u8 has_leaf;
 	u8 bx_known;
-	u8 pad;
+	u8 slot;	   /* whose walk it is: global functions take no pointers */
 	struct rule_at at; /* of the step under way */
 };
 

@@ -7,8 +7,8 @@
  */
 #include "stackmem.bpf.h"
 
-#define PAGE_BYTES	   4096u
 #define FIRST_WINDOW_BYTES 1024u
+#define ABOVE_BYTES	   64u /* a little more than nothing, should a walk look there */
 
 static __always_inline u32 to_page_end(u64 address)
 {
@@ -39,24 +39,41 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 }
 
 /*
- * If the whole cannot be read, then page by page what there is. The whole lies in five pages at most,
- * and if only the fifth is missing the others are all there is: so no piece of a page is ever needed
- * at the end, and each read is known to fit (to verifiers of before 6.12, too).
+ * Below the first stack's beginning are its frames, above it arguments and environment. The others
+ * are what libc allocates: each of the usual ones puts the thread's own block (where fs points) at the
+ * upper end. Either bounds the stack only if it is near.
  */
-__hidden u32 stackmem_copy(struct scratch *scratch, u64 sp)
+__hidden u32 stackmem_rest(u64 sp)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	u64 to_start = BPF_CORE_READ(mm, start_stack) + ABOVE_BYTES - sp;
+	u64 to_block = BPF_CORE_READ(task, thread.fsbase) + ABOVE_BYTES - sp;
+	u64 rest = to_start < to_block ? to_start : to_block;
+
+	return rest < STACKMEM_UNKNOWN ? rest : STACKMEM_UNKNOWN;
+}
+
+/*
+ * If the whole cannot be read, then page by page what there is. A large array that was not written
+ * yet leaves a hole in the stack: it is read as zeros, which bpf_probe_read_user() leaves there.
+ * Pieces end where a page does, so that each read is known to fit (to verifiers of before 6.12, too).
+ */
+__hidden u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes)
 {
 	u8 *copy = scratch->stack.stack;
-	u32 done = 0;
+	u32 done = 0, there = 0;
 
-	if (!bpf_probe_read_user(copy, ABI_STACK_COPY_BYTES, (void *)sp))
-		return ABI_STACK_COPY_BYTES;
-	for (u32 i = 0; i < ABI_STACK_COPY_BYTES / PAGE_BYTES; i++) {
+	if (!bpf_probe_read_user(copy, stackmem_piece(sp), (void *)sp))
+		there = done = stackmem_piece(sp);
+	for (u32 i = 0; i < ABI_STACK_PIECE_BYTES / PAGE_BYTES && done < len_bytes; i++) {
 		u32 len = to_page_end(sp + done);
 
-		if (len > PAGE_BYTES || done > ABI_STACK_COPY_BYTES - PAGE_BYTES ||
-		    bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
-			break;
+		if (len > PAGE_BYTES || done > ABI_STACK_PIECE_BYTES - PAGE_BYTES)
+			break; /* all done */
+		if (!bpf_probe_read_user(copy + done, len, (void *)(sp + done)))
+			there = done + len;
 		done += len;
 	}
-	return done;
+	return there < len_bytes ? there : len_bytes;
 }

@@ -38,7 +38,22 @@ static __always_inline bool stackmem_load(struct scratch *scratch, u32 slot, u64
 	return true;
 }
 
-/* Copies what there is of the stack from sp on, at most ABI_STACK_COPY_BYTES; returns how much. */
-u32 stackmem_copy(struct scratch *scratch, u64 sp);
+#define PAGE_BYTES 4096u
+
+/* How much of the stack from sp on goes into a piece: to the end of a page. */
+static __always_inline u32 stackmem_piece(u64 sp)
+{
+	return ABI_STACK_PIECE_BYTES - (sp & (PAGE_BYTES - 1));
+}
+
+#define STACKMEM_UNKNOWN (1u << 30)
+
+/* How far it is from sp to where current's stack began. */
+u32 stackmem_rest(u64 sp);
+/*
+ * Copies what there is of a piece of stack from sp on, about len_bytes of it; returns how much, up to
+ * the last that is there.
+ */
+u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes);
 
 #endif

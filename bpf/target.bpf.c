@@ -7,6 +7,7 @@
  */
 #include "target.bpf.h"
 
+#include "record.bpf.h"
 #include "tables.bpf.h"
 
 const volatile struct abi_config config = {};
@@ -31,10 +32,14 @@ __hidden bool target_is_current(void)
 	return target && *target == ABI_TARGET_NOW;
 }
 
+/* Asked at every free: without a call since Linux 5.11. */
 __hidden u32 target_exec_id(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task;
 
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return bpf_get_current_task_btf()->self_exec_id;
+	task = (void *)bpf_get_current_task();
 	return BPF_CORE_READ(task, self_exec_id);
 }
 
@@ -76,9 +81,11 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	u32 tgid = task->tgid;
 	u8 *target = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (target)
-		*target = ABI_TARGET_NOW;
 	tables_forget(tgid);
+	if (!target)
+		return 0;
+	*target = ABI_TARGET_NOW;
+	record_wake();
 	return 0;
 }
 

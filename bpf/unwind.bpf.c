@@ -21,6 +21,8 @@
 #include "stackmem.bpf.h"
 #include "tables.bpf.h"
 
+#define IPS_MASK 1023
+
 static __always_inline bool is_user_mode(const struct pt_regs *regs)
 {
 	return (regs->cs & 3) == 3;
@@ -88,7 +90,7 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	struct walk *walk = &scratch->walk;
 	struct pt_regs saved;
 
-	walk->nr = walk->window_bytes = walk->nr_windows = 0;
+	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = 0;
 	if (scratch->is_kernel_thread) {
 		walk->end = ABI_END_NO_USER;
 		return false;
@@ -109,17 +111,16 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 	return true;
 }
 
-__hidden bool unwind_push(struct scratch *scratch, u64 ip)
+/*
+ * Behind the frames of the leaf's side the others go round: the last of them are kept. The mask is
+ * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
+ */
+__hidden void unwind_push(struct scratch *scratch, u64 ip)
 {
-	u32 i = scratch->record.nr_kernel + scratch->walk.nr;
+	u32 nr = scratch->walk.nr++;
+	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
 
-	if (scratch->walk.nr >= ABI_MAX_USER_FRAMES || i >= ABI_MAX_FRAMES) {
-		scratch->walk.end = ABI_END_TOO_DEEP;
-		return false;
-	}
-	scratch->record.ips[i] = ip;
-	scratch->walk.nr++;
-	return true;
+	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
 }
 
 /* What a step finds out: the caller's registers, or how the walk ends. */
@@ -308,6 +309,19 @@ static __always_inline int step_by_signal(struct scratch *scratch, u32 slot,
 	return 0;
 }
 
+static __always_inline int step_by_clone(struct scratch *scratch, u32 slot, struct caller *caller)
+{
+	struct walk *walk = &scratch->walk;
+
+	if (walk->has_leaf && !walk->leaf[0])
+		return END(ROOT);
+	if (!stackmem_load(scratch, slot, walk->sp, &caller->ip))
+		return END(UNREADABLE);
+	caller->sp = walk->sp + 8;
+	caller->fp = walk->fp;
+	return 0;
+}
+
 static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 					const struct unwind_rule *rule, struct caller *caller)
 {
@@ -325,6 +339,8 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 		return step_by_frame(scratch, slot, rule, caller);
 	case UNWIND_SIGNAL:
 		return step_by_signal(scratch, slot, rule, caller);
+	case UNWIND_CLONE:
+		return step_by_clone(scratch, slot, caller);
 	case UNWIND_UNKNOWN:
 		return END(UNKNOWN_CODE);
 	default:
@@ -351,7 +367,8 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 	walk->bx_known = caller->bx_known;
 	walk->ip_exact = caller->ip_exact;
 	walk->has_leaf = false;
-	return !unwind_push(scratch, caller->ip | caller->guessed);
+	unwind_push(scratch, caller->ip | caller->guessed);
+	return 0;
 }
 
 __noinline int unwind_step_wide(u32 slot)
@@ -394,17 +411,74 @@ __noinline int unwind_step(u32 slot)
 						  : unwind_step_inline(slot);
 }
 
+/* Many steps: for the verifier a loop of loops, each short, and gone through once. */
+__noinline int unwind_steps(u32 slot)
+{
+	for (int i = 0; i < ABI_FRAMES_AT_ONCE; i++)
+		if (unwind_step(slot))
+			return 1;
+	return 0;
+}
+
+/* To the root, or as far as time allows: how long it takes is the target's choice. */
+static __always_inline void walk_on(u32 slot, struct walk *walk)
+{
+	u64 deadline_ns = 0, now_ns;
+
+	for (int i = 0; i < ABI_MAX_WALKED_TURNS; i++) {
+		if (unwind_steps(slot))
+			return;
+		now_ns = bpf_ktime_get_ns();
+		if (!deadline_ns)
+			deadline_ns = now_ns + config.walk_ns;
+		if (now_ns > deadline_ns)
+			break;
+	}
+	walk->end = ABI_END_TOO_DEEP;
+}
+
+/*
+ * Puts the frames that went round into their order, with the mark in place of the oldest. (They are
+ * copied twice, one behind the other, so that the whole is one piece of it wherever it begins.) Of a
+ * walk without an end only the leaf's side means the same in the next sample.
+ */
+static __always_inline void elide(struct scratch *scratch)
+{
+	u64 *ring = &scratch->record.ips[(scratch->record.nr_kernel & ABI_MAX_KERNEL_FRAMES) +
+					 ABI_LEAF_FRAMES];
+	const u32 len_bytes = ABI_RING_FRAMES * sizeof(*ring);
+	struct walk *walk = &scratch->walk;
+	u32 oldest = walk->nr & (ABI_RING_FRAMES - 1);
+
+	walk->nr_walked = walk->nr;
+	if (walk->end == ABI_END_TOO_DEEP)
+		walk->nr = ABI_LEAF_FRAMES;
+	if (walk->nr <= ABI_MAX_USER_FRAMES)
+		return;
+	walk->nr = ABI_MAX_USER_FRAMES;
+	bpf_probe_read_kernel(scratch->window, len_bytes, ring);
+	bpf_probe_read_kernel(scratch->window + ABI_RING_FRAMES, len_bytes, ring);
+	bpf_probe_read_kernel(ring, len_bytes, scratch->window + oldest);
+	ring[0] = ABI_IP_ELIDED;
+}
+
+_Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
+_Static_assert(2 * ABI_RING_FRAMES <= WINDOW_WORDS, "the ring fits twice into the window");
+_Static_assert(!(ABI_RING_FRAMES & (ABI_RING_FRAMES - 1)) && ABI_LEAF_FRAMES == ABI_RING_FRAMES &&
+		       !(ABI_MAX_KERNEL_FRAMES & (ABI_MAX_KERNEL_FRAMES + 1)),
+	       "indices are masked");
+
 __hidden void unwind_user(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
 
-	if (!scratch || !unwind_push(scratch, scratch->walk.ip))
+	if (!scratch)
 		return;
-	if (!tables_enter(&scratch->walk)) {
+	scratch->walk.slot = slot;
+	unwind_push(scratch, scratch->walk.ip);
+	if (tables_enter(&scratch->walk))
+		walk_on(slot, &scratch->walk);
+	else
 		scratch->walk.end = ABI_END_UNKNOWN_CODE;
-		return;
-	}
-	for (int i = 0; i < ABI_MAX_USER_FRAMES; i++)
-		if (unwind_step(slot))
-			return;
+	elide(scratch);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * User stacks: from registers to a list of ips, leaf first, in a slot's work space. Writes at most
- * ABI_MAX_USER_FRAMES of them, behind the record's kernel ips, and always says why it ended.
+ * ABI_MAX_USER_FRAMES of them, behind the record's kernel ips, and always says why it ended. Of a
+ * longer walk both ends are kept (cprof_abi.h).
  */
 #ifndef CPROF_UNWIND_BPF_H
 #define CPROF_UNWIND_BPF_H
@@ -14,8 +15,8 @@
  * saved at the kernel's entry. false: there are none, and walk->end says why.
  */
 bool unwind_registers(const struct pt_regs *interrupted, struct scratch *scratch);
-/* Appends one ip. false: no room, and walk->end says so. */
-bool unwind_push(struct scratch *scratch, u64 ip);
+/* Appends one ip. */
+void unwind_push(struct scratch *scratch, u64 ip);
 /* Walks from walk's registers, whose ip comes first, to the end of the stack. */
 void unwind_user(u32 slot);
 

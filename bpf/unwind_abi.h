@@ -29,7 +29,8 @@
  * rows.
  *
  * Between two functions lie up to 15 bytes of padding, which nobody executes. They get the rule of
- * the function that follows, which saves a row for each; longer gaps are rows of their own.
+ * the function that follows, which saves a row for each; longer gaps are rows of their own. (One that
+ * lies between a leaf and an outermost function may be a clone system call: UNWIND_CLONE.)
  *
  * Each executable has its own wides[], the first few of which are the same in all (UNWIND_WIDE_*):
  * a hostile executable can fill its own and no other's. The words fp, sp and ra are those of every
@@ -93,8 +94,13 @@ enum unwind_kind {
 	 * 0). That ip is exact, not a return address.
 	 */
 	UNWIND_SIGNAL = 8,
+	/*
+	 * Behind a clone system call, which both return from: in the new thread (ax is 0) the
+	 * outermost frame, else a frame of nothing but its return address.
+	 */
+	UNWIND_CLONE = 9,
 	/* Code may have been made here since the table was: user space finishes the walk. */
-	UNWIND_UNKNOWN = 9,
+	UNWIND_UNKNOWN = 10,
 	UNWIND_NR_KINDS,
 };
 

@@ -33,7 +33,7 @@ libraries='
 elf     libelf.h gelf.h elfutils/* dwarf.h lzma.h
 zydis   Zydis/*
 bpf     bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
-pprof   protobuf-c/* *.pb-c.h zlib.h
+pprof   protobuf-c/* *.pb-c.h zlib.h isa-l/*
 cmocka  cmocka.h
 '
 

@@ -12,6 +12,8 @@ set -u
 
 usage='usage: scripts/setup.sh build|demo|all'
 
+# redis-check-rdb is redis-server by another name, in a package that starts no service.
+#
 # for    needed                       Debian                  Fedora                    Arch         openSUSE
 table='
 build    cmd:gcc                      gcc                     gcc                       gcc          gcc
@@ -27,6 +29,7 @@ build    header:elfutils/libdw.h      libdw-dev               elfutils-devel    
 build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
 build    header:Zydis/Zydis.h         libzydis-dev            zydis-devel               zydis        zydis-devel
 build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel
+build    header:isa-l/igzip_lib.h     libisal-dev             isa-l-devel               isa-l        libisal-devel
 demo     cmd:go                       golang-go               golang                    go           go
 all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel
 all      cmd:clang-format             clang-format            clang-tools-extra         clang        clang-tools
@@ -36,8 +39,14 @@ all      cmd:llvm-symbolizer          llvm                    llvm              
 all      cmd:setpriv                  util-linux              util-linux-core           util-linux   util-linux
 all      header:cmocka.h              libcmocka-dev           libcmocka-devel           cmocka       libcmocka-devel
 all      cmd:qemu-system-x86_64      qemu-system-x86          qemu-system-x86-core      qemu-system-x86 qemu-x86
+all      header:gperftools/profiler.h  libgoogle-perftools-dev google-perftools-devel  gperftools   gperftools-devel
+all      cmd:perf                     linux-perf              perf                      perf         perf
+all      cmd:google-pprof            google-perftools         gperftools                gperftools   gperftools
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
+all      cmd:chromium                chromium                chromium                  chromium     chromium
+all      cmd:jq                       jq                      jq                        jq           jq
+all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "output/file.h"
 
@@ -88,6 +90,67 @@ int child_spawn(struct child *child, char **argv)
 	close(error[1]);
 	*child = (struct child){.pid = pid, .release_fd = release[1], .error_fd = error[0]};
 	return 0;
+}
+
+/* Reads what comes from fd until its end. */
+static int read_all(int fd, char *text, size_t bytes, uint64_t end_ns)
+{
+	size_t len = 0;
+	char rest[4096];
+
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		bool fits = len + 1 < bytes;
+		ssize_t nr;
+
+		if (now_ns >= end_ns || poll(&ready, 1, (end_ns - now_ns) / 1000000 + 1) <= 0)
+			return -ETIMEDOUT;
+		nr = fits ? read(fd, text + len, bytes - 1 - len) : read(fd, rest, sizeof(rest));
+		if (nr < 0)
+			return -errno;
+		len += fits ? nr : 0;
+		text[len] = '\0';
+		if (!nr)
+			return 0;
+	}
+}
+
+static void __attribute__((noreturn))
+run_helper(const char *const argv[], const struct identity *who, int out_fd)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
+	    dup2(out_fd, STDOUT_FILENO) >= 0 && !become(who))
+		execv(argv[0], (char *const *)argv);
+	_exit(127);
+}
+
+int child_capture(const char *const argv[], char *text, size_t bytes)
+{
+	uint64_t end_ns = clock_monotonic_ns() + 2 * NSEC_PER_SEC;
+	struct identity who;
+	int fds[2], status = 0, err;
+	pid_t pid;
+
+	identity_of_sudo_user(&who);
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	err = pid < 0 ? -errno : 0;
+	if (!pid)
+		run_helper(argv, &who, fds[1]);
+	close(fds[1]);
+	if (!err) {
+		err = read_all(fds[0], text, bytes, end_ns);
+		if (err)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(fds[0]);
+	return err ? err : status ? -ECHILD : 0;
 }
 
 int child_release(struct child *child, const char *name)

@@ -11,6 +11,7 @@
 #ifndef CPROF_CHILD_H
 #define CPROF_CHILD_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct child {
@@ -19,6 +20,12 @@ struct child {
 	int error_fd;	/* errno of a failed exec, or nothing */
 };
 
+/*
+ * Runs something else as the user that the command will run as, and waits for it: at most 2 s, then it is
+ * killed. argv[0] is a path. What it wrote to stdout is in text, NUL-terminated, cut off at bytes - 1.
+ * -errno, not printed; -ECHILD: it did not end well.
+ */
+int child_capture(const char *const argv[], char *text, size_t bytes);
 /* argv is NULL-terminated and borrowed. -errno, printed. */
 int child_spawn(struct child *child, char **argv);
 /* -errno of the exec, printed: no such command, not executable. */

@@ -11,9 +11,13 @@ int cmd_heap(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_peek(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 
 #endif

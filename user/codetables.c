@@ -6,6 +6,8 @@
  */
 #include "codetables.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,8 @@
 
 #define UNUSED_MAX_BYTES (8u << 20)
 #define UNUSED_MAX_NR	 1024
+
+#define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* the ring is left alone for so long */
 
 #define NO_TABLE UINT32_MAX
 
@@ -93,21 +97,55 @@ const struct codefile *codetables_at(const struct codetables *tables, uint32_t n
 
 /* Tables ----------------------------------------------------------------------------------------- */
 
-/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
-static int new_table(const struct elf_file *elf, struct unwind_table **table)
-{
-	struct elf_file *again;
-	int err = elf_file_reopen(elf, &again);
+struct making {
+	const struct elf_file *elf;
+	struct unwind_table *table;
+	int err;
+};
 
-	if (err)
-		return err;
-	err = unwind_table_from_elf(again, table);
+/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+static void *make_table(void *arg)
+{
+	struct making *making = arg;
+	struct elf_file *again;
+
+	making->err = elf_file_reopen(making->elf, &again);
+	if (making->err)
+		return NULL;
+	making->err = unwind_table_from_elf(again, &making->table);
 	elf_file_close(again);
-	if (!err && !(*table)->nr_pages) {
-		unwind_table_free(*table);
-		err = -1;
+	if (!making->err && !making->table->nr_pages) {
+		unwind_table_free(making->table);
+		making->err = -ENODATA;
 	}
-	return err;
+	return NULL;
+}
+
+/*
+ * A compiler's table takes a third of a second. In that time each of its samples comes with a copy of
+ * its stack, so somebody must empty the ring: a thread makes the table, and we wait for that alone.
+ */
+static int new_table(struct codetables *tables, const struct elf_file *elf,
+		     struct unwind_table **table)
+{
+	struct making making = {.elf = elf};
+	struct timespec until;
+	uint64_t until_ns;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, make_table, &making)) {
+		make_table(&making);
+	} else {
+		do {
+			session_absorb(tables->session);
+			until_ns = clock_monotonic_ns() + LONGEST_BUSY_NS;
+			until.tv_sec = until_ns / NSEC_PER_SEC;
+			until.tv_nsec = until_ns % NSEC_PER_SEC;
+		} while (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until));
+	}
+	if (!making.err)
+		*table = making.table;
+	return making.err;
 }
 
 uint32_t codetables_put(struct codetables *tables, const struct unwind_table *table)
@@ -217,7 +255,7 @@ static uint32_t add_shared(struct codetables *tables, const struct elf_file *elf
 	struct shared_table *shared;
 	uint32_t i;
 
-	if (new_table(elf, &table))
+	if (new_table(tables, elf, &table))
 		return NO_TABLE;
 	i = free_entry(tables);
 	shared = &tables->shared.at[i];

@@ -14,12 +14,15 @@ static const struct command {
 	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
 	{"info", cmd_info, "what is in a profile"},
 	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
-	{"merge", cmd_merge,
-	 "several profiles into one; or one scaled, split, without some values"},
+	{"merge", cmd_merge, "several profiles into one; or one scaled, split, with fewer values"},
+	{"diff", cmd_diff, "what takes more than before, and what less, function by function"},
 	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},
 	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
 	{"peek", cmd_peek, "callers and callees of the functions that match"},
+	{"flame", cmd_flame, "a profile, or what changed since another, as a flame graph"},
 	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
+	{"check", cmd_check, "has it become slower, or larger? A gate for CI"},
+	{"bench", cmd_bench, "two commands, profiled by turns and checked"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))

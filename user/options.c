@@ -20,6 +20,7 @@
 enum {
 	OPT_RATE = 256,
 	OPT_ALLOC_ONLY,
+	OPT_FOLLOW_FORK,
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
 	OPT_LIMIT,
@@ -51,13 +52,18 @@ static const struct option_row rows[] = {
 	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
 	 "allocation)"},
 	{"alloc-only", OPT_ALLOC_ONLY, NULL, OPTIONS_HEAP,
-	 "do not follow frees: half the cost; nothing counts as\nin use"},
+	 "do not follow frees: half the cost, and only the view\n--alloc, unless another is asked "
+	 "for"},
+	{"follow-fork", OPT_FOLLOW_FORK, NULL, OPTIONS_HEAP,
+	 "the children that they fork too; every process that maps\nthe same allocator pays for "
+	 "the "
+	 "probes"},
 	{"duration", 'd', "TIME", BOTH,
 	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
 	{"output", 'o', "FILE|DIR", BOTH,
 	 "one file for all processes, or a folder for one file\neach (default: "
 	 "cprof.KIND.COMM.PID.pb.gz here). Several FILEs:\nthe suffix says the format of each: "
-	 ".pb.gz .pb .folded\n.speedscope.json .gecko.json .heap .txt"},
+	 ".pb.gz .html .svg\n.folded .speedscope.json .gecko.json .heap .txt .pb"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
 	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
 	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
@@ -69,7 +75,7 @@ static const struct option_row rows[] = {
 	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
 	 "a file each in proto (default), proto-plain, legacy\n(gperftools' text), text (for "
 	 "people), "
-	 "folded, speedscope,\ngecko"},
+	 "folded, speedscope,\ngecko, html, svg"},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
 	 "two more sample types: the variances of the estimates"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
@@ -285,6 +291,9 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 	case OPT_ALLOC_ONLY:
 		options->allocs_only = true;
 		return 0;
+	case OPT_FOLLOW_FORK:
+		options->follow_forks = true;
+		return 0;
 	case 'd':
 		return parse_time("-d", text, &options->duration_ns);
 	case 'o':
@@ -354,7 +363,7 @@ static int complete(struct parsing *parsing)
 	if (err)
 		return err;
 	if (!options->views)
-		options->views = OPTIONS_VIEW_ALL;
+		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
 	if (!(options->views & OPTIONS_VIEW_DELTA))
 		return 0;
 	if (!options->duration_ns)
@@ -404,6 +413,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.frequency_hz = DEFAULT_HZ,
 		.rate_bytes = DEFAULT_RATE,
 		.kernel_stacks = command == OPTIONS_RECORD,
+		.follow_forks = command == OPTIONS_RECORD,
 	};
 	for (size_t i = 0; i < NR_ROWS; i++) {
 		if (!(rows[i].commands & command))

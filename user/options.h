@@ -46,7 +46,8 @@ struct options {
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
-	bool allocs_only; /* heap: free is not probed */
+	bool allocs_only;  /* heap: free is not probed */
+	bool follow_forks; /* children of targets are profiled, too; record: always */
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;

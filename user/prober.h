@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Puts heap probes on every allocator that targets have mapped or map later, once for each process
- * and file (once for each file where every process is a target).
+ * and file, or once for each file: where every process is a target, and where their children are to
+ * be followed. A probe for one process does not work in its child, and one put there when the child
+ * is heard of would come too late for its first allocations. So then it is for every process that maps
+ * the file, and BPF sorts out who is meant; the others pay for the trap.
  */
 #ifndef CPROF_PROBER_H
 #define CPROF_PROBER_H
@@ -16,13 +19,16 @@
 
 struct probed {
 	uint32_t tgid, file;
+	uint64_t device,
+		inode; /* of the open file: one may be known by several ids (see opener.h) */
 };
 
 struct prober {
 	struct session *session;
 	struct objects *objects;
-	const struct files *files;
+	struct files *files;
 	bool all;
+	bool follow_forks;	  /* children of targets are targets */
 	bool allocs_only;	  /* frees are not probed */
 	vec_of(uint32_t) targets; /* whose mappings matter, unless all */
 	vec_of(struct probed) probed;
@@ -32,6 +38,8 @@ struct prober {
 
 /* Of type tasks_on_map_fn: ctx is the prober. */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
+/* The same for a file that tgid, a target, has not mapped yet, but will. */
+void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
 void prober_release(struct prober *prober);
 
 #endif

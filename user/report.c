@@ -41,7 +41,8 @@ static uint64_t nr_taken(const struct report *report)
 	const struct tally *tally = report->tally;
 
 	if (report->options->command == OPTIONS_HEAP)
-		return tally->nr_sampled - tally->nr_failed - tally->nr_under_way;
+		return tally->nr_sampled - tally->nr_failed - tally->nr_cut_off -
+		       tally->nr_under_way;
 	return tally->nr_ticks - tally->nr_filtered;
 }
 
@@ -93,15 +94,19 @@ static void say_accounts(const struct report *report, const struct writer *write
 	uint64_t nr_lost = describe_losses(tally, report->builder, losses, sizeof(losses));
 
 	if (report->options->command == OPTIONS_HEAP) {
-		detail("calls %s = nested %s + not sampled %s + failed %s + under way %s + taken "
-		       "%s",
+		detail("calls %s = nested %s + not sampled %s + failed %s + cut off %s + "
+		       "under way %s + taken %s",
 		       text_count(tally->nr_calls), text_count(tally->nr_nested),
 		       text_count(tally->nr_unsampled), text_count(tally->nr_failed),
-		       text_count(tally->nr_under_way), text_count(nr_taken(report)));
-		detail("stored %s = live %s + freed %s + gone by exec %s + frees lost %s",
+		       text_count(tally->nr_cut_off), text_count(tally->nr_under_way),
+		       text_count(nr_taken(report)));
+		/* The last two are purged from the kernel's map; who exits still holds what it leaves. */
+		detail("stored %s = live %s + freed %s + frees lost %s + purged %s (left at exit "
+		       "%s, gone by exec %s)",
 		       text_count(tally->nr_stored), text_count(tally->nr_live),
-		       text_count(tally->nr_freed), text_count(tally->nr_purged),
-		       text_count(tally->nr_frees_lost));
+		       text_count(tally->nr_freed), text_count(tally->nr_frees_lost),
+		       text_count(tally->nr_left + tally->nr_purged), text_count(tally->nr_left),
+		       text_count(tally->nr_purged));
 	} else {
 		detail("ticks %s (%s expected) = filtered %s + taken %s",
 		       text_count(tally->nr_ticks), text_count(tally->nr_expected),

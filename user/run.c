@@ -27,6 +27,7 @@
 #include "object/object.h"
 #include "process/task.h"
 #include "place.h"
+#include "needed.h"
 #include "prober.h"
 #include "profile/builder.h"
 #include "profile/symbolize.h"
@@ -45,6 +46,7 @@
 #define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
 #define DRAIN_INTERVAL_NS NSEC_PER_SEC
+#define MOST_LOOKS	  8 /* for new code, one after the other */
 
 struct run {
 	const struct options *options;
@@ -89,10 +91,11 @@ static void raise_open_files(void)
 /*
  * What is large here (sections, tables under construction) does not live long. By default glibc takes
  * the first large free() for a sign to keep such memory in the heap from then on; a fixed threshold
- * gives it back each time.
+ * gives it back each time. Nor does the thread that makes tables (codetables.c) need a heap of its own.
  */
 static void give_memory_back(void)
 {
+	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 }
 
@@ -117,7 +120,7 @@ static int open_session(struct run *run)
 		.frequency_hz = o->frequency_hz,
 		.rate_bytes = o->rate_bytes,
 		.all = o->all,
-		.follow_forks = !is_heap(run),
+		.follow_forks = o->follow_forks,
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
@@ -170,6 +173,7 @@ static int open_rooms(struct run *run)
 				      .objects = run->objects,
 				      .files = run->files,
 				      .all = run->options->all,
+				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
 	vec_for_each(&run->targets.all, target)
 		vec_push(&run->prober.targets, target->tgid);
@@ -186,7 +190,7 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
 	if (err)
 		return fail(err, "read the mappings of process %u", tgid);
-	unwinder_follow(run->unwinder, tgid, !is_child);
+	unwinder_follow(run->unwinder, tgid, is_child ? UNWINDER_AFTER_EXEC : UNWINDER_NOW);
 	return session_add_target(run->session, tgid, is_child);
 }
 
@@ -202,6 +206,21 @@ static int take_snapshot(struct run *run)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
 	unwinder_sync(run->unwinder);
+	return EXIT_DONE;
+}
+
+static void expect_file(void *ctx, const char *path)
+{
+	struct run *run = ctx;
+
+	prober_expect(&run->prober, run->child.pid, path);
+}
+
+/* Its first allocation comes before anybody could hear of what it maps. */
+static int probe_command(struct run *run)
+{
+	if (is_heap(run) && run->child.pid)
+		needed_by(run->options->child_argv[0], expect_file, run);
 	return EXIT_DONE;
 }
 
@@ -232,7 +251,8 @@ static uint64_t end_of(const struct run *run)
 
 static int start(struct run *run)
 {
-	run->started_ns = run->drained_ns = clock_monotonic_ns();
+	run->started_ns = clock_monotonic_ns();
+	run->drained_ns = run->started_ns - LEAST_INTERVAL_NS;
 	run->interval_ns = FIRST_INTERVAL_NS;
 	run->snapshot_ns = due(run->started_ns, run->options->interval_ns);
 	run->delta_ns = due(run->started_ns, run->options->delta_ns);
@@ -277,11 +297,18 @@ static int drain(struct run *run)
 {
 	struct session_sink sink = {on_event, on_record, on_count, run};
 	uint64_t now_ns = clock_monotonic_ns();
-	int err = session_drain(run->session, &sink, true);
-	bool is_new;
+	bool is_new = false, more = true;
+	int err = 0;
 
-	/* What is mapped first: it is there at once, and samples go on while the rest is waited for. */
-	is_new = unwinder_sync(run->unwinder);
+	/*
+	 * What is mapped first: it is there at once, and samples go on while the rest is waited for.
+	 * While tables are made more may have been mapped, by a dynamic linker at its work.
+	 */
+	for (int i = 0; !err && more && i < MOST_LOOKS; i++) {
+		err = session_drain(run->session, &sink, true);
+		more = unwinder_sync(run->unwinder);
+		is_new = is_new || more;
+	}
 	if (!err)
 		err = session_drain(run->session, &sink, false);
 	/* What is new now will bring more that is new: look again soon. */
@@ -486,8 +513,8 @@ int run(const struct options *options)
 {
 	static int (*const steps[])(struct run *) = {
 		find_targets, check_output, catch_interrupts, open_session,
-		launch_child, open_rooms,   take_snapshot,    check_probes,
-		start,	      collect,	    write_profiles,
+		launch_child, open_rooms,   take_snapshot,    probe_command,
+		check_probes, start,	    collect,	      write_profiles,
 	};
 	struct run run = {.options = options, .child = {.release_fd = -1, .error_fd = -1}};
 	int code = EXIT_DONE;

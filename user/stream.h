@@ -32,9 +32,9 @@
 	X(ROOT, 0, 0)                                            \
 	X(NO_USER, 0, 0)                                         \
 	X(NO_ROOT, "stack ends early, in", 1)                    \
-	X(TOO_DEEP, "deeper than 512 frames", 0)                 \
+	X(TOO_DEEP, "too deep to be walked to its root", 0)      \
 	X(UNREADABLE, "stack not in memory, under", 1)           \
-	X(BEYOND_COPY, "stack beyond its first 16 KB, under", 1) \
+	X(BEYOND_COPY, "stack beyond what was copied, under", 1) \
 	X(NO_CFI, "no unwind info for", 1)                       \
 	X(NO_RULE, "unwind info not understood in", 1)           \
 	X(NO_REG, "a register is not known in", 1)               \
@@ -51,10 +51,17 @@ enum stack_end {
 
 #define STACK_MAX_FRAMES 512
 
+/*
+ * A stack of more frames has STACK_MAX_FRAMES ips: so many of the leaf's side, IP_ELIDED for all that
+ * lie in between, then those of the root's side.
+ */
+#define STACK_LEAF_FRAMES 256
+#define IP_ELIDED	  (1ull << 62)
+
 /* In a user ip: the frame was found by a frame pointer in code that does not promise to keep one. */
 #define IP_GUESSED (1ull << 63)
 
-#define STACK_COPY_BYTES 16384
+#define STACK_COPY_BYTES (128 * 1024)
 
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */
 struct stack_copy {
@@ -63,7 +70,8 @@ struct stack_copy {
 	bool bx_known;
 	const uint64_t *leaf; /* all registers by DWARF number, NULL in a caller's frame */
 	const uint8_t *bytes; /* of the stack, from sp on */
-	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where memory ends */
+	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where the stack ends */
+	bool is_cut;	      /* it does not end there, but more was not copied */
 };
 
 struct record {

@@ -17,9 +17,12 @@
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
 
+/* A frame takes a word of the copy at least; Go's frame pointers may lead back, and in a circle. */
+#define MOST_STEPS (STACK_COPY_BYTES / 8)
+
 struct followed {
 	uint32_t tgid;
-	bool is_eager;
+	enum unwinder_eagerness eagerness;
 	bool is_dirty;	  /* BPF's vmas are not what is mapped */
 	bool has_unbuilt; /* some of its mappings have no table yet */
 	bool is_gone;
@@ -39,6 +42,7 @@ struct unwinder {
 	vec_of(struct followed *) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
 	bool was_full;		    /* and said so */
+	bool has_news;		    /* built, and not written for all yet */
 	uint64_t nr_completed;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
@@ -115,7 +119,7 @@ static struct followed *find_followed(const struct unwinder *unwinder, uint32_t 
 								   : unwinder->followed.at[i];
 }
 
-void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager)
+void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, enum unwinder_eagerness eagerness)
 {
 	uint64_t code = hash_u64(tgid);
 	uint32_t i = hash_find(&unwinder->followed_index, code, same_tgid, unwinder, &tgid);
@@ -130,10 +134,10 @@ void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager)
 	} else {
 		followed = unwinder->followed.at[i];
 	}
-	if (!followed->is_gone && followed->is_eager == eager)
+	if (!followed->is_gone && followed->eagerness >= eagerness)
 		return;
 	followed->is_gone = false;
-	followed->is_eager = eager;
+	followed->eagerness = eagerness;
 	followed->is_dirty = true;
 }
 
@@ -176,6 +180,8 @@ static void begin_image(struct unwinder *unwinder, struct followed *followed)
 		session_forget_vmas(unwinder->session, followed->tgid, &followed->run);
 	drop_jvm(followed);
 	followed->is_dirty = true;
+	if (followed->eagerness == UNWINDER_AFTER_EXEC)
+		followed->eagerness = UNWINDER_NOW;
 }
 
 void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
@@ -185,7 +191,7 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
 	switch (event->kind) {
 	case TASK_FORK:
 		if (find_followed(unwinder, event->parent_tgid))
-			unwinder_follow(unwinder, event->tgid, false);
+			unwinder_follow(unwinder, event->tgid, UNWINDER_WHEN_MET);
 		break;
 	case TASK_EXEC:
 		followed = find_followed(unwinder, event->tgid);
@@ -251,7 +257,7 @@ static void find_jvm(struct unwinder *unwinder, struct followed *followed,
 			continue;
 		followed->jvm = jvm_new(unwinder->codetables, followed->tgid, codefile->elf,
 					bias_of(codefile, map));
-		if (followed->is_eager)
+		if (followed->eagerness == UNWINDER_NOW)
 			jvm_sync(followed->jvm, true);
 	}
 }
@@ -262,7 +268,7 @@ static struct unwind_vma describe_file(struct unwinder *unwinder, struct followe
 	struct unwind_vma vma = {.start = map->start, .limit = map->limit};
 	const struct codefile *codefile;
 
-	if (followed->is_eager || map->file == FILE_NONE)
+	if (followed->eagerness == UNWINDER_NOW || map->file == FILE_NONE)
 		codetables_build(unwinder->codetables, number);
 	use(unwinder, followed, number);
 	codefile = codetables_at(unwinder->codetables, number);
@@ -332,8 +338,9 @@ static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 
 bool unwinder_sync(struct unwinder *unwinder)
 {
-	bool has_news = codetables_take_news(unwinder->codetables);
+	bool has_news = codetables_take_news(unwinder->codetables) || unwinder->has_news;
 
+	unwinder->has_news = false;
 	for (size_t i = 0; i < unwinder->followed.nr; i++) {
 		struct followed *followed = unwinder->followed.at[i];
 
@@ -345,6 +352,17 @@ bool unwinder_sync(struct unwinder *unwinder)
 			write_vmas(unwinder, followed);
 	}
 	return codetables_take_news(unwinder->codetables) || has_news;
+}
+
+/* At once: thousands of records may wait to be finished, and more are sent until BPF knows. */
+static void sync_one(struct unwinder *unwinder, uint32_t tgid)
+{
+	struct followed *followed = find_followed(unwinder, tgid);
+	bool has_news = codetables_take_news(unwinder->codetables);
+
+	unwinder->has_news = unwinder->has_news || has_news;
+	if (followed && (followed->is_dirty || (has_news && followed->has_unbuilt)))
+		write_vmas(unwinder, followed);
 }
 
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
@@ -416,7 +434,7 @@ static enum stack_end end_of_status(enum unwind_status status, const struct stac
 	case UNWIND_NO_REG:
 		return END_NO_REG;
 	case UNWIND_NO_MEMORY:
-		return copy->len_bytes >= STACK_COPY_BYTES ? END_BEYOND_COPY : END_UNREADABLE;
+		return copy->is_cut ? END_BEYOND_COPY : END_UNREADABLE;
 	case UNWIND_NO_MOVE:
 		return END_NO_MOVE;
 	default:
@@ -446,6 +464,38 @@ static int step_on(struct unwind_regs *regs, struct unwind_rule *rule, bool by_f
 	return end_of_status(status, copy) + 1;
 }
 
+/*
+ * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
+ * the others go round. What BPF hands over is in order, so that its oldest is where the next one goes.
+ */
+static void push_ip(struct unwinder *unwinder, uint32_t nr, uint64_t ip)
+{
+	uint32_t ring = STACK_MAX_FRAMES - STACK_LEAF_FRAMES;
+
+	if (nr < STACK_LEAF_FRAMES)
+		unwinder->ips[nr] = ip;
+	else
+		unwinder->ips[STACK_LEAF_FRAMES + (nr - STACK_LEAF_FRAMES) % ring] = ip;
+}
+
+/* Puts both ends into their order. nr: with those that were overwritten. Returns how many stay. */
+static uint32_t elide(struct unwinder *unwinder, uint32_t nr, enum stack_end end)
+{
+	uint64_t ring[STACK_MAX_FRAMES - STACK_LEAF_FRAMES];
+	uint32_t len = STACK_MAX_FRAMES - STACK_LEAF_FRAMES, oldest;
+
+	if (end == END_TOO_DEEP)
+		return nr < STACK_LEAF_FRAMES ? nr : STACK_LEAF_FRAMES;
+	if (nr <= STACK_MAX_FRAMES)
+		return nr;
+	oldest = (nr - STACK_LEAF_FRAMES) % len;
+	memcpy(ring, unwinder->ips + STACK_LEAF_FRAMES, sizeof(ring));
+	for (uint32_t i = 0; i < len; i++)
+		unwinder->ips[STACK_LEAF_FRAMES + i] = ring[(oldest + i) % len];
+	unwinder->ips[STACK_LEAF_FRAMES] = IP_ELIDED;
+	return STACK_MAX_FRAMES;
+}
+
 void unwinder_complete(struct unwinder *unwinder, struct record *record)
 {
 	const struct stack_copy *copy = record->copy;
@@ -458,17 +508,18 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 				   .ip_exact = copy->ip_exact,
 				   .bx_known = copy->bx_known,
 				   .leaf = copy->leaf};
+	uint32_t nr = record->nr_user;
 	uint64_t guessed;
 	int end = 0;
 
 	unwinder->nr_completed++;
-	unwinder_follow(unwinder, record->tgid, false);
+	unwinder_follow(unwinder, record->tgid, UNWINDER_WHEN_MET);
 	memcpy(unwinder->ips, record->user_ips, record->nr_user * sizeof(unwinder->ips[0]));
 	while (!end) {
 		struct unwind_rule rule;
 		bool by_fp;
 
-		if (record->nr_user == STACK_MAX_FRAMES)
+		if (nr == record->nr_user + MOST_STEPS)
 			end = END_TOO_DEEP + 1;
 		else if (!find_rule(unwinder, image, unwind_lookup_ip(&regs), record->time_ns,
 				    &rule, &by_fp))
@@ -476,11 +527,13 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 		else
 			end = step_on(&regs, &rule, by_fp, copy, &guessed);
 		if (!end)
-			unwinder->ips[record->nr_user++] = regs.ip | guessed;
+			push_ip(unwinder, nr++, regs.ip | guessed);
 	}
 	record->user_ips = unwinder->ips;
 	record->end = end - 1;
+	record->nr_user = elide(unwinder, nr, record->end);
 	record->copy = NULL;
+	sync_one(unwinder, record->tgid);
 }
 
 void unwinder_name(struct unwinder *unwinder, const struct record *record)

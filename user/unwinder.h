@@ -2,9 +2,9 @@
 /*
  * Gives the BPF unwinder what it needs, when it needs it, and finishes its work where it could not.
  *
- * First things first: of a target that is named (-p) everything is ready before the first sample; of
- * others a table is built when their code is first met. Until then BPF sends the registers and 16 KB
- * of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
+ * First things first: of a target that is named (-p) everything is ready before the first sample, of
+ * one that is launched as soon as it can be; of others a table is built when their code is first met. Until then BPF sends the registers and up
+ * to 128 KB of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
  * coming first. Tables are the affair of codetables.h: one libc serves all processes.
  *
  *	unwinder_on_map()	a mapping appeared: the process's vmas are to be written again
@@ -29,11 +29,15 @@ struct unwinder *unwinder_new(struct session *session, struct tasks *tasks,
 			      const struct files *files, struct objects *objects);
 void unwinder_free(struct unwinder *unwinder);
 
-/*
- * tgid is of interest from now on: its vmas are kept up to date. eager: tables for everything that it
- * maps are built at the next sync, else for what is met.
- */
-void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, bool eager);
+/* When tables are built for what a process maps: at the next sync, or when its code is met. */
+enum unwinder_eagerness {
+	UNWINDER_WHEN_MET,
+	UNWINDER_AFTER_EXEC, /* at the next sync, from its next image on */
+	UNWINDER_NOW,
+};
+
+/* tgid is of interest from now on: its vmas are kept up to date. */
+void unwinder_follow(struct unwinder *unwinder, uint32_t tgid, enum unwinder_eagerness eagerness);
 
 /* A mapping of process came to be known; must not call into tasks. */
 void unwinder_on_map(struct unwinder *unwinder, const struct process *process);

@@ -53,7 +53,13 @@ struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_stack; /* what sp was when the image began */
+};
+
+struct thread_struct {
+	unsigned long fsbase;
+};
 
 struct task_struct {
 	int pid, tgid;
@@ -66,6 +72,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	struct thread_struct thread;
 };
 
 #pragma clang attribute pop

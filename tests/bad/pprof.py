@@ -260,7 +260,8 @@ def odd():
     yield "empty-stack", profile(sample=msg(2, num(2, 5)))
     yield "negative", profile(sample=msg(2, num(1, 1), num(2, -5)))
     yield "last-one-wins", profile(mapping=msg(3, num(1, 7), num(1, 1), num(5, 3), num(5, 4)),
-                                   header=HEADER + num(12, 11) + num(10, 3) + msg(11, num(1, 4)))
+                                   header=num(14, 99) + msg(11, num(1, 99)) + HEADER +
+                                   num(12, 11) + num(10, 3) + num(14, 1) + msg(11, num(1, 4)))
     yield "label-both", profile(sample=msg(2, num(2, 5), msg(3, num(1, 1), num(2, 4), num(3, 9))))
     yield "label-nothing", profile(sample=msg(2, num(2, 5), msg(3, num(1, 1)), msg(3)))
     yield "label-unit-only", profile(sample=msg(2, num(2, 5), msg(3, num(1, 1), num(4, 2))))

@@ -11,6 +11,7 @@ Figures, no verdicts: they hold for this machine, and others may be using it.
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -138,18 +139,20 @@ def jemalloc(profile):
     return Nobody("jemalloc, prof:true" if profile else "jemalloc, bare", env=env)
 
 
-PROFILERS = [
-    lambda: Nobody("bare"),
-    lambda: cprof("cprof, attached"),
-    lambda: cprof("cprof, --alloc-only", "--alloc-only"),
-    lambda: cprof("cprof, --rate 1", "--rate", "1"),
-    lambda: cprof("cprof, multi links", "--limit", "way=2"),
-    lambda: cprof("cprof, perf uprobes", "--limit", "way=1"),
-    memleak,
-    heaptrack,
-    lambda: jemalloc(False),
-    lambda: jemalloc(True),
-]
+# By the names that their rows have.
+PROFILERS = {
+    "bare": lambda: Nobody("bare"),
+    "cprof, attached": lambda: cprof("cprof, attached"),
+    "cprof, --follow-fork": lambda: cprof("cprof, --follow-fork", "--follow-fork"),
+    "cprof, --alloc-only": lambda: cprof("cprof, --alloc-only", "--alloc-only"),
+    "cprof, --rate 1": lambda: cprof("cprof, --rate 1", "--rate", "1"),
+    "cprof, multi links": lambda: cprof("cprof, multi links", "--limit", "way=2"),
+    "cprof, perf uprobes": lambda: cprof("cprof, perf uprobes", "--limit", "way=1"),
+    "bcc memleak": memleak,
+    "heaptrack": heaptrack,
+    "jemalloc, bare": lambda: jemalloc(False),
+    "jemalloc, prof:true": lambda: jemalloc(True),
+}
 
 
 # Targets -----------------------------------------------------------------------------------------
@@ -200,17 +203,15 @@ def best(run, make, key=lambda result: result):
     return min(results, key=key)
 
 
-def measure(make, path):
+def measure(name, make, path):
     """(name, seconds of jq, ns of a pair), or (name, why not)."""
-    name = "?"
     try:
-        name = make().name
         seconds = best(lambda profiler, folder: run_jq(profiler, folder, path), make)
         pairs = best(lambda profiler, folder: run_pairs(profiler, folder, "2", "5000"), make,
                      lambda says: says["pair_ns"])
         return name, seconds, pairs["pair_ns"]
     except Unavailable as reason:
-        return name if name != "?" else getattr(make, "__name__", "jemalloc"), str(reason)
+        return name, str(reason)
 
 
 def print_table(rows):
@@ -251,6 +252,48 @@ def print_single_calls():
     print(f"free(NULL): {'never traps' if none['null_ns'] < 50 else 'TRAPS'}")
 
 
+def slab_bytes():
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        return 1024 * int(re.search(r"^SUnreclaim: +(\d+) kB$", file.read(), re.M)[1])
+
+
+def live_map(pid):
+    """What the kernel says of the map of live blocks."""
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8") as file:
+            row = dict(re.findall(r"^(\w+):\t(\w+)$", file.read(), re.M))
+        if (row.get("map_type"), row.get("key_size"), row.get("value_size")) == ("1", "16", "8"):
+            return row
+    raise Unavailable("there is no such map")
+
+
+def print_live_memory():
+    """A million live blocks. The map's own account leaves out what the slab allocator rounds up to, and
+    the table of who is charged; the growth of all slabs has that, but not the map's buckets."""
+    profiler = cprof("cprof", "--rate", "1")
+    with tempfile.TemporaryDirectory(prefix="cprof-bench-") as folder:
+        target = subprocess.Popen([os.path.join(BUILD, "workloads", "hoard"), "1000000"], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            target.stdout.readline()
+            profiler.attach(target.pid, folder)
+            slabs, empty = slab_bytes(), int(live_map(profiler.process.pid)["memlock"])
+            target.stdin.write("\n")
+            target.stdin.flush()
+            target.stdout.readline()  # full
+            grown, full = slab_bytes() - slabs, int(live_map(profiler.process.pid)["memlock"])
+        except Unavailable as reason:
+            print(f"\na live sampled block: cannot be measured here: {reason}")
+            return
+        finally:
+            target.kill()
+            target.wait()
+            profiler.detach()
+    print(f"\na million live sampled blocks, bytes of kernel memory for each (wanted: at most 128):\n"
+          f"by the map's account {full / 1e6:.0f}; by the growth of slabs, and buckets "
+          f"{(grown + empty) / 1e6:.0f}")
+
+
 def main():
     if os.geteuid() != 0:
         sys.exit("bench-heap: attaching needs root")
@@ -260,11 +303,12 @@ def main():
         path = os.path.join(folder, "file.json")
         write_json(path)
         rows = []
-        for make in PROFILERS:
-            rows.append(measure(make, path))
+        for name, make in PROFILERS.items():
+            rows.append(measure(name, make, path))
             print(f"measured {rows[-1][0]}", file=sys.stderr)
         print_table(rows)
     print_single_calls()
+    print_live_memory()
 
 
 main()

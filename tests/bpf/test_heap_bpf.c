@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "collect/coin.h"
+#include "collect/purge.h"
 #include "collect/tally.h"
 
 int enter_malloc(struct pt_regs *ctx);
@@ -25,8 +26,12 @@ int enter_memalign(struct pt_regs *ctx);
 int enter_posix_memalign(struct pt_regs *ctx);
 int enter_free(struct pt_regs *ctx);
 int leave_call(struct pt_regs *ctx);
+int bpf_end_on_exit(struct task_struct *task);
+int bpf_end_on_exec(struct task_struct *task, int old_tid);
 
-extern volatile u32 epoch, stopped;
+extern volatile u32 epoch, stopped, nr_ended;
+
+static struct purge purge; /* user space's part of it */
 
 typedef int (*program_fn)(struct pt_regs *);
 
@@ -74,12 +79,15 @@ static int set_up(void **state)
 	know_process(1000);
 	know_process(1001);
 	host_config()->rate_bytes = 1;
+	nr_ended = 0;
+	purge_open(&purge, host_map_fd("live"), host_map_fd("holders"), &nr_ended);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
+	purge_release(&purge);
 	host_close();
 	return 0;
 }
@@ -132,14 +140,16 @@ static void check_identities(void)
 {
 	struct tally tally = {0};
 
-	assert_int_equal(tally_read(host_map_fd("stats"), host_map_fd("inflight"),
-				    host_map_fd("live"), &tally),
-			 0);
+	assert_int_equal(tally_read(host_map_fd("stats"), host_map_fd("inflight"), &tally), 0);
+	purge.live_fd = host_map_fd("live"); /* a resized map is another one */
+	tally.nr_live += purge_count_live(&purge);
+	tally.nr_left += purge.nr_left;
+	tally.nr_purged += purge.nr_purged;
 	assert_int_equal(tally.nr_calls, tally.nr_nested + tally.nr_unsampled + tally.nr_sampled);
-	assert_int_equal(tally.nr_sampled,
-			 tally.nr_failed + tally.nr_stored + tally.nr_lost + tally.nr_under_way);
-	assert_int_equal(tally.nr_stored,
-			 tally.nr_freed + tally.nr_frees_lost + tally.nr_purged + tally.nr_live);
+	assert_int_equal(tally.nr_sampled, tally.nr_failed + tally.nr_cut_off + tally.nr_stored +
+						   tally.nr_lost + tally.nr_under_way);
+	assert_int_equal(tally.nr_stored, tally.nr_freed + tally.nr_frees_lost + tally.nr_purged +
+						  tally.nr_left + tally.nr_live);
 }
 
 /* What the counts maps hold together. */
@@ -164,7 +174,8 @@ static struct abi_count total_counts(void)
 
 static bool is_live(u32 tgid, u64 address)
 {
-	struct abi_block_key key = {.address = address, .tgid = tgid};
+	struct abi_block_key key = {.address = address,
+				    .image = {.tgid = tgid, .exec_id = host.task.self_exec_id}};
 	struct host_map *live = host_map("live");
 
 	return host_map_lookup(&live, &key) != NULL;
@@ -369,20 +380,150 @@ static void test_return_of_another_call(void **state)
 	check_identities();
 }
 
+static void exec(void)
+{
+	host.task.self_exec_id++;
+	bpf_end_on_exec(&host.task, host.task.pid);
+}
+
+static void end_thread(u32 nr_threads_left)
+{
+	host.signal.live.counter = nr_threads_left;
+	bpf_end_on_exit(&host.task);
+	host.signal.live.counter = 1;
+}
+
+/* What stays in the maps: blocks, and images that are remembered to have blocks. */
+static void check_kept(u32 nr_blocks, u32 nr_images)
+{
+	assert_int_equal(purge_sweep(&purge, true), 0);
+	assert_int_equal(host_map_nr("live"), nr_blocks);
+	assert_int_equal(host_map_nr("holders"), nr_images);
+	check_identities();
+}
+
 static void test_exec_purges(void **state)
 {
 	(void)state;
 	take_malloc(10, 0x1000);
 	take_malloc(10, 0x2000);
 	take_malloc(10, 0x3000);
-	host.task.self_exec_id++;
+	exec();
 	take_malloc(10, 0x1000);			  /* the new image got that address too */
 	take_free(0x2000);				  /* and another, that was not sampled */
 	allocate(ABI_ALLOCATOR_REALLOC, 0x3000, 9, 0, 0); /* restores nothing */
-	assert_int_equal(STAT(PURGED), 3);
 	assert_int_equal(STAT(FREED), 0);
-	assert_int_equal(host_map_nr("live"), 1);
-	check_identities();
+	assert_int_equal(host_map_nr("live"), 4);
+	check_kept(1, 1);
+	assert_int_equal(purge.nr_purged, 3);
+	assert_int_equal(purge.nr_left, 0);
+}
+
+/* What a process leaves is out of the map, but in the accounts; others' blocks stay. */
+static void test_exit_purges(void **state)
+{
+	(void)state;
+	take_malloc(10, 0x1000);
+	take_malloc(10, 0x2000);
+	take_free(0x1000);
+	host_set_current(1001, 1001);
+	take_malloc(10, 0x2000);
+	host_set_current(1000, 1005);
+	end_thread(1); /* not the last one */
+	check_kept(2, 2);
+	host_set_current(1000, 1000);
+	end_thread(0);
+	end_thread(0);
+	check_kept(1, 1);
+	assert_int_equal(purge.nr_left, 1);
+	assert_int_equal(purge.nr_purged, 0);
+	/* The tgid is used again before anybody has looked: late is better than wrong. */
+	take_malloc(10, 0x5000);
+	end_thread(0);
+	take_malloc(10, 0x6000);
+	check_kept(3, 2);
+	end_thread(0);
+	check_kept(1, 1);
+	assert_int_equal(purge.nr_left, 3);
+	/* Nothing is sampled after the end, and nothing swept that the accounts hold as alive. */
+	stopped = 1;
+	host_set_current(1001, 1001);
+	end_thread(0);
+	check_kept(1, 1);
+}
+
+static void test_many_blocks_are_purged(void **state)
+{
+	(void)state;
+	host_map_resize("live", 20000);
+	purge.live_fd = host_map_fd("live");
+	for (u32 i = 1; i <= 20000; i++) {
+		host_set_current(1000 + i % 2, 1000 + i % 2);
+		take_malloc(10, 16ull * i);
+	}
+	end_thread(0);
+	check_kept(10000, 1);
+	assert_int_equal(purge.nr_left, 10000);
+	/* Not again and again, unless it is urgent. */
+	host_set_current(1001, 1001);
+	end_thread(0);
+	assert_int_equal(purge_sweep(&purge, false), 0);
+	assert_int_equal(host_map_nr("live"), 10000);
+	check_kept(0, 0);
+}
+
+/* No room to remember who has blocks: they stay where they are. */
+static void test_holders_full(void **state)
+{
+	(void)state;
+	host_map_resize("holders", 1);
+	purge.holders_fd = host_map_fd("holders");
+	take_malloc(10, 0x1000);
+	host_set_current(1001, 1001);
+	take_malloc(10, 0x1000);
+	assert_int_equal(STAT(STORED), 2);
+	end_thread(0);
+	check_kept(2, 1);
+}
+
+static void test_threads_die_in_a_call(void **state)
+{
+	(void)state;
+	take_malloc(10, 0x1000);
+	host_set_current(1000, 1001);
+	enter(ABI_ALLOCATOR_REALLOC, TOP - 8, 0x1000, 20, 0);
+	end_thread(1);
+	assert_int_equal(STAT(CUT_OFF), 1);
+	assert_int_equal(STAT(LEFT), 1);
+	host_set_current(1000, 1000);
+	take_malloc(10, 0x2000);
+	enter(ABI_ALLOCATOR_REALLOC, TOP - 8, 0x2000, 20, 0);
+	exec(); /* out of a signal handler */
+	assert_int_equal(STAT(CUT_OFF), 2);
+	assert_int_equal(STAT(PURGED), 1);
+	assert_int_equal(host_map_nr("inflight"), 0);
+	check_kept(0, 0);
+	take_malloc(10, 0x3000);
+	assert_int_equal(LOST(RETURN_MISSED), 0);
+	check_kept(1, 1);
+}
+
+/* A child has copies of its parent's blocks: it may free them, and they are the parent's. */
+static void test_fork(void **state)
+{
+	(void)state;
+	take_malloc(10, 0x1000);
+	take_malloc(10, 0x2000);
+	host_set_current(1001, 1001);
+	take_free(0x1000);
+	allocate(ABI_ALLOCATOR_REALLOC, 0x2000, 50, 0, 0x3000);
+	assert_int_equal(STAT(FREED), 0);
+	host_set_current(1000, 1000);
+	take_free(0x1000);
+	assert_int_equal(STAT(FREED), 1);
+	assert_true(is_live(1000, 0x2000));
+	assert_true(is_live(1001, 0x3000));
+	check_kept(2, 2);
 }
 
 static void test_free_unseen_by_probes(void **state)
@@ -636,12 +777,19 @@ static void flip_epoch(void)
 
 static void run_one(struct thread *threads)
 {
+	static u32 exec_ids[2];
 	struct thread *thread = &threads[below(NR_THREADS)];
 	u32 len;
 
 	host_set_current(thread->tgid, thread->tid);
-	if (!below(5000))
-		host.task.self_exec_id++;
+	host.task.self_exec_id = exec_ids[thread->tgid - 1000];
+	if (!below(3000))
+		exec();
+	exec_ids[thread->tgid - 1000] = host.task.self_exec_id;
+	if (!below(3000))
+		end_thread(below(2));
+	if (!below(3000))
+		purge_sweep(&purge, below(2));
 	if (!below(4000))
 		flip_epoch();
 	if (!below(3000))
@@ -661,6 +809,7 @@ static void run_many(u64 rate_bytes)
 
 	srand(7);
 	host_map_resize("live", 100);
+	purge.live_fd = host_map_fd("live");
 	host_map_resize("inflight", 7);
 	host_map_resize("counts_even", 300);
 	host_map_resize("counts_odd", 300);
@@ -684,15 +833,16 @@ static void test_many_operations(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		tear_down(state);
 		set_up(state);
 		run_many(rates[i]);
 		print_message("rate %llu: calls %llu nested %llu sampled %llu stored %llu failed "
 			      "%llu freed %llu purged %llu lost: counts %llu events %llu inflight "
 			      "%llu live %llu returns %llu\n",
 			      rates[i], STAT(CALLS), STAT(NESTED), STAT(SAMPLED), STAT(STORED),
-			      STAT(FAILED), STAT(FREED), STAT(PURGED), LOST(COUNTS_FULL),
-			      LOST(EVENTS_FULL), LOST(INFLIGHT_FULL), LOST(LIVE_FULL),
-			      LOST(RETURN_MISSED));
+			      STAT(FAILED), STAT(FREED), STAT(PURGED) + purge.nr_purged,
+			      LOST(COUNTS_FULL), LOST(EVENTS_FULL), LOST(INFLIGHT_FULL),
+			      LOST(LIVE_FULL), LOST(RETURN_MISSED));
 		for (u32 loss = ABI_STAT_FIRST_LOSS; loss < ABI_NR_STATS; loss++)
 			if (rates[i] == 1 && loss != ABI_LOST_SLOT_TAKEN)
 				assert_true(stat(loss) > 0);
@@ -704,17 +854,33 @@ static void test_many_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(malloc_and_free),	       TEST(tail_jump_counts_once),
-		TEST(nested_calls_count_once), TEST(posix_memalign),
-		TEST(calloc_overflow_fails),   TEST(realloc_replaces),
-		TEST(failed_realloc_restores), TEST(realloc_to_nothing_frees),
-		TEST(missed_return),	       TEST(missed_return_at_the_same_depth),
-		TEST(return_of_another_call),  TEST(exec_purges),
-		TEST(free_unseen_by_probes),   TEST(processes_are_apart),
-		TEST(others_are_left_alone),   TEST(stop_in_mid_call),
-		TEST(lost_inflight_full),      TEST(lost_live_full),
-		TEST(lost_counts_full),	       TEST(lost_events_full),
-		TEST(lost_slot_taken),	       TEST(epochs),
+		TEST(malloc_and_free),
+		TEST(tail_jump_counts_once),
+		TEST(nested_calls_count_once),
+		TEST(posix_memalign),
+		TEST(calloc_overflow_fails),
+		TEST(realloc_replaces),
+		TEST(failed_realloc_restores),
+		TEST(realloc_to_nothing_frees),
+		TEST(missed_return),
+		TEST(missed_return_at_the_same_depth),
+		TEST(return_of_another_call),
+		TEST(exec_purges),
+		TEST(exit_purges),
+		TEST(many_blocks_are_purged),
+		TEST(holders_full),
+		TEST(threads_die_in_a_call),
+		TEST(fork),
+		TEST(free_unseen_by_probes),
+		TEST(processes_are_apart),
+		TEST(others_are_left_alone),
+		TEST(stop_in_mid_call),
+		TEST(lost_inflight_full),
+		TEST(lost_live_full),
+		TEST(lost_counts_full),
+		TEST(lost_events_full),
+		TEST(lost_slot_taken),
+		TEST(epochs),
 		TEST(many_operations),
 	};
 

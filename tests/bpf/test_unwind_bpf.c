@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record.bpf.h"
+#include "scratch.bpf.h"
 
 int sample_cpu(struct bpf_perf_event_data *ctx);
 
@@ -457,6 +459,28 @@ static void test_windows_save_reads(void **state)
 	assert_true(host.nr_user_reads <= 1 + (402 * 16 - 1024 + 4095) / 4096);
 }
 
+/* A stack of ABI_MAX_USER_FRAMES + nr_more + 1 frames, one of them below the mark made known. */
+static void check_ends(struct fixture *f, u32 nr_more)
+{
+	const u64 *ips = scratch_at(ABI_SLOT_TICK)->record.ips;
+	u64 *mine = &f->words[2 * (ABI_LEAF_FRAMES + 2 + nr_more) - 1], old = *mine;
+
+	*mine = ip_in(SMALL) + 1;
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+	assert_int_equal(scratch_at(ABI_SLOT_TICK)->walk.nr_walked,
+			 ABI_MAX_USER_FRAMES + nr_more + 1);
+	assert_int_equal(ips[ABI_LEAF_FRAMES], ABI_IP_ELIDED);
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++) {
+		u64 expected = i == ABI_MAX_USER_FRAMES - 1 ? ip_in(ROOT) : ip_in(SMALL);
+
+		if (i == ABI_LEAF_FRAMES + 1)
+			expected++;
+		if (i != ABI_LEAF_FRAMES)
+			assert_int_equal(ips[i], expected);
+	}
+	*mine = old;
+}
+
 static void test_depth(void **state)
 {
 	struct fixture *f = *state;
@@ -465,9 +489,52 @@ static void test_depth(void **state)
 		push_small(f, ip_in(SMALL));
 	push_small(f, ip_in(ROOT));
 	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
-	f->words[f->nr - 1] = ip_in(SMALL);
+	for (u32 i = 0; i < ABI_RING_FRAMES + 3; i++) {
+		f->words[f->nr - 1] = ip_in(SMALL);
+		push_small(f, ip_in(ROOT));
+		check_ends(f, i);
+	}
+}
+
+/* The stack of a recursion: from its leaf, or from its root, the same at every depth. */
+static void test_depth_is_no_identity(void **state)
+{
+	struct fixture *f = *state;
+	u64 ids[2];
+
+	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++)
+		push_small(f, ip_in(SMALL));
 	push_small(f, ip_in(ROOT));
-	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_TOO_DEEP);
+	for (u32 i = 0; i < 2; i++) {
+		expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+		record_close(scratch_at(ABI_SLOT_TICK), 0);
+		ids[i] = scratch_at(ABI_SLOT_TICK)->record.id;
+		f->words[f->nr - 1] = ip_in(SMALL);
+		for (u32 more = 0; more < 100; more++)
+			push_small(f, ip_in(SMALL));
+		push_small(f, ip_in(ROOT));
+	}
+	assert_int_equal(ids[0], ids[1]);
+	f->words[(ABI_LEAF_FRAMES - 2) * 2 + 1] = ip_in(SMALL) + 1;
+	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
+	record_close(scratch_at(ABI_SLOT_TICK), 0);
+	assert_int_not_equal(ids[0], scratch_at(ABI_SLOT_TICK)->record.id);
+}
+
+/* Time is up: what the walk has come to in the midst of the stack says nothing. */
+static void test_time(void **state)
+{
+	const struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK};
+	struct fixture *f = *state;
+
+	host_config()->walk_ns = 0;
+	for (u32 i = 0; i < 3 * ABI_FRAMES_AT_ONCE; i++)
+		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	walker_bpf(&regs, &f->walked); /* the plain walker has no clock */
+	expect(&f->walked, ABI_LEAF_FRAMES, ABI_END_TOO_DEEP);
+	assert_in_range(scratch_at(ABI_SLOT_TICK)->walk.nr_walked, 2 * ABI_FRAMES_AT_ONCE,
+			3 * ABI_FRAMES_AT_ONCE);
 }
 
 /* Look-up ---------------------------------------------------------------------------------------- */
@@ -630,35 +697,59 @@ static void check_ticks(void)
 			 stat(ABI_STAT_FILTERED) + stat(ABI_STAT_STORED) + lost);
 }
 
-/* What goes over the ring for a walk that came to unknown code. */
-static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes)
+/* The pieces of a copy that are in the ring, and then its record. Returns how many bytes they have. */
+static u32 take_copy(const struct fixture *f, u32 *nr_pieces, bool *has_more)
 {
-	struct bpf_perf_event_data ctx = {
-		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
 	const struct abi_stack *stack;
 	const struct abi_record *record;
-	u32 len;
+	u32 len, nr_bytes = 0;
 
-	host.nr_ranges = 0;
-	host_add_range(STACK, f->words, words_there * 8ull);
-	sample_cpu(&ctx);
-	stack = host_ring_take(&len);
-	assert_non_null(stack);
-	assert_int_equal(stack->event, ABI_EVENT_STACK);
-	assert_int_equal(stack->len_bytes, expected_bytes);
-	assert_int_equal(len, offsetof(struct abi_stack, stack) + expected_bytes);
-	assert_int_equal(stack->ip, CODE - 0x100000);
-	assert_int_equal(stack->sp, sp_at(2));
-	assert_int_equal(stack->fp, 77);
-	assert_false(stack->ip_exact);
-	assert_false(stack->has_leaf);
-	assert_memory_equal(stack->stack, f->words + 2, expected_bytes);
-	record = host_ring_take(&len);
-	assert_non_null(record);
+	for (*nr_pieces = 0;; ++*nr_pieces) {
+		stack = host_ring_take(&len);
+		assert_non_null(stack);
+		if (stack->event != ABI_EVENT_STACK)
+			break;
+		assert_int_equal(len, offsetof(struct abi_stack, stack) + stack->len_bytes);
+		assert_int_equal(stack->ip, CODE - 0x100000);
+		assert_int_equal(stack->piece, *nr_pieces);
+		assert_int_equal(stack->sp, *nr_pieces ? STACK + *nr_pieces * ABI_STACK_PIECE_BYTES
+						       : sp_at(2));
+		assert_int_equal(stack->fp, 77);
+		assert_false(stack->ip_exact);
+		assert_false(stack->has_leaf);
+		assert_memory_equal(stack->stack, f->words + (stack->sp - STACK) / 8,
+				    stack->len_bytes);
+		nr_bytes += stack->len_bytes;
+		*has_more = stack->has_more;
+	}
+	record = (const void *)stack;
 	assert_int_equal(record->event, ABI_EVENT_RECORD);
 	assert_int_equal(record->user_end, ABI_END_UNKNOWN_CODE);
 	assert_int_equal(record->nr_user, 2);
 	assert_null(host_ring_take(&len));
+	return nr_bytes;
+}
+
+static void sample_and_check(struct fixture *f, u32 expected_bytes, u32 expected_pieces,
+			     bool expected_more)
+{
+	struct bpf_perf_event_data ctx = {
+		.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = 77, .cs = 0x33}};
+	u32 nr_pieces;
+	bool has_more;
+
+	sample_cpu(&ctx);
+	assert_int_equal(take_copy(f, &nr_pieces, &has_more), expected_bytes);
+	assert_int_equal(nr_pieces, expected_pieces);
+	assert_int_equal(has_more, expected_more);
+}
+
+/* What goes over the ring for a walk that came to unknown code. */
+static void check_copy(struct fixture *f, u32 words_there, u32 expected_bytes, u32 expected_pieces)
+{
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, words_there * 8ull);
+	sample_and_check(f, expected_bytes, expected_pieces, false);
 }
 
 static void test_unknown_code_sends_a_copy(void **state)
@@ -668,12 +759,59 @@ static void test_unknown_code_sends_a_copy(void **state)
 	for (u32 i = 0; i < STACK_WORDS; i++)
 		f->words[i] = i;
 	f->words[1] = CODE - 0x100000;
-	check_copy(f, STACK_WORDS, ABI_STACK_COPY_BYTES);
-	check_copy(f, 1024, 8192 - 16);
-	check_copy(f, 512, 4096 - 16);
-	check_copy(f, 1536, 12288 - 16);
-	check_copy(f, 2050, 16384); /* as much as is ever copied, in one go */
+	check_copy(f, 1024, 8192 - 16, 8);
+	check_copy(f, 512, 4096 - 16, 8);
+	check_copy(f, 1536, 12288 - 16, 8);
+	check_copy(f, 2048, 16384 - 16, 8);
+	check_copy(f, 2051, 16384 - 16, 8); /* in the midst of a page nothing ends */
+	check_copy(f, 2560, 20480 - 16, 8);
+	check_copy(f, STACK_WORDS, STACK_BYTES - 16, 8);
 	check_ticks();
+}
+
+/* What lies above the first frame, or in a thread's own block, is not copied. */
+static void test_copies_end_with_the_stack(void **state)
+{
+	struct fixture *f = *state;
+
+	f->words[1] = CODE - 0x100000;
+	host.mm.start_stack = sp_at(102);
+	check_copy(f, STACK_WORDS, 100 * 8 + 64, 1);
+	host.task.thread.fsbase = sp_at(52);
+	check_copy(f, STACK_WORDS, 50 * 8 + 64, 1);
+	host.mm.start_stack = STACK + ABI_STACK_PIECE_BYTES - 64;
+	host.task.thread.fsbase = 0; /* below the stack: it says nothing */
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES - 16, 1);
+	host.mm.start_stack += 8;
+	check_copy(f, STACK_WORDS, ABI_STACK_PIECE_BYTES - 16 + 8, 2);
+}
+
+/* Pages that nobody has written to yet, in the midst of a stack. */
+static void test_copies_have_holes(void **state)
+{
+	struct fixture *f = *state;
+
+	f->words[1] = CODE - 0x100000;
+	memset(f->words + 512, 0, 2 * 4096); /* what is expected of them */
+	for (u32 i = 1536; i < STACK_WORDS; i++)
+		f->words[i] = i;
+	memset(f->words + 4096, 0, 2 * 4096);
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, 4096);
+	host_add_range(STACK + 3 * 4096, f->words + 1536, 4096);
+	host_add_range(STACK + 40960, f->words + 5120, 4096);
+	host.mm.start_stack = STACK + STACK_BYTES - 64;
+	sample_and_check(f, 16384 - 16 + 3 * 4096, 4, false);
+}
+
+/* The rest of a deep stack is the first thing to go without. */
+static void test_copies_are_cut(void **state)
+{
+	struct fixture *f = *state;
+
+	f->words[1] = CODE - 0x100000;
+	host_config()->events_wakeup_bytes = ABI_STACK_PIECE_BYTES;
+	sample_and_check(f, ABI_STACK_PIECE_BYTES - 16, 1, true);
 }
 
 /* A process that is not known at all: the leaf's registers go along. */
@@ -766,15 +904,18 @@ static void test_deepest_record(void **state)
 
 	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i++)
 		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
 	*host_saved_regs() = (struct pt_regs){.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
 	host_config()->kernel_stacks = 1;
 	host.nr_kernel_ips = ABI_MAX_KERNEL_FRAMES;
 	sample_cpu(&ctx);
 	record = host_ring_take(&len);
 	assert_int_equal(record->nr_user, ABI_MAX_USER_FRAMES);
-	assert_int_equal(record->user_end, ABI_END_TOO_DEEP);
+	assert_int_equal(record->user_end, ABI_END_ROOT);
+	assert_int_equal(record->ips[ABI_MAX_KERNEL_FRAMES + ABI_LEAF_FRAMES], ABI_IP_ELIDED);
+	assert_int_equal(record->ips[ABI_MAX_FRAMES - 1], ip_in(ROOT));
 	assert_int_equal(len, sizeof(*record));
-	assert_int_equal(stat(ABI_STAT_FRAMES), ABI_MAX_USER_FRAMES);
+	assert_int_equal(stat(ABI_STAT_FRAMES), ABI_MAX_USER_FRAMES + 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
@@ -798,6 +939,8 @@ int main(void)
 		TEST(window_boundaries),
 		TEST(windows_save_reads),
 		TEST(depth),
+		TEST(depth_is_no_identity),
+		TEST(time),
 		TEST(vma_search),
 		TEST(vmas_at_the_end_of_their_space),
 		TEST(slab_boundary),
@@ -805,6 +948,9 @@ int main(void)
 		TEST(unknown_in_a_table),
 		TEST(table_replaced),
 		TEST(unknown_code_sends_a_copy),
+		TEST(copies_end_with_the_stack),
+		TEST(copies_have_holes),
+		TEST(copies_are_cut),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),
 		TEST(kernel_threads_and_filters),

@@ -52,6 +52,10 @@ NUMBER = r"([\d,]+)"
 CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ not in use any more {NUMBER})?"
                      rf"(?: \+ lost {NUMBER} \((.*)\))?$")
 TICKS = re.compile(rf"^cprof: ticks {NUMBER}\b.* = filtered {NUMBER} \+ taken {NUMBER}$")
+CALLS = re.compile(rf"^cprof: calls {NUMBER} = nested {NUMBER} \+ not sampled {NUMBER} \+ failed {NUMBER} "
+                   rf"\+ cut off {NUMBER} \+ under way {NUMBER} \+ taken {NUMBER}$")
+STORED = re.compile(rf"^cprof: stored {NUMBER} = live {NUMBER} \+ freed {NUMBER} \+ frees lost {NUMBER} \+ "
+                    rf"purged {NUMBER} \(left at exit {NUMBER}, gone by exec {NUMBER}\)$")
 WROTE = re.compile(rf"^cprof: wrote (.+?): {NUMBER} ")
 ALSO_WROTE = re.compile(rf"^cprof: also wrote (.+?): {NUMBER} ")
 NEXT = re.compile(r"^cprof: next: go tool pprof -top (.+)$")
@@ -86,6 +90,23 @@ class Closing:
         assert self.taken == self.written + self.gone + self.lost, f"identity broken: {vars(self)}"
         assert sum(self.reasons.values()) == self.lost, f"reasons do not add up: {vars(self)}"
         assert all(self.reasons.values()), f"a reason without a loss: {vars(self)}"
+
+
+class Accounts:
+    """What became of each call of an allocator, and of each block that was sampled."""
+
+    def __init__(self, calls, stored):
+        (self.calls, self.nested, self.unsampled, self.failed, self.cut_off, self.under_way,
+         self.taken) = map(number, calls.groups())
+        (self.stored, self.live, self.freed, self.frees_lost, self.purged, self.left,
+         self.gone) = map(number, stored.groups())
+
+    def check(self, closing):
+        assert self.calls == (self.nested + self.unsampled + self.failed + self.cut_off + self.under_way
+                              + self.taken), vars(self)
+        assert self.stored == self.live + self.freed + self.frees_lost + self.purged, vars(self)
+        assert self.purged == self.left + self.gone, vars(self)
+        assert self.taken == closing.taken, (vars(self), vars(closing))
 
 
 # Workloads ---------------------------------------------------------------------------------------
@@ -245,6 +266,13 @@ class Run:
         assert path in self.extra, f"{path} is not in {sorted(self.extra)}"
         return judge(path)
 
+    @property
+    def accounts(self):
+        """Of a heap run with -v."""
+        found = list(zip(self.matches(CALLS), self.matches(STORED)))
+        assert len(found) == 1, f"{len(found)} pairs of lines about calls and blocks"
+        return Accounts(*found[0])
+
     def says(self):
         """What the launched workload said last, a JSON object."""
         return json.loads(self.out.splitlines()[-1])
@@ -258,6 +286,8 @@ class Run:
         for match in self.matches(TICKS):
             ticks, filtered, taken = map(number, match.groups())
             assert ticks == filtered + taken and taken == closing.taken, match[0]
+        if self.matches(CALLS):
+            self.accounts.check(closing)
         assert self.files, "no file was written"
         assert sum(self.files.values()) == closing.written, \
             f"written {closing.written}, but the files are said to hold {self.files}"

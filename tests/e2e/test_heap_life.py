@@ -20,17 +20,6 @@ def target_exits_by_itself():
 
 
 @h.test
-def target_is_killed_inside_the_allocator():
-    target = h.Workload("churn", "30", "4")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-    target.go()
-    time.sleep(0.5)
-    target.process.kill()
-    run.wait(timeout=30).profile()
-
-
-@h.test
 def cprof_is_killed():
     """The probes go with it; the target does not notice."""
     bare = subprocess.run([h.workload("allocs"), "100", "now"], stdout=subprocess.PIPE, check=True,

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap with stores that are too small: every lost sample is counted, by its reason."""
+import os
+import platform
+import re
 import signal
 import time
 
@@ -81,6 +84,45 @@ def returns_that_never_come():
     assert closing.reasons == {TEXTS["RETURN_MISSED"]: 1000}, closing.reasons
     assert closing.written >= 1000, vars(closing)
     ended.profile()
+    assert target.wait() == 0
+
+
+def live_map_bytes(pid):
+    """What the kernel says that the map of live blocks takes, and how many fit."""
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8") as file:
+            row = dict(re.findall(r"^(\w+):\t(\w+)$", file.read(), re.M))
+        if (row.get("map_type"), row.get("key_size"), row.get("value_size")) == ("1", "16", "8"):
+            return int(row["memlock"]), int(row["max_entries"])
+    raise AssertionError("there is no map of live blocks")
+
+
+@h.test
+def a_million_live_blocks():
+    """Without any option; what is beyond is counted, and what is freed makes room."""
+    if tuple(map(int, platform.release().split(".")[:2])) < (6, 1):
+        raise h.Skip("before Linux 6.1 the map does not grow, and is smaller")
+    million, count = 1 << 20, 1100000
+    target = h.Workload("hoard", count)
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--interval", "2s", "-p", target.pid).attached()
+    _, fit = live_map_bytes(run.pid)
+    assert fit == million, fit
+    target.go()
+    target.says()  # full
+    full, _ = live_map_bytes(run.pid)
+    assert full / million <= 128, full / million
+    time.sleep(2.5)
+    target.go()
+    target.says()  # done
+    ended = run.stop()
+    profile = ended.profile()
+    assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - million}, ended.closing.reasons
+    assert h.by_function(profile, "alloc_objects")["hoard"] == million
+    assert not h.by_function(profile, "inuse_objects").get("hoard", 0)
+    most = max(h.total(h.judge(path, by_others=False), "inuse_objects") for path in ended.extra)
+    assert most == million, most
+    target.go()
     assert target.wait() == 0
 
 

@@ -13,8 +13,6 @@ import harness as h
 
 BYTES = 1000
 WAYS = {1: "perf uprobes", 2: "multi-uprobe links", 3: "uprobe sessions"}
-CALLS = re.compile(rf"^cprof: calls {h.NUMBER} = nested {h.NUMBER} \+ not sampled {h.NUMBER} \+ "
-                   rf"failed {h.NUMBER} \+ under way {h.NUMBER} \+ taken {h.NUMBER}$")
 PROBING = re.compile(r"^cprof: probing (\w+)\+(\d+) at offset (0x[0-9a-f]+) of (\S+)( \(a leaf\))?$")
 
 
@@ -40,14 +38,6 @@ def heap_of(workload, *options):
     return expected, ended
 
 
-def accounts(ended):
-    found = ended.matches(CALLS)
-    assert len(found) == 1, f"{len(found)} lines of calls"
-    calls, *parts = map(h.number, found[0].groups())
-    assert calls == sum(parts), found[0][0]
-    return calls, *parts
-
-
 def compare(profile, expected, rate):
     """Each site's objects within 4.5 standard errors; with a second coin they would be 37 % more."""
     for site, count in expected.items():
@@ -61,7 +51,7 @@ def nested_calls_count_once_exactly():
     for way in WAYS:
         expected, ended = heap_of("nested", "--rate", "1", "--limit", f"way={way}")
         compare(ended.profile(), expected, 1)
-        assert accounts(ended)[1] > 0, "nothing was nested"
+        assert ended.accounts.nested > 0, "nothing was nested"
         used = [line for line in ended.lines if line.startswith("cprof: heap probes: ")]
         assert used == [f"cprof: heap probes: {WAYS[way]}"] or has_not(way), used
 
@@ -71,8 +61,8 @@ def nested_calls_get_one_coin():
     for way in WAYS:
         expected, ended = heap_of("nested", "--rate", str(BYTES), "--limit", f"way={way}")
         compare(ended.profile(), expected, BYTES)
-        calls, nested, unsampled, *_ = accounts(ended)
-        assert nested > 0 and unsampled > 0, (calls, nested, unsampled)
+        accounts = ended.accounts
+        assert accounts.nested > 0 and accounts.unsampled > 0, vars(accounts)
 
 
 @h.test
@@ -83,7 +73,7 @@ def allocators_that_wrap_others():
         compare(ended.profile(), expected, int(rate))
         leaves = {match[1] for match in ended.matches(PROBING) if match[5] and "ownalloc" in match[4]}
         assert not leaves, leaves
-        assert accounts(ended)[1] == 3 * expected["site_malloc"], accounts(ended)
+        assert ended.accounts.nested == 3 * expected["site_malloc"], vars(ended.accounts)
 
 
 @h.test
@@ -132,7 +122,7 @@ def allocations_only():
         for kind, key in (("alloc_objects", "objects"), ("alloc_space", "bytes")):
             found = h.by_function(profile, kind).get(site, 0)
             assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
-    assert not h.total(profile, "inuse_objects") and not h.total(profile, "inuse_space")
+    assert profile["types"] == ["alloc_objects", "alloc_space"], profile["types"]
     probed = {match[1] for match in ended.matches(PROBING)}
     assert "malloc" in probed and "free" not in probed, probed
 

@@ -10,7 +10,8 @@ import harness as h
 
 ORACLE = os.path.join(h.BUILD, "oracle", "oracle")
 REENCODE = os.path.join(h.BUILD, "oracle", "reencode")
-CORPUS = os.environ.get("CORPUS", os.path.join(h.ROOT, "..", "shared", "corpus"))
+CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
+    folder := os.path.join(h.ROOT, up, "shared/corpus"))), "nowhere")
 GENERATED = 10000
 
 

@@ -46,14 +46,61 @@ def static_at_fixed_address():
     assert_recursion(u.record(u.build("recurse", "-static", "-no-pie"), 2, 100).profile(), 100)
 
 
+def assert_both_ends(profile, depth):
+    """256 frames from the leaf, 255 from the root, one that stands for those in between."""
+    samples = u.holding(profile, "bottom")
+    u.assert_whole(samples)
+    expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(depth))]
+    for sample in samples:
+        stack = sample["stack"]
+        if u.why_truncated(sample):
+            continue
+        main = stack.index("main")
+        whole = expected + stack[main:]
+        assert stack == [*whole[:256], "[... frames elided]", *whole[-255:]], stack
+        assert stack[-1] == "_start" and len(stack) - main < 6, stack[main:]
+    return samples
+
+
+def distinct(samples):
+    """Different whole stacks, but for where in its loop the leaf was."""
+    return {tuple(frame["address"] for frame in s["frames"][1:]) for s in samples
+            if not u.why_truncated(s)}
+
+
 @h.test
 def deeper_than_512_frames():
-    """The leaf's 512 frames, and a root that says why there are no more."""
-    profile = u.attach(u.build("recurse"), 2, 600).profile()
+    assert_both_ends(u.attach(u.build("recurse"), 2, 600).profile(), 600)
+
+
+@h.test
+def deep_2_000():
+    samples = assert_both_ends(u.attach(u.build("recurse"), 2, 2000).profile(), 2000)
+    assert len(distinct(samples)) == 1, len(distinct(samples))
+
+
+@h.test
+def deep_20_000():
+    """A walk of a millisecond: a quarter of a tick's period is more than that."""
+    samples = assert_both_ends(u.attach(u.build("recurse"), 3, 20000, hz=99).profile(), 20000)
+    assert len(distinct(samples)) == 1, len(distinct(samples))
+
+
+@h.test
+def many_depths_are_one_stack():
+    """Each run of bottom() is at another depth, 20 of them, the same from leaf and from root."""
+    samples = assert_both_ends(u.attach(u.build("recurse"), 3, 1200, 20).profile(), 1200)
+    assert len(distinct(samples)) == 1, len(distinct(samples))
+
+
+@h.test
+def too_deep():
+    """At 9,999 Hz a tick's walk has 25 us: the leaf's side, and a root that says so."""
+    profile = u.attach(u.build("recurse"), 2, 20000, hz=9999).profile()
     samples = u.holding(profile, "bottom")
-    expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(600))]
+    expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(20000))]
     for sample in samples:
-        assert sample["stack"] == [*expected[:512], "[truncated: deeper than 512 frames]"], \
+        assert sample["stack"] == [*expected[:256], "[truncated: too deep to be walked to its root]"], \
             sample["stack"]
 
 

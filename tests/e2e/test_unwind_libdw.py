@@ -4,8 +4,8 @@
 
 cprof records both (--captures), tests/unwind/dwfl_compare.c walks and compares. A stack is right if
 it is equal, or if one of the two had to stop for want of memory, with the same frames until then:
-libdwfl where the stack is larger than the capture, cprof where it is deeper than 512 frames, or where
-code was new to BPF and what remained of the stack is beyond the 16 KB that were copied.
+libdwfl where the stack is larger than the capture, cprof where code was new to BPF and what remained
+of the stack is beyond what was copied of it.
 """
 import json
 import os
@@ -89,8 +89,8 @@ def compare(*command, hz=499, least=100):
               "cprof: BEYOND_COPY;" in kind["what"])
     nr, right = found["stacks"], found["equal"] + found["beyond"] + cut
     print(f"# {os.path.basename(command[0])}: {nr} stacks, equal {found['equal']} "
-          f"({100 * found['equal'] / max(nr, 1):.2f} %), equal until libdwfl's capture or cprof's 512 "
-          f"frames ended {found['beyond']}, until cprof's copy of 16 KB ended {cut}, different "
+          f"({100 * found['equal'] / max(nr, 1):.2f} %), equal until libdwfl's capture ended "
+          f"{found['beyond']}, until cprof's copy ended {cut}, different "
           f"{nr - right}; {found['equal_frames']} equal frames; {found['finished_in_user_space']} "
           f"finished in user space", flush=True)
     for kind in found["kinds"]:

@@ -66,6 +66,21 @@ def vfork_children():
     assert len({s["labels"]["pid"] for s in u.holding(profile, "inner")}) >= 49, "50 execs"
 
 
+@h.test
+def new_threads_and_processes():
+    """Behind a clone system call libc describes nothing: on one side it has a caller, on the other none."""
+    run = u.record(u.build("clones"), 2, hz=999)
+    profile = run.profile()
+    no_sample_lost(run)
+    samples = u.of_program(profile, "clones")
+    u.assert_whole(samples)
+    made = u.holding(profile, "make_thread") + u.holding(profile, "make_process")
+    assert u.count(made) > 0.1 * u.count(samples), (u.count(made), u.count(samples))
+    assert all("main" in s["stack"] for s in made if not u.why_truncated(s))
+    guessed = [s for s in samples if any(name.endswith("[guessed]") for name in s["stack"])]
+    assert u.count(guessed) < 0.005 * u.count(samples), [s["stack"] for s in guessed]
+
+
 def assert_brief(run, profiles, pids):
     """Nearly every process has samples of its work, and whole stacks."""
     no_sample_lost(run)
@@ -84,6 +99,16 @@ def short_lived_processes():
     """2,000 processes of 5 ms: no sample of theirs is lost."""
     run = u.record(u.build("spawner"), 2000, u.build("brief"), 5, hz=999)
     assert_brief(run, [run.profile()], set(run.says()))
+
+
+@h.test
+def short_lived_processes_with_deep_stacks():
+    """100 KB of stack, some of it never touched, below the first samples of each."""
+    run = u.record(u.build("spawner"), 500, u.build("brief"), 5, 100, hz=999)
+    no_sample_lost(run)
+    samples = u.of_program(run.profile(), "brief")
+    u.assert_whole(samples, least=0.995)
+    u.assert_chain([s for s in samples if "inner" in s["stack"]], "inner", "middle", "spread", "main")
 
 
 @h.test

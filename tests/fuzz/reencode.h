@@ -62,7 +62,9 @@ static inline void fuzz_reencode(const struct profile *profile)
 	vec_release(&written.all);
 }
 
-/* NULL if it was refused; the caller frees it. */
+static char last_message[sizeof(((struct input_error *)NULL)->message)];
+
+/* NULL if it was refused, with last_message; the caller frees it. */
 static inline struct profile *fuzz_parse(const uint8_t *bytes, size_t len)
 {
 	struct profile *profile = NULL;
@@ -71,6 +73,7 @@ static inline struct profile *fuzz_parse(const uint8_t *bytes, size_t len)
 	if (input_parse(bytes, len, &fuzz_limits, &profile, NULL, &error)) {
 		if (profile || !error.message[0])
 			fuzz_die("refused", "without a word, or not quite");
+		memcpy(last_message, error.message, sizeof(last_message));
 		return NULL;
 	}
 	if (profile_judge(profile))

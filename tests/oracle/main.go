@@ -7,6 +7,7 @@
 //	oracle accepts FILE...        "FILE: ok" or "FILE: why not", in the words of pprof
 //	oracle generate SEED N DIR    N random profiles with all fields, DIR/000000.pb.gz ...
 //	oracle large SEED N OUT       one profile of N samples, as real ones are
+//	oracle family SEED N DIR SAMPLES  N profiles of one program, of so many samples each
 //	oracle merge OUT IN...        Merge
 //	oracle scale OUT FACTOR IN    Scale
 //	oracle scale-types OUT IN F.. ScaleN
@@ -135,6 +136,8 @@ func run(command string, args []string) int {
 		generate(int64(number(args[0])), int(number(args[1])), args[2])
 	case "large":
 		large(int64(number(args[0])), int(number(args[1])), args[2])
+	case "family":
+		generateFamily(int64(number(args[0])), int(number(args[1])), args[2], int(number(args[3])))
 	case "merge":
 		save(args[0], merge(args[1:]))
 	case "scale":

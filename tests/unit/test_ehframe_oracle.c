@@ -229,7 +229,10 @@ static struct unwind_rule expect(struct judge *judge, Dwarf_Frame *frame)
 	return rule;
 }
 
-/* Where libdw has no FDE, the table has a gap, or padding of less than 16 bytes before one. */
+/*
+ * Where libdw has no FDE, the table has a gap, or padding of less than 16 bytes before one, or what
+ * distinguishes a new thread before its first function.
+ */
 static bool explain_gap(struct judge *judge, uint64_t addr, bool found,
 			const struct unwind_rule *rule)
 {
@@ -251,8 +254,10 @@ static bool explain_gap(struct judge *judge, uint64_t addr, bool found,
 			continue;
 		free(frame);
 		judge->nr_padding++;
-		return unwind_table_find(judge->table, next, &after) &&
-		       memcmp(rule, &after, sizeof(after)) == 0;
+		if (!unwind_table_find(judge->table, next, &after))
+			return false;
+		return rule->kind == UNWIND_CLONE ? after.kind == UNWIND_ROOT
+						  : memcmp(rule, &after, sizeof(after)) == 0;
 	}
 	return false;
 }

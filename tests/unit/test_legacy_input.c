@@ -234,7 +234,7 @@ static void test_texts_refused(void **state)
 		{"goroutine profile: total 2\n2 @\n", 2, "no line of a count"},
 		{"app 1 1.000000: cycles:\n\t1 f (app)\n\nno head\n", 4, "no head of a sample"},
 		{"a;b 3\na;b three\n", 2, "no stack with a whole number"},
-		{"nothing of the kind\n", 0, "not of a profile"},
+		{"nothing of the kind\n", 0, "not a profile"},
 	};
 
 	(void)state;

@@ -34,7 +34,7 @@ static void test_defaults(void **state)
 	assert_int_equal(options.pids.nr, 1);
 	assert_int_equal(options.pids.at[0], 42);
 	assert_int_equal(options.frequency_hz, 99);
-	assert_true(options.kernel_stacks);
+	assert_true(options.kernel_stacks && options.follow_forks);
 	assert_false(options.threads || options.all || options.verbose);
 	assert_int_equal(options.duration_ns, 0);
 	assert_null(options.output);
@@ -148,6 +148,15 @@ static void test_command(void **state)
 	assert_null(options.child_argv[3]);
 	assert_int_equal(options.rate_bytes, 1);
 	assert_true(options.allocs_only);
+	assert_false(options.follow_forks);
+	/* in-use values are 0: without another wish, they are not shown */
+	assert_int_equal(options.views, OPTIONS_VIEW_ALLOC);
+	options_release(&options);
+	assert_int_equal(parse("heap --alloc-only --delta 1s -a", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_DELTA);
+	options_release(&options);
+	assert_int_equal(parse("heap --follow-fork -p 1", OPTIONS_HEAP, &options), 0);
+	assert_true(options.follow_forks);
 	options_release(&options);
 	assert_int_equal(parse("record sleep -v", OPTIONS_RECORD, &options), 0);
 	assert_string_equal(options.child_argv[1], "-v");
@@ -181,6 +190,7 @@ static void test_refusals(void **state)
 		{OPTIONS_HEAP, "heap -a --rate 1k"},
 		{OPTIONS_HEAP, "heap -a -F 99"},
 		{OPTIONS_RECORD, "record -a --alloc-only"},
+		{OPTIONS_RECORD, "record -p 1 --follow-fork"},
 		{OPTIONS_HEAP, "heap -a --limit frobs=1"},
 		{OPTIONS_HEAP, "heap -a --limit live"},
 		{OPTIONS_HEAP, "heap -a --format"},

@@ -147,17 +147,23 @@ static bool is_502000(void *ctx, uint64_t elf_addr)
 static void test_calls(void **state)
 {
 	(void)state;
-	assert_false(probesite_calls(CODE(0x55, 0x5d, RET), is_502000, NULL));
-	assert_false(probesite_calls(CODE(0xe8, 0, 0, 0, 0, RET), is_502000, NULL));
+	assert_false(probesite_calls(CODE(0x55, 0x5d, RET), true, is_502000, NULL));
+	assert_false(probesite_calls(CODE(0xe8, 0, 0, 0, 0, RET), true, is_502000, NULL));
 	/* call, jmp, jne 502000 */
-	assert_true(probesite_calls(CODE(0xe8, 0xfb, 0x0f, 0x10, 0, RET), is_502000, NULL));
-	assert_true(probesite_calls(CODE(0x90, 0xe9, 0xfa, 0x0f, 0x10, 0), is_502000, NULL));
-	assert_true(probesite_calls(CODE(0x0f, 0x85, 0xfa, 0x0f, 0x10, 0, RET), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0xe8, 0xfb, 0x0f, 0x10, 0, RET), true, is_502000, NULL));
+	assert_true(probesite_calls(CODE(0x90, 0xe9, 0xfa, 0x0f, 0x10, 0), true, is_502000, NULL));
+	assert_true(
+		probesite_calls(CODE(0x0f, 0x85, 0xfa, 0x0f, 0x10, 0, RET), true, is_502000, NULL));
 	/* call *%rax; jmp *(%rip) */
-	assert_true(probesite_calls(CODE(0xff, 0xd0, RET), is_502000, NULL));
-	assert_true(probesite_calls(CODE(0xff, 0x25, 0, 0, 0, 0), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0xff, 0xd0, RET), true, is_502000, NULL));
+	assert_true(probesite_calls(CODE(0xff, 0x25, 0, 0, 0, 0), true, is_502000, NULL));
+	/* not in doubt */
+	assert_false(probesite_calls(CODE(0xff, 0xd0, RET), false, is_502000, NULL));
+	assert_false(probesite_calls(CODE(0x55, 0x06, RET), false, is_502000, NULL));
+	assert_true(probesite_calls(CODE(0xff, 0xd0, 0xe8, 0xf9, 0x0f, 0x10, 0, RET), false,
+				    is_502000, NULL));
 	/* cannot be read to its end */
-	assert_true(probesite_calls(CODE(0x55, 0x06, RET), is_502000, NULL));
+	assert_true(probesite_calls(CODE(0x55, 0x06, RET), true, is_502000, NULL));
 }
 
 /* objdump's lines of [elf_addr, + 64), as "ADDRESS: INSTRUCTION". Owned by the caller. */

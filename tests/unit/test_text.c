@@ -61,6 +61,28 @@ static void test_nothing_reaches_the_terminal(void **state)
 }
 
 /* Every cut leaves whole characters, and never one byte too many. */
+/* Over-long forms, surrogates, what is beyond U+10FFFF, and a sequence that the length cuts. */
+static void test_utf8(void **state)
+{
+	static const char *const bad[] = {"\x80",
+					  "\xc0\x80",
+					  "\xe0\x80\x80",
+					  "\xed\xa0\x80",
+					  "\xf4\x90\x80\x80",
+					  "\xf5\x80\x80\x80",
+					  "\xc3",
+					  "a\xe2\x82",
+					  "\xf0\x9f\x98",
+					  "\xe2\x82\xac\xff"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(text_is_utf8(bad[i], strlen(bad[i])));
+	assert_true(text_is_utf8("", 0));
+	assert_true(text_is_utf8("a\0\xe2\x82\xac\xf0\x9f\x98\x80", 9));
+	assert_false(text_is_utf8("a\0\xe2\x82\xac\xf0\x9f\x98\x80", 8));
+}
+
 static void test_cut_at_characters(void **state)
 {
 	const char *text = "a\xe2\x82\xac\xff"
@@ -95,6 +117,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_reaches_the_terminal),
 		cmocka_unit_test(test_cut_at_characters),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,20 @@ static void test_others(void **state)
 		   false, UNWIND_NO_REG);
 }
 
+/* ax is 100: the caller of clone; 0: the thread that it made. */
+static void test_clone(void **state)
+{
+	const struct unwind_rule rule = {.kind = UNWIND_CLONE};
+	const uint64_t in_child[UNWIND_NR_REGS] = {0};
+	struct unwind_regs regs = regs_of(true);
+
+	(void)state;
+	check_step(rule, true, 0x1000, BASE + 8, BASE + 64);
+	check_step(rule, false, 0x1000, BASE + 8, BASE + 64);
+	regs.leaf = in_child;
+	assert_int_equal(unwind_step(&rule, &regs, read_made_up, NULL), UNWIND_AT_ROOT);
+}
+
 static void test_stops(void **state)
 {
 	struct unwind_rule frame = {UNWIND_FRAME, 7, HOW(SAME, AT_CFA), 0, 8, 0, -8, 0};
@@ -348,9 +362,10 @@ static int free_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	  cmocka_unit_test(test_others),
-		cmocka_unit_test(test_stops),	  cmocka_unit_test(test_bx),
-		cmocka_unit_test(test_own_stack), cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_others),
+		cmocka_unit_test(test_clone),	     cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_bx),	     cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_signal_frame),
 	};
 
 	return cmocka_run_group_tests(tests, load_tables, free_tables);

@@ -126,6 +126,35 @@ static void test_padding(void **state)
 	}
 }
 
+/* As glibc's clone: a leaf, the system call undescribed, a function without a caller. */
+static void check_clone(unsigned gap, uint8_t cfa)
+{
+	size_t cie = fresh();
+	struct unwind_table *table;
+	struct unwind_rule rule;
+	bool is_clone = gap < UNWIND_PADDING_BYTES && cfa == 8;
+
+	asm_fde(&as, cie, 0x1000, 0x20, INSNS(0x0e, cfa));
+	asm_fde(&as, cie, 0x1020 + gap, 0x20, INSNS(0x07, 16));
+	table = table_of();
+	assert_true(unwind_table_find(table, 0x1020 + gap, &rule));
+	assert_int_equal(rule.kind, UNWIND_ROOT);
+	for (unsigned pc = 0x1020; pc < 0x1020 + gap; pc++) {
+		assert_true(unwind_table_find(table, pc, &rule));
+		assert_int_equal(rule.kind, is_clone ? UNWIND_CLONE : UNWIND_GAP);
+	}
+	unwind_table_free(table);
+}
+
+static void test_clone(void **state)
+{
+	(void)state;
+	for (unsigned gap = 0; gap < 20; gap++) {
+		check_clone(gap, 8);
+		check_clone(gap, 16);
+	}
+}
+
 static void test_pages(void **state)
 {
 	size_t cie = fresh();
@@ -300,17 +329,12 @@ static void test_packing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_mixed_runs),
-		cmocka_unit_test(test_padding),
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_code_that_ends_with_a_page),
-		cmocka_unit_test(test_too_far),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_uniform),
-		cmocka_unit_test(test_full_wides),
-		cmocka_unit_test(test_rbx),
-		cmocka_unit_test(test_packing),
+		cmocka_unit_test(test_runs),	cmocka_unit_test(test_mixed_runs),
+		cmocka_unit_test(test_padding), cmocka_unit_test(test_clone),
+		cmocka_unit_test(test_pages),	cmocka_unit_test(test_code_that_ends_with_a_page),
+		cmocka_unit_test(test_too_far), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_uniform), cmocka_unit_test(test_full_wides),
+		cmocka_unit_test(test_rbx),	cmocka_unit_test(test_packing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,6 +298,19 @@ static void note(struct space *space, enum verdict verdict, unsigned int at, con
 	kinds[nr_kinds++] = (struct kind){text, show_stacks(space, at), 1};
 }
 
+/* Of a stack deeper than a record both ends are written: takes the same ones of theirs. */
+static void elide_theirs(void)
+{
+	unsigned int nr_root = STACK_MAX_FRAMES - STACK_LEAF_FRAMES - 1;
+
+	if (now.nr_theirs <= STACK_MAX_FRAMES)
+		return;
+	now.theirs[STACK_LEAF_FRAMES] = IP_ELIDED;
+	memmove(now.theirs + STACK_LEAF_FRAMES + 1, now.theirs + now.nr_theirs - nr_root,
+		nr_root * sizeof(now.theirs[0]));
+	now.nr_theirs = STACK_MAX_FRAMES;
+}
+
 static void compare(void)
 {
 	struct space *space = find_space();
@@ -311,9 +324,13 @@ static void compare(void)
 	status = dwfl_getthread_frames(space->dwfl, now.head.tgid, on_frame, NULL);
 	error = status ? dwfl_errmsg(-1) : "end";
 	error = error ? error : "no error";
+	if (now.head.nr_ips == STACK_MAX_FRAMES && !now.left_capture)
+		elide_theirs();
 	while (at < now.head.nr_ips && at < now.nr_theirs && ours(at) == now.theirs[at])
 		at++;
-	if (at < now.head.nr_ips && at < now.nr_theirs)
+	if (now.left_capture && at == STACK_LEAF_FRAMES && ours(at) == IP_ELIDED)
+		verdict = BEYOND;
+	else if (at < now.head.nr_ips && at < now.nr_theirs)
 		verdict = DIFFERENT;
 	else if (at < now.nr_theirs)
 		verdict = now.head.end == END_TOO_DEEP ? BEYOND : SHORTER;

@@ -27,6 +27,7 @@ kill $target
 run record-command cprof record -v -o "$out/record-command.pb.gz" -- /bin/hot 1
 run record-kernel cprof record -v -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
+run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
 
 # Nothing may be left in the kernel once cprof has gone. It frees in its own time: 5 s.
 for _ in $(seq 25); do

@@ -97,8 +97,12 @@ def record_kernel(folder):
 
 
 def heap(folder):
-    """Every allocation is sampled, so every count is exact."""
-    run = run_of(folder, "heap", heap_rate="1")
+    """Every allocation is sampled, so every count is exact: of a process, and of a fork server."""
+    for case in ("heap", "heap-fork"):
+        exact_heap(run_of(folder, case, heap_rate="1"))
+
+
+def exact_heap(run):
     run.profile()
     told = run.says()
     for what, kind in HEAP_TYPES.items():

@@ -35,7 +35,7 @@ check_tools()
 	for tool in qemu-system-x86_64 busybox bpftool python3 go; do
 		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
 	done
-	for tool in "$build"/{cprof,workloads/hot,workloads/allocs,vm/verify,vm/inkernel}; do
+	for tool in "$build"/{cprof,workloads/hot,workloads/allocs,workloads/forkserver,vm/verify,vm/inkernel}; do
 		[ -x "$tool" ] || die "$tool is not there: make all workloads $build/vm/verify $build/vm/inkernel"
 	done
 }
@@ -45,7 +45,8 @@ make_initramfs()
 	local bpftool
 	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
 	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
-		"$build/cprof" "$build/workloads/hot" "$build/workloads/allocs" "$home/verify" "$home/inkernel" \
+		"$build/cprof" "$build/workloads/hot" "$build/workloads/allocs" \
+		"$build/workloads/forkserver" "$home/verify" "$home/inkernel" \
 		"$bpftool:/bin/bpftool" || die "no initramfs"
 }
 

@@ -7,41 +7,48 @@
 
 #include "base/alloc.h"
 
-/* Linear probing; at most 3/4 full, so that a miss ends soon. */
-static void place(struct hash *hash, uint64_t code, uint32_t value)
-{
-	size_t i = code & (hash->cap - 1);
+/*
+ * A slot is 8 bytes, so that a look at it is one cache line: the low half of the code, which tells
+ * nearly all others apart and is enough to find the slot's place anew, and the value, inverted so that
+ * zeroed memory is empty.
+ */
+struct hash_slot {
+	uint32_t tag, inverted;
+};
 
-	while (hash->values[i] != HASH_NONE)
+/* Linear probing; at most 3/4 full, so that a miss ends soon. */
+static void place(struct hash *hash, struct hash_slot slot)
+{
+	size_t i = slot.tag & (hash->cap - 1);
+
+	while (hash->slots[i].inverted)
 		i = (i + 1) & (hash->cap - 1);
-	hash->codes[i] = code;
-	hash->values[i] = value;
+	hash->slots[i] = slot;
 }
 
 static void grow(struct hash *hash)
 {
 	struct hash bigger = {.cap = hash->cap ? hash->cap * 2 : 64, .nr = hash->nr};
 
-	bigger.codes = xcalloc(bigger.cap, sizeof(*bigger.codes));
-	bigger.values = xcalloc(bigger.cap, sizeof(*bigger.values));
-	memset(bigger.values, 0xff, bigger.cap * sizeof(*bigger.values));
+	bigger.slots = xcalloc(bigger.cap, sizeof(*bigger.slots));
 	for (size_t i = 0; i < hash->cap; i++)
-		if (hash->values[i] != HASH_NONE)
-			place(&bigger, hash->codes[i], hash->values[i]);
-	free(hash->codes);
-	free(hash->values);
+		if (hash->slots[i].inverted)
+			place(&bigger, hash->slots[i]);
+	free(hash->slots);
 	*hash = bigger;
 }
 
 uint32_t hash_find(const struct hash *hash, uint64_t code, hash_same_fn same, const void *ctx,
 		   const void *key)
 {
+	uint32_t tag = code;
+
 	if (!hash->cap)
 		return HASH_NONE;
-	for (size_t i = code & (hash->cap - 1); hash->values[i] != HASH_NONE;
+	for (size_t i = tag & (hash->cap - 1); hash->slots[i].inverted;
 	     i = (i + 1) & (hash->cap - 1))
-		if (hash->codes[i] == code && same(ctx, hash->values[i], key))
-			return hash->values[i];
+		if (hash->slots[i].tag == tag && same(ctx, ~hash->slots[i].inverted, key))
+			return ~hash->slots[i].inverted;
 	return HASH_NONE;
 }
 
@@ -49,14 +56,13 @@ void hash_insert(struct hash *hash, uint64_t code, uint32_t value)
 {
 	if ((hash->nr + 1) * 4 > hash->cap * 3)
 		grow(hash);
-	place(hash, code, value);
+	place(hash, (struct hash_slot){.tag = code, .inverted = ~value});
 	hash->nr++;
 }
 
 void hash_release(struct hash *hash)
 {
-	free(hash->codes);
-	free(hash->values);
+	free(hash->slots);
 	*hash = (struct hash){0};
 }
 

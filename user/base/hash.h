@@ -22,8 +22,7 @@
 #define HASH_NONE UINT32_MAX
 
 struct hash {
-	uint64_t *codes; /* private */
-	uint32_t *values;
+	struct hash_slot *slots; /* private */
 	size_t nr, cap;
 };
 

@@ -35,13 +35,20 @@
 
 #define BATCH 4096
 
+/* Behind a copy, until its record is there. */
+#define LAST_MESSAGES 64
+/* Absorbed at most: what comes then waits in the ring, and BPF copies less. */
+#define MOST_INCOMING_BYTES (32 << 20)
+
 static const enum stack_end ends[] = {
 #define X(id) [ABI_END_##id] = END_##id,
 	ABI_STACK_ENDS(X)
 #undef X
 };
-_Static_assert(STACK_COPY_BYTES == ABI_STACK_COPY_BYTES, "both worlds agree");
-_Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && IP_GUESSED == ABI_IP_GUESSED &&
+_Static_assert(STACK_COPY_BYTES == ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES,
+	       "both worlds agree");
+_Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == ABI_LEAF_FRAMES &&
+		       IP_ELIDED == ABI_IP_ELIDED && IP_GUESSED == ABI_IP_GUESSED &&
 		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
 	       "stream.h says what cprof_abi.h says");
 
@@ -50,11 +57,14 @@ static int on_message(void *ctx, void *data, size_t len_bytes)
 {
 	struct drain *drain = ctx;
 	size_t nr_words = (len_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+	const uint32_t *event = data;
 
-	vec_reserve(&drain->messages, nr_words + 1);
-	drain->messages.at[drain->messages.nr] = nr_words;
-	memcpy(drain->messages.at + drain->messages.nr + 1, data, len_bytes);
-	drain->messages.nr += nr_words + 1;
+	if (*event == ABI_EVENT_WAKE)
+		return 0;
+	vec_reserve(&drain->incoming, nr_words + 1);
+	drain->incoming.at[drain->incoming.nr] = nr_words;
+	memcpy(drain->incoming.at + drain->incoming.nr + 1, data, len_bytes);
+	drain->incoming.nr += nr_words + 1;
 	return 0;
 }
 
@@ -68,44 +78,51 @@ static struct stack_copy stack_of(const struct abi_stack *stack)
 		.ip_exact = stack->ip_exact,
 		.bx_known = stack->bx_known,
 		.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
-		.bytes = stack->stack,
-		.len_bytes = stack->len_bytes,
 	};
 }
 
-/* The copy of the stack that a record needs: sent just before it, but other CPUs write too. */
-static bool find_copy(const struct drain *drain, uint64_t id, struct stack_copy *copy)
+static const struct abi_stack *stack_at(const struct drain *drain, size_t i)
 {
-	for (size_t i = drain->stacks.nr; i-- > 0;) {
-		const struct abi_stack *stack =
-			(const void *)(drain->messages.at + drain->stacks.at[i]);
-
-		if (stack->id != id || stack->event != ABI_EVENT_STACK)
-			continue;
-		*copy = stack_of(stack);
-		return true;
-	}
-	return false;
+	return (const void *)(drain->messages.at + drain->stacks.at[i]);
 }
 
-/* The capture that was sent before a record, in the order of its pieces. */
-static bool find_capture(struct drain *drain, uint64_t id, struct stack_copy *capture)
+/*
+ * The copy of a stack (event: for which purpose) that belongs to a record. Its pieces were sent just
+ * before it, in their order, but other CPUs write too.
+ */
+static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
+		      struct drain_bytes *bytes, struct stack_copy *copy)
 {
-	drain->capture.nr = 0;
-	vec_for_each(&drain->stacks, at) {
-		const struct abi_stack *stack = (const void *)(drain->messages.at + *at);
+	size_t i = drain->stacks.nr, hole;
+	uint32_t nr_pieces = 0;
+	const struct abi_stack *stack;
 
-		if (stack->id != id || stack->event != ABI_EVENT_LEAF)
+	/* The last first, so back to the first of them. */
+	do {
+		if (!i)
+			return false;
+		stack = stack_at(drain, --i);
+	} while (stack->id != id || stack->event != event || stack->piece);
+	*copy = stack_of(stack);
+	bytes->nr = 0;
+	for (; i < drain->stacks.nr; i++) {
+		stack = stack_at(drain, i);
+		if (stack->id != id || stack->event != event)
 			continue;
-		if (!drain->capture.nr)
-			*capture = stack_of(stack);
-		vec_reserve(&drain->capture, stack->len_bytes);
-		memcpy(drain->capture.at + drain->capture.nr, stack->stack, stack->len_bytes);
-		drain->capture.nr += stack->len_bytes;
+		if (stack->piece != nr_pieces++ || stack->sp - copy->sp < bytes->nr ||
+		    stack->sp - copy->sp > STACK_COPY_BYTES)
+			break; /* the ring had no room for what was in between */
+		hole = stack->sp - copy->sp - bytes->nr;
+		vec_reserve(bytes, hole + stack->len_bytes);
+		memset(bytes->at + bytes->nr, 0, hole);
+		bytes->nr += hole;
+		memcpy(bytes->at + bytes->nr, stack->stack, stack->len_bytes);
+		bytes->nr += stack->len_bytes;
+		copy->is_cut = stack->has_more;
 	}
-	capture->bytes = drain->capture.at;
-	capture->len_bytes = drain->capture.nr;
-	return drain->capture.nr > 0;
+	copy->bytes = bytes->at;
+	copy->len_bytes = bytes->nr;
+	return true;
 }
 
 static void deliver_record(struct drain *drain, const struct abi_record *in,
@@ -127,17 +144,55 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 		.end = in->user_end < ABI_NR_STACK_ENDS ? ends[in->user_end] : END_NO_RULE,
 	};
 
-	if (out.end == END_UNKNOWN_CODE && find_copy(drain, out.id, &copy))
+	if (out.end == END_UNKNOWN_CODE &&
+	    find_copy(drain, out.id, ABI_EVENT_STACK, &drain->copy, &copy))
 		out.copy = &copy;
-	if (find_capture(drain, out.id, &capture))
+	if (find_copy(drain, out.id, ABI_EVENT_LEAF, &drain->capture, &capture))
 		out.capture = &capture;
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
 	sink->record(sink->ctx, &out);
 }
 
+/* Is one of so many messages, the first of which is at, the record of that id? */
+static bool has_record(const struct drain_words *messages, size_t at, uint64_t id)
+{
+	for (; at < messages->nr; at += messages->at[at] + 1) {
+		const struct abi_record *record = (const void *)(messages->at + at + 1);
+
+		if (record->event == ABI_EVENT_RECORD && record->id == id)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Makes what has come in what is delivered; more may come in meanwhile. A program may have sent a
+ * copy, and not yet the record it belongs to: such copies stay, at the beginning of what is to come.
+ * There are few programs under way, so only the last messages are looked at.
+ */
+static void take_incoming(struct drain *drain)
+{
+	struct drain_words done = drain->messages, *messages = &drain->messages;
+	size_t tail[LAST_MESSAGES] = {0}, nr = 0;
+
+	*messages = drain->incoming;
+	drain->incoming = done;
+	for (size_t at = 0; at < messages->nr; at += messages->at[at] + 1)
+		tail[nr++ % LAST_MESSAGES] = at;
+	for (size_t i = nr < LAST_MESSAGES ? 0 : nr - LAST_MESSAGES; i < nr; i++) {
+		size_t at = tail[i % LAST_MESSAGES];
+		const struct abi_stack *stack = (const void *)(messages->at + at + 1);
+
+		if (stack->event != ABI_EVENT_RECORD && !has_record(messages, at, stack->id))
+			on_message(drain, messages->at + at + 1,
+				   messages->at[at] * sizeof(*messages->at));
+	}
+}
+
 static void deliver_messages(struct drain *drain, const struct session_sink *sink)
 {
+	take_incoming(drain);
 	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
@@ -168,6 +223,12 @@ static void wait_for_running_programs(void)
 	/* nohz_full kernels refuse it: then wait longer than any tick's program runs. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		nanosleep(&tenth, NULL);
+}
+
+void drain_absorb(struct drain *drain)
+{
+	if (drain->incoming.nr < MOST_INCOMING_BYTES / sizeof(*drain->incoming.at))
+		ring_buffer__consume(drain->ring);
 }
 
 int drain_collect(struct drain *drain)
@@ -214,8 +275,10 @@ int drain_deliver(struct drain *drain, const struct session_sink *sink)
 void drain_release(struct drain *drain)
 {
 	ring_buffer__free(drain->ring);
+	vec_release(&drain->incoming);
 	vec_release(&drain->messages);
 	vec_release(&drain->stacks);
+	vec_release(&drain->copy);
 	vec_release(&drain->capture);
 	free(drain->ids);
 	free(drain->counts);

@@ -9,20 +9,35 @@
 #include "base/vec.h"
 #include "collect/session.h"
 
+struct drain_words {
+	uint64_t *at;
+	size_t nr, cap;
+};
+
+struct drain_bytes {
+	uint8_t *at;
+	size_t nr, cap;
+};
+
 struct drain {
 	struct ring_buffer *ring;
-	int counts_fds[2];	   /* even, odd */
-	volatile uint32_t *epoch;  /* which of them BPF writes; shared with it */
-	uint32_t old_epoch;	   /* the one that drain_deliver() empties */
-	vec_of(uint64_t) messages; /* each its length in words, then so many words */
-	vec_of(size_t) stacks;	   /* where in them a struct abi_stack begins */
-	vec_of(uint8_t) capture;   /* the pieces of one, put together */
-	uint64_t *ids;		   /* one batch */
+	int counts_fds[2];	  /* even, odd */
+	volatile uint32_t *epoch; /* which of them BPF writes; shared with it */
+	uint32_t old_epoch;	  /* the one that drain_deliver() empties */
+	struct drain_words
+		incoming; /* out of the ring: each its length in words, then so many words */
+	struct drain_words messages; /* the same, being delivered */
+	vec_of(size_t) stacks;	     /* where in them a struct abi_stack begins */
+	struct drain_bytes copy;     /* the pieces of one, put together */
+	struct drain_bytes capture;
+	uint64_t *ids; /* one batch */
 	struct abi_count *counts;
 };
 
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
 	       volatile uint32_t *epoch);
+/* Takes what is in the ring in, for the next delivery, so that there is room again. Any time. */
+void drain_absorb(struct drain *drain);
 /* Begins a new epoch and takes the old one's records in. -errno, printed. */
 int drain_collect(struct drain *drain);
 /* Delivers them, and then the old epoch's counts. -errno, printed. */

@@ -14,12 +14,14 @@
 #include <bpf/libbpf.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/attach.h"
 #include "collect/coin.h"
 #include "collect/drain.h"
 #include "collect/probe.h"
+#include "collect/purge.h"
 #include "collect/sideband.h"
 #include "collect/tables.h"
 #include "collect/tally.h"
@@ -36,6 +38,7 @@ struct session {
 	struct drain drain;
 	struct tables tables;
 	struct uprobes uprobes;
+	struct purge purge;		 /* heap */
 	vec_of(struct bpf_link *) links; /* of the tracepoints */
 	int epoll_fd;
 };
@@ -97,7 +100,19 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
 	bpf_map__set_autocreate(bpf->maps.live, heap);
 	bpf_map__set_autocreate(bpf->maps.inflight, heap);
+	bpf_map__set_autocreate(bpf->maps.holders, heap);
 	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
+}
+
+/*
+ * What one walk may take. A tick's, which nothing can preempt: a quarter of the time to the next,
+ * whatever a target makes of its stack; that is 30,000 frames or more at the default rate. An allocation's is the
+ * target's own time.
+ */
+static uint64_t walk_ns(const struct session_options *options)
+{
+	return options->source == SESSION_CPU ? NSEC_PER_SEC / 4 / options->frequency_hz
+					      : NSEC_PER_SEC / 100;
 }
 
 static void configure(struct cprof_bpf *bpf, const struct session_options *options,
@@ -105,6 +120,7 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 {
 	struct abi_config config = {
 		.rate_bytes = options->rate_bytes,
+		.walk_ns = walk_ns(options),
 		.self_tgid = getpid(),
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
 		.all = options->all,
@@ -124,6 +140,32 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 	memcpy((void *)&bpf->rodata->config, &config, sizeof(config));
 }
 
+/* The scheduler's tracepoints: those of every run, then those of the heap. */
+#define MAX_TRACEPOINTS 5
+
+static size_t list_tracepoints(const struct session *session,
+			       struct bpf_program *list[MAX_TRACEPOINTS])
+{
+	const struct cprof_bpf *bpf = session->bpf;
+	struct bpf_program *const programs[MAX_TRACEPOINTS] = {
+		bpf->progs.on_fork, bpf->progs.on_exec, bpf->progs.on_exit, bpf->progs.end_on_exec,
+		bpf->progs.end_on_exit};
+
+	memcpy(list, programs, sizeof(programs));
+	return session->options.source == SESSION_HEAP ? MAX_TRACEPOINTS : 3;
+}
+
+static bool is_tracepoint(const struct session *session, const struct bpf_program *program)
+{
+	struct bpf_program *list[MAX_TRACEPOINTS];
+	size_t nr = list_tracepoints(session, list);
+
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == program)
+			return true;
+	return false;
+}
+
 /* Programs that this run does not need are not even verified. */
 static void choose_programs(struct session *session)
 {
@@ -132,16 +174,12 @@ static void choose_programs(struct session *session)
 
 	bpf_object__for_each_program(program, session->bpf->obj)
 	{
-		const char *name = bpf_program__name(program);
 		bool wanted =
-			!strcmp(name, "sample_cpu")
+			program == session->bpf->progs.sample_cpu
 				? !heap
 				: heap && uprobes_needs(&session->uprobes, session->bpf, program);
 
-		if (!strcmp(name, "on_fork") || !strcmp(name, "on_exec") ||
-		    !strcmp(name, "on_exit"))
-			wanted = true; /* of the scheduler */
-		bpf_program__set_autoload(program, wanted);
+		bpf_program__set_autoload(program, wanted || is_tracepoint(session, program));
 	}
 }
 
@@ -182,14 +220,14 @@ static int load_programs(struct session *session)
 
 static int attach_tracepoints(struct session *session)
 {
-	struct bpf_program *programs[] = {session->bpf->progs.on_fork, session->bpf->progs.on_exec,
-					  session->bpf->progs.on_exit};
+	struct bpf_program *list[MAX_TRACEPOINTS];
+	size_t nr = list_tracepoints(session, list);
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link = bpf_program__attach_trace(programs[i]);
+	for (size_t i = 0; i < nr; i++) {
+		struct bpf_link *link = bpf_program__attach_trace(list[i]);
 
 		if (!link)
-			return fail(-errno, "attach %s", bpf_program__name(programs[i]));
+			return fail(-errno, "attach %s", bpf_program__name(list[i]));
 		vec_push(&session->links, link);
 	}
 	return 0;
@@ -221,6 +259,9 @@ static int open_streams(struct session *session)
 				  bpf_map__fd(bpf->maps.slabs));
 	if (err)
 		return err;
+	if (session->options.source == SESSION_HEAP)
+		purge_open(&session->purge, bpf_map__fd(bpf->maps.live),
+			   bpf_map__fd(bpf->maps.holders), &bpf->bss->nr_ended);
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->epoll_fd < 0)
 		return fail(-errno, "create an epoll descriptor");
@@ -278,6 +319,7 @@ void session_close(struct session *session)
 	sampler_release(&session->sampler);
 	sideband_release(&session->sideband);
 	drain_release(&session->drain);
+	purge_release(&session->purge);
 	tables_release(&session->tables);
 	if (session->epoll_fd >= 0)
 		close(session->epoll_fd);
@@ -349,6 +391,7 @@ static void clear_wakeups(struct session *session)
 
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
 {
+	bool is_last = session->bpf->bss->stopped;
 	int err;
 
 	clear_wakeups(session);
@@ -358,7 +401,17 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 	if (!err && !events_only)
 		tables_settle(&session->tables);
 	sideband_drain(&session->sideband, sink->event, sink->ctx);
-	return err || events_only ? err : drain_deliver(&session->drain, sink);
+	if (err || events_only)
+		return err;
+	err = drain_deliver(&session->drain, sink);
+	if (!err && purge_sweep(&session->purge, is_last))
+		detail("the blocks of processes that ended cannot be swept");
+	return err;
+}
+
+void session_absorb(struct session *session)
+{
+	drain_absorb(&session->drain);
 }
 
 void session_tally(struct session *session, struct tally *tally)
@@ -368,8 +421,12 @@ void session_tally(struct session *session, struct tally *tally)
 
 	*tally = (struct tally){0};
 	if (tally_read(bpf_map__fd(bpf->maps.stats), blocks ? bpf_map__fd(bpf->maps.inflight) : -1,
-		       blocks ? bpf_map__fd(bpf->maps.live) : -1, tally))
+		       tally))
 		warn("the kernel's counters cannot be read: the accounting below is not complete");
+	if (blocks)
+		tally->nr_live += purge_count_live(&session->purge);
+	tally->nr_left += session->purge.nr_left;
+	tally->nr_purged += session->purge.nr_purged;
 	/* Each of the events is asked on its own CPU: not at every status line. */
 	if (bpf->bss->stopped)
 		tally->nr_expected = sampler_expected(&session->sampler);

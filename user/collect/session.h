@@ -81,7 +81,7 @@ struct session_site {
 	bool is_leaf; /* calls no other site */
 };
 
-#define SESSION_MAX_SITES 16
+#define SESSION_MAX_SITES 48
 
 /*
  * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
@@ -126,6 +126,12 @@ struct session_sink {
  */
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
 
+/*
+ * Takes new records in, to be delivered by the next drain: for whoever is busy for longer, so that the
+ * ring does not fill up. May be called while a drain delivers.
+ */
+void session_absorb(struct session *session);
+
 #define TALLY_MAX_LOSSES 16
 
 /* Where every sample went, as far as the kernel side knows. */
@@ -134,10 +140,16 @@ struct tally {
 	uint64_t nr_ticks, nr_filtered;
 	uint64_t nr_expected; /* ticks that the perf events' own clocks account for */
 	/* heap: nr_calls = nr_nested + nr_unsampled + nr_sampled;
-	 * nr_sampled = nr_failed + nr_under_way + nr_stored + nr_lost */
-	uint64_t nr_calls, nr_nested, nr_unsampled, nr_sampled, nr_failed, nr_under_way;
-	/* nr_stored = nr_freed + nr_frees_lost + nr_purged + nr_live */
-	uint64_t nr_frees, nr_freed, nr_frees_lost, nr_purged, nr_live;
+	 * nr_sampled = nr_failed + nr_cut_off + nr_under_way + nr_stored + nr_lost */
+	uint64_t nr_calls, nr_nested, nr_unsampled, nr_sampled;
+	uint64_t nr_failed;    /* returned NULL */
+	uint64_t nr_cut_off;   /* the thread died in them */
+	uint64_t nr_under_way; /* at the end of the run */
+	/* nr_stored = nr_freed + nr_frees_lost + nr_purged + nr_left + nr_live */
+	uint64_t nr_frees, nr_freed, nr_frees_lost;
+	uint64_t nr_purged; /* blocks of images that exec replaced */
+	uint64_t nr_left;   /* blocks of processes that exited without freeing them */
+	uint64_t nr_live;
 	uint64_t nr_stored;
 	uint64_t nr_frames;	 /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */

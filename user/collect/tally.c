@@ -46,23 +46,13 @@ static void count_under_way(int inflight_fd, struct tally *tally)
 	while (!bpf_map_get_next_key(inflight_fd, previous, &thread)) {
 		if (!bpf_map_lookup_elem(inflight_fd, &thread, &call)) {
 			tally->nr_under_way += call.sampled;
-			tally->nr_live += call.old.id != 0;
+			tally->nr_live += call.old_id != 0;
 		}
 		previous = &thread;
 	}
 }
 
-static uint64_t count_keys(int live_fd)
-{
-	struct abi_block_key key;
-	uint64_t nr = 0;
-
-	for (void *previous = NULL; !bpf_map_get_next_key(live_fd, previous, &key); previous = &key)
-		nr++;
-	return nr;
-}
-
-int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
+int tally_read(int stats_fd, int inflight_fd, struct tally *tally)
 {
 	uint64_t n[ABI_NR_STATS] = {0};
 	int err = read_stats(stats_fd, n);
@@ -78,10 +68,12 @@ int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
 	tally->nr_unsampled = n[ABI_STAT_UNSAMPLED];
 	tally->nr_sampled = n[ABI_STAT_SAMPLED];
 	tally->nr_failed = n[ABI_STAT_FAILED];
+	tally->nr_cut_off = n[ABI_STAT_CUT_OFF];
 	tally->nr_frees = n[ABI_STAT_FREES];
 	tally->nr_freed = n[ABI_STAT_FREED];
 	tally->nr_frees_lost = n[ABI_STAT_FREES_LOST];
 	tally->nr_purged = n[ABI_STAT_PURGED];
+	tally->nr_left = n[ABI_STAT_LEFT];
 	for (size_t i = ABI_STAT_FIRST_LOSS; i < ABI_NR_STATS; i++) {
 		tally->nr_lost += n[i];
 		if (n[i])
@@ -90,7 +82,5 @@ int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally)
 	}
 	if (inflight_fd >= 0)
 		count_under_way(inflight_fd, tally);
-	if (live_fd >= 0)
-		tally->nr_live += count_keys(live_fd);
 	return 0;
 }

@@ -6,9 +6,9 @@
 #include "collect/session.h"
 
 /*
- * Reads the stats map, the in-flight map and the live map. What the perf events know is not touched.
- * -errno of the kernel.
+ * Reads the stats map, and the in-flight map unless its descriptor is -1. What the perf events and the
+ * live map know is not touched, but for blocks in a realloc. -errno of the kernel.
  */
-int tally_read(int stats_fd, int inflight_fd, int live_fd, struct tally *tally);
+int tally_read(int stats_fd, int inflight_fd, struct tally *tally);
 
 #endif

@@ -9,7 +9,8 @@
 #include "input/reader.h"
 
 #define FIRST_BYTES	 (64 * 1024)
-#define STRETCH_BYTES	 (1u << 30) /* zlib counts in unsigned int */
+#define TAKEN_BYTES	 (1u << 30) /* zlib counts in unsigned int */
+#define STRETCH_BYTES	 (1u << 20) /* inflated between two looks at the limits */
 #define RATIO_FREE_BYTES (16u << 20)
 
 struct inflater {
@@ -66,7 +67,7 @@ static int step(struct inflater *inflater)
 		grow(inflater);
 	room = inflater->cap - inflater->used;
 	inflater->zlib.next_in = (Bytef *)inflater->bytes + inflater->at;
-	inflater->zlib.avail_in = in < STRETCH_BYTES ? in : STRETCH_BYTES;
+	inflater->zlib.avail_in = in < TAKEN_BYTES ? in : TAKEN_BYTES;
 	inflater->zlib.next_out = inflater->out + inflater->used;
 	inflater->zlib.avail_out = room < STRETCH_BYTES ? room : STRETCH_BYTES;
 	status = inflate(&inflater->zlib, Z_NO_FLUSH);

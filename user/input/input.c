@@ -52,8 +52,8 @@ static bool is_no_text(const struct source *source)
  */
 static const struct format {
 	enum input_format id;
-	const char *name;			     /* for people */
-	bool (*detect)(const struct source *source); /* NULL: it is not read */
+	const char *name; /* for people */
+	bool (*detect)(const struct source *source);
 	int (*read)(const struct source *source, struct profile *profile,
 		    struct input_error *error);
 } formats[] = {

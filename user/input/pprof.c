@@ -83,6 +83,7 @@ struct reader {
 
 	uint32_t *strings; /* by position in the file: ids of the profile's */
 	struct idmap mappings, functions, locations;
+	struct wire_field scalars[NR_PROFILE_FIELDS]; /* by number; tag NULL: not there */
 	/* What is left of the arena's blocks. */
 	struct profile_line *lines;
 	struct profile_label *labels;
@@ -523,10 +524,10 @@ static int read_comments(struct reader *reader, const struct wire_field *field)
 	return positions.why ? broken_wire(reader, &positions) : 0;
 }
 
+/* The last of several counts, whatever the others say: they are kept until all have been seen. */
 static int read_scalar(struct reader *reader, const struct wire_field *field)
 {
-	struct profile *profile = reader->profile;
-	const uint8_t *at = field->tag;
+	uint64_t numbers[3];
 
 	if (!field->number || field->number >= NR_PROFILE_FIELDS)
 		return 0;
@@ -534,28 +535,38 @@ static int read_scalar(struct reader *reader, const struct wire_field *field)
 		return read_comments(reader, field);
 	if (expect_type(reader, field, field->number == PERIOD_TYPE ? WIRE_LEN : WIRE_VARINT))
 		return -EBADMSG;
-	switch (field->number) {
-	case DROP_FRAMES:
-		return to_string(reader, at, "drop_frames", field->value, &profile->drop_frames);
-	case KEEP_FRAMES:
-		return to_string(reader, at, "keep_frames", field->value, &profile->keep_frames);
-	case TIME_NANOS:
-		profile->time_ns = field->value;
-		return 0;
-	case DURATION_NANOS:
-		profile->duration_ns = field->value;
-		return 0;
-	case PERIOD_TYPE:
-		return read_value_type(reader, field, &profile->period_type);
-	case PERIOD:
-		profile->period = field->value;
-		return 0;
-	case DEFAULT_TYPE:
-		return to_string(reader, at, "default_sample_type", field->value,
-				 &profile->default_type);
-	default:
-		return to_string(reader, at, "doc_url", field->value, &profile->doc_url);
+	reader->scalars[field->number] = *field;
+	return field->number == PERIOD_TYPE ? read_numbers(reader, field->body, numbers, 3) : 0;
+}
+
+static int use_scalars(struct reader *reader)
+{
+	struct profile *profile = reader->profile;
+	const struct wire_field *scalars = reader->scalars;
+	const struct {
+		int field;
+		const char *name;
+		uint32_t *id;
+	} strings[] = {
+		{DROP_FRAMES, "drop_frames", &profile->drop_frames},
+		{KEEP_FRAMES, "keep_frames", &profile->keep_frames},
+		{DEFAULT_TYPE, "default_sample_type", &profile->default_type},
+		{DOC_URL, "doc_url", &profile->doc_url},
+	};
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+		const struct wire_field *field = &scalars[strings[i].field];
+
+		if (field->tag &&
+		    to_string(reader, field->tag, strings[i].name, field->value, strings[i].id))
+			return -EBADMSG;
 	}
+	profile->time_ns = scalars[TIME_NANOS].value;
+	profile->duration_ns = scalars[DURATION_NANOS].value;
+	profile->period = scalars[PERIOD].value;
+	if (!scalars[PERIOD_TYPE].tag)
+		return 0;
+	return read_value_type(reader, &scalars[PERIOD_TYPE], &profile->period_type);
 }
 
 /* Makes an array of a vec, all of it in use and zeroed. */
@@ -617,5 +628,5 @@ int pprof_read(const struct source *source, struct profile *profile, struct inpu
 	make_room(&reader);
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
 		err = for_each(&reader, steps[i].kind, steps[i].read);
-	return err;
+	return err ? err : use_scalars(&reader);
 }

@@ -64,8 +64,16 @@ bool wire_long_varint(struct wire *wire, uint64_t *value);
 /* The next varint; false at the end and where it is broken, likewise. */
 static inline bool wire_varint(struct wire *wire, uint64_t *value)
 {
-	if (wire->at < wire->end && *wire->at < 0x80) {
-		*value = *wire->at++;
+	const uint8_t *at = wire->at;
+
+	if (at < wire->end && at[0] < 0x80) {
+		*value = at[0];
+		wire->at += 1;
+		return true;
+	}
+	if (wire->end - at > 1 && at[1] < 0x80) {
+		*value = (at[0] & 0x7f) | (uint64_t)at[1] << 7;
+		wire->at += 2;
 		return true;
 	}
 	return wire_long_varint(wire, value);

@@ -213,7 +213,7 @@ size_t probesite_choose(const struct probesite_code *code, unsigned int keeps)
 	return site;
 }
 
-bool probesite_calls(const struct probesite_code *code,
+bool probesite_calls(const struct probesite_code *code, bool doubt,
 		     bool (*of_interest)(void *ctx, uint64_t elf_addr), void *ctx)
 {
 	ZydisDecoder decoder;
@@ -222,13 +222,13 @@ bool probesite_calls(const struct probesite_code *code,
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!is_readable(code))
-		return true;
+		return doubt;
 	for (size_t at = 0; at < code->len_bytes; at = next_of(&step)) {
 		if (!decode(&decoder, code, at, &step))
-			return true;
+			return doubt;
 		if (!is_branch(&step))
 			continue;
-		if (!branch_target(code, &step, &target) || of_interest(ctx, target))
+		if (branch_target(code, &step, &target) ? of_interest(ctx, target) : doubt)
 			return true;
 	}
 	return false;

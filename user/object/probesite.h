@@ -32,8 +32,11 @@ struct probesite_code {
  */
 size_t probesite_choose(const struct probesite_code *code, unsigned int keeps);
 
-/* Does any call or jump lead out of code to where `of_interest` says yes, or to nobody knows where? */
-bool probesite_calls(const struct probesite_code *code,
+/*
+ * Does any call or jump of code lead to where `of_interest` says yes? What cannot be followed, a target
+ * that is computed or an instruction that makes no sense, is a yes if doubt is one.
+ */
+bool probesite_calls(const struct probesite_code *code, bool doubt,
 		     bool (*of_interest)(void *ctx, uint64_t elf_addr), void *ctx);
 
 #endif

@@ -192,6 +192,19 @@ static enum unwind_status step_fp(const struct step *step, struct unwind_regs *c
 	return status;
 }
 
+static enum unwind_status step_clone(const struct step *step, struct unwind_regs *caller)
+{
+	const struct unwind_regs *regs = step->regs;
+	enum unwind_status status;
+
+	if (regs->leaf && !regs->leaf[0])
+		return UNWIND_AT_ROOT;
+	status = load(step, regs->sp, &caller->ip);
+	caller->sp = regs->sp + 8;
+	caller->fp = regs->fp;
+	return status;
+}
+
 enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
 			       unwind_read_fn read, void *ctx)
 {
@@ -216,6 +229,9 @@ enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_reg
 		break;
 	case UNWIND_SIGNAL:
 		status = step_signal(&step, &caller);
+		break;
+	case UNWIND_CLONE:
+		status = step_clone(&step, &caller);
 		break;
 	default:
 		return UNWIND_NO_RULE;

@@ -196,6 +196,27 @@ static void put_gap(struct builder *builder, uint64_t limit)
 		put(builder, entry + ENTRY_BYTES, gap);
 }
 
+/*
+ * glibc's clone and clone3 end their description before the system call and begin it again, without a
+ * caller, where the new thread goes on: in between are the few instructions that tell the two apart.
+ * In a gap that is only padding the same rule does no harm.
+ */
+static void put_clone(struct builder *builder, uint64_t limit)
+{
+	const struct unwind_rule leaf = {.kind = UNWIND_FRAME,
+					 .cfa_reg = UNWIND_REG_SP,
+					 .how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
+					 .cfa_off = 8,
+					 .ra_off = -8};
+	const struct unwind_rule clone = {.kind = UNWIND_CLONE};
+
+	if (!builder->gap_pending || limit - builder->gap_start >= UNWIND_PADDING_BYTES ||
+	    builder->packed != unwind_rule_pack(&leaf) || gap_has_entry(builder, limit))
+		return;
+	builder->gap_pending = false;
+	put(builder, builder->gap_start, UNWIND_RULE_WIDE | intern_wide(builder, &clone));
+}
+
 static void add_row(void *ctx, const struct unwind_row *row)
 {
 	struct builder *builder = ctx;
@@ -216,6 +237,8 @@ static void add_row(void *ctx, const struct unwind_row *row)
 		elf_addr = builder->gap_start;
 		builder->gap_pending = false;
 	}
+	if (row->rule.kind == UNWIND_ROOT)
+		put_clone(builder, elf_addr);
 	put_gap(builder, elf_addr);
 	put(builder, elf_addr, packed);
 }

@@ -10,6 +10,8 @@
 #include "output/textout.h"
 #include "profile/stacktree.h"
 
+#define NO_STACK "[no stack]"
+
 /* A name as it can stand between two ';'. Owned by the caller. */
 static char *folded_name(const char *name)
 {
@@ -18,7 +20,7 @@ static char *folded_name(const char *name)
 	for (; *name; name++) {
 		unsigned char c = *name;
 
-		if (c < 0x20 || c == 0x7f || c == ';' || c == '\\')
+		if (c < 0x20 || c == 0x7f || c == ';')
 			end += sprintf(end, "\\x%02x", c);
 		else
 			*end++ = c;
@@ -42,22 +44,32 @@ static void put_path(struct text_out *out, const struct stacktree *tree, char *c
 	}
 }
 
+static void put_value(struct text_out *out, const char *name, int64_t *value)
+{
+	text_out_print(out, "%s %" PRId64 "\n", name, *value);
+	*value = 0;
+}
+
 static void put_tree(struct text_out *out, const struct stacktree *tree, char *const *names)
 {
 	uint32_t *path scoped(freep) = NULL, deepest = 0;
+	int64_t unplaced = tree->unplaced; /* until it is written */
 
 	for (size_t i = 0; i < tree->nr; i++)
 		if (tree->at[i].depth > deepest)
 			deepest = tree->at[i].depth;
 	path = xcalloc((size_t)deepest + 1, sizeof(*path));
 	for (uint32_t i = stacktree_first(tree); i != STACKTREE_NONE; i = stacktree_next(tree, i)) {
+		if (!tree->at[i].depth && unplaced &&
+		    strcmp(names[tree->at[i].frame], NO_STACK) > 0)
+			put_value(out, NO_STACK, &unplaced);
 		if (!tree->at[i].self)
 			continue;
 		put_path(out, tree, names, i, path);
-		text_out_print(out, " %" PRId64 "\n", tree->at[i].self);
+		put_value(out, "", &(int64_t){tree->at[i].self});
 	}
-	if (tree->unplaced)
-		text_out_print(out, "[no stack] %" PRId64 "\n", tree->unplaced);
+	if (unplaced)
+		put_value(out, NO_STACK, &unplaced);
 }
 
 int folded_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)

@@ -5,8 +5,8 @@
  *	main;parse;read_line 12
  *
  * root first, frames parted by ';', then a blank and the value, a whole number. Each stack stands
- * once, in the order of names. Inlined functions are frames as any other. Within a name ';', '\' and
- * control characters are written "\x3b": a name cannot make a frame or a line. Samples without a
+ * once, in the order of names. Inlined functions are frames as any other. Within a name ';' and control
+ * characters are written "\x3b": a name cannot make a frame or a line. Samples without a
  * stack are "[no stack]", so that nothing is missing from the sum.
  *
  * Source: the head of Brendan Gregg's flamegraph.pl.

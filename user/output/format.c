@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "output/flame.h"
+#include "output/flamesvg.h"
 #include "output/folded.h"
 #include "output/gecko.h"
 #include "output/heaptext.h"
@@ -37,6 +39,16 @@ static int encode_text(const struct profile *profile, uint32_t type, pprof_sink_
 				   : heaptext_encode(profile, type, true, sink, ctx);
 }
 
+static int encode_html(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	return flame_html_encode(profile, &(struct flame_options){.type = type}, sink, ctx);
+}
+
+static int encode_svg(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+{
+	return flame_svg_encode(profile, &(struct flame_options){.type = type}, sink, ctx);
+}
+
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
 static const struct output_format formats[] = {
@@ -47,6 +59,8 @@ static const struct output_format formats[] = {
 	{"folded", {".folded", ".folded.txt", ".collapsed"}, folded_encode, NULL, false, false},
 	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false, false},
 	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false},
+	{"html", {".html", ".htm"}, encode_html, NULL, false, false},
+	{"svg", {".svg"}, encode_svg, NULL, false, false},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))

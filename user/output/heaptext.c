@@ -143,6 +143,7 @@ static uint64_t address_of(const struct heaptext *text, uint32_t location)
 static void put_line(struct heaptext *text, const struct profile_sample *sample)
 {
 	int64_t values[NR_COLUMNS];
+	bool bare = !text->is_heap; /* readers of counts want an address, whatever it is */
 
 	for (int i = 0; i < NR_COLUMNS; i++)
 		values[i] = value_of(text, sample, i);
@@ -155,8 +156,9 @@ static void put_line(struct heaptext *text, const struct profile_sample *sample)
 
 		if (address)
 			text_out_print(&text->out, " 0x%" PRIx64, address);
+		bare &= !address;
 	}
-	text_out_print(&text->out, "\n");
+	text_out_print(&text->out, bare ? " 0x1\n" : "\n");
 }
 
 static void put_frames(struct heaptext *text, const struct frames *frames,

@@ -44,7 +44,8 @@ void legacy_record(struct text_out *out, const struct profile_record *record)
 	print_values(out, record->nr_live, bytes_of(record->nr_live, record->size_bytes),
 		     record->nr_taken, bytes_of(record->nr_taken, record->size_bytes));
 	for (uint32_t i = 0; i < record->nr_ips; i++)
-		text_out_print(out, " 0x%" PRIx64, record->call_ips[i]);
+		if (record->call_ips[i])
+			text_out_print(out, " 0x%" PRIx64, record->call_ips[i]);
 	text_out_print(out, "\n");
 }
 

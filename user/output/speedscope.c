@@ -14,6 +14,15 @@ static const char *string_of(const struct profile *profile, uint32_t id)
 	return strtab_get(&profile->strings, id);
 }
 
+/* The main binary. */
+static const char *title_of(const struct profile *profile)
+{
+	const char *path = string_of(profile, profile->mappings.at[0].path);
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 /* The schema knows these units, and "none". */
 static const char *unit_of(const struct profile *profile, uint32_t type)
 {
@@ -106,8 +115,7 @@ int speedscope_encode(const struct profile *profile, uint32_t type, pprof_sink_f
 	json_key(&json, "$schema"), json_string(&json, SCHEMA);
 	json_key(&json, "exporter"), json_string(&json, "cprof " CPROF_VERSION);
 	if (profile->mappings.nr)
-		json_key(&json, "name"),
-			json_string(&json, string_of(profile, profile->mappings.at[0].path));
+		json_key(&json, "name"), json_string(&json, title_of(profile));
 	json_key(&json, "activeProfileIndex"), json_uint(&json, type);
 	put_frames(&json, &frames);
 	json_key(&json, "profiles"), json_array(&json);

@@ -52,7 +52,7 @@ static void print_frame(struct text_out *out, const struct profile *profile,
 		&profile->locations.at[record->locations[frame] - 1];
 	char name[4096], address[32] = "";
 
-	if (frame < record->nr_ips)
+	if (frame < record->nr_ips && record->call_ips[frame])
 		snprintf(address, sizeof(address), "0x%" PRIx64, record->call_ips[frame] - 1);
 	for (uint32_t i = 0; i < location->nr_lines; i++) {
 		const struct profile_line *line = &location->lines[i];

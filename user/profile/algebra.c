@@ -112,6 +112,29 @@ void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t
 	profile_drop_zero_samples(profile);
 }
 
+void profile_set_label(struct profile *profile, const char *key, const char *value)
+{
+	const struct profile_label label = {.key = profile_string(profile, key),
+					    .str = profile_string(profile, value)};
+
+	vec_for_each(&profile->samples, sample) {
+		struct profile_label *labels =
+			arena_alloc(&profile->arena, (sample->nr_labels + 1) * sizeof(*labels));
+		uint32_t nr = 0;
+
+		for (uint32_t i = 0; i < sample->nr_labels; i++) {
+			const struct profile_label *old = &sample->labels[i];
+
+			if (!old->str || strcmp(strtab_get(&profile->strings, old->key), key))
+				labels[nr++] = *old;
+		}
+		labels[nr++] = label;
+		sample->labels = labels;
+		sample->nr_labels = nr;
+	}
+	profile_forget_interned(profile);
+}
+
 int64_t profile_total(const struct profile *profile, uint32_t type, bool absolute)
 {
 	__int128 total = 0; /* more than 2^64 values would not fit into memory */

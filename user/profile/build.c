@@ -188,6 +188,21 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 	return xasprintf("%s %s", text, file);
 }
 
+/* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
+static bool is_elided(const struct stack *user, uint32_t i)
+{
+	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
+}
+
+static uint32_t locate_user(struct build *build, const struct entry *entry,
+			    const struct stack *user, uint32_t i)
+{
+	if (is_elided(user, i))
+		return symbolize_note(build->symbolizer, build->profile, "[... frames elided]");
+	return symbolize_user(build->symbolizer, build->profile, entry->image, user->ips[i],
+			      entry->time_ns, i > 0);
+}
+
 /* A kernel stack, then the user stack under it, then why that one ends early. Leaf first. */
 static void set_locations(struct build *build, struct entry *entry)
 {
@@ -203,9 +218,7 @@ static void set_locations(struct build *build, struct entry *entry)
 	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
 	 * instruction after its syscall, which is no call to step back into. */
 	for (uint32_t i = 0; i < user->nr; i++)
-		vec_push(&build->locations,
-			 symbolize_user(build->symbolizer, build->profile, entry->image,
-					user->ips[i], entry->time_ns, i > 0));
+		vec_push(&build->locations, locate_user(build, entry, user, i));
 	why = describe_end(build, entry, user);
 	if (entry->end != END_NO_USER)
 		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
@@ -230,7 +243,7 @@ static void add_record(struct build *build, const struct entry *entry, uint64_t 
 
 	/* The leaf is where it was interrupted, the rest are return addresses already. */
 	for (uint32_t i = 0; i < user->nr; i++)
-		call_ips[i] = (user->ips[i] & ~IP_GUESSED) + !i;
+		call_ips[i] = is_elided(user, i) ? 0 : (user->ips[i] & ~IP_GUESSED) + !i;
 	memcpy(locations, build->locations.at, build->locations.nr * sizeof(*locations));
 	vec_push(&build->profile->records, (struct profile_record){
 						   .call_ips = call_ips,

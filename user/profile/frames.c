@@ -103,27 +103,32 @@ static struct frame frame_of_line(struct frames *frames, enum frame_by by,
 		frame.file = cleaned(frames, strtab_get(strings, function->path));
 	if (by == FRAME_BY_LINE || by == FRAME_BY_ADDRESS)
 		frame.line = line->line;
+	if (by == FRAME_BY_ADDRESS)
+		frame.column = line->column;
 	return frame;
 }
 
 /* The name as pprof writes it: the address, the function, then the best there is of where it is. */
 static char *name_of(const struct frame *frame, enum frame_by by)
 {
-	char address[24] = "", line[24] = "";
-	const char *gap = *frame->function && *frame->file ? " " : "";
+	bool is_placed = *frame->file || frame->line;
+	const char *gap = *frame->function && is_placed ? " " : "", *base;
+	char address[24] = "", line[48] = "";
 
 	if (by == FRAME_BY_MAPPING)
 		return xstrdup(*frame->mapping ? frame->mapping : "<unknown>");
 	if (frame->address)
 		snprintf(address, sizeof(address), "%016" PRIx64 " ", frame->address);
-	if (frame->line)
+	if (frame->line && frame->column)
+		snprintf(line, sizeof(line), ":%" PRId64 ":%" PRId64, frame->line, frame->column);
+	else if (frame->line)
 		snprintf(line, sizeof(line), ":%" PRId64, frame->line);
 	if (*frame->function || *frame->file)
-		return xasprintf("%s%s%s%s%s", address, frame->function, gap, frame->file,
-				 *frame->file ? line : "");
-	if (*frame->mapping)
-		return xasprintf("%s[%s]", address, base_name(frame->mapping));
-	return xasprintf("%s<unknown>", address);
+		return xasprintf("%s%s%s%s%s", address, frame->function, gap, frame->file, line);
+	if (!*frame->mapping)
+		return xasprintf("%s<unknown>", address);
+	base = base_name(frame->mapping); /* "[vdso]" has its brackets already */
+	return *base == '[' ? xasprintf("%s%s", address, base) : xasprintf("%s[%s]", address, base);
 }
 
 static void add_frame(struct frames *frames, enum frame_by by, struct frame frame)

@@ -10,7 +10,7 @@
  *	file		"/src/f.c"
  *	line		"main.f /src/f.c:12"
  *	mapping		"/usr/bin/app"
- *	address		"0000000000401234 main.f /src/f.c:12"
+ *	address		"0000000000401234 main.f /src/f.c:12:7"
  *	function_file	"main.f /src/f.c": functions of one name in two files are two
  *
  * A stack from the root to the leaf:
@@ -49,7 +49,7 @@ enum frame_by {
 struct frame {
 	const char *name; /* no two frames have the same */
 	const char *function, *file, *mapping;
-	int64_t line;
+	int64_t line, column; /* column: by address only */
 	uint64_t address;
 };
 

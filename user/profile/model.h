@@ -69,8 +69,8 @@ struct profile_sample {
 
 /* What a heap profile's samples were made of: what was sampled of one stack and size, unscaled. */
 struct profile_record {
-	const uint64_t
-		*call_ips; /* runtime addresses, leaf first, each past the start of its call */
+	const uint64_t *
+		call_ips; /* runtime addresses, leaf first, each past the start of its call; 0: elided */
 	const uint32_t
 		*locations; /* ids: of the call_ips, then of words such as [truncated: ...] */
 	uint32_t nr_ips, nr_locations; /* both arrays are in the arena */

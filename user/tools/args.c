@@ -13,6 +13,7 @@
 #include "base/log.h"
 
 #define FIRST_LONG 256 /* what getopt returns for row 0; letters are below */
+#define AN_OPERAND 1   /* and for an operand in its place */
 #define MAX_ROWS   64
 
 static void print_row(const struct arg_row *row)
@@ -65,8 +66,8 @@ static int parse_real(const char *text, bool percent, double *value)
 
 	if (end == text || !isfinite(x))
 		return -EINVAL;
-	if (percent && *end == '%')
-		end++;
+	if (percent && *end)
+		end += *end == '%' ? 1 : strcmp(end, "pp") ? 0 : 2;
 	if (*end || (percent && x < 0))
 		return -EINVAL;
 	*value = x;
@@ -86,6 +87,10 @@ static int store(const struct arg_row *row, const char *text)
 		return 0;
 	case ARG_LIST:
 		vec_push((struct arg_list *)row->value, text);
+		return 0;
+	case ARG_OPERANDS: /* text only where it was given as --name=TEXT */
+		if (text)
+			vec_push((struct arg_list *)row->value, text);
 		return 0;
 	case ARG_COUNT:
 		wanted = parse_count(text, row->value) ? "a whole number" : NULL;
@@ -126,11 +131,20 @@ static const struct arg_row *row_of(const struct args *args, int value)
 	return NULL;
 }
 
+static int has_arg(const struct arg_row *row)
+{
+	return row->kind == ARG_FLAG	   ? no_argument
+	       : row->kind == ARG_OPERANDS ? optional_argument
+					   : required_argument;
+}
+
 int args_parse(struct args *args, int argc, char **argv)
 {
 	struct option longs[MAX_ROWS + 2] = {{0}};
-	char shorts[2 * MAX_ROWS + 5] = ":h"; /* tell ':' from '?' */
-	size_t len = 2;
+	char shorts[2 * MAX_ROWS + 6] = "-:h"; /* operands in their place; tell ':' from '?' */
+	struct arg_list *operands = &args->operand;
+	size_t len = 3;
+	const struct arg_row *given;
 	int value, err = 0;
 
 	if (args->nr_rows > MAX_ROWS)
@@ -138,7 +152,7 @@ int args_parse(struct args *args, int argc, char **argv)
 	for (size_t i = 0; i < args->nr_rows; i++) {
 		const struct arg_row *row = &args->rows[i];
 
-		longs[i] = (struct option){row->name, row->kind != ARG_FLAG, NULL, FIRST_LONG + i};
+		longs[i] = (struct option){row->name, has_arg(row), NULL, FIRST_LONG + i};
 		if (!row->letter)
 			continue;
 		shorts[len++] = row->letter;
@@ -153,8 +167,17 @@ int args_parse(struct args *args, int argc, char **argv)
 			print_help(args);
 			return 1;
 		}
-		err = value == '?' || value == ':' ? complain(value, argv, args->command)
-						   : store(row_of(args, value), optarg);
+		if (value == AN_OPERAND) {
+			vec_push(operands, optarg);
+			continue;
+		}
+		if (value == '?' || value == ':') {
+			err = complain(value, argv, args->command);
+			continue;
+		}
+		given = row_of(args, value);
+		operands = given->kind == ARG_OPERANDS ? given->value : &args->operand;
+		err = store(given, optarg);
 	}
 	for (int i = optind; !err && i < argc; i++)
 		vec_push(&args->operand, argv[i]);

@@ -27,9 +27,10 @@ enum arg_kind {
 	ARG_FLAG,     /* bool: true */
 	ARG_TEXT,     /* const char * */
 	ARG_LIST,     /* struct arg_list: appended to; "a,b" is one entry */
+	ARG_OPERANDS, /* struct arg_list: all operands up to the next option, or to "--" */
 	ARG_COUNT,    /* uint32_t: a whole number */
 	ARG_REAL,     /* double: a finite number */
-	ARG_PERCENT,  /* double: "10%", or "10", is 10.0; not negative */
+	ARG_PERCENT,  /* double: "10%", "10pp" or "10" is 10.0; not negative */
 	ARG_DURATION, /* uint64_t: nanoseconds, of "30s" (base/clock.h) */
 };
 

@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "output/format.h"
 #include "profile/merge.h"
+#include "profile/prune.h"
 #include "tools/save.h"
 #include "tools/selection.h"
 
@@ -19,7 +20,9 @@ struct convert {
 	struct arg_list outputs;
 	const char *to; /* NULL: by suffix */
 	struct profile *profile;
+	struct profile *pruned; /* without the frames that it says to drop; NULL: not made yet */
 	uint32_t type;
+	bool prune;
 };
 
 static void list_formats(char *out, size_t out_bytes)
@@ -50,7 +53,24 @@ static int choose_format(const struct convert *convert, const char *path,
 		    text_escape(path, safe, sizeof(safe)), names);
 }
 
-static int write_one(const struct convert *convert, const char *path)
+/*
+ * pprof files keep all frames and the profile's drop_frames, for the reader to apply; in other
+ * formats, which cannot say so, they are left out, as top leaves them out.
+ */
+static const struct profile *suitable(struct convert *convert, const struct output_format *format)
+{
+	if (format->is_pprof || !convert->prune || !convert->profile->drop_frames)
+		return convert->profile;
+	if (!convert->pruned) {
+		convert->pruned = profile_compact(convert->profile);
+		if (profile_prune(convert->pruned))
+			warn("the profile's own drop_frames is not a regular expression: all "
+			     "frames are written");
+	}
+	return convert->pruned;
+}
+
+static int write_one(struct convert *convert, const char *path)
 {
 	const struct output_format *format;
 	struct save save = {.path = NULL};
@@ -61,7 +81,7 @@ static int write_one(const struct convert *convert, const char *path)
 		err = save_open(&save, path);
 	if (err)
 		return err;
-	err = format->encode(convert->profile, convert->type, save_write, &save);
+	err = format->encode(suitable(convert, format), convert->type, save_write, &save);
 	if (err != -EDOM)
 		return save_close(&save, err);
 	save_abandon(&save);
@@ -97,7 +117,8 @@ static enum exit_code write_all(struct convert *convert, const struct arg_list *
 			return EXIT_USAGE;
 	if (!convert->outputs.nr && choose_format(convert, NULL, &format))
 		return EXIT_USAGE;
-	convert->selection.all_frames = true; /* what is left out is the reader's affair */
+	convert->prune = !convert->selection.all_frames;
+	convert->selection.all_frames = true;
 	if (selection_load(&convert->selection, paths, &convert->profile, &convert->type))
 		return EXIT_USAGE;
 	leave_out_unused(convert);
@@ -117,17 +138,17 @@ int cmd_convert(int argc, char **argv)
 		 "where to; its suffix says the format; may be given several\ntimes; - is stdout",
 		 &convert.outputs},
 		{"to", 0, ARG_TEXT, "NAME",
-		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko",
+		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko, html, "
+		 "svg",
 		 &convert.to},
 		SELECTION_ROWS(&convert.selection),
 	};
 	struct args args = {
 		.command = "convert",
 		.operands = "FILE... -o FILE",
-		.about =
-			"Writes a profile in other formats. What it reads, the bytes say; what it\n"
-			"writes, the suffix: .pb.gz .pb .folded .speedscope.json .gecko.json .heap "
-			".txt\nSeveral files are merged; - is stdin.",
+		.about = "Writes a profile in other formats. What it reads, the bytes say; what it "
+			 "writes, the\nsuffix: .pb.gz .html .svg .folded .speedscope.json "
+			 ".gecko.json .heap .txt .pb.\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 	};
@@ -137,6 +158,7 @@ int cmd_convert(int argc, char **argv)
 				: (int)write_all(&convert, &args.operand);
 
 	profile_free(convert.profile);
+	profile_free(convert.pruned);
 	vec_release(&convert.outputs);
 	args_release(&args);
 	return code;

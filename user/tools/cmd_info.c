@@ -16,6 +16,8 @@
 #include "input/input.h"
 #include "profile/algebra.h"
 #include "tools/args.h"
+#include "tools/load.h"
+#include "tools/view.h"
 
 struct label_key {
 	uint32_t key;		       /* string */
@@ -109,22 +111,14 @@ static int read_into(struct info *info, struct input_error *error)
 static int info_read(struct info *info)
 {
 	struct input_error error;
-	char name[512], where[64] = "";
 	int err = read_into(info, &error);
 
-	if (!err) {
-		vec_for_each(&info->profile->samples, sample)
-			for (uint32_t i = 0; i < sample->nr_labels; i++)
-				count_label(info, &sample->labels[i]);
-		return 0;
-	}
-	if (error.line)
-		snprintf(where, sizeof(where), " (line %" PRIu64 ")", error.line);
-	else if (error.offset != INPUT_NO_OFFSET)
-		snprintf(where, sizeof(where), " (at byte %" PRIu64 ")", error.offset);
-	return fail(err, "%s: %s%s.",
-		    strcmp(info->path, "-") ? text_escape(info->path, name, sizeof(name)) : "stdin",
-		    error.message, where);
+	if (err)
+		return load_fail(info->path, err, &error);
+	vec_for_each(&info->profile->samples, sample)
+		for (uint32_t i = 0; i < sample->nr_labels; i++)
+			count_label(info, &sample->labels[i]);
+	return 0;
 }
 
 /* For people -------------------------------------------------------------------------------------- */
@@ -238,12 +232,6 @@ static void print_tables(const struct info *info)
 
 /* For programs ------------------------------------------------------------------------------------ */
 
-static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
-}
-
 static void put_string(struct json *json, const char *key, const char *value)
 {
 	json_key(json, key);
@@ -351,7 +339,7 @@ static int show_all(const struct arg_list *paths, bool as_json)
 	int code = EXIT_DONE;
 
 	if (as_json) {
-		json_begin(&json, to_stdout, NULL);
+		json_begin(&json, view_to_stdout, NULL);
 		json_array(&json);
 	}
 	for (size_t i = 0; i < paths->nr; i++)
@@ -359,10 +347,10 @@ static int show_all(const struct arg_list *paths, bool as_json)
 			code = EXIT_USAGE;
 	if (as_json) {
 		json_end(&json);
-		if (json_finish(&json) || putchar('\n') == EOF)
-			code = EXIT_USAGE;
+		json_finish(&json); /* that of stdout is told by view_finish() */
+		putchar('\n');
 	}
-	return code;
+	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }
 
 int cmd_info(int argc, char **argv)

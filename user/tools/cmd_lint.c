@@ -14,28 +14,19 @@
 #include "input/input.h"
 #include "input/lint.h"
 #include "tools/args.h"
-
-static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
-}
+#include "tools/load.h"
+#include "tools/view.h"
 
 static int judge(const char *path, struct lint *lint)
 {
 	uint8_t *bytes scoped(freep) = NULL;
 	struct input_error error;
-	char name[512];
-	size_t len;
+	size_t len = 0;
 	int err = input_load(path, &input_default_limits, &bytes, &len, &error);
 
 	if (!err)
 		err = lint_bytes(bytes, len, &input_default_limits, lint, &error);
-	if (!err)
-		return 0;
-	return fail(err, "%s: %s.",
-		    strcmp(path, "-") ? text_escape(path, name, sizeof(name)) : "stdin",
-		    error.message);
+	return err ? load_fail(path, err, &error) : 0;
 }
 
 static void print_finding(const char *path, const struct lint_rule *rule,
@@ -124,11 +115,13 @@ static int lint_to_json(const struct arg_list *paths)
 	struct json json;
 	int code;
 
-	json_begin(&json, to_stdout, NULL);
+	json_begin(&json, view_to_stdout, NULL);
 	json_array(&json);
 	code = lint_all(paths, &json);
 	json_end(&json);
-	return json_finish(&json) || putchar('\n') == EOF ? EXIT_USAGE : code;
+	json_finish(&json); /* that of stdout is told by view_finish() */
+	putchar('\n');
+	return code;
 }
 
 int cmd_lint(int argc, char **argv)
@@ -147,12 +140,13 @@ int cmd_lint(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 nothing found; 1 something; 2 a file cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv);
+	int parsed = args_parse(&args, argc, argv), code;
 
 	if (parsed)
 		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
 	if (!args.operand.nr)
 		return fail(-EINVAL, "lint needs a FILE (see cprof lint --help).") ? EXIT_USAGE
 										   : EXIT_DONE;
-	return as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
+	code = as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
+	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }

@@ -93,7 +93,8 @@ static int make(const struct options *options, const struct arg_list *paths,
 		profile_free(loaded);
 		return err;
 	}
-	profile_scale(loaded, options->scale);
+	if (options->scale != 1)
+		profile_scale(loaded, options->scale);
 	if (is_changed || paths->nr == 1)
 		compact(&loaded);
 	if (options->restamp)

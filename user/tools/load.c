@@ -11,21 +11,25 @@
 #include "profile/algebra.h"
 #include "profile/merge.h"
 
+int load_fail(const char *path, int err, const struct input_error *error)
+{
+	char name[512], where[64] = "";
+
+	if (error->line)
+		snprintf(where, sizeof(where), " (line %lu)", error->line);
+	else if (error->offset != INPUT_NO_OFFSET)
+		snprintf(where, sizeof(where), " (at byte %lu)", error->offset);
+	return fail(err, "%s: %s%s.",
+		    strcmp(path, "-") ? text_escape(path, name, sizeof(name)) : "stdin",
+		    error->message, where);
+}
+
 int load_profile(const char *path, struct profile **profile)
 {
 	struct input_error error = {.offset = INPUT_NO_OFFSET};
-	char name[512], where[64] = "";
 	int err = input_read(path, &input_default_limits, profile, NULL, &error);
 
-	if (!err)
-		return 0;
-	if (error.line)
-		snprintf(where, sizeof(where), " (line %lu)", error.line);
-	else if (error.offset != INPUT_NO_OFFSET)
-		snprintf(where, sizeof(where), " (at byte %lu)", error.offset);
-	return fail(err, "%s: %s%s.",
-		    strcmp(path, "-") ? text_escape(path, name, sizeof(name)) : "stdin",
-		    error.message, where);
+	return err ? load_fail(path, err, &error) : 0;
 }
 
 /* Reads one and adds it. *nr_types: the most that any has had. */

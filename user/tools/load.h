@@ -8,6 +8,10 @@
 #include "tools/args.h"
 #include "profile/model.h"
 
+struct input_error;
+
+/* Prints why a file cannot be read, and where it is broken; returns err. */
+int load_fail(const char *path, int err, const struct input_error *error);
 /* "-" is stdin. -errno (input/input.h), printed. The caller frees *profile. */
 int load_profile(const char *path, struct profile **profile);
 /*

@@ -14,15 +14,22 @@
 #include "base/magnitude.h"
 #include "base/text.h"
 
+int view_check_by(struct view *view)
+{
+	view->by = FRAME_BY_FUNCTION;
+	if (!view->by_text || !frame_by_name(view->by_text, &view->by))
+		return 0;
+	return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
+		    view->by_text);
+}
+
 int view_open(struct view *view, const struct arg_list *paths)
 {
 	const struct value_type *type;
-	int err;
+	int err = view_check_by(view);
 
-	view->by = FRAME_BY_FUNCTION;
-	if (view->by_text && frame_by_name(view->by_text, &view->by))
-		return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
-			    view->by_text);
+	if (err)
+		return err;
 	if (!paths->nr)
 		return fail(-EINVAL, "no profile: give one or more files, or - for stdin.");
 	err = selection_load(&view->selection, paths, &view->profile, &view->type);
@@ -158,7 +165,7 @@ char *view_name(const char *name)
 	return text_escape(name, xmalloc(need), need);
 }
 
-static int put_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 {
 	(void)ctx;
 	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
@@ -166,7 +173,7 @@ static int put_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 
 void view_begin_json(const struct view *view, const char *command, struct json *json)
 {
-	json_begin(json, put_to_stdout, NULL);
+	json_begin(json, view_to_stdout, NULL);
 	json_object(json);
 	json_key(json, "command"), json_string(json, command);
 	json_key(json, "type"), json_string(json, view->type_name);

@@ -47,6 +47,8 @@ struct view {
 	SELECTION_ROWS(&(view)->selection)
 /* clang-format on */
 
+/* Sets by of --by. -EINVAL, printed: there is no such thing. */
+int view_check_by(struct view *view);
 /* Checks the options and loads the profile (selection_load()). -errno, printed. */
 int view_open(struct view *view, const struct arg_list *paths);
 void view_release(struct view *view); /* opened or not */
@@ -68,6 +70,8 @@ const char *view_plain(const struct view *view);
 /* A name fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
 
+/* A sink for base/json.h. */
+int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes);
 /* Opens an object on stdout and writes what the head says; the caller adds keys and ends it. */
 void view_begin_json(const struct view *view, const char *command, struct json *json);
 /* The keys of a frame: name, and what else is known of it. */

@@ -45,7 +45,7 @@ void host_open(void)
 	host.has_task_pt_regs = 1;
 	host.task.stack = host.kernel_stack;
 	host.task.group_leader = &host.leader;
-	host.task.mm = (void *)&host; /* it has memory: which, nobody asks */
+	host.task.mm = &host.mm;
 	host.task.signal = host.leader.signal = &host.signal;
 	host.signal.live.counter = 1;
 	strcpy(host.task.comm, "thread");
@@ -53,6 +53,7 @@ void host_open(void)
 	host_set_current(1000, 1000);
 	memset(host_config(), 0, sizeof(config));
 	host_config()->all = 1;
+	host_config()->walk_ns = ~0ull >> 1;
 	host_config()->nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE;
 	host_config()->events_wakeup_bytes = ABI_EVENTS_BYTES / 4;
 	epoch = stopped = 0;

@@ -31,6 +31,7 @@ struct host {
 	u64 pid_tgid;
 	struct task_struct task, leader;
 	struct signal_struct signal;
+	struct mm_struct mm;
 	u64 now_ns;
 	u64 random;			      /* the seed of bpf_get_prandom_u32(); never 0 */
 	u32 next_randoms[2], nr_next_randoms; /* what it gives first, the last of them first */
@@ -78,8 +79,11 @@ void host_maps_close(void);
 struct host_map *host_map_by_fd(int fd);
 int host_map_new(u32 type, const char *name, u32 key_bytes, u32 value_bytes, u32 max_entries);
 long host_map_read(struct host_map *map, const void *key, void *value);
+/* Whole buckets from *bucket on, as many as fit into *nr entries; -ENOENT: those were the last. */
+int host_map_read_batch(struct host_map *map, u32 *bucket, u8 *keys, u8 *values, u32 *nr);
 long host_map_next_key(struct host_map *map, const void *key, void *next);
 u32 host_map_type(const struct host_map *map);
+u32 host_map_key_bytes(const struct host_map *map);
 u32 host_map_value_bytes(const struct host_map *map);
 
 #endif

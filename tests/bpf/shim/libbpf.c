@@ -55,6 +55,32 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value)
 	return as_error(host_map_read(map, key, value));
 }
 
+/* As in the kernel a position is a bucket, and a batch has whole ones. */
+int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *nr,
+			 const struct bpf_map_batch_opts *opts)
+{
+	__u32 bucket = in ? *(__u32 *)in : 0;
+	int err;
+
+	(void)opts;
+	err = host_map_read_batch(host_map_by_fd(fd), &bucket, keys, values, nr);
+	*(__u32 *)out = bucket;
+	return as_error(err);
+}
+
+int bpf_map_delete_batch(int fd, const void *keys, __u32 *nr, const struct bpf_map_batch_opts *opts)
+{
+	struct host_map *map = host_map_by_fd(fd);
+	__u32 most = *nr;
+	int err = 0;
+
+	(void)opts;
+	for (*nr = 0; *nr < most && !err; *nr += !err)
+		err = (int)host_map_delete(&map, (const char *)keys +
+							 (size_t)*nr * host_map_key_bytes(map));
+	return as_error(err);
+}
+
 int bpf_map_get_next_key(int fd, const void *key, void *next)
 {
 	return as_error(host_map_next_key(host_map_by_fd(fd), key, next));

@@ -53,7 +53,7 @@ struct host_map {
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
 extern struct host_map *scratch_slots[], *nesting_levels[], *vmas[], *tables[], *slabs[],
 	*processes[], *stats[], *targets[], *counts_even[], *counts_odd[], *events[],
-	*coin_tables[], *inflight[], *live[];
+	*coin_tables[], *inflight[], *live[], *holders[];
 
 static const struct {
 	const char *name;
@@ -73,6 +73,7 @@ static const struct {
 	{"coin_tables", coin_tables},
 	{"inflight", inflight},
 	{"live", live},
+	{"holders", holders},
 };
 
 #define NR_DEFINITIONS (sizeof(definitions) / sizeof(definitions[0]))
@@ -243,6 +244,11 @@ u32 host_map_type(const struct host_map *map)
 	return map->type;
 }
 
+u32 host_map_key_bytes(const struct host_map *map)
+{
+	return map->key_bytes;
+}
+
 u32 host_map_value_bytes(const struct host_map *map)
 {
 	return map->value_bytes;
@@ -336,6 +342,31 @@ long host_map_next_key(struct host_map *map, const void *key, void *next)
 		return -2; /* ENOENT */
 	memcpy(next, node->bytes, map->key_bytes);
 	return 0;
+}
+
+static u32 bucket_len(const struct host_map *map, u32 i)
+{
+	u32 nr = 0;
+
+	for (const struct node *node = map->buckets[i]; node; node = node->next)
+		nr++;
+	return nr;
+}
+
+int host_map_read_batch(struct host_map *map, u32 *bucket, u8 *keys, u8 *values, u32 *nr)
+{
+	u32 most = *nr;
+
+	for (*nr = 0; *bucket < map->nr_buckets; ++*bucket) {
+		if (*nr + bucket_len(map, *bucket) > most)
+			return *nr ? 0 : -28; /* ENOSPC */
+		for (struct node *node = map->buckets[*bucket]; node; node = node->next, ++*nr) {
+			memcpy(keys + *nr * map->key_bytes, node->bytes, map->key_bytes);
+			memcpy(values + *nr * map->value_bytes, value_of(map, node),
+			       map->value_bytes);
+		}
+	}
+	return -2; /* ENOENT */
 }
 
 /* What BPF code calls ---------------------------------------------------------------------------- */

@@ -161,22 +161,44 @@ struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_R
 				    .leaf = (const uint64_t *)leaf};
 }
 
+/* Both ends of a walk, as cprof_abi.h says. */
+static void keep(const u64 *ips, u32 nr, struct walked *walked)
+{
+	u32 nr_root = ABI_MAX_USER_FRAMES - ABI_LEAF_FRAMES - 1;
+
+	walked->nr = nr;
+	if (walked->end == ABI_END_TOO_DEEP)
+		walked->nr = ABI_LEAF_FRAMES;
+	else if (nr > ABI_MAX_USER_FRAMES)
+		walked->nr = ABI_MAX_USER_FRAMES;
+	memcpy(walked->ips, ips, walked->nr * sizeof(*ips));
+	if (walked->nr == nr || walked->end == ABI_END_TOO_DEEP)
+		return;
+	walked->ips[ABI_LEAF_FRAMES] = ABI_IP_ELIDED;
+	memcpy(walked->ips + ABI_LEAF_FRAMES + 1, ips + nr - nr_root, nr_root * sizeof(*ips));
+}
+
 void walker_plain(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
 {
+	static u64 ips[ABI_MAX_WALKED_TURNS * ABI_FRAMES_AT_ONCE + 1];
 	u64 leaf[UNWIND_NR_REGS], guessed;
 	struct unwind_regs at = walker_begin(regs, leaf);
+	u32 nr = 1;
 	int end = 0;
 
 	memset(walked, 0, sizeof(*walked));
-	walked->ips[walked->nr++] = at.ip;
+	ips[0] = at.ip;
 	while (!end) {
-		end = walker_step(walker, &at, &guessed);
-		if (!end && walked->nr == ABI_MAX_USER_FRAMES)
+		if (nr == sizeof(ips) / sizeof(ips[0])) {
 			end = ABI_END_TOO_DEEP + 1;
-		else if (!end)
-			walked->ips[walked->nr++] = at.ip | guessed;
+			break;
+		}
+		end = walker_step(walker, &at, &guessed);
+		if (!end)
+			ips[nr++] = at.ip | guessed;
 	}
 	walked->end = end - 1;
+	keep(ips, nr, walked);
 	walked->ip = at.ip;
 	walked->sp = at.sp;
 	walked->fp = at.fp;

@@ -2,7 +2,8 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * DEPTH frames of one, two, three, one, ... on top of each other; the work is in bottom().
+ * argv[2] frames of one, two, three, one, ... on top of each other; the work is in bottom(). With argv[3]
+ * it is done at so many depths, each of them 303 frames above the one before.
  */
 #include "stacks.h"
 
@@ -50,8 +51,9 @@ int main(int argc, char **argv)
 {
 	double seconds = number_arg(argc, argv, 1, 2);
 	unsigned int depth = (unsigned int)number_arg(argc, argv, 2, 400);
+	unsigned int nr_depths = (unsigned int)number_arg(argc, argv, 3, 1);
 
-	while (cpu_seconds() < seconds)
-		one(depth);
+	for (unsigned int i = 0; cpu_seconds() < seconds; i++)
+		one(depth + i % nr_depths * 303);
 	return 0;
 }

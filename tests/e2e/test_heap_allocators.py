@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap on allocators that are not the C library's: linked in, a library, preloaded, opened late,
+with new and delete of their own. At rate 1, from the first allocation on, every count is exact."""
+import math
+import os
+import shutil
+import subprocess
+import time
+
+import harness as h
+
+KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
+        "inuse_space": "live_bytes"}
+SOURCES = os.path.join(h.ROOT, "tests", "e2e", "workloads")
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+RUNS = 3  # the window that is not there would be hit by some
+
+
+def exact(profile, expected):
+    for site, numbers in expected.items():
+        for kind, key in KEYS.items():
+            found = h.by_function(profile, kind).get(site, 0)
+            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
+
+
+def build(name, *words, compiler="gcc"):
+    """A program or library in a folder of its own."""
+    if not shutil.which(compiler):
+        raise h.Skip(f"NOT RUN: {compiler} is not installed")
+    folder = h.folder()
+    os.chmod(folder, 0o755)
+    path = os.path.join(folder, name)
+    sources = [os.path.join(SOURCES, word) if word.endswith((".c", ".cc")) else word for word in words]
+    # -fno-builtin: a malloc is not to be turned into something else
+    subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer",
+                    "-fno-builtin", "-o", path, *sources], check=True)
+    return path
+
+
+def toy_library():
+    return build("libtoy.so", "-shared", "-fPIC", "heap/toyalloc.c")
+
+
+def jemalloc():
+    if not os.path.exists(JEMALLOC):
+        raise h.Skip("NOT RUN: jemalloc is not installed (apt-get install libjemalloc2)")
+    return JEMALLOC
+
+
+def launch(*command, of=None, **more):
+    """All counts are right, each time; the allocator is `of` that file."""
+    for _ in range(RUNS):
+        run = h.cprof("heap", "--rate", "1", "--", *command, **more).wait()
+        profile = run.profile()
+        exact(profile, run.says())
+        assert not run.closing.lost, run.closing.reasons
+        leaves = {(sample["frames"][0]["mapping"] or {}).get("path", "") for sample in profile["samples"]
+                  if "site_in_main" in sample["stack"]}
+        assert not of or leaves == {of}, leaves
+
+
+@h.test
+def linked_in():
+    path = build("first", "heap/first.c", "heap/toyalloc.c")
+    launch(path, of=path)
+
+
+@h.test
+def static():
+    launch(build("first", "-static", "heap/first.c"))
+    path = build("first", "-static", "heap/first.c", "heap/toyalloc.c")
+    launch(path, of=path)
+
+
+@h.test
+def static_with_musl():
+    launch(build("first", "-static", "heap/first.c", compiler="musl-gcc"))
+
+
+@h.test
+def a_library():
+    library = toy_library()
+    launch(build("first", "heap/first.c", library, f"-Wl,-rpath,{os.path.dirname(library)}"), of=library)
+
+
+@h.test
+def a_library_by_its_search_path():
+    library = toy_library()
+    program = build("first", "heap/first.c", "-L" + os.path.dirname(library), "-ltoy")
+    launch(program, of=library, env={"LD_LIBRARY_PATH": os.path.dirname(library)})
+
+
+@h.test
+def preloaded():
+    library = toy_library()
+    launch(build("first", "heap/first.c"), of=library, env={"LD_PRELOAD": library})
+
+
+@h.test
+def a_script():
+    """What its first line names is what runs; found on the PATH."""
+    program, folder = build("first", "heap/first.c", "heap/toyalloc.c"), h.folder()
+    os.chmod(folder, 0o755)
+    with open(os.path.join(folder, "script"), "w", encoding="utf-8") as file:
+        file.write(f"#! {program} -x\n")
+    os.chmod(file.name, 0o755)
+    launch("script", of=program, env={"PATH": f"{folder}:{os.environ['PATH']}"})
+
+
+@h.test
+def with_jemalloc():
+    launch(build("first", "heap/first.c", jemalloc()), of=os.path.realpath(JEMALLOC))
+
+
+@h.test
+def new_and_delete_of_jemalloc():
+    """It does not come by malloc, and keeps sizes to itself."""
+    for preload in (jemalloc(), ""):
+        process = h.Workload.__new__(h.Workload)
+        process.process = subprocess.Popen([h.workload("newdelete")], stdin=subprocess.PIPE, text=True,
+                                           stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": preload})
+        process.pid = process.process.pid
+        h.running.append(process.process)
+        process.says()
+        run = h.cprof("heap", "--rate", "1", "-p", process.pid).attached()
+        process.go()
+        expected = process.says()
+        process.says()
+        ended = run.stop()
+        profile = ended.profile()
+        exact(profile, expected)
+        new = {sample["stack"][0] for sample in profile["samples"] if "site_new(int)" in sample["stack"]
+               and "std::vector" not in " ".join(sample["stack"])}
+        assert not preload or all("operator new" in name for name in new), new
+
+
+@h.test
+def wrapped():
+    """One coin for a call, however many functions it goes through: a second would make 37 % more."""
+    program = build("wrapalloc", "heap/wrapalloc.c")
+    for rate in (1, 1000):
+        target = h.Workload(program)
+        target.says()
+        run = h.cprof("heap", "--rate", rate, "-p", target.pid).attached()
+        target.go()
+        expected = target.says()
+        target.says()
+        profile = run.stop().profile()
+        target.process.stdin.close()
+        for site, count in expected.items():
+            error = math.sqrt(count / math.expm1(1)) if rate > 1 else 0
+            found = h.by_function(profile, "alloc_objects").get(site, 0)
+            assert abs(found - count) <= 4.5 * error, (rate, site, found, count)
+
+
+@h.test
+def opened_late():
+    """It is probed a moment after it was mapped: the workload gives that moment."""
+    target = h.Workload(build("dlopens", "heap/dlopens.c"), toy_library())
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
+    target.go()
+    target.says()  # open
+    time.sleep(2)
+    target.go()
+    expected = target.says()
+    target.says()
+    exact(run.stop().profile(), expected)
+    target.go()
+    assert target.wait() == 0
+
+
+h.main()

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# TEST_TIMEOUT: 300
+"""cprof top, peek and tree, beside what `go tool pprof` says of the same files.
+
+What is known to differ, and how it is compared then:
+  files           pprof has a row for each function of a file (its Aggregate leaves start_line in):
+                  here a file is one row, so the flat values of a file's rows are added up
+  [[libx.so]]     a mapping without a name of a path "[libx.so]" has one pair of brackets here
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import subprocess
+
+import harness as h
+from contract import by_function, by_leaf, load
+from madeup import madeup
+
+ROW = re.compile(r"^ *(\S+) +(\S+%) +(\S+%) +(\S+) +(\S+%)  (.*)$")
+ALL = ["-nodefraction=0", "-edgefraction=0"]
+CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
+    folder := os.path.join(h.ROOT, up, "shared/corpus/pprof"))), "nowhere")
+
+
+def cprof(*arguments, status=0, stdin=None):
+    done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin,
+                          timeout=60, check=False)
+    assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
+    return done.stdout.decode()
+
+
+def pprof(*arguments):
+    done = subprocess.run(["go", "tool", "pprof", "-symbolize=none", *map(str, arguments)],
+                          capture_output=True, timeout=60, check=False)
+    assert not done.returncode, f"go tool pprof {arguments}: {done.stderr.decode()}"
+    return done.stdout.decode()
+
+
+def unescaped(text):
+    """pprof prints what comes; cprof does not send it to a terminal."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f\u2028\u202a-\u202e]",
+                  lambda m: "".join(f"\\x{byte:02x}" for byte in m[0].encode()), text)
+
+
+def rows(text):
+    return [m.groups() for m in map(ROW.match, unescaped(text).splitlines()) if m]
+
+
+def made(seed, **how):
+    path = os.path.join(h.folder(), f"made{seed}.pb.gz")
+    with open(path, "wb") as file:
+        file.write(madeup(seed, **how))
+    return path
+
+
+def go_profiles():
+    """CPU and heap profiles of a Go program, by its own runtime."""
+    folder = h.folder()
+    subprocess.run(["go", "run", os.path.join(h.ROOT, "tests/e2e/workloads/profiles.go"), folder],
+                   check=True, timeout=90)
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+
+
+def same_top(path, ours=(), theirs=()):
+    mine, others = rows(cprof("top", "-n", 0, *ours, path)), rows(pprof("-top", *ALL, *theirs, path))
+    others = [(*row[:5], row[5].replace("[[", "[").replace("]]", "]")) for row in others]
+    assert others or mine == others, (path, theirs)
+    # What is printed alike may differ by less, and stand in another order.
+    by_value = sorted((row[0], row[1], *row[3:]) for row in mine)
+    assert by_value == sorted((row[0], row[1], *row[3:]) for row in others), \
+        f"{path} {ours}: {set(mine) ^ set(others)}"
+    assert [row[2] for row in mine] == [row[2] for row in others], f"{path} {ours}: sum%"
+    return mine
+
+
+@h.test
+def rows_are_those_of_pprof():
+    """Every granularity, made-up profiles: the same rows, values, shares and units."""
+    for seed in range(1, 5):
+        path = made(seed)
+        same_top(path)
+        same_top(path, ["--by", "line"], ["-lines"])
+        same_top(path, ["--by", "address"], ["-addresses"])
+    path = made(5, negative=True)
+    same_top(path)
+    same_top(path, ["--sample-type", "samples"], ["-sample_index=samples"])
+
+
+@h.test
+def selections_are_those_of_pprof():
+    path = made(11)
+    for ours, theirs in ((["--cum"], ["-cum"]),
+                         (["--focus", "parse|alloc"], ["-focus=parse|alloc"]),
+                         (["--ignore", "libc", "--hide", "^x$"], ["-ignore=libc", "-hide=^x$"]),
+                         (["--show", "main|run|e.c"], ["-show=main|run|e.c"]),
+                         (["--show-from", "std::map"], ["-show_from=std::map"]),
+                         (["--tag-focus", "comm=nginx"], ["-tagfocus=comm=nginx"]),
+                         (["--tag", "nginx", "--tag-ignore", "pid=7:7"], ["-tagfocus=nginx", "-tagignore=pid=7:7"]),
+                         (["--unit", "us"], ["-unit=us"])):
+        same_top(path, ours, theirs)
+
+
+@h.test
+def real_profiles():
+    """Go's own CPU and heap profiles, the corpus of pprof, and a run of cprof."""
+    run = h.cprof("record", "-F", "499", "--", h.workload("hot"), "1").wait()
+    paths = [*go_profiles(), run.output]
+    assert len(paths) == 4, paths
+    for name in ("cppbench.heap", "gobench.heap", "cppbench.cpu", "go.crc32.cpu"):
+        if not os.path.exists(os.path.join(CORPUS, name)):
+            print(f"# {name} is not here: skipped")
+            continue
+        paths.append(os.path.join(h.folder(), name + ".pb.gz"))
+        pprof("-proto", "-output", paths[-1], os.path.join(CORPUS, name))
+    for path in paths:
+        assert same_top(path)
+    same_top(paths[0], ["--by", "line"], ["-lines"])
+
+
+@h.test
+def files_are_one_row_each():
+    path = made(21)
+    mine = json.loads(cprof("top", "--json", "--by", "file", path))
+    theirs = {}
+    for flat, _, _, _, _, name in rows(pprof("-top", "-files", *ALL, "-unit=ns", path)):
+        name = re.sub(r" \((partial-)?inline\)$", "", name).replace("[[", "[").replace("]]", "]")
+        theirs[name] = theirs.get(name, 0) + int(re.match(r"\d+", flat)[0])
+    ours = {unescaped(row["name"]): row["flat"] for row in mine["rows"]}
+    assert ours == theirs, (ours, theirs)
+    assert {name for name in ours if "/b.c" in name} == {"/usr/src/b.c"}
+
+
+@h.test
+def json_is_exact():
+    """Raw values, against the sums that the tests' own decoder makes."""
+    run = h.cprof("record", "-F", "499", "--", h.workload("hot"), "1").wait()
+    profile = load(run.output)
+    for kind in profile["types"]:
+        said = json.loads(cprof("top", "--json", "--sample-type", kind, run.output))
+        assert {row["name"]: row["cum"] for row in said["rows"]} == by_function(profile, kind)
+        assert {row["name"]: row["flat"] for row in said["rows"] if row["flat"]} == by_leaf(profile, kind)
+        assert said["type"] == kind and said["total"] == sum(by_leaf(profile, kind).values())
+
+
+def blocks(text):
+    """What peek says of each function, without the head and sum%."""
+    parts = re.split(r"^-+\+-+$", unescaped(text), flags=re.M)[2:]
+    return sorted(re.sub(r" (\S+%) (\S+%) +(\S+) (\S+%) +\|", r" \1 \3 \4 |", part).replace("[[", "[").replace("]]", "]")
+                  for part in parts if part.strip())
+
+
+@h.test
+def peek_is_that_of_pprof():
+    for seed in (31, 32):
+        path = made(seed)
+        mine, theirs = blocks(cprof("peek", "main|parse|libc", path)), blocks(pprof("-peek", "main|parse|libc", path))
+        assert mine and mine == theirs, "\n".join(sorted(set(mine) ^ set(theirs)))
+    assert not cprof("peek", "no such function", path, status=3)
+    said = json.loads(cprof("peek", "--json", "^main$", path))
+    assert [row["name"] for row in said["rows"]] == ["main"] and said["rows"][0]["callers"]
+
+
+def paths_of(profile, kind):
+    """{(root, ..., frame): [self, total]} of a profile whose locations all have names."""
+    sums = {}
+    for sample in profile["samples"]:
+        value, stack = sample["values"][kind], tuple(reversed(sample["stack"]))
+        for depth in range(1, len(stack) + 1) if value else ():
+            sums.setdefault(stack[:depth], [0, 0])[1] += value
+        if value and stack:
+            sums[stack][0] += value
+    return sums
+
+
+@h.test
+def tree_adds_up():
+    run = h.cprof("record", "-F", "499", "--", h.workload("hot"), "1").wait()
+    expected, found, path = paths_of(load(run.output), "cpu"), {}, []
+    for row in json.loads(cprof("tree", "--json", run.output))["rows"]:
+        path[row["depth"]:] = [row["name"]]
+        assert tuple(path) not in found
+        found[tuple(path)] = [row["self"], row["total"]]
+    assert found == expected
+    text = cprof("tree", "--min-share", "5%", run.output)
+    assert re.search(r"^ +\S+ +\S+% +\S+ +\S+%  +hot_a$", text, re.M), text
+    assert "branches are cut off" in cprof("tree", "--min-share", "20%", made(25))
+    assert "hot_a" not in cprof("tree", "--depth", 1, run.output)
+
+
+@h.test
+def names_do_not_reach_the_terminal():
+    for seed in range(41, 45):
+        for command in (["top", "-n", "0"], ["tree", "--min-share", "0"], ["peek", "."]):
+            said = cprof(*command, made(seed))
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", said), said
+
+
+def on_a_terminal(*arguments, **env):
+    """What it says where stdout is a terminal."""
+    main, other = pty.openpty()
+    process = subprocess.Popen([h.CPROF, *arguments], stdout=other, env={**os.environ, **env})
+    os.close(other)
+    said = b""
+    try:
+        while part := os.read(main, 65536):
+            said += part
+    except OSError:
+        pass  # the other end is closed
+    os.close(main)
+    assert not process.wait()
+    return said
+
+
+@h.test
+def colours_are_for_terminals():
+    os.environ.pop("NO_COLOR", None)
+    path = made(51)
+    assert b"\033[" in on_a_terminal("top", path)
+    assert b"\033[" not in on_a_terminal("top", path, NO_COLOR="1")
+    assert "\033[" not in cprof("top", path)
+
+
+@h.test
+def pipes():
+    """Stdin, several files, a reader that goes away, a full disk."""
+    path = made(61)
+    with open(path, "rb") as file:
+        data = file.read()
+    assert cprof("top", "-", stdin=data) == cprof("top", path)
+    one, two = (json.loads(cprof("top", "--json", *files)) for files in ([path], [path, path]))
+    assert two["total"] == 2 * one["total"]
+    assert [(r["name"], 2 * r["flat"]) for r in one["rows"]] == [(r["name"], r["flat"]) for r in two["rows"]]
+    large = subprocess.Popen([h.CPROF, "tree", "--min-share", "0", *[path] * 8],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    fcntl.fcntl(large.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    large.stdout.close()
+    assert large.stderr.read() == b""
+    large.stderr.close()
+    large.wait()
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([h.CPROF, "top", path], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2 and b"No space" in done.stderr, done
+
+
+@h.test
+def what_cannot_be_shown():
+    """One line, exit code 2."""
+    path = made(71)
+    for arguments in (["top"], ["top", "/nonexistent"], ["top", "--by", "moon", path],
+                      ["top", "--focus", "(", path], ["top", "--tag", "[", path],
+                      ["top", "--unit", "MB", path], ["top", "--sample-type", "wall", path],
+                      ["top", "-n", "many", path], ["tree", "--min-share", "-1", path],
+                      ["peek", "main"], ["peek", "(", path], ["top", os.devnull]):
+        done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and not done.stdout, (arguments, done)
+        assert done.stderr.count("\n") == 1 and done.stderr.startswith("cprof: "), done.stderr
+
+
+h.main()

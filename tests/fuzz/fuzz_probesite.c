@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The input is a function: a byte of what is to be kept, a byte for its address, then its code. Zydis
+ * judges here too, but goes through the code straight on, instruction by instruction.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <Zydis/Zydis.h>
+
+#include "object/probesite.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MAX_TARGETS 64
+
+struct calls {
+	uint64_t targets[MAX_TARGETS];
+	size_t nr;
+};
+
+static bool note_call(void *ctx, uint64_t elf_addr)
+{
+	struct calls *calls = ctx;
+
+	if (calls->nr < MAX_TARGETS)
+		calls->targets[calls->nr++] = elf_addr;
+	return false;
+}
+
+static bool says_yes(void *ctx, uint64_t elf_addr)
+{
+	(void)ctx;
+	(void)elf_addr;
+	return true;
+}
+
+/* Does an instruction begin at offset, seen from the entry, and is it one that makes sense to probe? */
+static bool is_boundary(const struct probesite_code *code, size_t offset)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction instruction;
+	ZydisDecoder decoder;
+	size_t at = 0;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (;;) {
+		if (at >= code->len_bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+						     &decoder, code->bytes + at,
+						     code->len_bytes - at, &instruction, operands)))
+			return false;
+		if (at >= offset)
+			return at == offset;
+		/* Not every call comes by what is behind these. */
+		if (instruction.meta.category == ZYDIS_CATEGORY_RET ||
+		    instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    instruction.meta.category == ZYDIS_CATEGORY_CALL)
+			return false;
+		at += instruction.length;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct probesite_code code;
+	struct calls calls = {.nr = 0};
+	size_t offset;
+
+	if (size < 2)
+		return 0;
+	code = (struct probesite_code){data + 2, size - 2, (uint64_t)data[1] << 56 | 0x401000};
+	offset = probesite_choose(&code, data[0] & 31);
+	if (offset && (offset >= code.len_bytes || !is_boundary(&code, offset)))
+		abort();
+	/* Wanting less, something is found no later. */
+	if (offset && !(data[0] & PROBESITE_DI_OR_0)) {
+		size_t least = probesite_choose(&code, 0);
+
+		if (least > offset)
+			abort();
+	}
+	if (probesite_calls(&code, false, note_call, &calls))
+		abort(); /* nobody said yes */
+	calls.nr = 0;
+	/* Where nothing is of interest and all targets are known, a yes to each is a yes if there is one. */
+	if (!probesite_calls(&code, true, note_call, &calls) &&
+	    probesite_calls(&code, true, says_yes, NULL) != (calls.nr > 0))
+		abort();
+	return 0;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of formats: which name means which, and that none hides what its sink says. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "output/format.h"
+#include "profile_case.h"
+
+static void test_suffixes(void **state)
+{
+	static const struct {
+		const char *path, *name, *suffix;
+	} cases[] = {
+		{"p.pb.gz", "proto", ".pb.gz"},
+		{"p.tar.gz", "proto", ".gz"},
+		{"p.pb", "proto-plain", ".pb"},
+		{"a.b/p.speedscope.json", "speedscope", ".speedscope.json"},
+		{"p.folded.txt", "folded", ".folded.txt"},
+		{"p.txt", "text", ".txt"},
+		{"p.html", "html", ".html"},
+		{"p.json", NULL, ""},
+		{"pb.gz/p", NULL, ""},
+		{"", NULL, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *suffix;
+		const struct output_format *format = format_of_path(cases[i].path, &suffix);
+
+		assert_string_equal(suffix, cases[i].suffix);
+		if (cases[i].name)
+			assert_ptr_equal(format, format_by_name(cases[i].name));
+		else
+			assert_null(format);
+	}
+	assert_null(format_by_name("pdf"));
+}
+
+/* Takes so many bytes, then fails. */
+static int failing_sink(void *ctx, const void *bytes, size_t len_bytes)
+{
+	size_t *left = ctx;
+
+	(void)bytes;
+	if (len_bytes > *left)
+		return -ENOSPC;
+	*left -= len_bytes;
+	return 0;
+}
+
+static void test_full_disk(void **state)
+{
+	struct profile *profile = case_new("samples/count cpu/nanoseconds");
+
+	(void)state;
+	case_add(profile, "main;f,inl;g", "comm=sh pid#7", 1, 10);
+	case_add(profile, "main;f", "comm=sh pid#8", 2, 20);
+	for (unsigned int i = 0; format_at(i); i++) {
+		size_t left = 0, plenty = 1 << 20;
+
+		assert_int_equal(format_at(i)->encode(profile, 1, failing_sink, &left), -ENOSPC);
+		assert_int_equal(format_at(i)->encode(profile, 1, failing_sink, &plenty), 0);
+		assert_true(plenty < 1 << 20);
+	}
+	profile_free(profile);
+}
+
+/* A profile of nothing is a file, too. */
+static void test_empty(void **state)
+{
+	struct profile *profile = case_new("samples/count");
+
+	(void)state;
+	for (unsigned int i = 0; format_at(i); i++) {
+		size_t plenty = 1 << 20;
+
+		assert_int_equal(format_at(i)->encode(profile, 0, failing_sink, &plenty), 0);
+	}
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_suffixes),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

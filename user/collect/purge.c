@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Exact without stopping anybody: the ended images are listed first, then every block of one of them
+ * is deleted, and counted only if it was this that deleted it; then the images are forgotten. A block
+ * that is stored meanwhile belongs to an image that is not on the list. (But for a tgid that is used
+ * again within the sweep, by a process with as many execs behind it: tgids are handed out in turn.)
+ */
+#include "collect/purge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* More than a bucket of the map can hold, or a batch of it would not fit. */
+#define BATCH 8192
+#define PAUSE 20 /* times the length of a sweep */
+
+void purge_open(struct purge *purge, int live_fd, int holders_fd, const volatile uint32_t *nr_ended)
+{
+	*purge = (struct purge){
+		.live_fd = live_fd,
+		.holders_fd = holders_fd,
+		.nr_ended = nr_ended,
+		.keys = xcalloc(BATCH, sizeof(*purge->keys)),
+		.ids = xcalloc(BATCH, sizeof(*purge->ids)),
+	};
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct abi_image *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	return x->exec_id < y->exec_id ? -1 : x->exec_id > y->exec_id;
+}
+
+static void list_ended(struct purge *purge)
+{
+	struct abi_image image, *previous = NULL;
+	uint32_t how;
+
+	purge->exited.nr = purge->execed.nr = 0;
+	while (!bpf_map_get_next_key(purge->holders_fd, previous, &image)) {
+		previous = &image;
+		if (bpf_map_lookup_elem(purge->holders_fd, &image, &how))
+			continue;
+		if (how == ABI_HOLDER_EXITED)
+			vec_push(&purge->exited, image);
+		else if (how == ABI_HOLDER_EXECED)
+			vec_push(&purge->execed, image);
+	}
+	if (purge->exited.nr)
+		qsort(purge->exited.at, purge->exited.nr, sizeof(image), compare_images);
+	if (purge->execed.nr)
+		qsort(purge->execed.at, purge->execed.nr, sizeof(image), compare_images);
+}
+
+static bool is_one_of(const struct abi_image *images, size_t nr, const struct abi_image *image)
+{
+	return nr && bsearch(image, images, nr, sizeof(*image), compare_images);
+}
+
+/* Deletes blocks; how many were still there. */
+static uint64_t delete_blocks(const struct purge *purge, const struct abi_block_key *keys,
+			      size_t nr)
+{
+	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
+	uint64_t nr_deleted = 0;
+
+	for (size_t at = 0; at < nr;) {
+		uint32_t some = nr - at;
+		int err = bpf_map_delete_batch(purge->live_fd, keys + at, &some, &opts);
+
+		nr_deleted += some;
+		at += some + (err ? 1 : 0); /* it ends at one that is gone */
+	}
+	return nr_deleted;
+}
+
+/* Of a batch, deletes the blocks of images: brought to its front. */
+static uint64_t delete_of(struct purge *purge, uint32_t nr, const struct abi_image *images,
+			  size_t nr_images)
+{
+	uint32_t nr_chosen = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct abi_block_key key = purge->keys[i];
+
+		if (!is_one_of(images, nr_images, &key.image))
+			continue;
+		purge->keys[i] = purge->keys[nr_chosen];
+		purge->keys[nr_chosen++] = key;
+	}
+	return delete_blocks(purge, purge->keys, nr_chosen);
+}
+
+/* Calls visit for each batch of the live map. 0 or -errno. */
+static int walk_live(struct purge *purge,
+		     void (*visit)(struct purge *purge, uint32_t nr, void *ctx), void *ctx)
+{
+	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
+	uint32_t position, nr;
+	bool first = true;
+	int err;
+
+	do {
+		nr = BATCH;
+		err = bpf_map_lookup_batch(purge->live_fd, first ? NULL : &position, &position,
+					   purge->keys, purge->ids, &nr, &opts);
+		if (err && err != -ENOENT)
+			return err;
+		visit(purge, nr, ctx);
+		first = false;
+	} while (!err);
+	return 0;
+}
+
+static void delete_ended(struct purge *purge, uint32_t nr, void *ctx)
+{
+	(void)ctx;
+	purge->nr_left += delete_of(purge, nr, purge->exited.at, purge->exited.nr);
+	purge->nr_purged += delete_of(purge, nr, purge->execed.at, purge->execed.nr);
+}
+
+int purge_sweep(struct purge *purge, bool urgent)
+{
+	uint64_t start_ns = clock_monotonic_ns();
+	uint32_t nr_ended = purge->nr_ended ? *purge->nr_ended : 0;
+	int err;
+
+	if (nr_ended == purge->nr_seen || (!urgent && start_ns < purge->next_ns))
+		return 0;
+	list_ended(purge);
+	err = walk_live(purge, delete_ended, NULL);
+	if (err)
+		return err;
+	vec_for_each(&purge->exited, image)
+		bpf_map_delete_elem(purge->holders_fd, image);
+	vec_for_each(&purge->execed, image)
+		bpf_map_delete_elem(purge->holders_fd, image);
+	purge->nr_seen = nr_ended;
+	purge->next_ns = clock_monotonic_ns();
+	purge->next_ns += PAUSE * (purge->next_ns - start_ns);
+	return 0;
+}
+
+static void add_up(struct purge *purge, uint32_t nr, void *ctx)
+{
+	uint64_t *sum = ctx;
+
+	(void)purge;
+	*sum += nr;
+}
+
+uint64_t purge_count_live(struct purge *purge)
+{
+	uint64_t nr = 0;
+
+	walk_live(purge, add_up, &nr);
+	return nr;
+}
+
+void purge_release(struct purge *purge)
+{
+	vec_release(&purge->exited);
+	vec_release(&purge->execed);
+	free(purge->keys);
+	free(purge->ids);
+}

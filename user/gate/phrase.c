@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "gate/phrase.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct phrase phrase(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static struct phrase phrase(const char *format, ...)
+{
+	struct phrase phrase;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(phrase.text, sizeof(phrase.text), format, arguments);
+	va_end(arguments);
+	return phrase;
+}
+
+struct scale {
+	double from;
+	const char *unit;
+};
+
+static struct phrase scaled(double value, const struct scale *scales, size_t nr)
+{
+	size_t i = 0;
+
+	while (i + 1 < nr && fabs(value) < scales[i].from)
+		i++;
+	return phrase("%.4g %s", value / scales[i].from, scales[i].unit);
+}
+
+struct phrase phrase_value(const struct gate_result *result, const struct gate_test *test,
+			   double value)
+{
+	static const struct scale times[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+	static const struct scale sizes[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}};
+	char unit[64];
+
+	if (test->quantity == GATE_SHARE)
+		return phrase("%.2f %%", 100 * value);
+	if (!strcmp(result->runs->unit, "nanoseconds"))
+		return scaled(value, times, LENGTH(times));
+	if (!strcmp(result->runs->unit, "bytes"))
+		return scaled(value, sizes, LENGTH(sizes));
+	if (!strcmp(result->runs->unit, "count"))
+		return phrase("%.0f", value);
+	return phrase("%.6g %s", value, text_escape(result->runs->unit, unit, sizeof(unit)));
+}
+
+struct phrase phrase_growth(const struct gate_test *test)
+{
+	return isinf(test->growth) ? phrase("new") : phrase("%+.1f %%", test->growth);
+}
+
+struct phrase phrase_interval(const struct gate_test *test)
+{
+	double base = test->stats.base;
+
+	if (!(base > 0))
+		return phrase("-");
+	return phrase("%+.1f .. %+.1f %%", 100 * test->stats.ci_low / base,
+		      100 * test->stats.ci_high / base);
+}
+
+struct phrase phrase_p(const struct gate_test *test)
+{
+	double p = fmin(test->p_grown, test->p_shrunk);
+
+	return p < 1e-9 ? phrase("<1e-9") : phrase("%.2g", p);
+}
+
+struct phrase phrase_name(const struct gate_test *test)
+{
+	char name[160];
+
+	return phrase("%s", test->function ? text_escape(test->function->name, name, sizeof(name))
+					   : "total");
+}
+
+struct phrase phrase_subject(const struct gate_test *test)
+{
+	if (test->measure == GATE_TOTAL)
+		return phrase("run");
+	return phrase("%s %s", gate_measure_name(test->measure),
+		      test->quantity == GATE_SHARE ? "share" : "per run");
+}
+
+static struct phrase amount(double value, const char *unit)
+{
+	return isinf(value) ? phrase("no change, whatever its size")
+			    : phrase("+%.2g %s", value, unit);
+}
+
+struct phrase phrase_detectable(const struct gate_result *result)
+{
+	struct phrase total = amount(result->detectable_total, "%");
+	struct phrase share = amount(result->detectable_share, "points");
+
+	if (result->options.no_share)
+		return phrase("could have seen a change of: total %.60s", total.text);
+	return phrase("could have seen a change of: total %.60s; a function with %g %% of it %.60s",
+		      total.text, 100 * GATE_TYPICAL_SHARE, share.text);
+}
+
+struct phrase phrase_runs(const struct gate_result *result)
+{
+	char type[64];
+
+	return phrase("%s: %zu base run%s (%s samples), %zu head run%s (%s samples)",
+		      text_escape(result->runs->type ? result->runs->type : "nothing", type,
+				  sizeof(type)),
+		      result->nr_runs[RUN_BASE], result->nr_runs[RUN_BASE] == 1 ? "" : "s",
+		      text_count(result->nr_samples[RUN_BASE]), result->nr_runs[RUN_HEAD],
+		      result->nr_runs[RUN_HEAD] == 1 ? "" : "s",
+		      text_count(result->nr_samples[RUN_HEAD]));
+}
+
+struct phrase phrase_change(const struct gate_result *result, const struct gate_test *test)
+{
+	struct phrase base = phrase_value(result, test, test->stats.base);
+	struct phrase head = phrase_value(result, test, test->stats.head);
+
+	return phrase("%.40s from %.40s to %.40s (%.20s, 95 %% interval %.40s, adjusted p %.12s)",
+		      phrase_subject(test).text, base.text, head.text, phrase_growth(test).text,
+		      phrase_interval(test).text, phrase_p(test).text);
+}
+
+/* Escaping --------------------------------------------------------------------------------------- */
+
+static void put_bytes(struct writing *writing, const char *bytes, size_t len)
+{
+	if (!writing->err && len)
+		writing->err = writing->sink(writing->ctx, bytes, len);
+}
+
+void writing_put(struct writing *writing, const char *format, ...)
+{
+	char *text scoped(freep) = NULL;
+	va_list arguments;
+	int len;
+
+	va_start(arguments, format);
+	len = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (len < 0) {
+		text = NULL;
+		abort(); /* out of memory, or a format that the compiler should have refused */
+	}
+	put_bytes(writing, text, len);
+}
+
+static const struct replacement {
+	char character;
+	const char *by;
+} xml[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}},
+  /* entities, which mean the same wherever in a table of GitHub's they stand */
+	markdown[] = {{'&', "&amp;"}, {'<', "&lt;"},   {'>', "&gt;"},	{'|', "&#124;"},
+		      {'`', "&#96;"}, {'*', "&#42;"},  {'_', "&#95;"},	{'[', "&#91;"},
+		      {']', "&#93;"}, {'\\', "&#92;"}, {'~', "&#126;"}, {'@', "&#64;"},
+		      {'#', "&#35;"}, {'!', "&#33;"},  {':', "&#58;"},	{'$', "&#36;"}},
+  command[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}},
+  property[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}};
+
+static const struct {
+	const struct replacement *at;
+	size_t nr;
+} escapes[] = {
+	[ESCAPE_XML] = {xml, LENGTH(xml)},
+	[ESCAPE_MARKDOWN] = {markdown, LENGTH(markdown)},
+	[ESCAPE_COMMAND] = {command, LENGTH(command)},
+	[ESCAPE_PROPERTY] = {property, LENGTH(property)},
+};
+
+static const char *replacement_of(enum escape escape, char character)
+{
+	for (size_t i = 0; i < escapes[escape].nr; i++)
+		if (escapes[escape].at[i].character == character)
+			return escapes[escape].at[i].by;
+	return NULL;
+}
+
+void writing_escaped(struct writing *writing, enum escape escape, const char *text)
+{
+	size_t room = 4 * strlen(text) + 1;
+	char *safe scoped(freep) = xmalloc(room), *from = safe;
+
+	text_escape(text, safe, room);
+	for (char *p = safe;; p++) {
+		const char *by = *p ? replacement_of(escape, *p) : "";
+
+		if (!by)
+			continue;
+		put_bytes(writing, from, p - from);
+		put_bytes(writing, by, strlen(by));
+		from = p + 1;
+		if (!*p)
+			return;
+	}
+}
+
+const char *source_path(const struct report_options *options, const struct gate_test *test)
+{
+	const char *path = test->function ? test->function->file : "";
+	size_t len = options->source_root ? strlen(options->source_root) : 0;
+
+	while (len && options->source_root[len - 1] == '/')
+		len--;
+	if (len && !strncmp(path, options->source_root, len) && path[len] == '/')
+		path += len + 1;
+	return *path ? path : NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the reports have in common: their words and numbers, and text that is escaped as it is written.
+ */
+#ifndef CPROF_GATE_PHRASE_H
+#define CPROF_GATE_PHRASE_H
+
+#include "base/json.h"
+#include "gate/report.h"
+
+/* Short texts by value, so that several fit into one call. */
+struct phrase {
+	char text[256];
+};
+
+/* A rate of the test's quantity and unit: "12.3 %", "1.204 s", "5.2 MB". */
+struct phrase phrase_value(const struct gate_result *result, const struct gate_test *test,
+			   double value);
+struct phrase phrase_growth(const struct gate_test *test);   /* "+12.3 %", "new" */
+struct phrase phrase_interval(const struct gate_test *test); /* "+10.1 .. +14.4 %" */
+struct phrase phrase_p(const struct gate_test *test);	     /* "0.0012", "<1e-9" */
+struct phrase phrase_name(const struct gate_test *test);     /* of the function, cut; "total" */
+struct phrase phrase_subject(const struct gate_test *test);  /* "flat share", "cum per run" */
+/* "could have seen ..." */
+struct phrase phrase_detectable(const struct gate_result *result);
+/* "5 base runs (12,000 samples) and ..." */
+struct phrase phrase_runs(const struct gate_result *result);
+/* One sentence on a test: "flat share of hot_a grew by ...". */
+struct phrase phrase_change(const struct gate_result *result, const struct gate_test *test);
+
+/* Written through a sink; the first error ends it. */
+struct writing {
+	json_sink_fn sink;
+	void *ctx;
+	int err;
+};
+
+enum escape {
+	ESCAPE_XML,
+	ESCAPE_MARKDOWN,
+	ESCAPE_COMMAND,	 /* the text of a workflow command */
+	ESCAPE_PROPERTY, /* the value of one of its properties */
+};
+
+void writing_put(struct writing *writing, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Of any length; made valid UTF-8 without control characters first. */
+void writing_escaped(struct writing *writing, enum escape escape, const char *text);
+
+/* The path of the function's source without the root, or NULL where there is none. */
+const char *source_path(const struct report_options *options, const struct gate_test *test);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Why a comparison would be worthless: one line for each reason, added to result->reasons.
+ *
+ * - a side has no run, or a run has no sample, or negative values (a diff);
+ * - two runs are the same profile: a copy is no replicate, and never differs from its original;
+ * - sample types or period differ: other events, or other rates of sampling;
+ * - too few samples of a side, too many lost ones in a run;
+ * - more unknown or truncated stacks on one side: functions seem to shrink that were just not seen;
+ * - no replicates, unless that was asked for.
+ */
+#ifndef CPROF_GATE_REFUSE_H
+#define CPROF_GATE_REFUSE_H
+
+#include "gate/verdict.h"
+
+void gate_refuse(struct gate_result *result);
+
+#endif

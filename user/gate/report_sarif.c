@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "gate/phrase.h"
+#include "gate/report.h"
+
+static const struct {
+	const char *id, *text;
+} rules[] = {
+	{"cpu-regression", "Uses more CPU time than before, beyond what runs differ by"},
+	{"heap-regression",
+	 "Allocates or holds more memory than before, beyond what runs differ by"},
+};
+
+static void put_string(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	json_string(json, value);
+}
+
+static void put_text(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	json_object(json);
+	put_string(json, "text", value);
+	json_end(json);
+}
+
+static void put_tool(struct json *json)
+{
+	json_key(json, "tool");
+	json_object(json);
+	json_key(json, "driver");
+	json_object(json);
+	put_string(json, "name", "cprof");
+	put_string(json, "version", CPROF_VERSION);
+	json_key(json, "rules");
+	json_array(json);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		json_object(json);
+		put_string(json, "id", rules[i].id);
+		put_text(json, "shortDescription", rules[i].text);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
+/* A path as a relative URI reference (RFC 3986). The caller frees it. */
+static char *uri_of(const char *path)
+{
+	char *uri = xmalloc(3 * strlen(path) + 1), *out = uri;
+
+	for (; *path; path++) {
+		if (isalnum((unsigned char)*path) || strchr("/._-~", *path))
+			*out++ = *path;
+		else
+			out += sprintf(out, "%%%02X", (unsigned char)*path);
+	}
+	*out = '\0';
+	return uri;
+}
+
+static void put_locations(struct json *json, const struct report_options *options,
+			  const struct gate_test *test)
+{
+	const char *path = source_path(options, test);
+
+	json_key(json, "locations");
+	json_array(json);
+	json_object(json);
+	if (path) {
+		char *uri scoped(freep) = uri_of(path);
+
+		json_key(json, "physicalLocation");
+		json_object(json);
+		json_key(json, "artifactLocation");
+		json_object(json);
+		put_string(json, "uri", uri);
+		json_end(json);
+		json_key(json, "region");
+		json_object(json);
+		json_key(json, "startLine");
+		json_int(json, test->function->line ? test->function->line : 1);
+		json_end(json);
+		json_end(json);
+	}
+	json_key(json, "logicalLocations");
+	json_array(json);
+	json_object(json);
+	put_string(json, "fullyQualifiedName", phrase_name(test).text);
+	put_string(json, "kind", test->function ? "function" : "module");
+	json_end(json);
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
+/* The same regression of a later run is recognized by the function and what was measured. */
+static void put_fingerprint(struct json *json, const struct gate_result *result,
+			    const struct gate_test *test)
+{
+	char *of scoped(freep) =
+		xasprintf("%s/%s", result->runs->type, test->function ? test->function->name : "");
+	char hex[17];
+
+	snprintf(hex, sizeof(hex), "%016" PRIx64, hash_bytes(of, strlen(of), 0));
+	json_key(json, "partialFingerprints");
+	json_object(json);
+	put_string(json, "cprofFunction/v1", hex);
+	json_end(json);
+}
+
+static void put_result(struct json *json, const struct gate_result *result,
+		       const struct report_options *options, const struct gate_test *test)
+{
+	bool heap = !strcmp(result->runs->unit, "bytes") || strstr(result->runs->type, "_objects");
+	char *message scoped(freep) =
+		xasprintf("%s: %s", phrase_name(test).text, phrase_change(result, test).text);
+
+	json_object(json);
+	put_string(json, "ruleId", rules[heap].id);
+	json_key(json, "ruleIndex");
+	json_int(json, heap);
+	put_string(json, "level", "error");
+	put_text(json, "message", message);
+	put_locations(json, options, test);
+	put_fingerprint(json, result, test);
+	json_end(json);
+}
+
+/* Not successful unless something was compared: an empty list of results would be good news. */
+static void put_invocation(struct json *json, const struct gate_result *result)
+{
+	json_key(json, "invocations");
+	json_array(json);
+	json_object(json);
+	json_key(json, "executionSuccessful");
+	json_bool(json, result->verdict != GATE_INCONCLUSIVE);
+	json_key(json, "toolExecutionNotifications");
+	json_array(json);
+	vec_for_each(&result->reasons, reason) {
+		json_object(json);
+		put_string(json, "level", "error");
+		put_text(json, "message", *reason);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
+int report_sarif(const struct gate_result *result, const struct report_options *options,
+		 json_sink_fn sink, void *ctx)
+{
+	struct json json;
+
+	json_begin(&json, sink, ctx);
+	json_object(&json);
+	put_string(&json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	put_string(&json, "version", "2.1.0");
+	json_key(&json, "runs");
+	json_array(&json);
+	json_object(&json);
+	put_tool(&json);
+	put_invocation(&json, result);
+	json_key(&json, "results");
+	json_array(&json);
+	vec_for_each(&result->rows, row)
+		if ((*row)->outcome == GATE_REGRESSED)
+			put_result(&json, result, options, *row);
+	json_end(&json);
+	json_end(&json);
+	json_end(&json);
+	json_end(&json);
+	return json_finish(&json);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "gate/runs.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/scale.h"
+
+/* How the values of a profile's type were sampled. Positions of types, or -1. */
+struct sampling {
+	int value, variance, objects, bytes, count;
+	uint64_t rate_bytes; /* of a heap profile; 0: it is none */
+	double weight;	     /* of a sample, where nothing else is known */
+};
+
+/* What a sample of the profile gives. */
+struct amount {
+	double value, variance, nr_samples;
+};
+
+/* Adding a profile: its functions' positions in runs, and the cells touched by it. */
+struct adding {
+	struct runs *runs;
+	size_t run;
+	const struct profile *profile;
+	const struct identity *identity;
+	struct sampling sampling;
+	uint32_t *functions;	  /* id - 1 to position + 1; 0: not looked up */
+	vec_of(uint32_t) cell_of; /* function to cell + 1 of this run */
+	vec_of(size_t) seen;	  /* function to the sample + 1 that it was counted for last */
+};
+
+struct run *runs_add(struct runs *runs, const char *name, enum run_side side)
+{
+	vec_push(&runs->at, (struct run){
+				    .name = arena_strndup(&runs->arena, name, strlen(name)),
+				    .side = side,
+				    .kind = "",
+			    });
+	return &runs->at.at[runs->at.nr - 1];
+}
+
+static bool same_name(const void *ctx, uint32_t value, const void *key)
+{
+	const struct runs *runs = ctx;
+
+	return !strcmp(runs->functions.at[value].name, key);
+}
+
+uint32_t runs_function(struct runs *runs, const char *name, const char *file, int64_t line)
+{
+	uint64_t code = hash_bytes(name, strlen(name), 0);
+	uint32_t at = hash_find(&runs->index, code, same_name, runs, name);
+
+	if (at != HASH_NONE)
+		return at;
+	at = runs->functions.nr;
+	vec_push(&runs->functions, (struct run_function){
+					   .name = arena_strndup(&runs->arena, name, strlen(name)),
+					   .file = arena_strndup(&runs->arena, file, strlen(file)),
+					   .line = line > 0 ? line : 0,
+				   });
+	hash_insert(&runs->index, code, at);
+	return at;
+}
+
+/* Sampling --------------------------------------------------------------------------------------- */
+
+static const char *string(const struct profile *profile, uint32_t id)
+{
+	return strtab_get(&profile->strings, id);
+}
+
+static int find_type(const struct profile *profile, const char *name)
+{
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		if (!strcmp(string(profile, profile->types[i].type), name))
+			return i;
+	return -1;
+}
+
+/* The type whose name is that of `type` with its last word, "_objects" say, replaced by another. */
+static int find_sibling(const struct profile *profile, const char *type, const char *word)
+{
+	const char *last = strrchr(type, '_');
+	char *name scoped(freep) = NULL;
+
+	if (!last)
+		return -1;
+	name = xasprintf("%.*s%s", (int)(last - type), type, word);
+	return find_type(profile, name);
+}
+
+static bool is_heap(const struct profile *profile)
+{
+	return !strcmp(string(profile, profile->period_type.type), "space") &&
+	       !strcmp(string(profile, profile->period_type.unit), "bytes");
+}
+
+static struct sampling sampling_of(const struct profile *profile, uint32_t type)
+{
+	const char *name = string(profile, profile->types[type].type);
+	const char *unit = string(profile, profile->types[type].unit);
+	char *variance scoped(freep) = xasprintf("%s_variance", name);
+	struct sampling sampling = {.value = type,
+				    .variance = -1,
+				    .objects = -1,
+				    .bytes = -1,
+				    .count = -1,
+				    .weight = 1};
+
+	if (is_heap(profile)) {
+		sampling.variance = find_type(profile, variance);
+		sampling.objects = find_sibling(profile, name, "_objects");
+		sampling.bytes = find_sibling(profile, name, "_space");
+		sampling.rate_bytes = profile->period > 1 ? profile->period : 1;
+		return sampling;
+	}
+	for (uint32_t i = 0; i < profile->nr_types && sampling.count < 0; i++)
+		if (!strcmp(string(profile, profile->types[i].unit), "count"))
+			sampling.count = i;
+	if (!strcmp(unit, "count"))
+		sampling.count = type;
+	else if (profile->period > 0 && !strcmp(string(profile, profile->period_type.unit), unit))
+		sampling.weight = profile->period;
+	return sampling;
+}
+
+/* (1 - p) / p of each object, times the square of what one stands for. */
+static struct amount heap_amount(const struct sampling *sampling, const int64_t *values)
+{
+	struct amount amount = {.value = values[sampling->value]};
+	double objects = sampling->objects >= 0 ? values[sampling->objects] : 0;
+	double bytes = sampling->bytes >= 0 ? values[sampling->bytes] : 0, p, each;
+
+	/* sums are rounded toward zero: a large object that was seen once may be 0 objects */
+	objects = objects > 0 ? objects : bytes > 0;
+	p = scale_heap_probability(objects > 0 ? (uint64_t)fabs(bytes / objects) : 0,
+				   sampling->rate_bytes);
+	each = objects > 0 ? amount.value / objects : 0;
+	amount.nr_samples = objects * p;
+	amount.variance = sampling->variance >= 0 ? values[sampling->variance]
+						  : objects * (1 - p) / p * each * each;
+	return amount;
+}
+
+static struct amount amount_of(const struct sampling *sampling, const int64_t *values)
+{
+	struct amount amount = {.value = values[sampling->value]};
+
+	if (sampling->rate_bytes)
+		return heap_amount(sampling, values);
+	if (sampling->count >= 0) {
+		amount.nr_samples = values[sampling->count];
+		if (amount.nr_samples > 0)
+			amount.variance = amount.value * amount.value / amount.nr_samples;
+		return amount;
+	}
+	amount.nr_samples = amount.value / sampling->weight;
+	amount.variance = amount.value * sampling->weight;
+	return amount;
+}
+
+/* Cells ------------------------------------------------------------------------------------------ */
+
+static uint32_t function_of_line(struct adding *adding, const struct profile_line *line)
+{
+	const struct profile *profile = adding->profile;
+	const struct profile_function *function = &profile->functions.at[line->function - 1];
+	uint32_t *at = &adding->functions[line->function - 1];
+	char *name scoped(freep) = NULL;
+
+	if (*at)
+		return *at - 1;
+	name = identity_name(adding->identity, string(profile, function->name));
+	*at = 1 + runs_function(adding->runs, name, string(profile, function->path),
+				function->start_line ? function->start_line : line->line);
+	return *at - 1;
+}
+
+static struct run_cell *cell_of(struct adding *adding, uint32_t function)
+{
+	struct run *run = &adding->runs->at.at[adding->run];
+	uint32_t *at;
+
+	while (adding->cell_of.nr <= function) {
+		vec_push(&adding->cell_of, 0);
+		vec_push(&adding->seen, 0);
+	}
+	at = &adding->cell_of.at[function];
+	if (!*at) {
+		vec_push(&run->cells, (struct run_cell){.function = function});
+		*at = run->cells.nr;
+	}
+	return &run->cells.at[*at - 1];
+}
+
+static bool is_unknown(const char *name)
+{
+	return !strncmp(name, "[unknown", strlen("[unknown")) ||
+	       !strncmp(name, "[truncated", strlen("[truncated"));
+}
+
+/* A function that calls itself, by whatever way, has a stack's value once. */
+static void add_frame(struct adding *adding, uint32_t function, size_t sample,
+		      const struct amount *amount, bool is_leaf)
+{
+	struct run_cell *cell = cell_of(adding, function);
+
+	if (is_leaf) {
+		cell->flat += amount->value;
+		cell->flat_variance += amount->variance;
+	}
+	if (adding->seen.at[function] == sample + 1)
+		return;
+	adding->seen.at[function] = sample + 1;
+	cell->cum += amount->value;
+	cell->cum_variance += amount->variance;
+}
+
+static void add_sample(struct adding *adding, size_t at)
+{
+	const struct profile *profile = adding->profile;
+	const struct profile_sample *sample = &profile->samples.at[at];
+	struct amount amount = amount_of(&adding->sampling, sample->values);
+	bool is_leaf = true, unknown = false;
+	struct run *run;
+
+	for (uint32_t i = 0; i < sample->nr_locations; i++) {
+		const struct profile_location *location =
+			&profile->locations.at[sample->locations[i] - 1];
+
+		for (uint32_t j = 0; j < location->nr_lines; j++) {
+			uint32_t function = function_of_line(adding, &location->lines[j]);
+
+			add_frame(adding, function, at, &amount, is_leaf);
+			is_leaf = false;
+			unknown |= is_unknown(adding->runs->functions.at[function].name);
+		}
+		is_leaf = false;
+	}
+	run = &adding->runs->at.at[adding->run];
+	run->total += amount.value;
+	run->total_variance += amount.variance;
+	run->nr_samples += amount.nr_samples;
+	run->unknown += unknown ? amount.value : 0;
+	run->has_negative |= amount.value < 0;
+}
+
+/* The run itself --------------------------------------------------------------------------------- */
+
+/* "29,703" at *text, moved behind it; -1 where there is no number. */
+static double parse_number(const char **text)
+{
+	const char *p = *text;
+	double number = 0;
+
+	if (!isdigit((unsigned char)*p))
+		return -1;
+	for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++)
+		if (*p != ',')
+			number = number * 10 + (*p - '0');
+	*text = p;
+	return number;
+}
+
+static double number_after(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	if (!at)
+		return 0;
+	at += strlen(word);
+	return fmax(0, parse_number(&at));
+}
+
+/* What cprof says of each run: "... taken N = written M + lost K (...)". */
+static void read_accounts(const struct profile *profile, struct run *run)
+{
+	for (size_t i = 0; i < profile->comments.nr; i++) {
+		const char *comment = string(profile, profile->comments.at[i]);
+		double nr_taken = number_after(comment, "taken ");
+
+		if (nr_taken <= 0 || !strstr(comment, " = written "))
+			continue;
+		run->nr_taken += nr_taken;
+		run->nr_lost += number_after(comment, " + lost ");
+	}
+}
+
+static char *kind_of(struct runs *runs, const struct profile *profile)
+{
+	char *text scoped(freep) = xasprintf("period %ld %s/%s of", profile->period,
+					     string(profile, profile->period_type.type),
+					     string(profile, profile->period_type.unit));
+
+	for (uint32_t i = 0; i < profile->nr_types; i++) {
+		char *longer = xasprintf("%s %s/%s", text, string(profile, profile->types[i].type),
+					 string(profile, profile->types[i].unit));
+
+		free(text);
+		text = longer;
+	}
+	return arena_strndup(&runs->arena, text, strlen(text));
+}
+
+static uint64_t content_of(const struct profile *profile)
+{
+	uint64_t code = hash_combine(hash_u64(profile->time_ns), profile->duration_ns);
+
+	for (size_t i = 0; i < profile->samples.nr; i++) {
+		const struct profile_sample *sample = &profile->samples.at[i];
+
+		code = hash_bytes(sample->values, profile->nr_types * sizeof(*sample->values),
+				  code);
+		for (uint32_t j = 0; j < sample->nr_locations; j++)
+			code = hash_combine(
+				code, profile->locations.at[sample->locations[j] - 1].address);
+	}
+	for (size_t i = 0; i < profile->functions.nr; i++) {
+		const char *name = string(profile, profile->functions.at[i].name);
+
+		code = hash_bytes(name, strlen(name), code);
+	}
+	return code;
+}
+
+void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
+		      const struct profile *profile, uint32_t type, const struct identity *identity)
+{
+	const char *type_name = string(profile, profile->types[type].type);
+	const char *unit = string(profile, profile->types[type].unit);
+	struct run *run = runs_add(runs, name, side);
+	struct adding adding = {
+		.runs = runs,
+		.run = runs->at.nr - 1,
+		.profile = profile,
+		.identity = identity,
+		.sampling = sampling_of(profile, type),
+		.functions = xcalloc(profile->functions.nr, sizeof(uint32_t)),
+	};
+
+	run->kind = kind_of(runs, profile);
+	run->content = content_of(profile);
+	read_accounts(profile, run);
+	if (!runs->type) {
+		runs->type = arena_strndup(&runs->arena, type_name, strlen(type_name));
+		runs->unit = arena_strndup(&runs->arena, unit, strlen(unit));
+	}
+	for (size_t i = 0; i < profile->samples.nr; i++)
+		add_sample(&adding, i);
+	free(adding.functions);
+	vec_release(&adding.cell_of);
+	vec_release(&adding.seen);
+}
+
+void runs_release(struct runs *runs)
+{
+	vec_for_each(&runs->at, run)
+		vec_release(&run->cells);
+	vec_release(&runs->at);
+	vec_release(&runs->functions);
+	hash_release(&runs->index);
+	arena_release(&runs->arena);
+	*runs = (struct runs){0};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a comparison needs of its profiles, one run each: per function the value on its own (flat) and
+ * with all that it calls (cum), how exact these are, and what speaks for or against the run itself.
+ *
+ *	runs_add_profile(&runs, "base1.pb.gz", RUN_BASE, profile, type, &identity);	each
+ *	... gate_check(&runs, &options)
+ *	runs_release(&runs);
+ *
+ * A run is sparse, functions are numbered across all runs. The profile is not needed afterwards.
+ *
+ * How exact a value is follows from how it was sampled. Each sample of a CPU profile stands for the
+ * same: the variance of n samples that stand for w each is n w^2. A heap profile's are not alike: an
+ * allocation of s bytes was taken with p = 1 - e^(-s/rate), and a value scaled up from few large ones
+ * is less sure than the same from many small ones. The variance is what `cprof heap --errors` wrote,
+ * or else (1 - p) / p s^2 for each object, s being the average of its stack (profile/scale.h).
+ */
+#ifndef CPROF_GATE_RUNS_H
+#define CPROF_GATE_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "gate/identity.h"
+#include "profile/model.h"
+
+enum run_side {
+	RUN_BASE,
+	RUN_HEAD,
+};
+
+/* A function in a run. */
+struct run_cell {
+	uint32_t function; /* position in runs.functions */
+	double flat, cum;
+	double flat_variance, cum_variance; /* by sampling */
+};
+
+struct run_function {
+	const char *name; /* as identity_name() gives it; in the arena */
+	const char *file; /* of the source, "" where unknown; in the arena */
+	int64_t line;	  /* 0: unknown */
+};
+
+struct run {
+	const char *name; /* of its file, for people; in the arena */
+	enum run_side side;
+	double total, total_variance;
+	double nr_samples; /* as taken, not scaled */
+	double unknown;	   /* of the total: in stacks with a frame [unknown] or [truncated ...] */
+	double nr_taken, nr_lost; /* by the accounts in its comment; 0: there are none */
+	uint64_t content;	  /* equal for equal profiles */
+	bool has_negative;
+	const char *kind; /* sample types and period: what runs must agree on; in the arena */
+	vec_of(struct run_cell) cells;
+};
+
+struct runs {
+	struct arena arena;
+	vec_of(struct run) at;
+	vec_of(struct run_function) functions;
+	struct hash index;	 /* private: of functions by name */
+	const char *type, *unit; /* of the values that are compared; in the arena */
+};
+
+/* Adds a run of this profile's sample type. */
+void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
+		      const struct profile *profile, uint32_t type,
+		      const struct identity *identity);
+
+/* What it is made of, for runs that come from elsewhere. name and file are copied. */
+struct run *runs_add(struct runs *runs, const char *name, enum run_side side);
+uint32_t runs_function(struct runs *runs, const char *name, const char *file, int64_t line);
+
+void runs_release(struct runs *runs);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Has the head become more expensive than the base? Everything is tested that has enough weight: the
+ * total of a run, and of each function its flat and its cumulative value, as a share of the run (which
+ * a slower machine or more load does not change) and as the absolute value of a run (which shows what
+ * a share hides: that all of it, or a function that is most of it, got slower).
+ *
+ * A regression is what is significant among all that was tested (gate/stats.h; Holm), and large: it
+ * grew by more than max_growth of itself and by more than max_delta of the base's total. What shrank
+ * is reported and never fails.
+ *
+ * A function whose flat value grew while its cumulative value did not, and another's flat value
+ * shrank by as much, has taken that one in (inlining): the cost moved, nothing regressed.
+ *
+ * What makes a comparison worthless is refused and never passes: gate/refuse.h.
+ */
+#ifndef CPROF_GATE_VERDICT_H
+#define CPROF_GATE_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "gate/runs.h"
+#include "gate/stats.h"
+
+struct gate_options {
+	double max_growth;    /* percent of what it was */
+	double max_delta;     /* percentage points of the base's total */
+	double min_share;     /* percent of either side's total: what has less is not tested */
+	double alpha;	      /* probability of any false alarm */
+	double max_loss;      /* percent of the samples of a run */
+	double max_unknown;   /* percentage points by which the sides may differ */
+	uint32_t min_samples; /* of each side */
+	bool no_share, no_absolute, no_flat, no_cum;
+	bool single; /* go on without replicates, assuming how much runs differ */
+};
+extern const struct gate_options gate_default_options;
+
+enum gate_measure {
+	GATE_TOTAL,
+	GATE_FLAT,
+	GATE_CUM,
+};
+
+enum gate_quantity {
+	GATE_ABSOLUTE, /* of a run, in the unit of the sample type */
+	GATE_SHARE,    /* 0..1 of a run's total */
+};
+
+enum gate_outcome { /* what is worse comes first */
+	GATE_REGRESSED,
+	GATE_MOVED,	  /* would have, but the cost came from a function it calls */
+	GATE_UNCONFIRMED, /* had, but not again */
+	GATE_IMPROVED,
+	GATE_SAME, /* nothing that can be told from noise, or too small to matter */
+};
+
+struct gate_test {
+	const struct run_function *function; /* NULL: the total */
+	enum gate_measure measure;
+	enum gate_quantity quantity;
+	struct stats_test stats;
+	double delta;		  /* percentage points of the base's total */
+	double growth;		  /* percent; INFINITY: there was none before */
+	double p_grown, p_shrunk; /* adjusted for all tests */
+	double detectable;	  /* growth in the unit of stats, found with 80 % power */
+	enum gate_outcome outcome;
+	const struct run_function *moved_from; /* GATE_MOVED */
+};
+
+enum gate_verdict {
+	GATE_PASS,
+	GATE_REGRESSION,
+	GATE_INCONCLUSIVE,
+};
+
+struct gate_result {
+	const struct runs *runs; /* borrowed */
+	struct gate_options options;
+	enum gate_verdict verdict;
+	vec_of(char *) reasons; /* why it is inconclusive */
+	vec_of(struct gate_test) tests;
+	/* One test for each function (and the total) that tells most of it; worst first. */
+	vec_of(const struct gate_test *) rows;
+	size_t nr_runs[2];    /* by enum run_side */
+	double nr_samples[2]; /* of all runs of a side */
+	double mean_total[2];
+	double cv;		 /* between runs, of shares: typical */
+	double detectable_total; /* percent */
+	double detectable_share; /* percentage points, of a function with GATE_TYPICAL_SHARE */
+};
+
+#define GATE_TYPICAL_SHARE 0.05
+#define GATE_POWER	   0.8
+/* How much runs differ, where there is nothing to tell: options.single. */
+#define GATE_ASSUMED_CV 0.15
+
+/* The caller releases *result; runs must outlive it. */
+void gate_check(const struct runs *runs, const struct gate_options *options,
+		struct gate_result *result);
+/* What regressed in result stays so only if it did in first, too: the same functions. */
+void gate_confirm(struct gate_result *result, const struct gate_result *first);
+void gate_release(struct gate_result *result);
+
+/* "regression", "pass", "inconclusive"; "flat" ...: as reports and scripts spell them. */
+const char *gate_verdict_name(enum gate_verdict verdict);
+const char *gate_outcome_name(enum gate_outcome outcome);
+const char *gate_measure_name(enum gate_measure measure);
+const char *gate_quantity_name(enum gate_quantity quantity);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile as a flame graph in one SVG file: one sample type, the root on top, for a README, a report
+ * or a mail. Every box has a tooltip (its <title>); a small script in it zooms (click) and searches
+ * (Ctrl-F or "/"), and where scripts are not run (an <img>) the picture is whole without it. Boxes
+ * thinner than a fifth of a pixel are left out. Colours are those of the page (output/flame.h).
+ */
+#ifndef CPROF_OUTPUT_FLAMESVG_H
+#define CPROF_OUTPUT_FLAMESVG_H
+
+#include "output/flame.h"
+
+/* As flame_html_encode(). options->width_px: 200 to 20000, others are brought into that range. */
+int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
+		     pprof_sink_fn sink, void *ctx);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stacks of a profile as a prefix tree: two stacks share the nodes of the callers they have in
+ * common, from the root on. What a flame graph draws, one box a node.
+ *
+ *	main 10                  samples:  main > parse > read   7
+ *	  parse 9                          main > parse          2
+ *	    read 7                         main                  1
+ *
+ *	struct calltree *tree = calltree_new(nr_columns, false);
+ *	calltree_add(tree, profile, 0, CALLTREE_NONE);
+ *	calltree_arrange(tree, 0, 1);
+ *	totals = calltree_totals(tree);
+ *
+ * Two profiles can be in one tree, in columns of their own, to be compared: what is the same frame
+ * says profile/callframe.h. A stack without a frame is "[no stack]".
+ *
+ * Nothing here recurses, however deep a stack is. No I/O, no printing.
+ */
+#ifndef CPROF_PROFILE_CALLTREE_H
+#define CPROF_PROFILE_CALLTREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "profile/callframe.h"
+#include "profile/model.h"
+
+#define CALLTREE_NONE UINT32_MAX
+/* 16 bytes and the values each; what does not fit is a frame "[more stacks]" at the root. */
+#define CALLTREE_MAX_NODES (1u << 24)
+
+struct calltree_node {
+	uint32_t parent; /* CALLTREE_NONE: this is the root, nodes.at[0] */
+	uint32_t frame;	 /* position in frames; of the root: CALLTREE_NONE */
+	uint32_t depth;	 /* of the root: 0 */
+	uint32_t end;	 /* after calltree_arrange(): the node and all below it are [it, end) */
+};
+
+struct calltree {
+	struct callframes frames;
+	vec_of(struct calltree_node) nodes; /* parents stand before their children */
+	vec_of(int64_t) self; /* nr_columns for each node: the stacks that end in it */
+	uint32_t nr_columns;
+	bool inverted; /* stacks begin with their leaf: a node's children are callers */
+	bool full;     /* some stacks did not fit */
+	struct calltree_index *index; /* private */
+};
+
+struct calltree *calltree_new(uint32_t nr_columns, bool inverted);
+void calltree_free(struct calltree *tree); /* NULL is fine */
+
+/*
+ * Adds all samples: the value of type i to column + i. A negative one is added, as a positive
+ * number, to negative_column + i instead, unless that is CALLTREE_NONE. Sums stick at the ends of
+ * int64_t. Nothing of the profile is kept.
+ */
+void calltree_add(struct calltree *tree, const struct profile *profile, uint32_t column,
+		  uint32_t negative_column);
+
+/*
+ * Puts the nodes in preorder: what is below a node follows it directly. Siblings: the largest total
+ * magnitude of all columns [column, column + nr) first, then by name. After this nothing may be added.
+ */
+void calltree_arrange(struct calltree *tree, uint32_t column, uint32_t nr);
+
+/* What is in and below each node: nr_columns for each. The caller frees it. */
+int64_t *calltree_totals(const struct calltree *tree);
+
+/*
+ * Keeps about max_nodes nodes: drops those below which is least, as a share of their column's total.
+ * Instead of them the last node that stays has a child "[small stacks]", whose children are the frames
+ * in which those stacks end: the values of functions by themselves stay exact. After
+ * the last calltree_add(), before calltree_arrange(). Returns how many nodes went; more than max_nodes are left where very many stacks
+ * are small.
+ */
+size_t calltree_prune(struct calltree *tree, size_t max_nodes);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two profiles frame by frame: what each frame had and has, the frames that came and went among them.
+ * Frames are the same that have the same name. No I/O, no printing.
+ *
+ *	struct difference difference;
+ *	difference_make(&base_summary, &head_summary, false, &difference);
+ *	for (size_t i = 0; i < difference.nr; i++)
+ *		show(difference.rows[i].name, difference_of(&difference.rows[i].flat));
+ *	difference_release(&difference);
+ */
+#ifndef CPROF_PROFILE_DIFFERENCE_H
+#define CPROF_PROFILE_DIFFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/summary.h"
+
+struct two_values {
+	int64_t base, head;
+};
+
+struct difference_row {
+	const char *name;	     /* the summaries' */
+	bool in_base, in_head;	     /* in one of them at least */
+	struct two_values flat, cum; /* 0 where it is not */
+};
+
+struct difference {
+	/* Those whose flat or cum differs: largest |difference| of flat (or cum) first, then of the
+	 * other, then by name. */
+	struct difference_row *rows;
+	size_t nr;
+};
+
+/* Borrows the names of both summaries until difference_release(). */
+void difference_make(const struct summary *base, const struct summary *head, bool by_cum,
+		     struct difference *difference);
+void difference_release(struct difference *difference);
+
+/* head - base; sticks at the ends of int64_t. */
+int64_t difference_of(const struct two_values *values);
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cprof bench: two commands, profiled by turns until there is enough to compare, and compared. */
+#include "cmd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "output/file.h"
+#include "tools/replicate.h"
+
+#define DEFAULT_REPS	5
+#define DEFAULT_SAMPLES 3000
+#define DEFAULT_HZ	"997" /* ten times record's: runs are short; a prime: no lockstep */
+
+struct bench {
+	struct gating gating;
+	struct replicate replicate;
+	const char *keep;
+	bool confirm;
+};
+
+static int give_to_user(const char *folder)
+{
+	struct output_owner owner = output_owner_from_env();
+
+	return owner.given && chown(folder, owner.uid, owner.gid) ? -errno : 0;
+}
+
+/* The folder that was named, made if need be, or a temporary one, in *path, which the caller frees. */
+static int open_folder(const char *keep, char **path)
+{
+	const char *temporary = getenv("TMPDIR");
+	char *folder = keep ? xstrdup(keep)
+			    : xasprintf("%s/cprof-bench-XXXXXX",
+					temporary && *temporary ? temporary : "/tmp");
+	char safe[512];
+	int err = 0;
+
+	if (keep ? mkdir(folder, 0700) && errno != EEXIST : !mkdtemp(folder))
+		err = -errno;
+	else if (!keep)
+		err = give_to_user(folder);
+	text_escape(folder, safe, sizeof(safe));
+	if (!err) {
+		*path = folder;
+		return 0;
+	}
+	free(folder);
+	return fail(err, "make the folder %s", safe);
+}
+
+/* It is ours: nothing but files is in it. */
+static void remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+	rmdir(path);
+}
+
+/* Once more, with runs of their own: what was a fluke does not come back. */
+static enum exit_code confirm(struct bench *bench, const struct gate_result *first)
+{
+	struct gate_result second;
+	struct runs runs = {0};
+	enum exit_code code;
+
+	say("a regression: once more, to confirm it (--confirm)");
+	bench->replicate.nr_warm_up = 0;
+	code = replicate(&bench->replicate, "confirm", &bench->gating, &runs);
+	if (!code) {
+		gate_check(&runs, &bench->gating.options, &second);
+		gate_confirm(&second, first);
+		code = gating_report(&bench->gating, &second);
+		gate_release(&second);
+	}
+	runs_release(&runs);
+	return code;
+}
+
+static enum exit_code measure(struct bench *bench)
+{
+	struct gate_result result;
+	struct runs runs = {0};
+	enum exit_code code = replicate(&bench->replicate, "run", &bench->gating, &runs);
+
+	if (!code) {
+		gate_check(&runs, &bench->gating.options, &result);
+		if (bench->confirm && result.verdict == GATE_REGRESSION)
+			code = confirm(bench, &result);
+		else
+			code = gating_report(&bench->gating, &result);
+		gate_release(&result);
+	}
+	runs_release(&runs);
+	return code;
+}
+
+static int complete(struct bench *bench, const struct args *args)
+{
+	struct replicate *replicate = &bench->replicate;
+
+	if (args->operand.nr)
+		return fail(-EINVAL, "'%s' is no option: a command goes in quotes, --head 'CMD'.",
+			    args->operand.at[0]);
+	if (!replicate->commands[RUN_BASE] || !replicate->commands[RUN_HEAD])
+		return fail(-EINVAL, "bench what? Give --base 'CMD' and --head 'CMD'.");
+	if (!replicate->nr_reps)
+		return fail(-EINVAL, "--reps 0: at least one run a side.");
+	if (!replicate->heap && replicate->rate)
+		return fail(-EINVAL, "--rate goes with --heap.");
+	if (replicate->heap && !bench->gating.selection.sample_type)
+		bench->gating.selection.sample_type = "alloc_space";
+	return gating_complete(&bench->gating);
+}
+
+static enum exit_code run_bench(struct bench *bench, const struct args *args)
+{
+	char *folder scoped(freep) = NULL;
+	enum exit_code code;
+
+	if (complete(bench, args) || open_folder(bench->keep, &folder))
+		return EXIT_USAGE;
+	bench->replicate.folder = folder;
+	code = measure(bench);
+	if (!bench->keep)
+		remove_folder(folder);
+	return code;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct bench bench = {.replicate = {.nr_reps = DEFAULT_REPS,
+					    .nr_warm_up = 1,
+					    .max_time_ns = 600 * NSEC_PER_SEC,
+					    .frequency = DEFAULT_HZ}};
+	struct replicate *replicate = &bench.replicate;
+	const struct arg_row rows[] = {
+		{"base", 0, ARG_TEXT, "'CMD'", "how it was, for sh -c",
+		 &replicate->commands[RUN_BASE]},
+		{"head", 0, ARG_TEXT, "'CMD'", "how it is now", &replicate->commands[RUN_HEAD]},
+		{"reps", 'r', ARG_COUNT, "N", "runs of each, at least (default 5)",
+		 &replicate->nr_reps},
+		{"max-time", 0, ARG_DURATION, "TIME",
+		 "no run begins later (default 10m); --confirm doubles it",
+		 &replicate->max_time_ns},
+		{"warm-up", 0, ARG_COUNT, "N", "runs of each first that do not count (default 1)",
+		 &replicate->nr_warm_up},
+		{"frequency", 'F', ARG_TEXT, "HZ", "ticks a second on each CPU (default 997)",
+		 &replicate->frequency},
+		{"heap", 0, ARG_FLAG, NULL, "what they allocate, not the CPU", &replicate->heap},
+		{"rate", 0, ARG_TEXT, "BYTES", "with --heap: one sample per so many bytes",
+		 &replicate->rate},
+		{"keep", 0, ARG_TEXT, "DIR", "leave profiles and logs there", &bench.keep},
+		{"confirm", 0, ARG_FLAG, NULL, "a regression counts if it is there a second time",
+		 &bench.confirm},
+		GATING_ROWS(&bench.gating),
+	};
+	struct args args = {
+		.command = "bench",
+		.operands = "--base 'CMD' --head 'CMD'",
+		.about = "Profiles two commands by turns, until there are enough runs and samples, "
+			 "and\n"
+			 "compares them as check does. (--min-samples: 3000 of each by default.)",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "exit codes: 0 no regression, 1 regression, 2 usage or a command that "
+			  "failed,\n"
+			  "3 inconclusive, 4 privileges or kernel",
+	};
+	int parsed, code;
+
+	gating_init(&bench.gating);
+	bench.gating.options.min_samples = DEFAULT_SAMPLES;
+	parsed = args_parse(&args, argc, argv);
+	code = parsed < 0 ? EXIT_USAGE : parsed > 0 ? EXIT_DONE : (int)run_bench(&bench, &args);
+	gating_release(&bench.gating);
+	args_release(&args);
+	return code;
+}

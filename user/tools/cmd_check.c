@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cprof check: has it become slower, or larger? And, on one's own runs, how often would that be wrong? */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "tools/gating.h"
+
+#define NR_SPLITS     200
+#define LEAST_TO_TEST 4 /* runs for --self-test: two a side */
+
+struct check {
+	struct gating gating;
+	struct arg_list base, head, self_test;
+	bool allow_missing_baseline;
+};
+
+static int add_all(struct check *check, const struct arg_list *paths, enum run_side side,
+		   struct runs *runs)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < paths->nr; i++)
+		err = gating_add(&check->gating, paths->at[i], side, runs);
+	return err;
+}
+
+/* None was named, or none of those named exists: not the same as one that cannot be read. */
+static bool is_baseline_missing(const struct arg_list *base)
+{
+	for (size_t i = 0; i < base->nr; i++)
+		if (!strcmp(base->at[i], "-") || !access(base->at[i], F_OK) || errno != ENOENT)
+			return false;
+	return true;
+}
+
+/* The head must be good even so: a job whose profiler broke is not to pass. */
+static enum exit_code without_baseline(struct check *check)
+{
+	struct runs runs = {0};
+	int err = add_all(check, &check->head, RUN_HEAD, &runs);
+
+	runs_release(&runs);
+	if (err)
+		return EXIT_USAGE;
+	if (check->allow_missing_baseline) {
+		say("no baseline: nothing was compared (--allow-missing-baseline)");
+		return EXIT_DONE;
+	}
+	warn("inconclusive: no baseline (--allow-missing-baseline lets a first run pass).");
+	return gating_code(&check->gating, GATE_INCONCLUSIVE);
+}
+
+static enum exit_code compare(struct check *check)
+{
+	struct gate_result result;
+	struct runs runs = {0};
+	enum exit_code code = EXIT_USAGE;
+
+	if (!check->head.nr) {
+		warn("check what? Give --base FILE... --head FILE..., or --self-test FILE...");
+		return EXIT_USAGE;
+	}
+	if (is_baseline_missing(&check->base))
+		return without_baseline(check);
+	if (!add_all(check, &check->base, RUN_BASE, &runs) &&
+	    !add_all(check, &check->head, RUN_HEAD, &runs)) {
+		gate_check(&runs, &check->gating.options, &result);
+		code = gating_report(&check->gating, &result);
+		gate_release(&result);
+	}
+	runs_release(&runs);
+	return code;
+}
+
+/* The self-test ----------------------------------------------------------------------------------- */
+
+struct self_test {
+	size_t nr_splits, nr_flagged;
+	uint32_t *flagged; /* by function; the total's last */
+};
+
+/* A random half of them becomes the head; splitmix64, so that a repetition is one. */
+static void split(struct runs *runs, uint64_t *state)
+{
+	size_t wanted = runs->at.nr / 2;
+
+	for (size_t i = 0; i < runs->at.nr; i++) {
+		uint64_t z = *state += 0x9e3779b97f4a7c15;
+		bool head;
+
+		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+		z = (z ^ z >> 27) * 0x94d049bb133111eb;
+		head = (z ^ z >> 31) % (runs->at.nr - i) < wanted;
+		runs->at.at[i].side = head ? RUN_HEAD : RUN_BASE;
+		wanted -= head;
+	}
+}
+
+static void count_flags(struct self_test *test, const struct gate_result *result)
+{
+	const struct runs *runs = result->runs;
+
+	test->nr_splits++;
+	test->nr_flagged += result->verdict == GATE_REGRESSION;
+	vec_for_each(&result->rows, row)
+		if ((*row)->outcome == GATE_REGRESSED)
+			test->flagged[(*row)->function ? (*row)->function - runs->functions.at
+						       : (ptrdiff_t)runs->functions.nr]++;
+}
+
+/* false: the runs are refused, and nothing can be said. */
+static bool try_splits(struct check *check, struct runs *runs, struct self_test *test)
+{
+	uint64_t state = 1;
+
+	for (int i = 0; i < NR_SPLITS; i++) {
+		struct gate_result result;
+
+		split(runs, &state);
+		gate_check(runs, &check->gating.options, &result);
+		if (result.verdict == GATE_INCONCLUSIVE) {
+			gating_report(&check->gating, &result);
+			gate_release(&result);
+			return false;
+		}
+		count_flags(test, &result);
+		gate_release(&result);
+	}
+	return true;
+}
+
+static enum exit_code say_self_test(const struct check *check, const struct runs *runs,
+				    const struct self_test *test)
+{
+	double rate = (double)test->nr_flagged / test->nr_splits;
+	char name[160];
+
+	printf("self-test: %zu of %zu random splits of these %zu runs are flagged (%.1f %%)\n",
+	       test->nr_flagged, test->nr_splits, runs->at.nr, 100 * rate);
+	for (size_t i = 0; i <= runs->functions.nr; i++) {
+		const char *function = i < runs->functions.nr ? runs->functions.at[i].name
+							      : "total";
+
+		if (test->flagged[i])
+			printf("%6u times: %s\n", test->flagged[i],
+			       text_escape(function, name, sizeof(name)));
+	}
+	if (rate <= check->gating.options.alpha)
+		return EXIT_DONE;
+	printf("more than --alpha %g: these runs are not alike; a verdict on them means little\n",
+	       check->gating.options.alpha);
+	return EXIT_NOTHING;
+}
+
+static enum exit_code self_test(struct check *check)
+{
+	struct runs runs = {0};
+	struct self_test test = {0};
+	enum exit_code code = EXIT_USAGE;
+
+	if (check->self_test.nr < LEAST_TO_TEST || check->base.nr || check->head.nr) {
+		warn("--self-test takes %d runs or more, and neither --base nor --head.",
+		     LEAST_TO_TEST);
+		return EXIT_USAGE;
+	}
+	if (!add_all(check, &check->self_test, RUN_BASE, &runs)) {
+		test.flagged = xcalloc(runs.functions.nr + 1, sizeof(*test.flagged));
+		code = try_splits(check, &runs, &test)
+			       ? say_self_test(check, &runs, &test)
+			       : gating_code(&check->gating, GATE_INCONCLUSIVE);
+		freep(&test.flagged);
+	}
+	runs_release(&runs);
+	return code;
+}
+
+static enum exit_code run_check(struct check *check, const struct args *args)
+{
+	if (args->operand.nr) {
+		warn("'%s' is neither base nor head: give --base FILE... --head FILE...",
+		     args->operand.at[0]);
+		return EXIT_USAGE;
+	}
+	if (gating_complete(&check->gating))
+		return EXIT_USAGE;
+	return check->self_test.nr ? self_test(check) : compare(check);
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct check check = {.allow_missing_baseline = false};
+	const struct arg_row rows[] = {
+		{"base", 0, ARG_OPERANDS, "FILE...", "runs of what it was", &check.base},
+		{"head", 0, ARG_OPERANDS, "FILE...", "runs of what it is now", &check.head},
+		{"self-test", 0, ARG_OPERANDS, "FILE...",
+		 "runs of one program: how often is a half of them\nflagged against the other?",
+		 &check.self_test},
+		{"allow-missing-baseline", 0, ARG_FLAG, NULL, "exit 0 where no base file is there",
+		 &check.allow_missing_baseline},
+		GATING_ROWS(&check.gating),
+	};
+	struct args args = {
+		.command = "check",
+		.operands = "--base FILE... --head FILE...",
+		.about =
+			"Has it become slower, or larger? Compares several runs of either side, in "
+			"total\nand by function, and tells a regression from the noise of runs.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "exit codes: 0 no regression, 1 regression, 2 usage or an unreadable "
+			  "file,\n"
+			  "3 inconclusive: too little, or not comparable, or no baseline",
+	};
+	int parsed, code;
+
+	gating_init(&check.gating);
+	parsed = args_parse(&args, argc, argv);
+	code = parsed < 0 ? EXIT_USAGE : parsed > 0 ? EXIT_DONE : (int)run_check(&check, &args);
+	gating_release(&check.gating);
+	vec_release(&check.base);
+	vec_release(&check.head);
+	vec_release(&check.self_test);
+	args_release(&args);
+	return code;
+}

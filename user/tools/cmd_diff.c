@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cprof diff: what takes more than before, and what less. A table of frames, or the difference as a
+ * profile, as pprof's -base (or -diff_base) makes it.
+ *
+ *	read both -> same sample types -> head normalized to base -> filtered, summed up -> joined
+ *								  -> head - base -> written
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "exit.h"
+#include "profile/algebra.h"
+#include "profile/align.h"
+#include "profile/difference.h"
+#include "profile/merge.h"
+#include "tools/load.h"
+#include "tools/save.h"
+#include "tools/view.h"
+
+/* What labels the base's samples, so that pprof can tell what 100 % is. */
+#define BASE_KEY   "pprof::base"
+#define BASE_VALUE "true"
+
+struct options {
+	struct view view; /* what the table is about */
+	const char *output;
+	bool normalize, diff_base, cum;
+	uint32_t limit;
+};
+
+struct side {
+	struct profile *profile;
+	struct selection selection; /* total: what its shares are of */
+	uint32_t type;
+	struct summary summary;
+};
+
+static void side_release(struct side *side)
+{
+	if (side->summary.nodes)
+		summary_release(&side->summary);
+	profile_free(side->profile);
+}
+
+static int load_side(const char *path, struct side *side)
+{
+	return load_profile(path, &side->profile);
+}
+
+static int load_both(const struct options *options, const struct arg_list *paths, struct side *base,
+		     struct side *head)
+{
+	int err;
+
+	if (paths->nr != 2)
+		return fail(-EINVAL, "diff needs two profiles, BASE and HEAD, not %zu.", paths->nr);
+	err = load_side(paths->at[0], base);
+	if (!err)
+		err = load_side(paths->at[1], head);
+	if (err)
+		return err;
+	if (profile_align(head->profile, base->profile))
+		return fail(-EINVAL, "the two cannot be compared: they have no sample type in "
+				     "common, or other units or period types.");
+	return options->normalize ? profile_normalize(head->profile, base->profile) : 0;
+}
+
+/* head - base, as a file. */
+static int write_difference(const struct options *options, struct side *base,
+			    const struct side *head)
+{
+	struct merger *merger = merger_new();
+	struct profile *merged;
+	const char *why = NULL;
+	int err;
+
+	if (options->diff_base)
+		profile_set_label(base->profile, BASE_KEY, BASE_VALUE);
+	err = merger_add(merger, head->profile, &why);
+	if (!err)
+		err = merger_add_scaled(merger, base->profile, -1, &why);
+	merged = merger_finish(merger);
+	err = err ? fail(err, "merge: %s.", why) : save_profile(merged, options->output);
+	profile_free(merged);
+	return err;
+}
+
+static int sum_up(const struct options *options, struct side *side)
+{
+	int err;
+
+	side->selection = options->view.selection;
+	err = selection_apply(&side->selection, side->profile, &side->type);
+	if (!err)
+		summary_make(side->profile, side->type, options->view.by, &side->summary);
+	return err;
+}
+
+static const char *type_name(const struct side *side)
+{
+	return strtab_get(&side->profile->strings, side->profile->types[side->type].type);
+}
+
+static const char *type_unit(const struct side *side)
+{
+	return strtab_get(&side->profile->strings, side->profile->types[side->type].unit);
+}
+
+static double share(int64_t value, int64_t total)
+{
+	return total ? 100.0 * value / total : 0;
+}
+
+/* Percentage points. */
+static double share_difference(const struct two_values *values, const struct two_values *totals)
+{
+	double points = share(values->head, totals->head) - share(values->base, totals->base);
+
+	return fabs(points) < .005 ? 0 : points; /* not "-0.00" */
+}
+
+static char *signed_text(int64_t value, const char *from, const char *unit,
+			 char out[UNIT_TEXT_BYTES])
+{
+	char text[UNIT_TEXT_BYTES];
+
+	snprintf(out, UNIT_TEXT_BYTES, "%s%s", value > 0 ? "+" : "",
+		 unit_text(value, from, unit, text));
+	return out;
+}
+
+static void print_values(const struct two_values *values, const struct two_values *totals,
+			 const char *from, const char *unit)
+{
+	char base[UNIT_TEXT_BYTES], head[UNIT_TEXT_BYTES], change[UNIT_TEXT_BYTES];
+
+	printf("%10s %10s %10s %+7.2fpp ", unit_text(values->base, from, unit, base),
+	       unit_text(values->head, from, unit, head),
+	       signed_text(difference_of(values), from, unit, change),
+	       share_difference(values, totals));
+}
+
+static void print_head(const struct side *base, const struct two_values *totals)
+{
+	char *name scoped(freep) = view_name(type_name(base));
+	char old[UNIT_TEXT_BYTES], new[UNIT_TEXT_BYTES], change[UNIT_TEXT_BYTES];
+	const char *unit = type_unit(base);
+
+	printf("Type: %s\nBase: %s\nHead: %s, %s", name, unit_text(totals->base, unit, "auto", old),
+	       unit_text(totals->head, unit, "auto", new),
+	       signed_text(difference_of(totals), unit, "auto", change));
+	if (totals->base)
+		printf(" (%+.2f%%)", share(difference_of(totals), totals->base));
+	putchar('\n');
+}
+
+static const char *status_text(const struct difference_row *row)
+{
+	return row->in_base ? row->in_head ? "changed" : "gone" : "new";
+}
+
+static void print_table(const struct options *options, const struct side *base,
+			const struct difference *difference, const struct two_values *totals)
+{
+	const char *from = type_unit(base);
+	const char *unit = options->view.unit_text;
+	size_t nr = options->limit && options->limit < difference->nr ? options->limit
+								      : difference->nr;
+	int64_t largest = 0;
+
+	for (size_t i = 0; i < difference->nr; i++)
+		if (difference->rows[i].cum.head > largest)
+			largest = difference->rows[i].cum.head;
+	if (!unit)
+		unit = unit_for(0, largest ? largest : totals->base, from);
+	print_head(base, totals);
+	printf("Showing %zu of %zu rows that differ\n", nr, difference->nr);
+	printf("%10s %10s %10s %9s %10s %10s %10s %9s  %s\n", "flat base", "flat head", "diff",
+	       "share", "cum base", "cum head", "diff", "share",
+	       options->view.by_text ? options->view.by_text : "function");
+	for (size_t i = 0; i < nr; i++) {
+		const struct difference_row *row = &difference->rows[i];
+		char *name scoped(freep) = view_name(row->name);
+
+		print_values(&row->flat, totals, from, unit);
+		print_values(&row->cum, totals, from, unit);
+		printf(" %s%s\n", name, !row->in_base ? " (new)" : !row->in_head ? " (gone)" : "");
+	}
+}
+
+static void put_values(struct json *json, const char *key, const struct two_values *values,
+		       const struct two_values *totals)
+{
+	json_key(json, key), json_object(json);
+	json_key(json, "base"), json_int(json, values->base);
+	json_key(json, "head"), json_int(json, values->head);
+	json_key(json, "difference"), json_int(json, difference_of(values));
+	json_key(json, "base_share"), json_real(json, share(values->base, totals->base));
+	json_key(json, "head_share"), json_real(json, share(values->head, totals->head));
+	json_end(json);
+}
+
+static void print_json(const struct options *options, const struct side *base,
+		       const struct difference *difference, const struct two_values *totals)
+{
+	size_t nr = options->limit && options->limit < difference->nr ? options->limit
+								      : difference->nr;
+	struct json json;
+
+	json_begin(&json, view_to_stdout, NULL);
+	json_object(&json);
+	json_key(&json, "command"), json_string(&json, "diff");
+	json_key(&json, "type"), json_string(&json, type_name(base));
+	json_key(&json, "unit"), json_string(&json, type_unit(base));
+	put_values(&json, "total", totals, totals);
+	json_key(&json, "rows"), json_array(&json);
+	for (size_t i = 0; i < nr; i++) {
+		const struct difference_row *row = &difference->rows[i];
+
+		json_object(&json);
+		json_key(&json, "name"), json_string(&json, row->name);
+		json_key(&json, "status"), json_string(&json, status_text(row));
+		put_values(&json, "flat", &row->flat, totals);
+		put_values(&json, "cum", &row->cum, totals);
+		json_end(&json);
+	}
+	json_end(&json);
+	json_end(&json);
+	json_finish(&json);
+	putchar('\n');
+}
+
+static enum exit_code show(const struct options *options, const struct side *base,
+			   const struct side *head)
+{
+	const struct two_values totals = {base->selection.total, head->selection.total};
+	struct difference difference scoped(difference_release) = {.nr = 0};
+
+	difference_make(&base->summary, &head->summary, options->cum, &difference);
+	if (options->view.json)
+		print_json(options, base, &difference, &totals);
+	else
+		print_table(options, base, &difference, &totals);
+	return view_finish();
+}
+
+static enum exit_code diff(struct options *options, const struct arg_list *paths)
+{
+	struct side base scoped(side_release) = {.type = 0},
+			 head scoped(side_release) = {.type = 0};
+
+	if (view_check_by(&options->view) || load_both(options, paths, &base, &head))
+		return EXIT_USAGE;
+	if (options->output)
+		return write_difference(options, &base, &head) ? EXIT_USAGE : EXIT_DONE;
+	if (options->diff_base)
+		return fail(-EINVAL, "--diff-base is about the file that -o writes.") ? EXIT_USAGE
+										      : 0;
+	if (sum_up(options, &base) || sum_up(options, &head))
+		return EXIT_USAGE;
+	return show(options, &base, &head);
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct options options = {.limit = 30};
+	const struct arg_row rows[] = {
+		{"cum", 'c', ARG_FLAG, NULL, "sort by what is below, too", &options.cum},
+		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30, 0: all)", &options.limit},
+		{"normalize", 0, ARG_FLAG, NULL,
+		 "scale HEAD to BASE's totals: compare shares, not amounts", &options.normalize},
+		{"output", 'o', ARG_TEXT, "FILE",
+		 "write HEAD - BASE as pprof, whole, instead of a table;\n- is stdout",
+		 &options.output},
+		{"diff-base", 0, ARG_FLAG, NULL,
+		 "with -o: label BASE's samples pprof::base, so that pprof\nshows shares of BASE",
+		 &options.diff_base},
+		VIEW_ROWS(&options.view),
+	};
+	struct args args = {
+		.command = "diff",
+		.operands = "BASE HEAD",
+		.about = "What takes more in HEAD than in BASE, and what less, function by "
+			 "function;\n"
+			 "what is new and what is gone, too. Largest difference first.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, whatever differs; 2 a wrong option or a file that "
+			  "cannot be\nread or written. cprof check is what judges.",
+	};
+	int parsed = args_parse(&args, argc, argv);
+	enum exit_code code = parsed ? EXIT_DONE : diff(&options, &args.operand);
+
+	args_release(&args);
+	return parsed < 0 ? EXIT_USAGE : code;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cprof flame: profiles as a flame graph, or the difference of two.
+ *
+ *	read, merged, selected -> (the base likewise) -> one HTML or SVG file
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd.h"
+#include "exit.h"
+#include "output/flame.h"
+#include "output/flamesvg.h"
+#include "profile/algebra.h"
+#include "tools/args.h"
+#include "tools/save.h"
+#include "tools/selection.h"
+
+struct options {
+	const char *output, *format;
+	struct arg_list base;
+	struct selection selection;
+	struct flame_options flame;
+};
+
+typedef int (*encode_fn)(const struct profile *profile, const struct flame_options *options,
+			 pprof_sink_fn sink, void *ctx);
+
+/* By --format, or by how the name of the output ends; to stdout, HTML. NULL: neither of both. */
+static encode_fn choose_format(const struct options *options)
+{
+	const char *path = options->output ? options->output : "-";
+	const char *dot = strrchr(path, '.');
+	const char *name = dot ? dot + 1 : strcmp(path, "-") ? "" : "html";
+
+	if (options->format)
+		name = options->format;
+	if (!strcmp(name, "svg"))
+		return flame_svg_encode;
+	return !strcmp(name, "html") || !strcmp(name, "htm") ? flame_html_encode : NULL;
+}
+
+/* The base is cut down in the same way, and shown by the same sample type. */
+static int load_base(struct options *options, struct profile **base)
+{
+	struct selection selection = options->selection;
+	uint32_t type;
+
+	return selection_load(&selection, &options->base, base, &type);
+}
+
+static int write_graph(const struct options *options, const struct profile *profile)
+{
+	encode_fn encode = choose_format(options);
+	struct save save;
+	int err = save_open(&save, options->output);
+
+	return err ? err : save_close(&save, encode(profile, &options->flame, save_write, &save));
+}
+
+static void profile_freep(struct profile **profile)
+{
+	profile_free(*profile);
+}
+
+static int flame(struct options *options, const struct arg_list *paths)
+{
+	struct profile *profile scoped(profile_freep) = NULL, *base scoped(profile_freep) = NULL;
+	int err;
+
+	if (!paths->nr)
+		return fail(-EINVAL, "which profile? cprof flame FILE...");
+	if (!choose_format(options))
+		return fail(-EINVAL, "-o x.html or x.svg, or else --format html or svg.");
+	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
+	if (!err && options->base.nr)
+		err = load_base(options, &base);
+	if (err)
+		return err;
+	options->flame.base = base;
+	if (base && !profile_same_types(profile, base))
+		return fail(-EINVAL, "the profile and its base have different sample types.");
+	return write_graph(options, profile);
+}
+
+int cmd_flame(int argc, char **argv)
+{
+	struct options options = {0};
+	const struct arg_row rows[] = {
+		{"output", 'o', ARG_TEXT, "FILE",
+		 "where to: x.html, or x.svg; - is stdout, and so is a pipe", &options.output},
+		{"format", 0, ARG_TEXT, "NAME", "html or svg, whatever FILE is called",
+		 &options.format},
+		{"base", 'b', ARG_LIST, "FILE",
+		 "show what changed since this profile (given several\ntimes: since all of them)",
+		 &options.base},
+		{"normalize", 0, ARG_FLAG, NULL, "scale the base to the same total",
+		 &options.flame.normalize},
+		{"inverted", 'i', ARG_FLAG, NULL, "begin with the functions that stacks end in",
+		 &options.flame.inverted},
+		{"title", 0, ARG_TEXT, "TEXT", "the heading (default: the process)",
+		 &options.flame.title},
+		{"width", 0, ARG_COUNT, "PX", "of an SVG, 200 to 20000 (default 1200)",
+		 &options.flame.width_px},
+		SELECTION_ROWS(&options.selection),
+	};
+	struct args args = {
+		.command = "flame",
+		.operands = "FILE...",
+		.about = "Draws profiles as a flame graph: one HTML file with all sample types, "
+			 "zoom,\n"
+			 "search and a table, that needs no network; or an SVG of one sample type.",
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
+			  "written.",
+	};
+	int parsed = args_parse(&args, argc, argv);
+	int err = parsed ? 0 : flame(&options, &args.operand);
+
+	args_release(&args);
+	vec_release(&options.base);
+	return parsed < 0 || err ? EXIT_USAGE : EXIT_DONE;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/gating.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "tools/load.h"
+#include "tools/save.h"
+
+void gating_init(struct gating *gating)
+{
+	*gating = (struct gating){.options = gate_default_options};
+}
+
+/* One of two words, or "both": what is left out. -EINVAL, printed. */
+static int parse_choice(const char *option, const char *text, const char *first, const char *second,
+			bool *no_first, bool *no_second)
+{
+	if (!text || !strcmp(text, "both"))
+		return 0;
+	if (strcmp(text, first) && strcmp(text, second))
+		return fail(-EINVAL, "--%s %s: not %s, %s or both.", option, text, first, second);
+	*no_first = !strcmp(text, second);
+	*no_second = !strcmp(text, first);
+	return 0;
+}
+
+static int parse_renames(struct gating *gating)
+{
+	vec_for_each(&gating->rename_texts, text) {
+		struct identity_rename rename;
+
+		if (identity_parse_rename(*text, &rename))
+			return fail(-EINVAL, "--rename %s: not OLD=NEW.", *text);
+		vec_push(&gating->renames, rename);
+	}
+	return 0;
+}
+
+int gating_complete(struct gating *gating)
+{
+	struct gate_options *options = &gating->options;
+	int err = parse_choice("by", gating->by, "share", "absolute", &options->no_share,
+			       &options->no_absolute);
+
+	if (!err)
+		err = parse_choice("measure", gating->measure, "flat", "cum", &options->no_flat,
+				   &options->no_cum);
+	if (!err)
+		err = parse_renames(gating);
+	if (err)
+		return err;
+	if (!(options->alpha > 0 && options->alpha < 1))
+		return fail(-EINVAL, "--alpha %g: not between 0 and 1.", options->alpha);
+	if (gating->inconclusive && strcmp(gating->inconclusive, "pass") &&
+	    strcmp(gating->inconclusive, "fail"))
+		return fail(-EINVAL, "--inconclusive %s: not pass or fail.", gating->inconclusive);
+	gating->pass_inconclusive = gating->inconclusive && !strcmp(gating->inconclusive, "pass");
+	gating->identity = (struct identity){.drop_templates = gating->no_templates,
+					     .renames = gating->renames.at,
+					     .nr_renames = gating->renames.nr};
+	return 0;
+}
+
+void gating_release(struct gating *gating)
+{
+	vec_for_each(&gating->renames, rename)
+		identity_release_rename(rename);
+	vec_release(&gating->renames);
+	vec_release(&gating->rename_texts);
+}
+
+int gating_add(struct gating *gating, const char *path, enum run_side side, struct runs *runs)
+{
+	struct profile *profile;
+	uint32_t type;
+	int err = load_profile(path, &profile);
+
+	if (err)
+		return err;
+	err = selection_apply(&gating->selection, profile, &type);
+	if (!err)
+		runs_add_profile(runs, path, side, profile, type, &gating->identity);
+	profile_free(profile);
+	return err;
+}
+
+/* Reports ---------------------------------------------------------------------------------------- */
+
+static int write_file(const struct gate_result *result, const struct report_options *options,
+		      report_fn report, const char *path)
+{
+	struct save save;
+	int err;
+
+	if (!path)
+		return 0;
+	err = save_open(&save, path);
+	return err ? err : save_close(&save, report(result, options, save_write, &save));
+}
+
+static int append(void *ctx, const void *bytes, size_t len)
+{
+	return fwrite(bytes, 1, len, ctx) == len ? 0 : -EIO;
+}
+
+/* A job's summary is one file for all of its steps, there already. */
+static int append_file(const struct gate_result *result, const struct report_options *options,
+		       const char *path)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		      0644);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
+	char safe[512];
+	int err;
+
+	text_escape(path, safe, sizeof(safe));
+	if (!file)
+		return fail(-errno, "append to %s", safe);
+	err = report_markdown(result, options, append, file);
+	if (fclose(file) && !err)
+		err = -errno;
+	return err ? fail(err, "append to %s", safe) : 0;
+}
+
+enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)
+{
+	switch (verdict) {
+	case GATE_PASS:
+		return EXIT_DONE;
+	case GATE_REGRESSION:
+		return EXIT_REGRESSION;
+	case GATE_INCONCLUSIVE:
+		break;
+	}
+	return gating->pass_inconclusive ? EXIT_DONE : EXIT_NOTHING;
+}
+
+/* What a build recorded as its folder: its sources' paths are shown from there on. */
+static const char *source_root(void)
+{
+	const char *root = getenv("GITHUB_WORKSPACE");
+
+	return root && *root ? root : NULL;
+}
+
+enum exit_code gating_report(const struct gating *gating, const struct gate_result *result)
+{
+	struct report_options options = {.source_root = source_root(), .all = gating->all};
+	bool json_only = gating->json && !strcmp(gating->json, "-");
+	int err = 0;
+
+	if (!json_only)
+		err |= write_file(result, &options, report_text, "-");
+	if (gating->github)
+		err |= write_file(result, &options, report_github, "-");
+	err |= write_file(result, &options, report_json, gating->json);
+	err |= write_file(result, &options, report_junit, gating->junit);
+	err |= write_file(result, &options, report_sarif, gating->sarif);
+	if (gating->markdown)
+		err |= append_file(result, &options, gating->markdown);
+	return err ? EXIT_USAGE : gating_code(gating, result->verdict);
+}

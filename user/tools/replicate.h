@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runs of two commands, profiled by turns by this same program: base, head, head, base, base, ... so
+ * that what drifts (a machine that gets warm, a neighbour) hits both sides alike (ABBA).
+ */
+#ifndef CPROF_TOOLS_REPLICATE_H
+#define CPROF_TOOLS_REPLICATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exit.h"
+#include "tools/gating.h"
+
+struct replicate {
+	const char *commands[2]; /* by enum run_side; for sh -c */
+	uint32_t nr_reps;	 /* of each side, at least */
+	uint32_t nr_warm_up;	 /* of each side, not counted */
+	uint64_t max_time_ns;	 /* no run begins later than this */
+	bool heap;
+	const char *frequency, *rate; /* as for record -F and heap --rate; NULL: their default */
+	const char *folder;	      /* where profiles and logs go; there already */
+};
+
+/*
+ * Adds runs until there are nr_reps a side and each side has min_samples (of the gating's options), or
+ * the time is over. Files are FOLDER/WORD.SIDE.N.pb.gz, and .log. EXIT_DONE, or printed: EXIT_USAGE if
+ * a command failed, EXIT_CANNOT if it could not be profiled.
+ */
+enum exit_code replicate(const struct replicate *replicate, const char *word, struct gating *gating,
+			 struct runs *runs);
+
+#endif
