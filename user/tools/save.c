@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "output/pprof.h"
+#include "place.h"
 
 static void die_clean(int signal_nr)
 {
@@ -47,19 +48,16 @@ static int write_all(int fd, const void *bytes, size_t len_bytes)
 int save_open(struct save *save, const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
-	char name[512];
 	int err;
 
 	*save = (struct save){.path = path};
 	if (!path && isatty(STDOUT_FILENO))
 		return fail(-EINVAL, "where to? -o FILE, or a pipe.");
-	if (!path || !strcmp(path, "-")) {
-		save->path = "stdout";
+	if (!path || !strcmp(path, "-"))
 		return 0;
-	}
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
-	return err ? fail(err, "write %s", text_escape(path, name, sizeof(name))) : 0;
+	return err ? place_complain(err, path) : 0;
 }
 
 int save_write(void *ctx, const void *bytes, size_t len_bytes)
@@ -73,14 +71,18 @@ int save_write(void *ctx, const void *bytes, size_t len_bytes)
 
 int save_close(struct save *save, int err)
 {
-	char name[512];
+	bool is_file = save->file;
 
-	if (!err && save->file)
+	if (!err && is_file)
 		err = output_file_commit(save->file);
 	else
 		output_file_abandon(save->file);
 	save->file = NULL;
-	return err ? fail(err, "write %s", text_escape(save->path, name, sizeof(name))) : 0;
+	if (err && is_file)
+		return place_complain(err, save->path);
+	if (err == -EPIPE)
+		return 0; /* a reader that went away is no error */
+	return err ? fail(err, "write to stdout") : 0;
 }
 
 void save_abandon(struct save *save)
