@@ -74,17 +74,12 @@ static int make_folder(const char *path, const struct output_owner *owner)
 
 int place_complain(int err, const char *path)
 {
+	const char *refusal = output_file_refusal(err);
 	char safe[512];
 
 	text_escape(path, safe, sizeof(safe));
-	if (err == -ELOOP)
-		return fail(err, "output '%s' is a symbolic link: give the file itself.", safe);
-	if (err == -EEXIST)
-		return fail(err,
-			    "output '%s' is there already, and is not a regular file of yours: "
-			    "remove it or choose another name.",
-			    safe);
-	return fail(err, "write '%s'", safe);
+	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
+		       : fail(err, "write '%s'", safe);
 }
 
 /* Every -o FILE. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "place.h"
 #include "tools/load.h"
 #include "tools/save.h"
 
@@ -120,11 +119,11 @@ static int append_file(const struct gate_result *result, const struct report_opt
 	int err;
 
 	if (!file)
-		return place_complain(-errno, path);
+		return save_fail(-errno, path);
 	err = report_markdown(result, options, append, file);
 	if (fclose(file) && !err)
 		err = -errno;
-	return err ? place_complain(err, path) : 0;
+	return err ? save_fail(err, path) : 0;
 }
 
 enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "output/pprof.h"
-#include "place.h"
 
 static void die_clean(int signal_nr)
 {
@@ -45,6 +45,16 @@ static int write_all(int fd, const void *bytes, size_t len_bytes)
 	return 0;
 }
 
+int save_fail(int err, const char *path)
+{
+	const char *refusal = output_file_refusal(err);
+	char safe[512];
+
+	text_escape(path, safe, sizeof(safe));
+	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
+		       : fail(err, "write '%s'", safe);
+}
+
 int save_open(struct save *save, const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
@@ -57,7 +67,7 @@ int save_open(struct save *save, const char *path)
 		return 0;
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
-	return err ? place_complain(err, path) : 0;
+	return err ? save_fail(err, path) : 0;
 }
 
 int save_write(void *ctx, const void *bytes, size_t len_bytes)
@@ -79,7 +89,7 @@ int save_close(struct save *save, int err)
 		output_file_abandon(save->file);
 	save->file = NULL;
 	if (err && is_file)
-		return place_complain(err, save->path);
+		return save_fail(err, save->path);
 	if (err == -EPIPE)
 		return 0; /* a reader that went away is no error */
 	return err ? fail(err, "write to stdout") : 0;
