@@ -383,13 +383,19 @@ static bool read_copy(void *ctx, uint64_t addr, uint64_t *value)
 	return true;
 }
 
+/* Is image what its process runs now? Only of that the memory can be read. */
+static bool is_present(const struct unwinder *unwinder, const struct image *image)
+{
+	return image == tasks_image(unwinder->tasks, image->process->tgid, 0, clock_monotonic_ns());
+}
+
 /* The rule for code in no file: a JVM's, or a gap. */
 static void find_made_rule(struct unwinder *unwinder, struct image *image, uint64_t ip,
 			   uint64_t time_ns, struct unwind_rule *rule)
 {
 	struct followed *followed = find_followed(unwinder, image->process->tgid);
 
-	if (!followed)
+	if (!followed || !is_present(unwinder, image))
 		return;
 	if (followed->is_dirty)
 		find_jvm(unwinder, followed, &image->mappings);
@@ -544,5 +550,7 @@ void unwinder_name(struct unwinder *unwinder, const struct record *record)
 	if (!followed || !followed->jvm)
 		return;
 	image = tasks_image(unwinder->tasks, record->tgid, record->start_ns, record->time_ns);
-	jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns, &image->made);
+	if (is_present(unwinder, image))
+		jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns,
+			 &image->made);
 }
