@@ -67,7 +67,7 @@ double student_upper(double t, double df)
 	if (isinf(df))
 		return erfc(t / M_SQRT2) / 2;
 	/* of the two equal forms, the one whose argument keeps its digits */
-	if (t * t < df)
+	if (t * t < 1)
 		tail = 1 - incomplete_beta(t * t / (df + t * t), 0.5, df / 2);
 	else
 		tail = incomplete_beta(df / (df + t * t), df / 2, 0.5);

@@ -39,26 +39,21 @@ static bool is_baseline_missing(const struct arg_list *base)
 	return true;
 }
 
-/* The head must be good even so: a job whose profiler broke is not to pass. */
-static enum exit_code without_baseline(struct check *check)
-{
-	struct runs runs = {0};
-	int err = add_all(check, &check->head, RUN_HEAD, &runs);
-
-	runs_release(&runs);
-	if (err)
-		return EXIT_USAGE;
-	if (check->allow_missing_baseline) {
-		say("no baseline: nothing was compared (--allow-missing-baseline)");
-		return EXIT_DONE;
-	}
-	warn("inconclusive: no baseline (--allow-missing-baseline lets a first run pass).");
-	return gating_code(&check->gating, GATE_INCONCLUSIVE);
-}
-
-static enum exit_code compare(struct check *check)
+static enum exit_code report(struct check *check, const struct runs *runs)
 {
 	struct gate_result result;
+	enum exit_code code;
+
+	gate_check(runs, &check->gating.options, &result);
+	code = gating_report(&check->gating, &result);
+	gate_release(&result);
+	return code;
+}
+
+/* Without a baseline the head must be good even so: a job whose profiler broke is not to pass. */
+static enum exit_code compare(struct check *check)
+{
+	bool missing = is_baseline_missing(&check->base);
 	struct runs runs = {0};
 	enum exit_code code = EXIT_USAGE;
 
@@ -66,16 +61,14 @@ static enum exit_code compare(struct check *check)
 		warn("check what? Give --base FILE... --head FILE..., or --self-test FILE...");
 		return EXIT_USAGE;
 	}
-	if (is_baseline_missing(&check->base))
-		return without_baseline(check);
-	if (!add_all(check, &check->base, RUN_BASE, &runs) &&
-	    !add_all(check, &check->head, RUN_HEAD, &runs)) {
-		gate_check(&runs, &check->gating.options, &result);
-		code = gating_report(&check->gating, &result);
-		gate_release(&result);
-	}
+	if ((missing || !add_all(check, &check->base, RUN_BASE, &runs)) &&
+	    !add_all(check, &check->head, RUN_HEAD, &runs))
+		code = report(check, &runs);
 	runs_release(&runs);
-	return code;
+	if (code != EXIT_NOTHING || !missing || !check->allow_missing_baseline)
+		return code;
+	say("there is no baseline, and need not be one (--allow-missing-baseline)");
+	return EXIT_DONE;
 }
 
 /* The self-test ----------------------------------------------------------------------------------- */

@@ -50,32 +50,37 @@ static int spawn_and_wait(char **argv, const char *log)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The last line that the log has, for people; "" if there is none. */
-static void last_line(const char *path, char *line, size_t line_bytes)
+/* The last line of a log, for people: of the command, or of the profiler. "" if there is none. */
+static void last_line(const char *path, bool of_profiler, char *line, size_t line_bytes)
 {
+	static const char prefix[] = "cprof: ";
 	FILE *file scoped(fclosep) = fopen(path, "re");
 	char *text scoped(freep) = NULL;
 	size_t room = 0;
 
 	*line = '\0';
 	while (file && getline(&text, &room, file) > 0) {
+		bool is_profilers = !strncmp(text, prefix, strlen(prefix));
+
 		text[strcspn(text, "\n")] = '\0';
-		if (*text)
-			text_escape(text, line, line_bytes);
+		if (*text && is_profilers == of_profiler)
+			text_escape(text + (is_profilers ? strlen(prefix) : 0), line, line_bytes);
 	}
 }
 
+/* Without a profile it is the profiler that failed, and its code says at what. */
 static enum exit_code complain(const char *command, const char *profile, const char *log, int code)
 {
+	bool profiled = !access(profile, F_OK);
 	char said[300], shown[300];
 
-	last_line(log, said, sizeof(said));
+	last_line(log, !profiled, said, sizeof(said));
 	text_escape(command, shown, sizeof(shown));
-	if (code == EXIT_CANNOT && access(profile, F_OK)) {
+	if (!profiled && (code == EXIT_CANNOT || code == EXIT_NOTHING)) {
 		warn("cannot profile '%s': %s", shown, said);
-		return EXIT_CANNOT;
+		return code;
 	}
-	warn("'%s' ended with exit code %d: %s", shown, code, said);
+	warn("'%s' ended with exit code %d%s%s", shown, code, *said ? ": " : "", said);
 	return EXIT_USAGE;
 }
 

@@ -25,7 +25,8 @@ struct replicate {
 /*
  * Adds runs until there are nr_reps a side and each side has min_samples (of the gating's options), or
  * the time is over. Files are FOLDER/WORD.SIDE.N.pb.gz, and .log. EXIT_DONE, or printed: EXIT_USAGE if
- * a command failed, EXIT_CANNOT if it could not be profiled.
+ * a command failed, EXIT_NOTHING if it was too short for a single sample, EXIT_CANNOT if it could not
+ * be profiled.
  */
 enum exit_code replicate(const struct replicate *replicate, const char *word, struct gating *gating,
 			 struct runs *runs);
