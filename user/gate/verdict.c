@@ -18,13 +18,13 @@ const struct gate_options gate_default_options = {
 	.min_samples = 1000,
 };
 
-/* The runs ------------------------------------------------------------------------------------- */
-
+/* Numbers of samples stay printable, whatever a file says. */
 static void count_runs(struct gate_result *result)
 {
 	vec_for_each(&result->runs->at, run) {
 		result->nr_runs[run->side]++;
-		result->nr_samples[run->side] += run->nr_samples;
+		result->nr_samples[run->side] =
+			fmin(result->nr_samples[run->side] + run->nr_samples, 0x1p62);
 		result->mean_total[run->side] += run->total;
 	}
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
