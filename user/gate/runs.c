@@ -144,7 +144,7 @@ static struct amount heap_amount(const struct sampling *sampling, const int64_t 
 				   sampling->rate_bytes);
 	each = objects > 0 ? amount.value / objects : 0;
 	amount.nr_samples = objects * p;
-	amount.variance = sampling->variance >= 0 ? values[sampling->variance]
+	amount.variance = sampling->variance >= 0 ? fmax(0, values[sampling->variance])
 						  : objects * (1 - p) / p * each * each;
 	return amount;
 }
@@ -156,7 +156,7 @@ static struct amount amount_of(const struct sampling *sampling, const int64_t *v
 	if (sampling->rate_bytes)
 		return heap_amount(sampling, values);
 	if (sampling->count >= 0) {
-		amount.nr_samples = values[sampling->count];
+		amount.nr_samples = fmax(0, values[sampling->count]);
 		if (amount.nr_samples > 0)
 			amount.variance = amount.value * amount.value / amount.nr_samples;
 		return amount;

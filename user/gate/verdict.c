@@ -159,6 +159,8 @@ void gate_check(const struct runs *runs, const struct gate_options *options,
 {
 	*result = (struct gate_result){.runs = runs, .options = *options};
 	count_runs(result);
+	result->is_weak = options->single &&
+			  (result->nr_runs[RUN_BASE] < 2 || result->nr_runs[RUN_HEAD] < 2);
 	gate_refuse(result);
 	if (!result->reasons.nr) {
 		gate_compare(result);
