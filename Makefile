@@ -52,7 +52,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -217,6 +217,9 @@ test:                                  ## install, build, run every test (root)
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py
+
+bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles, beside go tool pprof
+	$(Q)tests/bench/bench_algebra.py
 
 check: | $(gen)                        ## rooms, headers, README tour, format, warnings
 	$(Q)scripts/check.sh

@@ -96,8 +96,20 @@ static void note_holder(void)
 		*holder = ABI_HOLDER_LIVES;
 }
 
+/*
+ * Takes the note of a call away. Since Linux 6.15 a delete can fail on a busy machine (-ETIMEDOUT of the
+ * bucket's lock): what is left then must not look like a call. No stack pointer is 0.
+ */
+static void forget_call(struct abi_inflight *noted, u64 thread)
+{
+	noted->entry_sp = 0;
+	noted->old_id = 0;
+	noted->sampled = 0;
+	bpf_map_delete_elem(&inflight, &thread);
+}
+
 /* Is this entry inside the noted call? If not, the noted call's return was missed. */
-static bool is_nested(const struct abi_inflight *noted, const struct pt_regs *regs)
+static bool is_nested(struct abi_inflight *noted, const struct pt_regs *regs)
 {
 	if (regs->sp < noted->entry_sp ||
 	    (regs->sp == noted->entry_sp && regs->ip != noted->entry_ip))
@@ -106,6 +118,8 @@ static bool is_nested(const struct abi_inflight *noted, const struct pt_regs *re
 		stat_inc(ABI_LOST_RETURN_MISSED);
 	if (noted->old_id)
 		record_freed(noted->old_id);
+	noted->sampled = 0; /* counted */
+	noted->old_id = 0;
 	return false;
 }
 
@@ -152,7 +166,7 @@ __hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap
 	if (sampled || !(site & ABI_SITE_LEAF))
 		return note_call(regs, call, sampled);
 	if (noted)
-		bpf_map_delete_elem(&inflight, &thread); /* of a call that is over */
+		forget_call(noted, thread); /* it is over */
 	return false;
 }
 
@@ -226,7 +240,7 @@ __hidden void heap_return(const struct pt_regs *regs)
 	if (record_is_stopped() || !noted || regs->sp != noted->entry_sp + 8)
 		return;
 	call = *noted;
-	bpf_map_delete_elem(&inflight, &thread);
+	forget_call(noted, thread);
 	address = call_result(&call, ax);
 	settle_old_block(&call, address);
 	if (!call.sampled)
@@ -266,7 +280,7 @@ __hidden void heap_end_thread(u64 pid_tgid, enum abi_holder how)
 		stat_inc(ABI_STAT_CUT_OFF);
 	if (noted->old_id)
 		stat_inc(how == ABI_HOLDER_EXECED ? ABI_STAT_PURGED : ABI_STAT_LEFT);
-	bpf_map_delete_elem(&inflight, &pid_tgid);
+	forget_call(noted, pid_tgid);
 }
 
 __hidden void heap_end_image(u32 tgid, u32 exec_id, enum abi_holder how)

@@ -180,15 +180,6 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
 }
 
-static void list_formats(char *out, size_t out_bytes)
-{
-	size_t used = 0;
-
-	for (unsigned int i = 0; format_at(i) && used < out_bytes; i++)
-		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
-				 format_at(i)->name);
-}
-
 /* Each once. */
 static void add_target(struct options *options, const struct output_format *format,
 		       const char *file)
@@ -207,10 +198,9 @@ static int parse_format(const char *text, struct options *options)
 	while ((word = strsep(&rest, ","))) {
 		const struct output_format *format = format_by_name(word);
 
-		if (!format) {
-			list_formats(names, sizeof(names));
-			return fail(-EINVAL, "--format %s: not one of %s.", text, names);
-		}
+		if (!format)
+			return fail(-EINVAL, "--format %s: not one of %s.", text,
+				    format_names(names, sizeof(names)));
 		add_target(options, format, NULL);
 	}
 	return 0;

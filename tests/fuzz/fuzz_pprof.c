@@ -24,7 +24,8 @@ static void compare_lint(const uint8_t *data, size_t size, const struct profile 
 	struct input_error error;
 	const char *fatal = NULL;
 
-	if (lint_bytes(data, size, &fuzz_limits, &lint, &error))
+	if (lint_bytes(data, size, &fuzz_limits, &lint, &error) ||
+	    lint.findings[LINT_NOT_PPROF].nr) /* of another format, then */
 		return;
 	for (int i = 0; i < NR_LINT_RULES; i++)
 		if (lint.findings[i].nr && is_fatal(i))

@@ -107,3 +107,10 @@ const char *text_count(uint64_t value)
 	*p = '\0';
 	return out;
 }
+
+const char *text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -28,4 +28,7 @@ char *text_escape(const char *s, char *out, size_t out_bytes);
  */
 const char *text_count(uint64_t value);
 
+/* What stands after the last '/' of a path: a part of it. */
+const char *text_base_name(const char *path);
+
 #endif

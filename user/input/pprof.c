@@ -25,261 +25,31 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "input/idmap.h"
-#include "input/wire.h"
-
-/* Fields of Profile that are messages or strings; the rest are numbers. */
-enum kind {
-	KIND_TYPE = 1,
-	KIND_SAMPLE = 2,
-	KIND_MAPPING = 3,
-	KIND_LOCATION = 4,
-	KIND_FUNCTION = 5,
-	KIND_STRING = 6,
-	KIND_SCALAR = 7, /* and everything else */
-	NR_KINDS
-};
-
-static const char *const kind_names[NR_KINDS] = {
-	[KIND_TYPE] = "sample type",  [KIND_SAMPLE] = "sample",	    [KIND_MAPPING] = "mapping",
-	[KIND_LOCATION] = "location", [KIND_FUNCTION] = "function", [KIND_STRING] = "string",
-	[KIND_SCALAR] = "profile",
-};
-
-/* The numbers of Profile, by field number. */
-enum {
-	DROP_FRAMES = 7,
-	KEEP_FRAMES = 8,
-	TIME_NANOS = 9,
-	DURATION_NANOS = 10,
-	PERIOD_TYPE = 11,
-	PERIOD = 12,
-	COMMENT = 13,
-	DEFAULT_TYPE = 14,
-	DOC_URL = 15,
-	NR_PROFILE_FIELDS
-};
-
-struct reader {
-	const struct source *source;
-	struct profile *profile;
-	struct input_error *error;
-
-	/* Of the count: */
-	size_t nr[NR_KINDS];
-	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
-	size_t nr_stack_ids, nr_labels, nr_lines;
-	bool has_time;
-
-	/* What is being read, for messages. */
-	enum kind kind;
-	size_t item; /* from 0 */
-
-	uint32_t *strings; /* by position in the file: ids of the profile's */
-	struct idmap mappings, functions, locations;
-	struct wire_field scalars[NR_PROFILE_FIELDS]; /* by number; tag NULL: not there */
-	/* What is left of the arena's blocks. */
-	struct profile_line *lines;
-	struct profile_label *labels;
-	uint32_t *stack_ids;
-	int64_t *values;
-};
-
-static uint64_t offset_of(const struct reader *reader, const uint8_t *at)
-{
-	return at - reader->source->bytes;
-}
-
-/* Fails at a byte, in what is being read. */
-__attribute__((format(printf, 3, 4))) static int broken_at(const struct reader *reader,
-							   const uint8_t *at, const char *fmt, ...)
-{
-	char why[160], which[32] = "";
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	if (reader->kind != KIND_SCALAR)
-		snprintf(which, sizeof(which), " %zu", reader->item);
-	return input_fail(reader->error, -EBADMSG, offset_of(reader, at), "%s%s: %s",
-			  kind_names[reader->kind], which, why);
-}
-
-static int broken_wire(const struct reader *reader, const struct wire *wire)
-{
-	return broken_at(reader, wire->at, "%s", wire->why);
-}
-
-static int expect_type(const struct reader *reader, const struct wire_field *field,
-		       enum wire_type type)
-{
-	if (field->type == type)
-		return 0;
-	return broken_at(reader, field->tag, "field %" PRIu64 " has wire type %d instead of %d",
-			 field->number, field->type, type);
-}
-
-/* A repeated number may be packed. */
-static int expect_numbers(const struct reader *reader, const struct wire_field *field)
-{
-	return field->type == WIRE_LEN ? 0 : expect_type(reader, field, WIRE_VARINT);
-}
+#include "input/pprof_reader.h"
 
 /* Numbers of a message, by field number from 1 to nr - 1; those that are not there stay. */
-static int read_numbers(const struct reader *reader, struct wire wire, uint64_t *numbers, size_t nr)
+static int read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
+			size_t nr)
 {
 	struct wire_field field;
 
 	while (wire_next(&wire, &field)) {
 		if (!field.number || field.number >= nr)
 			continue;
-		if (expect_type(reader, &field, WIRE_VARINT))
+		if (pprof_expect_type(reader, &field, WIRE_VARINT))
 			return -EBADMSG;
 		numbers[field.number] = field.value;
 	}
-	return wire.why ? broken_wire(reader, &wire) : 0;
+	return wire.why ? pprof_broken_wire(reader, &wire) : 0;
 }
 
-/* Counting ---------------------------------------------------------------------------------------- */
-
-static int count_sample(struct reader *reader, struct wire wire)
-{
-	struct wire_field field;
-
-	while (wire_next(&wire, &field)) {
-		int err = 0;
-
-		if (field.number == 1) {
-			err = expect_numbers(reader, &field);
-			reader->nr_stack_ids += wire_nr_varints(&field.body);
-		} else if (field.number == 2) {
-			err = expect_numbers(reader, &field);
-		} else if (field.number == 3) {
-			err = expect_type(reader, &field, WIRE_LEN);
-			reader->nr_labels++;
-		}
-		if (err)
-			return err;
-	}
-	return wire.why ? broken_wire(reader, &wire) : 0;
-}
-
-static int count_location(struct reader *reader, struct wire wire)
-{
-	struct wire_field field;
-
-	while (wire_next(&wire, &field)) {
-		if (field.number != 4)
-			continue;
-		if (expect_type(reader, &field, WIRE_LEN))
-			return -EBADMSG;
-		reader->nr_lines++;
-	}
-	return wire.why ? broken_wire(reader, &wire) : 0;
-}
-
-/*
- * A second time is what two files glued together have (as gzip members, say), and pprof refuses it.
- * It is looked for here, before their ids clash.
- */
-static int count_scalar(struct reader *reader, const struct wire_field *field)
-{
-	if (field->number != TIME_NANOS)
-		return 0;
-	if (reader->has_time)
-		return input_fail(reader->error, -EBADMSG, offset_of(reader, field->tag),
-				  "several profiles glued together (a second time_nanos)");
-	reader->has_time = field->value != 0;
-	return 0;
-}
-
-static int count_field(struct reader *reader, const struct wire_field *field, const uint8_t *end)
-{
-	enum kind kind = field->number >= KIND_TYPE && field->number < KIND_SCALAR ? field->number
-										   : KIND_SCALAR;
-	struct wire *stretch = &reader->stretch[kind];
-
-	if (!stretch->at)
-		stretch->at = field->tag;
-	stretch->end = end;
-	reader->kind = kind;
-	reader->item = reader->nr[kind]++;
-	if (kind == KIND_SCALAR)
-		return count_scalar(reader, field);
-	if (expect_type(reader, field, WIRE_LEN))
-		return -EBADMSG;
-	if (reader->nr[kind] > reader->source->limits->max_items)
-		return input_fail(reader->error, -EFBIG, offset_of(reader, field->tag),
-				  "more than %zu %ss", reader->source->limits->max_items,
-				  kind_names[kind]);
-	if (kind == KIND_SAMPLE)
-		return count_sample(reader, field->body);
-	return kind == KIND_LOCATION ? count_location(reader, field->body) : 0;
-}
-
-static int count_all(struct reader *reader)
-{
-	struct wire wire = {.at = reader->source->bytes,
-			    .end = reader->source->bytes + reader->source->len};
-	struct wire_field field;
-
-	while (wire_next(&wire, &field)) {
-		int err = count_field(reader, &field, wire.at);
-
-		if (err)
-			return err;
-	}
-	if (wire.why)
-		return input_fail(reader->error, -EBADMSG, offset_of(reader, wire.at), "%s",
-				  wire.why);
-	return 0;
-}
-
-/* What the profile will take; 64 for a string is its pointer, its place in the index, its block. */
-static int check_size(const struct reader *reader)
-{
-	const size_t *nr = reader->nr;
-	size_t max = reader->source->limits->max_memory_bytes;
-	double need = 0; /* of products that might overflow anything else */
-
-	need += (double)nr[KIND_SAMPLE] *
-		(sizeof(struct profile_sample) + nr[KIND_TYPE] * sizeof(int64_t));
-	need += (double)nr[KIND_LOCATION] * (sizeof(struct profile_location) + 16);
-	need += (double)nr[KIND_FUNCTION] * (sizeof(struct profile_function) + 16);
-	need += (double)nr[KIND_MAPPING] * (sizeof(struct profile_mapping) + 16);
-	need += (double)nr[KIND_STRING] * 64 + (double)reader->source->len;
-	need += (double)reader->nr_stack_ids * sizeof(uint32_t);
-	need += (double)reader->nr_labels * sizeof(struct profile_label);
-	need += (double)reader->nr_lines * sizeof(struct profile_line);
-	if (need > (double)max)
-		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
-				  "would take %.0f MB of memory: too large (the limit is %zu)",
-				  need / (1 << 20), max >> 20);
-	if (nr[KIND_TYPE] > PROFILE_MAX_TYPES)
-		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
-				  "%zu sample types: at most %d can be read", nr[KIND_TYPE],
-				  PROFILE_MAX_TYPES);
-	if (nr[KIND_SAMPLE] && !nr[KIND_TYPE])
-		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET,
-				  "samples, but no sample type");
-	if (!nr[KIND_STRING])
-		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET, "no string table");
-	return 0;
-}
-
-/* Filling ----------------------------------------------------------------------------------------- */
-
-typedef int (*field_fn)(struct reader *reader, const struct wire_field *field);
+typedef int (*field_fn)(struct pprof_reader *reader, const struct wire_field *field);
 
 /* Calls fn for every field of a kind, in the order of the file; reader->item counts them. */
-static int for_each(struct reader *reader, enum kind kind, field_fn fn)
+static int for_each(struct pprof_reader *reader, enum pprof_kind kind, field_fn fn)
 {
 	struct wire wire = reader->stretch[kind];
 	struct wire_field field;
@@ -297,32 +67,33 @@ static int for_each(struct reader *reader, enum kind kind, field_fn fn)
 			return err;
 		reader->item++;
 	}
-	return 0; /* count_all() has been here */
+	return 0; /* pprof_count_all() has been here */
 }
 
-static int read_string(struct reader *reader, const struct wire_field *field)
+static int read_string(struct pprof_reader *reader, const struct wire_field *field)
 {
 	size_t len = field->body.end - field->body.at;
 
 	if (!reader->item && len)
-		return broken_at(reader, field->tag, "the first one must be \"\", and is \"%.*s\"",
-				 (int)(len < 40 ? len : 40), (const char *)field->body.at);
+		return pprof_broken_at(reader, field->tag,
+				       "the first one must be \"\", and is \"%.*s\"",
+				       (int)(len < 40 ? len : 40), (const char *)field->body.at);
 	reader->strings[reader->item] = input_string(reader->profile, field->body.at, len);
 	return 0;
 }
 
 /* The profile's id of a string, by its position in the file. */
-static int to_string(const struct reader *reader, const uint8_t *at, const char *what,
+static int to_string(const struct pprof_reader *reader, const uint8_t *at, const char *what,
 		     uint64_t position, uint32_t *id)
 {
 	if (position >= reader->nr[KIND_STRING])
-		return broken_at(reader, at, "%s is string %" PRId64 " of %zu", what,
-				 (int64_t)position, reader->nr[KIND_STRING]);
+		return pprof_broken_at(reader, at, "%s is string %" PRId64 " of %zu", what,
+				       (int64_t)position, reader->nr[KIND_STRING]);
 	*id = reader->strings[position];
 	return 0;
 }
 
-static int read_value_type(const struct reader *reader, const struct wire_field *field,
+static int read_value_type(const struct pprof_reader *reader, const struct wire_field *field,
 			   struct value_type *type)
 {
 	uint64_t numbers[3] = {0};
@@ -335,22 +106,22 @@ static int read_value_type(const struct reader *reader, const struct wire_field 
 	return 0;
 }
 
-static int read_type(struct reader *reader, const struct wire_field *field)
+static int read_type(struct pprof_reader *reader, const struct wire_field *field)
 {
 	return read_value_type(reader, field, &reader->profile->types[reader->item]);
 }
 
 /* Ids of every kind: not 0, and each once. */
-static int add_id(struct reader *reader, struct idmap *map, uint64_t id, const uint8_t *at)
+static int add_id(struct pprof_reader *reader, struct idmap *map, uint64_t id, const uint8_t *at)
 {
 	if (!id)
-		return broken_at(reader, at, "its id is 0");
+		return pprof_broken_at(reader, at, "its id is 0");
 	if (!idmap_add(map, id, reader->item + 1))
-		return broken_at(reader, at, "its id %" PRIu64 " is that of another", id);
+		return pprof_broken_at(reader, at, "its id %" PRIu64 " is that of another", id);
 	return 0;
 }
 
-static int read_mapping(struct reader *reader, const struct wire_field *field)
+static int read_mapping(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_mapping *mapping = &reader->profile->mappings.at[reader->item];
 	uint64_t numbers[11] = {0};
@@ -371,7 +142,7 @@ static int read_mapping(struct reader *reader, const struct wire_field *field)
 	return 0;
 }
 
-static int read_function(struct reader *reader, const struct wire_field *field)
+static int read_function(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_function *function = &reader->profile->functions.at[reader->item];
 	uint64_t numbers[6] = {0};
@@ -387,7 +158,7 @@ static int read_function(struct reader *reader, const struct wire_field *field)
 	return 0;
 }
 
-static int read_line(struct reader *reader, const struct wire_field *field)
+static int read_line(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_line *line = reader->lines;
 	uint64_t numbers[4] = {0};
@@ -396,15 +167,16 @@ static int read_line(struct reader *reader, const struct wire_field *field)
 		return -EBADMSG;
 	line->function = idmap_get(&reader->functions, numbers[1]);
 	if (!line->function)
-		return broken_at(reader, field->tag,
-				 "it names function %" PRIu64 ", which is not there", numbers[1]);
+		return pprof_broken_at(reader, field->tag,
+				       "it names function %" PRIu64 ", which is not there",
+				       numbers[1]);
 	line->line = numbers[2];
 	line->column = numbers[3];
 	reader->lines++;
 	return 0;
 }
 
-static int read_location(struct reader *reader, const struct wire_field *field)
+static int read_location(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_location *location = &reader->profile->locations.at[reader->item];
 	struct wire wire = field->body;
@@ -416,7 +188,7 @@ static int read_location(struct reader *reader, const struct wire_field *field)
 		if (!inner.number || inner.number > 5)
 			continue;
 		if (inner.number == 4 ? read_line(reader, &inner)
-				      : expect_type(reader, &inner, WIRE_VARINT))
+				      : pprof_expect_type(reader, &inner, WIRE_VARINT))
 			return -EBADMSG;
 		numbers[inner.number] = inner.value;
 	}
@@ -428,7 +200,7 @@ static int read_location(struct reader *reader, const struct wire_field *field)
 	return add_id(reader, &reader->locations, numbers[1], field->tag);
 }
 
-static int read_label(struct reader *reader, const struct wire_field *field)
+static int read_label(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_label *label = reader->labels;
 	uint64_t numbers[5] = {0};
@@ -451,22 +223,23 @@ static int read_label(struct reader *reader, const struct wire_field *field)
 	return 0;
 }
 
-static int read_stack_ids(struct reader *reader, struct wire ids)
+static int read_stack_ids(struct pprof_reader *reader, struct wire ids)
 {
 	uint64_t id;
 
 	while (wire_varint(&ids, &id)) {
 		*reader->stack_ids = idmap_get(&reader->locations, id);
 		if (!*reader->stack_ids)
-			return broken_at(reader, ids.at,
-					 "it names location %" PRIu64 ", which is not there", id);
+			return pprof_broken_at(reader, ids.at,
+					       "it names location %" PRIu64 ", which is not there",
+					       id);
 		reader->stack_ids++;
 	}
-	return ids.why ? broken_wire(reader, &ids) : 0;
+	return ids.why ? pprof_broken_wire(reader, &ids) : 0;
 }
 
 /* Counts all of them, keeps those that there is a type for. */
-static int read_values(struct reader *reader, struct wire values, size_t *nr)
+static int read_values(struct pprof_reader *reader, struct wire values, size_t *nr)
 {
 	uint64_t value;
 
@@ -475,10 +248,10 @@ static int read_values(struct reader *reader, struct wire values, size_t *nr)
 			reader->values[*nr] = value;
 		++*nr;
 	}
-	return values.why ? broken_wire(reader, &values) : 0;
+	return values.why ? pprof_broken_wire(reader, &values) : 0;
 }
 
-static int read_sample(struct reader *reader, const struct wire_field *field)
+static int read_sample(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct profile_sample *sample = &reader->profile->samples.at[reader->item];
 	struct wire wire = field->body;
@@ -500,32 +273,33 @@ static int read_sample(struct reader *reader, const struct wire_field *field)
 			return err;
 	}
 	if (nr_values != reader->nr[KIND_TYPE])
-		return broken_at(reader, field->tag, "%zu values for %zu sample type%s", nr_values,
-				 reader->nr[KIND_TYPE], reader->nr[KIND_TYPE] == 1 ? "" : "s");
+		return pprof_broken_at(reader, field->tag, "%zu values for %zu sample type%s",
+				       nr_values, reader->nr[KIND_TYPE],
+				       reader->nr[KIND_TYPE] == 1 ? "" : "s");
 	reader->values += nr_values;
 	sample->nr_locations = reader->stack_ids - sample->locations;
 	sample->nr_labels = reader->labels - sample->labels;
 	return 0;
 }
 
-static int read_comments(struct reader *reader, const struct wire_field *field)
+static int read_comments(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct wire positions = field->body;
 	uint64_t position;
 	uint32_t id = 0;
 
-	if (expect_numbers(reader, field))
+	if (pprof_expect_numbers(reader, field))
 		return -EBADMSG;
 	while (wire_varint(&positions, &position)) {
 		if (to_string(reader, positions.at, "a comment", position, &id))
 			return -EBADMSG;
 		vec_push(&reader->profile->comments, id);
 	}
-	return positions.why ? broken_wire(reader, &positions) : 0;
+	return positions.why ? pprof_broken_wire(reader, &positions) : 0;
 }
 
 /* The last of several counts, whatever the others say: they are kept until all have been seen. */
-static int read_scalar(struct reader *reader, const struct wire_field *field)
+static int read_scalar(struct pprof_reader *reader, const struct wire_field *field)
 {
 	uint64_t numbers[3];
 
@@ -533,13 +307,13 @@ static int read_scalar(struct reader *reader, const struct wire_field *field)
 		return 0;
 	if (field->number == COMMENT)
 		return read_comments(reader, field);
-	if (expect_type(reader, field, field->number == PERIOD_TYPE ? WIRE_LEN : WIRE_VARINT))
+	if (pprof_expect_type(reader, field, field->number == PERIOD_TYPE ? WIRE_LEN : WIRE_VARINT))
 		return -EBADMSG;
 	reader->scalars[field->number] = *field;
 	return field->number == PERIOD_TYPE ? read_numbers(reader, field->body, numbers, 3) : 0;
 }
 
-static int use_scalars(struct reader *reader)
+static int use_scalars(struct pprof_reader *reader)
 {
 	struct profile *profile = reader->profile;
 	const struct wire_field *scalars = reader->scalars;
@@ -576,7 +350,7 @@ static int use_scalars(struct reader *reader)
 		(v)->nr = (v)->cap = (count);                 \
 	} while (0)
 
-static void make_room(struct reader *reader)
+static void make_room(struct pprof_reader *reader)
 {
 	struct profile *profile = reader->profile;
 	const size_t *nr = reader->nr;
@@ -598,7 +372,7 @@ static void make_room(struct reader *reader)
 	idmap_init(&reader->locations, nr[KIND_LOCATION]);
 }
 
-static void reader_release(struct reader *reader)
+static void reader_release(struct pprof_reader *reader)
 {
 	free(reader->strings);
 	idmap_release(&reader->mappings);
@@ -608,10 +382,10 @@ static void reader_release(struct reader *reader)
 
 int pprof_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
-	struct reader reader scoped(reader_release) = {
+	struct pprof_reader reader scoped(reader_release) = {
 		.source = source, .profile = profile, .error = error};
 	static const struct {
-		enum kind kind;
+		enum pprof_kind kind;
 		field_fn read;
 	} steps[] = {
 		{KIND_STRING, read_string},	{KIND_TYPE, read_type},
@@ -619,10 +393,10 @@ int pprof_read(const struct source *source, struct profile *profile, struct inpu
 		{KIND_LOCATION, read_location}, {KIND_SAMPLE, read_sample},
 		{KIND_SCALAR, read_scalar},
 	};
-	int err = count_all(&reader);
+	int err = pprof_count_all(&reader);
 
 	if (!err)
-		err = check_size(&reader);
+		err = pprof_check_size(&reader);
 	if (err)
 		return err;
 	make_room(&reader);

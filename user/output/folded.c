@@ -82,6 +82,7 @@ int folded_encode(const struct profile *profile, uint32_t type, pprof_sink_fn si
 
 	frames_make(profile, FRAME_BY_FUNCTION, &frames);
 	stacktree_make(profile, type, &frames, &tree);
+	stacktree_sort(&tree, STACKTREE_BY_NAME);
 	names = xcalloc(frames.nr, sizeof(*names));
 	for (size_t i = 0; i < frames.nr; i++)
 		names[i] = folded_name(frames.at[i].name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output/format.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "output/flame.h"
@@ -96,4 +96,15 @@ const struct output_format *format_by_name(const char *name)
 const struct output_format *format_at(unsigned int i)
 {
 	return i < NR_FORMATS ? &formats[i] : NULL;
+}
+
+char *format_names(char *out, size_t out_bytes)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < NR_FORMATS && used < out_bytes; i++)
+		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+				 formats[i].name);
+	return out;
 }

@@ -7,6 +7,7 @@
 #define CPROF_OUTPUT_FORMAT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "output/pprof.h"
@@ -35,5 +36,7 @@ const struct output_format *format_of_path(const char *path, const char **suffix
 const struct output_format *format_by_name(const char *name);
 /* The i-th; NULL after the last. The first is the default, pprof. */
 const struct output_format *format_at(unsigned int i);
+/* "proto, legacy, ...", for people. Returns out. */
+char *format_names(char *out, size_t out_bytes);
 
 #endif

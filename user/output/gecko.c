@@ -8,40 +8,12 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/vec.h"
-#include "profile/stacktree.h"
+#include "base/text.h"
+#include "output/gecko_state.h"
 
 #define GECKO_VERSION	  24 /* of the raw format that this would have come from */
 #define PROCESSED_VERSION 62
 #define NSEC_PER_MSEC	  1e6
-
-enum category {
-	CATEGORY_OTHER,
-	CATEGORY_USER,
-	CATEGORY_KERNEL
-};
-
-/* A pid and a tid; 0 where samples have no such label. */
-struct gecko_thread {
-	int64_t pid, tid;
-	const char *process_name, *thread_name; /* borrowed from the profile */
-	size_t first, nr;			/* in gecko.order */
-};
-
-struct gecko {
-	struct json json;
-	const struct profile *profile;
-	uint32_t type;
-	struct frames frames;	      /* by line: rows of frameTable */
-	struct frames funcs;	      /* by function and file: rows of funcTable */
-	uint32_t *func_of;	      /* a frame's */
-	struct stacktree tree;	      /* rows of stackTable */
-	struct strtab strings, libs;  /* libs: paths of mappings; id - 1 is the row */
-	vec_of(uint32_t) lib_mapping; /* position of a lib's first mapping */
-	vec_of(struct gecko_thread) threads;
-	uint32_t *order; /* positions of the samples with a value, those of a thread together */
-};
 
 /* Preparing -------------------------------------------------------------------------------------- */
 
@@ -164,70 +136,6 @@ static void gecko_release(struct gecko *gecko)
 	free(gecko->order);
 }
 
-/* Columns ---------------------------------------------------------------------------------------- */
-
-typedef void (*put_cell_fn)(struct gecko *gecko, size_t row);
-
-static void put_column(struct gecko *gecko, const char *name, size_t nr, put_cell_fn put_cell)
-{
-	json_key(&gecko->json, name), json_array(&gecko->json);
-	for (size_t i = 0; i < nr; i++)
-		put_cell(gecko, i);
-	json_end(&gecko->json);
-}
-
-static void put_zero(struct gecko *gecko, size_t row)
-{
-	(void)row;
-	json_int(&gecko->json, 0);
-}
-
-static void put_minus_one(struct gecko *gecko, size_t row)
-{
-	(void)row;
-	json_int(&gecko->json, -1);
-}
-
-static void put_one(struct gecko *gecko, size_t row)
-{
-	(void)row;
-	json_int(&gecko->json, 1);
-}
-
-static void put_null(struct gecko *gecko, size_t row)
-{
-	(void)row;
-	json_null(&gecko->json);
-}
-
-static void put_false(struct gecko *gecko, size_t row)
-{
-	(void)row;
-	json_bool(&gecko->json, false);
-}
-
-static void put_row(struct gecko *gecko, size_t row)
-{
-	json_uint(&gecko->json, row);
-}
-
-static void put_text(struct gecko *gecko, const char *text)
-{
-	json_uint(&gecko->json, strtab_intern(&gecko->strings, text));
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static const char *lib_path(const struct gecko *gecko, size_t row)
-{
-	return strtab_get(&gecko->libs, row + 1);
-}
-
 /* Meta and libs ---------------------------------------------------------------------------------- */
 
 static void put_category(struct json *json, const char *name, const char *color)
@@ -245,7 +153,8 @@ static void put_meta(struct gecko *gecko)
 {
 	const struct profile *profile = gecko->profile;
 	struct json *json = &gecko->json;
-	const char *product = gecko->lib_mapping.nr ? base_name(lib_path(gecko, 0)) : "cprof";
+	const char *product = gecko->lib_mapping.nr ? text_base_name(gecko_lib_path(gecko, 0))
+						    : "cprof";
 
 	json_key(json, "meta"), json_object(json);
 	json_key(json, "version"), json_int(json, GECKO_VERSION);
@@ -264,9 +173,9 @@ static void put_meta(struct gecko *gecko)
 	json_key(json, "oscpu"), json_string(json, "Linux");
 	json_key(json, "markerSchema"), json_array(json), json_end(json);
 	json_key(json, "extensions"), json_object(json);
-	put_column(gecko, "baseURL", 0, NULL);
-	put_column(gecko, "id", 0, NULL);
-	put_column(gecko, "name", 0, NULL);
+	gecko_put_column(gecko, "baseURL", 0, NULL);
+	gecko_put_column(gecko, "id", 0, NULL);
+	gecko_put_column(gecko, "name", 0, NULL);
 	json_key(json, "length"), json_int(json, 0);
 	json_end(json);
 	json_key(json, "categories"), json_array(json);
@@ -300,7 +209,7 @@ static void put_libs(struct gecko *gecko)
 
 	json_key(json, "libs"), json_array(json);
 	for (size_t i = 0; i < gecko->lib_mapping.nr; i++) {
-		const char *path = lib_path(gecko, i), *name = base_name(path);
+		const char *path = gecko_lib_path(gecko, i), *name = text_base_name(path);
 		const struct profile_mapping *mapping =
 			&gecko->profile->mappings.at[gecko->lib_mapping.at[i]];
 		const char *build_id = string_of(gecko->profile, mapping->build_id);
@@ -316,158 +225,6 @@ static void put_libs(struct gecko *gecko)
 		*build_id ? json_string(json, build_id) : json_null(json);
 		json_end(json);
 	}
-	json_end(json);
-}
-
-/* Shared tables ---------------------------------------------------------------------------------- */
-
-static void put_length(struct gecko *gecko, size_t nr)
-{
-	json_key(&gecko->json, "length"), json_uint(&gecko->json, nr);
-}
-
-static void put_func_name(struct gecko *gecko, size_t row)
-{
-	const struct frame *func = &gecko->funcs.at[row];
-
-	put_text(gecko, *func->function ? func->function : func->name);
-}
-
-static void put_func_resource(struct gecko *gecko, size_t row)
-{
-	const char *path = gecko->funcs.at[row].mapping;
-
-	/* Every mapping's path is in libs: this adds none. */
-	json_int(&gecko->json, (int64_t)strtab_intern(&gecko->libs, path) - 1);
-}
-
-static void put_func_source(struct gecko *gecko, size_t row)
-{
-	const char *file = gecko->funcs.at[row].file;
-
-	*file ? json_uint(&gecko->json, row) : json_null(&gecko->json);
-}
-
-static void put_source_name(struct gecko *gecko, size_t row)
-{
-	put_text(gecko, gecko->funcs.at[row].file);
-}
-
-static void put_funcs(struct gecko *gecko)
-{
-	size_t nr = gecko->funcs.nr;
-
-	json_key(&gecko->json, "funcTable"), json_object(&gecko->json);
-	put_length(gecko, nr);
-	put_column(gecko, "name", nr, put_func_name);
-	put_column(gecko, "isJS", nr, put_false);
-	put_column(gecko, "relevantForJS", nr, put_false);
-	put_column(gecko, "resource", nr, put_func_resource);
-	put_column(gecko, "source", nr, put_func_source);
-	put_column(gecko, "lineNumber", nr, put_null);
-	put_column(gecko, "columnNumber", nr, put_null);
-	json_end(&gecko->json);
-	/* A row for each function, so that no second index is needed; those without a file are "". */
-	json_key(&gecko->json, "sources"), json_object(&gecko->json);
-	put_length(gecko, nr);
-	put_column(gecko, "id", nr, put_null);
-	put_column(gecko, "filename", nr, put_source_name);
-	put_column(gecko, "startLine", nr, put_one);
-	put_column(gecko, "startColumn", nr, put_one);
-	put_column(gecko, "sourceMapURL", nr, put_null);
-	json_end(&gecko->json);
-}
-
-static void put_frame_func(struct gecko *gecko, size_t row)
-{
-	json_uint(&gecko->json, gecko->func_of[row]);
-}
-
-static void put_frame_line(struct gecko *gecko, size_t row)
-{
-	int64_t line = gecko->frames.at[row].line;
-
-	line > 0 ? json_int(&gecko->json, line) : json_null(&gecko->json);
-}
-
-static void put_frame_category(struct gecko *gecko, size_t row)
-{
-	const char *path = gecko->frames.at[row].mapping;
-
-	json_int(&gecko->json, !*path			      ? CATEGORY_OTHER
-			       : !strncmp(path, "[kernel", 7) ? CATEGORY_KERNEL
-							      : CATEGORY_USER);
-}
-
-static void put_frames(struct gecko *gecko)
-{
-	size_t nr = gecko->frames.nr;
-
-	json_key(&gecko->json, "frameTable"), json_object(&gecko->json);
-	put_length(gecko, nr);
-	put_column(gecko, "address", nr, put_minus_one);
-	put_column(gecko, "inlineDepth", nr, put_zero);
-	put_column(gecko, "category", nr, put_frame_category);
-	put_column(gecko, "subcategory", nr, put_zero);
-	put_column(gecko, "func", nr, put_frame_func);
-	put_column(gecko, "nativeSymbol", nr, put_null);
-	put_column(gecko, "innerWindowID", nr, put_zero);
-	put_column(gecko, "line", nr, put_frame_line);
-	put_column(gecko, "column", nr, put_null);
-	json_end(&gecko->json);
-}
-
-static void put_stack_frame(struct gecko *gecko, size_t row)
-{
-	json_uint(&gecko->json, gecko->tree.at[row].frame);
-}
-
-static void put_stack_prefix(struct gecko *gecko, size_t row)
-{
-	uint32_t parent = gecko->tree.at[row].parent;
-
-	parent == STACKTREE_NONE ? json_null(&gecko->json) : json_uint(&gecko->json, parent);
-}
-
-static void put_lib_name(struct gecko *gecko, size_t row)
-{
-	put_text(gecko, base_name(lib_path(gecko, row)));
-}
-
-static void put_string(struct gecko *gecko, size_t row)
-{
-	json_string(&gecko->json, strtab_get(&gecko->strings, row));
-}
-
-static void put_shared(struct gecko *gecko)
-{
-	struct json *json = &gecko->json;
-	size_t nr = gecko->tree.nr;
-
-	json_key(json, "shared"), json_object(json);
-	json_key(json, "stackTable"), json_object(json);
-	put_length(gecko, nr);
-	put_column(gecko, "frame", nr, put_stack_frame);
-	put_column(gecko, "prefix", nr, put_stack_prefix);
-	json_end(json);
-	put_frames(gecko);
-	put_funcs(gecko);
-	nr = gecko->lib_mapping.nr;
-	json_key(json, "resourceTable"), json_object(json);
-	put_length(gecko, nr);
-	put_column(gecko, "lib", nr, put_row);
-	put_column(gecko, "name", nr, put_lib_name);
-	put_column(gecko, "host", nr, put_null);
-	put_column(gecko, "type", nr, put_one); /* a library */
-	json_end(json);
-	json_key(json, "nativeSymbols"), json_object(json);
-	put_length(gecko, 0);
-	put_column(gecko, "libIndex", 0, NULL);
-	put_column(gecko, "address", 0, NULL);
-	put_column(gecko, "name", 0, NULL);
-	put_column(gecko, "functionSize", 0, NULL);
-	json_end(json);
-	put_column(gecko, "stringArray", strtab_nr(&gecko->strings), put_string);
 	json_end(json);
 }
 
@@ -533,9 +290,9 @@ static void put_no_markers(struct gecko *gecko)
 					      "endTime", "phase", "category"};
 
 	json_key(&gecko->json, "markers"), json_object(&gecko->json);
-	put_length(gecko, 0);
+	gecko_put_length(gecko, 0);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		put_column(gecko, columns[i], 0, NULL);
+		gecko_put_column(gecko, columns[i], 0, NULL);
 	json_end(&gecko->json);
 }
 
@@ -565,7 +322,7 @@ static void put_thread(struct gecko *gecko, const struct gecko_thread *thread)
 	json_key(json, "registerTime"), json_int(json, 0);
 	json_key(json, "unregisterTime"), json_null(json);
 	json_key(json, "showMarkersInTimeline"), json_bool(json, false);
-	put_column(gecko, "pausedRanges", 0, NULL);
+	gecko_put_column(gecko, "pausedRanges", 0, NULL);
 	put_id(json, "pid", thread->pid);
 	put_id(json, "tid", thread->tid ? thread->tid : thread->pid);
 	put_no_markers(gecko);
@@ -575,7 +332,7 @@ static void put_thread(struct gecko *gecko, const struct gecko_thread *thread)
 	json_key(json, "stack"), put_samples(gecko, thread, SAMPLE_STACK);
 	json_key(json, "time"), put_samples(gecko, thread, SAMPLE_TIME);
 	json_key(json, "weight"), put_samples(gecko, thread, SAMPLE_WEIGHT);
-	put_length(gecko, thread->nr);
+	gecko_put_length(gecko, thread->nr);
 	json_end(json);
 	json_end(json);
 }
@@ -590,14 +347,14 @@ int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sin
 	json_object(&gecko.json);
 	put_meta(&gecko);
 	put_libs(&gecko);
-	put_shared(&gecko);
+	gecko_put_shared(&gecko);
 	json_key(&gecko.json, "threads"), json_array(&gecko.json);
 	vec_for_each(&gecko.threads, thread)
 		put_thread(&gecko, thread);
 	json_end(&gecko.json);
-	put_column(&gecko, "pages", 0, NULL);
-	put_column(&gecko, "counters", 0, NULL);
-	put_column(&gecko, "profilerOverhead", 0, NULL);
+	gecko_put_column(&gecko, "pages", 0, NULL);
+	gecko_put_column(&gecko, "counters", 0, NULL);
+	gecko_put_column(&gecko, "profilerOverhead", 0, NULL);
 	json_end(&gecko.json);
 	err = json_finish(&gecko.json);
 	gecko_release(&gecko);

@@ -173,11 +173,9 @@ static void put_frames(struct heaptext *text, const struct frames *frames,
 
 		for (uint32_t j = 0; j < nr; j++) {
 			const struct frame *frame = &frames->at[ids[j]];
-			const char *where = *frame->file ? frame->file : frame->mapping;
-			const char *slash = strrchr(where, '/');
+			const char *where = *frame->file ? frame->file
+							 : text_base_name(frame->mapping);
 
-			if (!*frame->file && slash)
-				where = slash + 1;
 			text_escape(*frame->function ? frame->function : frame->name, name,
 				    sizeof(name));
 			text_escape(where, file, sizeof(file));

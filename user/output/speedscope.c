@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "profile/frames.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -17,10 +18,7 @@ static const char *string_of(const struct profile *profile, uint32_t id)
 /* The main binary. */
 static const char *title_of(const struct profile *profile)
 {
-	const char *path = string_of(profile, profile->mappings.at[0].path);
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
+	return text_base_name(string_of(profile, profile->mappings.at[0].path));
 }
 
 /* The schema knows these units, and "none". */

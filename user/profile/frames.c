@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const by_names[] = {
 	[FRAME_BY_FUNCTION] = "function", [FRAME_BY_LINE] = "line",
 	[FRAME_BY_FILE] = "file",	  [FRAME_BY_MAPPING] = "mapping",
@@ -70,13 +72,6 @@ static const char *cleaned(struct frames *frames, const char *path)
 	return out;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* What is known of one line of a location, as far as the granularity asks. */
 static struct frame frame_of_line(struct frames *frames, enum frame_by by,
 				  const struct profile_location *location,
@@ -127,7 +122,7 @@ static char *name_of(const struct frame *frame, enum frame_by by)
 		return xasprintf("%s%s%s%s%s", address, frame->function, gap, frame->file, line);
 	if (!*frame->mapping)
 		return xasprintf("%s<unknown>", address);
-	base = base_name(frame->mapping); /* "[vdso]" has its brackets already */
+	base = text_base_name(frame->mapping); /* "[vdso]" has its brackets already */
 	return *base == '[' ? xasprintf("%s%s", address, base) : xasprintf("%s[%s]", address, base);
 }
 

@@ -77,7 +77,6 @@ void stacktree_make(const struct profile *profile, uint32_t type, const struct f
 		parent->total = profile_sum(parent->total, node->total);
 	}
 	hash_release(&index);
-	stacktree_sort(tree, STACKTREE_BY_NAME);
 }
 
 void stacktree_release(struct stacktree *tree)
@@ -86,43 +85,83 @@ void stacktree_release(struct stacktree *tree)
 	free(tree->sample_node);
 }
 
+static int compare_names(const void *a, const void *b, void *ctx)
+{
+	const struct frame *frames = ctx;
+
+	return strcmp(frames[*(const uint32_t *)a].name, frames[*(const uint32_t *)b].name);
+}
+
+/* Of each frame, how many have a smaller name: names are compared once, not once a node. */
+static uint32_t *rank_names(const struct frames *frames)
+{
+	uint32_t *order scoped(freep) = xcalloc(frames->nr, sizeof(*order));
+	uint32_t *ranks = xcalloc(frames->nr, sizeof(*ranks));
+
+	for (size_t i = 0; i < frames->nr; i++)
+		order[i] = i;
+	qsort_r(order, frames->nr, sizeof(*order), compare_names, frames->at);
+	for (size_t i = 0; i < frames->nr; i++)
+		ranks[order[i]] = i;
+	return ranks;
+}
+
 struct sorting {
-	const struct stacktree *tree;
+	const struct stacktree_node *nodes;
+	const uint32_t *ranks;
 	enum stacktree_order order;
 };
 
 static int compare_nodes(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *sorting = ctx;
-	const struct stacktree_node *p = &sorting->tree->at[*(const uint32_t *)a];
-	const struct stacktree_node *q = &sorting->tree->at[*(const uint32_t *)b];
-	const struct frame *frames = sorting->tree->frames->at;
+	const struct stacktree_node *p = &sorting->nodes[*(const uint32_t *)a];
+	const struct stacktree_node *q = &sorting->nodes[*(const uint32_t *)b];
+	uint32_t x = sorting->ranks[p->frame], y = sorting->ranks[q->frame];
 	int order = 0;
 
 	if (sorting->order == STACKTREE_BY_TOTAL)
 		order = compare_magnitudes(p->total, q->total);
-	return order ? order : strcmp(frames[p->frame].name, frames[q->frame].name);
+	return order ? order : x < y ? -1 : x > y;
 }
 
-/* All nodes in the order of siblings, then linked from the last to the first. */
+/* The children of a node are a family, and the roots are one: the first. */
+static size_t family_of(const struct stacktree_node *node)
+{
+	return node->parent == STACKTREE_NONE ? 0 : (size_t)node->parent + 1;
+}
+
+/* The first of a family is where its parent says, the next where the one before says. */
+static void link_family(struct stacktree *tree, const uint32_t *family, size_t nr)
+{
+	uint32_t parent = tree->at[family[0]].parent;
+
+	*(parent == STACKTREE_NONE ? &tree->root : &tree->at[parent].child) = family[0];
+	for (size_t i = 0; i < nr; i++)
+		tree->at[family[i]].sibling = i + 1 < nr ? family[i + 1] : STACKTREE_NONE;
+}
+
+/* Nodes by parent, by counting; then each family by itself, most of which have one member. */
 void stacktree_sort(struct stacktree *tree, enum stacktree_order order)
 {
+	uint32_t *ranks scoped(freep) = rank_names(tree->frames);
 	uint32_t *sorted scoped(freep) = xcalloc(tree->nr, sizeof(*sorted));
-	struct sorting sorting = {tree, order};
+	size_t *ends scoped(freep) = xcalloc(tree->nr + 2, sizeof(*ends));
+	struct sorting sorting = {tree->at, ranks, order};
+	size_t nr;
 
-	for (size_t i = 0; i < tree->nr; i++) {
-		sorted[i] = i;
-		tree->at[i].child = STACKTREE_NONE;
-	}
-	tree->root = STACKTREE_NONE;
-	qsort_r(sorted, tree->nr, sizeof(*sorted), compare_nodes, &sorting);
-	for (size_t i = tree->nr; i-- > 0;) {
-		struct stacktree_node *node = &tree->at[sorted[i]];
-		uint32_t *first = node->parent == STACKTREE_NONE ? &tree->root
-								 : &tree->at[node->parent].child;
-
-		node->sibling = *first;
-		*first = sorted[i];
+	/* Of each family, first where it begins in sorted, and then where it ends. */
+	for (size_t i = 0; i < tree->nr; i++)
+		ends[family_of(&tree->at[i]) + 1]++;
+	for (size_t i = 1; i < tree->nr + 2; i++)
+		ends[i] += ends[i - 1];
+	for (size_t i = 0; i < tree->nr; i++)
+		sorted[ends[family_of(&tree->at[i])]++] = i;
+	for (size_t first = 0; first < tree->nr; first += nr) {
+		nr = ends[family_of(&tree->at[sorted[first]])] - first;
+		if (nr > 1)
+			qsort_r(&sorted[first], nr, sizeof(*sorted), compare_nodes, &sorting);
+		link_family(tree, &sorted[first], nr);
 	}
 }
 

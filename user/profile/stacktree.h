@@ -51,7 +51,7 @@ enum stacktree_order {
 	STACKTREE_BY_TOTAL, /* siblings: largest magnitude first, then by name */
 	STACKTREE_BY_NAME
 };
-/* Until then siblings are in no order that means anything. */
+/* Before it there are no children, siblings and root: nothing to walk along. */
 void stacktree_sort(struct stacktree *tree, enum stacktree_order order);
 
 /* Parents before children, siblings in order. */

@@ -210,14 +210,6 @@ void summary_release(struct summary *summary)
 	free(summary->edges_in);
 }
 
-const struct summary_node *summary_find(const struct summary *summary, const char *name)
-{
-	for (size_t i = 0; i < summary->nr; i++)
-		if (!strcmp(summary->nodes[i].frame->name, name))
-			return &summary->nodes[i];
-	return NULL;
-}
-
 static bool is_base(const struct profile *profile, const struct profile_sample *sample)
 {
 	for (uint32_t i = 0; i < sample->nr_labels; i++) {

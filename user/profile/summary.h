@@ -62,9 +62,6 @@ void summary_make(const struct profile *profile, uint32_t type, enum frame_by by
 		  struct summary *summary);
 void summary_release(struct summary *summary);
 
-/* The node of a frame, by its name; NULL: there is none. */
-const struct summary_node *summary_find(const struct summary *summary, const char *name);
-
 /*
  * What 100 % is: the sum of magnitudes of all samples, or of those labelled pprof::base = true if
  * there are any (go tool pprof -diff_base: shares are of the base).

@@ -25,16 +25,6 @@ struct convert {
 	bool prune;
 };
 
-static void list_formats(char *out, size_t out_bytes)
-{
-	size_t used = 0;
-
-	*out = '\0';
-	for (unsigned int i = 0; format_at(i) && used < out_bytes; i++)
-		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
-				 format_at(i)->name);
-}
-
 static int choose_format(const struct convert *convert, const char *path,
 			 const struct output_format **format)
 {
@@ -46,7 +36,7 @@ static int choose_format(const struct convert *convert, const char *path,
 		*format = path && strcmp(path, "-") ? format_of_path(path, NULL) : format_at(0);
 	if (*format)
 		return 0;
-	list_formats(names, sizeof(names));
+	format_names(names, sizeof(names));
 	if (convert->to)
 		return fail(-EINVAL, "--to %s: not one of %s.", convert->to, names);
 	return fail(-EINVAL, "-o %s: the name does not say which format; --to is one of %s.",

@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "exit.h"
 #include "profile/algebra.h"
+#include "profile/heapview.h"
 #include "profile/merge.h"
 #include "profile/split.h"
 #include "tools/args.h"
@@ -31,7 +32,7 @@ struct options {
 	const char *output, *split;
 	double scale;
 	struct arg_list keep, drop;
-	bool restamp;
+	bool restamp, inuse, delta;
 };
 
 /* Marks the named types. A list of 0 names marks nothing. */
@@ -78,21 +79,85 @@ static void compact(struct profile **profile)
 	profile_free(whole);
 }
 
+/* One file, which has to be a heap profile. */
+static int load_heap(const char *path, struct profile **profile)
+{
+	struct profile *loaded;
+	char name[512], why[HEAPVIEW_WHY_BYTES];
+	int err = load_profile(path, &loaded);
+
+	if (err)
+		return err;
+	err = heapview_check(loaded, why);
+	if (err) {
+		profile_free(loaded);
+		return fail(err, "%s: %s.", text_escape(path, name, sizeof(name)), why);
+	}
+	*profile = loaded;
+	return 0;
+}
+
+static int load_delta(const struct arg_list *paths, struct profile **delta)
+{
+	struct profile *first, *second;
+	char why[HEAPVIEW_WHY_BYTES];
+	int err;
+
+	if (paths->nr != 2)
+		return fail(-EINVAL, "--delta takes two heap profiles, the earlier one first.");
+	err = load_heap(paths->at[0], &first);
+	if (err)
+		return err;
+	err = load_heap(paths->at[1], &second);
+	if (!err) {
+		if (heapview_delta(first, second, delta, why))
+			err = fail(-EINVAL, "--delta: %s.", why);
+		profile_free(second);
+	}
+	profile_free(first);
+	return err;
+}
+
+/* What is in use, of heap profiles that were merged. */
+static int keep_inuse(struct profile *profile)
+{
+	char why[HEAPVIEW_WHY_BYTES];
+
+	if (heapview_check(profile, why))
+		return fail(-EINVAL, "--inuse: %s.", why);
+	heapview_inuse(profile);
+	return 0;
+}
+
+static int load(const struct options *options, const struct arg_list *paths,
+		struct profile **profile)
+{
+	struct profile *loaded;
+	int err = options->delta ? load_delta(paths, &loaded) : load_merged(paths, &loaded);
+
+	if (err)
+		return err;
+	err = options->inuse ? keep_inuse(loaded) : 0;
+	if (!err)
+		err = choose_types(options, loaded);
+	if (err)
+		profile_free(loaded);
+	else
+		*profile = loaded;
+	return err;
+}
+
 /* Loads, chooses and scales. */
 static int make(const struct options *options, const struct arg_list *paths,
 		struct profile **profile)
 {
 	struct profile *loaded;
-	bool is_changed = options->scale != 1 || options->keep.nr || options->drop.nr;
-	int err = load_merged(paths, &loaded);
+	bool is_changed = options->scale != 1 || options->keep.nr || options->drop.nr ||
+			  options->inuse;
+	int err = load(options, paths, &loaded);
 
 	if (err)
 		return err;
-	err = choose_types(options, loaded);
-	if (err) {
-		profile_free(loaded);
-		return err;
-	}
 	if (options->scale != 1)
 		profile_scale(loaded, options->scale);
 	if (is_changed || paths->nr == 1)
@@ -189,6 +254,12 @@ int cmd_merge(int argc, char **argv)
 		{"keep-type", 0, ARG_LIST, "NAME", "only this sample type (and others so named)",
 		 &options.keep},
 		{"drop-type", 0, ARG_LIST, "NAME", "all sample types but this", &options.drop},
+		{"inuse", 0, ARG_FLAG, NULL,
+		 "of heap profiles: what is in use; allocation values\nbecome 0, empty samples go",
+		 &options.inuse},
+		{"delta", 0, ARG_FLAG, NULL,
+		 "of two heap profiles, the earlier one first: what was\nallocated in between",
+		 &options.delta},
 		{"split", 0, ARG_TEXT, "LABEL",
 		 "a file for each value of this label (comm, pid),\nin the folder that -o names",
 		 &options.split},

@@ -2,7 +2,6 @@
 /* cprof peek: a function's callers and callees. */
 #include "cmd.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -74,20 +73,30 @@ static void print_text(struct peek *peek)
 	puts(RULE);
 }
 
-static void put_edges(const struct peek *peek, struct json *json, const char *key,
-		      const struct summary_edge *edges, uint32_t nr)
+static void put_edge(const struct peek *peek, struct json *json, const struct summary_edge *edge,
+		     uint32_t other)
 {
-	json_key(json, key), json_array(json);
-	for (uint32_t i = 0; i < nr; i++) {
-		bool up = *key == 'c' && key[4] == 'e' && key[5] == 'r';
-		uint32_t other = up ? edges[i].caller : edges[i].callee;
+	json_object(json);
+	view_put_frame(json, peek->summary.nodes[other].frame);
+	json_key(json, "value"), json_int(json, edge->value);
+	json_key(json, "inline"), json_bool(json, edge->is_inline);
+	json_end(json);
+}
 
-		json_object(json);
-		view_put_frame(json, peek->summary.nodes[other].frame);
-		json_key(json, "value"), json_int(json, edges[i].value);
-		json_key(json, "inline"), json_bool(json, edges[i].is_inline);
-		json_end(json);
-	}
+static void put_node(const struct peek *peek, struct json *json, const struct summary_node *node)
+{
+	json_object(json);
+	view_put_frame(json, node->frame);
+	json_key(json, "flat"), json_int(json, node->flat);
+	json_key(json, "cum"), json_int(json, node->cum);
+	json_key(json, "callers"), json_array(json);
+	for (uint32_t i = 0; i < node->nr_callers; i++)
+		put_edge(peek, json, &node->callers[i], node->callers[i].caller);
+	json_end(json);
+	json_key(json, "callees"), json_array(json);
+	for (uint32_t i = 0; i < node->nr_callees; i++)
+		put_edge(peek, json, &node->callees[i], node->callees[i].callee);
+	json_end(json);
 	json_end(json);
 }
 
@@ -97,19 +106,9 @@ static void print_json(const struct peek *peek)
 
 	view_begin_json(&peek->view, "peek", &json);
 	json_key(&json, "rows"), json_array(&json);
-	for (size_t i = 0; i < peek->summary.nr; i++) {
-		const struct summary_node *node = node_at(peek, i);
-
-		if (!matches(peek, node))
-			continue;
-		json_object(&json);
-		view_put_frame(&json, node->frame);
-		json_key(&json, "flat"), json_int(&json, node->flat);
-		json_key(&json, "cum"), json_int(&json, node->cum);
-		put_edges(peek, &json, "callers", node->callers, node->nr_callers);
-		put_edges(peek, &json, "callees", node->callees, node->nr_callees);
-		json_end(&json);
-	}
+	for (size_t i = 0; i < peek->summary.nr; i++)
+		if (matches(peek, node_at(peek, i)))
+			put_node(peek, &json, node_at(peek, i));
 	json_end(&json);
 	json_end(&json);
 	json_finish(&json);
@@ -129,9 +128,11 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 	else if (nr)
 		print_text(peek);
 	code = view_finish();
-	if (!nr && fail(-ENOENT, "no %s matches '%s'.",
-			peek->view.by_text ? peek->view.by_text : "function", pattern))
+	if (!nr) {
+		warn("no %s matches '%s'.", peek->view.by_text ? peek->view.by_text : "function",
+		     pattern);
 		code = EXIT_NOTHING;
+	}
 	summary_release(&peek->summary);
 	return code;
 }

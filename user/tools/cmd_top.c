@@ -68,6 +68,9 @@ static void print_table(struct top *top)
 	printf("Showing %zu of %zu rows, %s, %s of %s total\n", nr, top->summary.nr,
 	       view_value(view, shown, shown_text), share_text,
 	       view_value(view, view->selection.total, total));
+	if (top->summary.unplaced)
+		printf("In samples without a stack, and so in no row: %s\n",
+		       view_value(view, top->summary.unplaced, total));
 	printf("%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary_node *node = row_at(top, i);

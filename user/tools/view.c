@@ -72,13 +72,6 @@ int64_t view_smallest(const struct summary *summary)
 	return smallest;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void print_line(const char *what, const char *text)
 {
 	char *safe scoped(freep) = view_name(text);
@@ -108,7 +101,7 @@ void view_print_head(const struct view *view)
 		const struct profile_mapping *mapping = &profile->mappings.at[0];
 
 		if (mapping->path)
-			print_line("File: ", base_name(strtab_get(strings, mapping->path)));
+			print_line("File: ", text_base_name(strtab_get(strings, mapping->path)));
 		if (mapping->build_id)
 			print_line("Build ID: ", strtab_get(strings, mapping->build_id));
 	}
@@ -202,9 +195,8 @@ void view_put_frame(struct json *json, const struct frame *frame)
 enum exit_code view_finish(void)
 {
 	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return EXIT_DONE;
-	if (errno == EPIPE)
-		return EXIT_DONE;
-	return fail(errno ? -errno : -EIO, "write to stdout") ? EXIT_USAGE : EXIT_DONE;
+	warn("write to stdout: %s", errno ? strerror(errno) : "not all of it could be written");
+	return EXIT_USAGE;
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state of reading one pprof file, shared by pprof_count.c and pprof.c; private to them. The head
+ * of pprof.c tells the whole story.
+ */
+#ifndef CPROF_INPUT_PPROF_READER_H
+#define CPROF_INPUT_PPROF_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "input/idmap.h"
+#include "input/reader.h"
+#include "input/wire.h"
+
+/* Fields of Profile that are messages or strings; the rest are numbers. */
+enum pprof_kind {
+	KIND_TYPE = 1,
+	KIND_SAMPLE = 2,
+	KIND_MAPPING = 3,
+	KIND_LOCATION = 4,
+	KIND_FUNCTION = 5,
+	KIND_STRING = 6,
+	KIND_SCALAR = 7, /* and everything else */
+	NR_KINDS
+};
+
+/* The numbers of Profile, by field number. */
+enum {
+	DROP_FRAMES = 7,
+	KEEP_FRAMES = 8,
+	TIME_NANOS = 9,
+	DURATION_NANOS = 10,
+	PERIOD_TYPE = 11,
+	PERIOD = 12,
+	COMMENT = 13,
+	DEFAULT_TYPE = 14,
+	DOC_URL = 15,
+	NR_PROFILE_FIELDS
+};
+
+struct pprof_reader {
+	const struct source *source;
+	struct profile *profile;
+	struct input_error *error;
+
+	/* Of the count: */
+	size_t nr[NR_KINDS];
+	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
+	size_t nr_stack_ids, nr_labels, nr_lines;
+	bool has_time;
+
+	/* What is being read, for messages. */
+	enum pprof_kind kind;
+	size_t item; /* from 0 */
+
+	uint32_t *strings; /* by position in the file: ids of the profile's */
+	struct idmap mappings, functions, locations;
+	struct wire_field scalars[NR_PROFILE_FIELDS]; /* by number; tag NULL: not there */
+	/* What is left of the arena's blocks. */
+	struct profile_line *lines;
+	struct profile_label *labels;
+	uint32_t *stack_ids;
+	int64_t *values;
+};
+
+/* In the file. */
+uint64_t pprof_offset_of(const struct pprof_reader *reader, const uint8_t *at);
+/* Fails at a byte, in what is being read. */
+int pprof_broken_at(const struct pprof_reader *reader, const uint8_t *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int pprof_broken_wire(const struct pprof_reader *reader, const struct wire *wire);
+
+/* 0, or -EBADMSG: the field has another type. A repeated number may be packed. */
+int pprof_expect_type(const struct pprof_reader *reader, const struct wire_field *field,
+		      enum wire_type type);
+int pprof_expect_numbers(const struct pprof_reader *reader, const struct wire_field *field);
+
+/*
+ * Counts everything, finds the stretch of each kind. After it the bytes are known to be whole fields
+ * at the top, in samples and in locations; mappings, functions, lines and labels are not looked into.
+ */
+int pprof_count_all(struct pprof_reader *reader);
+/* -EFBIG: more than the limits; -EBADMSG: what no profile can be without is not there. */
+int pprof_check_size(const struct pprof_reader *reader);
+
+#endif

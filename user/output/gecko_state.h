@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Private to gecko.c and gecko_tables.c: a document under way. */
+#ifndef CPROF_OUTPUT_GECKO_STATE_H
+#define CPROF_OUTPUT_GECKO_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "profile/stacktree.h"
+
+enum gecko_category { /* rows of meta.categories */
+	CATEGORY_OTHER,
+	CATEGORY_USER,
+	CATEGORY_KERNEL
+};
+
+/* A pid and a tid; 0 where samples have no such label. */
+struct gecko_thread {
+	int64_t pid, tid;
+	const char *process_name, *thread_name; /* borrowed from the profile */
+	size_t first, nr;			/* in gecko.order */
+};
+
+struct gecko {
+	struct json json;
+	const struct profile *profile;
+	uint32_t type;
+	struct frames frames;	      /* by line: rows of frameTable */
+	struct frames funcs;	      /* by function and file: rows of funcTable */
+	uint32_t *func_of;	      /* a frame's */
+	struct stacktree tree;	      /* rows of stackTable */
+	struct strtab strings, libs;  /* libs: paths of mappings; id - 1 is the row */
+	vec_of(uint32_t) lib_mapping; /* position of a lib's first mapping */
+	vec_of(struct gecko_thread) threads;
+	uint32_t *order; /* positions of the samples with a value, those of a thread together */
+};
+
+/* A column of a table: nr cells, each put by put_cell. */
+typedef void (*gecko_cell_fn)(struct gecko *gecko, size_t row);
+void gecko_put_column(struct gecko *gecko, const char *name, size_t nr, gecko_cell_fn put_cell);
+void gecko_put_length(struct gecko *gecko, size_t nr);
+const char *gecko_lib_path(const struct gecko *gecko, size_t row);
+/* The key "shared" and all its tables. */
+void gecko_put_shared(struct gecko *gecko);
+
+#endif
