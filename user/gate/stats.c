@@ -229,7 +229,7 @@ static double rate_variance(const struct stats_runs *runs, const struct stats_un
 	for (size_t i = side.first; i < side.end; i++) {
 		double here = sampling_variance(runs, unit, rate, i);
 
-		sampling += here;
+		sampling += here + jitter_variance(runs, rate, i, 0); /* the least */
 		all += here + jitter_variance(runs, rate, i, fit->cv);
 	}
 	return fmax(unit->dispersion * all, sampling) / (total * total);
@@ -280,7 +280,7 @@ double stats_detectable(const struct stats_runs *runs, const struct stats_unit *
 		growth = reach * standard_error(runs, unit, fit, base, base + before);
 		if (runs->totals && base + growth > 1)
 			return INFINITY;
-		if (growth - before < 1e-6 * growth)
+		if (growth - before <= 1e-6 * growth)
 			return growth;
 	}
 	return INFINITY;
