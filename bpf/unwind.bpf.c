@@ -341,6 +341,8 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 		return step_by_signal(scratch, slot, rule, caller);
 	case UNWIND_CLONE:
 		return step_by_clone(scratch, slot, caller);
+	case UNWIND_UNKNOWN:
+		return END(UNKNOWN_CODE);
 	default:
 		return END(NO_RULE);
 	}

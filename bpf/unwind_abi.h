@@ -99,6 +99,8 @@ enum unwind_kind {
 	 * outermost frame, else a frame of nothing but its return address.
 	 */
 	UNWIND_CLONE = 9,
+	/* Code may have been made here since the table was: user space finishes the walk. */
+	UNWIND_UNKNOWN = 10,
 	UNWIND_NR_KINDS,
 };
 

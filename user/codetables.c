@@ -148,10 +148,8 @@ static int new_table(struct codetables *tables, const struct elf_file *elf,
 	return making.err;
 }
 
-/* Copies the table to where BPF reads it. */
-static void upload(struct codetables *tables, struct shared_table *shared)
+uint32_t codetables_put(struct codetables *tables, const struct unwind_table *table)
 {
-	const struct unwind_table *table = shared->table;
 	struct table_image image = {
 		.start = table->start,
 		.nr_pages = table->nr_pages,
@@ -161,15 +159,22 @@ static void upload(struct codetables *tables, struct shared_table *shared)
 		.rows = table->rows,
 		.wides = table->wides,
 	};
-	int err = session_add_table(tables->session, &image, &shared->id);
+	uint32_t id;
+	int err = session_add_table(tables->session, &image, &id);
 
 	if (!err)
-		return;
-	shared->id = TABLE_NO_CFI;
+		return id;
 	if (!tables->was_full)
 		warn("no room for more unwind tables (%s): some stacks will be cut short",
 		     strerror(-err));
 	tables->was_full = true;
+	return TABLE_NO_CFI;
+}
+
+void codetables_take_out(struct codetables *tables, uint32_t id)
+{
+	if (id != TABLE_NO_CFI)
+		session_remove_table(tables->session, id);
 }
 
 static void take_back(struct codetables *tables, struct shared_table *shared)
@@ -187,8 +192,7 @@ static void discard(struct codetables *tables, uint32_t i)
 	struct shared_table *shared = &tables->shared.at[i];
 
 	take_back(tables, shared);
-	if (shared->id != TABLE_NO_CFI)
-		session_remove_table(tables->session, shared->id);
+	codetables_take_out(tables, shared->id);
 	unwind_table_free(shared->table);
 	free(shared->build_id);
 	*shared = (struct shared_table){0};
@@ -256,7 +260,7 @@ static uint32_t add_shared(struct codetables *tables, const struct elf_file *elf
 	i = free_entry(tables);
 	shared = &tables->shared.at[i];
 	*shared = (struct shared_table){.build_id = xstrdup(build_id), .table = table};
-	upload(tables, shared);
+	shared->id = codetables_put(tables, table);
 	return i;
 }
 

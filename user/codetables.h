@@ -47,6 +47,13 @@ const struct unwind_table *codetables_rules(const struct codetables *tables, uin
 /* What BPF knows it by, TABLE_UNBUILT or TABLE_NO_CFI. */
 uint32_t codetables_id(const struct codetables *tables, uint32_t number);
 
+/*
+ * Copies a table of no file to where BPF reads it: what it is known by, TABLE_NO_CFI without room (said
+ * once). The caller takes it out again when no vma refers to it.
+ */
+uint32_t codetables_put(struct codetables *tables, const struct unwind_table *table);
+void codetables_take_out(struct codetables *tables, uint32_t id);
+
 /* A process's vmas refer to it from now on, or no more. A table that is used is never thrown away. */
 void codetables_use(struct codetables *tables, uint32_t number);
 void codetables_drop(struct codetables *tables, uint32_t number);

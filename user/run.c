@@ -282,6 +282,7 @@ static void on_record(void *ctx, const struct record *record)
 		unwinder_complete(run->unwinder, &whole);
 	if (record->capture)
 		captures_write(run->captures, record, &whole);
+	unwinder_name(run->unwinder, &whole);
 	builder_record(run->builder, &whole);
 }
 

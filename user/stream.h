@@ -17,6 +17,7 @@
 #define CPROF_STREAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define COMM_BYTES 16 /* TASK_COMM_LEN, NUL included */
@@ -114,6 +115,14 @@ struct unwind_vma {
 /* Where a process's vmas are kept; all 0: nowhere yet. */
 struct vma_run {
 	uint32_t at, nr;
+};
+
+/* A piece of a target's memory that is wanted. */
+struct memory_piece {
+	uint64_t addr;
+	void *to; /* borrowed */
+	size_t len_bytes;
+	bool was_read; /* out: all of it */
 };
 
 struct count {

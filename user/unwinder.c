@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "codetables.h"
+#include "jvm.h"
 #include "object/unwindstep.h"
 
 #define USER_LIMIT (1ull << 63)
@@ -27,6 +28,11 @@ struct followed {
 	bool is_gone;
 	struct vma_run run;
 	vec_of(uint32_t) used; /* numbers in codetables of what its vmas refer to */
+	struct jvm *jvm;       /* NULL: it is none, as far as is known */
+};
+
+struct vmas {
+	vec_of(struct unwind_vma) all;
 };
 
 struct unwinder {
@@ -58,6 +64,7 @@ void unwinder_free(struct unwinder *unwinder)
 		return;
 	vec_for_each(&unwinder->followed, followed) {
 		vec_release(&(*followed)->used);
+		jvm_free((*followed)->jvm);
 		free(*followed);
 	}
 	vec_release(&unwinder->followed);
@@ -150,12 +157,31 @@ static void drop_used(struct unwinder *unwinder, struct followed *followed)
 	followed->used.nr = 0;
 }
 
+/* The vmas that refer to its tables are gone. */
+static void drop_jvm(struct followed *followed)
+{
+	jvm_free(followed->jvm);
+	followed->jvm = NULL;
+}
+
 static void unfollow(struct unwinder *unwinder, struct followed *followed)
 {
 	session_forget_vmas(unwinder->session, followed->tgid, &followed->run);
 	drop_used(unwinder, followed);
+	drop_jvm(followed);
 	followed->is_gone = true;
 	followed->is_dirty = false;
+}
+
+/* What is in the old image's memory is not in the new one's. */
+static void begin_image(struct unwinder *unwinder, struct followed *followed)
+{
+	if (followed->jvm)
+		session_forget_vmas(unwinder->session, followed->tgid, &followed->run);
+	drop_jvm(followed);
+	followed->is_dirty = true;
+	if (followed->eagerness == UNWINDER_AFTER_EXEC)
+		followed->eagerness = UNWINDER_NOW;
 }
 
 void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
@@ -168,13 +194,14 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event)
 			unwinder_follow(unwinder, event->tgid, UNWINDER_WHEN_MET);
 		break;
 	case TASK_EXEC:
+		followed = find_followed(unwinder, event->tgid);
+		if (followed)
+			begin_image(unwinder, followed);
+		break;
 	case TASK_MAP:
 		followed = find_followed(unwinder, event->tgid);
-		if (!followed)
-			break;
-		followed->is_dirty = true;
-		if (event->kind == TASK_EXEC && followed->eagerness == UNWINDER_AFTER_EXEC)
-			followed->eagerness = UNWINDER_NOW;
+		if (followed)
+			followed->is_dirty = true;
 		break;
 	case TASK_EXIT:
 		/* If other threads live on, their next sample brings the process back. */
@@ -197,15 +224,50 @@ static void use(struct unwinder *unwinder, struct followed *followed, uint32_t n
 	codetables_use(unwinder->codetables, number);
 }
 
-static struct unwind_vma describe(struct unwinder *unwinder, struct followed *followed,
-				  const struct mapping *map)
+static bool is_libjvm(const struct unwinder *unwinder, const struct mapping *map)
 {
-	struct unwind_vma vma = {.start = map->start, .limit = map->limit, .table = TABLE_NO_CFI};
-	uint32_t number = number_of(unwinder, map);
+	static const char name[] = "/libjvm.so";
+	const char *path;
+	size_t len;
+
+	if (map->file == FILE_NONE)
+		return false;
+	path = strtab_get(tasks_names(unwinder->tasks), map->name);
+	len = path_len_undeleted(path);
+	return len >= sizeof(name) - 1 &&
+	       !strncmp(path + len - (sizeof(name) - 1), name, sizeof(name) - 1);
+}
+
+/* Is it a JVM? Asked when its mappings changed, until it is. */
+static void find_jvm(struct unwinder *unwinder, struct followed *followed,
+		     const struct mappings *mappings)
+{
+	const struct codefile *codefile;
+	uint32_t number;
+
+	for (size_t i = 0; !followed->jvm && i < mappings->now.nr; i++) {
+		const struct mapping *map = &mappings->now.at[i];
+
+		if (!is_libjvm(unwinder, map))
+			continue;
+		number = number_of(unwinder, map);
+		codetables_build(unwinder->codetables, number);
+		codefile = codetables_at(unwinder->codetables, number);
+		if (!codefile->elf)
+			continue;
+		followed->jvm = jvm_new(unwinder->codetables, followed->tgid, codefile->elf,
+					bias_of(codefile, map));
+		if (followed->eagerness == UNWINDER_NOW)
+			jvm_sync(followed->jvm, true);
+	}
+}
+
+static struct unwind_vma describe_file(struct unwinder *unwinder, struct followed *followed,
+				       const struct mapping *map, uint32_t number)
+{
+	struct unwind_vma vma = {.start = map->start, .limit = map->limit};
 	const struct codefile *codefile;
 
-	if (number == NO_FILE)
-		return vma;
 	if (followed->eagerness == UNWINDER_NOW || map->file == FILE_NONE)
 		codetables_build(unwinder->codetables, number);
 	use(unwinder, followed, number);
@@ -219,29 +281,58 @@ static struct unwind_vma describe(struct unwinder *unwinder, struct followed *fo
 	return vma;
 }
 
+/* A JVM's anonymous mapping may be parts of several heaps. */
+static void describe(struct unwinder *unwinder, struct followed *followed,
+		     const struct mapping *map, struct vmas *vmas)
+{
+	struct unwind_vma vma = {.start = map->start, .limit = map->limit, .table = TABLE_NO_CFI};
+	uint32_t number = number_of(unwinder, map);
+
+	if (number != NO_FILE)
+		vma = describe_file(unwinder, followed, map, number);
+	else if (followed->jvm)
+		jvm_describe(followed->jvm, map->start, map->limit, &vma);
+	vec_push(&vmas->all, vma);
+	while (vma.limit < map->limit) {
+		jvm_describe(followed->jvm, vma.limit, map->limit, &vma);
+		vec_push(&vmas->all, vma);
+	}
+}
+
+static void vmas_release(struct vmas *vmas)
+{
+	vec_release(&vmas->all);
+}
+
 static void write_vmas(struct unwinder *unwinder, struct followed *followed)
 {
 	struct image *image = tasks_image(unwinder->tasks, followed->tgid, 0, clock_monotonic_ns());
 	const struct mappings *mappings = &image->mappings;
-	struct unwind_vma *vmas scoped(freep) = xcalloc(mappings->now.nr, sizeof(*vmas));
-	struct followed old = *followed;
-	size_t nr = 0;
+	struct vmas vmas scoped(vmas_release) = {0};
+	struct followed old;
 	int err;
 
+	find_jvm(unwinder, followed, mappings);
+	old = *followed;
 	/* The new users first, so that a table that stays is not freed in between. */
 	followed->used.at = NULL;
 	followed->used.nr = followed->used.cap = 0;
 	followed->has_unbuilt = false;
 	/* [vsyscall] lies in the kernel's half, where BPF's search does not look. */
-	for (; nr < mappings->now.nr && mappings->now.at[nr].start < USER_LIMIT; nr++)
-		vmas[nr] = describe(unwinder, followed, &mappings->now.at[nr]);
-	err = session_set_vmas(unwinder->session, followed->tgid, vmas, nr, &followed->run);
+	for (size_t i = 0; i < mappings->now.nr && mappings->now.at[i].start < USER_LIMIT; i++)
+		describe(unwinder, followed, &mappings->now.at[i], &vmas);
+	err = session_set_vmas(unwinder->session, followed->tgid, vmas.all.at, vmas.all.nr,
+			       &followed->run);
 	if (err && !unwinder->was_full)
 		warn("no room for the mappings of more processes (%s): their stacks will be copied",
 		     strerror(-err));
 	unwinder->was_full = unwinder->was_full || err;
+	if (err) /* those that it has refer to what is given back below */
+		session_forget_vmas(unwinder->session, followed->tgid, &followed->run);
 	drop_used(unwinder, &old);
 	vec_release(&old.used);
+	if (followed->jvm)
+		jvm_settle(followed->jvm);
 	followed->is_dirty = false;
 }
 
@@ -253,8 +344,11 @@ bool unwinder_sync(struct unwinder *unwinder)
 	for (size_t i = 0; i < unwinder->followed.nr; i++) {
 		struct followed *followed = unwinder->followed.at[i];
 
-		if (!followed->is_gone &&
-		    (followed->is_dirty || (has_news && followed->has_unbuilt)))
+		if (followed->is_gone)
+			continue;
+		if (followed->jvm && jvm_sync(followed->jvm, false))
+			followed->is_dirty = true;
+		if (followed->is_dirty || (has_news && followed->has_unbuilt))
 			write_vmas(unwinder, followed);
 	}
 	return codetables_take_news(unwinder->codetables) || has_news;
@@ -289,6 +383,22 @@ static bool read_copy(void *ctx, uint64_t addr, uint64_t *value)
 	return true;
 }
 
+/* The rule for code in no file: a JVM's, or a gap. */
+static void find_made_rule(struct unwinder *unwinder, struct image *image, uint64_t ip,
+			   uint64_t time_ns, struct unwind_rule *rule)
+{
+	struct followed *followed = find_followed(unwinder, image->process->tgid);
+
+	if (!followed)
+		return;
+	if (followed->is_dirty)
+		find_jvm(unwinder, followed, &image->mappings);
+	if (followed->jvm)
+		jvm_find(followed->jvm, ip, time_ns, rule);
+	if (rule->kind == UNWIND_UNKNOWN)
+		*rule = (struct unwind_rule){.kind = UNWIND_GAP};
+}
+
 /* The rule for an ip, as bpf/tables.bpf.c finds it; *by_fp: where there is none, rbp is promised. */
 static bool find_rule(struct unwinder *unwinder, struct image *image, uint64_t ip, uint64_t time_ns,
 		      struct unwind_rule *rule, bool *by_fp)
@@ -303,8 +413,10 @@ static bool find_rule(struct unwinder *unwinder, struct image *image, uint64_t i
 	if (!map)
 		return false;
 	number = number_of(unwinder, map);
-	if (number == NO_FILE)
+	if (number == NO_FILE) {
+		find_made_rule(unwinder, image, ip, time_ns, rule);
 		return true;
+	}
 	codetables_build(unwinder->codetables, number);
 	codefile = codetables_at(unwinder->codetables, number);
 	table = codetables_rules(unwinder->codetables, number);
@@ -422,4 +534,15 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	record->nr_user = elide(unwinder, nr, record->end);
 	record->copy = NULL;
 	sync_one(unwinder, record->tgid);
+}
+
+void unwinder_name(struct unwinder *unwinder, const struct record *record)
+{
+	struct followed *followed = find_followed(unwinder, record->tgid);
+	struct image *image;
+
+	if (!followed || !followed->jvm)
+		return;
+	image = tasks_image(unwinder->tasks, record->tgid, record->start_ns, record->time_ns);
+	jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns, &image->made);
 }

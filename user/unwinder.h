@@ -49,6 +49,9 @@ void unwinder_event(struct unwinder *unwinder, const struct task_event *event);
  */
 void unwinder_complete(struct unwinder *unwinder, struct record *record);
 
+/* Notes the names of the code in a whole record's user stack that is in no file, while it has them. */
+void unwinder_name(struct unwinder *unwinder, const struct record *record);
+
 /* How many stacks were finished here so far: each cost a copy. */
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder);
 

@@ -38,6 +38,7 @@ enum {
 	LARGE,	   /* CFA = sp + 4088, the most an inline rule can say */
 	BY_BX,	   /* CFA = rbx + 16, rbx saved at CFA - 24 */
 	UNALIGNED, /* ra at CFA - 11 */
+	UNKNOWN,   /* code made at run time, after the table */
 	NR_CODES
 };
 
@@ -76,6 +77,7 @@ static const struct unwind_rule rules[NR_CODES] = {
 		       .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
 		       .cfa_off = 16,
 		       .ra_off = -11},
+	[UNKNOWN] = {.kind = UNWIND_UNKNOWN},
 };
 
 struct fixture {
@@ -644,6 +646,16 @@ static void test_outside_the_table(void **state)
 	expect(walk(f, -1), 1, ABI_END_NO_ROOT);
 }
 
+/* What a table says it does not know is for user space, in a caller's frame as in a leaf. */
+static void test_unknown_in_a_table(void **state)
+{
+	struct fixture *f = *state;
+
+	push_small(f, ip_in(UNKNOWN));
+	expect(walk(f, SMALL), 2, ABI_END_UNKNOWN_CODE);
+	expect(walk(f, UNKNOWN), 1, ABI_END_UNKNOWN_CODE);
+}
+
 /* A table that is removed, and another in its place, as libraries come and go. */
 static void test_table_replaced(void **state)
 {
@@ -933,6 +945,7 @@ int main(void)
 		TEST(vmas_at_the_end_of_their_space),
 		TEST(slab_boundary),
 		TEST(outside_the_table),
+		TEST(unknown_in_a_table),
 		TEST(table_replaced),
 		TEST(unknown_code_sends_a_copy),
 		TEST(copies_end_with_the_stack),

@@ -142,6 +142,7 @@ static void test_stops(void **state)
 
 	(void)state;
 	check_stop((struct unwind_rule){.kind = UNWIND_GAP}, true, UNWIND_NO_CFI);
+	check_stop((struct unwind_rule){.kind = UNWIND_UNKNOWN}, true, UNWIND_NO_CFI);
 	check_stop((struct unwind_rule){.kind = UNWIND_ROOT}, true, UNWIND_AT_ROOT);
 	check_stop((struct unwind_rule){.kind = UNWIND_UNSUPPORTED}, true, UNWIND_NO_RULE);
 	check_stop((struct unwind_rule){.kind = UNWIND_NR_KINDS}, true, UNWIND_NO_RULE);

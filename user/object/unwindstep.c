@@ -214,6 +214,7 @@ enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_reg
 
 	switch (rule->kind) {
 	case UNWIND_GAP:
+	case UNWIND_UNKNOWN:
 		return UNWIND_NO_CFI;
 	case UNWIND_ROOT:
 		return UNWIND_AT_ROOT;

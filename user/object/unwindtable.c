@@ -340,6 +340,15 @@ struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum u
 	return finish(&builder);
 }
 
+struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx)
+{
+	struct builder builder scoped(builder_release) = {0};
+
+	builder_init(&builder);
+	produce(ctx, add_row, &builder);
+	return finish(&builder);
+}
+
 void unwind_table_free(struct unwind_table *table)
 {
 	if (!table)

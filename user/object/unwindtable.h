@@ -41,6 +41,12 @@ int unwind_table_new(const struct ehframe_input *input, struct unwind_table **ta
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table);
 /* One rule for all of [start, limit): UNWIND_FP for a Go program, say. Never empty. */
 struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind);
+/*
+ * From whatever produce emits: rows at ascending addresses, the last of them a gap. For code that is
+ * in no file.
+ */
+typedef void (*unwind_produce_fn)(void *ctx, cfa_row_fn emit, void *emit_ctx);
+struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx);
 void unwind_table_free(struct unwind_table *table); /* NULL is fine */
 
 /* The rule for elf_addr. false: outside the table, which is as good as UNWIND_GAP. */

@@ -91,6 +91,7 @@ struct process *roster_at(const struct roster *roster, uint32_t tgid, uint64_t t
 static void image_free(struct image *image)
 {
 	mappings_release(&image->mappings);
+	madecode_release(&image->made);
 	free(image);
 }
 

@@ -52,7 +52,8 @@
 #define SPACE_UNKNOWN  (FILE_NONE - 3) /* ip */
 #define SPACE_ANON     (FILE_NONE - 4) /* ip, in the mapping that begins at base */
 #define SPACE_NOTE     (FILE_NONE - 5) /* hash of the words, in base their strtab id */
-#define IS_FILE(space) ((space) < SPACE_NOTE)
+#define SPACE_MADE     (FILE_NONE - 6) /* ip, of code that a process made; in base its name's id */
+#define IS_FILE(space) ((space) < SPACE_MADE)
 
 /* A code position that means the same in every profile of the run. */
 struct place {
@@ -218,6 +219,9 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 	case SPACE_ANON:
 		name_number(symbolizer, finding, pseudo_name(symbolizer, map));
 		break;
+	case SPACE_MADE:
+		finding->raw = finding->display = (uint32_t)finding->place.base;
+		break;
 	case SPACE_NOTE:
 		finding->raw = 0;
 		finding->display = finding->place.base;
@@ -332,6 +336,7 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 		/* Garbage can be any number; pprof knows this range as "not relocated". */
 		return pseudo_mapping(profile, "[unknown]", 0, UINT64_MAX);
 	case SPACE_ANON:
+	case SPACE_MADE:
 		return pseudo_mapping(profile,
 				      strtab_get(tasks_names(symbolizer->tasks), map->name),
 				      map->start, map->limit);
@@ -393,9 +398,10 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 }
 
 /* From (mapping, ip) to the place it is for every process. */
-static struct place place_in(struct symbolizer *symbolizer, const struct mapping *map, uint64_t ip)
+static struct place place_in(struct symbolizer *symbolizer, struct image *image,
+			     const struct mapping *map, uint64_t ip, uint64_t time_ns)
 {
-	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
+	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name), *made;
 
 	if (map->file != FILE_NONE)
 		return (struct place){.space = map->file,
@@ -403,6 +409,11 @@ static struct place place_in(struct symbolizer *symbolizer, const struct mapping
 	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
 		return (struct place){.space = SPACE_VDSO, .position = ip - map->start};
+	made = madecode_find(&image->made, ip, time_ns);
+	if (made)
+		return (struct place){.space = SPACE_MADE,
+				      .position = ip,
+				      .base = strtab_intern(&symbolizer->strings, made)};
 	return (struct place){.space = SPACE_ANON, .position = ip, .base = map->start};
 }
 
@@ -418,7 +429,7 @@ uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, 
 		ip--;
 	map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (map)
-		place = place_in(symbolizer, map, ip);
+		place = place_in(symbolizer, image, map, ip, time_ns);
 	else
 		place = (struct place){.space = SPACE_UNKNOWN, .position = ip};
 	place.guessed = guessed;

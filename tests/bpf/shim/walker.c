@@ -129,6 +129,8 @@ int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *gues
 		return ABI_END_UNKNOWN_CODE + 1;
 	if (vma->table)
 		unwind_table_find(vma->table, ip - vma->bias, &rule);
+	if (rule.kind == UNWIND_UNKNOWN)
+		return ABI_END_UNKNOWN_CODE + 1;
 	if (rule.kind == UNWIND_GAP)
 		end = step_by_fp(&caller, vma->gap_by_fp, guessed);
 	else if (rule.kind == UNWIND_FP)

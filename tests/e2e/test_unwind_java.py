@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole stacks of a stock JVM: no flags, no agent, frames of its interpreter and of both compilers.
+
+Every JVM that is installed is tried (Debian's and those of /usr/lib/jvm). None: SKIP.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import harness as h
+import unwinding as u
+
+LEAST = 99.5
+WHOLE = re.compile(rf"^cprof: stacks whole: {h.NUMBER} of {h.NUMBER} \(")
+
+
+def jvms():
+    """The launchers of all JVMs, each once."""
+    found = [shutil.which("java"), *sorted(glob.glob("/usr/lib/jvm/*/bin/java"))]
+    paths = list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+    if not paths or not shutil.which("javac"):
+        raise h.Skip("no java and javac (apt-get install default-jdk-headless)")
+    return paths
+
+
+def compiled():
+    """The folder of Deep.class, for every JVM there is."""
+    folder = h.folder()
+    source = os.path.join(u.SOURCES, "Deep.java")
+    subprocess.run([shutil.which("javac"), "--release", "11", "-nowarn", "-d", folder, source],
+                   check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
+
+
+def command(java, folder, seconds, *flags):
+    return [java, *flags, "-cp", folder, "Deep", str(seconds)]
+
+
+def attach(java, folder, seconds, *flags):
+    """Profiles a JVM for so long, once it has begun to compile."""
+    target = h.Workload(*command(java, folder, 12, *flags))
+    time.sleep(1.5)
+    run = h.cprof("record", "-F", 299, "-d", f"{seconds}s", "-p", target.pid).wait(90)
+    target.process.kill()
+    target.process.wait()
+    return run
+
+
+def assert_whole(run, java, least=LEAST):
+    whole, nr = map(h.number, run.matches(WHOLE)[0].groups())
+    print(f"# {java}: {whole} of {nr} whole ({100 * whole / nr:.2f} %)", flush=True)
+    assert nr > 100, nr
+    assert 100 * whole >= least * nr - 100, f"{nr - whole} of {nr}: {u.reasons(run.profile()['samples'])}"
+
+
+def assert_guesses_are_few(samples):
+    guesses = u.count([s for s in samples if any("guessed" in name for name in s["stack"])])
+    assert guesses <= max(0.005 * u.count(samples), 2), guesses
+
+
+def assert_dives(samples):
+    """dive is called by itself, by nobody else, and in the end by work."""
+    deepest, nr = 0, 0
+    for sample in samples:
+        stack = sample["stack"]
+        if u.why_truncated(sample) or "Deep.dive" not in stack:
+            continue
+        first, last = stack.index("Deep.dive"), len(stack) - stack[::-1].index("Deep.dive")
+        # The interpreter's frames have no method, and compilers inline.
+        assert set(stack[first:last]) <= {"Deep.dive", "Interpreter"}, stack
+        assert stack[last] in ("Deep.work", "Interpreter"), stack
+        deepest = max(deepest, last - first)
+        nr += u.count([sample])
+    assert nr > 50, nr
+    assert 20 <= deepest <= 110, deepest
+
+
+def assert_exceptions(samples):
+    """thrower, calling itself, is called by catcher."""
+    for sample in u.holding({"samples": samples}, "Deep.thrower", "Deep.catcher"):
+        stack = sample["stack"]
+        last = len(stack) - 1 - stack[::-1].index("Deep.thrower")
+        assert stack.index("Deep.catcher") > last, stack
+
+
+@h.test
+def attached_to_a_jvm():
+    folder = compiled()
+    for java in jvms():
+        run = attach(java, folder, 6)
+        assert_whole(run, java)
+        samples = run.profile()["samples"]
+        assert_guesses_are_few(samples)
+        assert_dives(samples)
+        assert_exceptions(samples)
+
+
+@h.test
+def from_a_jvms_first_instruction():
+    """Code is compiled all the time, and most samples come to code that is not known yet."""
+    folder = compiled()
+    for java in jvms()[:1]:
+        run = h.cprof("record", "-F", 299, "--", *command(java, folder, 5)).wait(90)
+        # Some of the launcher's frames are larger than the 16 KB that are copied.
+        assert_whole(run, java, 96)
+        assert_dives(run.profile()["samples"])
+
+
+@h.test
+def interpreted():
+    folder = compiled()
+    for java in jvms()[:1]:
+        run = attach(java, folder, 4, "-Xint")
+        assert_whole(run, java)
+        samples = run.profile()["samples"]
+        deep = [s for s in samples if s["stack"].count("Interpreter") > 15]
+        assert u.count(deep) > 0.2 * u.count(samples), u.count(deep)
+
+
+h.main()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The input is what happens to the memory of a VM (tests/unit/vm_image.h) before it is looked at, and
+ * between looks: places and the bytes that are written there. A place of 0xffff: look, and ask.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "object/hotspot.h"
+#include "unit/vm_image.h"
+
+#define MAX_BYTES (1u << 16) /* to be analyzed in one look */
+#define LOOK	  0xffff
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct vm_image image;
+static const struct target_memory memory = {image_read, image_variable, &image};
+
+static void make_image(void)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x20, 0x90,
+				       0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+	static const char *const names[] = {"nmethod", "a stub", "vtable chunks", "Interpreter"};
+
+	image_init(&image, NULL);
+	for (uint32_t i = 0; i < 4; i++)
+		image_blob(&image, &(struct image_blob){.segment = 2 + 4 * i,
+							.nr_segments = 3,
+							.name = names[i],
+							.frame_words = 6,
+							.compile_id = i,
+							.code = code,
+							.code_bytes = sizeof(code)});
+	image_put(&image, IMAGE_STATIC + 8, image_addr(0x6700), 8);
+	image_put(&image, 0x6700, image_addr(IMAGE_HEAP + 14 * IMAGE_SEGMENT + 64), 8);
+	image_put(&image, 0x6708, 256, 4);
+}
+
+/* What BPF would be given is well-formed, and asking gives answers. */
+static void look(struct hotspot *vm)
+{
+	struct hotspot_name name;
+	struct unwind_rule rule;
+
+	hotspot_look(vm, MAX_BYTES);
+	hotspot_pack(vm);
+	for (size_t i = 0; i < hotspot_nr_heaps(vm); i++) {
+		const struct hotspot_heap *heap = hotspot_heap(vm, i);
+
+		if (heap->start > heap->limit || heap->limit > heap->reserved)
+			abort();
+		if (i && heap->start < hotspot_heap(vm, i - 1)->reserved)
+			abort();
+		if (heap->table && heap->start % UNWIND_PAGE_BYTES)
+			abort();
+	}
+	for (uint32_t at = IMAGE_HEAP; at < IMAGE_LIMIT; at += 61) {
+		if (hotspot_find(vm, image_addr(at), &rule) && rule.kind >= UNWIND_NR_KINDS)
+			abort();
+		if (hotspot_take_name(vm, image_addr(at), &name) &&
+		    (!*name.text || strlen(name.text) >= sizeof(name.text)))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hotspot *vm = NULL;
+	size_t at = 0;
+
+	make_image();
+	while (size - at >= 3) {
+		size_t place = data[at] | (size_t)data[at + 1] << 8, len = data[at + 2] & 31;
+
+		at += 3;
+		if (place == LOOK) {
+			if (vm || !hotspot_open(&memory, &vm, NULL))
+				look(vm);
+			continue;
+		}
+		len = len < size - at ? len : size - at;
+		len = len < IMAGE_BYTES - place ? len : IMAGE_BYTES - place;
+		memcpy(image.bytes + place, data + at, len);
+		at += len;
+	}
+	if (vm || !hotspot_open(&memory, &vm, NULL))
+		look(vm);
+	hotspot_free(vm);
+	return 0;
+}

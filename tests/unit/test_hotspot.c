@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "object/hotspot.h"
+#include "vm_image.h"
+
+/* mov %eax,-0x14000(%rsp); push %rbp; sub $0x20,%rsp; nop; add $0x20,%rsp; pop %rbp; ret */
+static const uint8_t method_code[] = {0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83,
+				      0xec, 0x20, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+#define METHOD_BODY 12 /* the nop */
+
+static const struct image_blob method = {
+	.segment = 2,
+	.nr_segments = 2,
+	.name = "nmethod",
+	.frame_words = 6,
+	.compile_id = 7,
+	.code = method_code,
+	.code_bytes = sizeof(method_code),
+};
+
+static struct vm_image image;
+static const struct target_memory memory = {image_read, image_variable, &image};
+
+static struct hotspot *open_vm(void)
+{
+	struct hotspot *vm;
+
+	assert_int_equal(hotspot_open(&memory, &vm, NULL), 0);
+	return vm;
+}
+
+static struct unwind_rule find(struct hotspot *vm, uint64_t ip)
+{
+	struct unwind_rule rule = {0};
+
+	assert_true(hotspot_find(vm, ip, &rule));
+	return rule;
+}
+
+static void expect_sp(struct hotspot *vm, uint64_t ip, int32_t cfa_off)
+{
+	struct unwind_rule rule = find(vm, ip);
+
+	assert_int_equal(rule.kind, UNWIND_FRAME);
+	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	assert_int_equal(rule.cfa_off, cfa_off);
+	assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_CFA);
+	assert_int_equal(rule.ra_off, -8);
+}
+
+static void test_a_method(void **state)
+{
+	struct unwind_rule rule;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	vm = open_vm();
+	assert_int_equal(hotspot_look(vm, 1 << 20), 0);
+	expect_sp(vm, code, 8);
+	expect_sp(vm, code + 8, 16);
+	expect_sp(vm, code + METHOD_BODY, 48);
+	expect_sp(vm, code + sizeof(method_code) - 1, 8);
+	rule = find(vm, code + METHOD_BODY);
+	assert_int_equal(unwind_fp_how(&rule), UNWIND_AT_CFA);
+	assert_int_equal(rule.fp_off, -16);
+	/* In the heap, but no code; in what the heap may grow by; elsewhere. */
+	assert_int_equal(find(vm, code + sizeof(method_code)).kind, UNWIND_UNKNOWN);
+	assert_int_equal(find(vm, image_addr(IMAGE_HEAP)).kind, UNWIND_UNKNOWN);
+	assert_int_equal(find(vm, image_addr(IMAGE_HIGH)).kind, UNWIND_UNKNOWN);
+	assert_false(hotspot_find(vm, image_addr(IMAGE_LIMIT), &rule));
+	assert_false(hotspot_find(vm, image_addr(IMAGE_HEAP) - 1, &rule));
+	hotspot_free(vm);
+}
+
+/* What BPF gets says the same, and covers what is committed. */
+static void test_table(void **state)
+{
+	const struct hotspot_heap *heap;
+	struct hotspot *vm;
+
+	(void)state;
+	image_init(&image, NULL);
+	image_blob(&image, &method);
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+	assert_true(hotspot_pack(vm));
+	assert_false(hotspot_pack(vm));
+	assert_int_equal(hotspot_nr_heaps(vm), 1);
+	heap = hotspot_heap(vm, 0);
+	assert_true(heap->start == image_addr(IMAGE_HEAP) && heap->limit == image_addr(IMAGE_HIGH));
+	assert_true(heap->reserved == image_addr(IMAGE_LIMIT));
+	for (uint64_t ip = heap->start; ip < heap->limit; ip++) {
+		struct unwind_rule packed, found = find(vm, ip);
+
+		assert_true(unwind_table_find(heap->table, ip, &packed));
+		assert_memory_equal(&packed, &found, sizeof(found));
+	}
+	hotspot_free(vm);
+}
+
+/* Without leave to analyze, code is analyzed when somebody asks. */
+static void test_on_demand(void **state)
+{
+	struct hotspot_stats stats;
+	struct unwind_rule rule;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	vm = open_vm();
+	hotspot_look(vm, 0);
+	hotspot_pack(vm);
+	assert_true(unwind_table_find(hotspot_heap(vm, 0)->table, code + METHOD_BODY, &rule));
+	assert_int_equal(rule.kind, UNWIND_UNKNOWN);
+	hotspot_stats(vm, &stats);
+	assert_int_equal(stats.nr_blobs, 1);
+	assert_int_equal(stats.nr_analyzed, 0);
+	expect_sp(vm, code + METHOD_BODY, 48);
+	assert_true(hotspot_pack(vm));
+	assert_true(unwind_table_find(hotspot_heap(vm, 0)->table, code + METHOD_BODY, &rule));
+	assert_int_equal(rule.cfa_off, 48);
+	hotspot_free(vm);
+}
+
+/* The place is used again: by a method of the same size, which a look tells from the one before. */
+static void test_reuse(void **state)
+{
+	uint8_t other_code[sizeof(method_code)];
+	struct image_blob other = method;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+	hotspot_look(vm, 1 << 20);
+	hotspot_pack(vm);
+	hotspot_look(vm, 1 << 20);
+	assert_false(hotspot_pack(vm)); /* nothing is new */
+
+	memcpy(other_code, method_code, sizeof(method_code));
+	other_code[11] = other_code[16] = 0x40;
+	other.code = other_code;
+	other.frame_words = 10;
+	other.compile_id = 8;
+	image_blob(&image, &other);
+	hotspot_look(vm, 1 << 20);
+	assert_true(hotspot_pack(vm));
+	expect_sp(vm, code + METHOD_BODY, 80);
+
+	image.bytes[IMAGE_HEAP + 2 * IMAGE_SEGMENT + 4] = 0; /* freed */
+	hotspot_look(vm, 1 << 20);
+	assert_true(hotspot_pack(vm));
+	assert_int_equal(find(vm, code + METHOD_BODY).kind, UNWIND_UNKNOWN);
+	hotspot_free(vm);
+}
+
+/* Bytes that were not all there at the first look are read again at the second. */
+static void test_torn(void **state)
+{
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	image.bytes[code - IMAGE_BASE + 11] = 0x40;
+	image.bytes[code - IMAGE_BASE + 16] = 0x40;
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+	expect_sp(vm, code + METHOD_BODY, 80);
+	image.bytes[code - IMAGE_BASE + 11] = 0x20;
+	image.bytes[code - IMAGE_BASE + 16] = 0x20;
+	hotspot_look(vm, 1 << 20);
+	expect_sp(vm, code + METHOD_BODY, 48);
+	hotspot_free(vm);
+}
+
+static void test_not_installed(void **state)
+{
+	struct image_blob young = method;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	young.state = -1;
+	code = image_blob(&image, &young);
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+	assert_int_equal(find(vm, code).kind, UNWIND_UNKNOWN);
+	hotspot_free(vm);
+}
+
+/* A jump over the first five bytes does not hide the frame that older calls are in. */
+static void test_not_entrant(void **state)
+{
+	static const uint8_t jump[] = {0xe9, 0, 0, 0, 0x70};
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	memcpy(image.bytes + (code - IMAGE_BASE), jump, sizeof(jump));
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+	expect_sp(vm, code + METHOD_BODY, 48);
+	expect_sp(vm, code + 8, 16);
+	hotspot_free(vm);
+}
+
+/* Codelets: a method's entry has its caller's sp in r13, a bytecode's code has a frame. */
+static void test_interpreter(void **state)
+{
+	/* pop %rax; push %rax; push %rbp; mov %rsp,%rbp; push %r13; nop, behind 16 bytes of padding */
+	uint8_t code[128] = {[32] = 0x58,      0x50, 0x55, 0x48, 0x89, 0xe5, 0x41, 0x55, 0x90, 0xf4,
+			     [64 + 32] = 0x90, 0xf4};
+	struct image_blob interpreter = {.segment = 4,
+					 .nr_segments = 2,
+					 .name = "Interpreter",
+					 .code = code,
+					 .code_bytes = sizeof(code)};
+	uint64_t entry, at;
+	struct unwind_rule rule;
+	struct hotspot *vm;
+
+	(void)state;
+	image_init(&image, NULL);
+	entry = image_string(&image, "method entry point (kind = zerolocals)");
+	memcpy(code, &entry, 8);
+	code[8] = code[64 + 8] = 64;
+	at = image_blob(&image, &interpreter);
+	image_put(&image, IMAGE_STATIC + 8, image_addr(0x6700), 8);
+	image_put(&image, 0x6700, at, 8);
+	image_put(&image, 0x6708, sizeof(code), 4);
+	vm = open_vm();
+	hotspot_look(vm, 1 << 20);
+
+	rule = find(vm, at + 32); /* the return address is on top, the caller's sp in r13 */
+	assert_int_equal(rule.cfa_reg, 13);
+	assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_SP);
+	rule = find(vm, at + 33);
+	assert_int_equal(unwind_ra_how(&rule), UNWIND_IN_REG);
+	assert_int_equal(rule.ra_off, 0);
+	for (uint32_t offset = 40; offset <= 96; offset += 56) {
+		rule = find(vm, at + offset);
+		assert_int_equal(rule.kind, UNWIND_DEREF);
+		assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
+		assert_int_equal(rule.cfa_off, -8);
+		assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_FP);
+		assert_int_equal(rule.ra_off, 8);
+	}
+	hotspot_free(vm);
+}
+
+static void test_names(void **state)
+{
+	struct image_blob stub = method;
+	struct hotspot_name name;
+	struct hotspot *vm;
+	uint64_t code, stub_code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	stub.segment = 6;
+	stub.name = "a stub";
+	stub_code = image_blob(&image, &stub);
+	vm = open_vm();
+	hotspot_look(vm, 0);
+	assert_true(hotspot_take_name(vm, code + 3, &name));
+	assert_string_equal(name.text, "a.b.Some.method");
+	assert_true(name.start == code && name.limit == code + sizeof(method_code));
+	assert_false(hotspot_take_name(vm, code + 4, &name)); /* given away */
+	assert_true(hotspot_take_name(vm, stub_code, &name));
+	assert_string_equal(name.text, "a stub");
+	assert_false(hotspot_take_name(vm, image_addr(IMAGE_HEAP), &name));
+	hotspot_free(vm);
+}
+
+static void test_what_is_missing(void **state)
+{
+	static const char *const needed[] = {"CodeCache::_heaps", "CodeHeap::_segmap",
+					     "HeapBlock::Header::_length", "CodeBlob::_frame_size"};
+	const char *missing;
+	struct hotspot *vm;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		image_init(&image, needed[i]);
+		assert_int_equal(hotspot_open(&memory, &vm, &missing), -ENOENT);
+		assert_string_equal(missing, needed[i]);
+	}
+	image_init(&image, "nmethod::_method"); /* can be done without */
+	assert_int_equal(hotspot_open(&memory, &vm, &missing), 0);
+	hotspot_free(vm);
+}
+
+/* libjvm is mapped, but not relocated; the heaps are not made; the process is gone. */
+static void test_too_early(void **state)
+{
+	struct unwind_rule rule;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	image_put(&image, 0x100, 0, 8);
+	assert_int_equal(hotspot_open(&memory, &vm, NULL), -EAGAIN);
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	image_put(&image, IMAGE_STATIC, 0, 8);
+	vm = open_vm();
+	assert_int_equal(hotspot_look(vm, 1 << 20), -EAGAIN);
+	assert_false(hotspot_find(vm, code, &rule));
+	image_put(&image, IMAGE_STATIC, image_addr(IMAGE_ARRAY), 8);
+	assert_int_equal(hotspot_look(vm, 1 << 20), 0);
+	image.unreadable = true;
+	assert_int_equal(hotspot_look(vm, 1 << 20), -EAGAIN);
+	expect_sp(vm, code + METHOD_BODY, 48); /* as it was */
+	image.unreadable = false;
+	hotspot_free(vm);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_method),    cmocka_unit_test(test_table),
+		cmocka_unit_test(test_on_demand),   cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_torn),	    cmocka_unit_test(test_not_installed),
+		cmocka_unit_test(test_not_entrant), cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_names),	    cmocka_unit_test(test_what_is_missing),
+		cmocka_unit_test(test_too_early),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

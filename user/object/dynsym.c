@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "object/dynsym.h"
+
+#include <elf.h>
+#include <string.h>
+
+static bool has_name(const struct elf_section *strings, uint64_t at, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	return at < strings->len_bytes && len <= strings->len_bytes - at &&
+	       !memcmp((const char *)strings->bytes + at, name, len);
+}
+
+bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr)
+{
+	struct elf_section symbols, strings;
+	Elf64_Sym symbol;
+
+	if (!elf_file_section(file, ".dynsym", &symbols) || !symbols.bytes ||
+	    symbols.type != SHT_DYNSYM || !elf_file_section_at(file, symbols.link, &strings) ||
+	    !strings.bytes)
+		return false;
+	for (size_t at = 0; symbols.len_bytes - at >= sizeof(symbol); at += sizeof(symbol)) {
+		memcpy(&symbol, (const char *)symbols.bytes + at, sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF ||
+		    !has_name(&strings, symbol.st_name, name))
+			continue;
+		*elf_addr = symbol.st_value;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Variables that an ELF file exports, by name. Functions are symtab.h's. */
+#ifndef CPROF_OBJECT_DYNSYM_H
+#define CPROF_OBJECT_DYNSYM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/elf.h"
+
+/*
+ * The address of the variable that .dynsym defines under exactly that name, any version. A linear scan:
+ * for a handful of names of one object. false: there is none.
+ */
+bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr);
+
+#endif
