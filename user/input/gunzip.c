@@ -41,14 +41,16 @@ static bool is_bomb(const struct inflater *inflater)
  * The last four bytes of a member are its length (mod 2^32); not believed, but where it is plausible
  * nothing has to grow.
  */
-static size_t first_size(const uint8_t *bytes, size_t len)
+static size_t first_size(const uint8_t *bytes, size_t len, const struct input_limits *limits)
 {
 	uint32_t said;
 
 	if (len < 18)
 		return FIRST_BYTES;
 	memcpy(&said, bytes + len - sizeof(said), sizeof(said));
-	return said >= FIRST_BYTES && said / 32 <= len ? (size_t)said + 1 : FIRST_BYTES;
+	if (said < FIRST_BYTES || said / 32 > len || said > limits->max_inflated_bytes)
+		return FIRST_BYTES;
+	return (size_t)said + 1;
 }
 
 static void grow(struct inflater *inflater)
@@ -126,7 +128,7 @@ int gunzip(const void *bytes, size_t len, const struct input_limits *limits, uin
 
 	if (inflateInit2(&inflater.zlib, 15 + 16) != Z_OK) /* any window, in a gzip wrapper */
 		return input_fail(error, -EIO, INPUT_NO_OFFSET, "zlib does not start");
-	inflater.cap = first_size(bytes, len);
+	inflater.cap = first_size(bytes, len, limits);
 	inflater.out = xmalloc(inflater.cap);
 	err = inflate_members(&inflater, error);
 	inflateEnd(&inflater.zlib);

@@ -13,8 +13,8 @@
  *
  * Samples are the exception: there may be millions where there are thousands of everything else, and
  * for each protobuf-c measures the message twice, wants location ids widened to 64 bits and an array
- * of pointers to labels. Packing them by hand took 0.04 s for a million (28 MB) where protobuf-c took
- * 0.25 s, and nothing is allocated for them. The bytes are the same: tests/unit/test_pprof.c compares.
+ * of pointers to labels. Packing a profile of a million (68 MB) takes 0.13 s of CPU by hand and took
+ * 0.55 s by protobuf-c. The bytes are the same: tests/unit/test_pprof.c compares them.
  *
  * Scalars are written once, at the end: pprof takes a time_nanos that appears twice for two files
  * that were glued together, and refuses.
