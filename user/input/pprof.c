@@ -225,16 +225,18 @@ static int read_label(struct pprof_reader *reader, const struct wire_field *fiel
 
 static int read_stack_ids(struct pprof_reader *reader, struct wire ids)
 {
+	uint32_t *to =
+		reader->stack_ids; /* of its own: the compiler cannot know what it points to */
 	uint64_t id;
 
 	while (wire_varint(&ids, &id)) {
-		*reader->stack_ids = idmap_get(&reader->locations, id);
-		if (!*reader->stack_ids)
+		*to = idmap_get(&reader->locations, id);
+		if (!*to++)
 			return pprof_broken_at(reader, ids.at,
 					       "it names location %" PRIu64 ", which is not there",
 					       id);
-		reader->stack_ids++;
 	}
+	reader->stack_ids = to;
 	return ids.why ? pprof_broken_wire(reader, &ids) : 0;
 }
 
