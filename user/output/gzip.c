@@ -15,13 +15,13 @@
 #include <errno.h>
 #include <isa-l/igzip_lib.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 #define LEVEL		3
 #define BLOCK_BYTES	(256 * 1024)
@@ -118,19 +118,12 @@ static void *compress_waiting(void *ctx)
 	return NULL;
 }
 
-/* Signals stay with those threads that expect them. */
 static bool start_thread(struct gzip *gzip)
 {
-	sigset_t all, before;
-	bool is_started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	is_started = !pthread_create(&gzip->thread, NULL, compress_waiting, gzip);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (is_started)
-		gzip->blocks[1] = xmalloc(BLOCK_BYTES);
-	return is_started;
+	if (thread_start(&gzip->thread, compress_waiting, gzip))
+		return false;
+	gzip->blocks[1] = xmalloc(BLOCK_BYTES);
+	return true;
 }
 
 /* Waits until the thread has nothing to do, and gives it this, or NULL for the end. */
