@@ -11,9 +11,9 @@
  *	samples	  with their locations, values and labels
  *
  * Each later walk goes over its own kind's stretch only, and writers put a kind together, so that the
- * file is read twice in all, the samples by two threads (pprof_sample.c). The arrays that samples and locations point into are one arena block a
- * kind, sized by the count; a varint ends with a byte below 0x80, so that counting packed numbers is
- * counting bytes.
+ * file is read twice in all; the samples, if they are many, by two threads (pprof_sample.c). The arrays
+ * that samples and locations point into are one arena block a kind, sized by the count; a varint ends
+ * with a byte below 0x80, so that counting packed numbers is counting bytes.
  *
  * What a hostile file of n inflated bytes can make of itself is about 13 n (distinct short strings,
  * labels), because the smallest item is 2 bytes, and gunzip.c bounds n.
