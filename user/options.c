@@ -116,7 +116,7 @@ static void print_help(enum options_command command)
 			flag[0] = '\0';
 		}
 	}
-	puts("\nexit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
+	puts("\nExit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
 	     "kernel;\n"
 	     "with a command: its own, if it ran and the profile was written");
 }

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "output/file.h"
 #include "output/format.h"
 #include "stream.h"
@@ -73,14 +74,12 @@ static int make_folder(const char *path, const struct output_owner *owner)
 
 int place_complain(int err, const char *path)
 {
-	if (err == -ELOOP)
-		return fail(err, "output '%s' is a symbolic link: give the file itself.", path);
-	if (err == -EEXIST)
-		return fail(err,
-			    "output '%s' is there already, and is not a regular file of yours: "
-			    "remove it or choose another name.",
-			    path);
-	return fail(err, "write '%s'", path);
+	const char *refusal = output_file_refusal(err);
+	char safe[512];
+
+	text_escape(path, safe, sizeof(safe));
+	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
+		       : fail(err, "write '%s'", safe);
 }
 
 /* Every -o FILE. */

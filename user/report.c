@@ -165,7 +165,6 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 	if (!writer->nr_written)
 		return complain_of_nothing(report, writer);
 	if (writer->main_file)
-		say("next: go tool pprof -top %s",
-		    text_escape(writer->main_file, safe, sizeof(safe)));
+		say("next: cprof top %s", text_escape(writer->main_file, safe, sizeof(safe)));
 	return EXIT_DONE;
 }

@@ -3,7 +3,7 @@
  * The closing lines, that account for every sample:
  *
  *	cprof: taken 29,703 = written 29,690 + lost 13 (event ring full 13)
- *	cprof: next: go tool pprof -top cprof.cpu.python3.4711.pb.gz
+ *	cprof: next: cprof top cprof.cpu.python3.4711.pb.gz
  *
  * and the same in a profile's comment.
  */

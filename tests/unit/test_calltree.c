@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "profile/calltree.h"
@@ -238,6 +239,38 @@ static void test_deep_and_large(void **state)
 	profile_free(profile);
 }
 
+/* A recursion below many roots: nodes that only their parents tell apart. Quadratic, it took half a minute. */
+static void test_recursion_takes_its_time_only(void **state)
+{
+	enum {
+		DEPTH = 20000,
+		NR_ROOTS = 40
+	};
+	struct profile *profile = case_new("samples/count");
+	struct calltree *tree = calltree_new(1, false);
+	uint32_t locations[DEPTH + 1], f = case_location(profile, "f");
+	int64_t value = 1;
+	struct profile_sample sample = {
+		.locations = locations, .nr_locations = DEPTH + 1, .values = &value};
+	clock_t start = clock();
+
+	(void)state;
+	for (size_t i = 0; i < DEPTH; i++)
+		locations[i] = f;
+	for (int i = 0; i < NR_ROOTS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "root%d", i);
+		locations[DEPTH] = case_location(profile, name);
+		profile_add_sample(profile, &sample);
+	}
+	calltree_add(tree, profile, 0, CALLTREE_NONE);
+	assert_int_equal(tree->nodes.nr, 1 + NR_ROOTS * (DEPTH + 1));
+	assert_true((clock() - start) / CLOCKS_PER_SEC < 8);
+	calltree_free(tree);
+	profile_free(profile);
+}
+
 /* Small stacks lose their middle, and no value: what is in each function itself stays. */
 static void test_pruned_values_stay(void **state)
 {
@@ -268,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_odd_stacks),
 		cmocka_unit_test(test_deep_and_large),
+		cmocka_unit_test(test_recursion_takes_its_time_only),
 		cmocka_unit_test(test_pruned_values_stay),
 	};
 

@@ -90,7 +90,7 @@ static void test_verdicts(void **state)
 	assert_int_equal(check(BASE WORSE "--max-growth 90% --max-delta 0.5pp"), EXIT_DONE);
 	assert_int_equal(check(BASE WORSE "--json -"), EXIT_REGRESSION);
 	assert_int_equal(strncmp(said, "{\"verdict\":\"regression\",", 24), 0);
-	assert_int_equal(check(BASE WORSE "--sample-type samples --by share --measure flat"),
+	assert_int_equal(check(BASE WORSE "--sample-type samples --as share --measure flat"),
 			 EXIT_REGRESSION);
 	assert_null(strstr(said, " cum "));
 }
@@ -130,7 +130,7 @@ static void test_usage(void **state)
 	assert_int_equal(check(""), EXIT_USAGE);
 	assert_int_equal(check(BASE), EXIT_USAGE);
 	assert_int_equal(check("base0.pb.gz same0.pb.gz"), EXIT_USAGE);
-	assert_int_equal(check(BASE SAME "--by magic"), EXIT_USAGE);
+	assert_int_equal(check(BASE SAME "--as magic"), EXIT_USAGE);
 	assert_int_equal(check(BASE SAME "--alpha 2"), EXIT_USAGE);
 	assert_int_equal(check(BASE SAME "--rename nothing"), EXIT_USAGE);
 	assert_int_equal(check(BASE SAME "--inconclusive=maybe"), EXIT_USAGE);

@@ -269,6 +269,23 @@ static void test_limits(void **state)
 	profile_free(profile);
 }
 
+static void test_mistaken_files(void **state)
+{
+	static const char perf_data[] = "PERFILE2\x68\0\0\0", elf[] = "\177ELF\2\1\1\0";
+	struct input_error error = {0};
+	struct profile *profile;
+
+	(void)state;
+	assert_int_equal(input_parse(perf_data, sizeof(perf_data), &input_default_limits, &profile,
+				     NULL, &error),
+			 -EBADMSG);
+	assert_non_null(strstr(error.message, "perf script"));
+	assert_int_equal(
+		input_parse(elf, sizeof(elf), &input_default_limits, &profile, NULL, &error),
+		-EBADMSG);
+	assert_non_null(strstr(error.message, "ELF"));
+}
+
 /* 20 MB of zeros in 20 KB: refused by the ratio, before all of it is inflated. */
 static void test_bomb(void **state)
 {
@@ -414,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_nul_in_a_string),
 		cmocka_unit_test(test_offsets),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_mistaken_files),
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_many_samples),

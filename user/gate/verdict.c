@@ -151,7 +151,8 @@ static void choose_rows(struct gate_result *result)
 	for (size_t i = 0; i <= nr_functions; i++)
 		if (best[i])
 			vec_push(&result->rows, best[i]);
-	qsort(result->rows.at, result->rows.nr, sizeof(*result->rows.at), compare_rows);
+	if (result->rows.nr)
+		qsort(result->rows.at, result->rows.nr, sizeof(*result->rows.at), compare_rows);
 }
 
 void gate_check(const struct runs *runs, const struct gate_options *options,

@@ -93,13 +93,42 @@ enum input_format input_format_of(const void *bytes, size_t len)
 	return format ? format->id : INPUT_UNKNOWN;
 }
 
+/* What people have at hand and take for a profile. NULL: nothing that is known. */
+static const char *mistaken_for(const struct source *source)
+{
+	static const struct {
+		const char *magic, *what;
+	} rows[] = {
+		{"PERFILE2", "a perf.data file: `perf script` makes the text of it that is read "
+			     "here"},
+		{"\177ELF", "an ELF file, not a profile"},
+		{"PK\003\004", "a zip archive, not a profile"},
+		{"\xfd"
+		 "7zXZ",
+		 "compressed with xz: only gzip is read here"},
+		{"BZh", "compressed with bzip2: only gzip is read here"},
+		{"\x28\xb5\x2f\xfd", "compressed with zstd: only gzip is read here"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = strlen(rows[i].magic);
+
+		if (source->len >= len && !memcmp(source->bytes, rows[i].magic, len))
+			return rows[i].what;
+	}
+	return NULL;
+}
+
 static int parse_source(const struct source *source, struct profile **profile,
 			enum input_format *id, struct input_error *error)
 {
 	const struct format *format = format_of(source);
+	const char *mistaken = is_text(source) ? NULL : mistaken_for(source);
 	struct profile *made;
 	int err;
 
+	if (mistaken)
+		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "%s", mistaken);
 	if (!format)
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
 				  "not a profile, or in no format that is known here");

@@ -244,3 +244,13 @@ void output_file_abandon(struct output_file *file)
 	free(file->name);
 	free(file);
 }
+
+const char *output_file_refusal(int err)
+{
+	if (err == -ELOOP)
+		return "a symbolic link: give the file itself";
+	if (err == -EEXIST)
+		return "there already, and is not a regular file of yours: remove it or choose "
+		       "another name";
+	return NULL;
+}

@@ -26,7 +26,8 @@
 #define MARGIN	       10
 #define HEAD	       58 /* px above the graph */
 #define ROW	       18
-#define LETTER	       7.0 /* px, of the font of the boxes */
+#define LETTER	       7.0    /* px, of the font of the boxes */
+#define MAX_BOXES      200000 /* more no browser draws; the widest stay */
 #define THINNEST       0.2
 #define TEXT_FROM      (3 * LETTER + 8)
 #define NAME_BYTES     16384 /* of a name in a tooltip; longer ones are cut */
@@ -388,6 +389,7 @@ int flame_svg_encode(const struct profile *profile, const struct flame_options *
 
 	if (err)
 		return err;
+	calltree_prune(svg.tree, MAX_BOXES);
 	calltree_arrange(svg.tree, options->type, 1);
 	svg.full_px = RANGE(width, 200, 20000) - 2 * MARGIN;
 	measure(&svg);

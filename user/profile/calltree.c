@@ -21,9 +21,15 @@ struct calltree_index {
 	uint32_t more;	 /* the node "[more stacks]", once there is one */
 };
 
+/*
+ * The high half of a product, where every bit of both is felt: of a recursion all frames are the same,
+ * and only the parents differ. (The low bits of a product know nothing of the high bits of its factors.)
+ */
 static uint64_t node_code(uint32_t parent, uint32_t frame)
 {
-	return ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15ull >> 20;
+	uint64_t code = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15ull;
+
+	return (code ^ code >> 32) * 0xd6e8feb86659fd93ull >> 32;
 }
 
 static void place(struct calltree *tree, uint32_t node)

@@ -88,7 +88,7 @@ int heapview_delta(const struct profile *first, const struct profile *second,
 	profile_keep_types(made, keep);
 	made->default_type = profile_string(made, heap_types[1]);
 	made->time_ns = taken_ns(first);
-	made->duration_ns = taken_ns(second) - taken_ns(first);
+	made->duration_ns = (int64_t)((uint64_t)taken_ns(second) - (uint64_t)taken_ns(first));
 	*delta = made;
 	return 0;
 }

@@ -184,6 +184,14 @@ int args_parse(struct args *args, int argc, char **argv)
 	return err;
 }
 
+int args_need_files(const struct args *args)
+{
+	if (args->operand.nr)
+		return 0;
+	return fail(-EINVAL, "%s needs a FILE, or - for stdin (see cprof %s --help).",
+		    args->command, args->command);
+}
+
 void args_release(struct args *args)
 {
 	vec_release(&args->operand);

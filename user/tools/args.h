@@ -62,6 +62,8 @@ struct args {
 
 /* 0; -EINVAL: not usable, printed; 1: --help was asked for and printed. */
 int args_parse(struct args *args, int argc, char **argv);
+/* -EINVAL, printed: there is no operand. */
+int args_need_files(const struct args *args);
 void args_release(struct args *args);
 
 #endif

@@ -189,7 +189,7 @@ int cmd_bench(int argc, char **argv)
 			 "compares them as check does. (--min-samples: 3000 of each by default.)",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "exit codes: 0 no regression, 1 regression, 2 usage or a command that "
+		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or a command that "
 			  "failed,\n"
 			  "3 inconclusive, 4 privileges or kernel",
 	};

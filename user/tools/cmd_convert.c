@@ -18,7 +18,7 @@
 struct convert {
 	struct selection selection;
 	struct arg_list outputs;
-	const char *to; /* NULL: by suffix */
+	const char *format; /* NULL: by suffix */
 	struct profile *profile;
 	struct profile *pruned; /* without the frames that it says to drop; NULL: not made yet */
 	uint32_t type;
@@ -30,16 +30,16 @@ static int choose_format(const struct convert *convert, const char *path,
 {
 	char names[256], safe[512];
 
-	if (convert->to)
-		*format = format_by_name(convert->to);
+	if (convert->format)
+		*format = format_by_name(convert->format);
 	else
 		*format = path && strcmp(path, "-") ? format_of_path(path, NULL) : format_at(0);
 	if (*format)
 		return 0;
 	format_names(names, sizeof(names));
-	if (convert->to)
-		return fail(-EINVAL, "--to %s: not one of %s.", convert->to, names);
-	return fail(-EINVAL, "-o %s: the name does not say which format; --to is one of %s.",
+	if (convert->format)
+		return fail(-EINVAL, "--format %s: not one of %s.", convert->format, names);
+	return fail(-EINVAL, "-o %s: the name does not say which format; --format is one of %s.",
 		    text_escape(path, safe, sizeof(safe)), names);
 }
 
@@ -98,10 +98,6 @@ static enum exit_code write_all(struct convert *convert, const struct arg_list *
 	const struct output_format *format;
 	enum exit_code code = EXIT_DONE;
 
-	if (!paths->nr) {
-		warn("convert what? Give one or more files, or - for stdin.");
-		return EXIT_USAGE;
-	}
 	for (size_t i = 0; i < convert->outputs.nr; i++) /* before anything is read */
 		if (choose_format(convert, convert->outputs.at[i], &format))
 			return EXIT_USAGE;
@@ -122,15 +118,16 @@ static enum exit_code write_all(struct convert *convert, const struct arg_list *
 
 int cmd_convert(int argc, char **argv)
 {
-	struct convert convert = {.to = NULL};
+	struct convert convert = {.format = NULL};
 	const struct arg_row rows[] = {
 		{"output", 'o', ARG_LIST, "FILE",
 		 "where to; its suffix says the format; may be given several\ntimes; - is stdout",
 		 &convert.outputs},
-		{"to", 0, ARG_TEXT, "NAME",
+		{"format", 0, ARG_TEXT, "NAME",
 		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko, html, "
 		 "svg",
-		 &convert.to},
+		 &convert.format},
+		{"to", 0, ARG_TEXT, "NAME", "the same", &convert.format},
 		SELECTION_ROWS(&convert.selection),
 	};
 	struct args args = {
@@ -141,11 +138,14 @@ int cmd_convert(int argc, char **argv)
 			 ".gecko.json .heap .txt .pb.\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, 2 a wrong option, a file that cannot be read or "
+			  "written, or a\nprofile that the format cannot express.",
 	};
 	int parsed = args_parse(&args, argc, argv);
-	int code = parsed < 0	? EXIT_USAGE
-		   : parsed > 0 ? EXIT_DONE
-				: (int)write_all(&convert, &args.operand);
+	int code = parsed < 0		    ? EXIT_USAGE
+		   : parsed > 0		    ? EXIT_DONE
+		   : args_need_files(&args) ? EXIT_USAGE
+					    : (int)write_all(&convert, &args.operand);
 
 	profile_free(convert.profile);
 	profile_free(convert.pruned);

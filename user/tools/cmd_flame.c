@@ -70,8 +70,6 @@ static int flame(struct options *options, const struct arg_list *paths)
 	struct profile *profile scoped(profile_freep) = NULL, *base scoped(profile_freep) = NULL;
 	int err;
 
-	if (!paths->nr)
-		return fail(-EINVAL, "which profile? cprof flame FILE...");
 	if (!choose_format(options))
 		return fail(-EINVAL, "-o x.html or x.svg, or else --format html or svg.");
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
@@ -118,7 +116,7 @@ int cmd_flame(int argc, char **argv)
 			  "written.",
 	};
 	int parsed = args_parse(&args, argc, argv);
-	int err = parsed ? 0 : flame(&options, &args.operand);
+	int err = parsed ? 0 : args_need_files(&args) ?: flame(&options, &args.operand);
 
 	args_release(&args);
 	vec_release(&options.base);

@@ -373,8 +373,7 @@ int cmd_info(int argc, char **argv)
 
 	if (parsed)
 		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (!args.operand.nr)
-		return fail(-EINVAL, "info needs a FILE (see cprof info --help).") ? EXIT_USAGE
-										   : EXIT_DONE;
+	if (args_need_files(&args))
+		return EXIT_USAGE;
 	return show_all(&args.operand, as_json);
 }

@@ -144,9 +144,8 @@ int cmd_lint(int argc, char **argv)
 
 	if (parsed)
 		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (!args.operand.nr)
-		return fail(-EINVAL, "lint needs a FILE (see cprof lint --help).") ? EXIT_USAGE
-										   : EXIT_DONE;
+	if (args_need_files(&args))
+		return EXIT_USAGE;
 	code = as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
 	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }

@@ -221,7 +221,8 @@ static int write_parts(const struct options *options, const struct profile *prof
 	err = profile_split(profile, options->split, write_part, &parts);
 	strtab_release(&parts.names);
 	if (!err)
-		say("%zu profiles in %s", parts.nr, text_escape(parts.folder, name, sizeof(name)));
+		say("%zu %s in %s", parts.nr, parts.nr == 1 ? "profile" : "profiles",
+		    text_escape(parts.folder, name, sizeof(name)));
 	return err;
 }
 
@@ -230,8 +231,6 @@ static int merge(const struct options *options, const struct arg_list *paths)
 	struct profile *profile;
 	int err;
 
-	if (!paths->nr)
-		return fail(-EINVAL, "merge what? FILE... (see cprof merge --help).");
 	if (options->split && (!options->output || !strcmp(options->output, "-")))
 		return fail(-EINVAL, "--split writes files: give -o FOLDER.");
 	err = make(options, paths, &profile);
@@ -277,7 +276,7 @@ int cmd_merge(int argc, char **argv)
 			  "written.",
 	};
 	int parsed = args_parse(&args, argc, argv);
-	int err = parsed ? 0 : merge(&options, &args.operand);
+	int err = parsed ? 0 : args_need_files(&args) ?: merge(&options, &args.operand);
 
 	args_release(&args);
 	vec_release(&options.keep);

@@ -170,7 +170,8 @@ int cmd_peek(int argc, char **argv)
 			 "below.\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "exit codes: 0 done, 2 usage or a file, 3 nothing matches",
+		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read, 3 "
+			  "nothing\nmatches.",
 	};
 	int parsed = args_parse(&args, argc, argv);
 	int code = parsed < 0	? EXIT_USAGE

@@ -130,6 +130,7 @@ int cmd_top(int argc, char **argv)
 			 "(cum).\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
 	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
 
@@ -137,7 +138,7 @@ int cmd_top(int argc, char **argv)
 		code = EXIT_DONE;
 	if (top.limit == UINT32_MAX)
 		top.limit = top.view.json ? 0 : DEFAULT_LIMIT;
-	if (!parsed && !view_open(&top.view, &args.operand))
+	if (!parsed && !args_need_files(&args) && !view_open(&top.view, &args.operand))
 		code = show(&top);
 	view_release(&top.view);
 	args_release(&args);

@@ -103,8 +103,9 @@ static void print_text(struct tree *tree)
 		i = stacktree_next(stacks, i);
 	}
 	if (nr_hidden)
-		printf("%s branches are cut off (--min-share %g%%%s)\n", text_count(nr_hidden),
-		       tree->min_share, tree->depth ? ", --depth" : "");
+		printf("%s %s cut off (--min-share %g%%%s)\n", text_count(nr_hidden),
+		       nr_hidden == 1 ? "branch is" : "branches are", tree->min_share,
+		       tree->depth ? ", --depth" : "");
 }
 
 static void print_json(const struct tree *tree)
@@ -170,12 +171,13 @@ int cmd_tree(int argc, char **argv)
 			 "caller\nhas stands right below it. Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
 	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
 
 	if (parsed > 0)
 		code = EXIT_DONE;
-	if (!parsed && !view_open(&tree.view, &args.operand))
+	if (!parsed && !args_need_files(&args) && !view_open(&tree.view, &args.operand))
 		code = show(&tree);
 	view_release(&tree.view);
 	args_release(&args);

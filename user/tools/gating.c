@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "tools/load.h"
 #include "tools/save.h"
 
@@ -47,7 +46,7 @@ static int parse_renames(struct gating *gating)
 int gating_complete(struct gating *gating)
 {
 	struct gate_options *options = &gating->options;
-	int err = parse_choice("by", gating->by, "share", "absolute", &options->no_share,
+	int err = parse_choice("as", gating->as, "share", "absolute", &options->no_share,
 			       &options->no_absolute);
 
 	if (!err)
@@ -129,17 +128,15 @@ static int append_file(const struct gate_result *result, const struct report_opt
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 		      0644);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
-	char safe[512];
 	int err;
 
-	text_escape(path, safe, sizeof(safe));
 	if (!file)
-		return fail(-errno, "append to %s", safe);
+		return save_fail(-errno, path);
 	give_new_file(fd);
 	err = report_markdown(result, options, append, file);
 	if (fclose(file) && !err)
 		err = -errno;
-	return err ? fail(err, "append to %s", safe) : 0;
+	return err ? save_fail(err, path) : 0;
 }
 
 enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)

@@ -17,7 +17,7 @@ struct gating {
 	struct gate_options options;
 	struct selection selection;
 	/* as on the command line; NULL: not given */
-	const char *by, *measure, *inconclusive;
+	const char *as, *measure, *inconclusive;
 	const char *json, *markdown, *junit, *sarif;
 	struct arg_list rename_texts;
 	bool github, all, no_templates;
@@ -38,8 +38,8 @@ struct gating {
 	 "functions below it are not tested (default 0.5%)", &(gating)->options.min_share},        \
 	{"alpha", 0, ARG_REAL, "P",                                                                \
 	 "probability of any false alarm (default 0.05)", &(gating)->options.alpha},               \
-	{"by", 0, ARG_TEXT, "WHAT",                                                                \
-	 "share (of a run), absolute (per run) or both (default)", &(gating)->by},                 \
+	{"as", 0, ARG_TEXT, "WHAT",                                                                \
+	 "share (of a run), absolute (per run) or both (default)", &(gating)->as},                 \
 	{"measure", 0, ARG_TEXT, "WHAT", "flat, cum or both (default)", &(gating)->measure},       \
 	{"min-samples", 0, ARG_COUNT, "N", "fewer on a side are too few",                          \
 	 &(gating)->options.min_samples},                                                          \

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,22 +45,29 @@ static int write_all(int fd, const void *bytes, size_t len_bytes)
 	return 0;
 }
 
+int save_fail(int err, const char *path)
+{
+	const char *refusal = output_file_refusal(err);
+	char safe[512];
+
+	text_escape(path, safe, sizeof(safe));
+	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
+		       : fail(err, "write '%s'", safe);
+}
+
 int save_open(struct save *save, const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
-	char name[512];
 	int err;
 
 	*save = (struct save){.path = path};
 	if (!path && isatty(STDOUT_FILENO))
 		return fail(-EINVAL, "where to? -o FILE, or a pipe.");
-	if (!path || !strcmp(path, "-")) {
-		save->path = "stdout";
+	if (!path || !strcmp(path, "-"))
 		return 0;
-	}
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
-	return err ? fail(err, "write %s", text_escape(path, name, sizeof(name))) : 0;
+	return err ? save_fail(err, path) : 0;
 }
 
 int save_write(void *ctx, const void *bytes, size_t len_bytes)
@@ -73,14 +81,18 @@ int save_write(void *ctx, const void *bytes, size_t len_bytes)
 
 int save_close(struct save *save, int err)
 {
-	char name[512];
+	bool is_file = save->file;
 
-	if (!err && save->file)
+	if (!err && is_file)
 		err = output_file_commit(save->file);
 	else
 		output_file_abandon(save->file);
 	save->file = NULL;
-	return err ? fail(err, "write %s", text_escape(save->path, name, sizeof(name))) : 0;
+	if (err && is_file)
+		return save_fail(err, save->path);
+	if (err == -EPIPE)
+		return 0; /* a reader that went away is no error */
+	return err ? fail(err, "write to stdout") : 0;
 }
 
 void save_abandon(struct save *save)

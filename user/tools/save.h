@@ -28,8 +28,13 @@ struct save {
 int save_open(struct save *save, const char *path);
 /* Has the signature of a sink (output/pprof.h); ctx is the struct save. */
 int save_write(void *ctx, const void *bytes, size_t len_bytes);
-/* err 0: the file takes its place; else it is given up, and err is printed and returned. */
+/*
+ * err 0: the file takes its place; else it is given up, and err is printed and returned, unless it is
+ * that of a pipe whose reader went away.
+ */
 int save_close(struct save *save, int err);
+/* Writing to path failed: prints what is the matter, returns err. */
+int save_fail(int err, const char *path);
 /* Gives it up without a word. */
 void save_abandon(struct save *save);
 

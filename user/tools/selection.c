@@ -44,11 +44,11 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 		const char *option, *text;
 		const regex_t **regex;
 	} rows[NR_REGEXES] = {
-		{"focus", selection->focus, &filter->focus},
-		{"ignore", selection->ignore, &filter->ignore},
-		{"hide", selection->hide, &filter->hide},
-		{"show", selection->show, &filter->show},
-		{"show-from", selection->show_from, &filter->show_from},
+		{"--focus", selection->focus, &filter->focus},
+		{"--ignore", selection->ignore, &filter->ignore},
+		{"--hide", selection->hide, &filter->hide},
+		{"--show", selection->show, &filter->show},
+		{"--show-from", selection->show_from, &filter->show_from},
 	};
 
 	for (size_t i = 0; i < NR_REGEXES; i++) {
@@ -62,8 +62,8 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 		*rows[i].regex = regex;
 		compiled->nr++;
 	}
-	if (compile_tag("tag-focus", selection->tag_focus, &compiled->tag_focus) ||
-	    compile_tag("tag-ignore", selection->tag_ignore, &compiled->tag_ignore))
+	if (compile_tag("--tag-focus", selection->tag_focus, &compiled->tag_focus) ||
+	    compile_tag("--tag-ignore", selection->tag_ignore, &compiled->tag_ignore))
 		return -EINVAL;
 	filter->tag_focus = compiled->tag_focus;
 	filter->tag_ignore = compiled->tag_ignore;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/magnitude.h"
 #include "base/text.h"
+#include "profile/algebra.h"
 
 int view_check_by(struct view *view)
 {
@@ -30,8 +31,6 @@ int view_open(struct view *view, const struct arg_list *paths)
 
 	if (err)
 		return err;
-	if (!paths->nr)
-		return fail(-EINVAL, "no profile: give one or more files, or - for stdin.");
 	err = selection_load(&view->selection, paths, &view->profile, &view->type);
 	if (err)
 		return err;
@@ -119,7 +118,7 @@ void view_print_head(const struct view *view)
 	}
 	unit_text(profile->duration_ns, "nanoseconds", "auto", duration);
 	if (!unit_factor(view->type_unit, "nanoseconds", &factor))
-		unit_share((int64_t)((double)view->selection.total * factor), profile->duration_ns,
+		unit_share(profile_scaled(view->selection.total, factor), profile->duration_ns,
 			   share);
 	printf("Duration: %s, Total samples = %s%s%s%s\n", duration, total, *share ? " (" : "",
 	       share, *share ? ")" : "");
