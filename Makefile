@@ -172,13 +172,32 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -o $@ $<
 
-# libFuzzer targets: the rooms they need are built again with its instrumentation, and the encoder.
+# libFuzzer targets: the rooms they need, and the encoder, are built a second time, with its
+# instrumentation.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard user/base/*.c user/object/*.c user/process/*.c user/profile/*.c user/input/*.c) user/output/pprof.c user/output/gzip.c $(BUILD)/gen/profile.pb-c.c | $(gen)
+FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
+fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object process profile input))) \
+             user/output/pprof.c user/output/gzip.c
+fuzz_obj  := $(fuzz_src:%.c=$(BUILD)/fuzzobj/%.o) $(BUILD)/fuzzobj/profile.pb-c.o
+
+$(BUILD)/fuzzobj/%.o: %.c | $(gen)
+	$(call msg,FUZZCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzzobj/%.o: $(BUILD)/gen/%.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+$(BUILD)/fuzzobj/libcprof.a: $(fuzz_obj)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzzobj/libcprof.a $(wildcard tests/fuzz/*.h tests/*.h)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(DEFS) $(INCS) -Itests -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
+	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
 	$(call msg,FUZZ,$@)
@@ -241,4 +260,4 @@ help:                                  ## this list
 		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
 	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
 
--include $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit) $(bpftest))
+-include $(fuzz_obj:.o=.d) $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit) $(bpftest))

@@ -67,7 +67,7 @@ enum abi_target {
  */
 #define ABI_SLOT_TICK	0
 #define ABI_SLOT_UPROBE 1
-#define ABI_NR_SLOTS	4
+#define ABI_NR_SLOTS	6
 
 /* Why a user stack ends; user/stream.h says it in words, under the same names. */
 #define ABI_STACK_ENDS(X) \

@@ -22,6 +22,7 @@
 #include "tables.bpf.h"
 
 #define IPS_MASK 1023
+#define INT3	 0xcc
 
 static __always_inline bool is_user_mode(const struct pt_regs *regs)
 {
@@ -60,6 +61,26 @@ static __always_inline bool is_between_images(const struct pt_regs *saved)
 	return bpf_core_field_exists(task->in_execve) &&
 	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve) &&
 	       bpf_probe_read_user(&word, sizeof(word), (void *)saved->sp);
+}
+
+/*
+ * Where a uprobe's breakpoint is met, ip is behind it until the kernel has found out, under locks, whose
+ * it is; then it is put back to the instruction that the breakpoint stands for. A tick in between sees
+ * the former. Looked at are tasks only that have met probes, and are not in a system call (orig_ax).
+ * Two breakpoints in a row are padding before a function's entry, and a probe there: ip is right already.
+ * (On the short way back behind an emulated instruction of one byte all looks the same as at first.)
+ */
+static __always_inline void undo_breakpoint(struct pt_regs *saved)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u8 code[2]; /* before ip, and at it */
+
+	if (saved->orig_ax != ~0ul || !bpf_core_field_exists(task->utask) ||
+	    !BPF_CORE_READ(task, utask) ||
+	    bpf_probe_read_user(code, sizeof(code), (void *)(saved->ip - 1)))
+		return;
+	if (code[0] == INT3 && code[1] != INT3)
+		saved->ip--;
 }
 
 /* leaf is in the order of DWARF's numbers. */
@@ -107,6 +128,7 @@ __hidden bool unwind_registers(const struct pt_regs *interrupted, struct scratch
 		walk->end = ABI_END_NO_USER;
 		return false;
 	}
+	undo_breakpoint(&saved);
 	begin_walk(walk, &saved);
 	return true;
 }

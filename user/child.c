@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -116,6 +117,23 @@ static int read_all(int fd, char *text, size_t bytes, uint64_t end_ns)
 	}
 }
 
+/* Waits for who has said all: most likely it is about to end. -ETIMEDOUT: it had to be killed. */
+static int wait_until(pid_t pid, uint64_t end_ns, int *status)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	while (!waitpid(pid, status, WNOHANG)) {
+		if (clock_monotonic_ns() >= end_ns) {
+			kill(pid, SIGKILL);
+			while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+				;
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 static void __attribute__((noreturn))
 run_helper(const char *const argv[], const struct identity *who, int out_fd)
 {
@@ -144,10 +162,8 @@ int child_capture(const char *const argv[], char *text, size_t bytes)
 	close(fds[1]);
 	if (!err) {
 		err = read_all(fds[0], text, bytes, end_ns);
-		if (err)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		if (wait_until(pid, err ? 0 : end_ns, &status) && !err)
+			err = -ETIMEDOUT;
 	}
 	close(fds[0]);
 	return err ? err : status ? -ECHILD : 0;

@@ -9,12 +9,25 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
+static bool same_tgid(const void *ctx, uint32_t value, const void *key)
+{
+	const struct prober *prober = ctx;
+
+	return prober->targets.at[value] == *(const uint32_t *)key;
+}
+
 static bool is_listed(const struct prober *prober, uint32_t tgid)
 {
-	vec_for_each(&prober->targets, target)
-		if (*target == tgid)
-			return true;
-	return false;
+	return hash_find(&prober->targets_index, hash_u64(tgid), same_tgid, prober, &tgid) !=
+	       HASH_NONE;
+}
+
+void prober_add_target(struct prober *prober, uint32_t tgid)
+{
+	if (is_listed(prober, tgid))
+		return;
+	hash_insert(&prober->targets_index, hash_u64(tgid), prober->targets.nr);
+	vec_push(&prober->targets, tgid);
 }
 
 static bool is_target(struct prober *prober, const struct process *process)
@@ -23,7 +36,7 @@ static bool is_target(struct prober *prober, const struct process *process)
 		return true;
 	if (!prober->follow_forks || !is_listed(prober, process->parent_tgid))
 		return false;
-	vec_push(&prober->targets, process->tgid);
+	prober_add_target(prober, process->tgid);
 	return true;
 }
 
@@ -106,5 +119,6 @@ void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
 void prober_release(struct prober *prober)
 {
 	vec_release(&prober->targets);
+	hash_release(&prober->targets_index);
 	vec_release(&prober->probed);
 }

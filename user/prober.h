@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "collect/session.h"
 #include "object/object.h"
@@ -28,14 +29,18 @@ struct prober {
 	struct objects *objects;
 	struct files *files;
 	bool all;
-	bool follow_forks;	  /* children of targets are targets */
-	bool allocs_only;	  /* frees are not probed */
-	vec_of(uint32_t) targets; /* whose mappings matter, unless all */
+	bool follow_forks; /* children of targets are targets */
+	bool allocs_only;  /* frees are not probed */
+	vec_of(uint32_t)
+		targets; /* whose mappings matter, unless all; and who descends from them */
+	struct hash targets_index; /* by tgid: a fork server has many children */
 	vec_of(struct probed) probed;
 	uint32_t nr_sites; /* functions probed so far */
 	int err;	   /* the first failure to attach */
 };
 
+/* For each target, before anything is mapped. */
+void prober_add_target(struct prober *prober, uint32_t tgid);
 /* Of type tasks_on_map_fn: ctx is the prober. */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
 /* The same for a file that tgid, a target, has not mapped yet, but will. */

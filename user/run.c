@@ -176,7 +176,7 @@ static int open_rooms(struct run *run)
 				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
 	vec_for_each(&run->targets.all, target)
-		vec_push(&run->prober.targets, target->tgid);
+		prober_add_target(&run->prober, target->tgid);
 	return EXIT_DONE;
 }
 

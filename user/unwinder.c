@@ -11,14 +11,11 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "codetables.h"
+#include "copywalk.h"
 #include "jvm.h"
-#include "object/unwindstep.h"
 
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
-
-/* A frame takes a word of the copy at least; Go's frame pointers may lead back, and in a circle. */
-#define MOST_STEPS (STACK_COPY_BYTES / 8)
 
 struct followed {
 	uint32_t tgid;
@@ -370,17 +367,12 @@ uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
 	return unwinder->nr_completed;
 }
 
-/* Finishing a walk ------------------------------------------------------------------------------- */
+/* Rules ------------------------------------------------------------------------------------------ */
 
-static bool read_copy(void *ctx, uint64_t addr, uint64_t *value)
+/* Is image what its process runs now? Only of that the memory can be read. */
+static bool is_present(const struct unwinder *unwinder, const struct image *image)
 {
-	const struct stack_copy *copy = ctx;
-	uint64_t offset = addr - copy->sp;
-
-	if (copy->len_bytes < sizeof(*value) || offset > copy->len_bytes - sizeof(*value))
-		return false;
-	memcpy(value, copy->bytes + offset, sizeof(*value));
-	return true;
+	return image == tasks_image(unwinder->tasks, image->process->tgid, 0, clock_monotonic_ns());
 }
 
 /* The rule for code in no file: a JVM's, or a gap. */
@@ -389,7 +381,7 @@ static void find_made_rule(struct unwinder *unwinder, struct image *image, uint6
 {
 	struct followed *followed = find_followed(unwinder, image->process->tgid);
 
-	if (!followed)
+	if (!followed || !is_present(unwinder, image))
 		return;
 	if (followed->is_dirty)
 		find_jvm(unwinder, followed, &image->mappings);
@@ -426,113 +418,29 @@ static bool find_rule(struct unwinder *unwinder, struct image *image, uint64_t i
 	return true;
 }
 
-static enum stack_end end_of_status(enum unwind_status status, const struct stack_copy *copy)
+/* Whose rules are asked for, and when. */
+struct lookup {
+	struct unwinder *unwinder;
+	struct image *image;
+	uint64_t time_ns;
+};
+
+static bool find_rule_of(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp)
 {
-	switch (status) {
-	case UNWIND_AT_ROOT:
-		return END_ROOT;
-	case UNWIND_NO_REG:
-		return END_NO_REG;
-	case UNWIND_NO_MEMORY:
-		return copy->is_cut ? END_BEYOND_COPY : END_UNREADABLE;
-	case UNWIND_NO_MOVE:
-		return END_NO_MOVE;
-	default:
-		return END_NO_RULE;
-	}
-}
+	const struct lookup *lookup = ctx;
 
-/* One step, with the frame pointer where there is no rule. 0 to go on, else the end plus one. */
-static int step_on(struct unwind_regs *regs, struct unwind_rule *rule, bool by_fp,
-		   const struct stack_copy *copy, uint64_t *guessed)
-{
-	static const struct unwind_rule fp_rule = {.kind = UNWIND_FP};
-	bool is_gap = rule->kind == UNWIND_GAP;
-	enum unwind_status status;
-
-	*guessed = is_gap && !by_fp ? IP_GUESSED : 0;
-	if ((is_gap || rule->kind == UNWIND_FP) && !regs->fp)
-		return (*guessed ? END_NO_ROOT : END_ROOT) + 1;
-	/* A guess has to look like a frame pointer. */
-	if (*guessed && regs->fp < regs->sp)
-		return END_NO_CFI + 1;
-	status = unwind_step(is_gap ? &fp_rule : rule, regs, read_copy, (void *)copy);
-	if (!status)
-		return regs->ip ? 0 : END_NO_ROOT + 1;
-	if (*guessed)
-		return END_NO_CFI + 1;
-	return end_of_status(status, copy) + 1;
-}
-
-/*
- * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
- * the others go round. What BPF hands over is in order, so that its oldest is where the next one goes.
- */
-static void push_ip(struct unwinder *unwinder, uint32_t nr, uint64_t ip)
-{
-	uint32_t ring = STACK_MAX_FRAMES - STACK_LEAF_FRAMES;
-
-	if (nr < STACK_LEAF_FRAMES)
-		unwinder->ips[nr] = ip;
-	else
-		unwinder->ips[STACK_LEAF_FRAMES + (nr - STACK_LEAF_FRAMES) % ring] = ip;
-}
-
-/* Puts both ends into their order. nr: with those that were overwritten. Returns how many stay. */
-static uint32_t elide(struct unwinder *unwinder, uint32_t nr, enum stack_end end)
-{
-	uint64_t ring[STACK_MAX_FRAMES - STACK_LEAF_FRAMES];
-	uint32_t len = STACK_MAX_FRAMES - STACK_LEAF_FRAMES, oldest;
-
-	if (end == END_TOO_DEEP)
-		return nr < STACK_LEAF_FRAMES ? nr : STACK_LEAF_FRAMES;
-	if (nr <= STACK_MAX_FRAMES)
-		return nr;
-	oldest = (nr - STACK_LEAF_FRAMES) % len;
-	memcpy(ring, unwinder->ips + STACK_LEAF_FRAMES, sizeof(ring));
-	for (uint32_t i = 0; i < len; i++)
-		unwinder->ips[STACK_LEAF_FRAMES + i] = ring[(oldest + i) % len];
-	unwinder->ips[STACK_LEAF_FRAMES] = IP_ELIDED;
-	return STACK_MAX_FRAMES;
+	return find_rule(lookup->unwinder, lookup->image, ip, lookup->time_ns, rule, by_fp);
 }
 
 void unwinder_complete(struct unwinder *unwinder, struct record *record)
 {
-	const struct stack_copy *copy = record->copy;
 	struct image *image =
 		tasks_image(unwinder->tasks, record->tgid, record->start_ns, record->time_ns);
-	struct unwind_regs regs = {.ip = copy->ip,
-				   .sp = copy->sp,
-				   .fp = copy->fp,
-				   .bx = copy->bx,
-				   .ip_exact = copy->ip_exact,
-				   .bx_known = copy->bx_known,
-				   .leaf = copy->leaf};
-	uint32_t nr = record->nr_user;
-	uint64_t guessed;
-	int end = 0;
+	struct lookup lookup = {unwinder, image, record->time_ns};
 
 	unwinder->nr_completed++;
 	unwinder_follow(unwinder, record->tgid, UNWINDER_WHEN_MET);
-	memcpy(unwinder->ips, record->user_ips, record->nr_user * sizeof(unwinder->ips[0]));
-	while (!end) {
-		struct unwind_rule rule;
-		bool by_fp;
-
-		if (nr == record->nr_user + MOST_STEPS)
-			end = END_TOO_DEEP + 1;
-		else if (!find_rule(unwinder, image, unwind_lookup_ip(&regs), record->time_ns,
-				    &rule, &by_fp))
-			end = END_NO_CFI + 1;
-		else
-			end = step_on(&regs, &rule, by_fp, copy, &guessed);
-		if (!end)
-			push_ip(unwinder, nr++, regs.ip | guessed);
-	}
-	record->user_ips = unwinder->ips;
-	record->end = end - 1;
-	record->nr_user = elide(unwinder, nr, record->end);
-	record->copy = NULL;
+	copywalk_finish(record, find_rule_of, &lookup, unwinder->ips);
 	sync_one(unwinder, record->tgid);
 }
 
@@ -544,5 +452,7 @@ void unwinder_name(struct unwinder *unwinder, const struct record *record)
 	if (!followed || !followed->jvm)
 		return;
 	image = tasks_image(unwinder->tasks, record->tgid, record->start_ns, record->time_ns);
-	jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns, &image->made);
+	if (is_present(unwinder, image))
+		jvm_name(followed->jvm, record->user_ips, record->nr_user, record->time_ns,
+			 &image->made);
 }

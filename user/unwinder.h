@@ -3,9 +3,10 @@
  * Gives the BPF unwinder what it needs, when it needs it, and finishes its work where it could not.
  *
  * First things first: of a target that is named (-p) everything is ready before the first sample, of
- * one that is launched as soon as it can be; of others a table is built when their code is first met. Until then BPF sends the registers and up
- * to 128 KB of stack along with a sample, and the walk is finished here by the same rows: no sample is lost for
- * coming first. Tables are the affair of codetables.h: one libc serves all processes.
+ * one that is launched as soon as it can be; of others a table is built when their code is first met.
+ * Until then BPF sends the registers and up to 128 KB of stack along with a sample, and the walk is
+ * finished here by the same rows (copywalk.h): no sample is lost for coming first. Tables are the
+ * affair of codetables.h: one libc serves all processes.
  *
  *	unwinder_on_map()	a mapping appeared: the process's vmas are to be written again
  *	unwinder_event()	after tasks_apply(): forks, execs, exits

@@ -72,6 +72,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	struct uprobe_task *utask; /* NULL: it has met no uprobe yet */
 	struct thread_struct thread;
 };
 

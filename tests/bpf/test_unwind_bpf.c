@@ -871,6 +871,44 @@ static void test_sample_in_the_kernel(void **state)
 	check_ticks();
 }
 
+/* A tick while the kernel deals with a breakpoint: is the leaf the instruction behind it, or it? */
+static void test_sample_at_a_breakpoint(void **state)
+{
+	static const struct {
+		u64 orig_ax;
+		bool has_utask;
+		u8 code[2]; /* at ip - 1 */
+		bool is_behind;
+	} cases[] = {
+		{~0ull, true, {0xcc, 0x54}, true},  {~0ull, false, {0xcc, 0x54}, false},
+		{~0ull, true, {0x90, 0x54}, false}, {~0ull, true, {0xcc, 0xcc}, false},
+		{1, true, {0xcc, 0x54}, false},
+	};
+	struct fixture *f = *state;
+	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
+	u8 code[2];
+
+	push_small(f, ip_in(ROOT));
+	*host_saved_regs() = (struct pt_regs){.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	host_add_range(ip_in(SMALL) - 1, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct abi_record *record;
+		u32 len;
+
+		host_saved_regs()->orig_ax = cases[i].orig_ax;
+		host.task.utask = cases[i].has_utask ? (void *)&host : NULL;
+		host_config()->hash_seed = i; /* a new record each time */
+		memcpy(code, cases[i].code, sizeof(code));
+		sample_cpu(&ctx);
+		record = host_ring_take(&len);
+		assert_non_null(record);
+		assert_int_equal(record->nr_user, 2);
+		assert_int_equal(record->ips[0], ip_in(SMALL) - cases[i].is_behind);
+		assert_int_equal(record->ips[1], ip_in(ROOT));
+	}
+	check_ticks();
+}
+
 static void test_kernel_threads_and_filters(void **state)
 {
 	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
@@ -953,6 +991,7 @@ int main(void)
 		TEST(copies_are_cut),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),
+		TEST(sample_at_a_breakpoint),
 		TEST(kernel_threads_and_filters),
 		TEST(deepest_record),
 	};

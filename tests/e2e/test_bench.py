@@ -114,7 +114,7 @@ def what_grew_in_the_heap():
 @h.test
 def failures_are_not_results():
     for command, code, said in (("exit 7", 2, "'exit 7' ended with exit code 7"),
-                                ("echo out of cheese; exit 1", 2, "exit code 1: out of cheese"),
+                                (f"{STEPS} 100; echo out of cheese; exit 1", 2, "exit code 1: out of cheese"),
                                 ("kill -9 $$", 2, "ended with exit code 137"),
                                 ("/nonexistent/program", 2, "ended with exit code 127")):
         run = cprof("bench", "--base", f"{STEPS} 100", "--head", command, "--max-time", "20s")

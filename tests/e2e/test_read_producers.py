@@ -44,7 +44,7 @@ def build(folder, *libraries):
     source, program = os.path.join(folder, "app.c"), os.path.join(folder, "app")
     with open(source, "w", encoding="utf-8") as file:
         file.write(SOURCE)
-    run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
+    run("gcc", "-O0", "-g", "-fno-omit-frame-pointer",
         "-fno-optimize-sibling-calls", "-no-pie", "-o",
         program, source, "-Wl,--no-as-needed", *libraries)
     return program

@@ -97,6 +97,8 @@ static void test_equal_is_equal(void **state)
 	stats_fit(&runs, units, 2, &fit);
 	stats_compare(&runs, &units[0], &fit, &test);
 	assert_true(test.p_grown == 0.5 && test.ci_low <= 0 && test.ci_high >= 0);
+	assert_true(stats_detectable(&runs, &units[0], &fit, 7, stats_reach(&fit, 0.01, 0.8)) <
+		    1e-3);
 	stats_compare(&runs, &units[1], &fit, &test);
 	assert_true(test.p_grown < 1e-3);
 }

@@ -324,6 +324,49 @@ static void test_refuses_one_run(void **state)
 	c.options.single = true;
 	gate_case_check(&c);
 	assert_int_equal(c.result.verdict, GATE_REGRESSION);
+	assert_true(c.result.is_weak);
+	gate_case_release(&c);
+}
+
+/* The option assumes nothing where there is something to measure. */
+static void test_single_with_replicates(void **state)
+{
+	struct gate_case c = NEW_CASE;
+
+	(void)state;
+	c.options.single = true;
+	add_runs(&c, 500, 500);
+	gate_case_check(&c);
+	assert_false(c.result.is_weak);
+	assert_true(c.result.cv < GATE_ASSUMED_CV / 2);
+	gate_case_release(&c);
+}
+
+/* No number that a file can hold makes a comparison pass that should not. */
+static void test_hostile_numbers(void **state)
+{
+	struct gate_case c = NEW_CASE;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		for (int side = RUN_BASE; side <= RUN_HEAD; side++) {
+			struct profile *profile = case_new("alloc_objects/count alloc_space/bytes "
+							   "alloc_space_variance/square_bytes");
+
+			profile_set_period(profile, "space", "bytes", INT64_MAX);
+			profile->time_ns = ++c.time_ns;
+			case_add(profile, "main;f", "", INT64_MIN, INT64_MAX - i, INT64_MIN);
+			case_add(profile, "main;g", "", INT64_MAX,
+				 side ? INT64_MAX - i : 1000000 + i, 0);
+			runs_add_profile(&c.runs, "x", side, profile, 1, &c.identity);
+			profile_free(profile);
+		}
+	}
+	c.options.min_samples = 0;
+	gate_case_check(&c);
+	vec_for_each(&c.result.tests, test)
+		assert_false(isnan(test->p_grown) || isnan(test->p_shrunk));
+	assert_int_equal(c.result.verdict, GATE_REGRESSION);
 	gate_case_release(&c);
 }
 
@@ -385,6 +428,8 @@ int main(void)
 		cmocka_unit_test(test_refuses_losses),
 		cmocka_unit_test(test_refuses_unknown),
 		cmocka_unit_test(test_refuses_one_run),
+		cmocka_unit_test(test_single_with_replicates),
+		cmocka_unit_test(test_hostile_numbers),
 		cmocka_unit_test(test_heap_weights),
 	};
 

@@ -338,6 +338,42 @@ static void test_too_early(void **state)
 	hotspot_free(vm);
 }
 
+#define ZEROS 0x600000000000ull
+
+/* The image's memory, and a map of segments that is all zeros: a block may begin at each. */
+static void read_zeros(void *ctx, struct memory_piece *pieces, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (pieces[i].addr < ZEROS || pieces[i].addr - ZEROS >= 1ull << 40) {
+			image_read(ctx, &pieces[i], 1);
+			continue;
+		}
+		memset(pieces[i].to, 0, pieces[i].len_bytes);
+		pieces[i].was_read = true;
+	}
+}
+
+static void test_a_map_of_zeros(void **state)
+{
+	static const struct target_memory zeros = {read_zeros, image_variable, &image};
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	image_init(&image, NULL);
+	code = image_blob(&image, &method);
+	image_put(&image, IMAGE_CODEHEAP + 24, image_addr(1u << 30), 8);
+	image_put(&image, IMAGE_CODEHEAP + 32, image_addr(1u << 30), 8);
+	image_put(&image, IMAGE_CODEHEAP + 64, ZEROS, 8);
+	image_put(&image, IMAGE_CODEHEAP + 72, ZEROS + (1u << 30), 8);
+	assert_int_equal(hotspot_open(&zeros, &vm, NULL), 0);
+	image.nr_reads = 0;
+	assert_int_equal(hotspot_look(vm, 1 << 20), 0);
+	assert_true(image.nr_reads < 1 << 20);
+	expect_sp(vm, code + METHOD_BODY, 48);
+	hotspot_free(vm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,7 +382,7 @@ int main(void)
 		cmocka_unit_test(test_torn),	    cmocka_unit_test(test_not_installed),
 		cmocka_unit_test(test_not_entrant), cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_names),	    cmocka_unit_test(test_what_is_missing),
-		cmocka_unit_test(test_too_early),
+		cmocka_unit_test(test_too_early),   cmocka_unit_test(test_a_map_of_zeros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

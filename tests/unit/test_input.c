@@ -328,6 +328,95 @@ static void test_files(void **state)
 	assert_int_equal(input_read("/tmp", &limits, &profile, NULL, &error), -EISDIR);
 }
 
+#define NR_MANY	     120000 /* two threads read so many */
+#define SAMPLE_BYTES 18
+#define LOCATION_AT  17
+
+static const uint8_t many_head[] = {
+	0x32, 0, 0x32, 1, 'k',	   /* strings: "", "k" */
+	0x0a, 4, 0x08, 1, 0x10, 1, /* a sample type */
+	0x22, 2, 0x08, 1,	   /* location 1 */
+};
+
+static void put_three(uint8_t *at, uint32_t number)
+{
+	at[0] = number | 0x80;
+	at[1] = number >> 7 | 0x80;
+	at[2] = number >> 14;
+}
+
+/* Samples with value i, label i (which is none where i is 0) and location 1; the caller frees. */
+static uint8_t *many_samples(size_t *len, uint8_t **samples)
+{
+	static const uint8_t sample[SAMPLE_BYTES] = {
+		0x12, 16, 0x10, 0, 0,	 0,	  /* value */
+		0x1a, 6,  0x08, 1, 0x18, 0, 0, 0, /* label k */
+		0x0a, 2,  1,	1,		  /* location 1, twice */
+	};
+	uint8_t *bytes = xmalloc(sizeof(many_head) + NR_MANY * SAMPLE_BYTES);
+
+	memcpy(bytes, many_head, sizeof(many_head));
+	*samples = bytes + sizeof(many_head);
+	for (uint32_t i = 0; i < NR_MANY; i++) {
+		uint8_t *at = *samples + i * SAMPLE_BYTES;
+
+		memcpy(at, sample, SAMPLE_BYTES);
+		put_three(at + 3, i);
+		put_three(at + 11, i);
+	}
+	*len = sizeof(many_head) + NR_MANY * SAMPLE_BYTES;
+	return bytes;
+}
+
+static void test_many_samples(void **state)
+{
+	size_t len;
+	uint8_t *samples, *bytes scoped(freep) = many_samples(&len, &samples);
+	struct profile *profile;
+	struct input_error error;
+
+	(void)state;
+	assert_int_equal(input_parse(bytes, len, &input_default_limits, &profile, NULL, &error), 0);
+	assert_int_equal(profile->samples.nr, NR_MANY);
+	for (uint32_t i = 0; i < NR_MANY; i++) {
+		const struct profile_sample *sample = &profile->samples.at[i];
+
+		assert_int_equal(sample->values[0], i);
+		assert_int_equal(sample->nr_locations, 2);
+		assert_int_equal(sample->locations[0] + sample->locations[1], 2);
+		assert_int_equal(sample->nr_labels, i != 0);
+		if (i)
+			assert_int_equal(sample->labels[0].num, i);
+	}
+	profile_free(profile);
+}
+
+/* Wherever it is broken, the first of what is broken is told. */
+static void test_many_samples_broken(void **state)
+{
+	static const size_t broken[] = {NR_MANY - 1, NR_MANY / 2 + 1, NR_MANY / 2, NR_MANY / 2 - 1,
+					0};
+	size_t len;
+	uint8_t *samples, *bytes scoped(freep) = many_samples(&len, &samples);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		uint8_t *at = samples + broken[i] * SAMPLE_BYTES + LOCATION_AT;
+		char expected[100];
+		struct profile *profile;
+		struct input_error error;
+
+		*at = 9;
+		snprintf(expected, sizeof(expected),
+			 "sample %zu: it names location 9, which is not there", broken[i]);
+		assert_int_equal(
+			input_parse(bytes, len, &input_default_limits, &profile, NULL, &error),
+			-EBADMSG);
+		assert_string_equal(error.message, expected);
+		assert_int_equal(error.offset, at + 1 - bytes);
+	}
+}
+
 static int need_protoc(void **state)
 {
 	(void)state;
@@ -345,6 +434,8 @@ int main(void)
 		cmocka_unit_test(test_mistaken_files),
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_many_samples),
+		cmocka_unit_test(test_many_samples_broken),
 	};
 
 	return cmocka_run_group_tests(tests, need_protoc, NULL);

@@ -186,6 +186,7 @@ static void test_capture(void **state)
 				    "done",
 				    NULL};
 	const char *const hangs[] = {"/bin/sh", "-c", "exec sleep 60", NULL};
+	const char *const lingers[] = {"/bin/sh", "-c", "exec sleep 60 >&-", NULL};
 	uint64_t start_ns;
 	char text[100];
 
@@ -198,6 +199,7 @@ static void test_capture(void **state)
 	assert_int_equal(strlen(text), sizeof(text) - 1);
 	start_ns = clock_monotonic_ns();
 	assert_int_equal(child_capture(hangs, text, sizeof(text)), -ETIMEDOUT);
+	assert_int_equal(child_capture(lingers, text, sizeof(text)), -ETIMEDOUT);
 	assert_true(clock_monotonic_ns() - start_ns < 30 * NSEC_PER_SEC);
 }
 

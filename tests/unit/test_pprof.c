@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "output/pprof.h"
+#include "profile.pb-c.h"
 #include "unit/judge.h"
 
 static char folder[] = "/tmp/cprof-test-pprof-XXXXXX";
@@ -202,7 +203,7 @@ static int sink_failing(void *ctx, const void *bytes, size_t len_bytes)
 	return sink->nr_calls++ == sink->fail_at ? -ENOSPC : 0;
 }
 
-/* Enough that deflate cannot keep it: distinct addresses that a small generator draws. */
+/* Enough that deflate cannot keep it, and that it gets its thread: distinct addresses that a small generator draws. */
 static struct profile *large_profile(size_t nr_samples)
 {
 	struct profile *profile = small_profile();
@@ -225,7 +226,7 @@ static struct profile *large_profile(size_t nr_samples)
 
 static void test_the_sinks_error_ends_it(void **state)
 {
-	struct profile *profile = large_profile(20000);
+	struct profile *profile = large_profile(50000);
 	struct failing_sink whole = {.fail_at = SIZE_MAX};
 
 	(void)state;
@@ -242,7 +243,7 @@ static void test_the_sinks_error_ends_it(void **state)
 
 static void test_many_chunks_are_one_member(void **state)
 {
-	struct profile *profile = large_profile(20000);
+	struct profile *profile = large_profile(50000);
 	char *tests scoped(freep) = judge_folder();
 	char *command scoped(freep) = NULL, *said scoped(freep) = NULL;
 	int status;
@@ -256,7 +257,7 @@ static void test_many_chunks_are_one_member(void **state)
 			    "print(len(p[\"samples\"]), total(p, \"samples\"))'",
 			    tests, path);
 	said = judge_run(command, &status);
-	assert_string_equal(said, "20002 1099511647778\n");
+	assert_string_equal(said, "50002 1099511677778\n");
 }
 
 /* The judge itself: it must find what it is there to find. */
@@ -272,6 +273,69 @@ static void test_the_checker_checks(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+struct bytes {
+	uint8_t at[1 << 16];
+	size_t nr;
+};
+
+static int gather(void *ctx, const void *bytes, size_t len_bytes)
+{
+	struct bytes *to = ctx;
+
+	assert_true(len_bytes <= sizeof(to->at) - to->nr);
+	memcpy(to->at + to->nr, bytes, len_bytes);
+	to->nr += len_bytes;
+	return 0;
+}
+
+/* Samples of every shape, whose numbers are as long as numbers get. */
+static void add_odd_samples(struct profile *profile)
+{
+	const uint32_t location = profile->samples.at[0].locations[0];
+	const int64_t extremes[] = {0, 1, 127, 128, 16383, 16384, -1, INT64_MAX, INT64_MIN};
+	uint32_t stack[300];
+	uint32_t key = profile_string(profile, "key"), text = profile_string(profile, "text");
+
+	for (size_t i = 0; i < 300; i++)
+		stack[i] = location;
+	for (size_t i = 0; i < sizeof(extremes) / sizeof(*extremes); i++) {
+		const struct profile_label labels[] = {{.key = key, .num = extremes[i]},
+						       {.key = key, .str = text},
+						       {.num = 1, .num_unit = text}};
+		int64_t values[] = {extremes[i], extremes[8 - i]};
+
+		profile_add_sample(profile, &(struct profile_sample){.locations = stack,
+								     .labels = labels,
+								     .values = values,
+								     .nr_locations = i * i * 4,
+								     .nr_labels = i % 4});
+	}
+}
+
+/* Samples are packed by hand: protobuf-c reads them and packs the very same bytes. */
+static void test_packed_as_protobuf_c_does(void **state)
+{
+	struct profile *profile = small_profile();
+	struct bytes *ours = calloc(1, sizeof(*ours));
+	uint8_t *theirs;
+	Perftools__Profiles__Profile *read;
+
+	(void)state;
+	add_odd_samples(profile);
+	assert_int_equal(pprof_encode_plain(profile, gather, ours), 0);
+	read = perftools__profiles__profile__unpack(NULL, ours->nr, ours->at);
+	assert_non_null(read);
+	assert_int_equal(read->n_sample, profile->samples.nr);
+	assert_int_equal(perftools__profiles__profile__get_packed_size(read), ours->nr);
+	theirs = malloc(ours->nr);
+	perftools__profiles__profile__pack(read, theirs);
+	assert_memory_equal(theirs, ours->at, ours->nr);
+	perftools__profiles__profile__free_unpacked(read, NULL);
+	free(theirs);
+	free(ours);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_the_sinks_error_ends_it),
 		cmocka_unit_test(test_many_chunks_are_one_member),
 		cmocka_unit_test(test_the_checker_checks),
+		cmocka_unit_test(test_packed_as_protobuf_c_does),
 	};
 
 	return cmocka_run_group_tests(tests, set_up_folder, tear_down_folder);

@@ -579,6 +579,35 @@ static void the_fork_of_one_that_was_read_already(void **state)
 	assert_string_equal(name_at(f, 6, 0x1000, 601 * MS), "[one]");
 }
 
+/* Its exec came first, and what is in /proc is the new image's. */
+static void the_fork_of_one_that_has_execed_already(void **state)
+{
+	static const char new_map[] = "9000-a000 r-xp 00000000 00:00 0 [new]\n";
+	struct fixture *f = *state;
+
+	start(f, f->root);
+	fake(f, 1, "server", 10 * MS, one_map);
+	tasks_snapshot_all(f->tasks);
+	fake(f, 5, "worker", 500 * MS, new_map);
+	named(f, TASK_EXEC, 520 * MS, 5, 5, "worker");
+	mapped(f, 521 * MS, 5, 0x9000, "[new]");
+	forked(f, 505 * MS, 1, 5);
+	assert_int_equal(tasks_nr(f->tasks), 2);
+	assert_string_equal(name_at(f, 5, 0x1000, 510 * MS), "[one]");
+	assert_string_equal(name_at(f, 5, 0x9000, 510 * MS), "none");
+	assert_string_equal(name_at(f, 5, 0x9000, 530 * MS), "[new]");
+	assert_string_equal(name_at(f, 5, 0x1000, 530 * MS), "none");
+	assert_string_equal(tasks_image(f->tasks, 5, 0, 510 * MS)->comm, "server");
+	/* The same of one that is gone. */
+	named(f, TASK_EXEC, 620 * MS, 6, 6, "worker");
+	mapped(f, 621 * MS, 6, 0x9000, "[new]");
+	exited(f, 630 * MS, 6, 6);
+	forked(f, 605 * MS, 1, 6);
+	assert_int_equal(tasks_nr(f->tasks), 3);
+	assert_string_equal(name_at(f, 6, 0x1000, 610 * MS), "[one]");
+	assert_string_equal(name_at(f, 6, 0x9000, 625 * MS), "[new]");
+}
+
 static void after_a_loss_reads_once_more(void **state)
 {
 	struct fixture *f = *state;
@@ -740,6 +769,7 @@ int main(void)
 		TEST(a_tgid_used_again_is_another_process),
 		TEST(adopts_the_exact_start),
 		TEST(the_fork_of_one_that_was_read_already),
+		TEST(the_fork_of_one_that_has_execed_already),
 		TEST(after_a_loss_reads_once_more),
 		TEST(nobody_announced_it),
 		TEST(an_event_older_than_the_process),

@@ -28,9 +28,10 @@ struct purge {
 void purge_open(struct purge *purge, int live_fd, int holders_fd,
 		const volatile uint32_t *nr_ended);
 /*
- * Without a purge_open(), nothing. Sweeps, if an image with blocks has ended since the last time. A sweep goes through all of the live
- * map (0.1 s for a million blocks), so that unless it is urgent there is none for 20 times as long as
- * the last one took. 0 or -errno, not printed: what could not be taken out is still there.
+ * Without a purge_open(), nothing. Sweeps, if an image with blocks has ended since the last time. A
+ * sweep goes through all of the live map (0.1 s for a million blocks), so that unless it is urgent there
+ * is none for 20 times as long as the last one took. 0 or -errno, not printed: what could not be taken
+ * out is still there.
  */
 int purge_sweep(struct purge *purge, bool urgent);
 /* How many blocks there are in the live map. */

@@ -106,8 +106,8 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 
 /*
  * What one walk may take. A tick's, which nothing can preempt: a quarter of the time to the next,
- * whatever a target makes of its stack; that is 30,000 frames or more at the default rate. An allocation's is the
- * target's own time.
+ * whatever a target makes of its stack; that is 30,000 frames or more at the default rate. An
+ * allocation's is the target's own time.
  */
 static uint64_t walk_ns(const struct session_options *options)
 {

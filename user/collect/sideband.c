@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 /* A CPU that execs 2,000 programs a second writes 5 MB of events in that time: 0.2 s of it. */
@@ -196,17 +197,46 @@ static int compare_time(const void *a, const void *b)
 	return x->arrival < y->arrival ? -1 : 1;
 }
 
+/* Keeps the pending events from there on, and their strings, for the next drain. */
+static void keep_from(struct sideband *sideband, size_t first)
+{
+	struct arena old = sideband->arena;
+	size_t nr = sideband->pending.nr - first;
+
+	sideband->arena = (struct arena){0};
+	for (size_t i = 0; i < nr; i++) {
+		struct sideband_pending *kept = &sideband->pending.at[i];
+		struct task_event *event = &kept->event;
+
+		*kept = sideband->pending.at[first + i];
+		kept->arrival = i;
+		if (event->kind == TASK_MAP)
+			event->map.path = arena_strndup(&sideband->arena, event->map.path,
+							strlen(event->map.path));
+	}
+	sideband->pending.nr = nr;
+	arena_release(&old);
+}
+
+/*
+ * The rings are read one after another. If a process is forked on a CPU whose ring was read already,
+ * and execs on one whose ring was not, the exec must not come before the fork: so what happened while
+ * they were read is for the next time.
+ */
 void sideband_drain(struct sideband *sideband,
 		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx)
 {
+	uint64_t began_ns = clock_monotonic_ns();
+	size_t nr = 0;
+
 	vec_for_each(&sideband->rings, ring)
 		read_ring(sideband, *ring);
-	qsort(sideband->pending.at, sideband->pending.nr, sizeof(*sideband->pending.at),
-	      compare_time);
-	vec_for_each(&sideband->pending, pending)
-		deliver(ctx, &pending->event);
-	sideband->pending.nr = 0;
-	arena_release(&sideband->arena);
+	if (sideband->pending.nr)
+		qsort(sideband->pending.at, sideband->pending.nr, sizeof(*sideband->pending.at),
+		      compare_time);
+	while (nr < sideband->pending.nr && sideband->pending.at[nr].event.time_ns <= began_ns)
+		deliver(ctx, &sideband->pending.at[nr++].event);
+	keep_from(sideband, nr);
 }
 
 void sideband_release(struct sideband *sideband)

@@ -23,14 +23,14 @@ struct sideband_pending {
 struct sideband {
 	struct perf_fds events;
 	vec_of(void *) rings;			 /* one mmap for each event */
-	vec_of(struct sideband_pending) pending; /* of this drain, to be sorted */
+	vec_of(struct sideband_pending) pending; /* read, and not delivered yet */
 	struct arena arena;
 	uint64_t nr_lost;
 };
 
 /* Opened running. -errno, printed. */
 int sideband_open(struct sideband *sideband);
-/* Delivers everything there is. */
+/* Delivers everything that happened before the call. */
 void sideband_drain(struct sideband *sideband,
 		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx);
 void sideband_release(struct sideband *sideband);

@@ -270,7 +270,7 @@ static void test_family(struct checking *checking, struct family *family, struct
 	const struct gate_result *result = checking->result;
 
 	collect_units(checking, family);
-	if (result->options.single)
+	if (result->is_weak)
 		stats_assume(family->units.at, family->units.nr, GATE_ASSUMED_CV, fit);
 	else
 		stats_fit(&family->runs, family->units.at, family->units.nr, fit);

@@ -116,6 +116,8 @@ int report_json(const struct gate_result *result, const struct report_options *o
 	json_begin(&json, sink, ctx);
 	json_object(&json);
 	put_string(&json, "verdict", gate_verdict_name(result->verdict));
+	json_key(&json, "weak");
+	json_bool(&json, result->is_weak);
 	json_key(&json, "reasons");
 	json_array(&json);
 	vec_for_each(&result->reasons, reason)

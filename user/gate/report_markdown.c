@@ -42,6 +42,8 @@ int report_markdown(const struct gate_result *result, const struct report_option
 	writing_put(&writing, "### cprof check: %s\n\n", gate_verdict_name(result->verdict));
 	writing_escaped(&writing, ESCAPE_MARKDOWN, phrase_runs(result).text);
 	writing_put(&writing, "\n\n");
+	if (result->is_weak)
+		writing_put(&writing, "- weak: one run a side tells little\n");
 	vec_for_each(&result->reasons, reason) {
 		writing_put(&writing, "- inconclusive: ");
 		writing_escaped(&writing, ESCAPE_MARKDOWN, *reason);

@@ -55,7 +55,7 @@ int report_text(const struct gate_result *result, const struct report_options *o
 		put_table(&writing, result, options);
 		writing_put(&writing, "%s\n", phrase_detectable(result).text);
 	}
-	if (result->options.single)
+	if (result->is_weak)
 		writing_put(&writing,
 			    "weak: how much runs differ was not measured, but assumed (%g %%)\n",
 			    100 * GATE_ASSUMED_CV);

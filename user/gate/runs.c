@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/frames.h"
 #include "profile/scale.h"
 
 /* How the values of a profile's type were sampled. Positions of types, or -1. */
@@ -28,7 +29,8 @@ struct adding {
 	const struct profile *profile;
 	const struct identity *identity;
 	struct sampling sampling;
-	uint32_t *functions;	  /* id - 1 to position + 1; 0: not looked up */
+	struct frames frames;
+	uint32_t *functions;	  /* frame to position + 1; 0: not looked up */
 	vec_of(uint32_t) cell_of; /* function to cell + 1 of this run */
 	vec_of(size_t) seen;	  /* function to the sample + 1 that it was counted for last */
 };
@@ -142,7 +144,7 @@ static struct amount heap_amount(const struct sampling *sampling, const int64_t 
 				   sampling->rate_bytes);
 	each = objects > 0 ? amount.value / objects : 0;
 	amount.nr_samples = objects * p;
-	amount.variance = sampling->variance >= 0 ? values[sampling->variance]
+	amount.variance = sampling->variance >= 0 ? fmax(0, values[sampling->variance])
 						  : objects * (1 - p) / p * each * each;
 	return amount;
 }
@@ -154,7 +156,7 @@ static struct amount amount_of(const struct sampling *sampling, const int64_t *v
 	if (sampling->rate_bytes)
 		return heap_amount(sampling, values);
 	if (sampling->count >= 0) {
-		amount.nr_samples = values[sampling->count];
+		amount.nr_samples = fmax(0, values[sampling->count]);
 		if (amount.nr_samples > 0)
 			amount.variance = amount.value * amount.value / amount.nr_samples;
 		return amount;
@@ -166,18 +168,22 @@ static struct amount amount_of(const struct sampling *sampling, const int64_t *v
 
 /* Cells ------------------------------------------------------------------------------------------ */
 
-static uint32_t function_of_line(struct adding *adding, const struct profile_line *line)
+/* The function of a frame of a location; line NULL: the location has none. */
+static uint32_t function_of(struct adding *adding, uint32_t frame, const struct profile_line *line)
 {
 	const struct profile *profile = adding->profile;
-	const struct profile_function *function = &profile->functions.at[line->function - 1];
-	uint32_t *at = &adding->functions[line->function - 1];
+	const struct profile_function *function = line ? &profile->functions.at[line->function - 1]
+						       : NULL;
+	uint32_t *at = &adding->functions[frame];
 	char *name scoped(freep) = NULL;
 
 	if (*at)
 		return *at - 1;
-	name = identity_name(adding->identity, string(profile, function->name));
-	*at = 1 + runs_function(adding->runs, name, string(profile, function->path),
-				function->start_line ? function->start_line : line->line);
+	name = identity_name(adding->identity, adding->frames.at[frame].name);
+	*at = 1 + runs_function(adding->runs, name, function ? string(profile, function->path) : "",
+				!function	       ? 0
+				: function->start_line ? function->start_line
+						       : line->line);
 	return *at - 1;
 }
 
@@ -198,6 +204,7 @@ static struct run_cell *cell_of(struct adding *adding, uint32_t function)
 	return &run->cells.at[*at - 1];
 }
 
+/* What stands for frames that were not seen is no function that could regress. */
 static bool is_unknown(const char *name)
 {
 	return !strncmp(name, "[unknown", strlen("[unknown")) ||
@@ -226,21 +233,24 @@ static void add_sample(struct adding *adding, size_t at)
 	const struct profile *profile = adding->profile;
 	const struct profile_sample *sample = &profile->samples.at[at];
 	struct amount amount = amount_of(&adding->sampling, sample->values);
-	bool is_leaf = true, unknown = false;
+	bool unknown = false;
 	struct run *run;
 
 	for (uint32_t i = 0; i < sample->nr_locations; i++) {
 		const struct profile_location *location =
 			&profile->locations.at[sample->locations[i] - 1];
+		uint32_t nr;
+		const uint32_t *frames = frames_of(&adding->frames, sample->locations[i], &nr);
 
-		for (uint32_t j = 0; j < location->nr_lines; j++) {
-			uint32_t function = function_of_line(adding, &location->lines[j]);
+		for (uint32_t j = 0; j < nr; j++) {
+			uint32_t function = function_of(
+				adding, frames[j], location->nr_lines ? &location->lines[j] : NULL);
 
-			add_frame(adding, function, at, &amount, is_leaf);
-			is_leaf = false;
-			unknown |= is_unknown(adding->runs->functions.at[function].name);
+			if (is_unknown(adding->runs->functions.at[function].name))
+				unknown = true;
+			else
+				add_frame(adding, function, at, &amount, !i && !j);
 		}
-		is_leaf = false;
 	}
 	run = &adding->runs->at.at[adding->run];
 	run->total += amount.value;
@@ -340,9 +350,10 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 		.profile = profile,
 		.identity = identity,
 		.sampling = sampling_of(profile, type),
-		.functions = xcalloc(profile->functions.nr, sizeof(uint32_t)),
 	};
 
+	frames_make(profile, FRAME_BY_FUNCTION, &adding.frames);
+	adding.functions = xcalloc(adding.frames.nr, sizeof(*adding.functions));
 	run->kind = kind_of(runs, profile);
 	run->content = content_of(profile);
 	read_accounts(profile, run);
@@ -353,6 +364,7 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 	for (size_t i = 0; i < profile->samples.nr; i++)
 		add_sample(&adding, i);
 	free(adding.functions);
+	frames_release(&adding.frames);
 	vec_release(&adding.cell_of);
 	vec_release(&adding.seen);
 }

@@ -7,6 +7,9 @@
  *	... gate_check(&runs, &options)
  *	runs_release(&runs);
  *
+ * Frames are those of profile/frames.h by function. Not profile/summary.h: that adds up whole numbers
+ * by the names in the profile; here clones of a function are one, and variances go along.
+ *
  * A run is sparse, functions are numbered across all runs. The profile is not needed afterwards.
  *
  * How exact a value is follows from how it was sampled. Each sample of a CPU profile stands for the

@@ -182,6 +182,13 @@ static void fit_prior(const struct stats_unit *units, size_t nr, double df, stru
 	fit->df = fit->prior_df + df;
 }
 
+/* Only upward: what is restless by itself stays so. */
+static double squeeze(double dispersion, double df, const struct stats_fit *fit)
+{
+	return fmax(dispersion,
+		    (fit->prior_df * fit->prior_dispersion + df * dispersion) / fit->df);
+}
+
 void stats_fit(const struct stats_runs *runs, struct stats_unit *units, size_t nr_units,
 	       struct stats_fit *fit)
 {
@@ -202,9 +209,7 @@ void stats_fit(const struct stats_runs *runs, struct stats_unit *units, size_t n
 	fit_prior(units, nr_units, df, fit);
 	fit->ci_t = student_quantile(CI_TAIL, fit->df);
 	for (size_t i = 0; i < nr_units; i++)
-		units[i].dispersion =
-			(fit->prior_df * fit->prior_dispersion + df * units[i].dispersion) /
-			fit->df;
+		units[i].dispersion = squeeze(units[i].dispersion, df, fit);
 }
 
 void stats_assume(struct stats_unit *units, size_t nr_units, double cv, struct stats_fit *fit)
@@ -224,7 +229,7 @@ static double rate_variance(const struct stats_runs *runs, const struct stats_un
 	for (size_t i = side.first; i < side.end; i++) {
 		double here = sampling_variance(runs, unit, rate, i);
 
-		sampling += here;
+		sampling += here + jitter_variance(runs, rate, i, 0); /* the least */
 		all += here + jitter_variance(runs, rate, i, fit->cv);
 	}
 	return fmax(unit->dispersion * all, sampling) / (total * total);
@@ -275,7 +280,7 @@ double stats_detectable(const struct stats_runs *runs, const struct stats_unit *
 		growth = reach * standard_error(runs, unit, fit, base, base + before);
 		if (runs->totals && base + growth > 1)
 			return INFINITY;
-		if (growth - before < 1e-6 * growth)
+		if (growth - before <= 1e-6 * growth)
 			return growth;
 	}
 	return INFINITY;

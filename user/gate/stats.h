@@ -24,8 +24,11 @@
  * do not spoil it for the others). Then phi is squeezed toward a prior phi_0 that counts as d_0 degrees
  * of freedom, both from the moments of log phi over all units:
  *
- *	phi' = (d_0 phi_0 + df phi) / (d_0 + df)
+ *	phi' = max(phi, (d_0 phi_0 + df phi) / (d_0 + df))
  *
+ * Only upward: real programs have functions that come in bursts (interrupts, garbage collection,
+ * writeback), whose own dispersion says more about them than all the steady ones do; DESeq2 leaves such
+ * outliers alone, too. It costs little power, and the false alarms that they gave without it.
  * d_0 is at most df: what all units share (a slower machine) does not become better known by there
  * being many units. The variance never falls below S. Then t = (rate_head - rate_base) / se has
  * d_0 + df degrees of freedom, se being that of no difference (the rate pooled); the confidence
@@ -34,7 +37,8 @@
  * Sources: McCullagh and Nelder, Generalized Linear Models (1989), ch. 9 (quasi-likelihood); Smyth,
  * Linear models and empirical Bayes methods (2004) (the squeeze); Lund, Nettleton, McCarthy, Smyth,
  * Detecting differential expression in RNA-sequence data using quasi-likelihood (2012) (both, with a
- * trend as V is one); Holm, A simple sequentially rejective multiple test procedure (1979).
+ * trend as V is one); Love, Huber, Anders, Moderated estimation of fold change and dispersion for
+ * RNA-seq data with DESeq2 (2014) (outliers); Holm, A simple sequentially rejective multiple test procedure (1979).
  */
 #ifndef CPROF_GATE_STATS_H
 #define CPROF_GATE_STATS_H

@@ -18,13 +18,13 @@ const struct gate_options gate_default_options = {
 	.min_samples = 1000,
 };
 
-/* The runs ------------------------------------------------------------------------------------- */
-
+/* Numbers of samples stay printable, whatever a file says. */
 static void count_runs(struct gate_result *result)
 {
 	vec_for_each(&result->runs->at, run) {
 		result->nr_runs[run->side]++;
-		result->nr_samples[run->side] += run->nr_samples;
+		result->nr_samples[run->side] =
+			fmin(result->nr_samples[run->side] + run->nr_samples, 0x1p62);
 		result->mean_total[run->side] += run->total;
 	}
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
@@ -160,6 +160,8 @@ void gate_check(const struct runs *runs, const struct gate_options *options,
 {
 	*result = (struct gate_result){.runs = runs, .options = *options};
 	count_runs(result);
+	result->is_weak = options->single &&
+			  (result->nr_runs[RUN_BASE] < 2 || result->nr_runs[RUN_HEAD] < 2);
 	gate_refuse(result);
 	if (!result->reasons.nr) {
 		gate_compare(result);

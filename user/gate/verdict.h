@@ -80,6 +80,7 @@ struct gate_result {
 	const struct runs *runs; /* borrowed */
 	struct gate_options options;
 	enum gate_verdict verdict;
+	bool is_weak; /* how much runs differ was assumed: options.single, and a side with one */
 	vec_of(char *) reasons; /* why it is inconclusive */
 	vec_of(struct gate_test) tests;
 	/* One test for each function (and the total) that tells most of it; worst first. */

@@ -15,7 +15,7 @@
 bool gunzip_detect(const void *bytes, size_t len);
 
 /*
- * -EBADMSG: cut off, damaged (zlib checks sum and length), or followed by something; -EFBIG: beyond
+ * -EBADMSG: cut off, damaged (sum and length are checked), or followed by something; -EFBIG: beyond
  * limits->max_inflated_bytes or ->max_ratio. error->offset is one of the gzip'ed bytes here. The
  * caller frees *inflated.
  */

@@ -11,9 +11,9 @@
  *	samples	  with their locations, values and labels
  *
  * Each later walk goes over its own kind's stretch only, and writers put a kind together, so that the
- * file is read twice in all. The arrays that samples and locations point into are one arena block a
- * kind, sized by the count; a varint ends with a byte below 0x80, so that counting packed numbers is
- * counting bytes.
+ * file is read twice in all; the samples, if they are many, by two threads (pprof_sample.c). The arrays
+ * that samples and locations point into are one arena block a kind, sized by the count; a varint ends
+ * with a byte below 0x80, so that counting packed numbers is counting bytes.
  *
  * What a hostile file of n inflated bytes can make of itself is about 13 n (distinct short strings,
  * labels), because the smallest item is 2 bytes, and gunzip.c bounds n.
@@ -30,9 +30,8 @@
 #include "base/alloc.h"
 #include "input/pprof_reader.h"
 
-/* Numbers of a message, by field number from 1 to nr - 1; those that are not there stay. */
-static int read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
-			size_t nr)
+int pprof_read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
+		       size_t nr)
 {
 	struct wire_field field;
 
@@ -46,16 +45,11 @@ static int read_numbers(const struct pprof_reader *reader, struct wire wire, uin
 	return wire.why ? pprof_broken_wire(reader, &wire) : 0;
 }
 
-typedef int (*field_fn)(struct pprof_reader *reader, const struct wire_field *field);
-
-/* Calls fn for every field of a kind, in the order of the file; reader->item counts them. */
-static int for_each(struct pprof_reader *reader, enum pprof_kind kind, field_fn fn)
+int pprof_for_rest(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn)
 {
 	struct wire wire = reader->stretch[kind];
 	struct wire_field field;
 
-	reader->kind = kind;
-	reader->item = 0;
 	while (wire_next(&wire, &field)) {
 		bool is_scalar = !field.number || field.number >= KIND_SCALAR;
 		int err;
@@ -70,6 +64,14 @@ static int for_each(struct pprof_reader *reader, enum pprof_kind kind, field_fn 
 	return 0; /* pprof_count_all() has been here */
 }
 
+/* The same from item 0 on. */
+static int for_each(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn)
+{
+	reader->kind = kind;
+	reader->item = 0;
+	return pprof_for_rest(reader, kind, fn);
+}
+
 static int read_string(struct pprof_reader *reader, const struct wire_field *field)
 {
 	size_t len = field->body.end - field->body.at;
@@ -82,9 +84,8 @@ static int read_string(struct pprof_reader *reader, const struct wire_field *fie
 	return 0;
 }
 
-/* The profile's id of a string, by its position in the file. */
-static int to_string(const struct pprof_reader *reader, const uint8_t *at, const char *what,
-		     uint64_t position, uint32_t *id)
+int pprof_to_string(const struct pprof_reader *reader, const uint8_t *at, const char *what,
+		    uint64_t position, uint32_t *id)
 {
 	if (position >= reader->nr[KIND_STRING])
 		return pprof_broken_at(reader, at, "%s is string %" PRId64 " of %zu", what,
@@ -99,9 +100,9 @@ static int read_value_type(const struct pprof_reader *reader, const struct wire_
 	uint64_t numbers[3] = {0};
 	const uint8_t *at = field->tag;
 
-	if (read_numbers(reader, field->body, numbers, 3) ||
-	    to_string(reader, at, "its type", numbers[1], &type->type) ||
-	    to_string(reader, at, "its unit", numbers[2], &type->unit))
+	if (pprof_read_numbers(reader, field->body, numbers, 3) ||
+	    pprof_to_string(reader, at, "its type", numbers[1], &type->type) ||
+	    pprof_to_string(reader, at, "its unit", numbers[2], &type->unit))
 		return -EBADMSG;
 	return 0;
 }
@@ -127,9 +128,9 @@ static int read_mapping(struct pprof_reader *reader, const struct wire_field *fi
 	uint64_t numbers[11] = {0};
 	const uint8_t *at = field->tag;
 
-	if (read_numbers(reader, field->body, numbers, 11) ||
-	    to_string(reader, at, "its filename", numbers[5], &mapping->path) ||
-	    to_string(reader, at, "its build id", numbers[6], &mapping->build_id) ||
+	if (pprof_read_numbers(reader, field->body, numbers, 11) ||
+	    pprof_to_string(reader, at, "its filename", numbers[5], &mapping->path) ||
+	    pprof_to_string(reader, at, "its build id", numbers[6], &mapping->build_id) ||
 	    add_id(reader, &reader->mappings, numbers[1], at))
 		return -EBADMSG;
 	mapping->start = numbers[2];
@@ -148,10 +149,10 @@ static int read_function(struct pprof_reader *reader, const struct wire_field *f
 	uint64_t numbers[6] = {0};
 	const uint8_t *at = field->tag;
 
-	if (read_numbers(reader, field->body, numbers, 6) ||
-	    to_string(reader, at, "its name", numbers[2], &function->name) ||
-	    to_string(reader, at, "its system name", numbers[3], &function->system_name) ||
-	    to_string(reader, at, "its filename", numbers[4], &function->path) ||
+	if (pprof_read_numbers(reader, field->body, numbers, 6) ||
+	    pprof_to_string(reader, at, "its name", numbers[2], &function->name) ||
+	    pprof_to_string(reader, at, "its system name", numbers[3], &function->system_name) ||
+	    pprof_to_string(reader, at, "its filename", numbers[4], &function->path) ||
 	    add_id(reader, &reader->functions, numbers[1], at))
 		return -EBADMSG;
 	function->start_line = numbers[5];
@@ -163,7 +164,7 @@ static int read_line(struct pprof_reader *reader, const struct wire_field *field
 	struct profile_line *line = reader->lines;
 	uint64_t numbers[4] = {0};
 
-	if (read_numbers(reader, field->body, numbers, 4))
+	if (pprof_read_numbers(reader, field->body, numbers, 4))
 		return -EBADMSG;
 	line->function = idmap_get(&reader->functions, numbers[1]);
 	if (!line->function)
@@ -200,88 +201,6 @@ static int read_location(struct pprof_reader *reader, const struct wire_field *f
 	return add_id(reader, &reader->locations, numbers[1], field->tag);
 }
 
-static int read_label(struct pprof_reader *reader, const struct wire_field *field)
-{
-	struct profile_label *label = reader->labels;
-	uint64_t numbers[5] = {0};
-	const uint8_t *at = field->tag;
-
-	if (read_numbers(reader, field->body, numbers, 5) ||
-	    to_string(reader, at, "a label's key", numbers[1], &label->key))
-		return -EBADMSG;
-	if (numbers[2]) { /* then the number does not count */
-		if (to_string(reader, at, "a label's value", numbers[2], &label->str))
-			return -EBADMSG;
-	} else {
-		if (to_string(reader, at, "a label's unit", numbers[4], &label->num_unit))
-			return -EBADMSG;
-		label->num = numbers[3];
-	}
-	/* One that says nothing is no label, for pprof neither. */
-	if (label->str || label->num || label->num_unit)
-		reader->labels++;
-	return 0;
-}
-
-static int read_stack_ids(struct pprof_reader *reader, struct wire ids)
-{
-	uint64_t id;
-
-	while (wire_varint(&ids, &id)) {
-		*reader->stack_ids = idmap_get(&reader->locations, id);
-		if (!*reader->stack_ids)
-			return pprof_broken_at(reader, ids.at,
-					       "it names location %" PRIu64 ", which is not there",
-					       id);
-		reader->stack_ids++;
-	}
-	return ids.why ? pprof_broken_wire(reader, &ids) : 0;
-}
-
-/* Counts all of them, keeps those that there is a type for. */
-static int read_values(struct pprof_reader *reader, struct wire values, size_t *nr)
-{
-	uint64_t value;
-
-	while (wire_varint(&values, &value)) {
-		if (*nr < reader->nr[KIND_TYPE])
-			reader->values[*nr] = value;
-		++*nr;
-	}
-	return values.why ? pprof_broken_wire(reader, &values) : 0;
-}
-
-static int read_sample(struct pprof_reader *reader, const struct wire_field *field)
-{
-	struct profile_sample *sample = &reader->profile->samples.at[reader->item];
-	struct wire wire = field->body;
-	struct wire_field inner;
-	size_t nr_values = 0;
-
-	*sample = (struct profile_sample){
-		.locations = reader->stack_ids, .labels = reader->labels, .values = reader->values};
-	while (wire_next(&wire, &inner)) {
-		int err = 0;
-
-		if (inner.number == 1)
-			err = read_stack_ids(reader, inner.body);
-		else if (inner.number == 2)
-			err = read_values(reader, inner.body, &nr_values);
-		else if (inner.number == 3)
-			err = read_label(reader, &inner);
-		if (err)
-			return err;
-	}
-	if (nr_values != reader->nr[KIND_TYPE])
-		return pprof_broken_at(reader, field->tag, "%zu values for %zu sample type%s",
-				       nr_values, reader->nr[KIND_TYPE],
-				       reader->nr[KIND_TYPE] == 1 ? "" : "s");
-	reader->values += nr_values;
-	sample->nr_locations = reader->stack_ids - sample->locations;
-	sample->nr_labels = reader->labels - sample->labels;
-	return 0;
-}
-
 static int read_comments(struct pprof_reader *reader, const struct wire_field *field)
 {
 	struct wire positions = field->body;
@@ -291,7 +210,7 @@ static int read_comments(struct pprof_reader *reader, const struct wire_field *f
 	if (pprof_expect_numbers(reader, field))
 		return -EBADMSG;
 	while (wire_varint(&positions, &position)) {
-		if (to_string(reader, positions.at, "a comment", position, &id))
+		if (pprof_to_string(reader, positions.at, "a comment", position, &id))
 			return -EBADMSG;
 		vec_push(&reader->profile->comments, id);
 	}
@@ -310,7 +229,8 @@ static int read_scalar(struct pprof_reader *reader, const struct wire_field *fie
 	if (pprof_expect_type(reader, field, field->number == PERIOD_TYPE ? WIRE_LEN : WIRE_VARINT))
 		return -EBADMSG;
 	reader->scalars[field->number] = *field;
-	return field->number == PERIOD_TYPE ? read_numbers(reader, field->body, numbers, 3) : 0;
+	return field->number == PERIOD_TYPE ? pprof_read_numbers(reader, field->body, numbers, 3)
+					    : 0;
 }
 
 static int use_scalars(struct pprof_reader *reader)
@@ -331,8 +251,8 @@ static int use_scalars(struct pprof_reader *reader)
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
 		const struct wire_field *field = &scalars[strings[i].field];
 
-		if (field->tag &&
-		    to_string(reader, field->tag, strings[i].name, field->value, strings[i].id))
+		if (field->tag && pprof_to_string(reader, field->tag, strings[i].name, field->value,
+						  strings[i].id))
 			return -EBADMSG;
 	}
 	profile->time_ns = scalars[TIME_NANOS].value;
@@ -386,12 +306,11 @@ int pprof_read(const struct source *source, struct profile *profile, struct inpu
 		.source = source, .profile = profile, .error = error};
 	static const struct {
 		enum pprof_kind kind;
-		field_fn read;
-	} steps[] = {
+		pprof_field_fn read;
+	} tables[] = {
 		{KIND_STRING, read_string},	{KIND_TYPE, read_type},
 		{KIND_MAPPING, read_mapping},	{KIND_FUNCTION, read_function},
-		{KIND_LOCATION, read_location}, {KIND_SAMPLE, read_sample},
-		{KIND_SCALAR, read_scalar},
+		{KIND_LOCATION, read_location},
 	};
 	int err = pprof_count_all(&reader);
 
@@ -400,7 +319,11 @@ int pprof_read(const struct source *source, struct profile *profile, struct inpu
 	if (err)
 		return err;
 	make_room(&reader);
-	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
-		err = for_each(&reader, steps[i].kind, steps[i].read);
+	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(tables[0]); i++)
+		err = for_each(&reader, tables[i].kind, tables[i].read);
+	if (!err)
+		err = pprof_read_samples(&reader);
+	if (!err)
+		err = for_each(&reader, KIND_SCALAR, read_scalar);
 	return err ? err : use_scalars(&reader);
 }

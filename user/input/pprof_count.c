@@ -105,6 +105,14 @@ static int count_scalar(struct pprof_reader *reader, const struct wire_field *fi
 	return 0;
 }
 
+static void mark_half(struct pprof_reader *reader, const struct wire_field *sample)
+{
+	reader->half = (struct pprof_mark){.at = sample->tag,
+					   .item = reader->item,
+					   .nr_stack_ids = reader->nr_stack_ids,
+					   .nr_labels = reader->nr_labels};
+}
+
 static int count_field(struct pprof_reader *reader, const struct wire_field *field,
 		       const uint8_t *end)
 {
@@ -126,8 +134,12 @@ static int count_field(struct pprof_reader *reader, const struct wire_field *fie
 		return input_fail(reader->error, -EFBIG, pprof_offset_of(reader, field->tag),
 				  "more than %zu %ss", reader->source->limits->max_items,
 				  kind_names[kind]);
-	if (kind == KIND_SAMPLE)
+	if (kind == KIND_SAMPLE) {
+		if (!reader->half.at &&
+		    pprof_offset_of(reader, field->tag) >= reader->source->len / 2)
+			mark_half(reader, field);
 		return count_sample(reader, field->body);
+	}
 	return kind == KIND_LOCATION ? count_location(reader, field->body) : 0;
 }
 

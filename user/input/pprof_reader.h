@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of reading one pprof file, shared by pprof_count.c and pprof.c; private to them. The head
- * of pprof.c tells the whole story.
+ * The state of reading one pprof file, shared by pprof_count.c, pprof_sample.c and pprof.c; private to
+ * them. The head of pprof.c tells the whole story.
  */
 #ifndef CPROF_INPUT_PPROF_READER_H
 #define CPROF_INPUT_PPROF_READER_H
@@ -40,6 +40,12 @@ enum {
 	NR_PROFILE_FIELDS
 };
 
+/* A sample, and how much of the arrays those before it take. */
+struct pprof_mark {
+	const uint8_t *at;
+	size_t item, nr_stack_ids, nr_labels;
+};
+
 struct pprof_reader {
 	const struct source *source;
 	struct profile *profile;
@@ -49,6 +55,7 @@ struct pprof_reader {
 	size_t nr[NR_KINDS];
 	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
 	size_t nr_stack_ids, nr_labels, nr_lines;
+	struct pprof_mark half; /* the first sample behind half of the file; at NULL: none */
 	bool has_time;
 
 	/* What is being read, for messages. */
@@ -84,5 +91,20 @@ int pprof_expect_numbers(const struct pprof_reader *reader, const struct wire_fi
 int pprof_count_all(struct pprof_reader *reader);
 /* -EFBIG: more than the limits; -EBADMSG: what no profile can be without is not there. */
 int pprof_check_size(const struct pprof_reader *reader);
+
+/* Numbers of a message, by field number from 1 to nr - 1; those that are not there stay. */
+int pprof_read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
+		       size_t nr);
+/* The profile's id of a string, by its position in the file; what: "its name", for the message. */
+int pprof_to_string(const struct pprof_reader *reader, const uint8_t *at, const char *what,
+		    uint64_t position, uint32_t *id);
+
+typedef int (*pprof_field_fn)(struct pprof_reader *reader, const struct wire_field *field);
+
+/* Calls fn for every field of a kind, in the order of the file; reader->item goes on counting them. */
+int pprof_for_rest(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn);
+
+/* Into profile->samples and the arrays, which are made; all that they refer to has been read. */
+int pprof_read_samples(struct pprof_reader *reader);
 
 #endif

@@ -37,6 +37,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/stackstate.h"
+
 #define UNSEEN UINT32_MAX
 #define INSIDE (UINT32_MAX - 1) /* not the first byte of an instruction */
 #define WORD   8
@@ -262,6 +263,7 @@ static void follow_rest(struct flow *flow)
 		if (flow->seen[i] == UNSEEN)
 			follow_all(flow, i, &body);
 }
+
 /* Rules ------------------------------------------------------------------------------------------ */
 
 static struct unwind_rule rule_of(const struct flow *flow, const struct stackstate *state)

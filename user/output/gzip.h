@@ -26,7 +26,11 @@ typedef int (*gzip_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
 struct gzip;
 
 struct gzip *gzip_new(gzip_sink_fn sink, void *ctx);
-/* Has the signature of a sink; ctx is the struct gzip. The first error of the sink, or -EIO. */
+/*
+ * Has the signature of a sink; ctx is the struct gzip. The first error of the sink, or -EIO; it may come
+ * back from a later write, or only at the end. After the first megabyte the sink is called by a thread
+ * of gzip's own, one call at a time, and never after gzip_finish().
+ */
 int gzip_write(void *ctx, const void *bytes, size_t len_bytes);
 /* Writes what is left, unless there was an error, which is returned; frees it. */
 int gzip_finish(struct gzip *gzip);

@@ -13,8 +13,8 @@
  *
  * Samples are the exception: there may be millions where there are thousands of everything else, and
  * for each protobuf-c measures the message twice, wants location ids widened to 64 bits and an array
- * of pointers to labels. Packing them by hand took 0.04 s for a million (28 MB) where protobuf-c took
- * 0.25 s, and nothing is allocated for them. The bytes are the same: tests/unit/test_pprof.c compares.
+ * of pointers to labels. Packing a profile of a million (68 MB) takes 0.13 s of CPU by hand and took
+ * 0.55 s by protobuf-c. The bytes are the same: tests/unit/test_pprof.c compares them.
  *
  * Scalars are written once, at the end: pprof takes a time_nanos that appears twice for two files
  * that were glued together, and refuses.
@@ -128,71 +128,73 @@ static uint8_t *put_number(uint8_t *at, uint8_t tag, uint64_t value)
 	return put_varint(at, value);
 }
 
-static size_t number_size(uint64_t value)
+/*
+ * The length of a body is known once it is written. It stands two bytes behind start, behind a tag and a
+ * length below 128, and moves up where the length needs more. Returns the end.
+ */
+enum {
+	HEAD = 2
+};
+
+static uint8_t *put_head(uint8_t *start, uint8_t tag, uint8_t *end)
 {
-	return value ? 1 + varint_size(value) : 0;
+	uint8_t *body = start + HEAD;
+	size_t len = end - body, more = varint_size(len) - 1;
+
+	if (more)
+		memmove(body + more, body, len);
+	*start = tag;
+	put_varint(start + 1, len);
+	return end + more;
 }
 
 static uint8_t *put_label(uint8_t *at, const struct profile_label *label)
 {
-	*at++ = TAG_LABEL;
-	at = put_varint(at, number_size(label->key) + number_size(label->str) +
-				    number_size(label->num) + number_size(label->num_unit));
-	at = put_number(at, TAG_KEY, label->key);
-	at = put_number(at, TAG_STR, label->str);
-	at = put_number(at, TAG_NUM, label->num);
-	return put_number(at, TAG_NUM_UNIT, label->num_unit);
+	uint8_t *end = at + HEAD;
+
+	end = put_number(end, TAG_KEY, label->key);
+	end = put_number(end, TAG_STR, label->str);
+	end = put_number(end, TAG_NUM, label->num);
+	end = put_number(end, TAG_NUM_UNIT, label->num_unit);
+	return put_head(at, TAG_LABEL, end);
 }
 
 static uint8_t *put_location_ids(uint8_t *at, const uint32_t *ids, uint32_t nr)
 {
-	size_t len = 0;
+	uint8_t *end = at + HEAD;
 
 	if (!nr)
 		return at;
 	for (uint32_t i = 0; i < nr; i++)
-		len += varint_size(ids[i]);
-	*at++ = TAG_LOCATION_ID;
-	at = put_varint(at, len);
-	for (uint32_t i = 0; i < nr; i++)
-		at = put_varint(at, ids[i]);
-	return at;
+		end = put_varint(end, ids[i]);
+	return put_head(at, TAG_LOCATION_ID, end);
 }
 
 static uint8_t *put_values(uint8_t *at, const int64_t *values, uint32_t nr)
 {
-	size_t len = 0;
+	uint8_t *end = at + HEAD;
 
 	if (!nr)
 		return at;
 	for (uint32_t i = 0; i < nr; i++)
-		len += varint_size(values[i]);
-	*at++ = TAG_VALUE;
-	at = put_varint(at, len);
-	for (uint32_t i = 0; i < nr; i++)
-		at = put_varint(at, values[i]);
-	return at;
+		end = put_varint(end, values[i]);
+	return put_head(at, TAG_VALUE, end);
 }
 
-/* The body stands first, a header's length further on, and moves up to it once its length is known. */
 static void put_sample(struct encoder *encoder, const struct profile_sample *sample)
 {
 	uint32_t nr_types = encoder->profile->nr_types;
 	size_t most = (size_t)MAX_VARINT * (4 + nr_types) + (size_t)5 * sample->nr_locations +
 		      (size_t)(4 + 4 * MAX_VARINT) * sample->nr_labels;
-	uint8_t *start = make_room(encoder, most), *body, *end;
+	uint8_t *start = make_room(encoder, most), *end;
 
 	if (!start)
 		return;
-	body = end = start + 1 + MAX_VARINT;
-	end = put_location_ids(end, sample->locations, sample->nr_locations);
+	end = put_location_ids(start + HEAD, sample->locations, sample->nr_locations);
 	end = put_values(end, sample->values, nr_types);
 	for (uint32_t i = 0; i < sample->nr_labels; i++)
 		end = put_label(end, &sample->labels[i]);
-	*start++ = TAG_SAMPLE;
-	start = put_varint(start, end - body);
-	memmove(start, body, end - body);
-	encoder->packed.nr = start + (end - body) - encoder->packed.at;
+	encoder->packed.nr = put_head(start, TAG_SAMPLE, end) - encoder->packed.at;
 }
 
 static void put_mapping(struct encoder *encoder, uint64_t id, const struct profile_mapping *from)

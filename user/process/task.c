@@ -193,6 +193,7 @@ static void inherit(struct tasks *tasks, struct process *child, const struct pro
 
 	set_comm(to, from->comm);
 	child->is_kernel_thread = parent->is_kernel_thread;
+	mappings_release(&to->mappings);
 	mappings_copy(&to->mappings, &from->mappings);
 	to->was_read = true;
 	to->nr_losses = from->nr_losses;
@@ -219,12 +220,24 @@ static struct process *known_child(const struct tasks *tasks, const struct task_
 	return child;
 }
 
+/*
+ * Is it known what the child of a TASK_FORK had in memory? If it has execed since, what was read of it
+ * in between may be the new image's.
+ */
+static bool knows_beginning(const struct process *child, uint64_t time_ns)
+{
+	const struct image *first = child->images.at[0];
+
+	if (child->images.nr > 1)
+		return first->since_ns > time_ns; /* that image was dropped */
+	return first->was_read || first->mappings.now.nr;
+}
+
 static void apply_fork(struct tasks *tasks, const struct task_event *event)
 {
 	struct process *parent = process_of(tasks, event->parent_tgid, event->time_ns);
 	struct process *before = roster_newest(&tasks->roster, event->tgid);
 	struct process *child = known_child(tasks, event);
-	struct image *first;
 
 	if (!child) {
 		if (before && !before->exited_ns)
@@ -237,8 +250,7 @@ static void apply_fork(struct tasks *tasks, const struct task_event *event)
 	}
 	child->was_forked = true;
 	child->parent_tgid = event->parent_tgid;
-	first = child->images.at[0];
-	if (parent && parent != child && !first->was_read && !first->mappings.now.nr)
+	if (parent && parent != child && !knows_beginning(child, event->time_ns))
 		inherit(tasks, child, parent, event->time_ns);
 }
 

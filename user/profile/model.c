@@ -10,7 +10,7 @@ static uint64_t new_serial(void)
 {
 	static uint64_t nr_made;
 
-	return ++nr_made;
+	return __atomic_add_fetch(&nr_made, 1, __ATOMIC_RELAXED); /* files are read in threads */
 }
 
 struct profile *profile_new(void)

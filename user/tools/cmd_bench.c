@@ -20,11 +20,19 @@
 #define DEFAULT_SAMPLES 3000
 #define DEFAULT_HZ	"997" /* ten times record's: runs are short; a prime: no lockstep */
 
+/*
+ * Interrupts, which a busy neighbour's network and timers cause: they are not the program's, they come
+ * in bursts, and they hit whoever happens to run.
+ */
+#define INTERRUPTS                                                                              \
+	"^(asm_)?sysvec_|^(asm_)?common_interrupt|^(__)?irq_exit_rcu$|^handle_softirqs$|^__do_" \
+	"softirq$"
+
 struct bench {
 	struct gating gating;
 	struct replicate replicate;
 	const char *keep;
-	bool confirm;
+	bool confirm, interrupts;
 };
 
 static int give_to_user(const char *folder)
@@ -124,6 +132,8 @@ static int complete(struct bench *bench, const struct args *args)
 		return fail(-EINVAL, "--rate goes with --heap.");
 	if (replicate->heap && !bench->gating.selection.sample_type)
 		bench->gating.selection.sample_type = "alloc_space";
+	if (!bench->interrupts && !bench->gating.selection.ignore)
+		bench->gating.selection.ignore = INTERRUPTS;
 	return gating_complete(&bench->gating);
 }
 
@@ -167,6 +177,8 @@ int cmd_bench(int argc, char **argv)
 		{"keep", 0, ARG_TEXT, "DIR", "leave profiles and logs there", &bench.keep},
 		{"confirm", 0, ARG_FLAG, NULL, "a regression counts if it is there a second time",
 		 &bench.confirm},
+		{"interrupts", 0, ARG_FLAG, NULL,
+		 "count the time that interrupts took from them, too", &bench.interrupts},
 		GATING_ROWS(&bench.gating),
 	};
 	struct args args = {

@@ -49,11 +49,6 @@ static void side_release(struct side *side)
 	profile_free(side->profile);
 }
 
-static int load_side(const char *path, struct side *side)
-{
-	return load_profile(path, &side->profile);
-}
-
 static int load_both(const struct options *options, const struct arg_list *paths, struct side *base,
 		     struct side *head)
 {
@@ -61,9 +56,9 @@ static int load_both(const struct options *options, const struct arg_list *paths
 
 	if (paths->nr != 2)
 		return fail(-EINVAL, "diff needs two profiles, BASE and HEAD, not %zu.", paths->nr);
-	err = load_side(paths->at[0], base);
+	err = load_profile(paths->at[0], &base->profile);
 	if (!err)
-		err = load_side(paths->at[1], head);
+		err = load_profile(paths->at[1], &head->profile);
 	if (err)
 		return err;
 	if (profile_align(head->profile, base->profile))

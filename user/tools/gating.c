@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -109,6 +110,17 @@ static int append(void *ctx, const void *bytes, size_t len)
 	return fwrite(bytes, 1, len, ctx) == len ? 0 : -EIO;
 }
 
+/* A new file is the user's behind sudo, as all that cprof writes. */
+static void give_new_file(int fd)
+{
+	struct output_owner owner = output_owner_from_env();
+	struct stat status;
+
+	if (owner.given && !fstat(fd, &status) && S_ISREG(status.st_mode) && !status.st_size &&
+	    fchown(fd, owner.uid, owner.gid))
+		warn("cannot give the summary to the user behind sudo: %s", strerror(errno));
+}
+
 /* A job's summary is one file for all of its steps, there already. */
 static int append_file(const struct gate_result *result, const struct report_options *options,
 		       const char *path)
@@ -120,6 +132,7 @@ static int append_file(const struct gate_result *result, const struct report_opt
 
 	if (!file)
 		return save_fail(-errno, path);
+	give_new_file(fd);
 	err = report_markdown(result, options, append, file);
 	if (fclose(file) && !err)
 		err = -errno;

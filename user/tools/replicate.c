@@ -93,8 +93,10 @@ static enum exit_code profile_once(const struct replicate *replicate, enum run_s
 	size_t nr = 4;
 	int code;
 
-	if (replicate->heap)
+	if (replicate->heap) {
 		argv[nr++] = "--errors";
+		argv[nr++] = "--follow-fork"; /* of the shell, as record does anyway */
+	}
 	if (value) {
 		argv[nr++] = replicate->heap ? "--rate" : "-F";
 		argv[nr++] = value;
