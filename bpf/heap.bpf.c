@@ -187,10 +187,6 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 	}
 	record_close(scratch, call->size_bytes);
 	id = scratch->record.id;
-	if (!scratch_is_ours(slot)) {
-		stat_inc(ABI_LOST_SLOT_TAKEN);
-		return;
-	}
 	if (config.allocs_only) {
 		if (record_store(scratch))
 			record_freed(id); /* as far as anybody knows */
@@ -255,7 +251,7 @@ __hidden void heap_return(const struct pt_regs *regs)
 		return;
 	}
 	store_sample(regs, &call, address, slot);
-	scratch_give_back();
+	scratch_give_back(slot);
 }
 
 __hidden void heap_free(u64 address)

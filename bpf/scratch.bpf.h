@@ -42,7 +42,7 @@ struct walk {
 
 struct scratch {
 	struct walk walk;
-	u64 owner; /* pid_tgid of whoever claimed the slot */
+	u64 nr_users; /* of an uprobe's slot: 1 while somebody has it */
 	u32 exec_id;
 	u32 is_kernel_thread;
 	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */
@@ -57,8 +57,6 @@ struct scratch *scratch_at(u32 slot);
 
 /* A free slot for an uprobe's program, 0 if there is none. */
 u32 scratch_claim(void);
-/* Has nobody else used the slot since? To be asked after the work and before its result leaves. */
-bool scratch_is_ours(u32 slot);
-void scratch_give_back(void);
+void scratch_give_back(u32 slot);
 
 #endif

@@ -6,6 +6,7 @@
  *
  * Rate 1 (every call is sampled) where a test needs to know what happens, so that counts are exact.
  */
+#include "scratch.bpf.h"
 #include "shim/host.h"
 
 #include <stdarg.h>
@@ -655,19 +656,29 @@ static void test_lost_events_full(void **state)
 	check_identities();
 }
 
+/* Somebody on this CPU is in the slot, or leaves it. */
+static void occupy(u32 slot, int change)
+{
+	u64 *users = &scratch_at(slot)->nr_users;
+
+	*users += change;
+}
+
 static void test_lost_slot_taken(void **state)
 {
-	u64 *level = host_map_value("nesting_levels");
-
 	(void)state;
-	*level = ABI_NR_SLOTS - ABI_SLOT_UPROBE; /* so many are under way on this CPU */
+	for (u32 slot = ABI_SLOT_UPROBE; slot < ABI_NR_SLOTS; slot++)
+		occupy(slot, 1);
 	take_malloc(10, 0x1000);
 	assert_int_equal(LOST(SLOT_TAKEN), 1);
-	assert_int_equal(*level, ABI_NR_SLOTS - ABI_SLOT_UPROBE);
-	--*level;
+	/* The first one ends before the others: its slot, and no other, can be had. */
+	occupy(ABI_SLOT_UPROBE, -1);
 	take_malloc(10, 0x2000);
 	assert_int_equal(STAT(STORED), 1);
-	*level = 0;
+	for (u32 slot = ABI_SLOT_UPROBE; slot < ABI_NR_SLOTS; slot++)
+		assert_int_equal(scratch_at(slot)->nr_users, slot != ABI_SLOT_UPROBE);
+	for (u32 slot = ABI_SLOT_UPROBE + 1; slot < ABI_NR_SLOTS; slot++)
+		occupy(slot, -1);
 	host_config()->nr_uprobe_slots = 0;
 	take_malloc(10, 0x3000);
 	assert_int_equal(LOST(SLOT_TAKEN), 2);

@@ -86,13 +86,6 @@ static const struct format *format_of(const struct source *source)
 	return NULL;
 }
 
-enum input_format input_format_of(const void *bytes, size_t len)
-{
-	const struct format *format = format_of(&(struct source){.bytes = bytes, .len = len});
-
-	return format ? format->id : INPUT_UNKNOWN;
-}
-
 /* What people have at hand and take for a profile. NULL: nothing that is known. */
 static const char *mistaken_for(const struct source *source)
 {
@@ -110,7 +103,7 @@ static const char *mistaken_for(const struct source *source)
 		{"\x28\xb5\x2f\xfd", "compressed with zstd: only gzip is read here"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; !is_text(source) && i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t len = strlen(rows[i].magic);
 
 		if (source->len >= len && !memcmp(source->bytes, rows[i].magic, len))
@@ -119,11 +112,19 @@ static const char *mistaken_for(const struct source *source)
 	return NULL;
 }
 
+enum input_format input_format_of(const void *bytes, size_t len)
+{
+	const struct source source = {.bytes = bytes, .len = len};
+	const struct format *format = mistaken_for(&source) ? NULL : format_of(&source);
+
+	return format ? format->id : INPUT_UNKNOWN;
+}
+
 static int parse_source(const struct source *source, struct profile **profile,
 			enum input_format *id, struct input_error *error)
 {
 	const struct format *format = format_of(source);
-	const char *mistaken = is_text(source) ? NULL : mistaken_for(source);
+	const char *mistaken = mistaken_for(source);
 	struct profile *made;
 	int err;
 

@@ -51,16 +51,15 @@ struct host_map {
 };
 
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
-extern struct host_map *scratch_slots[], *nesting_levels[], *vmas[], *tables[], *slabs[],
-	*processes[], *stats[], *targets[], *counts_even[], *counts_odd[], *events[],
-	*coin_tables[], *inflight[], *live[], *holders[];
+extern struct host_map *scratch_slots[], *vmas[], *tables[], *slabs[], *processes[], *stats[],
+	*targets[], *counts_even[], *counts_odd[], *events[], *coin_tables[], *inflight[], *live[],
+	*holders[];
 
 static const struct {
 	const char *name;
 	struct host_map **definition;
 } definitions[] = {
 	{"scratch_slots", scratch_slots},
-	{"nesting_levels", nesting_levels},
 	{"vmas", vmas},
 	{"tables", tables},
 	{"slabs", slabs},
