@@ -19,6 +19,28 @@
 #include "prelude.bpf.h"
 #include "heap.bpf.h"
 
+struct no_programs {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+};
+/* One for each way of attaching: the kernel lets no two share one. */
+struct no_programs no_probes SEC(".maps"), no_sessions SEC(".maps");
+
+/*
+ * Since Linux 6.13 a program whose frames are large gets a stack of its own for each CPU, on the
+ * promise that it does not run twice there at a time. Uprobes keep no such promise where the kernel
+ * can be preempted: on 7.2 the locals of one task's program were those of another's, one block in 300
+ * had the size of somebody else's. A program with a tail call keeps the kernel's stack; this one is
+ * never made, and the verifier does not even look at it, since config is constant.
+ */
+#define KEEP_KERNEL_STACK(ctx, programs)                    \
+	do {                                                \
+		if (config.nr_uprobe_slots > ABI_NR_SLOTS)  \
+			bpf_tail_call(ctx, &(programs), 0); \
+	} while (0)
+
 /*
  * nr * size as calloc sees it; where the product overflows the call will fail. The barrier keeps
  * clang from turning this into a 128-bit multiplication, which BPF lacks.
@@ -68,6 +90,7 @@ static __always_inline struct heap_call read_arguments(const struct pt_regs *ctx
 	{                                                                                    \
 		struct heap_call call = read_arguments(ctx, ABI_ALLOCATOR_##SHAPE);          \
                                                                                              \
+		KEEP_KERNEL_STACK(ctx, no_probes);                                           \
 		heap_enter(ctx, config.has_cookies ? bpf_get_attach_cookie(ctx) : 0, &call); \
 		return 0;                                                                    \
 	}
@@ -82,6 +105,7 @@ ENTER(posix_memalign, POSIX_MEMALIGN)
 SEC("uretprobe")
 int leave_call(struct pt_regs *ctx)
 {
+	KEEP_KERNEL_STACK(ctx, no_probes);
 	heap_return(ctx);
 	return 0;
 }
@@ -92,6 +116,7 @@ int on_call(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct heap_call call;
 
+	KEEP_KERNEL_STACK(ctx, no_sessions);
 	if (ctx->ip != bpf_get_func_ip(ctx)) {
 		heap_return(ctx);
 		return 0;
@@ -103,6 +128,7 @@ int on_call(struct pt_regs *ctx)
 SEC("uprobe")
 int enter_free(struct pt_regs *ctx)
 {
+	KEEP_KERNEL_STACK(ctx, no_probes);
 	heap_free(ctx->di);
 	return 0;
 }

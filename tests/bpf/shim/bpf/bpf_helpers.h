@@ -43,6 +43,7 @@ __u64 host_ring_query(const void *map, __u64 what);
 
 __u64 bpf_get_attach_cookie(void *ctx);
 __u64 bpf_get_func_ip(void *ctx);
+long bpf_tail_call(void *ctx, void *programs, __u32 index);
 long bpf_probe_read_user(void *to, __u32 len_bytes, const void *from);
 long bpf_probe_read_kernel(void *to, __u32 len_bytes, const void *from);
 long bpf_get_stack(void *ctx, void *to, __u32 len_bytes, __u64 flags);
