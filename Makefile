@@ -125,7 +125,8 @@ $(BUILD)/bpftest/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h tests/bpf/s
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -Wall -Wno-unknown-pragmas -c -o $@ $<
 
-$(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h vmlinux/*.h) | $(gen)
+# the BPF object is inside: shim/map.c makes the maps that it names
+$(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h vmlinux/*.h) $(gen)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -c -o $@ $<
 
@@ -199,10 +200,10 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzzobj/libcprof.a $(wildcard tests/fuz
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -lstdc++ -lm
 
-$(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c | $(gen)
+$(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $^ -lbpf
+	$(Q)$(CLANG) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $(filter-out $(gen),$^) -lbpf
 
 # What is measured is stock code: no frame pointers.
 $(BUILD)/bench/deep: tests/bench/deep.c

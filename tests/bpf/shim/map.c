@@ -179,6 +179,8 @@ void host_maps_open(void)
 	{
 		if (bpf_map__is_internal(map))
 			continue; /* .rodata, .bss */
+		if (bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY)
+			continue; /* empty: the tail calls of KEEP_KERNEL_STACK are never made */
 		host_map_new(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
 			     bpf_map__value_size(map), bpf_map__max_entries(map));
 		*definition_of(bpf_map__name(map)) = maps.at[maps.nr - 1];
