@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,15 +183,25 @@ int args_parse(struct args *args, int argc, char **argv)
 	return err;
 }
 
-int args_need_files(const struct args *args)
+bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 {
-	if (args->operand.nr)
-		return 0;
-	return fail(-EINVAL, "%s needs a FILE, or - for stdin (see cprof %s --help).",
-		    args->command, args->command);
+	int parsed = args_parse(args, argc, argv);
+
+	*code = parsed < 0 ? EXIT_USAGE : EXIT_DONE;
+	if (parsed)
+		return false;
+	if (!args->needs_file || args->operand.nr)
+		return true;
+	warn("%s needs a FILE, or - for stdin (see cprof %s --help).", args->command,
+	     args->command);
+	*code = EXIT_USAGE;
+	return false;
 }
 
 void args_release(struct args *args)
 {
+	for (size_t i = 0; i < args->nr_rows; i++)
+		if (args->rows[i].kind == ARG_LIST || args->rows[i].kind == ARG_OPERANDS)
+			vec_release((struct arg_list *)args->rows[i].value);
 	vec_release(&args->operand);
 }

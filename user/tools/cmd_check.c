@@ -173,11 +173,11 @@ static enum exit_code self_test(struct check *check)
 	return code;
 }
 
-static enum exit_code run_check(struct check *check, const struct args *args)
+static enum exit_code run_check(struct check *check, const struct arg_list *operands)
 {
-	if (args->operand.nr) {
+	if (operands->nr) {
 		warn("'%s' is neither base nor head: give --base FILE... --head FILE...",
-		     args->operand.at[0]);
+		     operands->at[0]);
 		return EXIT_USAGE;
 	}
 	if (gating_complete(&check->gating))
@@ -198,7 +198,7 @@ int cmd_check(int argc, char **argv)
 		 &check.allow_missing_baseline},
 		GATING_ROWS(&check.gating),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "check",
 		.operands = "--base FILE... --head FILE...",
 		.about =
@@ -210,15 +210,11 @@ int cmd_check(int argc, char **argv)
 			  "file,\n"
 			  "3 inconclusive: too little, or not comparable, or no baseline",
 	};
-	int parsed, code;
+	enum exit_code code;
 
 	gating_init(&check.gating);
-	parsed = args_parse(&args, argc, argv);
-	code = parsed < 0 ? EXIT_USAGE : parsed > 0 ? EXIT_DONE : (int)run_check(&check, &args);
+	if (args_begin(&args, argc, argv, &code))
+		code = run_check(&check, &args.operand);
 	gating_release(&check.gating);
-	vec_release(&check.base);
-	vec_release(&check.head);
-	vec_release(&check.self_test);
-	args_release(&args);
 	return code;
 }

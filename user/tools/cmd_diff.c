@@ -209,7 +209,7 @@ static void print_json(const struct options *options, const struct side *base,
 								      : difference->nr;
 	struct json json;
 
-	json_begin(&json, view_to_stdout, NULL);
+	view_open_json(&json);
 	json_object(&json);
 	json_key(&json, "command"), json_string(&json, "diff");
 	json_key(&json, "type"), json_string(&json, type_name(base));
@@ -228,8 +228,7 @@ static void print_json(const struct options *options, const struct side *base,
 	}
 	json_end(&json);
 	json_end(&json);
-	json_finish(&json);
-	putchar('\n');
+	view_close_json(&json);
 }
 
 static enum exit_code show(const struct options *options, const struct side *base,
@@ -279,7 +278,7 @@ int cmd_diff(int argc, char **argv)
 		 &options.diff_base},
 		VIEW_ROWS(&options.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "diff",
 		.operands = "BASE HEAD",
 		.about = "What takes more in HEAD than in BASE, and what less, function by "
@@ -290,9 +289,7 @@ int cmd_diff(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, whatever differs; 2 a wrong option or a file that "
 			  "cannot be\nread or written. cprof check is what judges.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	enum exit_code code = parsed ? EXIT_DONE : diff(&options, &args.operand);
+	enum exit_code code;
 
-	args_release(&args);
-	return parsed < 0 ? EXIT_USAGE : code;
+	return args_begin(&args, argc, argv, &code) ? diff(&options, &args.operand) : code;
 }

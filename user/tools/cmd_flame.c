@@ -65,22 +65,26 @@ static void profile_freep(struct profile **profile)
 	profile_free(*profile);
 }
 
-static int flame(struct options *options, const struct arg_list *paths)
+static enum exit_code flame(struct options *options, const struct arg_list *paths)
 {
 	struct profile *profile scoped(profile_freep) = NULL, *base scoped(profile_freep) = NULL;
 	int err;
 
-	if (!choose_format(options))
-		return fail(-EINVAL, "-o x.html or x.svg, or else --format html or svg.");
+	if (!choose_format(options)) {
+		warn("-o x.html or x.svg, or else --format html or svg.");
+		return EXIT_USAGE;
+	}
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
 	if (!err && options->base.nr)
 		err = load_base(options, &base);
 	if (err)
-		return err;
+		return EXIT_USAGE;
 	options->flame.base = base;
-	if (base && !profile_same_types(profile, base))
-		return fail(-EINVAL, "the profile and its base have different sample types.");
-	return write_graph(options, profile);
+	if (base && !profile_same_types(profile, base)) {
+		warn("the profile and its base have different sample types.");
+		return EXIT_USAGE;
+	}
+	return write_graph(options, profile) ? EXIT_USAGE : EXIT_DONE;
 }
 
 int cmd_flame(int argc, char **argv)
@@ -104,9 +108,10 @@ int cmd_flame(int argc, char **argv)
 		 &options.flame.width_px},
 		SELECTION_ROWS(&options.selection),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "flame",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "Draws profiles as a flame graph: one HTML file with all sample types, "
 			 "zoom,\n"
 			 "search and a table, that needs no network; or an SVG of one sample type.",
@@ -115,10 +120,7 @@ int cmd_flame(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
 			  "written.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	int err = parsed ? 0 : args_need_files(&args) ?: flame(&options, &args.operand);
+	enum exit_code code;
 
-	args_release(&args);
-	vec_release(&options.base);
-	return parsed < 0 || err ? EXIT_USAGE : EXIT_DONE;
+	return args_begin(&args, argc, argv, &code) ? flame(&options, &args.operand) : code;
 }

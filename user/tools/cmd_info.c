@@ -333,13 +333,13 @@ static int show(const char *path, struct json *json)
 	return 0;
 }
 
-static int show_all(const struct arg_list *paths, bool as_json)
+static enum exit_code show_all(const struct arg_list *paths, bool as_json)
 {
 	struct json json;
-	int code = EXIT_DONE;
+	enum exit_code code = EXIT_DONE;
 
 	if (as_json) {
-		json_begin(&json, view_to_stdout, NULL);
+		view_open_json(&json);
 		json_array(&json);
 	}
 	for (size_t i = 0; i < paths->nr; i++)
@@ -347,8 +347,7 @@ static int show_all(const struct arg_list *paths, bool as_json)
 			code = EXIT_USAGE;
 	if (as_json) {
 		json_end(&json);
-		json_finish(&json); /* that of stdout is told by view_finish() */
-		putchar('\n');
+		view_close_json(&json);
 	}
 	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }
@@ -362,6 +361,7 @@ int cmd_info(int argc, char **argv)
 	struct args args scoped(args_release) = {
 		.command = "info",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "What is in profiles: format, sample types and their totals, period, "
 			 "time, counts,\n"
 			 "labels, mappings. \"-\" is stdin.",
@@ -369,11 +369,7 @@ int cmd_info(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done; 2 a file cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv);
+	enum exit_code code;
 
-	if (parsed)
-		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (args_need_files(&args))
-		return EXIT_USAGE;
-	return show_all(&args.operand, as_json);
+	return args_begin(&args, argc, argv, &code) ? show_all(&args.operand, as_json) : code;
 }

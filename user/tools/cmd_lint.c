@@ -95,9 +95,9 @@ static bool report(const char *path, const struct lint *lint, struct json *json)
 	return any;
 }
 
-static int lint_all(const struct arg_list *paths, struct json *json)
+static enum exit_code lint_all(const struct arg_list *paths, struct json *json)
 {
-	int code = EXIT_DONE;
+	enum exit_code code = EXIT_DONE;
 
 	for (size_t i = 0; i < paths->nr; i++) {
 		struct lint lint;
@@ -110,18 +110,21 @@ static int lint_all(const struct arg_list *paths, struct json *json)
 	return code;
 }
 
-static int lint_to_json(const struct arg_list *paths)
+static enum exit_code lint_files(const struct arg_list *paths, bool as_json)
 {
 	struct json json;
-	int code;
+	enum exit_code code;
 
-	json_begin(&json, view_to_stdout, NULL);
-	json_array(&json);
-	code = lint_all(paths, &json);
-	json_end(&json);
-	json_finish(&json); /* that of stdout is told by view_finish() */
-	putchar('\n');
-	return code;
+	if (as_json) {
+		view_open_json(&json);
+		json_array(&json);
+	}
+	code = lint_all(paths, as_json ? &json : NULL);
+	if (as_json) {
+		json_end(&json);
+		view_close_json(&json);
+	}
+	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }
 
 int cmd_lint(int argc, char **argv)
@@ -133,6 +136,7 @@ int cmd_lint(int argc, char **argv)
 	struct args args scoped(args_release) = {
 		.command = "lint",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "What go tool pprof, Parca, Pyroscope and speedscope would reject or lose "
 			 "of pprof\n"
 			 "files: a line for each rule that a file breaks. \"-\" is stdin.",
@@ -140,12 +144,7 @@ int cmd_lint(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 nothing found; 1 something; 2 a file cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code;
+	enum exit_code code;
 
-	if (parsed)
-		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (args_need_files(&args))
-		return EXIT_USAGE;
-	code = as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+	return args_begin(&args, argc, argv, &code) ? lint_files(&args.operand, as_json) : code;
 }

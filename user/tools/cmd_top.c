@@ -11,7 +11,7 @@
 struct top {
 	struct view view;
 	bool cum;
-	uint32_t limit; /* 0: all */
+	uint32_t limit; /* 0: all; UINT32_MAX: not given */
 	struct summary summary;
 };
 
@@ -98,19 +98,22 @@ static void print_json(const struct top *top)
 		json_end(&json);
 	}
 	json_end(&json);
-	json_end(&json);
-	json_finish(&json);
-	puts("");
+	view_end_json(&json);
 }
 
-static enum exit_code show(struct top *top)
+static enum exit_code show(struct top *top, const struct arg_list *paths)
 {
+	if (top->limit == UINT32_MAX)
+		top->limit = top->view.json ? 0 : DEFAULT_LIMIT;
+	if (view_open(&top->view, paths))
+		return EXIT_USAGE;
 	summary_make(top->view.profile, top->view.type, top->view.by, &top->summary);
 	if (top->view.json)
 		print_json(top);
 	else
 		print_table(top);
 	summary_release(&top->summary);
+	view_release(&top->view);
 	return view_finish();
 }
 
@@ -123,24 +126,17 @@ int cmd_top(int argc, char **argv)
 		 &top.limit},
 		VIEW_ROWS(&top.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "top",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "Where the values of a profile are: in each function (flat), and below it "
 			 "(cum).\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
+	enum exit_code code;
 
-	if (parsed > 0)
-		code = EXIT_DONE;
-	if (top.limit == UINT32_MAX)
-		top.limit = top.view.json ? 0 : DEFAULT_LIMIT;
-	if (!parsed && !args_need_files(&args) && !view_open(&top.view, &args.operand))
-		code = show(&top);
-	view_release(&top.view);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? show(&top, &args.operand) : code;
 }

@@ -130,15 +130,15 @@ static void print_json(const struct tree *tree)
 		i = stacktree_next(stacks, i);
 	}
 	json_end(&json);
-	json_end(&json);
-	json_finish(&json);
-	puts("");
+	view_end_json(&json);
 }
 
-static enum exit_code show(struct tree *tree)
+static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 {
 	if (tree->min_share < 0)
 		tree->min_share = tree->view.json ? 0 : DEFAULT_SHARE;
+	if (view_open(&tree->view, paths))
+		return EXIT_USAGE;
 	frames_make(tree->view.profile, tree->view.by, &tree->frames);
 	stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);
 	stacktree_sort(&tree->stacks, STACKTREE_BY_TOTAL);
@@ -150,6 +150,7 @@ static enum exit_code show(struct tree *tree)
 	free(tree->indent);
 	stacktree_release(&tree->stacks);
 	frames_release(&tree->frames);
+	view_release(&tree->view);
 	return view_finish();
 }
 
@@ -163,9 +164,10 @@ int cmd_tree(int argc, char **argv)
 		 &tree.depth},
 		VIEW_ROWS(&tree.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "tree",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "The calls of a profile from the root, indented. A frame that takes all "
 			 "its "
 			 "caller\nhas stands right below it. Several files are merged; - is stdin.",
@@ -173,13 +175,7 @@ int cmd_tree(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
+	enum exit_code code;
 
-	if (parsed > 0)
-		code = EXIT_DONE;
-	if (!parsed && !args_need_files(&args) && !view_open(&tree.view, &args.operand))
-		code = show(&tree);
-	view_release(&tree.view);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? show(&tree, &args.operand) : code;
 }

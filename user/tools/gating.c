@@ -73,7 +73,6 @@ void gating_release(struct gating *gating)
 	vec_for_each(&gating->renames, rename)
 		identity_release_rename(rename);
 	vec_release(&gating->renames);
-	vec_release(&gating->rename_texts);
 }
 
 int gating_add(struct gating *gating, const char *path, enum run_side side, struct runs *runs)

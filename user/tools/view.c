@@ -41,8 +41,10 @@ int view_open(struct view *view, const struct arg_list *paths)
 	view->colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	if (!unit_check(view->type_unit, view->unit))
 		return 0;
-	return fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
-		    view->type_unit);
+	err = fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
+		   view->type_unit);
+	view_release(view);
+	return err;
 }
 
 void view_release(struct view *view)
@@ -157,15 +159,26 @@ char *view_name(const char *name)
 	return text_escape(name, xmalloc(need), need);
 }
 
-int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 {
 	(void)ctx;
 	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
 }
 
+void view_open_json(struct json *json)
+{
+	json_begin(json, to_stdout, NULL);
+}
+
+void view_close_json(struct json *json)
+{
+	json_finish(json);
+	putchar('\n');
+}
+
 void view_begin_json(const struct view *view, const char *command, struct json *json)
 {
-	json_begin(json, view_to_stdout, NULL);
+	view_open_json(json);
 	json_object(json);
 	json_key(json, "command"), json_string(json, command);
 	json_key(json, "type"), json_string(json, view->type_name);
@@ -174,6 +187,12 @@ void view_begin_json(const struct view *view, const char *command, struct json *
 	json_key(json, "time_ns"), json_int(json, view->profile->time_ns);
 	json_key(json, "duration_ns"), json_int(json, view->profile->duration_ns);
 	json_key(json, "by"), json_string(json, view->by_text ? view->by_text : "function");
+}
+
+void view_end_json(struct json *json)
+{
+	json_end(json);
+	view_close_json(json);
 }
 
 void view_put_frame(struct json *json, const struct frame *frame)

@@ -5,7 +5,7 @@
  *
  *	struct view view = {0};
  *	const struct arg_row rows[] = { ..., VIEW_ROWS(&view) };
- *	err = args_parse() ?: view_open(&view, &args.operand);
+ *	err = view_open(&view, &args.operand);
  *	view_print_head(&view);
  *	...
  *	code = view_finish();
@@ -70,10 +70,12 @@ const char *view_plain(const struct view *view);
 /* A name fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
 
-/* A sink for base/json.h. */
-int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes);
-/* Opens an object on stdout and writes what the head says; the caller adds keys and ends it. */
+/* A JSON text on stdout, and its end, a line's. What could not be written, view_finish() tells. */
+void view_open_json(struct json *json);
+void view_close_json(struct json *json);
+/* An object as all of it, which begins with what the head says; the caller adds keys. */
 void view_begin_json(const struct view *view, const char *command, struct json *json);
+void view_end_json(struct json *json);
 /* The keys of a frame: name, and what else is known of it. */
 void view_put_frame(struct json *json, const struct frame *frame);
 
