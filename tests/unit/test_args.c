@@ -14,7 +14,7 @@
 
 static struct {
 	bool flag;
-	const char *text;
+	const char *text, *maybe;
 	struct arg_list list, base, head, operand;
 	uint32_t count;
 	double percent;
@@ -43,6 +43,7 @@ static int parse(const char *line)
 		{"list", 0, ARG_LIST, "TEXT", "texts", &got.list},
 		{"base", 0, ARG_OPERANDS, "FILE...", "files", &got.base},
 		{"head", 0, ARG_OPERANDS, "FILE...", "files", &got.head},
+		{"maybe", 0, ARG_MAYBE_FILE, "FILE", "a file or not", &got.maybe},
 		{"count", 'n', ARG_COUNT, "N", "a number", &got.count},
 		{"percent", 0, ARG_PERCENT, "PCT", "a percentage", &got.percent},
 		{"duration", 0, ARG_DURATION, "TIME", "a time", &got.duration},
@@ -101,7 +102,32 @@ static void test_operands_behind_an_option(void **state)
 	/* a glob that matched nothing is an empty list, and does not swallow what follows */
 	assert_int_equal(parse("test --base --head h1"), 0);
 	assert_list(&got.base, "");
+	assert_true(got.base.given);
 	assert_list(&got.head, "h1");
+	assert_int_equal(parse("test --head h1"), 0);
+	assert_false(got.base.given);
+}
+
+static void test_a_file_or_none(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("test a --maybe"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "a");
+	assert_int_equal(parse("test --maybe=x y"), 0);
+	assert_string_equal(got.maybe, "x");
+	assert_list(&got.operand, "y");
+	assert_int_equal(parse("test --base b1 --maybe x y --head h1"), 0);
+	assert_string_equal(got.maybe, "x");
+	assert_list(&got.base, "b1");
+	assert_list(&got.operand, "y");
+	/* not behind another option, nor behind "--" */
+	assert_int_equal(parse("test --maybe -f x"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "x");
+	assert_int_equal(parse("test --maybe -- x"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "x");
 }
 
 static void test_percentages(void **state)
@@ -131,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_kinds, release),
 		cmocka_unit_test_teardown(test_operands_behind_an_option, release),
+		cmocka_unit_test_teardown(test_a_file_or_none, release),
 		cmocka_unit_test_teardown(test_percentages, release),
 		cmocka_unit_test_teardown(test_refusals, release),
 	};

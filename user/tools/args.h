@@ -35,6 +35,8 @@ enum arg_kind {
 	ARG_TEXT,     /* const char * */
 	ARG_LIST,     /* struct arg_list: appended to; "a,b" is one entry */
 	ARG_OPERANDS, /* struct arg_list: all operands up to the next option, or to "--" */
+	/* const char *: the FILE of --name=FILE, or an operand right behind it; "-" without either */
+	ARG_MAYBE_FILE,
 	ARG_COUNT,    /* uint32_t: a whole number */
 	ARG_REAL,     /* double: a finite number */
 	ARG_PERCENT,  /* double: "10%", "10pp" or "10" is 10.0; not negative */
@@ -44,6 +46,7 @@ enum arg_kind {
 struct arg_list {
 	const char **at;
 	size_t nr, cap;
+	bool given; /* ARG_OPERANDS: the option was there, be it with nothing behind it */
 };
 
 struct arg_row {

@@ -30,7 +30,10 @@ static int add_all(struct check *check, const struct arg_list *paths, enum run_s
 	return err;
 }
 
-/* None was named, or none of those named exists: not the same as one that cannot be read. */
+/*
+ * None is named (a glob that matched nothing), or none of those named exists: not the same as one that
+ * cannot be read.
+ */
 static bool is_baseline_missing(const struct arg_list *base)
 {
 	for (size_t i = 0; i < base->nr; i++)
@@ -59,6 +62,11 @@ static enum exit_code compare(struct check *check)
 
 	if (!check->head.nr) {
 		warn("check what? Give --base FILE... --head FILE..., or --self-test FILE...");
+		return EXIT_USAGE;
+	}
+	if (!check->base.given && !check->allow_missing_baseline) {
+		warn("check against what? Give --base FILE... (--allow-missing-baseline: a first "
+		     "run).");
 		return EXIT_USAGE;
 	}
 	if ((missing || !add_all(check, &check->base, RUN_BASE, &runs)) &&
@@ -160,6 +168,10 @@ static enum exit_code self_test(struct check *check)
 	if (check->self_test.nr < LEAST_TO_TEST || check->base.nr || check->head.nr) {
 		warn("--self-test takes %d runs or more, and neither --base nor --head.",
 		     LEAST_TO_TEST);
+		return EXIT_USAGE;
+	}
+	if (gating_has_reports(&check->gating)) {
+		warn("--self-test has no verdict to report: --json and its kin do not go with it.");
 		return EXIT_USAGE;
 	}
 	if (!add_all(check, &check->self_test, RUN_BASE, &runs)) {

@@ -138,7 +138,7 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 
 static enum exit_code open_and_show(struct peek *peek, const struct arg_list *operands)
 {
-	struct arg_list paths = {operands->at + 1, operands->nr - 1, 0};
+	struct arg_list paths = {.at = operands->at + 1, .nr = operands->nr - 1};
 	const char *pattern;
 	enum exit_code code = EXIT_USAGE;
 
