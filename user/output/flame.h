@@ -30,7 +30,7 @@ struct flame_options {
 	uint32_t type;	   /* position of the sample type shown (first) */
 	bool inverted;	   /* begin with the leaves */
 	bool normalize;	   /* scale base to the sum of the profile, type by type */
-	uint32_t width_px; /* of an SVG (output/flamesvg.h); 0: 1200 */
+	uint32_t width_px; /* of an SVG, in the range of output/flamesvg.h; 0: 1200 */
 };
 
 /* -errno of the sink; -EINVAL: the sample types are not base's, or options->type is none of them. */

@@ -391,7 +391,7 @@ int flame_svg_encode(const struct profile *profile, const struct flame_options *
 		return err;
 	calltree_prune(svg.tree, MAX_BOXES);
 	calltree_arrange(svg.tree, options->type, 1);
-	svg.full_px = RANGE(width, 200, 20000) - 2 * MARGIN;
+	svg.full_px = RANGE(width, FLAMESVG_MIN_PX, FLAMESVG_MAX_PX) - 2 * MARGIN;
 	measure(&svg);
 	svg.scale = svg.width[0] > 0 ? svg.full_px / svg.width[0] : 0;
 	deepest = walk(&svg, false);

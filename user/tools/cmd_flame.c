@@ -51,6 +51,12 @@ static int load_base(struct options *options, struct profile **base)
 	return selection_load(&selection, &options->base, base, &type);
 }
 
+/* 0: not given. */
+static bool is_width(uint32_t px)
+{
+	return !px || (px >= FLAMESVG_MIN_PX && px <= FLAMESVG_MAX_PX);
+}
+
 static int write_graph(const struct options *options, const struct profile *profile)
 {
 	encode_fn encode = choose_format(options);
@@ -72,6 +78,11 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 
 	if (!choose_format(options)) {
 		warn("-o x.html or x.svg, or else --format html or svg.");
+		return EXIT_USAGE;
+	}
+	if (!is_width(options->flame.width_px)) {
+		warn("--width %u: not a number of pixels from %d to %d.", options->flame.width_px,
+		     FLAMESVG_MIN_PX, FLAMESVG_MAX_PX);
 		return EXIT_USAGE;
 	}
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
