@@ -89,7 +89,7 @@ static void put_findings(struct json *json, const struct gate_result *result)
 	json_key(json, "detectable");
 	json_object(json);
 	put_real(json, "total_percent", result->tests.nr ? result->detectable_total : 0.0 / 0.0);
-	put_real(json, "share_points", result->detectable_share);
+	put_real(json, "share_points", result->tests.nr ? result->detectable_share : 0.0 / 0.0);
 	put_real(json, "of_share", GATE_TYPICAL_SHARE);
 	put_real(json, "power", GATE_POWER);
 	json_end(json);
@@ -130,5 +130,5 @@ int report_json(const struct gate_result *result, const struct report_options *o
 	put_options(&json, &result->options);
 	put_findings(&json, result);
 	json_end(&json);
-	return json_finish(&json);
+	return json_finish(&json) ?: sink(ctx, "\n", 1);
 }

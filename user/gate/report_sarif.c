@@ -180,5 +180,5 @@ int report_sarif(const struct gate_result *result, const struct report_options *
 	json_end(&json);
 	json_end(&json);
 	json_end(&json);
-	return json_finish(&json);
+	return json_finish(&json) ?: sink(ctx, "\n", 1);
 }
