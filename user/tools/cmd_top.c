@@ -6,12 +6,10 @@
 
 #include "tools/view.h"
 
-#define DEFAULT_LIMIT 30
-
 struct top {
 	struct view view;
 	bool cum;
-	uint32_t limit; /* 0: all; UINT32_MAX: not given */
+	uint32_t limit;
 	struct summary summary;
 };
 
@@ -30,11 +28,6 @@ static const char *inlining(const struct summary_node *node)
 	if (!nr)
 		return "";
 	return nr == node->nr_callers ? " (inline)" : " (partial-inline)";
-}
-
-static size_t nr_shown(const struct top *top)
-{
-	return top->limit && top->limit < top->summary.nr ? top->limit : top->summary.nr;
 }
 
 static void print_row(const struct top *top, const struct summary_node *node, int64_t sum)
@@ -56,7 +49,7 @@ static void print_table(struct top *top)
 	char shown_text[UNIT_TEXT_BYTES], total[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES];
 	const char *share_text;
 	int64_t shown = 0, sum = 0;
-	size_t nr = nr_shown(top);
+	size_t nr = view_nr_shown(view, top->limit, top->summary.nr);
 
 	view_choose_unit(view, view_smallest(&top->summary));
 	view_print_head(view);
@@ -83,7 +76,7 @@ static void print_table(struct top *top)
 static void print_json(const struct top *top)
 {
 	struct json json;
-	size_t nr = nr_shown(top);
+	size_t nr = view_nr_shown(&top->view, top->limit, top->summary.nr);
 
 	view_begin_json(&top->view, "top", &json);
 	json_key(&json, "nr_rows"), json_uint(&json, top->summary.nr);
@@ -103,8 +96,6 @@ static void print_json(const struct top *top)
 
 static enum exit_code show(struct top *top, const struct arg_list *paths)
 {
-	if (top->limit == UINT32_MAX)
-		top->limit = top->view.json ? 0 : DEFAULT_LIMIT;
 	if (view_open(&top->view, paths))
 		return EXIT_USAGE;
 	summary_make(top->view.profile, top->view.type, top->view.by, &top->summary);
@@ -119,11 +110,10 @@ static enum exit_code show(struct top *top, const struct arg_list *paths)
 
 int cmd_top(int argc, char **argv)
 {
-	struct top top = {.limit = UINT32_MAX};
+	struct top top = {.limit = VIEW_DEFAULT_LIMIT};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &top.cum},
-		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30; with --json all; 0: all)",
-		 &top.limit},
+		VIEW_LIMIT_ROW(&top.limit),
 		VIEW_ROWS(&top.view),
 	};
 	struct args args scoped(args_release) = {

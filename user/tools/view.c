@@ -15,6 +15,15 @@
 #include "base/text.h"
 #include "profile/algebra.h"
 
+#define DEFAULT_ROWS 30 /* a screen, with the head above it */
+
+size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr)
+{
+	if (limit == VIEW_DEFAULT_LIMIT)
+		limit = view->json ? 0 : DEFAULT_ROWS;
+	return limit && limit < nr ? limit : nr;
+}
+
 int view_check_by(struct view *view)
 {
 	view->by = FRAME_BY_FUNCTION;

@@ -45,7 +45,15 @@ struct view {
 	 &(view)->unit_text},                                                                      \
 	{"json", 0, ARG_FLAG, NULL, "for scripts: raw values, nothing cut off", &(view)->json},    \
 	SELECTION_ROWS(&(view)->selection)
+
+/* -n of the commands that show the largest rows first. */
+#define VIEW_LIMIT_ROW(limit)                                                                      \
+	{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30; with --json all; 0: all)", limit}
 /* clang-format on */
+
+#define VIEW_DEFAULT_LIMIT UINT32_MAX /* what limit is before it is parsed */
+/* How many of nr rows are shown. */
+size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
 /* Sets by of --by. -EINVAL, printed: there is no such thing. */
 int view_check_by(struct view *view);
