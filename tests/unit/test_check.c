@@ -205,8 +205,9 @@ static void test_self_test(void **state)
 			 EXIT_NOTHING);
 	assert_non_null(strstr(said, "times: b\n"));
 	assert_int_equal(check("--self-test base0.pb.gz base1.pb.gz"), EXIT_USAGE);
-	assert_int_equal(check("--json --self-test base0.pb.gz base1.pb.gz same0.pb.gz same1.pb.gz"),
-			 EXIT_USAGE);
+	assert_int_equal(
+		check("--json --self-test base0.pb.gz base1.pb.gz same0.pb.gz same1.pb.gz"),
+		EXIT_USAGE);
 	assert_int_equal(check("--self-test base0.pb.gz base1.pb.gz base2.pb.gz base0.pb.gz"),
 			 EXIT_NOTHING);
 }

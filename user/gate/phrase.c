@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -137,28 +136,6 @@ struct phrase phrase_change(const struct gate_result *result, const struct gate_
 
 /* Escaping --------------------------------------------------------------------------------------- */
 
-static void put_bytes(struct writing *writing, const char *bytes, size_t len)
-{
-	if (!writing->err && len)
-		writing->err = writing->sink(writing->ctx, bytes, len);
-}
-
-void writing_put(struct writing *writing, const char *format, ...)
-{
-	char *text scoped(freep) = NULL;
-	va_list arguments;
-	int len;
-
-	va_start(arguments, format);
-	len = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	if (len < 0) {
-		text = NULL;
-		abort(); /* out of memory, or a format that the compiler should have refused */
-	}
-	put_bytes(writing, text, len);
-}
-
 static const struct replacement {
 	char character;
 	const char *by;
@@ -189,7 +166,7 @@ static const char *replacement_of(enum escape escape, char character)
 	return NULL;
 }
 
-void writing_escaped(struct writing *writing, enum escape escape, const char *text)
+void put_escaped(struct text_out *out, enum escape escape, const char *text)
 {
 	size_t room = 4 * strlen(text) + 1;
 	char *safe scoped(freep) = xmalloc(room), *from = safe;
@@ -200,8 +177,8 @@ void writing_escaped(struct writing *writing, enum escape escape, const char *te
 
 		if (!by)
 			continue;
-		put_bytes(writing, from, p - from);
-		put_bytes(writing, by, strlen(by));
+		text_out_write(out, from, p - from);
+		text_out_write(out, by, strlen(by));
 		from = p + 1;
 		if (!*p)
 			return;

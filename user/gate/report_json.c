@@ -108,7 +108,7 @@ static void put_findings(struct json *json, const struct gate_result *result)
 }
 
 int report_json(const struct gate_result *result, const struct report_options *options,
-		json_sink_fn sink, void *ctx)
+		sink_fn sink, void *ctx)
 {
 	struct json json;
 

@@ -158,7 +158,7 @@ static void put_invocation(struct json *json, const struct gate_result *result)
 }
 
 int report_sarif(const struct gate_result *result, const struct report_options *options,
-		 json_sink_fn sink, void *ctx)
+		 sink_fn sink, void *ctx)
 {
 	struct json json;
 

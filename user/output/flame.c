@@ -179,7 +179,7 @@ struct page {
 	const char *title;
 	bool is_diff;
 	size_t nr_pruned;
-	pprof_sink_fn sink;
+	sink_fn sink;
 	void *ctx;
 };
 
@@ -405,7 +405,7 @@ static int put_page(const struct page *page)
 }
 
 int flame_html_encode(const struct profile *profile, const struct flame_options *options,
-		      pprof_sink_fn sink, void *ctx)
+		      sink_fn sink, void *ctx)
 {
 	char *title scoped(freep) = flame_title(profile, options);
 	struct page page = {

@@ -35,7 +35,7 @@ struct flame_options {
 
 /* -errno of the sink; -EINVAL: the sample types are not base's, or options->type is none of them. */
 int flame_html_encode(const struct profile *profile, const struct flame_options *options,
-		      pprof_sink_fn sink, void *ctx);
+		      sink_fn sink, void *ctx);
 
 /*
  * What a profile is of: "nginx (4242)" by the labels comm and pid, "3 processes: nginx, php", else its

@@ -20,7 +20,7 @@
 
 #include "base/text.h"
 #include "flame_page.h"
-#include "output/textout.h"
+#include "base/textout.h"
 #include "profile/unit.h"
 
 #define MARGIN	       10
@@ -379,7 +379,7 @@ static void put_buttons(struct svg *svg)
 }
 
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
-		     pprof_sink_fn sink, void *ctx)
+		     sink_fn sink, void *ctx)
 {
 	struct svg svg = {.profile = profile, .options = options};
 	char *title scoped(freep) = flame_title(profile, options);

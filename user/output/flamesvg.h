@@ -15,6 +15,6 @@
 
 /* As flame_html_encode(). A width that is not in that range is brought into it. */
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
-		     pprof_sink_fn sink, void *ctx);
+		     sink_fn sink, void *ctx);
 
 #endif

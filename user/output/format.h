@@ -21,7 +21,7 @@ struct output_format {
 	 * type: position of the sample type that is written, or shown first. -EDOM: this profile
 	 * cannot be said in this format: `refusal` says why; -errno of the sink.
 	 */
-	int (*encode)(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+	int (*encode)(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 	const char *refusal; /* NULL: it never refuses */
 	/*
 	 * It has addresses of one address space: several processes are not to be in one file. It

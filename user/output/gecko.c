@@ -328,7 +328,7 @@ static void put_thread(struct gecko *gecko, const struct gecko_thread *thread)
 	json_end(json);
 }
 
-int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+int gecko_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct gecko gecko;
 	int err;

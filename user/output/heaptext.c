@@ -247,7 +247,7 @@ static int put_profile(struct heaptext *text, bool names)
 	return 0;
 }
 
-int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pprof_sink_fn sink,
+int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,
 		    void *ctx)
 {
 	struct heaptext text = {

@@ -6,16 +6,12 @@
 #ifndef CPROF_OUTPUT_PPROF_H
 #define CPROF_OUTPUT_PPROF_H
 
-#include <stddef.h>
-
+#include "base/textout.h"
 #include "profile/model.h"
 
-/* Takes len_bytes bytes, all of them. 0 or -errno, which ends the encoding. */
-typedef int (*pprof_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
-
 /* -errno of the sink, -EIO if deflate fails, -EFBIG for one item of 2 GiB. */
-int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+int pprof_encode(const struct profile *profile, sink_fn sink, void *ctx);
 /* The same without gzip. */
-int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+int pprof_encode_plain(const struct profile *profile, sink_fn sink, void *ctx);
 
 #endif

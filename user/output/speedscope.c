@@ -100,7 +100,7 @@ static bool has_negative(const struct profile *profile)
 	return false;
 }
 
-int speedscope_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+int speedscope_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct frames frames;
 	struct json json;

@@ -17,6 +17,6 @@
  * type: position of the sample type to show first. -EDOM: a value is negative (a difference), which
  * speedscope refuses; -errno of the sink.
  */
-int speedscope_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+int speedscope_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

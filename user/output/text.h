@@ -16,6 +16,6 @@
 #include "output/pprof.h"
 
 /* profile->records and ->memory are what is written. -errno of the sink. */
-int text_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+int text_encode(const struct profile *profile, sink_fn sink, void *ctx);
 
 #endif

@@ -26,7 +26,7 @@ struct options {
 };
 
 typedef int (*encode_fn)(const struct profile *profile, const struct flame_options *options,
-			 pprof_sink_fn sink, void *ctx);
+			 sink_fn sink, void *ctx);
 
 /* By --format, or by how the name of the output ends; to stdout, HTML. NULL: neither of both. */
 static encode_fn choose_format(const struct options *options)
