@@ -77,7 +77,7 @@ static int check_file(const char *option, const char *path, bool is_appended)
 	if (!*path)
 		return fail(-EINVAL, "%s: the name of its file is empty.", option);
 	err = is_appended ? 0 : output_file_check(path, &owner);
-	return err ? save_fail(err, path) : 0;
+	return err ? output_file_fail(err, path) : 0;
 }
 
 static int check_files(const struct gating *gating)
@@ -184,12 +184,12 @@ static int append_file(const struct gate_result *result, const struct report_opt
 	int err;
 
 	if (!file)
-		return save_fail(-errno, path);
+		return output_file_fail(-errno, path);
 	give_new_file(fd);
 	err = report(result, options, append, file);
 	if (fclose(file) && !err)
 		err = -errno;
-	return err ? save_fail(err, path) : 0;
+	return err ? output_file_fail(err, path) : 0;
 }
 
 enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)
