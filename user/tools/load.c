@@ -143,10 +143,7 @@ int load_sample_type(const struct profile *profile, const char *name, uint32_t *
 
 	if (!profile->nr_types)
 		return fail(-EINVAL, "the profile has no sample types.");
-	found = profile_find_type(
-		profile, name ? name : strtab_get(&profile->strings, profile->default_type));
-	if (!name && found < 0) /* no default, or one that is not there */
-		found = profile->nr_types - 1;
+	found = name ? profile_find_type(profile, name) : (int)profile_main_type(profile);
 	if (found >= 0) {
 		*type = found;
 		return 0;
