@@ -162,15 +162,6 @@ static const char *time_text(int64_t time_ns, char *out, size_t out_bytes)
 	return out;
 }
 
-/* The position of the sample type that is shown first. */
-static uint32_t first_type(const struct profile *profile)
-{
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		if (profile->default_type && profile->types[i].type == profile->default_type)
-			return i;
-	return profile->nr_types - 1;
-}
-
 static void print_head(const struct info *info)
 {
 	const struct profile *profile = info->profile;
@@ -186,7 +177,8 @@ static void print_head(const struct info *info)
 		printf("  %-12s  %s/%s: total %s%s\n", i ? "" : "sample types",
 		       shown(info, profile->types[i].type), shown(info, profile->types[i].unit),
 		       number(profile_total(profile, i, false)),
-		       profile->nr_types > 1 && i == first_type(profile) ? ", shown first" : "");
+		       profile->nr_types > 1 && i == profile_main_type(profile) ? ", shown first"
+										: "");
 	printf("  period        %s %s/%s\n", number(profile->period),
 	       shown(info, profile->period_type.type), shown(info, profile->period_type.unit));
 	if (*time_text(profile->time_ns, when, sizeof(when)))
@@ -263,7 +255,7 @@ static void put_head(struct json *json, const struct info *info)
 	json_end(json);
 	json_key(json, "default_type");
 	if (profile->nr_types)
-		json_string(json, string_of(info, profile->types[first_type(profile)].type));
+		json_string(json, string_of(info, profile->types[profile_main_type(profile)].type));
 	else
 		json_null(json);
 	json_key(json, "period_type"), json_object(json);
@@ -313,43 +305,22 @@ static void put_tables(struct json *json, const struct info *info)
 	json_end(json);
 }
 
-/* json NULL: as text. */
-static int show(const char *path, struct json *json)
+static enum exit_code show(const char *path, struct json *json)
 {
 	struct info info scoped(info_release) = {.path = path};
-	int err = info_read(&info);
 
-	if (err)
-		return err;
+	if (info_read(&info))
+		return EXIT_USAGE;
 	if (!json) {
 		print_head(&info);
 		print_tables(&info);
-		return 0;
+		return EXIT_DONE;
 	}
 	json_object(json);
 	put_head(json, &info);
 	put_tables(json, &info);
 	json_end(json);
-	return 0;
-}
-
-static enum exit_code show_all(const struct arg_list *paths, bool as_json)
-{
-	struct json json;
-	enum exit_code code = EXIT_DONE;
-
-	if (as_json) {
-		view_open_json(&json);
-		json_array(&json);
-	}
-	for (size_t i = 0; i < paths->nr; i++)
-		if (show(paths->at[i], as_json ? &json : NULL))
-			code = EXIT_USAGE;
-	if (as_json) {
-		json_end(&json);
-		view_close_json(&json);
-	}
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+	return EXIT_DONE;
 }
 
 int cmd_info(int argc, char **argv)
@@ -371,5 +342,6 @@ int cmd_info(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? show_all(&args.operand, as_json) : code;
+	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, show)
+						    : code;
 }

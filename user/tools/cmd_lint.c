@@ -95,36 +95,13 @@ static bool report(const char *path, const struct lint *lint, struct json *json)
 	return any;
 }
 
-static enum exit_code lint_all(const struct arg_list *paths, struct json *json)
+static enum exit_code lint_file(const char *path, struct json *json)
 {
-	enum exit_code code = EXIT_DONE;
+	struct lint lint;
 
-	for (size_t i = 0; i < paths->nr; i++) {
-		struct lint lint;
-
-		if (judge(paths->at[i], &lint))
-			code = EXIT_USAGE;
-		else if (report(paths->at[i], &lint, json) && code == EXIT_DONE)
-			code = EXIT_REGRESSION;
-	}
-	return code;
-}
-
-static enum exit_code lint_files(const struct arg_list *paths, bool as_json)
-{
-	struct json json;
-	enum exit_code code;
-
-	if (as_json) {
-		view_open_json(&json);
-		json_array(&json);
-	}
-	code = lint_all(paths, as_json ? &json : NULL);
-	if (as_json) {
-		json_end(&json);
-		view_close_json(&json);
-	}
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+	if (judge(path, &lint))
+		return EXIT_USAGE;
+	return report(path, &lint, json) ? EXIT_REGRESSION : EXIT_DONE;
 }
 
 int cmd_lint(int argc, char **argv)
@@ -146,5 +123,6 @@ int cmd_lint(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? lint_files(&args.operand, as_json) : code;
+	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, lint_file)
+						    : code;
 }

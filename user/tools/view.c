@@ -219,6 +219,27 @@ void view_put_frame(struct json *json, const struct frame *frame)
 		json_key(json, "mapping"), json_string(json, frame->mapping);
 }
 
+enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show)
+{
+	enum exit_code code = EXIT_DONE;
+	struct json json;
+
+	if (as_json) {
+		view_open_json(&json);
+		json_array(&json);
+	}
+	for (size_t i = 0; i < paths->nr; i++) {
+		enum exit_code one = show(paths->at[i], as_json ? &json : NULL);
+
+		code = one > code ? one : code;
+	}
+	if (as_json) {
+		json_end(&json);
+		view_close_json(&json);
+	}
+	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+}
+
 enum exit_code view_finish(void)
 {
 	errno = 0;

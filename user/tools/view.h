@@ -87,6 +87,11 @@ void view_end_json(struct json *json);
 /* The keys of a frame: name, and what else is known of it. */
 void view_put_frame(struct json *json, const struct frame *frame);
 
+/* Shows a file: to json, or as text where that is NULL. */
+typedef enum exit_code (*view_file_fn)(const char *path, struct json *json);
+/* Shows each by itself, as info does: as text, or as a JSON array. The largest of their codes. */
+enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show);
+
 /* After the last byte: could all of it be written? A reader that went away is no error. */
 enum exit_code view_finish(void);
 
