@@ -105,7 +105,7 @@ struct phrase phrase_detectable(const struct gate_result *result)
 	struct phrase total = amount(result->detectable_total, "%");
 	struct phrase share = amount(result->detectable_share, "points");
 
-	if (result->options.no_share)
+	if (isnan(result->detectable_share))
 		return phrase("could have seen a change of: total %.60s", total.text);
 	return phrase("could have seen a change of: total %.60s; a function with %g %% of it %.60s",
 		      total.text, 100 * GATE_TYPICAL_SHARE, share.text);

@@ -88,8 +88,8 @@ static void put_findings(struct json *json, const struct gate_result *result)
 {
 	json_key(json, "detectable");
 	json_object(json);
-	put_real(json, "total_percent", result->tests.nr ? result->detectable_total : 0.0 / 0.0);
-	put_real(json, "share_points", result->tests.nr ? result->detectable_share : 0.0 / 0.0);
+	put_real(json, "total_percent", result->detectable_total);
+	put_real(json, "share_points", result->detectable_share);
 	put_real(json, "of_share", GATE_TYPICAL_SHARE);
 	put_real(json, "power", GATE_POWER);
 	json_end(json);
