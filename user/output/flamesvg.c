@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "flame_page.h"
 #include "base/textout.h"
+#include "flame_page.h"
 #include "profile/unit.h"
 
 #define MARGIN	       10

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "base/textout.h"
+#include "base/vec.h"
 #include "profile/stacktree.h"
 
 #define NO_STACK "[no stack]"

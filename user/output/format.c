@@ -10,6 +10,7 @@
 #include "output/gecko.h"
 #include "output/heaptext.h"
 #include "output/legacy.h"
+#include "output/pprof.h"
 #include "output/speedscope.h"
 #include "output/text.h"
 

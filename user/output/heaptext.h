@@ -26,7 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /*
  * names: each line followed by its frames. type: what is written of a profile that is no heap

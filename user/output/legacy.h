@@ -21,8 +21,8 @@
 #ifndef CPROF_OUTPUT_LEGACY_H
 #define CPROF_OUTPUT_LEGACY_H
 
-#include "output/pprof.h"
 #include "base/textout.h"
+#include "profile/model.h"
 
 /* profile->records, ->maps and ->memory are what is written. -errno of the sink. */
 int legacy_encode(const struct profile *profile, sink_fn sink, void *ctx);

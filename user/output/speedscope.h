@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /*
  * type: position of the sample type to show first. -EDOM: a value is negative (a difference), which
