@@ -224,32 +224,20 @@ static void print_tables(const struct info *info)
 
 /* For programs ------------------------------------------------------------------------------------ */
 
-static void put_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
-static void put_int(struct json *json, const char *key, int64_t value)
-{
-	json_key(json, key);
-	json_int(json, value);
-}
-
 static void put_head(struct json *json, const struct info *info)
 {
 	const struct profile *profile = info->profile;
 
-	put_string(json, "file", info->path);
-	put_string(json, "format", input_format_name(info->format));
-	put_int(json, "bytes", info->file_bytes);
-	put_int(json, "inflated_bytes", info->inflated_bytes);
+	json_key(json, "file"), json_string(json, info->path);
+	json_key(json, "format"), json_string(json, input_format_name(info->format));
+	json_key(json, "bytes"), json_int(json, info->file_bytes);
+	json_key(json, "inflated_bytes"), json_int(json, info->inflated_bytes);
 	json_key(json, "sample_types"), json_array(json);
 	for (uint32_t i = 0; i < profile->nr_types; i++) {
 		json_object(json);
-		put_string(json, "type", string_of(info, profile->types[i].type));
-		put_string(json, "unit", string_of(info, profile->types[i].unit));
-		put_int(json, "total", profile_total(profile, i, false));
+		json_key(json, "type"), json_string(json, string_of(info, profile->types[i].type));
+		json_key(json, "unit"), json_string(json, string_of(info, profile->types[i].unit));
+		json_key(json, "total"), json_int(json, profile_total(profile, i, false));
 		json_end(json);
 	}
 	json_end(json);
@@ -259,15 +247,15 @@ static void put_head(struct json *json, const struct info *info)
 	else
 		json_null(json);
 	json_key(json, "period_type"), json_object(json);
-	put_string(json, "type", string_of(info, profile->period_type.type));
-	put_string(json, "unit", string_of(info, profile->period_type.unit));
+	json_key(json, "type"), json_string(json, string_of(info, profile->period_type.type));
+	json_key(json, "unit"), json_string(json, string_of(info, profile->period_type.unit));
 	json_end(json);
-	put_int(json, "period", profile->period);
-	put_int(json, "time_ns", profile->time_ns);
-	put_int(json, "duration_ns", profile->duration_ns);
-	put_string(json, "drop_frames", string_of(info, profile->drop_frames));
-	put_string(json, "keep_frames", string_of(info, profile->keep_frames));
-	put_string(json, "doc_url", string_of(info, profile->doc_url));
+	json_key(json, "period"), json_int(json, profile->period);
+	json_key(json, "time_ns"), json_int(json, profile->time_ns);
+	json_key(json, "duration_ns"), json_int(json, profile->duration_ns);
+	json_key(json, "drop_frames"), json_string(json, string_of(info, profile->drop_frames));
+	json_key(json, "keep_frames"), json_string(json, string_of(info, profile->keep_frames));
+	json_key(json, "doc_url"), json_string(json, string_of(info, profile->doc_url));
 	json_key(json, "comments"), json_array(json);
 	vec_for_each(&profile->comments, comment)
 		json_string(json, string_of(info, *comment));
@@ -278,25 +266,25 @@ static void put_tables(struct json *json, const struct info *info)
 {
 	const struct profile *profile = info->profile;
 
-	put_int(json, "samples", profile->samples.nr);
-	put_int(json, "locations", profile->locations.nr);
-	put_int(json, "functions", profile->functions.nr);
-	put_int(json, "strings", strtab_nr(&profile->strings));
+	json_key(json, "samples"), json_int(json, profile->samples.nr);
+	json_key(json, "locations"), json_int(json, profile->locations.nr);
+	json_key(json, "functions"), json_int(json, profile->functions.nr);
+	json_key(json, "strings"), json_int(json, strtab_nr(&profile->strings));
 	json_key(json, "labels"), json_array(json);
 	vec_for_each(&info->keys, key) {
 		json_object(json);
-		put_string(json, "key", string_of(info, key->key));
-		put_int(json, "strings", key->nr_strings);
-		put_int(json, "numbers", key->nr_numbers);
-		put_int(json, "times", key->nr_samples);
+		json_key(json, "key"), json_string(json, string_of(info, key->key));
+		json_key(json, "strings"), json_int(json, key->nr_strings);
+		json_key(json, "numbers"), json_int(json, key->nr_numbers);
+		json_key(json, "times"), json_int(json, key->nr_samples);
 		json_end(json);
 	}
 	json_end(json);
 	json_key(json, "mappings"), json_array(json);
 	vec_for_each(&profile->mappings, mapping) {
 		json_object(json);
-		put_string(json, "path", string_of(info, mapping->path));
-		put_string(json, "build_id", string_of(info, mapping->build_id));
+		json_key(json, "path"), json_string(json, string_of(info, mapping->path));
+		json_key(json, "build_id"), json_string(json, string_of(info, mapping->build_id));
 		json_key(json, "start"), json_uint(json, mapping->start);
 		json_key(json, "limit"), json_uint(json, mapping->limit);
 		json_key(json, "offset"), json_uint(json, mapping->file_off);
