@@ -13,6 +13,7 @@
 #include "exit.h"
 #include "output/flame.h"
 #include "output/flamesvg.h"
+#include "output/format.h"
 #include "profile/algebra.h"
 #include "tools/args.h"
 #include "tools/save.h"
@@ -31,15 +32,14 @@ typedef int (*encode_fn)(const struct profile *profile, const struct flame_optio
 /* By --format, or by how the name of the output ends; to stdout, HTML. NULL: neither of both. */
 static encode_fn choose_format(const struct options *options)
 {
-	const char *path = options->output ? options->output : "-";
-	const char *dot = strrchr(path, '.');
-	const char *name = dot ? dot + 1 : strcmp(path, "-") ? "" : "html";
+	bool is_file = options->output && strcmp(options->output, "-") != 0;
+	const struct output_format *format = options->format ? format_by_name(options->format)
+					     : is_file	     ? format_of_path(options->output, NULL)
+							     : format_by_name("html");
 
-	if (options->format)
-		name = options->format;
-	if (!strcmp(name, "svg"))
+	if (format && !strcmp(format->name, "svg"))
 		return flame_svg_encode;
-	return !strcmp(name, "html") || !strcmp(name, "htm") ? flame_html_encode : NULL;
+	return format && !strcmp(format->name, "html") ? flame_html_encode : NULL;
 }
 
 /* The base is cut down in the same way, and shown by the same sample type. */
