@@ -2,13 +2,13 @@
 #include "tools/load.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "input/input.h"
 #include "profile/algebra.h"
 #include "profile/merge.h"
@@ -59,7 +59,7 @@ static void *read_path(void *ctx)
 static void ahead_begin(struct ahead *ahead, const char *path)
 {
 	*ahead = (struct ahead){.path = path, .error = {.offset = INPUT_NO_OFFSET}};
-	ahead->has_thread = !pthread_create(&ahead->thread, NULL, read_path, ahead);
+	ahead->has_thread = !thread_start(&ahead->thread, read_path, ahead);
 	if (!ahead->has_thread)
 		read_path(ahead);
 }
