@@ -210,6 +210,22 @@ def tree_of_a_difference():
 
 
 @h.test
+def limits():
+    """30 rows for people, all for scripts; so many if that is said, 0: all."""
+    with tempfile.TemporaryDirectory() as folder:
+        base, head = f"{folder}/base.folded", f"{folder}/head.folded"
+        for path, factor in ((base, 1), (head, 3)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(f"f{i} {i * factor}\n" for i in range(1, 51))
+        for command in (["top", base], ["diff", base, head]):
+            for limit, for_people, for_scripts in (([], 30, 50), (["-n", "7"], 7, 7), (["-n", "0"], 50, 50)):
+                text = cprof(*command, *limit)
+                assert len(re.findall(r" f\d+$", text, re.M)) == for_people, text
+                assert f"Showing {for_people} of 50 rows" in text
+                assert len(json.loads(cprof(*command, *limit, "--json"))["rows"]) == for_scripts
+
+
+@h.test
 def names_do_not_reach_the_terminal():
     for seed in range(41, 45):
         for command in (["top", "-n", "0"], ["tree", "--min-share", "0"], ["peek", "."]):
