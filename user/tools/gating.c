@@ -89,8 +89,9 @@ static int check_files(const struct gating *gating)
 		int err;
 
 		if (is_stdout(path) && to_stdout)
-			return fail(-EINVAL, "%s and %s both go to stdout: %s=FILE.", to_stdout,
-				    option, option);
+			return fail(-EINVAL,
+				    "%s and %s cannot both go to stdout: name a file, %s=FILE.",
+				    to_stdout, option, option);
 		if (is_stdout(path))
 			to_stdout = option;
 		err = path && !is_stdout(path) ? check_file(option, path, file_rows[i].is_appended)
