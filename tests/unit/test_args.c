@@ -142,6 +142,36 @@ static void test_percentages(void **state)
 	assert_int_equal(parse("test --percent nan"), -EINVAL);
 }
 
+static void test_begin(void **state)
+{
+	struct arg_list list = {0};
+	const struct arg_row rows[] = {{"list", 0, ARG_LIST, "TEXT", "texts", &list}};
+	char name[] = "test", option[] = "--list", text[] = "x", dash[] = "-",
+	     other[] = "--nothing";
+	char *none[] = {name, option, text, NULL}, *wrong[] = {name, other, NULL};
+	char *one[] = {name, option, text, dash, NULL};
+	struct args args = {
+		.command = "test", .needs_file = true, .rows = rows, .nr_rows = ARRAY_SIZE(rows)};
+	enum exit_code code;
+
+	(void)state;
+	assert_false(args_begin(&args, 3, none, &code));
+	assert_int_equal(code, EXIT_USAGE);
+	args_release(&args);
+	assert_null(list.at); /* whoever reads an option's list does not free it */
+	assert_false(args_begin(&args, 2, wrong, &code));
+	assert_int_equal(code, EXIT_USAGE);
+	args_release(&args);
+	assert_true(args_begin(&args, 4, one, &code));
+	assert_int_equal(code, EXIT_DONE);
+	assert_list(&list, "x");
+	assert_list(&args.operand, "-");
+	args_release(&args);
+	args.needs_file = false;
+	assert_true(args_begin(&args, 3, none, &code));
+	args_release(&args);
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -159,6 +189,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_operands_behind_an_option, release),
 		cmocka_unit_test_teardown(test_a_file_or_none, release),
 		cmocka_unit_test_teardown(test_percentages, release),
+		cmocka_unit_test_teardown(test_begin, release),
 		cmocka_unit_test_teardown(test_refusals, release),
 	};
 

@@ -218,9 +218,10 @@ int cmd_check(int argc, char **argv)
 			"total\nand by function, and tells a regression from the noise of runs.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or an unreadable "
-			  "file,\n"
-			  "3 inconclusive: too little, or not comparable, or no baseline",
+		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or a file that "
+			  "cannot be "
+			  "read or\n"
+			  "written, 3 inconclusive: too little, or not comparable, or no baseline",
 	};
 	enum exit_code code;
 
