@@ -145,12 +145,15 @@ static int has_arg(const struct arg_row *row)
 									: required_argument;
 }
 
-/* The tables that getopt_long() wants: longs has room for all rows and two more, shorts twice that. */
+/*
+ * The tables that getopt_long() wants: longs has room for all rows and two more, shorts twice that.
+ * "-": operands come in their place; ":": a missing argument is told from an unknown option.
+ */
 static void make_tables(const struct args *args, struct option *longs, char *shorts)
 {
 	if (args->nr_rows > MAX_ROWS)
-		abort();		/* a table in the source is too long */
-	shorts = stpcpy(shorts, "-:h"); /* operands in their place; tell ':' from '?' */
+		abort(); /* a table in the source is too long */
+	shorts = stpcpy(shorts, "-:h");
 	for (size_t i = 0; i < args->nr_rows; i++) {
 		const struct arg_row *row = &args->rows[i];
 
