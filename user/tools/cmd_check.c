@@ -53,6 +53,22 @@ static enum exit_code report(struct check *check, const struct runs *runs)
 	return code;
 }
 
+/* What is missing, lest a mistyped name pass for a first run. */
+static void say_missing(const struct check *check)
+{
+	const char *allowed = check->allow_missing_baseline
+				      ? ", and need not be one (--allow-missing-baseline)"
+				      : "";
+	char name[512];
+
+	if (!check->base.nr)
+		say("there is no baseline%s", allowed);
+	else
+		say("there is no baseline%s: '%s' is not there%s", allowed,
+		    text_escape(check->base.at[0], name, sizeof(name)),
+		    check->base.nr > 1 ? ", nor any other of --base" : "");
+}
+
 /* Without a baseline the head must be good even so: a job whose profiler broke is not to pass. */
 static enum exit_code compare(struct check *check)
 {
@@ -73,10 +89,10 @@ static enum exit_code compare(struct check *check)
 	    !add_all(check, &check->head, RUN_HEAD, &runs))
 		code = report(check, &runs);
 	runs_release(&runs);
-	if (code != EXIT_NOTHING || !missing || !check->allow_missing_baseline)
+	if (code != EXIT_NOTHING || !missing)
 		return code;
-	say("there is no baseline, and need not be one (--allow-missing-baseline)");
-	return EXIT_DONE;
+	say_missing(check);
+	return check->allow_missing_baseline ? EXIT_DONE : code;
 }
 
 /* The self-test ----------------------------------------------------------------------------------- */
