@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cprof info: what is in a profile, before anything is made of it. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"

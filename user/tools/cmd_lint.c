@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cprof lint: who would reject or lose what of a pprof file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
