@@ -27,8 +27,8 @@ struct gzip;
 struct gzip *gzip_new(sink_fn sink, void *ctx);
 /*
  * Has the signature of a sink; ctx is the struct gzip. The first error of the sink, or -EIO; it may come
- * back from a later write, or only at the end. After the first megabyte the sink is called by a thread
- * of gzip's own, one call at a time, and never after gzip_finish().
+ * back from a later write, or only at the end. The sink is called by these two functions only, though
+ * behind the first megabyte a thread helps to compress.
  */
 int gzip_write(void *ctx, const void *bytes, size_t len_bytes);
 /* Writes what is left, unless there was an error, which is returned; frees it. */
