@@ -150,15 +150,7 @@ static int new_table(struct codetables *tables, const struct elf_file *elf,
 
 uint32_t codetables_put(struct codetables *tables, const struct unwind_table *table)
 {
-	struct table_image image = {
-		.start = table->start,
-		.nr_pages = table->nr_pages,
-		.nr_rows = table->nr_rows,
-		.nr_wides = table->nr_wides,
-		.pages = table->pages,
-		.rows = table->rows,
-		.wides = table->wides,
-	};
+	struct table_image image = unwind_table_image(table);
 	uint32_t id;
 	int err = session_add_table(tables->session, &image, &id);
 

@@ -66,21 +66,14 @@ static void note_cie(struct reader *reader, const struct cfi_entry *entry)
 
 static bool find_cie(const struct reader *reader, size_t off, uint32_t *position)
 {
-	size_t low = 0, high = reader->cies.nr;
+	size_t i;
 
-	if (high > 0 && reader->cies.at[*position].cie.off == off)
+	if (reader->cies.nr > 0 && reader->cies.at[*position].cie.off == off)
 		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->cies.at[middle].cie.off < off)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == reader->cies.nr || reader->cies.at[low].cie.off != off)
+	i = vec_partition(&reader->cies, known, known->cie.off < off);
+	if (i == reader->cies.nr || reader->cies.at[i].cie.off != off)
 		return false;
-	*position = (uint32_t)low;
+	*position = (uint32_t)i;
 	return true;
 }
 

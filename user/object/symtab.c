@@ -116,19 +116,11 @@ static void collect_regions(struct builder *builder, const struct elf_file *file
 /* Where the executable section that elf_addr is in ends; 0: it is in none. */
 static uint64_t region_limit(const struct builder *builder, uint64_t elf_addr)
 {
-	size_t low = 0, high = builder->regions.nr;
+	size_t nr = vec_partition(&builder->regions, region, region->start <= elf_addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (builder->regions.at[middle].start <= elf_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || elf_addr >= builder->regions.at[low - 1].limit)
+	if (!nr || elf_addr >= builder->regions.at[nr - 1].limit)
 		return 0;
-	return builder->regions.at[low - 1].limit;
+	return builder->regions.at[nr - 1].limit;
 }
 
 /* The name at name_off, up to its NUL, the "@VERSION" that ld writes into .symtab, or the limit. */
@@ -450,19 +442,11 @@ static void give(const struct symtab *symtab, uint32_t i, struct symbol *symbol)
 
 bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol)
 {
-	size_t low = 0, high = symtab->starts.nr;
+	size_t nr = vec_partition(&symtab->starts, start, *start <= elf_addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symtab->starts.at[middle] <= elf_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || symtab->owners.at[low - 1] == OWNER_NONE)
+	if (!nr || symtab->owners.at[nr - 1] == OWNER_NONE)
 		return false;
-	give(symtab, symtab->owners.at[low - 1], symbol);
+	give(symtab, symtab->owners.at[nr - 1], symbol);
 	return true;
 }
 

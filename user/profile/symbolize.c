@@ -39,6 +39,7 @@
 
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "object/demangle.h"
 
@@ -103,18 +104,10 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-/* The last part of a path, which is what people call the file. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* "/usr/lib/[libfoo.so.6]", which pprof does not try to open. Owned by the caller. */
 static char *bracketed(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = text_base_name(path);
 
 	return xasprintf("%.*s[%s]", (int)(base - path), path, base);
 }
@@ -179,7 +172,7 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 	if (elf)
 		elf_file_addr(elf, finding->place.position, &finding->elf_addr);
 	name_in_object(symbolizer, finding, object,
-		       base_name(files_path(symbolizer->files, finding->place.space)));
+		       text_base_name(files_path(symbolizer->files, finding->place.space)));
 }
 
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
@@ -199,7 +192,7 @@ static const char *pseudo_name(struct symbolizer *symbolizer, const struct mappi
 {
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
 
-	return *name && strcmp(name, "//anon") ? base_name(name) : "[anon]";
+	return *name && strcmp(name, "//anon") ? text_base_name(name) : "[anon]";
 }
 
 static void name_place(struct symbolizer *symbolizer, struct finding *finding,
@@ -302,7 +295,7 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 static struct profile_mapping pseudo_mapping(struct profile *profile, const char *name,
 					     uint64_t start, uint64_t limit)
 {
-	bool is_known = *base_name(name) == '[' || !strcmp(name, "//anon");
+	bool is_known = *text_base_name(name) == '[' || !strcmp(name, "//anon");
 	char *unnamed scoped(freep) = bracketed(name);
 
 	if (!*name)
@@ -497,6 +490,6 @@ const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *
 	if (!map)
 		return "[unknown]";
 	if (map->file != FILE_NONE)
-		return base_name(files_path(symbolizer->files, map->file));
+		return text_base_name(files_path(symbolizer->files, map->file));
 	return pseudo_name(symbolizer, map);
 }
