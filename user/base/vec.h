@@ -41,6 +41,13 @@
 		(v)->at[(v)->nr++] = (__VA_ARGS__); \
 	} while (0)
 
+/* Gives back the room that an array grew for and does not need any more. */
+#define vec_fit(v)                                                           \
+	do {                                                                 \
+		(v)->at = xreallocarray((v)->at, (v)->nr, sizeof(*(v)->at)); \
+		(v)->cap = (v)->nr;                                          \
+	} while (0)
+
 #define vec_for_each(v, item) \
 	for (__typeof__((v)->at + 0) item = (v)->at; item && item < (v)->at + (v)->nr; item++)
 
