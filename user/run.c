@@ -361,10 +361,10 @@ static int wait_for_child(struct run *run, int code)
 
 static void finish(struct run *run)
 {
+	unwinder_free(run->unwinder); /* gives tables back to the session */
 	session_close(run->session);
 	child_abandon(&run->child);
 	captures_close(run->captures);
-	unwinder_free(run->unwinder);
 	builder_free(run->builder);
 	objects_free(run->objects);
 	tasks_free(run->tasks);
