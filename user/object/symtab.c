@@ -6,10 +6,10 @@
  *		 names still are offsets in the file's string tables
  *	sort	 by address, and at one address from the worst name to the best; the two tables
  *		 say most things twice, so equal neighbours become one
- *	place	 symbols nest and overlap: object/ranges.h says whose an address is
+ *	place	 symbols nest and overlap: object/spans.h says whose an address is
  *	copy	 the names that are left, into one block; the file is not needed any more
  *
- * A find is then a binary search in an array of addresses. Cost: 24 bytes a symbol, 12 a range, and
+ * A find is then a binary search in an array of addresses. Cost: 24 bytes a symbol, 12 a span, and
  * the names. The sections are read through an elf_file of this call's own, so that what they took
  * is given back at its end.
  *
@@ -25,7 +25,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/plt.h"
-#include "object/ranges.h"
+#include "object/spans.h"
 
 #define NR_MAX		(4u << 20)
 #define NAMES_MAX_BYTES (256u << 20)
@@ -52,7 +52,7 @@ _Static_assert(NAME_MAX_BYTES < 1 << 20, "name_bytes");
 
 struct symtab {
 	vec_of(struct entry) entries; /* sorted: see compare() */
-	struct ranges ranges;	      /* owners are positions in entries */
+	struct spans spans;	      /* owners are positions in entries */
 	char *names;
 };
 
@@ -283,7 +283,7 @@ static void place_group(struct builder *builder, size_t first, size_t last, uint
 {
 	struct symtab *symtab = builder->symtab;
 	uint64_t addr = symtab->entries.at[first].elf_addr;
-	uint64_t around = ranges_advance(&symtab->ranges, addr);
+	uint64_t around = spans_advance(&symtab->spans, addr);
 	uint64_t guess = least(least(around, next_addr), region_limit(builder, addr));
 	bool has_sized = symtab->entries.at[last].len_bytes;
 
@@ -295,7 +295,7 @@ static void place_group(struct builder *builder, size_t first, size_t last, uint
 			continue;
 		if (!entry->len_bytes)
 			entry->len_bytes = guess - addr;
-		ranges_add(&symtab->ranges, addr, addr + entry->len_bytes, i);
+		spans_add(&symtab->spans, addr, addr + entry->len_bytes, i);
 	}
 }
 
@@ -313,7 +313,7 @@ static void place(struct builder *builder)
 		place_group(builder, first, end - 1,
 			    end < nr ? symtab->entries.at[end].elf_addr : UINT64_MAX);
 	}
-	ranges_finish(&symtab->ranges);
+	spans_finish(&symtab->spans);
 }
 
 /* Copy ------------------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ void symtab_free(struct symtab *symtab)
 	if (!symtab)
 		return;
 	vec_release(&symtab->entries);
-	ranges_release(&symtab->ranges);
+	spans_release(&symtab->spans);
 	free(symtab->names);
 	free(symtab);
 }
@@ -384,9 +384,9 @@ static void give(const struct symtab *symtab, uint32_t i, struct symbol *symbol)
 
 bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol)
 {
-	uint32_t i = ranges_find(&symtab->ranges, elf_addr);
+	uint32_t i = spans_find(&symtab->spans, elf_addr);
 
-	if (i == RANGES_NONE)
+	if (i == SPANS_NONE)
 		return false;
 	give(symtab, i, symbol);
 	return true;
