@@ -99,24 +99,28 @@ static void name_symbol(struct symbolizer *symbolizer, struct finding *finding, 
 	finding->display = display ? strtab_intern(&symbolizer->strings, display) : finding->raw;
 }
 
-static void name_number(struct symbolizer *symbolizer, struct finding *finding, const char *what)
+static void name_number(struct symbolizer *symbolizer, struct finding *finding, const char *what,
+			uint64_t addr)
 {
-	char *name scoped(freep) = xasprintf("%s+0x%" PRIx64, what, finding->elf_addr);
+	char *name scoped(freep) = xasprintf("%s+0x%" PRIx64, what, addr);
 
 	finding->raw = 0;
 	finding->display = strtab_intern(&symbolizer->strings, name);
 }
 
+/* By its symbol, else by where its function begins, so that a function has one name; else by itself. */
 static void name_in_object(struct symbolizer *symbolizer, struct finding *finding,
 			   struct object *object, const char *what)
 {
+	uint64_t start = finding->elf_addr;
 	struct symbol symbol;
 
 	if (object && symtab_find(object_symtab(object), finding->elf_addr, &symbol) &&
 	    *symbol.name)
-		name_symbol(symbolizer, finding, symbol.name);
-	else
-		name_number(symbolizer, finding, what);
+		return name_symbol(symbolizer, finding, symbol.name);
+	if (object)
+		functab_find(object_functab(object), finding->elf_addr, &start);
+	name_number(symbolizer, finding, what, start);
 }
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
@@ -126,8 +130,8 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 
 	/* What is not in a segment (or not ELF) is named by where it is in the file. */
 	finding->elf_addr = finding->place.position;
-	if (elf)
-		elf_file_addr(elf, finding->place.position, &finding->elf_addr);
+	if (!elf || elf_file_addr(elf, finding->place.position, &finding->elf_addr))
+		object = NULL;
 	name_in_object(symbolizer, finding, object,
 		       text_base_name(files_path(symbolizer->files, finding->place.space)));
 }
@@ -141,7 +145,7 @@ static void name_in_kernel(struct symbolizer *symbolizer, struct finding *findin
 	    kallsyms_find(symbolizer->kallsyms, finding->elf_addr, &symbol) && *symbol.name)
 		name_symbol(symbolizer, finding, symbol.name);
 	else
-		name_number(symbolizer, finding, "[kernel]");
+		name_number(symbolizer, finding, "[kernel]", finding->elf_addr);
 }
 
 /* "[anon]" for what has no name at all, else what the kernel calls it: "[vsyscall]". */
@@ -164,10 +168,10 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 		name_in_kernel(symbolizer, finding);
 		break;
 	case SPACE_UNKNOWN:
-		name_number(symbolizer, finding, "[unknown]");
+		name_number(symbolizer, finding, "[unknown]", finding->elf_addr);
 		break;
 	case SPACE_ANON:
-		name_number(symbolizer, finding, pseudo_name(symbolizer, map));
+		name_number(symbolizer, finding, pseudo_name(symbolizer, map), finding->elf_addr);
 		break;
 	case SPACE_MADE:
 		finding->raw = finding->display = (uint32_t)finding->place.base;

@@ -4,8 +4,10 @@
  *
  * Addresses are normalised to what the ELF file says, and the mapping is given as the file's own
  * segment, so that pprof's base comes out as 0 and one libc is one libc across all processes.
- * Every location has a mapping and a line: unnamed code is "libfoo.so.6+0x1234", code in no mapping
- * "[unknown]+0x1234" in a mapping "[unknown]".
+ * Every location has a mapping and a line. Code without a symbol is "libfoo.so.6+0x1234", where 0x1234 is
+ * the address that its function begins at, so that a function is one row wherever it was sampled; its own
+ * address where call frame information does not say (PLT stubs, hand-written code). Code in no mapping is
+ * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case.
  *
  * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
  * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with
