@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index
- * of their descriptor, and the vdso. Symbol tables, and the tables of functions for code that is in none
- * of them, are read when the first address is asked for, not when the object becomes known. Sections that others read from object_elf() stay in
- * memory with the object: read large ones from an elf_file_reopen() of it.
+ * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index of
+ * their descriptor, and the vdso. Symbols are read when the first address is asked for, where functions
+ * begin when the first of no symbol is, not when the object becomes known. Sections that others read from
+ * object_elf() stay in memory with the object: read large ones from an elf_file_reopen() of it.
  */
 #ifndef CPROF_OBJECT_OBJECT_H
 #define CPROF_OBJECT_OBJECT_H
@@ -14,7 +14,6 @@
 
 #include "object/elf.h"
 #include "object/functab.h"
-#include "object/kallsyms.h"
 #include "object/symtab.h"
 
 struct object;
