@@ -28,7 +28,7 @@
 #define NR_BLOCKS_ALONE 4 /* a thread costs as much as to compress some 10 KB */
 
 struct gzip {
-	gzip_sink_fn sink;
+	sink_fn sink;
 	void *ctx;
 	int err; /* the first one; nothing is done after it */
 	struct isal_zstream stream;
@@ -48,7 +48,7 @@ struct gzip {
 	bool is_last;		/* no block comes any more */
 };
 
-struct gzip *gzip_new(gzip_sink_fn sink, void *ctx)
+struct gzip *gzip_new(sink_fn sink, void *ctx)
 {
 	struct gzip *gzip = xcalloc(1, sizeof(*gzip));
 
