@@ -16,6 +16,7 @@
 #include "output/format.h"
 #include "process/procfs.h"
 #include "profile/algebra.h"
+#include "profile/prune.h"
 
 #define PROC "/proc"
 
@@ -188,9 +189,15 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 		.file = writer->place->file ? target->file : NULL,
 	};
 	char *path scoped(freep) = place_path(writer->place, &name);
+	struct profile *pruned = NULL;
 	bool is_main = pass->is_main && !i;
-	int err = write_file(built->profile, target->format, path);
+	int err;
 
+	/* Its readers drop frames, or it is a list of addresses; others show what they are given. */
+	if (!target->format->is_pprof && !target->format->one_process)
+		profile_pruned_copy(built->profile, &pruned);
+	err = write_file(pruned ? pruned : built->profile, target->format, path);
+	profile_free(pruned);
 	if (err)
 		return err;
 	say_written(pass, path, built, process, is_main);

@@ -300,6 +300,42 @@ def a_folder_has_them_all():
                      for suffix in (".pb.gz", ".heap")}, names
 
 
+def by_leaf_of_pprof(path):
+    """{function: its own objects} as `go tool pprof -top` has them."""
+    env = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
+    top = h.subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=alloc_objects", "-nodefraction=0",
+                            path], env=env, check=True, capture_output=True, text=True).stdout
+    rows = re.findall(r"^ *(\d+) +\S+ +\S+ +\d+ +\S+ +(.+)$", top, re.M)
+    return {name: int(flat) for flat, name in rows if int(flat)}
+
+
+@h.test
+def allocators_do_not_hide_who_allocates():
+    """malloc, operator new and std::allocator are in the file, and dropped by who shows it."""
+    folder = h.folder()
+    proto, folded = os.path.join(folder, "p.pb.gz"), os.path.join(folder, "p.folded")
+    target = h.Workload("newdelete")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--alloc", "-o", proto, "-o", folded, "-p", target.pid).attached()
+    target.go()
+    expected = target.says()
+    target.says()
+    ended = run.stop()
+    assert ended.code == 0, ended.lines
+    profile = h.judge(proto)
+    assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
+    flat = by_leaf_of_pprof(proto)
+    for site, numbers in expected.items():
+        assert flat[site] == numbers["objects"], (site, flat)
+    hidden = "malloc", "operator new", "::allocate("
+    assert not [name for name in flat if any(word in name for word in hidden)], flat
+    with open(folded, encoding="utf-8") as file:
+        leaves = [line.rsplit(" ", 1)[0].split(";")[-1] for line in file]
+    assert leaves and not [name for name in leaves if any(word in name for word in hidden)], leaves
+    top = h.subprocess.run([h.CPROF, "top", "--all-frames", proto], check=True, capture_output=True, text=True)
+    assert "malloc" in top.stdout
+
+
 @h.test
 def errors_are_given():
     """--errors: the variance of each site is what the formula says, 0 where nothing is left out."""

@@ -36,6 +36,17 @@ static bool shows_inuse(enum heap_view view)
 	return view == VIEW_ALL || view == VIEW_INUSE;
 }
 
+/*
+ * Who allocates is the question, and malloc is no answer. The functions that are probed, and what C++
+ * has between them and a program; pprof's own list is longer, and hides a program's `allocate` and all
+ * of Go's runtime, with the C code that a Go program calls behind it.
+ */
+static const char allocator_frames[] =
+	"(__libc_|je_|tc_|mi_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc"
+	"|posix_memalign|valloc|pvalloc)|__posix_memalign"
+	"|operator new(\\[\\])?"
+	"|(std::|__gnu_cxx::)(__)?(new_)?allocator(_traits)?<.*>::allocate";
+
 static void set_heap_types(struct profile *profile, const struct build_order *order)
 {
 	bool inuse = shows_inuse(order->view);
@@ -51,6 +62,7 @@ static void set_heap_types(struct profile *profile, const struct build_order *or
 	if (order->variances && inuse)
 		profile_add_type(profile, "inuse_space_variance", "square_bytes");
 	profile->default_type = profile_string(profile, inuse ? "inuse_space" : "alloc_space");
+	profile->drop_frames = profile_string(profile, allocator_frames);
 }
 
 static int64_t to_value(uint64_t value)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/merge.h"
 #include "profile/tame.h"
 
 /* What becomes of a location, by id. */
@@ -124,4 +125,21 @@ int profile_prune(struct profile *profile)
 	keep = *keep_text ? &keep_regex : NULL;
 	prune(profile, drop, keep);
 	return 0;
+}
+
+int profile_pruned_copy(const struct profile *profile, struct profile **pruned)
+{
+	struct profile *copy;
+	int err;
+
+	*pruned = NULL;
+	if (!profile->drop_frames)
+		return 0;
+	copy = profile_compact(profile);
+	err = profile_prune(copy);
+	if (err)
+		profile_free(copy);
+	else
+		*pruned = copy;
+	return err;
 }

@@ -19,4 +19,10 @@
  */
 int profile_prune(struct profile *profile);
 
+/*
+ * A copy for formats that cannot say which frames to drop, in *pruned, owned by the caller; NULL where
+ * there is nothing to drop. -EINVAL as above.
+ */
+int profile_pruned_copy(const struct profile *profile, struct profile **pruned);
+
 #endif

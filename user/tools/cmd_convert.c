@@ -49,15 +49,14 @@ static int choose_format(const struct convert *convert, const char *path,
  */
 static const struct profile *suitable(struct convert *convert, const struct output_format *format)
 {
-	if (format->is_pprof || !convert->prune || !convert->profile->drop_frames)
+	if (format->is_pprof || !convert->prune)
 		return convert->profile;
-	if (!convert->pruned) {
-		convert->pruned = profile_compact(convert->profile);
-		if (profile_prune(convert->pruned))
-			warn("the profile's own drop_frames is not a regular expression: all "
-			     "frames are written");
+	if (!convert->pruned && profile_pruned_copy(convert->profile, &convert->pruned)) {
+		warn("the profile's own drop_frames is not a regular expression: all frames are "
+		     "written");
+		convert->prune = false;
 	}
-	return convert->pruned;
+	return convert->pruned ? convert->pruned : convert->profile;
 }
 
 static int write_one(struct convert *convert, const char *path)
