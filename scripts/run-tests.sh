@@ -24,6 +24,7 @@ passed=0 failed=0 skipped=0
 cd "$(dirname "$0")/.." || exit 2
 export BUILD=${BUILD:-build}
 dir=$(mktemp -d) || exit 2
+chmod 711 "$dir" # for what tests run as nobody
 trap 'rm -rf "$dir"' EXIT
 trap 'rm -rf "$dir"; exit 130' INT TERM
 
@@ -116,16 +117,18 @@ wanted() # NAME
 	[[ -z ${TESTS:-} || $1 == $TESTS ]]
 }
 
-# run NAME TIMEOUT_SECONDS COMMAND...
+# run NAME TIMEOUT_SECONDS COMMAND...: with a TMPDIR of its own, which goes with it.
 run()
 {
 	local name=$1 limit=$2 start status
 	wanted "$name" || return 0
 	shift 2
+	mkdir -m 1777 "$dir/tmp" || exit 2
 	start=$(date +%s%N)
 	# the shell's own word about a program that died is not wanted
-	{ timeout --foreground -k 10 "$limit" "$@" >"$dir/log" 2>&1 </dev/null; } 2>/dev/null
+	{ TMPDIR=$dir/tmp timeout --foreground -k 10 "$limit" "$@" >"$dir/log" 2>&1 </dev/null; } 2>/dev/null
 	status=$?
+	rm -rf "$dir/tmp"
 	verdicts "$name" $status "$(elapsed "$start")" "$dir/log"
 }
 

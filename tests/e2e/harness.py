@@ -20,6 +20,7 @@ BPF program, map or link, no uprobe, no process. Speaks TAP (scripts/run-tests.s
 
 All that depends on the wording of cprof's messages stands in "What cprof says" below.
 """
+import atexit
 import ctypes
 import gzip
 import inspect
@@ -119,8 +120,14 @@ def workload(name):
     return os.path.join(BUILD, "workloads", name)
 
 
+@atexit.register
+def forget_folders():
+    while folders:
+        shutil.rmtree(folders.pop(), ignore_errors=True)
+
+
 def folder():
-    """A folder that goes away with the case."""
+    """A folder that goes away with the case, or with us, should we be ended in the middle of it."""
     path = tempfile.mkdtemp(prefix="cprof-e2e-")
     folders.append(path)
     return path
@@ -566,8 +573,7 @@ def run_case(case):
             problems.append(f"$ {' '.join(run.arguments)}  -> {run.process.returncode}")
             problems += run.said().splitlines()[-8:]
     runs.clear()
-    while folders:
-        shutil.rmtree(folders.pop(), ignore_errors=True)
+    forget_folders()
     if skipped and not problems:
         raise skipped
     return problems

@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 
 import harness as h
@@ -173,8 +172,7 @@ class Redis:
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
         if not program:
             raise h.Skip("NOT RUN: redis is not installed (apt-get install redis-tools)")
-        self.folder = tempfile.mkdtemp(prefix="cprof-redis-")
-        h.folders.append(self.folder)
+        self.folder = h.folder()
         path = os.path.join(self.folder, "socket")
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.folder,

@@ -25,6 +25,7 @@
 #include "base/alloc.h"
 #include "object/elf.h"
 #include "object/unwindtable.h"
+#include "temp.h"
 
 struct judge {
 	struct unwind_table *table;
@@ -473,8 +474,8 @@ static void test_debug_frame(void **state)
 	static const char source[] =
 		"int puts(const char *); int f(int n) { char b[n]; puts(b); return b[n / 2]; }"
 		"int g(int n) { return n > 3 ? f(n) + 1 : puts(\"\"); }";
-	char path[] = "/tmp/cprof-test-XXXXXX";
-	int fd scoped(closep) = mkstemp(path);
+	int fd scoped(closep) = -1;
+	char *path scoped(freep) = temp_path("debug_frame.so");
 	char *command scoped(freep) = xasprintf("echo '%s' | gcc -x c -O2 -g -gz=none "
 						"-fno-asynchronous-unwind-tables -shared -fPIC "
 						"-nostdlib -o %s -",
@@ -484,11 +485,9 @@ static void test_debug_frame(void **state)
 	Dwarf *dwarf;
 
 	(void)state;
-	assert_true(fd >= 0);
 	assert_int_equal(system(command), 0);
-	close(fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	unlink(path);
+	assert_true(fd >= 0);
 	elf_version(EV_CURRENT);
 	judge.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	dwarf = dwarf_begin_elf(judge.elf, DWARF_C_READ, NULL);
