@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "output/pprof.h"
+#include "unit/sinks.h"
 
 /* The folder tests/, of which TEST_DATA is tests/data. Owned by the caller. */
 static inline char *judge_folder(void)
@@ -45,17 +46,12 @@ static inline bool judge_has(const char *program)
 	return false;
 }
 
-static inline int judge_to_stream(void *ctx, const void *bytes, size_t len_bytes)
-{
-	return fwrite(bytes, 1, len_bytes, ctx) == len_bytes ? 0 : -1;
-}
-
 static inline void judge_write(const struct profile *profile, const char *path)
 {
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
-	assert_int_equal(pprof_encode(profile, judge_to_stream, file), 0);
+	assert_int_equal(pprof_encode(profile, sink_stream, file), 0);
 	assert_int_equal(fclose(file), 0);
 }
 

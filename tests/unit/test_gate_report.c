@@ -85,7 +85,7 @@ static void judge(report_fn report, const struct gate_result *result, const char
 						path, program);
 
 	assert_non_null(file);
-	assert_int_equal(report(result, &options, judge_to_stream, file), 0);
+	assert_int_equal(report(result, &options, sink_stream, file), 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(system(command), 0);
 }
