@@ -136,10 +136,10 @@ def folder():
 class Workload:
     """A workload of its own, not launched by cprof."""
 
-    def __init__(self, name, *arguments):
+    def __init__(self, name, *arguments, env=None):
         path = name if "/" in name else workload(name)
-        self.process = subprocess.Popen([path, *map(str, arguments)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([path, *map(str, arguments)], stdin=subprocess.PIPE, text=True,
+                                        stdout=subprocess.PIPE, env={**os.environ, **(env or {})})
         self.pid = self.process.pid
         running.append(self.process)
 

@@ -10,6 +10,7 @@ import signal
 import time
 
 import harness as h
+import heaps
 
 ALLOC = ("alloc_objects", "alloc_space")
 INUSE = ("inuse_objects", "inuse_space")
@@ -17,21 +18,12 @@ INUSE = ("inuse_objects", "inuse_space")
 
 def allocs(*options, **more):
     """A run over the allocs workload, half of whose blocks are in use at its end."""
-    target = h.Workload("allocs", "20")
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    return run.stop(), expected
+    return heaps.measure(h.Workload("allocs", "20"), *options, **more)
 
 
-def churn(seconds, *options, **more):
+def churn(seconds, *options):
     target = h.Workload("churn", str(seconds), "2")
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
-    target.go()
-    return run, target
+    return heaps.watch(target, *options), target
 
 
 def totals(profile):
@@ -56,9 +48,7 @@ def in_use():
     profile = ended.profile()
     assert profile["types"] == [*ALLOC, *INUSE] and profile["duration_ns"] == 0
     assert totals(profile)["alloc_objects"] == 0 == totals(profile)["alloc_space"]
-    for site, numbers in expected.items():
-        assert h.by_function(profile, "inuse_objects").get(site, 0) == numbers["live_objects"], site
-        assert h.by_function(profile, "inuse_space").get(site, 0) == numbers["live_bytes"], site
+    heaps.exact(profile, expected, heaps.LIVE)
     assert all(sample["values"]["inuse_objects"] for sample in profile["samples"])
     assert ended.closing.gone > 0
 
@@ -68,8 +58,7 @@ def allocated():
     ended, expected = allocs("--rate", "1", "--alloc")
     profile = ended.profile()
     assert profile["types"] == list(ALLOC) and profile["default_type"] == "alloc_space"
-    for site, numbers in expected.items():
-        assert h.by_function(profile, "alloc_objects").get(site, 0) == numbers["objects"], site
+    heaps.exact(profile, expected, heaps.ALLOCATED)
 
 
 @h.test
@@ -98,9 +87,7 @@ def nothing_is_left_in_use():
 @h.test
 def only_in_use_and_nothing_is():
     target = h.Workload("churn", "0.5", "1")
-    target.says()
-    run = h.cprof("heap", "--rate", "100000", "--inuse", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "100000", "--inuse")
     target.wait()
     ended = run.wait()
     assert ended.code in (0, 3), ended.code
@@ -150,9 +137,7 @@ def deltas_add_up_exactly():
 @h.test
 def a_delta_with_nothing_in_it_has_no_file():
     target = h.Workload("allocs", "5")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--delta", "500ms", "-d", "3s", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "1", "--delta", "500ms", "-d", "3s")
     target.says()
     target.says()
     ended = run.wait(timeout=20)
@@ -286,13 +271,7 @@ def several_processes_and_a_format_for_one():
 def a_folder_has_them_all():
     folder = h.folder()
     target = h.Workload("allocs", "5")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--views", "--format", "proto,legacy", "-o", folder,
-                  "-p", target.pid).attached()
-    target.go()
-    target.says()
-    target.says()
-    ended = run.stop()
+    ended, _ = heaps.measure(target, "--rate", "1", "--views", "--format", "proto,legacy", "-o", folder)
     assert ended.code == 0
     names = {os.path.basename(path) for path in glob.glob(folder + "/*")}
     stem = f"cprof.heap.allocs.{target.pid}"
