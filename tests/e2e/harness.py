@@ -501,7 +501,7 @@ def left_objects(before, seconds=5):
     end = time.monotonic() + seconds
     left = kernel_objects() - before
     crowd = other_cprofs()
-    while left and time.monotonic() < end:
+    while left and not crowd and time.monotonic() < end:
         left -= held_by_others(left)
         crowd |= other_cprofs()
         time.sleep(0.1)
