@@ -209,6 +209,15 @@ class Cprof:
     def signal(self, number_of_signal):
         self.process.send_signal(number_of_signal)
 
+    def snapshot(self, number_of_snapshot, timeout=20):
+        """Asks for one, and waits until it is written."""
+        self.signal(signal.SIGUSR1)
+        path = f"{self.output.removesuffix('.pb.gz')}.{number_of_snapshot}.pb.gz"
+        end = time.monotonic() + timeout
+        while not os.path.exists(path):
+            assert time.monotonic() < end, f"no snapshot {number_of_snapshot} after {timeout} s"
+            time.sleep(0.02)
+
     def wait(self, timeout=60):
         try:
             self.process.wait(timeout)
@@ -494,10 +503,10 @@ def left_processes(seconds=3):
     return [f"process {name} is left" for name in names]
 
 
-def left_objects(before, seconds=5):
+def stray_objects(before, seconds):
     """What is there after a case, stays, and is held by nobody: the kernel frees in its own time, and
-    what another tracer of this machine has made meanwhile is none of ours. Beside somebody else's
-    cprof it cannot be told whose a map without a descriptor is: then that is said, not judged."""
+    what another tracer of this machine has made meanwhile is none of ours. And who ran a cprof beside
+    us: whose a map without a descriptor is cannot be told then."""
     end = time.monotonic() + seconds
     left = kernel_objects() - before
     crowd = other_cprofs()
@@ -506,10 +515,16 @@ def left_objects(before, seconds=5):
         crowd |= other_cprofs()
         time.sleep(0.1)
         left &= kernel_objects()
+    return sorted(left), sorted(crowd)
+
+
+def left_objects(before, seconds=5):
+    """What a case has left in the kernel. In a crowd that is said, not judged."""
+    left, crowd = stray_objects(before, seconds)
     if left and crowd:
-        print(f"# another cprof ran beside this ({sorted(crowd)}): {sorted(left)} may be its")
+        print(f"# other cprofs ran beside this ({crowd}): {len(left)} objects may be theirs, {left[0]} ...")
         return []
-    return [f"{name} is left" for name in sorted(left)]
+    return [f"{name} is left" for name in left]
 
 
 # Running the cases -------------------------------------------------------------------------------
