@@ -209,6 +209,13 @@ class Cprof:
     def signal(self, number_of_signal):
         self.process.send_signal(number_of_signal)
 
+    def awaits(self, pattern, timeout=20):
+        """Waits until it says so."""
+        end = time.monotonic() + timeout
+        while not re.search(pattern, self.said(), re.M):
+            assert time.monotonic() < end, f"cprof did not say {pattern} within {timeout} s"
+            time.sleep(0.02)
+
     def snapshot(self, number_of_snapshot, timeout=20):
         """Asks for one, and waits until it is written."""
         self.signal(signal.SIGUSR1)

@@ -3,9 +3,9 @@
 """cprof heap on allocators that are not the C library's: linked in, a library, preloaded, opened late,
 with new and delete of their own. At rate 1, from the first allocation on, every count is exact."""
 import os
+import re
 import shutil
 import subprocess
-import time
 
 import harness as h
 import heaps
@@ -128,10 +128,11 @@ def wrapped():
 @h.test
 def opened_late():
     """It is probed a moment after it was mapped: the workload gives that moment."""
-    target = h.Workload(build("dlopens", "heap/dlopens.c"), toy_library())
+    library = toy_library()
+    target = h.Workload(build("dlopens", "heap/dlopens.c"), library)
     run = heaps.watch(target, "--rate", "1")
     target.says()  # open
-    time.sleep(2)
+    run.awaits(f"^cprof: probing .* of {re.escape(library)}")
     target.go()
     expected = target.says()
     target.says()
