@@ -259,6 +259,7 @@ slowest()
 case $1 in
 unit) unit_tests ;;
 all)
+	export TEST_JUDGES=all # scripts/setup.sh has installed them: none is passed over
 	unit_tests
 	run check 600 make -s -j"$(nproc)" check
 	fuzz_tests

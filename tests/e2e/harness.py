@@ -408,6 +408,7 @@ def share(profile, kind, *names):
 
 
 def near(value, expected, tolerance, what):
+    assert expected, f"{what}: nothing to be near to"
     assert abs(value - expected) <= tolerance * expected, \
         f"{what}: {value:g}, not within {tolerance:.0%} of {expected:g}"
 

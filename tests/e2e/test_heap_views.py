@@ -85,13 +85,13 @@ def nothing_is_left_in_use():
 
 @h.test
 def only_in_use_and_nothing_is():
+    """At this rate a block of the C library's own, which may stay, is not among the samples."""
     target = h.Workload("churn", "0.5", "1")
-    run = heaps.watch(target, "--rate", "100000", "--inuse")
+    run = heaps.watch(target, "--rate", "1000000", "--inuse")
     target.wait()
     ended = run.wait()
-    assert ended.code in (0, 3), ended.code
-    if ended.code == 3:
-        assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
+    assert ended.code == 3 and ended.closing.taken > 0, (ended.code, vars(ended.closing))
+    assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
 
 
 @h.test

@@ -10,6 +10,7 @@ import unwinding as u
 
 def assert_root(samples):
     """main is there, and the root is _start."""
+    assert samples, "no stack to have a root"
     for sample in samples:
         if not u.why_truncated(sample):
             assert sample["stack"][-1] == "_start" and "main" in sample["stack"], sample["stack"]
@@ -98,6 +99,7 @@ def too_deep():
     """At 9,999 Hz a tick's walk has 25 us: the leaf's side, and a root that says so."""
     profile = u.attach(u.build("recurse"), 2, 20000, hz=9999).profile()
     samples = u.holding(profile, "bottom")
+    assert u.count(samples) > 300, u.count(samples)
     expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(20000))]
     for sample in samples:
         assert sample["stack"] == [*expected[:256], "[truncated: too deep to be walked to its root]"], \

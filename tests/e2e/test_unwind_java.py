@@ -81,7 +81,9 @@ def assert_dives(samples):
 
 def assert_exceptions(samples):
     """thrower, calling itself, is called by catcher."""
-    for sample in u.holding({"samples": samples}, "Deep.thrower", "Deep.catcher"):
+    samples = u.holding({"samples": samples}, "Deep.thrower", "Deep.catcher")
+    assert samples, "nobody throws"
+    for sample in samples:
         stack = sample["stack"]
         last = len(stack) - 1 - stack[::-1].index("Deep.thrower")
         assert stack.index("Deep.catcher") > last, stack

@@ -2,7 +2,7 @@
 /*
  * Independent judges for what we write: runs a command and gives what it said; puts a profile into
  * a file and asks tests/contract.py and `go tool pprof` about it. For cmocka tests only; a judge
- * that is not installed is reported and passed over.
+ * that is not installed is reported and passed over, unless TEST_JUDGES says that all are there.
  */
 #ifndef CPROF_TESTS_JUDGE_H
 #define CPROF_TESTS_JUDGE_H
@@ -42,6 +42,8 @@ static inline bool judge_has(const char *program)
 
 	if (!system(command))
 		return true;
+	if (getenv("TEST_JUDGES"))
+		fail_msg("no %s here: scripts/setup.sh all installs it", program);
 	print_message("no %s here: what it would judge is skipped\n", program);
 	return false;
 }

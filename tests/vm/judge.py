@@ -34,6 +34,13 @@ def read(folder, name):
         return ""
 
 
+def not_empty(folder, name):
+    """The same of what must not be empty: silence is no answer."""
+    text = read(folder, name)
+    assert text.strip(), f"{name} is empty"
+    return text
+
+
 def run_of(folder, case, heap_rate=None):
     """A cprof that ended over there, as the harness sees one that ended here."""
     code = read(folder, case + ".code").strip()
@@ -117,7 +124,7 @@ def exact_heap(run):
 def nothing_left(folder):
     names = read(folder, "verify").split()
     for kind in ("programs", "maps"):
-        left = json.loads(read(folder, f"left-{kind}") or "[]")
+        left = json.loads(not_empty(folder, f"left-{kind}"))
         assert left is not None and not isinstance(left, dict), f"bpftool says {left}"
         ours = [item.get("name") for item in left if kind == "maps" or item.get("name") in names]
         assert not ours, f"left in the kernel: {kind} {ours}"
@@ -125,7 +132,7 @@ def nothing_left(folder):
 
 
 def kernel_is_silent(folder):
-    found = [line for line in read(folder, "dmesg").splitlines() if KERNEL_COMPLAINTS.search(line)]
+    found = [line for line in not_empty(folder, "dmesg").splitlines() if KERNEL_COMPLAINTS.search(line)]
     assert not found, "the kernel complains: " + "; ".join(found[:3])
 
 
