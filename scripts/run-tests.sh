@@ -9,8 +9,8 @@
 # lines of its output below one that failed, then which programs took longest, and at the very end
 # "N passed, N failed, N skipped". Exit code 1 if anything failed or nothing ran.
 #
-# Tests of the kernel side have the machine to themselves. Those that say "# TEST_PARALLEL" are not
-# about time, nor about what others do: as many of them as there are processors run at once.
+# Tests of the kernel side have the machine to themselves. Unit tests, fuzz targets and those that say
+# "# TEST_PARALLEL" are not about time: as many of them as there are processors run at once.
 #
 # TEST_TIMEOUT	seconds for one program (120); one that needs longer says "# TEST_TIMEOUT: N" itself
 # FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
@@ -30,7 +30,18 @@ export BUILD=${BUILD:-build}
 dir=$(mktemp -d) || exit 2
 chmod 711 "$dir" # for what tests run as nobody
 trap 'rm -rf "$dir"' EXIT
-trap 'rm -rf "$dir"; exit 130' INT TERM
+trap 'end_jobs; rm -rf "$dir"; exit 130' INT TERM
+
+# What runs in the background does not hear Ctrl-C: timeout(1) passes a SIGTERM on.
+end_jobs()
+{
+	local pid
+	for pid in $(jobs -p); do
+		# shellcheck disable=SC2046 # words
+		kill $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) "$pid" 2>/dev/null
+	done
+	wait
+}
 
 elapsed() # START_NS
 {
@@ -182,21 +193,23 @@ stem() # PATH
 	echo "${name%.*}"
 }
 
+# They compute and read files: beside each other.
 unit_tests()
 {
-	local program
+	local program limit=${TEST_TIMEOUT:-120}
+	local within=(timeout --foreground -k 10 "$limit")
+	export CMOCKA_MESSAGE_OUTPUT=TAP
 	for program in "$BUILD"/unit/test_*; do
-		[[ -x $program && ! $program =~ \.d$ ]] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP run "unit/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
+		[[ -x $program && ! $program =~ \.d$ ]] && start "unit/${program##*/}" "${within[@]}" "$program"
 	done
 	for program in "$BUILD"/bpftest/test_*_bpf; do
-		[ -x "$program" ] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP run "bpf/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
+		[ -x "$program" ] && start "bpf/${program##*/}" "${within[@]}" "$program"
 	done
-	[ -e tests/contract.py ] && run contract "${TEST_TIMEOUT:-120}" python3 tests/contract.py --self-test
+	[ -e tests/contract.py ] && start contract "${within[@]}" python3 tests/contract.py --self-test
 	for program in tests/check/test_*.sh; do
-		[ -e "$program" ] && run "check/$(stem "$program")" "${TEST_TIMEOUT:-120}" "$program"
+		[ -e "$program" ] && start "check/$(stem "$program")" "${within[@]}" "$program"
 	done
+	finish
 }
 
 # One fuzz target: its corpus, then new inputs into a folder that is thrown away. A crash leaves its
