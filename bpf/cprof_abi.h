@@ -49,7 +49,8 @@
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
 #define ABI_EVENTS_BYTES	 (2 * 1024 * 1024) /* 4,000 records of 60 frames */
 #define ABI_TARGETS_ENTRIES	 ABI_PROCESS_ENTRIES /* no more can be walked anyway; x about 80 bytes */
-#define ABI_LIVE_ENTRIES	 (1024 * 1024)	     /* allocated on demand */
+#define ABI_LIVE_ENTRIES	 (1024 * 1024)	     /* allocated on demand, but for these: */
+#define ABI_LIVE_AT_HAND	 (32 * 1024)	     /* x about 80 bytes */
 #define ABI_LIVE_ENTRIES_AT_ONCE (256 * 1024)	     /* where that cannot be: x about 80 bytes */
 #define ABI_INFLIGHT_ENTRIES	 16384		     /* threads inside the allocator at one time */
 #define ABI_HOLDERS_ENTRIES \
@@ -149,6 +150,7 @@ struct abi_config {
 	__u64 hash_seed;	   /* so that no target can choose colliding stacks */
 	__u64 walk_ns;		   /* a walk may take so long, and a few frames more */
 	__u32 self_tgid;	   /* never sampled: cprof would profile its own draining */
+	__u32 only_tgid;	   /* heap: if not 0, the one process that probes are bound to */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
 	__u8 follow_forks;	   /* children of targets become targets */
@@ -158,6 +160,7 @@ struct abi_config {
 	__u8 captures;	      /* tests: every sample is a record of its own, after its capture */
 	__u8 has_cookies;     /* heap: probes have a cookie, ABI_SITE() */
 	__u8 allocs_only;     /* heap: frees are not probed; a block counts as freed at once */
+	__u8 live_grows;      /* heap: what does not fit into `live` goes to `live_more` */
 };
 
 /* A probe's cookie: the function's shape, and whether it calls no other probed function. */
@@ -279,6 +282,10 @@ struct abi_block_key {
 	struct abi_image image;
 };
 
+/* Where an address counts in live_filter[]: of a product's upper bits each depends on all of it. */
+#define ABI_LIVE_FILTER	   65536
+#define ABI_LIVE_PLACE(at) ((__u32)(((at) >> 4) * 0x9e3779b97f4a7c15ull >> 48))
+
 /* Heap: images that have sampled blocks. Key: struct abi_image, value: __u32, one of these. */
 enum abi_holder {
 	ABI_HOLDER_LIVES,
@@ -335,7 +342,7 @@ struct abi_coin_piece {
 };
 
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 40);
+ABI_ASSERT_SIZE(struct abi_config, 48);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);

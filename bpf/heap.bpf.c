@@ -12,19 +12,14 @@
  *	entry above it				or the next would be nested in it, and all that follow
  *	return with sp = noted entry's + 8	the noted call's own return (its address is popped)
  *
- * A block's record leaves `live` before the allocator can hand its address out again: at the entry of
+ * A block's record leaves the live ones before the allocator can hand its address out again: at the entry of
  * free, and of realloc, which puts it back if it fails. A block is entered at the return of its
  * allocation, when nobody else can know its address yet.
- *
- * A block belongs to the image that allocated it: to a process, between two of its execs. A fork copies
- * blocks, but followed are only the parent's: a child begins with what it allocates itself, and its
- * free of a copy is that of an unsampled block. When an image ends, all that it holds is out of reach,
- * and would fill `live` for nothing. To find it here would be a walk through the whole map in the exit
- * of some process; so the end is noted in `holders`, and user space sweeps (collect/purge.c).
  */
 #include "heap.bpf.h"
 
 #include "coin.bpf.h"
+#include "live.bpf.h"
 #include "record.bpf.h"
 #include "scratch.bpf.h"
 #include "stats.bpf.h"
@@ -37,64 +32,6 @@ struct {
 	__type(key, u64); /* pid_tgid */
 	__type(value, struct abi_inflight);
 } inflight SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_LIVE_ENTRIES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct abi_block_key);
-	__type(value, u64); /* the id of its record */
-} live SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_HOLDERS_ENTRIES);
-	__type(key, struct abi_image);
-	__type(value, u32); /* enum abi_holder */
-} holders SEC(".maps");
-
-/* How many holders have ended so far: user space looks for them when this has changed. */
-volatile __u32 nr_ended = 0;
-
-static __always_inline struct abi_image current_image(void)
-{
-	return (struct abi_image){.tgid = bpf_get_current_pid_tgid() >> 32,
-				  .exec_id = target_exec_id()};
-}
-
-/* Takes the block at address out of `live`; the id of its record. 0: it was not sampled. */
-static u64 take_block(u64 address)
-{
-	struct abi_block_key key = {.address = address, .image = current_image()};
-	u64 *found = bpf_map_lookup_elem(&live, &key), id;
-
-	if (!found)
-		return 0;
-	id = *found;
-	return (int)bpf_map_delete_elem(&live, &key) ? 0 /* somebody else was faster */ : id;
-}
-
-static bool put_block(u64 address, u64 id)
-{
-	struct abi_block_key key = {.address = address, .image = current_image()};
-
-	return !(int)bpf_map_update_elem(&live, &key, &id, BPF_ANY);
-}
-
-/*
- * Current's image has a block. If there is no room, or the tgid was used again before user space has
- * swept, blocks stay in `live` for longer than they might: counted as what they are all the same.
- */
-static void note_holder(void)
-{
-	struct abi_image image = current_image();
-	u32 lives = ABI_HOLDER_LIVES, *holder = bpf_map_lookup_elem(&holders, &image);
-
-	if (!holder)
-		bpf_map_update_elem(&holders, &image, &lives, BPF_ANY);
-	else if (*holder != ABI_HOLDER_LIVES)
-		*holder = ABI_HOLDER_LIVES;
-}
 
 /*
  * Takes the note of a call away. Since Linux 6.15 a delete can fail on a busy machine (-ETIMEDOUT of the
@@ -137,7 +74,7 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 	note.result_at = call->result_at;
 	note.old_address = call->old_address;
 	if (call->old_address && !config.allocs_only)
-		note.old_id = take_block(call->old_address);
+		note.old_id = live_take(call->old_address);
 	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
 		return true;
 	if (note.sampled)
@@ -192,16 +129,15 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 			record_freed(id); /* as far as anybody knows */
 		return;
 	}
-	replaced = take_block(address);
+	replaced = live_take(address);
 	if (replaced)
 		record_freed(replaced); /* freed where no probe saw it */
-	note_holder();
-	if (!put_block(address, id)) {
+	if (!live_put(address, id)) {
 		stat_inc(ABI_LOST_LIVE_FULL);
 		return;
 	}
 	if (!record_store(scratch))
-		take_block(address);
+		live_take(address);
 }
 
 /* What became of a realloc's old block: gone, unless the call failed and left it alone. */
@@ -211,7 +147,7 @@ static void settle_old_block(const struct abi_inflight *call, u64 result)
 		return;
 	if (result || !call->size_bytes) /* realloc(p, 0) frees p and returns NULL */
 		record_freed(call->old_id);
-	else if (!put_block(call->old_address, call->old_id))
+	else if (!live_put(call->old_address, call->old_id))
 		stat_inc(ABI_STAT_FREES_LOST);
 }
 
@@ -261,7 +197,7 @@ __hidden void heap_free(u64 address)
 	if (!address || record_is_stopped() || !target_is_current())
 		return;
 	stat_inc(ABI_STAT_FREES);
-	id = take_block(address);
+	id = live_take(address);
 	if (id)
 		record_freed(id);
 }
@@ -277,15 +213,4 @@ __hidden void heap_end_thread(u64 pid_tgid, enum abi_holder how)
 	if (noted->old_id)
 		stat_inc(how == ABI_HOLDER_EXECED ? ABI_STAT_PURGED : ABI_STAT_LEFT);
 	forget_call(noted, pid_tgid);
-}
-
-__hidden void heap_end_image(u32 tgid, u32 exec_id, enum abi_holder how)
-{
-	struct abi_image image = {.tgid = tgid, .exec_id = exec_id};
-	u32 *holder = bpf_map_lookup_elem(&holders, &image);
-
-	if (!holder || record_is_stopped())
-		return;
-	*holder = how;
-	__sync_fetch_and_add(&nr_ended, 1);
 }

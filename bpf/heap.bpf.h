@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The life of an allocator call, between its entry and its return, and of a sampled block, between
- * its allocation and its free. alloc.bpf.c knows where a function keeps its arguments; this does not.
+ * The life of an allocator call, between its entry and its return. alloc.bpf.c knows where a function
+ * keeps its arguments; this does not.
  */
 #ifndef CPROF_HEAP_BPF_H
 #define CPROF_HEAP_BPF_H
@@ -30,7 +30,5 @@ void heap_free(u64 address);
 
 /* A thread ends, or what it was in: its call under way, if any, will not return. */
 void heap_end_thread(u64 pid_tgid, enum abi_holder how);
-/* An image ends, of exec or exit: user space shall take its blocks out of the live map. */
-void heap_end_image(u32 tgid, u32 exec_id, enum abi_holder how);
 
 #endif

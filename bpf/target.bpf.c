@@ -28,6 +28,8 @@ __hidden bool target_is_current(void)
 		return false;
 	if (config.all)
 		return true;
+	if (config.only_tgid) /* a lookup at each malloc and free is time of the target's */
+		return tgid == config.only_tgid;
 	target = bpf_map_lookup_elem(&targets, &tgid);
 	return target && *target == ABI_TARGET_NOW;
 }

@@ -112,6 +112,16 @@ static int find_targets(struct run *run)
 	return EXIT_DONE;
 }
 
+/* Of a command it is not known yet when it begins to be itself. */
+static uint32_t only_target(const struct run *run)
+{
+	const struct options *o = run->options;
+
+	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1)
+		return 0;
+	return run->targets.all.at[0].tgid;
+}
+
 static int open_session(struct run *run)
 {
 	const struct options *o = run->options;
@@ -125,6 +135,7 @@ static int open_session(struct run *run)
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
 		.allocs_only = o->allocs_only,
+		.only_tgid = is_heap(run) ? only_target(run) : 0,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
 			   o->limits.slots, o->limits.way},
 	};

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `cprof heap` costs its target, beside its peers, in one run on this machine (root).
 
-Two targets: jq reading a generated 16 MB file (a million pairs of malloc and free), and
+Two targets: jq reading a generated 16 MB file (2.2 million pairs of malloc and free: one in 0.3 us), and
 tests/e2e/workloads/pairs.c, two threads that do nothing but malloc and free. Each is held until the
 profiler is attached, so that what is timed is the target and not the profiler's start. Of several
 runs the best counts. A peer that is not installed, or does not work here, is said to be so.
@@ -257,14 +257,17 @@ def slab_bytes():
         return 1024 * int(re.search(r"^SUnreclaim: +(\d+) kB$", file.read(), re.M)[1])
 
 
-def live_map(pid):
-    """What the kernel says of the map of live blocks."""
+def live_bytes(pid):
+    """By the kernel's account of the maps of live blocks."""
+    total = 0
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8") as file:
             row = dict(re.findall(r"^(\w+):\t(\w+)$", file.read(), re.M))
         if (row.get("map_type"), row.get("key_size"), row.get("value_size")) == ("1", "16", "8"):
-            return row
-    raise Unavailable("there is no such map")
+            total += int(row["memlock"])
+    if not total:
+        raise Unavailable("there are no such maps")
+    return total
 
 
 def print_live_memory():
@@ -277,11 +280,11 @@ def print_live_memory():
         try:
             target.stdout.readline()
             profiler.attach(target.pid, folder)
-            slabs, empty = slab_bytes(), int(live_map(profiler.process.pid)["memlock"])
+            slabs, empty = slab_bytes(), live_bytes(profiler.process.pid)
             target.stdin.write("\n")
             target.stdin.flush()
             target.stdout.readline()  # full
-            grown, full = slab_bytes() - slabs, int(live_map(profiler.process.pid)["memlock"])
+            grown, full = slab_bytes() - slabs, live_bytes(profiler.process.pid)
         except Unavailable as reason:
             print(f"\na live sampled block: cannot be measured here: {reason}")
             return
@@ -311,4 +314,5 @@ def main():
     print_live_memory()
 
 
-main()
+if __name__ == "__main__":
+    main()

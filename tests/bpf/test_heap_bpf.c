@@ -30,7 +30,7 @@ int leave_call(struct pt_regs *ctx);
 int bpf_end_on_exit(struct task_struct *task);
 int bpf_end_on_exec(struct task_struct *task, int old_tid);
 
-extern volatile u32 epoch, stopped, nr_ended;
+extern volatile u32 epoch, stopped, nr_ended, live_filter[ABI_LIVE_FILTER];
 
 static struct purge purge; /* user space's part of it */
 
@@ -81,7 +81,13 @@ static int set_up(void **state)
 	know_process(1001);
 	host_config()->rate_bytes = 1;
 	nr_ended = 0;
-	purge_open(&purge, host_map_fd("live"), host_map_fd("holders"), &nr_ended);
+	memset((void *)live_filter, 0, ABI_LIVE_FILTER * sizeof(live_filter[0]));
+	purge_open(&purge, &(struct purge_maps){
+				   .live_fds = {host_map_fd("live"), host_map_fd("live_more")},
+				   .holders_fd = host_map_fd("holders"),
+				   .filter = live_filter,
+				   .nr_ended = &nr_ended,
+			   });
 	return 0;
 }
 
@@ -136,13 +142,30 @@ static u64 stat(u32 i)
 #define STAT(name) stat(ABI_STAT_##name)
 #define LOST(name) stat(ABI_LOST_##name)
 
+static u64 sum_of_filter(void)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < ABI_LIVE_FILTER; i++)
+		sum += live_filter[i];
+	return sum;
+}
+
+/* A resized map is another one. */
+static void tell_purge(void)
+{
+	purge.maps.live_fds[0] = host_map_fd("live");
+	purge.maps.live_fds[1] = host_map_fd("live_more");
+}
+
 /* The identities of cprof_abi.h, as cprof itself reads the maps. */
 static void check_identities(void)
 {
 	struct tally tally = {0};
 
 	assert_int_equal(tally_read(host_map_fd("stats"), host_map_fd("inflight"), &tally), 0);
-	purge.live_fd = host_map_fd("live"); /* a resized map is another one */
+	tell_purge();
+	assert_int_equal(sum_of_filter(), purge_count_live(&purge));
 	tally.nr_live += purge_count_live(&purge);
 	tally.nr_left += purge.nr_left;
 	tally.nr_purged += purge.nr_purged;
@@ -398,7 +421,7 @@ static void end_thread(u32 nr_threads_left)
 static void check_kept(u32 nr_blocks, u32 nr_images)
 {
 	assert_int_equal(purge_sweep(&purge, true), 0);
-	assert_int_equal(host_map_nr("live"), nr_blocks);
+	assert_int_equal(host_map_nr("live") + host_map_nr("live_more"), nr_blocks);
 	assert_int_equal(host_map_nr("holders"), nr_images);
 	check_identities();
 }
@@ -457,7 +480,7 @@ static void test_many_blocks_are_purged(void **state)
 {
 	(void)state;
 	host_map_resize("live", 20000);
-	purge.live_fd = host_map_fd("live");
+	tell_purge();
 	for (u32 i = 1; i <= 20000; i++) {
 		host_set_current(1000 + i % 2, 1000 + i % 2);
 		take_malloc(10, 16ull * i);
@@ -478,7 +501,7 @@ static void test_holders_full(void **state)
 {
 	(void)state;
 	host_map_resize("holders", 1);
-	purge.holders_fd = host_map_fd("holders");
+	purge.maps.holders_fd = host_map_fd("holders");
 	take_malloc(10, 0x1000);
 	host_set_current(1001, 1001);
 	take_malloc(10, 0x1000);
@@ -624,6 +647,44 @@ static void test_lost_live_full(void **state)
 	assert_int_equal(STAT(FREES_LOST), 1);
 	assert_true(is_live(1000, 0x3000));
 	check_identities();
+}
+
+static void test_live_grows(void **state)
+{
+	(void)state;
+	host_config()->live_grows = true;
+	host_map_resize("live", 2);
+	host_map_resize("live_more", 3);
+	for (u64 i = 1; i <= 6; i++)
+		take_malloc(10, i * 0x1000);
+	assert_int_equal(LOST(LIVE_FULL), 1);
+	assert_int_equal(host_map_nr("live"), 2);
+	assert_int_equal(host_map_nr("live_more"), 3);
+	check_identities();
+	for (u64 i = 1; i <= 6; i++)
+		take_free(i * 0x1000);
+	assert_int_equal(STAT(FREED), 5);
+	assert_int_equal(sum_of_filter(), 0);
+	check_identities();
+	for (u64 i = 1; i <= 4; i++)
+		take_malloc(10, i * 0x1000);
+	exec();
+	take_malloc(10, 0x5000);
+	check_kept(1, 1);
+	assert_int_equal(purge.nr_purged, 4);
+}
+
+static void test_only_target(void **state)
+{
+	(void)state;
+	host_config()->all = false;
+	host_config()->only_tgid = 1001;
+	take_malloc(10, 0x1000);
+	host_set_current(1001, 1001);
+	take_malloc(10, 0x1000);
+	take_free(0x1000);
+	assert_int_equal(STAT(CALLS), 1);
+	assert_int_equal(STAT(FREES), 1);
 }
 
 static void test_lost_counts_full(void **state)
@@ -814,13 +875,15 @@ static void run_one(struct thread *threads)
 		begin_call(thread);
 }
 
-static void run_many(u64 rate_bytes)
+static void run_many(u64 rate_bytes, bool grows)
 {
 	struct thread threads[NR_THREADS] = {0};
 
 	srand(7);
 	host_map_resize("live", 100);
-	purge.live_fd = host_map_fd("live");
+	host_map_resize("live_more", 40);
+	host_config()->live_grows = grows;
+	tell_purge();
 	host_map_resize("inflight", 7);
 	host_map_resize("counts_even", 300);
 	host_map_resize("counts_odd", 300);
@@ -840,13 +903,13 @@ static void run_many(u64 rate_bytes)
 
 static void test_many_operations(void **state)
 {
-	static const u64 rates[] = {1, 2000, 524288};
+	static const u64 rates[] = {1, 2000, 524288, 1};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		tear_down(state);
 		set_up(state);
-		run_many(rates[i]);
+		run_many(rates[i], i > 0);
 		print_message("rate %llu: calls %llu nested %llu sampled %llu stored %llu failed "
 			      "%llu freed %llu purged %llu lost: counts %llu events %llu inflight "
 			      "%llu live %llu returns %llu\n",
@@ -888,6 +951,8 @@ int main(void)
 		TEST(stop_in_mid_call),
 		TEST(lost_inflight_full),
 		TEST(lost_live_full),
+		TEST(live_grows),
+		TEST(only_target),
 		TEST(lost_counts_full),
 		TEST(lost_events_full),
 		TEST(lost_slot_taken),

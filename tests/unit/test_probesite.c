@@ -81,7 +81,25 @@ static void test_free_of_null_does_not_come_by(void **state)
 	assert_int_equal(
 		probesite_choose(CODE(TEST, 0x48, 0xff, 0xc0, 0x74, 2, 0x55, RET, RET), FREE), 6);
 	/* the calls with 0 come back to behind the jump */
-	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 0, 0x55, RET), FREE), 0);
+	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 0, 0x55, RET), FREE), 3);
+}
+
+static void test_a_jump_is_better_than_a_push(void **state)
+{
+	(void)state;
+	/* push; test %rax,%rax; jne */
+	assert_int_equal(probesite_choose(CODE(0x55, 0x48, 0x85, 0xc0, 0x75, 1, RET, RET), FREE),
+			 4);
+	assert_int_equal(probesite_choose(CODE(0x55, 0x48, 0x85, 0xc0, 0x75, 1, RET, RET), MALLOC),
+			 0);
+	/* test %rdi,%rdi; je; push; sub; jmp */
+	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 7, 0x55, SUB, 0xeb, 0, RET, RET), FREE),
+			 10);
+	/* push; xor %edi,%edi; jmp */
+	assert_int_equal(probesite_choose(CODE(0x55, 0x31, 0xff, 0xeb, 0, RET), FREE), 0);
+	/* push; push; jmp to the second push */
+	assert_int_equal(probesite_choose(CODE(0x90, 0x55, 0x55, 0xeb, 0xfd, RET), FREE), 0);
+	assert_int_equal(probesite_choose(CODE(SUB, 0x55, 0x55, 0xeb, 0xfd, RET), FREE), 4);
 }
 
 static void test_stays_where_something_is_spoilt(void **state)
@@ -292,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_moved_behind_what_does_no_harm),
 		cmocka_unit_test(test_free_of_null_does_not_come_by),
 		cmocka_unit_test(test_stays_where_something_is_spoilt),
+		cmocka_unit_test(test_a_jump_is_better_than_a_push),
 		cmocka_unit_test(test_no_call_comes_by_twice),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_calls),

@@ -68,12 +68,13 @@ static void configure(struct cprof_bpf *cprof)
 		.kernel_stacks = 1,
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
 		.has_cookies = has_cookies,
+		.live_grows = 1,
 	};
 
 	memcpy((void *)&cprof->rodata->config, &config, sizeof(config));
 	/* Allocated on demand it makes kernels before 6.1 print a warning; its size changes nothing. */
-	bpf_map__set_map_flags(cprof->maps.live, 0);
-	bpf_map__set_max_entries(cprof->maps.live, 1024);
+	bpf_map__set_map_flags(cprof->maps.live_more, 0);
+	bpf_map__set_max_entries(cprof->maps.live_more, 1024);
 	bpf_program__set_expected_attach_type(cprof->progs.on_call, UPROBE_SESSION);
 }
 

@@ -19,12 +19,10 @@
 #define BATCH 8192
 #define PAUSE 20 /* times the length of a sweep */
 
-void purge_open(struct purge *purge, int live_fd, int holders_fd, const volatile uint32_t *nr_ended)
+void purge_open(struct purge *purge, const struct purge_maps *maps)
 {
 	*purge = (struct purge){
-		.live_fd = live_fd,
-		.holders_fd = holders_fd,
-		.nr_ended = nr_ended,
+		.maps = *maps,
 		.keys = xcalloc(BATCH, sizeof(*purge->keys)),
 		.ids = xcalloc(BATCH, sizeof(*purge->ids)),
 	};
@@ -45,9 +43,9 @@ static void list_ended(struct purge *purge)
 	uint32_t how;
 
 	purge->exited.nr = purge->execed.nr = 0;
-	while (!bpf_map_get_next_key(purge->holders_fd, previous, &image)) {
+	while (!bpf_map_get_next_key(purge->maps.holders_fd, previous, &image)) {
 		previous = &image;
-		if (bpf_map_lookup_elem(purge->holders_fd, &image, &how))
+		if (bpf_map_lookup_elem(purge->maps.holders_fd, &image, &how))
 			continue;
 		if (how == ABI_HOLDER_EXITED)
 			vec_push(&purge->exited, image);
@@ -65,17 +63,25 @@ static bool is_one_of(const struct abi_image *images, size_t nr, const struct ab
 	return nr && bsearch(image, images, nr, sizeof(*image), compare_images);
 }
 
+static void lower_filter(const struct purge *purge, const struct abi_block_key *keys, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		__atomic_fetch_sub(&purge->maps.filter[ABI_LIVE_PLACE(keys[i].address)], 1,
+				   __ATOMIC_RELAXED);
+}
+
 /* Deletes blocks; how many were still there. */
-static uint64_t delete_blocks(const struct purge *purge, const struct abi_block_key *keys,
-			      size_t nr)
+static uint64_t delete_blocks(const struct purge *purge, int live_fd,
+			      const struct abi_block_key *keys, size_t nr)
 {
 	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
 	uint64_t nr_deleted = 0;
 
 	for (size_t at = 0; at < nr;) {
 		uint32_t some = nr - at;
-		int err = bpf_map_delete_batch(purge->live_fd, keys + at, &some, &opts);
+		int err = bpf_map_delete_batch(live_fd, keys + at, &some, &opts);
 
+		lower_filter(purge, keys + at, some);
 		nr_deleted += some;
 		at += some + (err ? 1 : 0); /* it ends at one that is gone */
 	}
@@ -83,8 +89,8 @@ static uint64_t delete_blocks(const struct purge *purge, const struct abi_block_
 }
 
 /* Of a batch, deletes the blocks of images: brought to its front. */
-static uint64_t delete_of(struct purge *purge, uint32_t nr, const struct abi_image *images,
-			  size_t nr_images)
+static uint64_t delete_of(struct purge *purge, int live_fd, uint32_t nr,
+			  const struct abi_image *images, size_t nr_images)
 {
 	uint32_t nr_chosen = 0;
 
@@ -96,12 +102,13 @@ static uint64_t delete_of(struct purge *purge, uint32_t nr, const struct abi_ima
 		purge->keys[i] = purge->keys[nr_chosen];
 		purge->keys[nr_chosen++] = key;
 	}
-	return delete_blocks(purge, purge->keys, nr_chosen);
+	return delete_blocks(purge, live_fd, purge->keys, nr_chosen);
 }
 
-/* Calls visit for each batch of the live map. 0 or -errno. */
-static int walk_live(struct purge *purge,
-		     void (*visit)(struct purge *purge, uint32_t nr, void *ctx), void *ctx)
+/* What is done with nr blocks of a map, in purge->keys. */
+typedef void visit_fn(struct purge *purge, int live_fd, uint32_t nr, void *ctx);
+
+static int walk_map(struct purge *purge, int live_fd, visit_fn *visit, void *ctx)
 {
 	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
 	uint32_t position, nr;
@@ -110,50 +117,61 @@ static int walk_live(struct purge *purge,
 
 	do {
 		nr = BATCH;
-		err = bpf_map_lookup_batch(purge->live_fd, first ? NULL : &position, &position,
+		err = bpf_map_lookup_batch(live_fd, first ? NULL : &position, &position,
 					   purge->keys, purge->ids, &nr, &opts);
 		if (err && err != -ENOENT)
 			return err;
-		visit(purge, nr, ctx);
+		visit(purge, live_fd, nr, ctx);
 		first = false;
 	} while (!err);
 	return 0;
 }
 
-static void delete_ended(struct purge *purge, uint32_t nr, void *ctx)
+/* Calls visit for each batch of all live blocks. 0 or -errno. */
+static int walk_live(struct purge *purge, visit_fn *visit, void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < 2 && !err; i++)
+		err = walk_map(purge, purge->maps.live_fds[i], visit, ctx);
+	return err;
+}
+
+static void delete_ended(struct purge *purge, int live_fd, uint32_t nr, void *ctx)
 {
 	(void)ctx;
-	purge->nr_left += delete_of(purge, nr, purge->exited.at, purge->exited.nr);
-	purge->nr_purged += delete_of(purge, nr, purge->execed.at, purge->execed.nr);
+	purge->nr_left += delete_of(purge, live_fd, nr, purge->exited.at, purge->exited.nr);
+	purge->nr_purged += delete_of(purge, live_fd, nr, purge->execed.at, purge->execed.nr);
 }
 
 int purge_sweep(struct purge *purge, bool urgent)
 {
 	uint64_t start_ns = clock_monotonic_ns();
-	uint32_t nr_ended = purge->nr_ended ? *purge->nr_ended : 0;
+	uint32_t nr_ended = purge->maps.nr_ended ? *purge->maps.nr_ended : 0;
 	int err;
 
 	if (nr_ended == purge->nr_seen || (!urgent && start_ns < purge->next_ns))
 		return 0;
 	list_ended(purge);
 	err = walk_live(purge, delete_ended, NULL);
+	purge->next_ns = clock_monotonic_ns();
+	purge->next_ns += PAUSE * (purge->next_ns - start_ns);
 	if (err)
 		return err;
 	vec_for_each(&purge->exited, image)
-		bpf_map_delete_elem(purge->holders_fd, image);
+		bpf_map_delete_elem(purge->maps.holders_fd, image);
 	vec_for_each(&purge->execed, image)
-		bpf_map_delete_elem(purge->holders_fd, image);
+		bpf_map_delete_elem(purge->maps.holders_fd, image);
 	purge->nr_seen = nr_ended;
-	purge->next_ns = clock_monotonic_ns();
-	purge->next_ns += PAUSE * (purge->next_ns - start_ns);
 	return 0;
 }
 
-static void add_up(struct purge *purge, uint32_t nr, void *ctx)
+static void add_up(struct purge *purge, int live_fd, uint32_t nr, void *ctx)
 {
 	uint64_t *sum = ctx;
 
 	(void)purge;
+	(void)live_fd;
 	*sum += nr;
 }
 

@@ -75,14 +75,35 @@ static uint32_t or_default(uint32_t limit, uint32_t otherwise)
 
 /*
  * Before Linux 6.1 the verifier warns, in the kernel's log and with a stack dump, of maps that tracing
- * programs let grow. There the map is allocated as a whole, so it is smaller.
+ * programs let grow. There one map is allocated as a whole, and is smaller.
  */
-static void size_live_map(struct bpf_map *live, uint32_t limit, bool may_grow)
+static uint32_t live_entries(const struct session_options *options,
+			     const struct kernel_features *features)
 {
-	bpf_map__set_max_entries(
-		live, or_default(limit, may_grow ? ABI_LIVE_ENTRIES : ABI_LIVE_ENTRIES_AT_ONCE));
-	if (!may_grow)
-		bpf_map__set_map_flags(live, bpf_map__map_flags(live) & ~BPF_F_NO_PREALLOC);
+	if (options->allocs_only)
+		return 1;
+	return or_default(options->limits.live,
+			  features->map_allocator ? ABI_LIVE_ENTRIES : ABI_LIVE_ENTRIES_AT_ONCE);
+}
+
+static bool live_grows(const struct session_options *options,
+		       const struct kernel_features *features)
+{
+	return features->map_allocator && live_entries(options, features) > ABI_LIVE_AT_HAND;
+}
+
+static void size_live_maps(struct cprof_bpf *bpf, const struct session_options *options,
+			   const struct kernel_features *features)
+{
+	uint32_t nr = live_entries(options, features);
+
+	if (live_grows(options, features)) {
+		bpf_map__set_max_entries(bpf->maps.live_more, nr - ABI_LIVE_AT_HAND);
+		return;
+	}
+	bpf_map__set_max_entries(bpf->maps.live, nr);
+	bpf_map__set_max_entries(bpf->maps.live_more, 1); /* not used, but named */
+	bpf_map__set_map_flags(bpf->maps.live_more, 0);
 }
 
 static void size_maps(struct cprof_bpf *bpf, const struct session_options *options,
@@ -94,11 +115,11 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
-	size_live_map(bpf->maps.live, options->allocs_only ? 1 : limits->live,
-		      features->map_allocator);
+	size_live_maps(bpf, options, features);
 	bpf_map__set_max_entries(bpf->maps.inflight,
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
 	bpf_map__set_autocreate(bpf->maps.live, heap);
+	bpf_map__set_autocreate(bpf->maps.live_more, heap);
 	bpf_map__set_autocreate(bpf->maps.inflight, heap);
 	bpf_map__set_autocreate(bpf->maps.holders, heap);
 	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
@@ -122,6 +143,7 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 		.rate_bytes = options->rate_bytes,
 		.walk_ns = walk_ns(options),
 		.self_tgid = getpid(),
+		.only_tgid = options->only_tgid,
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
 		.all = options->all,
 		.follow_forks = options->follow_forks,
@@ -131,6 +153,7 @@ static void configure(struct cprof_bpf *bpf, const struct session_options *optio
 		.captures = options->captures,
 		.has_cookies = features->attach_cookie,
 		.allocs_only = options->allocs_only,
+		.live_grows = live_grows(options, features),
 	};
 
 	if (options->limits.slots)
@@ -260,8 +283,13 @@ static int open_streams(struct session *session)
 	if (err)
 		return err;
 	if (session->options.source == SESSION_HEAP)
-		purge_open(&session->purge, bpf_map__fd(bpf->maps.live),
-			   bpf_map__fd(bpf->maps.holders), &bpf->bss->nr_ended);
+		purge_open(&session->purge, &(struct purge_maps){
+						    .live_fds = {bpf_map__fd(bpf->maps.live),
+								 bpf_map__fd(bpf->maps.live_more)},
+						    .holders_fd = bpf_map__fd(bpf->maps.holders),
+						    .filter = bpf->bss->live_filter,
+						    .nr_ended = &bpf->bss->nr_ended,
+					    });
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->epoll_fd < 0)
 		return fail(-errno, "create an epoll descriptor");

@@ -47,6 +47,7 @@ struct session_options {
 	bool kernel_stacks;
 	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
 	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
+	uint32_t only_tgid; /* heap: the one target there will be, and it runs; 0: who knows */
 	struct session_limits limits;
 };
 

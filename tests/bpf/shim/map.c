@@ -53,7 +53,7 @@ struct host_map {
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
 extern struct host_map *scratch_slots[], *vmas[], *tables[], *slabs[], *processes[], *stats[],
 	*targets[], *counts_even[], *counts_odd[], *events[], *coin_tables[], *inflight[], *live[],
-	*holders[];
+	*live_more[], *holders[];
 
 static const struct {
 	const char *name;
@@ -72,6 +72,7 @@ static const struct {
 	{"coin_tables", coin_tables},
 	{"inflight", inflight},
 	{"live", live},
+	{"live_more", live_more},
 	{"holders", holders},
 };
 
