@@ -32,7 +32,7 @@ chmod 711 "$dir" # for what tests run as nobody
 trap 'rm -rf "$dir"' EXIT
 trap 'end_jobs; rm -rf "$dir"; exit 130' INT TERM
 
-# What runs in the background does not hear Ctrl-C: timeout(1) passes a SIGTERM on.
+# What runs in the background does not hear Ctrl-C; there timeout(1) ends the whole process group.
 end_jobs()
 {
 	local pid
@@ -156,7 +156,7 @@ counted()
 	rm -rf "${dir:?}/$1"
 }
 
-# run NAME TIMEOUT_SECONDS COMMAND...
+# run NAME TIMEOUT_SECONDS COMMAND...: in the foreground, where Ctrl-C is heard.
 run()
 {
 	local name=$1 limit=$2
@@ -197,7 +197,7 @@ stem() # PATH
 unit_tests()
 {
 	local program limit=${TEST_TIMEOUT:-120}
-	local within=(timeout --foreground -k 10 "$limit")
+	local within=(timeout -k 10 "$limit")
 	export CMOCKA_MESSAGE_OUTPUT=TAP
 	for program in "$BUILD"/unit/test_*; do
 		[[ -x $program && ! $program =~ \.d$ ]] && start "unit/${program##*/}" "${within[@]}" "$program"
@@ -245,7 +245,7 @@ e2e_test() # PROGRAM
 	if [ "$(id -u)" -ne 0 ]; then
 		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
 	elif grep -q '^# TEST_PARALLEL$' "$1"; then
-		start "$name" timeout --foreground -k 10 "$limit" $interpreter "$1"
+		start "$name" timeout -k 10 "$limit" $interpreter "$1"
 	else
 		finish
 		run "$name" "$limit" $interpreter "$1"
