@@ -7,7 +7,6 @@
 #include "codetables.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 #define UNUSED_MAX_BYTES (8u << 20)
@@ -133,7 +133,7 @@ static int new_table(struct codetables *tables, const struct elf_file *elf,
 	uint64_t until_ns;
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, make_table, &making)) {
+	if (thread_start(&thread, make_table, &making)) {
 		make_table(&making);
 	} else {
 		do {
@@ -150,15 +150,7 @@ static int new_table(struct codetables *tables, const struct elf_file *elf,
 
 uint32_t codetables_put(struct codetables *tables, const struct unwind_table *table)
 {
-	struct table_image image = {
-		.start = table->start,
-		.nr_pages = table->nr_pages,
-		.nr_rows = table->nr_rows,
-		.nr_wides = table->nr_wides,
-		.pages = table->pages,
-		.rows = table->rows,
-		.wides = table->wides,
-	};
+	struct table_image image = unwind_table_image(table);
 	uint32_t id;
 	int err = session_add_table(tables->session, &image, &id);
 

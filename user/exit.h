@@ -5,9 +5,9 @@
 
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_REGRESSION = 1, /* a check found one */
+	EXIT_REGRESSION = 1, /* check and bench found one; lint found anything */
 	EXIT_USAGE = 2,	  /* a wrong option, unreadable input, an output that cannot be written */
-	EXIT_NOTHING = 3, /* nothing to profile, or not enough to decide */
+	EXIT_NOTHING = 3, /* nothing to profile, nothing that matches, not enough to decide */
 	EXIT_CANNOT = 4,  /* privileges are missing, or the kernel lacks something */
 };
 

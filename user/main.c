@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
 
@@ -48,6 +50,14 @@ int main(int argc, char **argv)
 		puts("cprof " CPROF_VERSION);
 		return EXIT_DONE;
 	}
-	print_help(!strcmp(name, "--help") || !strcmp(name, "-h") ? stdout : stderr);
-	return !strcmp(name, "--help") || !strcmp(name, "-h") ? EXIT_DONE : EXIT_USAGE;
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		print_help(stdout);
+		return EXIT_DONE;
+	}
+	if (*name)
+		warn("there is no command '%s' (see cprof --help).",
+		     text_escape(name, (char[512]){0}, 512));
+	else
+		print_help(stderr);
+	return EXIT_USAGE;
 }

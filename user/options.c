@@ -118,7 +118,7 @@ static void print_help(enum options_command command)
 	}
 	puts("\nExit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
 	     "kernel;\n"
-	     "with a command: its own, if it ran and the profile was written");
+	     "with a command: its own; where that is 0, as above");
 }
 
 /* While argv is read. */

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "output/file.h"
 #include "output/format.h"
 #include "stream.h"
@@ -72,16 +71,6 @@ static int make_folder(const char *path, const struct output_owner *owner)
 	return access(path, W_OK | X_OK) ? fail(-errno, "write to folder '%s'", path) : 0;
 }
 
-int place_complain(int err, const char *path)
-{
-	const char *refusal = output_file_refusal(err);
-	char safe[512];
-
-	text_escape(path, safe, sizeof(safe));
-	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
-		       : fail(err, "write '%s'", safe);
-}
-
 /* Every -o FILE. */
 static int check_files(const struct options *options, const struct output_owner *owner)
 {
@@ -95,7 +84,7 @@ static int check_files(const struct options *options, const struct output_owner 
 				    target->file);
 		err = output_file_check(target->file, owner);
 		if (err)
-			return place_complain(err, target->file);
+			return output_file_fail(err, target->file);
 	}
 	return 0;
 }

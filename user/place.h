@@ -42,7 +42,4 @@ struct place_name {
 /* Owned by the caller: free(). */
 char *place_path(const struct place *place, const struct place_name *name);
 
-/* Writing to path failed: prints what is the matter, returns err. */
-int place_complain(int err, const char *path);
-
 #endif

@@ -6,12 +6,7 @@
 #include "run.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,31 +17,23 @@
 #include "child.h"
 #include "collect/session.h"
 #include "exit.h"
+#include "intake.h"
 #include "interrupt.h"
-#include "object/kallsyms.h"
 #include "object/object.h"
-#include "process/task.h"
-#include "place.h"
+#include "naming.h"
 #include "needed.h"
+#include "place.h"
 #include "prober.h"
+#include "process/task.h"
 #include "profile/builder.h"
-#include "profile/symbolize.h"
 #include "report.h"
+#include "resources.h"
+#include "schedule.h"
 #include "targets.h"
 #include "unwinder.h"
 #include "writer.h"
 
 #define PROC "/proc"
-
-/*
- * Between two drains: short while there is code that BPF does not know, then longer and longer. When
- * a sample comes to unknown code BPF asks for the next one, which comes soon: a program that runs for
- * a tenth of a second should not have to do without tables for a third of it.
- */
-#define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
-#define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
-#define DRAIN_INTERVAL_NS NSEC_PER_SEC
-#define MOST_LOOKS	  8 /* for new code, one after the other */
 
 struct run {
 	const struct options *options;
@@ -59,44 +46,21 @@ struct run {
 	struct prober prober;
 	struct unwinder *unwinder;
 	struct captures *captures; /* NULL: not asked for */
+	struct intake intake;
 	struct child child;
 	struct targets targets;
-	struct kallsyms *kallsyms;
-	struct symbolizer *symbolizer; /* made when first needed */
+	struct naming naming;
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
 	int interrupt_fd;
-	uint64_t started_ns, stopped_ns, drained_ns;
-	uint64_t shown_ns;		/* the status line */
-	uint64_t interval_ns;		/* until the next drain */
-	uint64_t snapshot_ns, delta_ns; /* when the next is due; UINT64_MAX: never */
+	struct schedule schedule;
+	uint64_t stopped_ns;
+	uint64_t shown_ns; /* the status line */
 };
 
 static bool is_heap(const struct run *run)
 {
 	return run->options->command == OPTIONS_HEAP;
-}
-
-/* Target executables are held open; the soft limit is often 1,024. */
-static void raise_open_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/*
- * What is large here (sections, tables under construction) does not live long. By default glibc takes
- * the first large free() for a sign to keep such memory in the heap from then on; a fixed threshold
- * gives it back each time. Nor does the thread that makes tables (codetables.c) need a heap of its own.
- */
-static void give_memory_back(void)
-{
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 }
 
 static int check_output(struct run *run)
@@ -180,6 +144,12 @@ static int open_rooms(struct run *run)
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
 		return EXIT_USAGE;
+	run->intake = (struct intake){run->session, run->tasks, run->unwinder, run->captures,
+				      run->builder};
+	run->naming = (struct naming){.tasks = run->tasks,
+				      .files = run->files,
+				      .objects = run->objects,
+				      .kernel_stacks = run->options->kernel_stacks};
 	run->prober = (struct prober){.session = run->session,
 				      .objects = run->objects,
 				      .files = run->files,
@@ -248,26 +218,11 @@ static int check_probes(struct run *run)
 	return EXIT_NOTHING;
 }
 
-/* When something that happens each interval_ns (0: never) is due next. */
-static uint64_t due(uint64_t last_ns, uint64_t interval_ns)
-{
-	return interval_ns ? last_ns + interval_ns : UINT64_MAX;
-}
-
-/* When the time is up. */
-static uint64_t end_of(const struct run *run)
-{
-	return due(run->started_ns, run->options->duration_ns);
-}
-
 static int start(struct run *run)
 {
-	run->started_ns = clock_monotonic_ns();
-	run->drained_ns = run->started_ns - LEAST_INTERVAL_NS;
-	run->interval_ns = FIRST_INTERVAL_NS;
-	run->snapshot_ns = due(run->started_ns, run->options->interval_ns);
-	run->delta_ns = due(run->started_ns, run->options->delta_ns);
-	writer_init(&run->writer, run->options, &run->place, run->builder, run->started_ns);
+	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
+	writer_init(&run->writer, run->options, &run->place, run->builder,
+		    run->schedule.started_ns);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
@@ -276,61 +231,15 @@ static int start(struct run *run)
 	return EXIT_DONE;
 }
 
-static void on_event(void *ctx, const struct task_event *event)
-{
-	struct run *run = ctx;
-
-	tasks_apply(run->tasks, event);
-	unwinder_event(run->unwinder, event);
-}
-
-static void on_record(void *ctx, const struct record *record)
-{
-	struct run *run = ctx;
-	struct record whole = *record;
-
-	if (record->copy)
-		unwinder_complete(run->unwinder, &whole);
-	if (record->capture)
-		captures_write(run->captures, record, &whole);
-	unwinder_name(run->unwinder, &whole);
-	builder_record(run->builder, &whole);
-}
-
-static void on_count(void *ctx, const struct count *count)
-{
-	struct run *run = ctx;
-
-	builder_count(run->builder, count);
-}
-
 static int drain(struct run *run)
 {
-	struct session_sink sink = {on_event, on_record, on_count, run};
-	uint64_t now_ns = clock_monotonic_ns();
-	bool is_new = false, more = true;
-	int err = 0;
+	uint64_t began_ns = clock_monotonic_ns();
+	bool is_new;
+	int err = intake_drain(&run->intake, &is_new);
 
-	/*
-	 * What is mapped first: it is there at once, and samples go on while the rest is waited for.
-	 * While tables are made more may have been mapped, by a dynamic linker at its work.
-	 */
-	for (int i = 0; !err && more && i < MOST_LOOKS; i++) {
-		err = session_drain(run->session, &sink, true);
-		more = unwinder_sync(run->unwinder);
-		is_new = is_new || more;
-	}
-	if (!err)
-		err = session_drain(run->session, &sink, false);
-	/* What is new now will bring more that is new: look again soon. */
-	is_new = unwinder_sync(run->unwinder) || is_new;
-	if (is_new)
-		run->interval_ns = FIRST_INTERVAL_NS;
-	else if (run->interval_ns < DRAIN_INTERVAL_NS)
-		run->interval_ns *= 2;
 	if (run->options->all)
-		tasks_prune(run->tasks, run->drained_ns);
-	run->drained_ns = now_ns;
+		tasks_prune(run->tasks, run->schedule.drained_ns);
+	schedule_drained(&run->schedule, began_ns, is_new);
 	vec_for_each(&run->targets.all, target)
 		writer_look(&run->writer, target->tgid);
 	return err ? EXIT_CANNOT : EXIT_DONE;
@@ -347,42 +256,24 @@ static void show_status(struct run *run)
 	run->shown_ns = now_ns;
 	session_tally(run->session, &tally);
 	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
-		   (now_ns - run->started_ns) / 1e9, text_count(builder_taken(run->builder)),
-		   text_count(tally.nr_lost));
-}
-
-/* Kernel addresses become names only where there are kernel stacks to name. */
-static struct kallsyms *read_kallsyms(const struct run *run)
-{
-	struct kallsyms *kallsyms = NULL;
-	int fd scoped(closep) = -1;
-	int err;
-
-	if (!run->options->kernel_stacks)
-		return NULL;
-	fd = open(PROC "/kallsyms", O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : kallsyms_read(fd, &kallsyms);
-	if (err)
-		warn("kernel functions have no names: /proc/kallsyms %s",
-		     err == -EPERM ? "shows no addresses (sysctl kernel.kptr_restrict=1 does)"
-				   : "cannot be read");
-	return kallsyms;
+		   (now_ns - run->schedule.started_ns) / 1e9,
+		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost));
 }
 
 static struct report report_of(struct run *run, struct tally *tally, uint64_t now_ns)
 {
 	struct report report = {
 		.options = run->options,
-		.duration_ns = now_ns - run->started_ns,
+		.duration_ns = now_ns - run->schedule.started_ns,
 		.tally = tally,
 		.builder = run->builder,
 	};
 
 	session_tally(run->session, tally);
 	if (run->targets.all.nr)
-		report.main_process =
-			tasks_image(run->tasks, run->targets.all.at[0].tgid, 0, run->started_ns)
-				->process;
+		report.main_process = tasks_image(run->tasks, run->targets.all.at[0].tgid, 0,
+						  run->schedule.started_ns)
+					      ->process;
 	return report;
 }
 
@@ -390,48 +281,37 @@ static int write_files(struct run *run, enum moment moment, const struct report 
 		       uint64_t now_ns)
 {
 	char *comment scoped(freep) = report_comment(report, moment != MOMENT_END);
-	struct writing writing = {
-		.main_process = report->main_process, .comment = comment, .now_ns = now_ns};
+	struct writing writing = {.symbolizer = naming_symbolizer(&run->naming),
+				  .main_process = report->main_process,
+				  .comment = comment,
+				  .now_ns = now_ns};
 
-	if (!run->symbolizer) {
-		run->kallsyms = read_kallsyms(run);
-		run->symbolizer =
-			symbolizer_new(run->tasks, run->files, run->objects, run->kallsyms);
-	}
-	writing.symbolizer = run->symbolizer;
 	return writer_write(&run->writer, moment, &writing);
 }
 
-static uint64_t earliest(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/*
- * Whatever is due in mid-run, just after a drain; what is due with the end is the end's, however late
- * we are. A file that cannot be written does not end it.
- */
+/* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
 static void write_what_is_due(struct run *run)
 {
-	bool asked = interrupt_take_request();
-	uint64_t now_ns = clock_monotonic_ns(), until_ns = earliest(now_ns, end_of(run) - 1);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct due due = schedule_take(&run->schedule, now_ns, interrupt_take_request());
+	int code = EXIT_DONE, delta_code = EXIT_DONE;
 	struct tally tally;
 	struct report report;
-	int code = EXIT_DONE, delta_code = EXIT_DONE;
 
-	if (!asked && until_ns < earliest(run->snapshot_ns, run->delta_ns))
+	if (!due.snapshot && !due.delta)
 		return;
 	report = report_of(run, &tally, now_ns);
-	if (asked || until_ns >= run->snapshot_ns)
+	if (due.snapshot)
 		code = write_files(run, MOMENT_SNAPSHOT, &report, now_ns);
-	if (asked || until_ns >= run->delta_ns)
+	if (due.delta)
 		delta_code = write_files(run, MOMENT_DELTA, &report, now_ns);
-	while (run->snapshot_ns <= now_ns)
-		run->snapshot_ns += run->options->interval_ns;
-	while (run->delta_ns <= now_ns)
-		run->delta_ns += run->options->delta_ns;
 	if (code || delta_code)
 		run->write_code = code ? code : delta_code;
+}
+
+static bool is_anybody_left(const struct run *run)
+{
+	return run->options->all || targets_any_left(&run->targets);
 }
 
 /*
@@ -440,16 +320,13 @@ static void write_what_is_due(struct run *run)
  */
 static bool wait_for_more(struct run *run)
 {
-	uint64_t end_ns = end_of(run);
-	uint64_t due_ns = earliest(end_ns, earliest(run->snapshot_ns, run->delta_ns));
-	uint64_t rest_ns = earliest(run->drained_ns + LEAST_INTERVAL_NS, due_ns);
-	uint64_t wake_ns = earliest(run->drained_ns + run->interval_ns, due_ns);
+	const struct schedule *schedule = &run->schedule;
 
-	targets_wait(&run->targets, run->interrupt_fd, -1, rest_ns);
-	if (!interrupt_seen() && (run->options->all || targets_any_left(&run->targets)))
-		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session), wake_ns);
-	return !interrupt_seen() && clock_monotonic_ns() < end_ns &&
-	       (run->options->all || targets_any_left(&run->targets));
+	targets_wait(&run->targets, run->interrupt_fd, -1, schedule_rest_ns(schedule));
+	if (!interrupt_seen() && is_anybody_left(run))
+		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session),
+			     schedule_wake_ns(schedule));
+	return !interrupt_seen() && clock_monotonic_ns() < schedule->end_ns && is_anybody_left(run);
 }
 
 static int collect(struct run *run)
@@ -495,18 +372,17 @@ static int wait_for_child(struct run *run, int code)
 
 static void finish(struct run *run)
 {
+	unwinder_free(run->unwinder); /* gives tables back to the session */
 	session_close(run->session);
 	child_abandon(&run->child);
 	captures_close(run->captures);
-	unwinder_free(run->unwinder);
 	builder_free(run->builder);
 	objects_free(run->objects);
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
 	targets_release(&run->targets);
-	symbolizer_free(run->symbolizer);
-	kallsyms_free(run->kallsyms);
+	naming_release(&run->naming);
 	writer_release(&run->writer);
 	place_release(&run->place);
 }
@@ -531,8 +407,7 @@ int run(const struct options *options)
 	int code = EXIT_DONE;
 
 	log_set_verbose(options->verbose);
-	raise_open_files();
-	give_memory_back();
+	resources_claim();
 	for (size_t i = 0; !code && i < sizeof(steps) / sizeof(steps[0]); i++)
 		code = steps[i](&run);
 	code = wait_for_child(&run, code);

@@ -115,15 +115,6 @@ static void add_memory(struct writer *writer, const struct process *process,
 
 /* One file --------------------------------------------------------------------------------------- */
 
-/* The one that is shown first. */
-static uint32_t main_type(const struct profile *profile)
-{
-	const char *name = strtab_get(&profile->strings, profile->default_type);
-	int found = profile_find_type(profile, name);
-
-	return found < 0 ? profile->nr_types - 1 : (uint32_t)found;
-}
-
 static int write_file(const struct profile *profile, const struct output_format *format,
 		      const char *path)
 {
@@ -132,8 +123,8 @@ static int write_file(const struct profile *profile, const struct output_format 
 	int err = output_file_create(path, &owner, &file);
 
 	if (err)
-		return place_complain(err, path);
-	err = format->encode(profile, main_type(profile), output_file_write, file);
+		return output_file_fail(err, path);
+	err = format->encode(profile, profile_main_type(profile), output_file_write, file);
 	if (err) {
 		output_file_abandon(file);
 		return fail(err, "write '%s'", path);

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof record: are the functions, threads and frames those that used the CPU?"""
+import os
+import re
+import subprocess
+
 import harness as h
 
 
@@ -24,6 +28,26 @@ def stacks_reach_main():
     whole = sum(s["values"]["samples"] for s in hot if s["stack"][1:3] == ["hot", "main"])
     assert whole / sum(s["values"]["samples"] for s in hot) > 0.98, [s["stack"] for s in hot][:5]
     assert profile["mappings"][0]["path"].endswith("/hot"), profile["mappings"][0]
+
+
+@h.test
+def stripped_functions_are_one_row_each():
+    """A function without a symbol is called by where it begins, wherever in it a tick came."""
+    stripped = os.path.join(h.folder(), "hot")
+    subprocess.run(["strip", "-o", stripped, h.workload("hot")], check=True)
+    known = subprocess.run(["nm", h.workload("hot")], check=True, capture_output=True, text=True).stdout
+    names = {f"hot+0x{int(address, 16):x}": name
+             for address, name in re.findall(r"^(\w+) [tT] (\w+)$", known, re.M)}
+    profile = h.cprof("record", "-F", "999", "--", stripped, "2").wait().profile()
+    flat = {names.get(name, name): value for name, value in h.by_leaf(profile, "samples").items()}
+    h.near(flat["hot_a"] / flat["hot_b"], 2, 0.15, "hot_a : hot_b")
+    own = [frame for sample in profile["samples"] for frame in sample["frames"]
+           if frame["mapping"]["path"].endswith("/[hot]")]
+    called = {names.get(frame["name"]) for frame in own}
+    assert {"hot_a", "hot_b", "hot", "main"} <= called and None not in called, called
+    # each location has the address that it had, not the function's
+    ticks = {frame["address"] for frame in own if names[frame["name"]] == "hot_a"}
+    assert len(ticks) > 1, ticks
 
 
 @h.test

@@ -15,6 +15,7 @@ import os
 import pty
 import re
 import subprocess
+import tempfile
 
 import harness as h
 from contract import by_function, by_leaf, load
@@ -189,6 +190,40 @@ def tree_adds_up():
     assert re.search(r"^ +\S+ +\S+% +\S+ +\S+%  +hot_a$", text, re.M), text
     assert "branches are cut off" in cprof("tree", "--min-share", "20%", made(25))
     assert "hot_a" not in cprof("tree", "--depth", 1, run.output)
+
+
+@h.test
+def tree_of_a_difference():
+    """What grew and what shrank cancel in their callers, which are shown all the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        base, head, change = (f"{folder}/{name}" for name in ("base.folded", "head.folded", "change.pb.gz"))
+        for path, stacks in ((base, "main;load;parse;old 900\nmain;run 1000\nmain;load 5\n"),
+                             (head, "main;load;parse;new 900\nmain;run 1003\nmain;load 5\n")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(stacks)
+        cprof("diff", "-o", change, base, head)
+        text = cprof("tree", change)
+    rows = {name: (total, self, len(indent))
+            for total, self, indent, name in re.findall(r"^ +(-?\d+) +\S+% +(-?\d+) +\S+%(  +)(\w+)$", text, re.M)}
+    # parse has all that changed in load, so that it stands right below it; run's 3 of 1,803 are too little
+    assert rows == {"main": ("3", "0", 2), "load": ("0", "0", 4), "parse": ("0", "0", 4), "new": ("900", "900", 6),
+                    "old": ("-900", "-900", 6)}, text
+
+
+@h.test
+def limits():
+    """30 rows for people, all for scripts; so many if that is said, 0: all."""
+    with tempfile.TemporaryDirectory() as folder:
+        base, head = f"{folder}/base.folded", f"{folder}/head.folded"
+        for path, factor in ((base, 1), (head, 3)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(f"f{i} {i * factor}\n" for i in range(1, 51))
+        for command in (["top", base], ["diff", base, head]):
+            for limit, for_people, for_scripts in (([], 30, 50), (["-n", "7"], 7, 7), (["-n", "0"], 50, 50)):
+                text = cprof(*command, *limit)
+                assert len(re.findall(r" f\d+$", text, re.M)) == for_people, text
+                assert f"Showing {for_people} of 50 rows" in text
+                assert len(json.loads(cprof(*command, *limit, "--json"))["rows"]) == for_scripts
 
 
 @h.test

@@ -11,6 +11,7 @@
 
 #include "object/demangle.h"
 #include "object/elf.h"
+#include "object/functab.h"
 #include "object/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -77,11 +78,30 @@ static void walk_symbols(const struct elf_file *file)
 	symtab_free(symtab);
 }
 
+static void walk_functions(const struct elf_file *file)
+{
+	struct functab *functab = functab_new(file);
+
+	for (size_t i = 0; i < elf_file_nr_segments(file); i++) {
+		const struct elf_segment *segment = elf_file_segment(file, i);
+
+		for (uint64_t off = 0; off < segment->mem_bytes && off < 4096; off += 7) {
+			uint64_t start;
+
+			if (functab_find(functab, segment->elf_addr + off, &start) &&
+			    start > segment->elf_addr + off)
+				abort();
+		}
+	}
+	functab_free(functab);
+}
+
 static void walk(struct elf_file *file)
 {
 	walk_segments(file);
 	walk_sections(file);
 	walk_symbols(file);
+	walk_functions(file);
 	elf_file_close(file);
 }
 

@@ -14,7 +14,7 @@
 
 static struct {
 	bool flag;
-	const char *text;
+	const char *text, *maybe;
 	struct arg_list list, base, head, operand;
 	uint32_t count;
 	double percent;
@@ -43,6 +43,7 @@ static int parse(const char *line)
 		{"list", 0, ARG_LIST, "TEXT", "texts", &got.list},
 		{"base", 0, ARG_OPERANDS, "FILE...", "files", &got.base},
 		{"head", 0, ARG_OPERANDS, "FILE...", "files", &got.head},
+		{"maybe", 0, ARG_MAYBE_FILE, "FILE", "a file or not", &got.maybe},
 		{"count", 'n', ARG_COUNT, "N", "a number", &got.count},
 		{"percent", 0, ARG_PERCENT, "PCT", "a percentage", &got.percent},
 		{"duration", 0, ARG_DURATION, "TIME", "a time", &got.duration},
@@ -101,7 +102,32 @@ static void test_operands_behind_an_option(void **state)
 	/* a glob that matched nothing is an empty list, and does not swallow what follows */
 	assert_int_equal(parse("test --base --head h1"), 0);
 	assert_list(&got.base, "");
+	assert_true(got.base.given);
 	assert_list(&got.head, "h1");
+	assert_int_equal(parse("test --head h1"), 0);
+	assert_false(got.base.given);
+}
+
+static void test_a_file_or_none(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("test a --maybe"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "a");
+	assert_int_equal(parse("test --maybe=x y"), 0);
+	assert_string_equal(got.maybe, "x");
+	assert_list(&got.operand, "y");
+	assert_int_equal(parse("test --base b1 --maybe x y --head h1"), 0);
+	assert_string_equal(got.maybe, "x");
+	assert_list(&got.base, "b1");
+	assert_list(&got.operand, "y");
+	/* not behind another option, nor behind "--" */
+	assert_int_equal(parse("test --maybe -f x"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "x");
+	assert_int_equal(parse("test --maybe -- x"), 0);
+	assert_string_equal(got.maybe, "-");
+	assert_list(&got.operand, "x");
 }
 
 static void test_percentages(void **state)
@@ -114,6 +140,36 @@ static void test_percentages(void **state)
 	assert_int_equal(parse("test --percent 10ppp"), -EINVAL);
 	assert_int_equal(parse("test --percent -1"), -EINVAL);
 	assert_int_equal(parse("test --percent nan"), -EINVAL);
+}
+
+static void test_begin(void **state)
+{
+	struct arg_list list = {0};
+	const struct arg_row rows[] = {{"list", 0, ARG_LIST, "TEXT", "texts", &list}};
+	char name[] = "test", option[] = "--list", text[] = "x", dash[] = "-",
+	     other[] = "--nothing";
+	char *none[] = {name, option, text, NULL}, *wrong[] = {name, other, NULL};
+	char *one[] = {name, option, text, dash, NULL};
+	struct args args = {
+		.command = "test", .needs_file = true, .rows = rows, .nr_rows = ARRAY_SIZE(rows)};
+	enum exit_code code;
+
+	(void)state;
+	assert_false(args_begin(&args, 3, none, &code));
+	assert_int_equal(code, EXIT_USAGE);
+	args_release(&args);
+	assert_null(list.at); /* whoever reads an option's list does not free it */
+	assert_false(args_begin(&args, 2, wrong, &code));
+	assert_int_equal(code, EXIT_USAGE);
+	args_release(&args);
+	assert_true(args_begin(&args, 4, one, &code));
+	assert_int_equal(code, EXIT_DONE);
+	assert_list(&list, "x");
+	assert_list(&args.operand, "-");
+	args_release(&args);
+	args.needs_file = false;
+	assert_true(args_begin(&args, 3, none, &code));
+	args_release(&args);
 }
 
 static void test_refusals(void **state)
@@ -131,7 +187,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_kinds, release),
 		cmocka_unit_test_teardown(test_operands_behind_an_option, release),
+		cmocka_unit_test_teardown(test_a_file_or_none, release),
 		cmocka_unit_test_teardown(test_percentages, release),
+		cmocka_unit_test_teardown(test_begin, release),
 		cmocka_unit_test_teardown(test_refusals, release),
 	};
 

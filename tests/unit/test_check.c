@@ -112,9 +112,11 @@ static void test_inconclusive(void **state)
 static void test_missing_baseline(void **state)
 {
 	(void)state;
-	assert_int_equal(check(SAME), EXIT_NOTHING);
-	assert_non_null(strstr(said, "inconclusive: base has no profile\n"));
+	/* a glob that matched nothing is a baseline that is missing; no --base at all is a mistake */
 	assert_int_equal(check("--base " SAME), EXIT_NOTHING);
+	assert_non_null(strstr(said, "inconclusive: base has no profile\n"));
+	assert_int_equal(check(SAME), EXIT_USAGE);
+	assert_int_equal(check(SAME "--allow-missing-baseline"), EXIT_DONE);
 	assert_int_equal(check("--base none.pb.gz " SAME), EXIT_NOTHING);
 	assert_int_equal(check("--base none.pb.gz " SAME "--allow-missing-baseline"), EXIT_DONE);
 	/* some are there: that is no first run */
@@ -138,6 +140,41 @@ static void test_usage(void **state)
 	assert_int_equal(check(BASE SAME "--json /nonexistent/x"), EXIT_USAGE);
 	assert_int_equal(check(BASE SAME "--markdown /nonexistent/x"), EXIT_USAGE);
 	assert_int_equal(check("--base stdout --head same0.pb.gz"), EXIT_USAGE);
+}
+
+static void test_reports(void **state)
+{
+	static const char *const reports[][2] = {{"--json", "{\"verdict\":\"regression\","},
+						 {"--markdown", "#"},
+						 {"--junit", "<?xml"},
+						 {"--sarif", "{\"$schema\""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+		const char *option = reports[i][0], *begin = reports[i][1];
+		char *bare scoped(freep) = xasprintf("%s %s" WORSE, option, BASE);
+		char *dash scoped(freep) = xasprintf("%s%s%s -", BASE, WORSE, option);
+		char *file scoped(freep) = xasprintf("%s%s%s=named", BASE, WORSE, option);
+		char *word scoped(freep) = xasprintf("%s%s%s word", BASE, WORSE, option);
+
+		/* in place of the table */
+		assert_int_equal(check(bare), EXIT_REGRESSION);
+		assert_memory_equal(said, begin, strlen(begin));
+		assert_int_equal(check(dash), EXIT_REGRESSION);
+		assert_memory_equal(said, begin, strlen(begin));
+		/* besides it */
+		assert_int_equal(check(file), EXIT_REGRESSION);
+		assert_non_null(strstr(said, "\nverdict: regression\n"));
+		assert_int_equal(access("named", F_OK), 0);
+		assert_int_equal(unlink("named"), 0);
+		assert_int_equal(check(word), EXIT_REGRESSION);
+		assert_int_equal(unlink("word"), 0);
+	}
+	assert_int_equal(check(BASE WORSE "--json --markdown"), EXIT_USAGE);
+	assert_int_equal(check(BASE WORSE "--json --github"), EXIT_USAGE);
+	assert_int_equal(check(BASE WORSE "--json --markdown=named --github"), EXIT_USAGE);
+	assert_int_equal(access("named", F_OK), -1);
+	assert_int_equal(check(BASE WORSE "--markdown="), EXIT_USAGE);
 }
 
 static void test_markdown_is_appended(void **state)
@@ -168,6 +205,9 @@ static void test_self_test(void **state)
 			 EXIT_NOTHING);
 	assert_non_null(strstr(said, "times: b\n"));
 	assert_int_equal(check("--self-test base0.pb.gz base1.pb.gz"), EXIT_USAGE);
+	assert_int_equal(
+		check("--json --self-test base0.pb.gz base1.pb.gz same0.pb.gz same1.pb.gz"),
+		EXIT_USAGE);
 	assert_int_equal(check("--self-test base0.pb.gz base1.pb.gz base2.pb.gz base0.pb.gz"),
 			 EXIT_NOTHING);
 }
@@ -179,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_inconclusive),
 		cmocka_unit_test(test_missing_baseline),
 		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_markdown_is_appended),
 		cmocka_unit_test(test_self_test),
 	};

@@ -212,13 +212,14 @@ static int full_disk(void *ctx, const void *bytes, size_t len)
 {
 	(void)bytes;
 	(void)len;
-	return ++*(int *)ctx > 2 ? -ENOSPC : 0;
+	++*(int *)ctx;
+	return -ENOSPC;
 }
 
 static void test_sink_fails(void **state)
 {
-	static const report_fn reports[] = {report_text, report_markdown, report_github,
-					    report_junit};
+	static const report_fn reports[] = {report_text,   report_json,	 report_markdown,
+					    report_github, report_junit, report_sarif};
 	struct report_options options = {.all = true};
 
 	(void)state;
@@ -226,7 +227,7 @@ static void test_sink_fails(void **state)
 		int nr = 0;
 
 		assert_int_equal(reports[i](&regression, &options, full_disk, &nr), -ENOSPC);
-		assert_int_equal(nr, 3);
+		assert_int_equal(nr, 1); /* and nothing after it */
 	}
 }
 

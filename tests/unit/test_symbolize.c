@@ -479,16 +479,38 @@ static void test_static(void **state)
 	check_shape(*state, "-static -fno-PIE -no-pie", false);
 }
 
+/* Without symbols and without call frame information there is nothing but the address. */
+static void test_stripped_of_everything(void **state)
+{
+	struct fixture *fixture = *state;
+	char *path scoped(freep) = NULL, *name scoped(freep) = NULL;
+	uint64_t main_addr;
+	struct image *image;
+	uint32_t id, other;
+	pid_t child;
+
+	compile(fixture, "-s -fno-asynchronous-unwind-tables", &path);
+	child = start(path, &main_addr);
+	assert_int_equal(tasks_snapshot(fixture->tasks, child), 0);
+	image = tasks_image(fixture->tasks, child, 0, clock_monotonic_ns());
+	stop(child);
+	id = user(fixture, image, main_addr + 4, false);
+	name = xasprintf("a program+0x%lx", (unsigned long)location(fixture, id)->address);
+	assert_string_equal(name_of(fixture, id), name);
+	other = user(fixture, image, main_addr + 5, false);
+	assert_ptr_not_equal(function_of(fixture, other), function_of(fixture, id));
+}
+
 /* Stripped: no name, so a mapping that pprof does not try, and the file's own one beside it. */
 static void test_stripped(void **state)
 {
 	struct fixture *fixture = *state;
 	char *path scoped(freep) = NULL, *file scoped(freep) = NULL, *name scoped(freep) = NULL;
-	char *twice scoped(freep) = NULL;
+	char *twice scoped(freep) = NULL, *marked scoped(freep) = NULL;
 	char *bracketed scoped(freep) = xasprintf("%s/[a program]", fixture->folder);
+	uint32_t id, other, guessed;
 	uint64_t main_addr;
 	struct image *image;
-	uint32_t id;
 	pid_t child;
 
 	compile(fixture, "-s", &path);
@@ -504,9 +526,17 @@ static void test_stripped(void **state)
 	add_sample(fixture, user(fixture, image, 0x10, false));
 	add_sample(fixture,
 		   symbolize_note(fixture->symbolizer, fixture->profile, "[truncated: x]"));
-	name = xasprintf("a program+0x%lx", (unsigned long)location(fixture, id)->address);
+	/* main() has no name, but it begins where its entry in .eh_frame says. */
+	name = xasprintf("a program+0x%lx", (unsigned long)location(fixture, id)->address - 4);
 	assert_string_equal(name_of(fixture, id), name);
 	assert_string_equal(path_of(fixture, id), bracketed);
+	other = user(fixture, image, main_addr + 9, true);
+	assert_int_not_equal(other, id);
+	assert_int_equal(location(fixture, other)->address, location(fixture, id)->address + 4);
+	assert_ptr_equal(function_of(fixture, other), function_of(fixture, id));
+	guessed = user(fixture, image, (main_addr + 4) | IP_GUESSED, false);
+	marked = xasprintf("%s [guessed]", name);
+	assert_string_equal(name_of(fixture, guessed), marked);
 	assert_false(mapping_of(fixture, id)->has_functions);
 	assert_int_equal(mapping_of(fixture, id)->build_id, 0);
 	assert_string_equal(
@@ -545,6 +575,7 @@ int main(void)
 		TEST(test_text_off_its_offset),
 		TEST(test_static),
 		TEST(test_stripped),
+		TEST(test_stripped_of_everything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,7 +167,7 @@ static struct profile *legacy_profile(void)
 	return profile;
 }
 
-static void expect_text(int (*encode)(const struct profile *, pprof_sink_fn, void *),
+static void expect_text(int (*encode)(const struct profile *, sink_fn, void *),
 			const struct profile *profile, const char *expected)
 {
 	char *text = NULL;

@@ -10,29 +10,9 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#define BUFFER_BYTES (64 * 1024)
-
-static void flush(struct json *json)
-{
-	if (!json->err && json->used)
-		json->err = json->sink(json->ctx, json->buffer, json->used);
-	json->used = 0;
-}
-
 static void put(struct json *json, const char *bytes, size_t len)
 {
-	while (len) {
-		size_t nr = BUFFER_BYTES - json->used;
-
-		if (nr > len)
-			nr = len;
-		memcpy(json->buffer + json->used, bytes, nr);
-		json->used += nr;
-		bytes += nr;
-		len -= nr;
-		if (json->used == BUFFER_BYTES)
-			flush(json);
-	}
+	text_out_write(&json->out, bytes, len);
 }
 
 /* Before a value or a key. */
@@ -43,18 +23,17 @@ static void separate(struct json *json)
 	json->comma = true;
 }
 
-void json_begin(struct json *json, json_sink_fn sink, void *ctx)
+void json_begin(struct json *json, sink_fn sink, void *ctx)
 {
-	*json = (struct json){.sink = sink, .ctx = ctx, .buffer = xmalloc(BUFFER_BYTES)};
+	*json = (struct json){.depth = 0};
+	text_out_open(&json->out, sink, ctx);
 }
 
 int json_finish(struct json *json)
 {
 	if (json->depth)
 		abort(); /* a mistake in the source: something is still open */
-	flush(json);
-	freep(&json->buffer);
-	return json->err;
+	return text_out_close(&json->out);
 }
 
 static void json_open(struct json *json, char opener, char closer)

@@ -25,23 +25,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/textout.h"
+
 #define JSON_MAX_DEPTH 32
 
-/* Takes len_bytes bytes, all of them. 0 or -errno, which ends the writing. */
-typedef int (*json_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
-
 struct json { /* private */
-	json_sink_fn sink;
-	void *ctx;
-	char *buffer;
-	size_t used;
+	struct text_out out;
 	char closers[JSON_MAX_DEPTH]; /* '}' or ']' of what is open */
 	unsigned int depth;
 	bool comma; /* something stands before in what is open */
-	int err;    /* the first one; nothing is written after it */
 };
 
-void json_begin(struct json *json, json_sink_fn sink, void *ctx);
+void json_begin(struct json *json, sink_fn sink, void *ctx);
 int json_finish(struct json *json); /* the error of it all; everything must be closed */
 
 void json_object(struct json *json);

@@ -41,8 +41,36 @@
 		(v)->at[(v)->nr++] = (__VA_ARGS__); \
 	} while (0)
 
+/* Gives back the room that an array grew for and does not need any more. */
+#define vec_fit(v)                                                           \
+	do {                                                                 \
+		(v)->at = xreallocarray((v)->at, (v)->nr, sizeof(*(v)->at)); \
+		(v)->cap = (v)->nr;                                          \
+	} while (0)
+
 #define vec_for_each(v, item) \
 	for (__typeof__((v)->at + 0) item = (v)->at; item && item < (v)->at + (v)->nr; item++)
+
+/*
+ * How many items at the front of v pass a test, where all that pass stand before all that do not:
+ *
+ *	size_t nr = vec_partition(&maps, map, map->start <= ip);	the last that begins by ip is nr - 1
+ *
+ * A binary search; the test may look at nothing but the item.
+ */
+#define vec_partition(v, item, test)                                             \
+	({                                                                       \
+		size_t vec_low_ = 0, vec_high_ = (v)->nr;                        \
+		while (vec_low_ < vec_high_) {                                   \
+			size_t vec_mid_ = vec_low_ + (vec_high_ - vec_low_) / 2; \
+			__typeof__((v)->at + 0) item = (v)->at + vec_mid_;       \
+			if (test)                                                \
+				vec_low_ = vec_mid_ + 1;                         \
+			else                                                     \
+				vec_high_ = vec_mid_;                            \
+		}                                                                \
+		vec_low_;                                                        \
+	})
 
 #define vec_release(v)                  \
 	do {                            \

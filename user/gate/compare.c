@@ -308,7 +308,7 @@ static void test_families(struct checking *checking)
 		100 * result->tests.at[0].detectable / result->tests.at[0].stats.base;
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
 		if (families[i].units.nr && families[i].quantity == GATE_SHARE &&
-		    !result->detectable_share)
+		    isnan(result->detectable_share))
 			detect_typical(checking, &families[i], &fits[i]);
 		vec_release(&families[i].units);
 		vec_release(&families[i].functions);

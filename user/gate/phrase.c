@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -106,7 +105,7 @@ struct phrase phrase_detectable(const struct gate_result *result)
 	struct phrase total = amount(result->detectable_total, "%");
 	struct phrase share = amount(result->detectable_share, "points");
 
-	if (result->options.no_share)
+	if (isnan(result->detectable_share))
 		return phrase("could have seen a change of: total %.60s", total.text);
 	return phrase("could have seen a change of: total %.60s; a function with %g %% of it %.60s",
 		      total.text, 100 * GATE_TYPICAL_SHARE, share.text);
@@ -136,28 +135,6 @@ struct phrase phrase_change(const struct gate_result *result, const struct gate_
 }
 
 /* Escaping --------------------------------------------------------------------------------------- */
-
-static void put_bytes(struct writing *writing, const char *bytes, size_t len)
-{
-	if (!writing->err && len)
-		writing->err = writing->sink(writing->ctx, bytes, len);
-}
-
-void writing_put(struct writing *writing, const char *format, ...)
-{
-	char *text scoped(freep) = NULL;
-	va_list arguments;
-	int len;
-
-	va_start(arguments, format);
-	len = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	if (len < 0) {
-		text = NULL;
-		abort(); /* out of memory, or a format that the compiler should have refused */
-	}
-	put_bytes(writing, text, len);
-}
 
 static const struct replacement {
 	char character;
@@ -189,7 +166,7 @@ static const char *replacement_of(enum escape escape, char character)
 	return NULL;
 }
 
-void writing_escaped(struct writing *writing, enum escape escape, const char *text)
+void put_escaped(struct text_out *out, enum escape escape, const char *text)
 {
 	size_t room = 4 * strlen(text) + 1;
 	char *safe scoped(freep) = xmalloc(room), *from = safe;
@@ -200,8 +177,8 @@ void writing_escaped(struct writing *writing, enum escape escape, const char *te
 
 		if (!by)
 			continue;
-		put_bytes(writing, from, p - from);
-		put_bytes(writing, by, strlen(by));
+		text_out_write(out, from, p - from);
+		text_out_write(out, by, strlen(by));
 		from = p + 1;
 		if (!*p)
 			return;

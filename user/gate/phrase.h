@@ -5,7 +5,7 @@
 #ifndef CPROF_GATE_PHRASE_H
 #define CPROF_GATE_PHRASE_H
 
-#include "base/json.h"
+#include "base/textout.h"
 #include "gate/report.h"
 
 /* Short texts by value, so that several fit into one call. */
@@ -28,13 +28,6 @@ struct phrase phrase_runs(const struct gate_result *result);
 /* One sentence on a test: "flat share of hot_a grew by ...". */
 struct phrase phrase_change(const struct gate_result *result, const struct gate_test *test);
 
-/* Written through a sink; the first error ends it. */
-struct writing {
-	json_sink_fn sink;
-	void *ctx;
-	int err;
-};
-
 enum escape {
 	ESCAPE_XML,
 	ESCAPE_MARKDOWN,
@@ -42,10 +35,8 @@ enum escape {
 	ESCAPE_PROPERTY, /* the value of one of its properties */
 };
 
-void writing_put(struct writing *writing, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /* Of any length; made valid UTF-8 without control characters first. */
-void writing_escaped(struct writing *writing, enum escape escape, const char *text);
+void put_escaped(struct text_out *out, enum escape escape, const char *text);
 
 /* The path of the function's source without the root, or NULL where there is none. */
 const char *source_path(const struct report_options *options, const struct gate_test *test);

@@ -19,7 +19,7 @@
 #ifndef CPROF_GATE_REPORT_H
 #define CPROF_GATE_REPORT_H
 
-#include "base/json.h"
+#include "base/textout.h"
 #include "gate/verdict.h"
 
 #define REPORT_MAX_ANNOTATIONS 10
@@ -30,19 +30,19 @@ struct report_options {
 };
 
 typedef int (*report_fn)(const struct gate_result *result, const struct report_options *options,
-			 json_sink_fn sink, void *ctx);
+			 sink_fn sink, void *ctx);
 
 int report_text(const struct gate_result *result, const struct report_options *options,
-		json_sink_fn sink, void *ctx);
+		sink_fn sink, void *ctx);
 int report_json(const struct gate_result *result, const struct report_options *options,
-		json_sink_fn sink, void *ctx);
+		sink_fn sink, void *ctx);
 int report_markdown(const struct gate_result *result, const struct report_options *options,
-		    json_sink_fn sink, void *ctx);
+		    sink_fn sink, void *ctx);
 int report_github(const struct gate_result *result, const struct report_options *options,
-		  json_sink_fn sink, void *ctx);
+		  sink_fn sink, void *ctx);
 int report_junit(const struct gate_result *result, const struct report_options *options,
-		 json_sink_fn sink, void *ctx);
+		 sink_fn sink, void *ctx);
 int report_sarif(const struct gate_result *result, const struct report_options *options,
-		 json_sink_fn sink, void *ctx);
+		 sink_fn sink, void *ctx);
 
 #endif

@@ -2,45 +2,46 @@
 #include "gate/phrase.h"
 #include "gate/report.h"
 
-static void put_regression(struct writing *writing, const struct gate_result *result,
+static void put_regression(struct text_out *out, const struct gate_result *result,
 			   const struct report_options *options, const struct gate_test *test)
 {
 	const char *path = source_path(options, test);
 
-	writing_put(writing, "::error ");
+	text_out_print(out, "::error ");
 	if (path) {
-		writing_put(writing, "file=");
-		writing_escaped(writing, ESCAPE_PROPERTY, path);
+		text_out_print(out, "file=");
+		put_escaped(out, ESCAPE_PROPERTY, path);
 		if (test->function->line)
-			writing_put(writing, ",line=%ld", test->function->line);
-		writing_put(writing, ",");
+			text_out_print(out, ",line=%ld", test->function->line);
+		text_out_print(out, ",");
 	}
-	writing_put(writing, "title=");
-	writing_escaped(writing, ESCAPE_PROPERTY, phrase_name(test).text);
-	writing_put(writing, " got slower or larger::");
-	writing_escaped(writing, ESCAPE_COMMAND, phrase_name(test).text);
-	writing_put(writing, ": ");
-	writing_escaped(writing, ESCAPE_COMMAND, phrase_change(result, test).text);
-	writing_put(writing, "\n");
+	text_out_print(out, "title=");
+	put_escaped(out, ESCAPE_PROPERTY, phrase_name(test).text);
+	text_out_print(out, " got slower or larger::");
+	put_escaped(out, ESCAPE_COMMAND, phrase_name(test).text);
+	text_out_print(out, ": ");
+	put_escaped(out, ESCAPE_COMMAND, phrase_change(result, test).text);
+	text_out_print(out, "\n");
 }
 
 int report_github(const struct gate_result *result, const struct report_options *options,
-		  json_sink_fn sink, void *ctx)
+		  sink_fn sink, void *ctx)
 {
-	struct writing writing = {.sink = sink, .ctx = ctx};
+	struct text_out out;
 	size_t nr = 0;
 
+	text_out_open(&out, sink, ctx);
 	vec_for_each(&result->reasons, reason) {
 		if (nr++ == REPORT_MAX_ANNOTATIONS)
 			break;
-		writing_put(&writing, "::error title=cprof check is inconclusive::");
-		writing_escaped(&writing, ESCAPE_COMMAND, *reason);
-		writing_put(&writing, "\n");
+		text_out_print(&out, "::error title=cprof check is inconclusive::");
+		put_escaped(&out, ESCAPE_COMMAND, *reason);
+		text_out_print(&out, "\n");
 	}
 	vec_for_each(&result->rows, row) {
 		if ((*row)->outcome != GATE_REGRESSED || nr++ >= REPORT_MAX_ANNOTATIONS)
 			break;
-		put_regression(&writing, result, options, *row);
+		put_regression(&out, result, options, *row);
 	}
-	return writing.err;
+	return text_out_close(&out);
 }

@@ -3,26 +3,14 @@
 #include "gate/phrase.h"
 #include "gate/report.h"
 
-static void put_real(struct json *json, const char *key, double value)
-{
-	json_key(json, key);
-	json_real(json, value); /* what has no end is null */
-}
-
-static void put_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
 static void put_side(struct json *json, const struct gate_result *result, enum run_side side)
 {
 	json_key(json, side == RUN_BASE ? "base" : "head");
 	json_object(json);
 	json_key(json, "runs");
 	json_uint(json, result->nr_runs[side]);
-	put_real(json, "samples", result->nr_samples[side]);
-	put_real(json, "mean", result->mean_total[side]);
+	json_key(json, "samples"), json_real(json, result->nr_samples[side]);
+	json_key(json, "mean"), json_real(json, result->mean_total[side]);
 	json_key(json, "files");
 	json_array(json);
 	vec_for_each(&result->runs->at, run)
@@ -34,10 +22,10 @@ static void put_side(struct json *json, const struct gate_result *result, enum r
 
 static void put_function(struct json *json, const struct run_function *function)
 {
-	put_string(json, "name", function ? function->name : "total");
+	json_key(json, "name"), json_string(json, function ? function->name : "total");
 	if (!function)
 		return;
-	put_string(json, "file", function->file);
+	json_key(json, "file"), json_string(json, function->file);
 	json_key(json, "line");
 	json_int(json, function->line);
 }
@@ -46,24 +34,24 @@ static void put_test(struct json *json, const struct gate_test *test)
 {
 	json_object(json);
 	put_function(json, test->function);
-	put_string(json, "measure", gate_measure_name(test->measure));
-	put_string(json, "quantity", gate_quantity_name(test->quantity));
-	put_string(json, "outcome", gate_outcome_name(test->outcome));
-	put_real(json, "base", test->stats.base);
-	put_real(json, "head", test->stats.head);
-	put_real(json, "growth_percent", test->growth);
-	put_real(json, "delta_points", test->delta);
+	json_key(json, "measure"), json_string(json, gate_measure_name(test->measure));
+	json_key(json, "quantity"), json_string(json, gate_quantity_name(test->quantity));
+	json_key(json, "outcome"), json_string(json, gate_outcome_name(test->outcome));
+	json_key(json, "base"), json_real(json, test->stats.base);
+	json_key(json, "head"), json_real(json, test->stats.head);
+	json_key(json, "growth_percent"), json_real(json, test->growth);
+	json_key(json, "delta_points"), json_real(json, test->delta);
 	json_key(json, "interval95");
 	json_array(json);
 	json_real(json, test->stats.ci_low);
 	json_real(json, test->stats.ci_high);
 	json_end(json);
-	put_real(json, "p_grown", test->stats.p_grown);
-	put_real(json, "p_grown_adjusted", test->p_grown);
-	put_real(json, "p_shrunk_adjusted", test->p_shrunk);
-	put_real(json, "detectable", test->detectable);
+	json_key(json, "p_grown"), json_real(json, test->stats.p_grown);
+	json_key(json, "p_grown_adjusted"), json_real(json, test->p_grown);
+	json_key(json, "p_shrunk_adjusted"), json_real(json, test->p_shrunk);
+	json_key(json, "detectable"), json_real(json, test->detectable);
 	if (test->moved_from)
-		put_string(json, "moved_from", test->moved_from->name);
+		json_key(json, "moved_from"), json_string(json, test->moved_from->name);
 	json_end(json);
 }
 
@@ -71,12 +59,12 @@ static void put_options(struct json *json, const struct gate_options *options)
 {
 	json_key(json, "options");
 	json_object(json);
-	put_real(json, "max_growth_percent", options->max_growth);
-	put_real(json, "max_delta_points", options->max_delta);
-	put_real(json, "min_share_percent", options->min_share);
-	put_real(json, "alpha", options->alpha);
-	put_real(json, "max_loss_percent", options->max_loss);
-	put_real(json, "max_unknown_points", options->max_unknown);
+	json_key(json, "max_growth_percent"), json_real(json, options->max_growth);
+	json_key(json, "max_delta_points"), json_real(json, options->max_delta);
+	json_key(json, "min_share_percent"), json_real(json, options->min_share);
+	json_key(json, "alpha"), json_real(json, options->alpha);
+	json_key(json, "max_loss_percent"), json_real(json, options->max_loss);
+	json_key(json, "max_unknown_points"), json_real(json, options->max_unknown);
 	json_key(json, "min_samples");
 	json_uint(json, options->min_samples);
 	json_key(json, "single");
@@ -88,12 +76,12 @@ static void put_findings(struct json *json, const struct gate_result *result)
 {
 	json_key(json, "detectable");
 	json_object(json);
-	put_real(json, "total_percent", result->tests.nr ? result->detectable_total : 0.0 / 0.0);
-	put_real(json, "share_points", result->detectable_share);
-	put_real(json, "of_share", GATE_TYPICAL_SHARE);
-	put_real(json, "power", GATE_POWER);
+	json_key(json, "total_percent"), json_real(json, result->detectable_total);
+	json_key(json, "share_points"), json_real(json, result->detectable_share);
+	json_key(json, "of_share"), json_real(json, GATE_TYPICAL_SHARE);
+	json_key(json, "power"), json_real(json, GATE_POWER);
 	json_end(json);
-	put_real(json, "run_to_run_cv", result->cv);
+	json_key(json, "run_to_run_cv"), json_real(json, result->cv);
 	json_key(json, "regressions");
 	json_array(json);
 	vec_for_each(&result->rows, row)
@@ -108,14 +96,14 @@ static void put_findings(struct json *json, const struct gate_result *result)
 }
 
 int report_json(const struct gate_result *result, const struct report_options *options,
-		json_sink_fn sink, void *ctx)
+		sink_fn sink, void *ctx)
 {
 	struct json json;
 
 	(void)options;
 	json_begin(&json, sink, ctx);
 	json_object(&json);
-	put_string(&json, "verdict", gate_verdict_name(result->verdict));
+	json_key(&json, "verdict"), json_string(&json, gate_verdict_name(result->verdict));
 	json_key(&json, "weak");
 	json_bool(&json, result->is_weak);
 	json_key(&json, "reasons");
@@ -123,12 +111,13 @@ int report_json(const struct gate_result *result, const struct report_options *o
 	vec_for_each(&result->reasons, reason)
 		json_string(&json, *reason);
 	json_end(&json);
-	put_string(&json, "sample_type", result->runs->type ? result->runs->type : "");
-	put_string(&json, "unit", result->runs->unit ? result->runs->unit : "");
+	json_key(&json, "sample_type"),
+		json_string(&json, result->runs->type ? result->runs->type : "");
+	json_key(&json, "unit"), json_string(&json, result->runs->unit ? result->runs->unit : "");
 	put_side(&json, result, RUN_BASE);
 	put_side(&json, result, RUN_HEAD);
 	put_options(&json, &result->options);
 	put_findings(&json, result);
 	json_end(&json);
-	return json_finish(&json);
+	return json_finish(&json) ?: sink(ctx, "\n", 1);
 }

@@ -2,58 +2,59 @@
 #include "gate/phrase.h"
 #include "gate/report.h"
 
-static void put_case(struct writing *writing, const struct gate_result *result,
+static void put_case(struct text_out *out, const struct gate_result *result,
 		     const struct gate_test *test)
 {
-	writing_put(writing, "    <testcase classname=\"cprof.");
-	writing_escaped(writing, ESCAPE_XML, result->runs->type);
-	writing_put(writing, "\" name=\"");
-	writing_escaped(writing, ESCAPE_XML, phrase_name(test).text);
-	writing_put(writing, "\" time=\"0\"");
+	text_out_print(out, "    <testcase classname=\"cprof.");
+	put_escaped(out, ESCAPE_XML, result->runs->type);
+	text_out_print(out, "\" name=\"");
+	put_escaped(out, ESCAPE_XML, phrase_name(test).text);
+	text_out_print(out, "\" time=\"0\"");
 	if (test->outcome != GATE_REGRESSED) {
-		writing_put(writing, "/>\n");
+		text_out_print(out, "/>\n");
 		return;
 	}
-	writing_put(writing, ">\n      <failure type=\"regression\" message=\"");
-	writing_escaped(writing, ESCAPE_XML, phrase_growth(test).text);
-	writing_put(writing, "\">");
-	writing_escaped(writing, ESCAPE_XML, phrase_change(result, test).text);
-	writing_put(writing, "</failure>\n    </testcase>\n");
+	text_out_print(out, ">\n      <failure type=\"regression\" message=\"");
+	put_escaped(out, ESCAPE_XML, phrase_growth(test).text);
+	text_out_print(out, "\">");
+	put_escaped(out, ESCAPE_XML, phrase_change(result, test).text);
+	text_out_print(out, "</failure>\n    </testcase>\n");
 }
 
 /* What was refused is one case in error: a suite without cases would pass. */
-static void put_refusal(struct writing *writing, const struct gate_result *result)
+static void put_refusal(struct text_out *out, const struct gate_result *result)
 {
-	writing_put(writing, "    <testcase classname=\"cprof\" name=\"comparison\" time=\"0\">\n"
-			     "      <error type=\"inconclusive\" message=\"inconclusive\">");
+	text_out_print(out, "    <testcase classname=\"cprof\" name=\"comparison\" time=\"0\">\n"
+			    "      <error type=\"inconclusive\" message=\"inconclusive\">");
 	vec_for_each(&result->reasons, reason) {
-		writing_escaped(writing, ESCAPE_XML, *reason);
-		writing_put(writing, "\n");
+		put_escaped(out, ESCAPE_XML, *reason);
+		text_out_print(out, "\n");
 	}
-	writing_put(writing, "</error>\n    </testcase>\n");
+	text_out_print(out, "</error>\n    </testcase>\n");
 }
 
 int report_junit(const struct gate_result *result, const struct report_options *options,
-		 json_sink_fn sink, void *ctx)
+		 sink_fn sink, void *ctx)
 {
-	struct writing writing = {.sink = sink, .ctx = ctx};
+	struct text_out out;
 	size_t nr_failures = 0, nr_errors = result->reasons.nr > 0;
 	size_t nr = result->rows.nr + nr_errors;
 
 	(void)options;
+	text_out_open(&out, sink, ctx);
 	vec_for_each(&result->rows, row)
 		nr_failures += (*row)->outcome == GATE_REGRESSED;
-	writing_put(
-		&writing,
+	text_out_print(
+		&out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n"
 		"  <testsuite name=\"cprof check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
 		"skipped=\"0\" time=\"0\">\n",
 		nr, nr_failures, nr_errors, nr, nr_failures, nr_errors);
 	if (nr_errors)
-		put_refusal(&writing, result);
+		put_refusal(&out, result);
 	vec_for_each(&result->rows, row)
-		put_case(&writing, result, *row);
-	writing_put(&writing, "  </testsuite>\n</testsuites>\n");
-	return writing.err;
+		put_case(&out, result, *row);
+	text_out_print(&out, "  </testsuite>\n</testsuites>\n");
+	return text_out_close(&out);
 }

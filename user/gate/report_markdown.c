@@ -4,14 +4,14 @@
 
 #define MAX_ROWS 50 /* of 1 KiB at most: far from GitHub's 1 MiB */
 
-static void put_cell(struct writing *writing, struct phrase phrase)
+static void put_cell(struct text_out *out, struct phrase phrase)
 {
-	writing_put(writing, "| ");
-	writing_escaped(writing, ESCAPE_MARKDOWN, phrase.text);
-	writing_put(writing, " ");
+	text_out_print(out, "| ");
+	put_escaped(out, ESCAPE_MARKDOWN, phrase.text);
+	text_out_print(out, " ");
 }
 
-static void put_row(struct writing *writing, const struct gate_result *result,
+static void put_row(struct text_out *out, const struct gate_result *result,
 		    const struct gate_test *test)
 {
 	static const char *const marks[] = {
@@ -22,47 +22,47 @@ static void put_row(struct writing *writing, const struct gate_result *result,
 		[GATE_SAME] = "",
 	};
 
-	put_cell(writing, phrase_name(test));
-	put_cell(writing, phrase_subject(test));
-	put_cell(writing, phrase_value(result, test, test->stats.base));
-	put_cell(writing, phrase_value(result, test, test->stats.head));
-	put_cell(writing, phrase_growth(test));
-	put_cell(writing, phrase_interval(test));
-	put_cell(writing, phrase_p(test));
-	writing_put(writing, "| %s %s |\n", marks[test->outcome], gate_outcome_name(test->outcome));
+	put_cell(out, phrase_name(test));
+	put_cell(out, phrase_subject(test));
+	put_cell(out, phrase_value(result, test, test->stats.base));
+	put_cell(out, phrase_value(result, test, test->stats.head));
+	put_cell(out, phrase_growth(test));
+	put_cell(out, phrase_interval(test));
+	put_cell(out, phrase_p(test));
+	text_out_print(out, "| %s %s |\n", marks[test->outcome], gate_outcome_name(test->outcome));
 }
 
 int report_markdown(const struct gate_result *result, const struct report_options *options,
-		    json_sink_fn sink, void *ctx)
+		    sink_fn sink, void *ctx)
 {
-	struct writing writing = {.sink = sink, .ctx = ctx};
+	struct text_out out;
 	size_t nr = result->rows.nr < MAX_ROWS ? result->rows.nr : MAX_ROWS;
 
 	(void)options;
-	writing_put(&writing, "### cprof check: %s\n\n", gate_verdict_name(result->verdict));
-	writing_escaped(&writing, ESCAPE_MARKDOWN, phrase_runs(result).text);
-	writing_put(&writing, "\n\n");
+	text_out_open(&out, sink, ctx);
+	text_out_print(&out, "### cprof check: %s\n\n", gate_verdict_name(result->verdict));
+	put_escaped(&out, ESCAPE_MARKDOWN, phrase_runs(result).text);
+	text_out_print(&out, "\n\n");
 	if (result->is_weak)
-		writing_put(&writing, "- weak: one run a side tells little\n");
+		text_out_print(&out, "- weak: one run a side tells little\n");
 	vec_for_each(&result->reasons, reason) {
-		writing_put(&writing, "- inconclusive: ");
-		writing_escaped(&writing, ESCAPE_MARKDOWN, *reason);
-		writing_put(&writing, "\n");
+		text_out_print(&out, "- inconclusive: ");
+		put_escaped(&out, ESCAPE_MARKDOWN, *reason);
+		text_out_print(&out, "\n");
 	}
 	if (nr) {
-		writing_put(&writing,
-			    "| function | measure | base | head | change | 95 %% interval "
-			    "| adjusted p | verdict |\n"
-			    "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+		text_out_print(&out, "| function | measure | base | head | change | 95 %% interval "
+				     "| adjusted p | verdict |\n"
+				     "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
 		for (size_t i = 0; i < nr; i++)
-			put_row(&writing, result, result->rows.at[i]);
+			put_row(&out, result, result->rows.at[i]);
 		if (nr < result->rows.nr)
-			writing_put(&writing, "\n%zu more did not change or changed less.\n",
-				    result->rows.nr - nr);
-		writing_put(&writing, "\n");
-		writing_escaped(&writing, ESCAPE_MARKDOWN, phrase_detectable(result).text);
-		writing_put(&writing, "\n");
+			text_out_print(&out, "\n%zu more did not change or changed less.\n",
+				       result->rows.nr - nr);
+		text_out_print(&out, "\n");
+		put_escaped(&out, ESCAPE_MARKDOWN, phrase_detectable(result).text);
+		text_out_print(&out, "\n");
 	}
-	writing_put(&writing, "\n");
-	return writing.err;
+	text_out_print(&out, "\n");
+	return text_out_close(&out);
 }

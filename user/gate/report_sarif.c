@@ -18,17 +18,11 @@ static const struct {
 	 "Allocates or holds more memory than before, beyond what runs differ by"},
 };
 
-static void put_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
 static void put_text(struct json *json, const char *key, const char *value)
 {
 	json_key(json, key);
 	json_object(json);
-	put_string(json, "text", value);
+	json_key(json, "text"), json_string(json, value);
 	json_end(json);
 }
 
@@ -38,13 +32,13 @@ static void put_tool(struct json *json)
 	json_object(json);
 	json_key(json, "driver");
 	json_object(json);
-	put_string(json, "name", "cprof");
-	put_string(json, "version", CPROF_VERSION);
+	json_key(json, "name"), json_string(json, "cprof");
+	json_key(json, "version"), json_string(json, CPROF_VERSION);
 	json_key(json, "rules");
 	json_array(json);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		json_object(json);
-		put_string(json, "id", rules[i].id);
+		json_key(json, "id"), json_string(json, rules[i].id);
 		put_text(json, "shortDescription", rules[i].text);
 		json_end(json);
 	}
@@ -83,7 +77,7 @@ static void put_locations(struct json *json, const struct report_options *option
 		json_object(json);
 		json_key(json, "artifactLocation");
 		json_object(json);
-		put_string(json, "uri", uri);
+		json_key(json, "uri"), json_string(json, uri);
 		json_end(json);
 		json_key(json, "region");
 		json_object(json);
@@ -95,8 +89,8 @@ static void put_locations(struct json *json, const struct report_options *option
 	json_key(json, "logicalLocations");
 	json_array(json);
 	json_object(json);
-	put_string(json, "fullyQualifiedName", phrase_name(test).text);
-	put_string(json, "kind", test->function ? "function" : "module");
+	json_key(json, "fullyQualifiedName"), json_string(json, phrase_name(test).text);
+	json_key(json, "kind"), json_string(json, test->function ? "function" : "module");
 	json_end(json);
 	json_end(json);
 	json_end(json);
@@ -114,7 +108,7 @@ static void put_fingerprint(struct json *json, const struct gate_result *result,
 	snprintf(hex, sizeof(hex), "%016" PRIx64, hash_bytes(of, strlen(of), 0));
 	json_key(json, "partialFingerprints");
 	json_object(json);
-	put_string(json, "cprofFunction/v1", hex);
+	json_key(json, "cprofFunction/v1"), json_string(json, hex);
 	json_end(json);
 }
 
@@ -126,10 +120,10 @@ static void put_result(struct json *json, const struct gate_result *result,
 		xasprintf("%s: %s", phrase_name(test).text, phrase_change(result, test).text);
 
 	json_object(json);
-	put_string(json, "ruleId", rules[heap].id);
+	json_key(json, "ruleId"), json_string(json, rules[heap].id);
 	json_key(json, "ruleIndex");
 	json_int(json, heap);
-	put_string(json, "level", "error");
+	json_key(json, "level"), json_string(json, "error");
 	put_text(json, "message", message);
 	put_locations(json, options, test);
 	put_fingerprint(json, result, test);
@@ -148,7 +142,7 @@ static void put_invocation(struct json *json, const struct gate_result *result)
 	json_array(json);
 	vec_for_each(&result->reasons, reason) {
 		json_object(json);
-		put_string(json, "level", "error");
+		json_key(json, "level"), json_string(json, "error");
 		put_text(json, "message", *reason);
 		json_end(json);
 	}
@@ -158,14 +152,15 @@ static void put_invocation(struct json *json, const struct gate_result *result)
 }
 
 int report_sarif(const struct gate_result *result, const struct report_options *options,
-		 json_sink_fn sink, void *ctx)
+		 sink_fn sink, void *ctx)
 {
 	struct json json;
 
 	json_begin(&json, sink, ctx);
 	json_object(&json);
-	put_string(&json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-	put_string(&json, "version", "2.1.0");
+	json_key(&json, "$schema"),
+		json_string(&json, "https://json.schemastore.org/sarif-2.1.0.json");
+	json_key(&json, "version"), json_string(&json, "2.1.0");
 	json_key(&json, "runs");
 	json_array(&json);
 	json_object(&json);
@@ -180,5 +175,5 @@ int report_sarif(const struct gate_result *result, const struct report_options *
 	json_end(&json);
 	json_end(&json);
 	json_end(&json);
-	return json_finish(&json);
+	return json_finish(&json) ?: sink(ctx, "\n", 1);
 }

@@ -15,7 +15,7 @@ static bool is_shown(const struct report_options *options, const struct gate_tes
 	return (*nr_same)++ < MAX_SAME;
 }
 
-static void put_row(struct writing *writing, const struct gate_result *result,
+static void put_row(struct text_out *out, const struct gate_result *result,
 		    const struct gate_test *test)
 {
 	struct phrase base = phrase_value(result, test, test->stats.base);
@@ -24,43 +24,44 @@ static void put_row(struct writing *writing, const struct gate_result *result,
 
 	if (test->moved_from)
 		from = phrase_name(&(struct gate_test){.function = test->moved_from});
-	writing_put(writing, "%-11s %-13s %12s %12s %9s %19s %8s  %s%s%s\n",
-		    gate_outcome_name(test->outcome), phrase_subject(test).text, base.text,
-		    head.text, phrase_growth(test).text, phrase_interval(test).text,
-		    phrase_p(test).text, phrase_name(test).text,
-		    test->moved_from ? ", which took in cost of " : "", from.text);
+	text_out_print(out, "%-11s %-13s %12s %12s %9s %19s %8s  %s%s%s\n",
+		       gate_outcome_name(test->outcome), phrase_subject(test).text, base.text,
+		       head.text, phrase_growth(test).text, phrase_interval(test).text,
+		       phrase_p(test).text, phrase_name(test).text,
+		       test->moved_from ? ", which took in cost of " : "", from.text);
 }
 
-static void put_table(struct writing *writing, const struct gate_result *result,
+static void put_table(struct text_out *out, const struct gate_result *result,
 		      const struct report_options *options)
 {
 	size_t nr_same = 0;
 
-	writing_put(writing, "%-11s %-13s %12s %12s %9s %19s %8s  %s\n", "verdict", "measure",
-		    "base", "head", "change", "95 % interval", "adj. p", "name");
+	text_out_print(out, "%-11s %-13s %12s %12s %9s %19s %8s  %s\n", "verdict", "measure",
+		       "base", "head", "change", "95 % interval", "adj. p", "name");
 	vec_for_each(&result->rows, row)
 		if (is_shown(options, *row, &nr_same))
-			put_row(writing, result, *row);
+			put_row(out, result, *row);
 	if (nr_same > MAX_SAME)
-		writing_put(writing, "(and %zu more that did not change)\n", nr_same - MAX_SAME);
+		text_out_print(out, "(and %zu more that did not change)\n", nr_same - MAX_SAME);
 }
 
 int report_text(const struct gate_result *result, const struct report_options *options,
-		json_sink_fn sink, void *ctx)
+		sink_fn sink, void *ctx)
 {
-	struct writing writing = {.sink = sink, .ctx = ctx};
+	struct text_out out;
 
-	writing_put(&writing, "%s\n", phrase_runs(result).text);
+	text_out_open(&out, sink, ctx);
+	text_out_print(&out, "%s\n", phrase_runs(result).text);
 	if (result->tests.nr) {
-		put_table(&writing, result, options);
-		writing_put(&writing, "%s\n", phrase_detectable(result).text);
+		put_table(&out, result, options);
+		text_out_print(&out, "%s\n", phrase_detectable(result).text);
 	}
 	if (result->is_weak)
-		writing_put(&writing,
-			    "weak: how much runs differ was not measured, but assumed (%g %%)\n",
-			    100 * GATE_ASSUMED_CV);
+		text_out_print(&out,
+			       "weak: how much runs differ was not measured, but assumed (%g %%)\n",
+			       100 * GATE_ASSUMED_CV);
 	vec_for_each(&result->reasons, reason)
-		writing_put(&writing, "inconclusive: %s\n", *reason);
-	writing_put(&writing, "verdict: %s\n", gate_verdict_name(result->verdict));
-	return writing.err;
+		text_out_print(&out, "inconclusive: %s\n", *reason);
+	text_out_print(&out, "verdict: %s\n", gate_verdict_name(result->verdict));
+	return text_out_close(&out);
 }

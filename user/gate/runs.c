@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/algebra.h"
 #include "profile/frames.h"
 #include "profile/scale.h"
 
@@ -76,14 +77,6 @@ static const char *string(const struct profile *profile, uint32_t id)
 	return strtab_get(&profile->strings, id);
 }
 
-static int find_type(const struct profile *profile, const char *name)
-{
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		if (!strcmp(string(profile, profile->types[i].type), name))
-			return i;
-	return -1;
-}
-
 /* The type whose name is that of `type` with its last word, "_objects" say, replaced by another. */
 static int find_sibling(const struct profile *profile, const char *type, const char *word)
 {
@@ -93,7 +86,7 @@ static int find_sibling(const struct profile *profile, const char *type, const c
 	if (!last)
 		return -1;
 	name = xasprintf("%.*s%s", (int)(last - type), type, word);
-	return find_type(profile, name);
+	return profile_find_type(profile, name);
 }
 
 static bool is_heap(const struct profile *profile)
@@ -115,7 +108,7 @@ static struct sampling sampling_of(const struct profile *profile, uint32_t type)
 				    .weight = 1};
 
 	if (is_heap(profile)) {
-		sampling.variance = find_type(profile, variance);
+		sampling.variance = profile_find_type(profile, variance);
 		sampling.objects = find_sibling(profile, name, "_objects");
 		sampling.bytes = find_sibling(profile, name, "_space");
 		sampling.rate_bytes = profile->period > 1 ? profile->period : 1;

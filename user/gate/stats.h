@@ -38,7 +38,8 @@
  * Linear models and empirical Bayes methods (2004) (the squeeze); Lund, Nettleton, McCarthy, Smyth,
  * Detecting differential expression in RNA-sequence data using quasi-likelihood (2012) (both, with a
  * trend as V is one); Love, Huber, Anders, Moderated estimation of fold change and dispersion for
- * RNA-seq data with DESeq2 (2014) (outliers); Holm, A simple sequentially rejective multiple test procedure (1979).
+ * RNA-seq data with DESeq2 (2014) (outliers); Holm, A simple sequentially rejective multiple test
+ * procedure (1979).
  */
 #ifndef CPROF_GATE_STATS_H
 #define CPROF_GATE_STATS_H

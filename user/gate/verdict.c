@@ -158,7 +158,10 @@ static void choose_rows(struct gate_result *result)
 void gate_check(const struct runs *runs, const struct gate_options *options,
 		struct gate_result *result)
 {
-	*result = (struct gate_result){.runs = runs, .options = *options};
+	*result = (struct gate_result){.runs = runs,
+				       .options = *options,
+				       .detectable_total = NAN,
+				       .detectable_share = NAN};
 	count_runs(result);
 	result->is_weak = options->single &&
 			  (result->nr_runs[RUN_BASE] < 2 || result->nr_runs[RUN_HEAD] < 2);

@@ -88,7 +88,8 @@ struct gate_result {
 	size_t nr_runs[2];    /* by enum run_side */
 	double nr_samples[2]; /* of all runs of a side */
 	double mean_total[2];
-	double cv;		 /* between runs, of shares: typical */
+	double cv; /* between runs, of shares: typical */
+	/* The smallest change that would have been found; NAN: nothing of the kind was tested. */
 	double detectable_total; /* percent */
 	double detectable_share; /* percentage points, of a function with GATE_TYPICAL_SHARE */
 };

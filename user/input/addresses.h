@@ -36,8 +36,7 @@ struct addresses {
 
 /*
  * Adds a stack, leaf first; addresses and values (nr_types of them) are copied. block_bytes, if it is
- * not 0, becomes a label "bytes". -EFBIG: more than
- * max_items stacks, or sixteen times as many addresses.
+ * not 0, becomes a label "bytes". -EFBIG: more than max_items stacks, or sixteen times as many addresses.
  */
 int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
 		  const int64_t *values, int64_t block_bytes);

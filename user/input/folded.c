@@ -35,15 +35,10 @@ static bool is_text(struct text line)
 
 bool folded_detect(const struct source *source)
 {
-	struct lines lines = {.at = (const char *)source->bytes,
-			      .end = (const char *)source->bytes + source->len};
-	struct text line;
+	struct text line = input_first_line(source);
 	int64_t count;
 
-	while (lines_next(&lines, &line))
-		if (!text_is_comment(line))
-			return is_text(line) && take_count(&line, &count);
-	return false;
+	return is_text(line) && take_count(&line, &count);
 }
 
 static uint32_t frame_id(struct profile *profile, struct text name)
@@ -95,9 +90,7 @@ static int read_line(const struct source *source, struct profile *profile,
 	struct profile_sample sample = {.values = &count};
 
 	if (!take_count(&stack, &count))
-		return input_fail_line(error, -EBADMSG, lines->nr,
-				       "no stack with a whole number at its end: '%.*s'",
-				       (int)(stack.len < 60 ? stack.len : 60), stack.at);
+		return input_fail_text(error, lines, "no stack with a whole number at its end");
 	if (!take_frames(profile, stack, ids) || profile->samples.nr >= source->limits->max_items ||
 	    profile->locations.nr > source->limits->max_items)
 		return input_fail_line(error, -EFBIG, lines->nr,
@@ -110,17 +103,15 @@ static int read_line(const struct source *source, struct profile *profile,
 
 int folded_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
-	struct lines lines = {.at = (const char *)source->bytes,
-			      .end = (const char *)source->bytes + source->len};
+	struct lines lines = input_lines(source);
 	location_ids ids = {0};
 	struct text line;
 	int err = 0;
 
 	profile_add_type(profile, "samples", "count");
 	profile_set_period(profile, "samples", "count", 1);
-	while (!err && lines_next(&lines, &line))
-		if (!text_is_comment(line))
-			err = read_line(source, profile, &lines, &ids, error);
+	while (!err && lines_next_said(&lines, &line))
+		err = read_line(source, profile, &lines, &ids, error);
 	vec_release(&ids);
 	return err;
 }

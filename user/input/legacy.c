@@ -4,25 +4,22 @@
 #include <errno.h>
 #include <string.h>
 
-struct lines legacy_lines(const struct source *source)
+struct legacy legacy_begin(const struct source *source, struct profile *profile,
+			   struct input_error *error)
 {
-	const char *text = (const char *)source->bytes;
-
-	return (struct lines){.at = text, .end = text + source->len};
+	return (struct legacy){
+		.lines = input_lines(source),
+		.addresses = {.profile = profile, .max_items = source->limits->max_items},
+		.error = error};
 }
 
-struct text legacy_first_line(const struct source *source)
+void legacy_release(struct legacy *legacy)
 {
-	struct lines lines = legacy_lines(source);
-	struct text line = {NULL, 0};
-
-	while (lines_next(&lines, &line))
-		if (!text_is_comment(line))
-			return line;
-	return (struct text){NULL, 0};
+	addresses_release(&legacy->addresses);
+	vec_release(&legacy->stack);
 }
 
-bool legacy_take_stack(struct text text, size_t nr_exact, legacy_stack *stack)
+int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact)
 {
 	const char *zero;
 	uint64_t address;
@@ -37,18 +34,28 @@ bool legacy_take_stack(struct text text, size_t nr_exact, legacy_stack *stack)
 			continue;
 		}
 		if (!taken)
-			return false;
-		if (stack->nr >= nr_exact)
+			return input_fail_line(legacy->error, -EBADMSG, legacy->lines.nr,
+					       "an address of more than 64 bits");
+		if (legacy->stack.nr >= nr_exact)
 			address--;
-		vec_push(stack, address);
+		vec_push(&legacy->stack, address);
 		text = rest;
 	}
-	return true;
+	return 0;
 }
 
-int legacy_too_many(struct input_error *error, int err, uint64_t line)
+static int too_many(struct legacy *legacy, uint64_t line)
 {
-	return input_fail_line(error, err, line, "more stacks, addresses or mappings than allowed");
+	return input_fail_line(legacy->error, -EFBIG, line,
+			       "more stacks, addresses or mappings than allowed");
+}
+
+int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes)
+{
+	if (addresses_add(&legacy->addresses, legacy->stack.at, legacy->stack.nr, values,
+			  block_bytes))
+		return too_many(legacy, legacy->lines.nr);
+	return 0;
 }
 
 /*
@@ -83,7 +90,7 @@ static const char lock_functions[] =
 	"|(MutexLock::)?~MutexLock.*|(SpinLock::)?Unlock.*"
 	"|(SpinLock::)?SlowUnlock.*|(SpinLockHolder::)?~SpinLockHolder.*";
 
-void legacy_drop_frames(struct profile *profile, enum legacy_kind kind)
+static void drop_frames(struct profile *profile, enum legacy_kind kind)
 {
 	static const char *const patterns[] = {
 		[LEGACY_CPU] = cpu_handlers,
@@ -96,10 +103,18 @@ void legacy_drop_frames(struct profile *profile, enum legacy_kind kind)
 		profile->keep_frames = profile_string(profile, kept_by_allocators);
 }
 
-void legacy_drop_double_leaf(struct addresses *addresses)
+int legacy_finish(struct legacy *legacy, enum legacy_kind kind)
 {
-	vec_for_each(&addresses->stacks, stack) {
-		uint64_t *at = addresses->all.at + stack->first;
+	if (addresses_finish(&legacy->addresses, &legacy->lines))
+		return too_many(legacy, 0);
+	drop_frames(legacy->addresses.profile, kind);
+	return 0;
+}
+
+void legacy_drop_double_leaf(struct legacy *legacy)
+{
+	vec_for_each(&legacy->addresses.stacks, stack) {
+		uint64_t *at = legacy->addresses.all.at + stack->first;
 
 		if (stack->nr < 2 || at[0] != at[1] + 1)
 			continue;

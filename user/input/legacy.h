@@ -31,31 +31,48 @@ bool legacy_count_detect(const struct source *source);
 int legacy_count_read(const struct source *source, struct profile *profile,
 		      struct input_error *error);
 
-/* What they share (legacy.c). */
-
-/* Lines of a whole source; its first one that says something, for a detector. */
-struct lines legacy_lines(const struct source *source);
-struct text legacy_first_line(const struct source *source);
-
-typedef vec_of(uint64_t) legacy_stack;
 /*
- * All that reads 0x... in text, appended; nr_exact leaf addresses stay as they are, from the others 1
- * is taken. false: one does not fit 64 bits.
+ * What they share (legacy.c): a reader at work. Lines become stacks with values, one after another;
+ * what follows them is the memory map.
+ *
+ *	struct legacy legacy scoped(legacy_release) = legacy_begin(source, profile, error);
+ *	struct text line;
+ *	while (lines_next_said(&legacy.lines, &line)) {
+ *		legacy.stack.nr = 0;
+ *		err = legacy_take_stack(&legacy, line, 0) ?: legacy_add(&legacy, values, 0);
+ *		...
+ *	}
+ *	return legacy_finish(&legacy, LEGACY_HEAP);
  */
-bool legacy_take_stack(struct text text, size_t nr_exact, legacy_stack *stack);
+struct legacy {
+	struct lines lines; /* what is left to read */
+	struct addresses addresses;
+	vec_of(uint64_t) stack; /* of the sample at hand, leaf first */
+	struct input_error *error;
+};
 
-/* The two errors that adding to a profile can have, told. */
-int legacy_too_many(struct input_error *error, int err, uint64_t line);
+struct legacy legacy_begin(const struct source *source, struct profile *profile,
+			   struct input_error *error);
+void legacy_release(struct legacy *legacy);
 
-/* Sets drop_frames: the frames of the profiler itself, which pprof hides for that kind. */
+/*
+ * Appends all that reads 0x... in text to the stack; nr_exact leaf addresses stay as they are, from the
+ * others 1 is taken. -EBADMSG, told: one does not fit 64 bits.
+ */
+int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact);
+/* Adds the stack with these values (input/addresses.h). -EFBIG, told. */
+int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes);
+
+/* Cuts the second address from stacks whose leaf was noted twice. */
+void legacy_drop_double_leaf(struct legacy *legacy);
+
+/* Whose own frames are among those of a profile: pprof hides them, by drop_frames. */
 enum legacy_kind {
 	LEGACY_CPU,
 	LEGACY_HEAP,
 	LEGACY_CONTENTION
 };
-void legacy_drop_frames(struct profile *profile, enum legacy_kind kind);
-
-/* Cuts the second address from stacks whose leaf was noted twice. */
-void legacy_drop_double_leaf(struct addresses *addresses);
+/* Reads the memory map, makes the profile of it all, and says what to hide in it. -EFBIG, told. */
+int legacy_finish(struct legacy *legacy, enum legacy_kind kind);
 
 #endif

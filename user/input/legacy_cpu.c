@@ -83,9 +83,8 @@ bool legacy_cpu_detect(const struct source *source)
 
 /* The records up to the trailer, or to the end of the file. */
 static int read_records(const struct source *source, struct words *words, int64_t period_ns,
-			struct addresses *addresses, struct input_error *error)
+			struct legacy *legacy)
 {
-	legacy_stack stack = {0};
 	int err = 0;
 
 	while (!err && words->nr_left >= 2) {
@@ -94,27 +93,24 @@ static int read_records(const struct source *source, struct words *words, int64_
 		int64_t values[2];
 
 		skip(words, 2);
-		if (nr > words->nr_left) {
-			err = input_fail(error, -EBADMSG, offset,
-					 "a stack of %lu addresses, where %zu words are left", nr,
-					 words->nr_left);
-			break;
-		}
+		if (nr > words->nr_left)
+			return input_fail(legacy->error, -EBADMSG, offset,
+					  "a stack of %lu addresses, where %zu words are left", nr,
+					  words->nr_left);
 		if (!count && nr == 1 && !word_at(words, 0)) {
 			skip(words, 1);
 			break;
 		}
-		stack.nr = 0;
+		legacy->stack.nr = 0;
 		for (size_t i = 0; i < nr; i++)
-			vec_push(&stack, word_at(words, i) - !!i);
+			vec_push(&legacy->stack, word_at(words, i) - !!i);
 		skip(words, nr);
 		values[0] = count;
 		if (count > INT64_MAX || __builtin_mul_overflow(values[0], period_ns, &values[1]))
-			err = input_fail(error, -EBADMSG, offset, "a count of %lu samples", count);
-		else if (addresses_add(addresses, stack.at, nr, values, 0))
-			err = legacy_too_many(error, -EFBIG, 0);
+			return input_fail(legacy->error, -EBADMSG, offset, "a count of %lu samples",
+					  count);
+		err = legacy_add(legacy, values, 0);
 	}
-	vec_release(&stack);
 	return err;
 }
 
@@ -176,11 +172,9 @@ static void strip_handler_frames(struct addresses *addresses)
 
 int legacy_cpu_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
-	struct addresses addresses scoped(addresses_release) = {
-		.profile = profile, .max_items = source->limits->max_items};
+	struct legacy legacy scoped(legacy_release) = legacy_begin(source, profile, error);
 	uint64_t header[HEADER_WORDS];
 	struct words words;
-	struct lines map;
 	int err;
 
 	if (!find_words(source, &words, header))
@@ -194,15 +188,11 @@ int legacy_cpu_read(const struct source *source, struct profile *profile, struct
 	profile_add_type(profile, "samples", "count");
 	profile_add_type(profile, "cpu", "nanoseconds");
 	profile_set_period(profile, "cpu", "nanoseconds", header[PERIOD_WORD] * 1000);
-	err = read_records(source, &words, profile->period, &addresses, error);
+	err = read_records(source, &words, profile->period, &legacy);
 	if (err)
 		return err;
-	strip_handler_frames(&addresses);
-	map = (struct lines){.at = (const char *)words.at,
-			     .end = (const char *)source->bytes + source->len};
-	legacy_drop_double_leaf(&addresses);
-	if (addresses_finish(&addresses, &map))
-		return legacy_too_many(error, -EFBIG, 0);
-	legacy_drop_frames(profile, LEGACY_CPU);
-	return 0;
+	strip_handler_frames(&legacy.addresses);
+	legacy_drop_double_leaf(&legacy);
+	legacy.lines.at = (const char *)words.at; /* behind the words, the memory map is text */
+	return legacy_finish(&legacy, LEGACY_CPU);
 }

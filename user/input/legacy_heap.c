@@ -39,11 +39,9 @@ enum {
 };
 
 struct heap {
-	struct addresses addresses;
-	struct input_error *error;
+	struct legacy legacy;
 	int64_t rate; /* 1 or less: values stay as they are */
 	bool has_alloc;
-	legacy_stack stack;
 	int64_t counts[NR_COUNTS];
 };
 
@@ -119,7 +117,7 @@ static bool is_jemalloc(struct text line)
 
 bool legacy_heap_detect(const struct source *source)
 {
-	struct text line = legacy_first_line(source);
+	struct text line = input_first_line(source);
 
 	return text_starts(line, "heap profile:") || is_jemalloc(line);
 }
@@ -145,8 +143,8 @@ static void scale_pair(int64_t rate, int64_t values[2])
 	values[1] = to_int(values[1] * factor);
 }
 
-/* Adds heap->stack with heap->counts. */
-static int add(struct heap *heap, uint64_t line_nr)
+/* Adds the stack with heap->counts. */
+static int add(struct heap *heap)
 {
 	const int64_t *counts = heap->counts;
 	int64_t values[NR_COUNTS], block_bytes = 0, *value = values;
@@ -154,7 +152,7 @@ static int add(struct heap *heap, uint64_t line_nr)
 	for (int first = heap->has_alloc ? ALLOC_OBJECTS : INUSE_OBJECTS; first >= INUSE_OBJECTS;
 	     first -= 2) {
 		if (!counts[first] && counts[first + 1])
-			return input_fail_line(heap->error, -EBADMSG, line_nr,
+			return input_fail_line(heap->legacy.error, -EBADMSG, heap->legacy.lines.nr,
 					       "%ld bytes in 0 objects", counts[first + 1]);
 		if (counts[first] == -1) /* what INT64_MIN cannot be divided by */
 			block_bytes = -(uint64_t)counts[first + 1];
@@ -164,54 +162,49 @@ static int add(struct heap *heap, uint64_t line_nr)
 		scale_pair(heap->rate, value);
 		value += 2;
 	}
-	if (addresses_add(&heap->addresses, heap->stack.at, heap->stack.nr, values, block_bytes))
-		return legacy_too_many(heap->error, -EFBIG, line_nr);
-	return 0;
+	return legacy_add(&heap->legacy, values, block_bytes);
 }
 
-static int bad_line(struct heap *heap, const struct lines *lines)
+static int bad_line(struct heap *heap)
 {
-	return input_fail_line(heap->error, -EBADMSG, lines->nr,
-			       "no line of a heap profile: '%.*s'",
-			       (int)(lines->line.len < 60 ? lines->line.len : 60), lines->line.at);
+	return input_fail_text(heap->legacy.error, &heap->legacy.lines,
+			       "no line of a heap profile");
 }
 
-static int take_stack(struct heap *heap, const struct lines *lines, struct text text)
+static int take_stack(struct heap *heap, struct text text)
 {
-	heap->stack.nr = 0;
-	if (legacy_take_stack(text, 0, &heap->stack))
-		return 0;
-	return input_fail_line(heap->error, -EBADMSG, lines->nr, "an address of more than 64 bits");
+	heap->legacy.stack.nr = 0;
+	return legacy_take_stack(&heap->legacy, text, 0);
 }
 
 /* A line "counts @ stack". */
-static int read_line(struct heap *heap, const struct lines *lines, struct text line)
+static int read_line(struct heap *heap, struct text line)
 {
 	int err;
 
 	text_skip_spaces(&line);
 	if (!take_counts(&line, heap->counts))
-		return bad_line(heap, lines);
+		return bad_line(heap);
 	text_skip_spaces(&line);
 	if (!text_take(&line, '@'))
-		return bad_line(heap, lines);
-	err = take_stack(heap, lines, line);
-	return err ? err : add(heap, lines->nr);
+		return bad_line(heap);
+	err = take_stack(heap, line);
+	return err ? err : add(heap);
 }
 
 /* jemalloc's: "@ stack", then "t*: counts" and such of each thread. */
-static int read_jemalloc_line(struct heap *heap, const struct lines *lines, struct text line)
+static int read_jemalloc_line(struct heap *heap, struct text line)
 {
 	text_skip_spaces(&line);
 	if (text_take(&line, '@'))
-		return take_stack(heap, lines, line);
+		return take_stack(heap, line);
 	if (!text_take(&line, 't'))
-		return bad_line(heap, lines);
-	if (!text_take(&line, '*') || !heap->stack.nr)
+		return bad_line(heap);
+	if (!text_take(&line, '*') || !heap->legacy.stack.nr)
 		return 0; /* of one thread, or of all stacks together */
 	if (!text_take(&line, ':') || !take_counts(&line, heap->counts))
-		return bad_line(heap, lines);
-	return add(heap, lines->nr);
+		return bad_line(heap);
+	return add(heap);
 }
 
 static void set_types(struct heap *heap, struct profile *profile)
@@ -227,18 +220,15 @@ static void set_types(struct heap *heap, struct profile *profile)
 	profile_set_period(profile, "space", "bytes", heap->rate);
 }
 
-static int read_lines(struct heap *heap, struct lines *lines, bool jemalloc)
+static int read_lines(struct heap *heap, bool jemalloc)
 {
 	struct text line;
 	int err = 0;
 
-	while (!err && lines_next(lines, &line)) {
-		if (text_is_comment(line))
-			continue;
+	while (!err && lines_next_said(&heap->legacy.lines, &line)) {
 		if (addresses_is_map_head(line))
 			return 0;
-		err = jemalloc ? read_jemalloc_line(heap, lines, line)
-			       : read_line(heap, lines, line);
+		err = jemalloc ? read_jemalloc_line(heap, line) : read_line(heap, line);
 	}
 	return err;
 }
@@ -254,32 +244,28 @@ static bool jemalloc_has_alloc(struct lines lines, int64_t counts[NR_COUNTS])
 	return text_take_word(&line, "t*:") && take_counts(&line, counts) && counts[ALLOC_OBJECTS];
 }
 
+static void heap_release(struct heap *heap)
+{
+	legacy_release(&heap->legacy);
+}
+
 int legacy_heap_read(const struct source *source, struct profile *profile,
 		     struct input_error *error)
 {
-	struct heap heap = {
-		.addresses = {.profile = profile, .max_items = source->limits->max_items},
-		.error = error};
-	struct lines lines = legacy_lines(source);
-	struct text line;
+	struct heap heap scoped(heap_release) = {.legacy = legacy_begin(source, profile, error)};
+	struct lines *lines = &heap.legacy.lines;
+	struct text head;
 	bool jemalloc;
-	int err = 0;
+	int err;
 
-	while (lines_next(&lines, &line) && text_is_comment(line))
-		;
-	jemalloc = is_jemalloc(line);
-	if (jemalloc ? !take_kind(&heap, line) : !read_head(&heap, line))
-		return input_fail_line(error, -EBADMSG, lines.nr,
+	lines_next_said(lines, &head);
+	jemalloc = is_jemalloc(head);
+	if (jemalloc ? !take_kind(&heap, head) : !read_head(&heap, head))
+		return input_fail_line(error, -EBADMSG, lines->nr,
 				       "a heap profile of a kind that is not known");
 	if (jemalloc)
-		heap.has_alloc = jemalloc_has_alloc(lines, heap.counts);
+		heap.has_alloc = jemalloc_has_alloc(*lines, heap.counts);
 	set_types(&heap, profile);
-	err = read_lines(&heap, &lines, jemalloc);
-	if (!err && addresses_finish(&heap.addresses, &lines))
-		err = legacy_too_many(error, -EFBIG, 0);
-	if (!err)
-		legacy_drop_frames(profile, LEGACY_HEAP);
-	addresses_release(&heap.addresses);
-	vec_release(&heap.stack);
-	return err;
+	err = read_lines(&heap, jemalloc);
+	return err ? err : legacy_finish(&heap.legacy, LEGACY_HEAP);
 }

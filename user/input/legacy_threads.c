@@ -22,9 +22,7 @@
 #include <errno.h>
 
 struct threads {
-	struct addresses addresses;
-	struct input_error *error;
-	legacy_stack stack;
+	struct legacy legacy;
 	bool in_thread, same;
 };
 
@@ -36,47 +34,41 @@ static bool is_thread_head(struct text line)
 
 bool legacy_threads_detect(const struct source *source)
 {
-	struct text line = legacy_first_line(source);
+	struct text line = input_first_line(source);
 
 	return text_starts(line, "--- threadz ") || is_thread_head(line);
 }
 
 /* The thread that was read so far, if there is one. */
-static int end_thread(struct threads *threads, uint64_t line_nr)
+static int end_thread(struct threads *threads)
 {
 	const int64_t one = 1;
-	bool in_thread = threads->in_thread, same = threads->same || !threads->stack.nr;
-	size_t nr = threads->stack.nr;
+	bool in_thread = threads->in_thread, same = threads->same || !threads->legacy.stack.nr;
+	struct addresses *addresses = &threads->legacy.addresses;
+	int err = 0;
 
 	threads->in_thread = threads->same = false;
-	threads->stack.nr = 0;
-	if (!in_thread)
-		return 0;
-	if (same) {
-		if (threads->addresses.stacks.nr)
-			threads->addresses.stacks.at[threads->addresses.stacks.nr - 1].values[0]++;
-		return 0;
-	}
-	if (addresses_add(&threads->addresses, threads->stack.at, nr, &one, 0))
-		return legacy_too_many(threads->error, -EFBIG, line_nr);
-	return 0;
+	if (in_thread && !same)
+		err = legacy_add(&threads->legacy, &one, 0);
+	else if (in_thread && addresses->stacks.nr)
+		addresses->stacks.at[addresses->stacks.nr - 1].values[0]++;
+	threads->legacy.stack.nr = 0;
+	return err;
 }
 
-static int read_thread_line(struct threads *threads, const struct lines *lines, struct text line)
+static int read_thread_line(struct threads *threads, struct text line)
 {
 	if (text_find(line, "same as previous thread")) {
 		threads->same = true;
 		return 0;
 	}
-	if (threads->in_thread && !legacy_take_stack(line, 1, &threads->stack))
-		return input_fail_line(threads->error, -EBADMSG, lines->nr,
-				       "an address of more than 64 bits");
-	return 0;
+	return threads->in_thread ? legacy_take_stack(&threads->legacy, line, 1) : 0;
 }
 
 /* Up to the memory map, or the threads that have no stack. */
-static int read_threads(struct threads *threads, struct lines *lines)
+static int read_threads(struct threads *threads)
 {
+	struct lines *lines = &threads->legacy.lines;
 	struct text line;
 	int err = 0;
 
@@ -84,43 +76,40 @@ static int read_threads(struct threads *threads, struct lines *lines)
 		if (addresses_is_map_head(line))
 			break;
 		if (text_starts(line, "---- no stack trace for")) {
-			err = end_thread(threads, lines->nr);
+			err = end_thread(threads);
 			addresses_skip_to_map(lines);
 			return err;
 		}
 		if (is_thread_head(line)) {
-			err = end_thread(threads, lines->nr);
+			err = end_thread(threads);
 			threads->in_thread = true;
 		} else if (text_starts(line, "---") && !text_starts(line, "--- threadz ")) {
-			err = input_fail_line(threads->error, -EBADMSG, lines->nr,
+			err = input_fail_line(threads->legacy.error, -EBADMSG, lines->nr,
 					      "no head of a thread");
 		} else {
-			err = read_thread_line(threads, lines, line);
+			err = read_thread_line(threads, line);
 		}
 	}
-	return err ? err : end_thread(threads, lines->nr);
+	return err ? err : end_thread(threads);
+}
+
+static void threads_release(struct threads *threads)
+{
+	legacy_release(&threads->legacy);
 }
 
 int legacy_threads_read(const struct source *source, struct profile *profile,
 			struct input_error *error)
 {
-	struct threads threads = {
-		.addresses = {.profile = profile, .max_items = source->limits->max_items},
-		.error = error};
-	struct lines lines = legacy_lines(source);
+	struct threads threads scoped(threads_release) = {
+		.legacy = legacy_begin(source, profile, error)};
 	int err;
 
 	profile_add_type(profile, "thread", "count");
 	profile_set_period(profile, "thread", "count", 1);
-	err = read_threads(&threads, &lines);
-	legacy_drop_double_leaf(&threads.addresses);
-	if (!err && addresses_finish(&threads.addresses, &lines))
-		err = legacy_too_many(error, -EFBIG, 0);
-	if (!err)
-		legacy_drop_frames(profile, LEGACY_CPU);
-	addresses_release(&threads.addresses);
-	vec_release(&threads.stack);
-	return err;
+	err = read_threads(&threads);
+	legacy_drop_double_leaf(&threads.legacy);
+	return err ? err : legacy_finish(&threads.legacy, LEGACY_CPU);
 }
 
 /* "NAME profile: total N"; *name is NAME. */
@@ -137,22 +126,26 @@ bool legacy_count_detect(const struct source *source)
 {
 	struct text name;
 
-	return is_count_head(legacy_first_line(source), &name);
+	return is_count_head(input_first_line(source), &name);
 }
 
-static int read_count(struct threads *threads, const struct lines *lines, struct text line)
+static int bad_count(struct legacy *legacy)
+{
+	return input_fail_text(legacy->error, &legacy->lines, "no line of a count profile");
+}
+
+static int read_count(struct legacy *legacy, struct text line)
 {
 	int64_t nr;
+	int err;
 
-	threads->stack.nr = 0;
-	if (!text_take_int(&line, &nr) || nr < 0 || !text_take_word(&line, " @ ") ||
-	    !legacy_take_stack(line, 0, &threads->stack) || !threads->stack.nr)
-		return input_fail_line(
-			threads->error, -EBADMSG, lines->nr, "no line of a count profile: '%.*s'",
-			(int)(lines->line.len < 60 ? lines->line.len : 60), lines->line.at);
-	if (addresses_add(&threads->addresses, threads->stack.at, threads->stack.nr, &nr, 0))
-		return legacy_too_many(threads->error, -EFBIG, lines->nr);
-	return 0;
+	legacy->stack.nr = 0;
+	if (!text_take_int(&line, &nr) || nr < 0 || !text_take_word(&line, " @ "))
+		return bad_count(legacy);
+	err = legacy_take_stack(legacy, line, 0);
+	if (!err && !legacy->stack.nr)
+		return bad_count(legacy);
+	return err ? err : legacy_add(legacy, &nr, 0);
 }
 
 /* The sample type is called what the profile is. */
@@ -169,32 +162,21 @@ static void set_count_type(struct profile *profile, struct text name)
 int legacy_count_read(const struct source *source, struct profile *profile,
 		      struct input_error *error)
 {
-	struct threads threads = {
-		.addresses = {.profile = profile, .max_items = source->limits->max_items},
-		.error = error};
-	struct lines lines = legacy_lines(source);
+	struct legacy legacy scoped(legacy_release) = legacy_begin(source, profile, error);
+	struct lines *lines = &legacy.lines;
 	struct text line, name;
 	int err = 0;
 
-	while (lines_next(&lines, &line) && text_is_comment(line))
-		;
+	lines_next_said(lines, &line);
 	if (!is_count_head(line, &name))
-		return input_fail_line(error, -EBADMSG, lines.nr, "no head of a count profile");
+		return input_fail_line(error, -EBADMSG, lines->nr, "no head of a count profile");
 	set_count_type(profile, name);
-	while (!err && lines_next(&lines, &line)) {
-		if (text_is_comment(line))
-			continue;
+	while (!err && lines_next_said(lines, &line)) {
 		if (text_starts(line, "---") || addresses_is_map_head(line))
 			break;
-		err = read_count(&threads, &lines, line);
+		err = read_count(&legacy, line);
 	}
-	if (!addresses_is_map_head(lines.line))
-		addresses_skip_to_map(&lines);
-	if (!err && addresses_finish(&threads.addresses, &lines))
-		err = legacy_too_many(error, -EFBIG, 0);
-	if (!err)
-		legacy_drop_frames(profile, LEGACY_CPU);
-	addresses_release(&threads.addresses);
-	vec_release(&threads.stack);
-	return err;
+	if (!addresses_is_map_head(lines->line))
+		addresses_skip_to_map(lines);
+	return err ? err : legacy_finish(&legacy, LEGACY_CPU);
 }

@@ -20,6 +20,15 @@ bool lines_next(struct lines *lines, struct text *line)
 	return true;
 }
 
+bool lines_next_said(struct lines *lines, struct text *line)
+{
+	while (lines_next(lines, line))
+		if (!text_is_comment(*line))
+			return true;
+	*line = (struct text){"", 0};
+	return false;
+}
+
 static bool is_space(char c)
 {
 	return isspace((unsigned char)c);

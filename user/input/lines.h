@@ -29,6 +29,8 @@ struct lines {
 
 /* The next line, without its end ("\n" or "\r\n"). false: there is none. */
 bool lines_next(struct lines *lines, struct text *line);
+/* The next that says something: neither blank nor a comment. false: none does, and *line is empty. */
+bool lines_next_said(struct lines *lines, struct text *line);
 
 bool text_is_blank(struct text text); /* white space only */
 /* Blank, or a comment that begins with '#'. */

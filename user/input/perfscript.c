@@ -141,15 +141,9 @@ static bool is_indented(struct text line)
 
 bool perfscript_detect(const struct source *source)
 {
-	struct lines lines = {.at = (const char *)source->bytes,
-			      .end = (const char *)source->bytes + source->len};
-	struct text line;
 	struct head head;
 
-	while (lines_next(&lines, &line))
-		if (!text_is_comment(line))
-			return parse_head(line, &head);
-	return false;
+	return parse_head(input_first_line(source), &head);
 }
 
 /* The "(...)" that ends a frame, which may itself have some in it: "(/usr/bin/x (deleted))". */
@@ -249,9 +243,7 @@ static struct event *event_of(struct perfscript *script, struct text name)
 
 static int bad_head(struct perfscript *script, const struct lines *lines)
 {
-	return input_fail_line(script->error, -EBADMSG, lines->nr,
-			       "no head of a sample of perf script: '%.*s'",
-			       (int)(lines->line.len < 60 ? lines->line.len : 60), lines->line.at);
+	return input_fail_text(script->error, lines, "no head of a sample of perf script");
 }
 
 /* Before the first sample can be added, all sample types must be known. */
@@ -400,8 +392,7 @@ static int read_samples(struct perfscript *script, struct lines lines)
 int perfscript_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
 	struct perfscript script = {.profile = profile, .source = source, .error = error};
-	struct lines lines = {.at = (const char *)source->bytes,
-			      .end = (const char *)source->bytes + source->len};
+	struct lines lines = input_lines(source);
 	int err = find_events(&script, lines);
 
 	if (!err) {

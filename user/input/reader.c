@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "input/reader.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
+
+#define SHOWN_BYTES 60 /* of a line that is wrong */
 
 static void describe(struct input_error *error, const char *fmt, va_list ap)
 {
@@ -38,6 +41,29 @@ int input_fail_line(struct input_error *error, int err, uint64_t line, const cha
 	error->offset = INPUT_NO_OFFSET;
 	error->line = line;
 	return err;
+}
+
+struct lines input_lines(const struct source *source)
+{
+	const char *text = (const char *)source->bytes;
+
+	return (struct lines){.at = text, .end = text + source->len};
+}
+
+struct text input_first_line(const struct source *source)
+{
+	struct lines lines = input_lines(source);
+	struct text line;
+
+	lines_next_said(&lines, &line);
+	return line;
+}
+
+int input_fail_text(struct input_error *error, const struct lines *lines, const char *what)
+{
+	int len = lines->line.len < SHOWN_BYTES ? lines->line.len : SHOWN_BYTES;
+
+	return input_fail_line(error, -EBADMSG, lines->nr, "%s: '%.*s'", what, len, lines->line.at);
 }
 
 uint32_t input_string(struct profile *profile, const void *bytes, size_t len)

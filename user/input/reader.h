@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "input/input.h"
+#include "input/lines.h"
 
 struct source {
 	const uint8_t *bytes;
@@ -29,6 +30,12 @@ int input_fail(struct input_error *error, int err, uint64_t offset, const char *
 /* The same for a text: line counts from 1. */
 int input_fail_line(struct input_error *error, int err, uint64_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* A text's lines, from the first; and the first that says something, for a detector: empty if none. */
+struct lines input_lines(const struct source *source);
+struct text input_first_line(const struct source *source);
+/* -EBADMSG, for the line that was read last: what is wrong, and how it begins. */
+int input_fail_text(struct input_error *error, const struct lines *lines, const char *what);
 
 /*
  * The id of len bytes of a file in the profile's string table. They stay as they are, valid UTF-8 or

@@ -40,7 +40,8 @@ struct reader {
 	bool unsorted;
 	uint64_t gap_start; /* second pass: where the code described so far ends */
 	cfa_row_fn emit;
-	void *ctx;
+	ehframe_range_fn give;
+	void *ctx; /* of either */
 	struct ehframe_stats stats;
 };
 
@@ -66,21 +67,14 @@ static void note_cie(struct reader *reader, const struct cfi_entry *entry)
 
 static bool find_cie(const struct reader *reader, size_t off, uint32_t *position)
 {
-	size_t low = 0, high = reader->cies.nr;
+	size_t i;
 
-	if (high > 0 && reader->cies.at[*position].cie.off == off)
+	if (reader->cies.nr > 0 && reader->cies.at[*position].cie.off == off)
 		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->cies.at[middle].cie.off < off)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == reader->cies.nr || reader->cies.at[low].cie.off != off)
+	i = vec_partition(&reader->cies, known, known->cie.off < off);
+	if (i == reader->cies.nr || reader->cies.at[i].cie.off != off)
 		return false;
-	*position = (uint32_t)low;
+	*position = (uint32_t)i;
 	return true;
 }
 
@@ -152,42 +146,53 @@ static void emit_gap(struct reader *reader)
 	reader->emit(reader->ctx, &(struct unwind_row){reader->gap_start, {.kind = UNWIND_GAP}});
 }
 
-/* limit: where the next FDE starts, if that is before this one's own end. */
-static void emit_fde(struct reader *reader, const struct known_fde *known, uint64_t limit)
+static void emit_fde(struct reader *reader, const struct known_cie *cie, const struct cfi_fde *fde)
 {
 	const struct ehframe_input *input = reader->input;
-	const struct known_cie *cie = &reader->cies.at[known->cie];
-	size_t off = known->off;
-	struct cfi_entry entry;
-	struct cfi_fde fde;
 
-	if (!cfi_next(&input->section, &off, &entry) ||
-	    cfi_fde_read(&input->section, &cie->cie, &entry, &fde))
-		return; /* it was readable a moment ago */
-	if (fde.limit > limit)
-		fde.limit = limit;
-	if (reader->stats.nr_fdes > 0 && reader->gap_start < fde.start)
+	if (reader->stats.nr_fdes > 0 && reader->gap_start < fde->start)
 		emit_gap(reader);
 	reader->stats.nr_fdes++;
-	if (cfa_run(&input->section, &cie->cie, &cie->initial, &fde, input->track_bx, reader->emit,
+	if (cfa_run(&input->section, &cie->cie, &cie->initial, fde, input->track_bx, reader->emit,
 		    reader->ctx))
 		reader->stats.nr_damaged++;
-	reader->gap_start = fde.limit;
+	reader->gap_start = fde->limit;
 }
 
-static void emit_fdes(struct reader *reader)
+static void give_range(struct reader *reader, const struct known_cie *cie,
+		       const struct cfi_fde *fde)
 {
+	(void)cie;
+	reader->give(reader->ctx, fde->start, fde->limit);
+}
+
+/* Of FDEs with equal starts the first; each as far as the next one's start, at most. */
+static void for_each_fde(struct reader *reader,
+			 void (*take)(struct reader *reader, const struct known_cie *cie,
+				      const struct cfi_fde *fde))
+{
+	const struct cfi_section *section = &reader->input->section;
 	size_t nr = reader->fdes.nr, i, next;
 
 	for (i = 0; i < nr; i = next) {
-		const struct known_fde *fde = &reader->fdes.at[i];
+		const struct known_fde *known = &reader->fdes.at[i];
+		const struct known_cie *cie = &reader->cies.at[known->cie];
+		uint64_t limit = reader->input->code_limit;
+		size_t off = known->off;
+		struct cfi_entry entry;
+		struct cfi_fde fde;
 
-		for (next = i + 1; next < nr && fde[next - i].start == fde->start; next++)
+		for (next = i + 1; next < nr && known[next - i].start == known->start; next++)
 			reader->stats.nr_skipped++;
-		emit_fde(reader, fde, next < nr ? fde[next - i].start : reader->input->code_limit);
+		if (!cfi_next(section, &off, &entry) ||
+		    cfi_fde_read(section, &cie->cie, &entry, &fde))
+			continue; /* it was readable a moment ago */
+		if (next < nr)
+			limit = known[next - i].start;
+		if (fde.limit > limit)
+			fde.limit = limit;
+		take(reader, cie, &fde);
 	}
-	if (reader->stats.nr_fdes > 0)
-		emit_gap(reader);
 }
 
 int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
@@ -203,11 +208,26 @@ int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		return -EFBIG;
 	if (input->section.len_bytes > 0) {
 		collect_fdes(&reader);
-		emit_fdes(&reader);
+		for_each_fde(&reader, emit_fde);
+		if (reader.stats.nr_fdes > 0)
+			emit_gap(&reader);
 	}
 	reader.stats.nr_cies = reader.cies.nr;
 	if (stats)
 		*stats = reader.stats;
+	return 0;
+}
+
+int ehframe_ranges(const struct ehframe_input *input, ehframe_range_fn give, void *ctx)
+{
+	struct reader reader scoped(reader_release) = {.input = input, .give = give, .ctx = ctx};
+
+	if (input->section.len_bytes >= UINT32_MAX)
+		return -EFBIG;
+	if (input->section.len_bytes > 0) {
+		collect_fdes(&reader);
+		for_each_fde(&reader, give_range);
+	}
 	return 0;
 }
 

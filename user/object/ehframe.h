@@ -48,6 +48,13 @@ int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);
 
 /*
+ * Calls give for the code of each FDE, elf_addr [start, limit), never empty: a function, or a part of one
+ * that was moved away from it. Ascending, without overlaps: what rows say of them holds here too. -EFBIG.
+ */
+typedef void (*ehframe_range_fn)(void *ctx, uint64_t start, uint64_t limit);
+int ehframe_ranges(const struct ehframe_input *input, ehframe_range_fn give, void *ctx);
+
+/*
  * Finds the section to read in an ELF file: .eh_frame by its name, else by PT_GNU_EH_FRAME, else
  * .debug_frame (uncompressed). What input points at is borrowed from file.
  * -ENOENT: it has none, or no executable segment.

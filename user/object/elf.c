@@ -268,11 +268,6 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i
 	return i < file->segments.nr ? &file->segments.at[i] : NULL;
 }
 
-bool elf_file_is_dynamic(const struct elf_file *file)
-{
-	return file->type == ET_DYN;
-}
-
 bool elf_file_is_linked(const struct elf_file *file)
 {
 	return file->type == ET_DYN || file->type == ET_EXEC;

@@ -60,7 +60,6 @@ void elf_file_close(struct elf_file *file); /* NULL is fine */
 
 size_t elf_file_nr_segments(const struct elf_file *file);
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
-bool elf_file_is_dynamic(const struct elf_file *file); /* ET_DYN: relocated when mapped */
 /* ET_EXEC or ET_DYN. In others (.o, .ko, core) a symbol's value is no address. */
 bool elf_file_is_linked(const struct elf_file *file);
 

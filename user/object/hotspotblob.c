@@ -309,15 +309,8 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 
 void blob_find(const struct blob *blob, uint32_t offset, struct unwind_rule *rule)
 {
-	size_t low = 0, high = blob->rows.nr; /* the first row's offset is 0 */
+	/* At least one: the first row's offset is 0. */
+	size_t nr = vec_partition(&blob->rows, row, row->offset <= offset);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (blob->rows.at[middle].offset <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	*rule = blob->rows.at[low].rule;
+	*rule = blob->rows.at[nr - 1].rule;
 }

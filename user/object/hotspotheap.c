@@ -268,17 +268,8 @@ void code_heap_emit(void *ctx, cfa_row_fn emit, void *emit_ctx)
 
 struct blob *code_heap_find(struct code_heap *heap, uint64_t ip)
 {
-	size_t low = 0, high = heap->blobs.nr;
-	struct blob *blob;
+	size_t nr = vec_partition(&heap->blobs, begun, begun->head.code <= ip);
+	struct blob *blob = nr ? &heap->blobs.at[nr - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (heap->blobs.at[middle].head.code <= ip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	blob = low ? &heap->blobs.at[low - 1] : NULL;
 	return blob && ip < blob->head.code_limit ? blob : NULL;
 }

@@ -271,25 +271,9 @@ size_t kallsyms_nr(const struct kallsyms *kallsyms)
 	return kallsyms->nr_named;
 }
 
-/* The number of entries at or before addr. */
-static size_t count_up_to(const struct kallsyms *kallsyms, uint64_t addr)
-{
-	size_t low = 0, high = kallsyms->entries.nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kallsyms->entries.at[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr, struct kernel_symbol *symbol)
 {
-	size_t nr_before = count_up_to(kallsyms, addr);
+	size_t nr_before = vec_partition(&kallsyms->entries, other, other->addr <= addr);
 	const struct entry *entry, *next;
 
 	if (!nr_before)

@@ -17,7 +17,8 @@ struct object {
 	uint32_t key;
 	int error;
 	struct elf_file *elf;
-	struct symtab *symtab; /* NULL until asked for */
+	struct symtab *symtab;	 /* NULL until asked for */
+	struct functab *functab; /* the same */
 };
 
 struct objects {
@@ -36,6 +37,7 @@ static void object_free(struct object *object)
 	if (!object)
 		return;
 	symtab_free(object->symtab);
+	functab_free(object->functab);
 	elf_file_close(object->elf);
 	free(object);
 }
@@ -131,4 +133,11 @@ const struct symtab *object_symtab(struct object *object)
 	if (!object->symtab)
 		object->symtab = symtab_new(object->elf);
 	return object->symtab;
+}
+
+const struct functab *object_functab(struct object *object)
+{
+	if (!object->functab)
+		object->functab = functab_new(object->elf);
+	return object->functab;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index
- * of their descriptor, the vdso, and the kernel. Symbol tables are read when the first address is
- * asked for, not when the object becomes known. Sections that others read from object_elf() stay in
- * memory with the object: read large ones from an elf_file_reopen() of it.
+ * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index of
+ * their descriptor, and the vdso. Symbols are read when the first address is asked for, where functions
+ * begin when the first of no symbol is, not when the object becomes known. Sections that others read from
+ * object_elf() stay in memory with the object: read large ones from an elf_file_reopen() of it.
  */
 #ifndef CPROF_OBJECT_OBJECT_H
 #define CPROF_OBJECT_OBJECT_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "object/elf.h"
-#include "object/kallsyms.h"
+#include "object/functab.h"
 #include "object/symtab.h"
 
 struct object;
@@ -36,5 +36,7 @@ const char *object_build_id(const struct object *object);	/* "" if none */
 const struct elf_file *object_elf(const struct object *object); /* NULL if it is not one */
 /* The symbols; empty, not NULL, where there are none. */
 const struct symtab *object_symtab(struct object *object);
+/* Where functions begin, symbols or not; empty, not NULL, where nothing says so. */
+const struct functab *object_functab(struct object *object);
 
 #endif

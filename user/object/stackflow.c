@@ -36,6 +36,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/stackeffect.h"
 #include "object/stackstate.h"
 
 #define UNSEEN UINT32_MAX
@@ -218,7 +219,7 @@ static bool pass(struct flow *flow, struct path *path)
 	if (is_end(&in))
 		return false;
 	state = flow->states.at[path->state];
-	stackstate_apply(&state, &in);
+	stackeffect_apply(&state, &in);
 	/* mov -0x48(%rbp),%rsp: the frame that rbp is of is an interpreter's, or goes on to be. */
 	if (flow->code->kind == STACKFLOW_INTERPRETER && !stackstate_has_base(&state))
 		state = stackstate_interpreted;

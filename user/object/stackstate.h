@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of the stack before an instruction (x86-64), and what the instruction makes of it.
- * Private to stackflow.c, which follows code.
+ * What is known of the stack before an instruction (x86-64), how that can change, and the unwind rule
+ * that it is. Registers are DWARF numbers, offsets bytes. Private to stackflow.c, which follows code,
+ * and stackeffect.c, which knows instructions.
  */
 #ifndef CPROF_OBJECT_STACKSTATE_H
 #define CPROF_OBJECT_STACKSTATE_H
@@ -9,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <Zydis/Zydis.h>
-
 #include "unwind_abi.h"
 
-#define STACKSTATE_NO_REG UNWIND_NR_REGS
+#define STACKSTATE_NO_REG     UNWIND_NR_REGS
+#define STACKSTATE_MAX_OFF    (1 << 24) /* of anything from sp: beyond, nothing is known */
+#define STACKSTATE_SENDER_REG 13	/* the CFA, where the interpreter is entered */
 
 /* What is known before an instruction. Offsets count up from the register to the CFA. */
 struct stackstate {
@@ -34,12 +35,6 @@ struct stackstate {
 /* States are compared as bytes. */
 _Static_assert(sizeof(struct stackstate) == 8 + 7 * 4, "no padding");
 
-struct instruction {
-	ZydisDecodedInstruction decoded;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	uint32_t offset, next;
-};
-
 /* Where a function is entered: the return address is on top of the stack. */
 extern const struct stackstate stackstate_entry;
 /* The same, but the CFA is what r13 says, and may be farther up. */
@@ -52,8 +47,16 @@ struct stackstate stackstate_body(uint32_t frame_bytes);
 /* Is it known where the CFA is counted from? */
 bool stackstate_has_base(const struct stackstate *state);
 
-/* From before the instruction, which is no jump or return, to behind it; behind a call, to its return. */
-void stackstate_apply(struct stackstate *state, const struct instruction *in);
+/* The stack grew by that much; negative: it shrank. */
+void stackstate_grow(struct stackstate *state, int64_t len_bytes);
+/* sp is what nobody knows. What was found by it is found by the CFA, if that is. */
+void stackstate_lose_sp(struct stackstate *state);
+/* A register has another value from now on. */
+void stackstate_overwrite(struct stackstate *state, uint8_t reg);
+/* The same, and that value is CFA - off, if that is known. */
+void stackstate_set_register(struct stackstate *state, uint8_t reg, bool known, int64_t off);
+/* Is CFA = reg + *off? */
+bool stackstate_counts_from(const struct stackstate *state, uint8_t reg, int64_t *off);
 
 /*
  * The rule that a state is. prefer_fp: by rbp if that is a frame pointer, else by sp if it is known.

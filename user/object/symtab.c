@@ -6,22 +6,10 @@
  *		 names still are offsets in the file's string tables
  *	sort	 by address, and at one address from the worst name to the best; the two tables
  *		 say most things twice, so equal neighbours become one
- *	sweep	 symbols nest and overlap; a look-up that finds the nearest start and then gives up
- *		 loses the rest of the enclosing function, and one that walks back from it is linear
- *		 in a hostile file. So the nesting is flattened once into ranges without overlaps:
- *
- *		 outer	|-----------------------------|		ranges	start	owner
- *		 inner		|------|				0	outer
- *		 next					  |----|	8	inner
- *			0	8      15	      30  34   39	15	outer
- *									30	none
- *									34	next ...
- *
- *		 At any address the symbol with the greatest start wins. One stack, one pass, at
- *		 most 2 n + 1 ranges.
+ *	place	 symbols nest and overlap: object/spans.h says whose an address is
  *	copy	 the names that are left, into one block; the file is not needed any more
  *
- * A find is then a binary search in an array of addresses. Cost: 24 bytes a symbol, 12 a range, and
+ * A find is then a binary search in an array of addresses. Cost: 24 bytes a symbol, 12 a span, and
  * the names. The sections are read through an elf_file of this call's own, so that what they took
  * is given back at its end.
  *
@@ -37,11 +25,11 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/plt.h"
+#include "object/spans.h"
 
 #define NR_MAX		(4u << 20)
 #define NAMES_MAX_BYTES (256u << 20)
 #define NAME_MAX_BYTES	(64u << 10) /* longer ones are cut */
-#define OWNER_NONE	UINT32_MAX
 
 enum {
 	NAMES_SYMTAB,
@@ -64,17 +52,9 @@ _Static_assert(NAME_MAX_BYTES < 1 << 20, "name_bytes");
 
 struct symtab {
 	vec_of(struct entry) entries; /* sorted: see compare() */
-	vec_of(uint64_t) starts; /* of the ranges; owners[i] is of [starts[i], starts[i + 1]) */
-	vec_of(uint32_t) owners; /* an entry, or OWNER_NONE */
+	struct spans spans;	      /* owners are positions in entries */
 	char *names;
 };
-
-/* Gives back the room that an array grew for and does not need any more. */
-#define vec_fit(v)                                                           \
-	do {                                                                 \
-		(v)->at = xreallocarray((v)->at, (v)->nr, sizeof(*(v)->at)); \
-		(v)->cap = (v)->nr;                                          \
-	} while (0)
 
 struct region { /* an executable section */
 	uint64_t start, limit;
@@ -116,19 +96,11 @@ static void collect_regions(struct builder *builder, const struct elf_file *file
 /* Where the executable section that elf_addr is in ends; 0: it is in none. */
 static uint64_t region_limit(const struct builder *builder, uint64_t elf_addr)
 {
-	size_t low = 0, high = builder->regions.nr;
+	size_t nr = vec_partition(&builder->regions, region, region->start <= elf_addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (builder->regions.at[middle].start <= elf_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || elf_addr >= builder->regions.at[low - 1].limit)
+	if (!nr || elf_addr >= builder->regions.at[nr - 1].limit)
 		return 0;
-	return builder->regions.at[low - 1].limit;
+	return builder->regions.at[nr - 1].limit;
 }
 
 /* The name at name_off, up to its NUL, the "@VERSION" that ld writes into .symtab, or the limit. */
@@ -295,90 +267,53 @@ static void sort(struct builder *builder)
 	vec_fit(&symtab->entries);
 }
 
-/* Sweep ------------------------------------------------------------------------------------------ */
+/* Place ------------------------------------------------------------------------------------------ */
 
-static void begin_range(struct symtab *symtab, uint64_t start, uint32_t owner)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	if (symtab->starts.nr && symtab->starts.at[symtab->starts.nr - 1] == start) {
-		symtab->owners.at[symtab->owners.nr - 1] = owner;
-		return;
-	}
-	vec_push(&symtab->starts, start);
-	vec_push(&symtab->owners, owner);
-}
-
-struct open_symbols { /* those that the sweep is in, the innermost on top */
-	struct {
-		uint64_t limit;
-		uint32_t entry;
-	} * at;
-	size_t nr;
-};
-
-/* Ends what ends up to elf_addr. Whatever ended while it was covered ends with what covered it. */
-static void end_ranges(struct symtab *symtab, struct open_symbols *open, uint64_t elf_addr)
-{
-	while (open->nr && open->at[open->nr - 1].limit <= elf_addr) {
-		uint64_t limit = open->at[open->nr - 1].limit;
-
-		while (open->nr && open->at[open->nr - 1].limit <= limit)
-			open->nr--;
-		begin_range(symtab, limit, open->nr ? open->at[open->nr - 1].entry : OWNER_NONE);
-	}
+	return a < b ? a : b;
 }
 
 /*
- * A symbol without a size: to the next symbol, the end of its section, or the end of what it lies
- * in: a label in the middle of a function is no function that goes on behind it.
+ * Says of all symbols at one address, entries [first, last], how far they reach. One without a size:
+ * to the next symbol, the end of its section, or the end of what it lies in: a label in the middle of
+ * a function is no function that goes on behind it.
  */
-static uint64_t guess_limit(const struct builder *builder, const struct open_symbols *open,
-			    uint64_t elf_addr, uint64_t next_addr)
-{
-	uint64_t limit = region_limit(builder, elf_addr);
-
-	if (next_addr < limit)
-		limit = next_addr;
-	if (open->nr && open->at[open->nr - 1].limit < limit)
-		limit = open->at[open->nr - 1].limit;
-	return limit;
-}
-
-static void sweep(struct builder *builder)
+static void place_group(struct builder *builder, size_t first, size_t last, uint64_t next_addr)
 {
 	struct symtab *symtab = builder->symtab;
-	size_t nr = symtab->entries.nr, group_end;
-	struct open_symbols open = {.at = xcalloc(nr, sizeof(*open.at))};
+	uint64_t addr = symtab->entries.at[first].elf_addr;
+	uint64_t around = spans_advance(&symtab->spans, addr);
+	uint64_t guess = least(least(around, next_addr), region_limit(builder, addr));
+	bool has_sized = symtab->entries.at[last].len_bytes;
 
-	for (size_t group = 0; group < nr; group = group_end) {
-		uint64_t addr = symtab->entries.at[group].elf_addr, next = UINT64_MAX;
-		bool has_sized;
+	for (size_t i = first; i <= last; i++) {
+		struct entry *entry = &symtab->entries.at[i];
 
-		for (group_end = group + 1; group_end < nr; group_end++)
-			if (symtab->entries.at[group_end].elf_addr != addr)
-				break;
-		if (group_end < nr)
-			next = symtab->entries.at[group_end].elf_addr;
-		end_ranges(symtab, &open, addr);
-		has_sized = symtab->entries.at[group_end - 1].len_bytes;
-		for (size_t i = group; i < group_end; i++) {
-			struct entry *entry = &symtab->entries.at[i];
-			uint64_t limit = addr + entry->len_bytes;
-
-			/* An alias whose sized twin says where it ends. */
-			if (!entry->len_bytes && has_sized)
-				continue;
-			if (!entry->len_bytes)
-				limit = guess_limit(builder, &open, addr, next);
-			entry->len_bytes = limit - addr;
-			open.at[open.nr].limit = limit;
-			open.at[open.nr++].entry = i;
-		}
-		begin_range(symtab, addr, group_end - 1);
+		/* An alias whose sized twin says where it ends. */
+		if (!entry->len_bytes && has_sized)
+			continue;
+		if (!entry->len_bytes)
+			entry->len_bytes = guess - addr;
+		spans_add(&symtab->spans, addr, addr + entry->len_bytes, i);
 	}
-	end_ranges(symtab, &open, UINT64_MAX);
-	vec_fit(&symtab->starts);
-	vec_fit(&symtab->owners);
-	free(open.at);
+}
+
+static void place(struct builder *builder)
+{
+	struct symtab *symtab = builder->symtab;
+	size_t nr = symtab->entries.nr, end;
+
+	for (size_t first = 0; first < nr; first = end) {
+		uint64_t addr = symtab->entries.at[first].elf_addr;
+
+		for (end = first + 1; end < nr; end++)
+			if (symtab->entries.at[end].elf_addr != addr)
+				break;
+		place_group(builder, first, end - 1,
+			    end < nr ? symtab->entries.at[end].elf_addr : UINT64_MAX);
+	}
+	spans_finish(&symtab->spans);
 }
 
 /* Copy ------------------------------------------------------------------------------------------- */
@@ -418,7 +353,7 @@ struct symtab *symtab_new(const struct elf_file *file)
 	collect_table(&builder, own, SHT_DYNSYM, NAMES_DYNSYM);
 	collect_plt(&builder, own);
 	sort(&builder);
-	sweep(&builder);
+	place(&builder);
 	copy_names(&builder);
 	vec_release(&builder.regions);
 	elf_file_close(own);
@@ -430,8 +365,7 @@ void symtab_free(struct symtab *symtab)
 	if (!symtab)
 		return;
 	vec_release(&symtab->entries);
-	vec_release(&symtab->starts);
-	vec_release(&symtab->owners);
+	spans_release(&symtab->spans);
 	free(symtab->names);
 	free(symtab);
 }
@@ -450,19 +384,11 @@ static void give(const struct symtab *symtab, uint32_t i, struct symbol *symbol)
 
 bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol)
 {
-	size_t low = 0, high = symtab->starts.nr;
+	uint32_t i = spans_find(&symtab->spans, elf_addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symtab->starts.at[middle] <= elf_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || symtab->owners.at[low - 1] == OWNER_NONE)
+	if (i == SPANS_NONE)
 		return false;
-	give(symtab, symtab->owners.at[low - 1], symbol);
+	give(symtab, i, symbol);
 	return true;
 }
 

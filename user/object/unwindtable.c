@@ -386,6 +386,19 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 	return true;
 }
 
+struct table_image unwind_table_image(const struct unwind_table *table)
+{
+	return (struct table_image){
+		.start = table->start,
+		.nr_pages = table->nr_pages,
+		.nr_rows = table->nr_rows,
+		.nr_wides = table->nr_wides,
+		.pages = table->pages,
+		.rows = table->rows,
+		.wides = table->wides,
+	};
+}
+
 size_t unwind_table_bytes(const struct unwind_table *table)
 {
 	return ((size_t)table->nr_pages + 1 + table->nr_rows) * sizeof(uint32_t) +

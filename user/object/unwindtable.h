@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "object/ehframe.h"
+#include "stream.h"
 #include "unwind_abi.h"
 
 /*
@@ -52,6 +53,9 @@ void unwind_table_free(struct unwind_table *table); /* NULL is fine */
 /* The rule for elf_addr. false: outside the table, which is as good as UNWIND_GAP. */
 bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 		       struct unwind_rule *rule);
+
+/* The table as it crosses to where BPF reads it; borrowed from it. */
+struct table_image unwind_table_image(const struct unwind_table *table);
 
 /* What pages, rows and wides take together. */
 size_t unwind_table_bytes(const struct unwind_table *table);

@@ -30,6 +30,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 
 struct output_file {
 	int folder, fd;
@@ -245,7 +246,8 @@ void output_file_abandon(struct output_file *file)
 	free(file);
 }
 
-const char *output_file_refusal(int err)
+/* What the two errors mean that are ours; NULL: what strerror() says. */
+static const char *refusal_of(int err)
 {
 	if (err == -ELOOP)
 		return "a symbolic link: give the file itself";
@@ -253,4 +255,14 @@ const char *output_file_refusal(int err)
 		return "there already, and is not a regular file of yours: remove it or choose "
 		       "another name";
 	return NULL;
+}
+
+int output_file_fail(int err, const char *path)
+{
+	const char *refusal = refusal_of(err);
+	char safe[512];
+
+	text_escape(path, safe, sizeof(safe));
+	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
+		       : fail(err, "write '%s'", safe);
 }

@@ -42,7 +42,7 @@ int output_file_commit(struct output_file *file);
 void output_file_abandon(struct output_file *file); /* NULL is fine */
 /* Removes the temporary of the file created last, if it is not finished. Safe in a signal handler. */
 void output_file_remove_temporary(void);
-/* What -ELOOP and -EEXIST of these mean: "a symbolic link: ...". NULL: what strerror() says. */
-const char *output_file_refusal(int err);
+/* Prints why path cannot be written, by an error of these; returns err. */
+int output_file_fail(int err, const char *path);
 
 #endif

@@ -144,15 +144,6 @@ char *flame_title(const struct profile *profile, const struct flame_options *opt
 
 /* Stacks ------------------------------------------------------------------------------------------ */
 
-static bool has_negative(const struct profile *profile)
-{
-	vec_for_each(&profile->samples, sample)
-		for (uint32_t i = 0; i < profile->nr_types; i++)
-			if (sample->values[i] < 0)
-				return true;
-	return false;
-}
-
 int flame_tree(const struct profile *profile, const struct flame_options *options, bool inverted,
 	       struct calltree **tree, bool *is_diff)
 {
@@ -161,7 +152,7 @@ int flame_tree(const struct profile *profile, const struct flame_options *option
 
 	if (options->type >= nr || (options->base && !profile_same_types(profile, options->base)))
 		return -EINVAL;
-	is_two = options->base || has_negative(profile);
+	is_two = options->base || profile_has_negative(profile);
 	*tree = calltree_new(is_two ? 2 * nr : nr, inverted);
 	calltree_add(*tree, profile, 0, is_two ? nr : CALLTREE_NONE);
 	if (options->base)
@@ -179,7 +170,7 @@ struct page {
 	const char *title;
 	bool is_diff;
 	size_t nr_pruned;
-	pprof_sink_fn sink;
+	sink_fn sink;
 	void *ctx;
 };
 
@@ -405,7 +396,7 @@ static int put_page(const struct page *page)
 }
 
 int flame_html_encode(const struct profile *profile, const struct flame_options *options,
-		      pprof_sink_fn sink, void *ctx)
+		      sink_fn sink, void *ctx)
 {
 	char *title scoped(freep) = flame_title(profile, options);
 	struct page page = {

@@ -19,23 +19,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
 #include "profile/calltree.h"
 #include "profile/model.h"
 
 struct flame_options {
-	const struct profile
-		*base;	   /* NULL: no comparison. Its sample types must be the profile's */
-	const char *title; /* NULL: flame_title() */
-	uint32_t type;	   /* position of the sample type shown (first) */
-	bool inverted;	   /* begin with the leaves */
-	bool normalize;	   /* scale base to the sum of the profile, type by type */
-	uint32_t width_px; /* of an SVG (output/flamesvg.h); 0: 1200 */
+	const struct profile *base; /* of the same sample types; NULL: no comparison */
+	const char *title;	    /* NULL: flame_title() */
+	uint32_t type;		    /* position of the sample type shown (first) */
+	bool inverted;		    /* begin with the leaves */
+	bool normalize;		    /* scale base to the sum of the profile, type by type */
+	uint32_t width_px;	    /* of an SVG, in the range of output/flamesvg.h; 0: 1200 */
 };
 
 /* -errno of the sink; -EINVAL: the sample types are not base's, or options->type is none of them. */
 int flame_html_encode(const struct profile *profile, const struct flame_options *options,
-		      pprof_sink_fn sink, void *ctx);
+		      sink_fn sink, void *ctx);
 
 /*
  * What a profile is of: "nginx (4242)" by the labels comm and pid, "3 processes: nginx, php", else its

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/textout.h"
 #include "flame_page.h"
-#include "output/textout.h"
 #include "profile/unit.h"
 
 #define MARGIN	       10
@@ -379,7 +379,7 @@ static void put_buttons(struct svg *svg)
 }
 
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
-		     pprof_sink_fn sink, void *ctx)
+		     sink_fn sink, void *ctx)
 {
 	struct svg svg = {.profile = profile, .options = options};
 	char *title scoped(freep) = flame_title(profile, options);
@@ -391,7 +391,7 @@ int flame_svg_encode(const struct profile *profile, const struct flame_options *
 		return err;
 	calltree_prune(svg.tree, MAX_BOXES);
 	calltree_arrange(svg.tree, options->type, 1);
-	svg.full_px = RANGE(width, 200, 20000) - 2 * MARGIN;
+	svg.full_px = RANGE(width, FLAMESVG_MIN_PX, FLAMESVG_MAX_PX) - 2 * MARGIN;
 	measure(&svg);
 	svg.scale = svg.width[0] > 0 ? svg.full_px / svg.width[0] : 0;
 	deepest = walk(&svg, false);

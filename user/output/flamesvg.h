@@ -10,8 +10,11 @@
 
 #include "output/flame.h"
 
-/* As flame_html_encode(). options->width_px: 200 to 20000, others are brought into that range. */
+#define FLAMESVG_MIN_PX 200
+#define FLAMESVG_MAX_PX 20000
+
+/* As flame_html_encode(). A width that is not in that range is brought into it. */
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
-		     pprof_sink_fn sink, void *ctx);
+		     sink_fn sink, void *ctx);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/textout.h"
 #include "base/vec.h"
-#include "output/textout.h"
 #include "profile/stacktree.h"
 
 #define NO_STACK "[no stack]"
@@ -72,7 +72,7 @@ static void put_tree(struct text_out *out, const struct stacktree *tree, char *c
 		put_value(out, NO_STACK, &unplaced);
 }
 
-int folded_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct frames frames;
 	struct stacktree tree;

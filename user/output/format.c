@@ -10,41 +10,41 @@
 #include "output/gecko.h"
 #include "output/heaptext.h"
 #include "output/legacy.h"
+#include "output/pprof.h"
 #include "output/speedscope.h"
 #include "output/text.h"
 
-static int encode_proto(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+static int encode_proto(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	(void)type;
 	return pprof_encode(profile, sink, ctx);
 }
 
-static int encode_plain(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+static int encode_plain(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	(void)type;
 	return pprof_encode_plain(profile, sink, ctx);
 }
 
 /* What was sampled, unscaled, where it is known; else the samples. */
-static int encode_legacy(const struct profile *profile, uint32_t type, pprof_sink_fn sink,
-			 void *ctx)
+static int encode_legacy(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	return profile->records.nr ? legacy_encode(profile, sink, ctx)
 				   : heaptext_encode(profile, type, false, sink, ctx);
 }
 
-static int encode_text(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+static int encode_text(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	return profile->records.nr ? text_encode(profile, sink, ctx)
 				   : heaptext_encode(profile, type, true, sink, ctx);
 }
 
-static int encode_html(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+static int encode_html(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	return flame_html_encode(profile, &(struct flame_options){.type = type}, sink, ctx);
 }
 
-static int encode_svg(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+static int encode_svg(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	return flame_svg_encode(profile, &(struct flame_options){.type = type}, sink, ctx);
 }

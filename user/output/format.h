@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 #define FORMAT_MAX_SUFFIXES 4
 
@@ -21,7 +22,7 @@ struct output_format {
 	 * type: position of the sample type that is written, or shown first. -EDOM: this profile
 	 * cannot be said in this format: `refusal` says why; -errno of the sink.
 	 */
-	int (*encode)(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+	int (*encode)(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 	const char *refusal; /* NULL: it never refuses */
 	/*
 	 * It has addresses of one address space: several processes are not to be in one file. It

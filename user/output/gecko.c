@@ -149,6 +149,9 @@ static void put_category(struct json *json, const char *name, const char *color)
 	json_end(json);
 }
 
+static const struct gecko_column extension_columns[] = {
+	{"baseURL", NULL}, {"id", NULL}, {"name", NULL}, {NULL, NULL}};
+
 static void put_meta(struct gecko *gecko)
 {
 	const struct profile *profile = gecko->profile;
@@ -172,12 +175,7 @@ static void put_meta(struct gecko *gecko)
 	json_key(json, "sourceCodeIsNotOnSearchfox"), json_bool(json, true);
 	json_key(json, "oscpu"), json_string(json, "Linux");
 	json_key(json, "markerSchema"), json_array(json), json_end(json);
-	json_key(json, "extensions"), json_object(json);
-	gecko_put_column(gecko, "baseURL", 0, NULL);
-	gecko_put_column(gecko, "id", 0, NULL);
-	gecko_put_column(gecko, "name", 0, NULL);
-	json_key(json, "length"), json_int(json, 0);
-	json_end(json);
+	gecko_put_table(gecko, "extensions", 0, extension_columns);
 	json_key(json, "categories"), json_array(json);
 	put_category(json, "Other", "grey"); /* in the order of enum category */
 	put_category(json, "User", "yellow");
@@ -284,17 +282,10 @@ static void put_samples(struct gecko *gecko, const struct gecko_thread *thread,
 	json_end(json);
 }
 
-static void put_no_markers(struct gecko *gecko)
-{
-	static const char *const columns[] = {"data",	 "name",  "startTime",
-					      "endTime", "phase", "category"};
-
-	json_key(&gecko->json, "markers"), json_object(&gecko->json);
-	gecko_put_length(gecko, 0);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		gecko_put_column(gecko, columns[i], 0, NULL);
-	json_end(&gecko->json);
-}
+/* A profile has none. */
+static const struct gecko_column marker_columns[] = {
+	{"data", NULL},	 {"name", NULL},     {"startTime", NULL}, {"endTime", NULL},
+	{"phase", NULL}, {"category", NULL}, {NULL, NULL}};
 
 static void put_id(struct json *json, const char *key, int64_t id)
 {
@@ -322,22 +313,22 @@ static void put_thread(struct gecko *gecko, const struct gecko_thread *thread)
 	json_key(json, "registerTime"), json_int(json, 0);
 	json_key(json, "unregisterTime"), json_null(json);
 	json_key(json, "showMarkersInTimeline"), json_bool(json, false);
-	gecko_put_column(gecko, "pausedRanges", 0, NULL);
+	gecko_put_empty(gecko, "pausedRanges");
 	put_id(json, "pid", thread->pid);
 	put_id(json, "tid", thread->tid ? thread->tid : thread->pid);
-	put_no_markers(gecko);
+	gecko_put_table(gecko, "markers", 0, marker_columns);
 	json_key(json, "samples"), json_object(json);
 	json_key(json, "weightType");
 	json_string(json, weighing_of(gecko->profile, gecko->type).type);
 	json_key(json, "stack"), put_samples(gecko, thread, SAMPLE_STACK);
 	json_key(json, "time"), put_samples(gecko, thread, SAMPLE_TIME);
 	json_key(json, "weight"), put_samples(gecko, thread, SAMPLE_WEIGHT);
-	gecko_put_length(gecko, thread->nr);
+	json_key(json, "length"), json_uint(json, thread->nr);
 	json_end(json);
 	json_end(json);
 }
 
-int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+int gecko_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct gecko gecko;
 	int err;
@@ -352,9 +343,9 @@ int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sin
 	vec_for_each(&gecko.threads, thread)
 		put_thread(&gecko, thread);
 	json_end(&gecko.json);
-	gecko_put_column(&gecko, "pages", 0, NULL);
-	gecko_put_column(&gecko, "counters", 0, NULL);
-	gecko_put_column(&gecko, "profilerOverhead", 0, NULL);
+	gecko_put_empty(&gecko, "pages");
+	gecko_put_empty(&gecko, "counters");
+	gecko_put_empty(&gecko, "profilerOverhead");
 	json_end(&gecko.json);
 	err = json_finish(&gecko.json);
 	gecko_release(&gecko);

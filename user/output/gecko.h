@@ -23,9 +23,10 @@
 
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /* type: position of the sample type. -errno of the sink. */
-int gecko_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+int gecko_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

@@ -38,10 +38,16 @@ struct gecko {
 	uint32_t *order; /* positions of the samples with a value, those of a thread together */
 };
 
-/* A column of a table: nr cells, each put by put_cell. */
-typedef void (*gecko_cell_fn)(struct gecko *gecko, size_t row);
-void gecko_put_column(struct gecko *gecko, const char *name, size_t nr, gecko_cell_fn put_cell);
-void gecko_put_length(struct gecko *gecko, size_t nr);
+/* A table of the format is an object: "length", and an array for each column. */
+struct gecko_column {
+	const char *name;
+	void (*put_cell)(struct gecko *gecko, size_t row); /* NULL: for tables without rows */
+};
+/* The key, and a table of nr rows with these columns, of which the last has no name. */
+void gecko_put_table(struct gecko *gecko, const char *key, size_t nr,
+		     const struct gecko_column *columns);
+/* The key, and an array with nothing in it. */
+void gecko_put_empty(struct gecko *gecko, const char *key);
 const char *gecko_lib_path(const struct gecko *gecko, size_t row);
 /* The key "shared" and all its tables. */
 void gecko_put_shared(struct gecko *gecko);

@@ -6,15 +6,30 @@
 
 #include "base/text.h"
 
-/* Columns ---------------------------------------------------------------------------------------- */
+/* Tables ------------------------------------------------------------------------------------------ */
 
-void gecko_put_column(struct gecko *gecko, const char *name, size_t nr, gecko_cell_fn put_cell)
+void gecko_put_table(struct gecko *gecko, const char *key, size_t nr,
+		     const struct gecko_column *columns)
 {
-	json_key(&gecko->json, name), json_array(&gecko->json);
-	for (size_t i = 0; i < nr; i++)
-		put_cell(gecko, i);
-	json_end(&gecko->json);
+	struct json *json = &gecko->json;
+
+	json_key(json, key), json_object(json);
+	json_key(json, "length"), json_uint(json, nr);
+	for (; columns->name; columns++) {
+		json_key(json, columns->name), json_array(json);
+		for (size_t i = 0; i < nr; i++)
+			columns->put_cell(gecko, i);
+		json_end(json);
+	}
+	json_end(json);
 }
+
+void gecko_put_empty(struct gecko *gecko, const char *key)
+{
+	json_key(&gecko->json, key), json_array(&gecko->json), json_end(&gecko->json);
+}
+
+/* Cells ------------------------------------------------------------------------------------------- */
 
 static void put_zero(struct gecko *gecko, size_t row)
 {
@@ -61,13 +76,6 @@ const char *gecko_lib_path(const struct gecko *gecko, size_t row)
 	return strtab_get(&gecko->libs, row + 1);
 }
 
-/* Shared tables ---------------------------------------------------------------------------------- */
-
-void gecko_put_length(struct gecko *gecko, size_t nr)
-{
-	json_key(&gecko->json, "length"), json_uint(&gecko->json, nr);
-}
-
 static void put_func_name(struct gecko *gecko, size_t row)
 {
 	const struct frame *func = &gecko->funcs.at[row];
@@ -95,31 +103,6 @@ static void put_source_name(struct gecko *gecko, size_t row)
 	put_text(gecko, gecko->funcs.at[row].file);
 }
 
-static void put_funcs(struct gecko *gecko)
-{
-	size_t nr = gecko->funcs.nr;
-
-	json_key(&gecko->json, "funcTable"), json_object(&gecko->json);
-	gecko_put_length(gecko, nr);
-	gecko_put_column(gecko, "name", nr, put_func_name);
-	gecko_put_column(gecko, "isJS", nr, put_false);
-	gecko_put_column(gecko, "relevantForJS", nr, put_false);
-	gecko_put_column(gecko, "resource", nr, put_func_resource);
-	gecko_put_column(gecko, "source", nr, put_func_source);
-	gecko_put_column(gecko, "lineNumber", nr, put_null);
-	gecko_put_column(gecko, "columnNumber", nr, put_null);
-	json_end(&gecko->json);
-	/* A row for each function, so that no second index is needed; those without a file are "". */
-	json_key(&gecko->json, "sources"), json_object(&gecko->json);
-	gecko_put_length(gecko, nr);
-	gecko_put_column(gecko, "id", nr, put_null);
-	gecko_put_column(gecko, "filename", nr, put_source_name);
-	gecko_put_column(gecko, "startLine", nr, put_one);
-	gecko_put_column(gecko, "startColumn", nr, put_one);
-	gecko_put_column(gecko, "sourceMapURL", nr, put_null);
-	json_end(&gecko->json);
-}
-
 static void put_frame_func(struct gecko *gecko, size_t row)
 {
 	json_uint(&gecko->json, gecko->func_of[row]);
@@ -141,24 +124,6 @@ static void put_frame_category(struct gecko *gecko, size_t row)
 							      : CATEGORY_USER);
 }
 
-static void put_frames(struct gecko *gecko)
-{
-	size_t nr = gecko->frames.nr;
-
-	json_key(&gecko->json, "frameTable"), json_object(&gecko->json);
-	gecko_put_length(gecko, nr);
-	gecko_put_column(gecko, "address", nr, put_minus_one);
-	gecko_put_column(gecko, "inlineDepth", nr, put_zero);
-	gecko_put_column(gecko, "category", nr, put_frame_category);
-	gecko_put_column(gecko, "subcategory", nr, put_zero);
-	gecko_put_column(gecko, "func", nr, put_frame_func);
-	gecko_put_column(gecko, "nativeSymbol", nr, put_null);
-	gecko_put_column(gecko, "innerWindowID", nr, put_zero);
-	gecko_put_column(gecko, "line", nr, put_frame_line);
-	gecko_put_column(gecko, "column", nr, put_null);
-	json_end(&gecko->json);
-}
-
 static void put_stack_frame(struct gecko *gecko, size_t row)
 {
 	json_uint(&gecko->json, gecko->tree.at[row].frame);
@@ -176,39 +141,54 @@ static void put_lib_name(struct gecko *gecko, size_t row)
 	put_text(gecko, text_base_name(gecko_lib_path(gecko, row)));
 }
 
-static void put_string(struct gecko *gecko, size_t row)
-{
-	json_string(&gecko->json, strtab_get(&gecko->strings, row));
-}
+/* What all threads share -------------------------------------------------------------------------- */
+
+static const struct gecko_column stack_columns[] = {
+	{"frame", put_stack_frame}, {"prefix", put_stack_prefix}, {NULL, NULL}};
+static const struct gecko_column frame_columns[] = {{"address", put_minus_one},
+						    {"inlineDepth", put_zero},
+						    {"category", put_frame_category},
+						    {"subcategory", put_zero},
+						    {"func", put_frame_func},
+						    {"nativeSymbol", put_null},
+						    {"innerWindowID", put_zero},
+						    {"line", put_frame_line},
+						    {"column", put_null},
+						    {NULL, NULL}};
+static const struct gecko_column func_columns[] = {
+	{"name", put_func_name},      {"isJS", put_false},
+	{"relevantForJS", put_false}, {"resource", put_func_resource},
+	{"source", put_func_source},  {"lineNumber", put_null},
+	{"columnNumber", put_null},   {NULL, NULL}};
+static const struct gecko_column source_columns[] = {
+	{"id", put_null},	  {"filename", put_source_name}, {"startLine", put_one},
+	{"startColumn", put_one}, {"sourceMapURL", put_null},	 {NULL, NULL}};
+static const struct gecko_column resource_columns[] = {{"lib", put_row},
+						       {"name", put_lib_name},
+						       {"host", put_null},
+						       {"type", put_one}, /* a library */
+						       {NULL, NULL}};
+static const struct gecko_column symbol_columns[] = {{"libIndex", NULL},
+						     {"address", NULL},
+						     {"name", NULL},
+						     {"functionSize", NULL},
+						     {NULL, NULL}};
 
 void gecko_put_shared(struct gecko *gecko)
 {
 	struct json *json = &gecko->json;
-	size_t nr = gecko->tree.nr;
 
 	json_key(json, "shared"), json_object(json);
-	json_key(json, "stackTable"), json_object(json);
-	gecko_put_length(gecko, nr);
-	gecko_put_column(gecko, "frame", nr, put_stack_frame);
-	gecko_put_column(gecko, "prefix", nr, put_stack_prefix);
+	gecko_put_table(gecko, "stackTable", gecko->tree.nr, stack_columns);
+	gecko_put_table(gecko, "frameTable", gecko->frames.nr, frame_columns);
+	gecko_put_table(gecko, "funcTable", gecko->funcs.nr, func_columns);
+	/* A row for each function, so that no second index is needed; those without a file are "". */
+	gecko_put_table(gecko, "sources", gecko->funcs.nr, source_columns);
+	gecko_put_table(gecko, "resourceTable", gecko->lib_mapping.nr, resource_columns);
+	gecko_put_table(gecko, "nativeSymbols", 0, symbol_columns);
+	json_key(json, "stringArray"), json_array(json); /* last: the tables add to it */
+	for (size_t i = 0; i < strtab_nr(&gecko->strings); i++)
+		json_string(json, strtab_get(&gecko->strings, i));
 	json_end(json);
-	put_frames(gecko);
-	put_funcs(gecko);
-	nr = gecko->lib_mapping.nr;
-	json_key(json, "resourceTable"), json_object(json);
-	gecko_put_length(gecko, nr);
-	gecko_put_column(gecko, "lib", nr, put_row);
-	gecko_put_column(gecko, "name", nr, put_lib_name);
-	gecko_put_column(gecko, "host", nr, put_null);
-	gecko_put_column(gecko, "type", nr, put_one); /* a library */
-	json_end(json);
-	json_key(json, "nativeSymbols"), json_object(json);
-	gecko_put_length(gecko, 0);
-	gecko_put_column(gecko, "libIndex", 0, NULL);
-	gecko_put_column(gecko, "address", 0, NULL);
-	gecko_put_column(gecko, "name", 0, NULL);
-	gecko_put_column(gecko, "functionSize", 0, NULL);
-	json_end(json);
-	gecko_put_column(gecko, "stringArray", strtab_nr(&gecko->strings), put_string);
 	json_end(json);
 }

@@ -20,16 +20,15 @@
 
 #include <stddef.h>
 
-/* Takes len_bytes bytes, all of them. 0 or -errno, which ends the writing. */
-typedef int (*gzip_sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
+#include "base/textout.h"
 
 struct gzip;
 
-struct gzip *gzip_new(gzip_sink_fn sink, void *ctx);
+struct gzip *gzip_new(sink_fn sink, void *ctx);
 /*
  * Has the signature of a sink; ctx is the struct gzip. The first error of the sink, or -EIO; it may come
- * back from a later write, or only at the end. After the first megabyte the sink is called by a thread
- * of gzip's own, one call at a time, and never after gzip_finish().
+ * back from a later write, or only at the end. The sink is called by these two functions only, though
+ * behind the first megabyte a thread helps to compress.
  */
 int gzip_write(void *ctx, const void *bytes, size_t len_bytes);
 /* Writes what is left, unless there was an error, which is returned; frees it. */

@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 #include "output/legacy.h"
+#include "profile/algebra.h"
 #include "profile/frames.h"
 
 #define FIRST_BASE 0x10000000ull /* of a layout of our own */
 #define PAGE_MASK  0xfffull
 #define NAME_BYTES 4096
 #define NR_COLUMNS 4
-#define NO_COLUMN  -1
 
 /* In the order of a line: objects and bytes in use, objects and bytes allocated. */
 static const char *const columns[NR_COLUMNS] = {"inuse_objects", "inuse_space", "alloc_objects",
@@ -23,7 +23,7 @@ static const char *const columns[NR_COLUMNS] = {"inuse_objects", "inuse_space", 
 struct heaptext {
 	const struct profile *profile;
 	struct text_out out;
-	int column_of[NR_COLUMNS]; /* position of the sample type; NO_COLUMN */
+	int column_of[NR_COLUMNS]; /* position of the sample type; negative: there is none */
 	uint32_t type;
 	bool is_heap;
 	uint64_t *shift; /* what is added to the addresses of mapping id - 1 */
@@ -34,18 +34,10 @@ static const char *string_of(const struct profile *profile, uint32_t id)
 	return strtab_get(&profile->strings, id);
 }
 
-static int find_column(const struct profile *profile, const char *name)
-{
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		if (!strcmp(string_of(profile, profile->types[i].type), name))
-			return i;
-	return NO_COLUMN;
-}
-
 bool heaptext_is_heap(const struct profile *profile)
 {
 	for (int i = 0; i < NR_COLUMNS; i++)
-		if (find_column(profile, columns[i]) != NO_COLUMN)
+		if (profile_find_type(profile, columns[i]) >= 0)
 			return true;
 	return false;
 }
@@ -100,7 +92,7 @@ static void lay_out(struct heaptext *text)
 static int64_t value_of(const struct heaptext *text, const struct profile_sample *sample,
 			int column)
 {
-	return text->column_of[column] == NO_COLUMN ? 0 : sample->values[text->column_of[column]];
+	return text->column_of[column] < 0 ? 0 : sample->values[text->column_of[column]];
 }
 
 static void put_values(struct heaptext *text, const int64_t values[NR_COLUMNS])
@@ -247,7 +239,7 @@ static int put_profile(struct heaptext *text, bool names)
 	return 0;
 }
 
-int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pprof_sink_fn sink,
+int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,
 		    void *ctx)
 {
 	struct heaptext text = {
@@ -255,7 +247,7 @@ int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pp
 	int err, written;
 
 	for (int i = 0; i < NR_COLUMNS; i++)
-		text.column_of[i] = find_column(profile, columns[i]);
+		text.column_of[i] = profile_find_type(profile, columns[i]);
 	text_out_open(&text.out, sink, ctx);
 	err = put_profile(&text, names);
 	written = text_out_close(&text.out);

@@ -26,13 +26,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /*
  * names: each line followed by its frames. type: what is written of a profile that is no heap
  * profile. -EDOM: a value is negative, which the format does not know; -errno of the sink.
  */
-int heaptext_encode(const struct profile *profile, uint32_t type, bool names, pprof_sink_fn sink,
+int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,
 		    void *ctx);
 
 /* Has it any of the sample types alloc_objects, alloc_space, inuse_objects, inuse_space? */

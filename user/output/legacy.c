@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "output/textout.h"
+#include "base/textout.h"
 
 static uint64_t bytes_of(uint64_t nr, uint64_t size_bytes)
 {
@@ -73,7 +73,7 @@ static void print_maps(struct text_out *out, const struct profile *profile)
 			       text_escape(map->path, path, sizeof(path)));
 }
 
-int legacy_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+int legacy_encode(const struct profile *profile, sink_fn sink, void *ctx)
 {
 	struct text_out out;
 

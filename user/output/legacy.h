@@ -21,11 +21,11 @@
 #ifndef CPROF_OUTPUT_LEGACY_H
 #define CPROF_OUTPUT_LEGACY_H
 
-#include "output/pprof.h"
-#include "output/textout.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /* profile->records, ->maps and ->memory are what is written. -errno of the sink. */
-int legacy_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+int legacy_encode(const struct profile *profile, sink_fn sink, void *ctx);
 
 /* The parts of it that output/text.h writes too. */
 void legacy_head(struct text_out *out, const struct profile *profile);

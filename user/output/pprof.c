@@ -39,7 +39,7 @@
 
 struct encoder {
 	const struct profile *profile;
-	pprof_sink_fn sink;
+	sink_fn sink;
 	void *ctx;
 	vec_of(uint8_t) packed;
 	int err; /* the first one; nothing is done after it */
@@ -314,7 +314,7 @@ static void put_profile(struct encoder *encoder)
 	put_scalars(encoder);
 }
 
-int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+int pprof_encode_plain(const struct profile *profile, sink_fn sink, void *ctx)
 {
 	struct encoder encoder = {.profile = profile, .sink = sink, .ctx = ctx};
 
@@ -324,7 +324,7 @@ int pprof_encode_plain(const struct profile *profile, pprof_sink_fn sink, void *
 	return encoder.err;
 }
 
-int pprof_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+int pprof_encode(const struct profile *profile, sink_fn sink, void *ctx)
 {
 	struct gzip *gzip = gzip_new(sink, ctx);
 	int err = pprof_encode_plain(profile, gzip_write, gzip), err_gzip = gzip_finish(gzip);

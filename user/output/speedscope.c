@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "profile/algebra.h"
 #include "profile/frames.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -91,21 +92,12 @@ static void put_type(struct json *json, const struct frames *frames, uint32_t ty
 	json_end(json);
 }
 
-static bool has_negative(const struct profile *profile)
-{
-	vec_for_each(&profile->samples, sample)
-		for (uint32_t type = 0; type < profile->nr_types; type++)
-			if (sample->values[type] < 0)
-				return true;
-	return false;
-}
-
-int speedscope_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx)
+int speedscope_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct frames frames;
 	struct json json;
 
-	if (has_negative(profile))
+	if (profile_has_negative(profile))
 		return -EDOM;
 	frames_make(profile, FRAME_BY_FUNCTION_FILE, &frames);
 	json_begin(&json, sink, ctx);

@@ -11,12 +11,13 @@
 
 #include <stdint.h>
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /*
  * type: position of the sample type to show first. -EDOM: a value is negative (a difference), which
  * speedscope refuses; -errno of the sink.
  */
-int speedscope_encode(const struct profile *profile, uint32_t type, pprof_sink_fn sink, void *ctx);
+int speedscope_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

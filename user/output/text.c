@@ -65,7 +65,7 @@ static void print_frame(struct text_out *out, const struct profile *profile,
 	}
 }
 
-int text_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx)
+int text_encode(const struct profile *profile, sink_fn sink, void *ctx)
 {
 	size_t nr = profile->records.nr;
 	const struct profile_record **sorted scoped(freep) = xcalloc(nr, sizeof(*sorted));

@@ -13,9 +13,10 @@
 #ifndef CPROF_OUTPUT_TEXT_H
 #define CPROF_OUTPUT_TEXT_H
 
-#include "output/pprof.h"
+#include "base/textout.h"
+#include "profile/model.h"
 
 /* profile->records and ->memory are what is written. -errno of the sink. */
-int text_encode(const struct profile *profile, pprof_sink_fn sink, void *ctx);
+int text_encode(const struct profile *profile, sink_fn sink, void *ctx);
 
 #endif

@@ -35,22 +35,6 @@ static void sort(struct madecode *code)
 	code->nr_sorted = code->pieces.nr;
 }
 
-/* How many pieces begin at ip or before. */
-static size_t count_until(const struct madecode *code, uint64_t ip)
-{
-	size_t low = 0, high = code->pieces.nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->pieces.at[middle].start <= ip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Of two pieces that hold an ip, does a say more about time_ns than b? */
 static bool is_better(const struct made_piece *a, const struct made_piece *b, uint64_t time_ns)
 {
@@ -67,7 +51,7 @@ const char *madecode_find(struct madecode *code, uint64_t ip, uint64_t time_ns)
 	size_t i;
 
 	sort(code);
-	i = count_until(code, ip);
+	i = vec_partition(&code->pieces, piece, piece->start <= ip);
 	for (size_t nr = 0; i-- > 0 && nr < MAX_BACK; nr++) {
 		const struct made_piece *piece = &code->pieces.at[i];
 

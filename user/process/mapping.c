@@ -31,17 +31,7 @@ struct pieces {
 /* The first present mapping that ends at addr or later. */
 static size_t first_reaching(const struct mappings *mappings, uint64_t addr)
 {
-	size_t lo = 0, hi = mappings->now.nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (mappings->now.at[mid].limit < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return vec_partition(&mappings->now, map, map->limit < addr);
 }
 
 /* Would every ip that is in both be the same place? */

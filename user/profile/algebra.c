@@ -83,6 +83,23 @@ int profile_find_type(const struct profile *profile, const char *name)
 	return -ENOENT;
 }
 
+uint32_t profile_main_type(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->nr_types; i++)
+		if (profile->default_type && profile->types[i].type == profile->default_type)
+			return i;
+	return profile->nr_types - 1;
+}
+
+bool profile_has_negative(const struct profile *profile)
+{
+	vec_for_each(&profile->samples, sample)
+		for (uint32_t i = 0; i < profile->nr_types; i++)
+			if (sample->values[i] < 0)
+				return true;
+	return false;
+}
+
 void profile_keep_types(struct profile *profile, const bool *keep)
 {
 	uint32_t nr = 0, order[PROFILE_MAX_TYPES];

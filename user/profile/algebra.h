@@ -37,6 +37,10 @@ bool profile_same_type(const struct profile *a, const struct value_type *type_a,
 bool profile_same_types(const struct profile *a, const struct profile *b);
 /* The position of the sample type with this name, or -ENOENT. */
 int profile_find_type(const struct profile *profile, const char *name);
+/* The position of the one that is shown first: the profile's default_type, or else the last of them. */
+uint32_t profile_main_type(const struct profile *profile);
+/* Is any value below 0, as in a difference? */
+bool profile_has_negative(const struct profile *profile);
 /* Keeps the types for which keep[i], nr_types of them; at least one. Drops samples left with 0s. */
 void profile_keep_types(struct profile *profile, const bool *keep);
 

@@ -127,8 +127,8 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 /*
  * Adds values (nr_types of them; NULL: all 0) to the sample with this stack and these labels. All
- * arguments are copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the position of
- * the sample.
+ * arguments are copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the
+ * position of the sample.
  */
 size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 

@@ -6,29 +6,8 @@
  *	file_off	0x0a0234	ip - mapping.start + mapping.file_off
  *	elf_addr	0x0a1234	file_off - p_offset + p_vaddr of the segment it is in
  *
- * With elf_addr one libc is one libc, whatever the address space layout. A reader that wants to ask
- * the file itself computes a base to take from each address first, from the mapping we write. pprof
- * (internal/elfexec, GetBase) has
- *
- *	base = start - offset + p_offset - p_vaddr
- *
- * so the mapping is written as the segment would be mapped at base 0: start = p_vaddr and offset =
- * p_offset, both rounded down to the page they share a place in, limit = p_vaddr + p_memsz rounded
- * up. GetBase's shortcut for kernels (base = offset where p_vaddr == start - offset) can only strike
- * where p_offset is 0, and is right there too.
- *
- * What a mapping says of its names. has_functions tells pprof to leave the mapping alone; without it
- * pprof opens the file at that path itself, complains on stderr when it is missing or another, and
- * where it is there puts addr2line's "??" over our "libfoo.so.6+0x1234". So the flag decides what a
- * user sees, and must not lie either. Named and unnamed code of a file go into two mappings:
- *
- *	/usr/lib/libfoo.so.6	has_functions, build-id		all its locations have a symbol
- *	/usr/lib/[libfoo.so.6]	no flag, no build-id		none has
- *
- * A base name that begins with '[' is what pprof does not look for (Mapping.Unsymbolizable). The
- * build-id is left out of the second because pprof merges mappings by it: the flag of one would stand
- * for both. Alternative rejected: the flag on one mapping as soon as one symbol
- * is known, which says of a stripped library that its names are as good as they get.
+ * With elf_addr one libc is one libc, whatever the address space layout. profile/filemap.h says which
+ * mapping goes with it.
  */
 #include "profile/symbolize.h"
 
@@ -39,8 +18,10 @@
 
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "object/demangle.h"
+#include "profile/filemap.h"
 
 #define PAGE_BYTES 4096ull
 /* The upper half of the address space on every 64-bit Linux. */
@@ -103,37 +84,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-/* The last part of a path, which is what people call the file. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* "/usr/lib/[libfoo.so.6]", which pprof does not try to open. Owned by the caller. */
-static char *bracketed(const char *path)
-{
-	const char *base = base_name(path);
-
-	return xasprintf("%.*s[%s]", (int)(base - path), path, base);
-}
-
-static uint64_t page_floor(uint64_t addr)
-{
-	return addr & ~(PAGE_BYTES - 1);
-}
-
-/* The end of a range, rounded up; hostile sizes stick at the last page. */
-static uint64_t page_limit(uint64_t start, uint64_t len_bytes)
-{
-	uint64_t limit;
-
-	if (__builtin_add_overflow(start, len_bytes, &limit) || limit > UINT64_MAX - PAGE_BYTES)
-		return page_floor(UINT64_MAX);
-	return page_floor(limit + PAGE_BYTES - 1);
-}
-
 /* The names of what a place holds ---------------------------------------------------------------- */
 
 static struct object *file_object(struct symbolizer *symbolizer, uint32_t file)
@@ -149,24 +99,28 @@ static void name_symbol(struct symbolizer *symbolizer, struct finding *finding, 
 	finding->display = display ? strtab_intern(&symbolizer->strings, display) : finding->raw;
 }
 
-static void name_number(struct symbolizer *symbolizer, struct finding *finding, const char *what)
+static void name_number(struct symbolizer *symbolizer, struct finding *finding, const char *what,
+			uint64_t addr)
 {
-	char *name scoped(freep) = xasprintf("%s+0x%" PRIx64, what, finding->elf_addr);
+	char *name scoped(freep) = xasprintf("%s+0x%" PRIx64, what, addr);
 
 	finding->raw = 0;
 	finding->display = strtab_intern(&symbolizer->strings, name);
 }
 
+/* By its symbol, else by where its function begins, so that a function has one name; else by itself. */
 static void name_in_object(struct symbolizer *symbolizer, struct finding *finding,
 			   struct object *object, const char *what)
 {
+	uint64_t start = finding->elf_addr;
 	struct symbol symbol;
 
 	if (object && symtab_find(object_symtab(object), finding->elf_addr, &symbol) &&
 	    *symbol.name)
-		name_symbol(symbolizer, finding, symbol.name);
-	else
-		name_number(symbolizer, finding, what);
+		return name_symbol(symbolizer, finding, symbol.name);
+	if (object)
+		functab_find(object_functab(object), finding->elf_addr, &start);
+	name_number(symbolizer, finding, what, start);
 }
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
@@ -176,10 +130,10 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 
 	/* What is not in a segment (or not ELF) is named by where it is in the file. */
 	finding->elf_addr = finding->place.position;
-	if (elf)
-		elf_file_addr(elf, finding->place.position, &finding->elf_addr);
+	if (!elf || elf_file_addr(elf, finding->place.position, &finding->elf_addr))
+		object = NULL;
 	name_in_object(symbolizer, finding, object,
-		       base_name(files_path(symbolizer->files, finding->place.space)));
+		       text_base_name(files_path(symbolizer->files, finding->place.space)));
 }
 
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
@@ -191,7 +145,7 @@ static void name_in_kernel(struct symbolizer *symbolizer, struct finding *findin
 	    kallsyms_find(symbolizer->kallsyms, finding->elf_addr, &symbol) && *symbol.name)
 		name_symbol(symbolizer, finding, symbol.name);
 	else
-		name_number(symbolizer, finding, "[kernel]");
+		name_number(symbolizer, finding, "[kernel]", finding->elf_addr);
 }
 
 /* "[anon]" for what has no name at all, else what the kernel calls it: "[vsyscall]". */
@@ -199,7 +153,7 @@ static const char *pseudo_name(struct symbolizer *symbolizer, const struct mappi
 {
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
 
-	return *name && strcmp(name, "//anon") ? base_name(name) : "[anon]";
+	return *name && strcmp(name, "//anon") ? text_base_name(name) : "[anon]";
 }
 
 static void name_place(struct symbolizer *symbolizer, struct finding *finding,
@@ -214,10 +168,10 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 		name_in_kernel(symbolizer, finding);
 		break;
 	case SPACE_UNKNOWN:
-		name_number(symbolizer, finding, "[unknown]");
+		name_number(symbolizer, finding, "[unknown]", finding->elf_addr);
 		break;
 	case SPACE_ANON:
-		name_number(symbolizer, finding, pseudo_name(symbolizer, map));
+		name_number(symbolizer, finding, pseudo_name(symbolizer, map), finding->elf_addr);
 		break;
 	case SPACE_MADE:
 		finding->raw = finding->display = (uint32_t)finding->place.base;
@@ -266,62 +220,14 @@ static struct finding *find(struct symbolizer *symbolizer, const struct place *p
 
 /* Mappings --------------------------------------------------------------------------------------- */
 
-/*
- * The mapping of one segment of a file, for code that has names or for code that has none. Where
- * the position is in no segment the file's own offsets take the place of addresses, and the runtime
- * mapping's range in the file that of the segment (map, may be NULL: the position's page).
- */
 static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct profile *profile,
 					   uint32_t file, uint64_t file_off,
 					   const struct mapping *map, bool is_named)
 {
-	struct object *object = file_object(symbolizer, file);
-	const struct elf_file *elf = object_elf(object);
-	const struct elf_segment *segment = elf ? elf_file_segment_at(elf, file_off) : NULL;
-	const char *path = files_path(symbolizer->files, file);
-	char *unnamed scoped(freep) = bracketed(path);
-	struct profile_mapping mapping = {
-		.path = profile_string(profile, is_named ? path : unnamed),
-		.build_id = is_named ? profile_string(profile, object_build_id(object)) : 0,
-	};
+	struct filemap_file described = {file_object(symbolizer, file),
+					 files_path(symbolizer->files, file)};
 
-	if (segment) {
-		mapping.start = page_floor(segment->elf_addr);
-		mapping.limit = page_limit(segment->elf_addr, segment->mem_bytes);
-		mapping.file_off = page_floor(segment->file_off);
-	} else {
-		mapping.start = page_floor(map ? map->file_off : file_off);
-		mapping.limit = map ? page_limit(map->file_off, map->limit - map->start)
-				    : page_limit(file_off, 1);
-		mapping.file_off = mapping.start;
-	}
-	return mapping;
-}
-
-/* A mapping that is no file, by a name that pprof does not take for one: "[x]" or "//anon". */
-static struct profile_mapping pseudo_mapping(struct profile *profile, const char *name,
-					     uint64_t start, uint64_t limit)
-{
-	bool is_known = *base_name(name) == '[' || !strcmp(name, "//anon");
-	char *unnamed scoped(freep) = bracketed(name);
-
-	if (!*name)
-		name = "//anon";
-	else if (!is_known)
-		name = unnamed;
-	return (struct profile_mapping){
-		.path = profile_string(profile, name), .start = start, .limit = limit};
-}
-
-static struct profile_mapping vdso_mapping(struct symbolizer *symbolizer, struct profile *profile,
-					   const struct mapping *map)
-{
-	struct object *vdso = objects_vdso(symbolizer->objects);
-	struct profile_mapping mapping =
-		pseudo_mapping(profile, "[vdso]", 0, page_limit(0, map->limit - map->start));
-
-	mapping.build_id = profile_string(profile, object_build_id(vdso));
-	return mapping;
+	return filemap_of_file(profile, &described, file_off, map, is_named);
 }
 
 static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct profile *profile,
@@ -329,39 +235,24 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 {
 	switch (finding->place.space) {
 	case SPACE_VDSO:
-		return vdso_mapping(symbolizer, profile, map);
+		return filemap_of_vdso(profile, objects_vdso(symbolizer->objects),
+				       map->limit - map->start);
 	case SPACE_KERNEL:
-		return pseudo_mapping(profile, "[kernel.kallsyms]", KERNEL_START, UINT64_MAX);
+		return filemap_of_name(profile, "[kernel.kallsyms]", KERNEL_START, UINT64_MAX);
 	case SPACE_UNKNOWN:
 		/* Garbage can be any number; pprof knows this range as "not relocated". */
-		return pseudo_mapping(profile, "[unknown]", 0, UINT64_MAX);
+		return filemap_of_name(profile, "[unknown]", 0, UINT64_MAX);
 	case SPACE_ANON:
 	case SPACE_MADE:
-		return pseudo_mapping(profile,
-				      strtab_get(tasks_names(symbolizer->tasks), map->name),
-				      map->start, map->limit);
+		return filemap_of_name(profile,
+				       strtab_get(tasks_names(symbolizer->tasks), map->name),
+				       map->start, map->limit);
 	case SPACE_NOTE:
-		return pseudo_mapping(profile, "[cprof]", 0, 1ull << 32);
+		return filemap_of_name(profile, "[cprof]", 0, 1ull << 32);
 	default:
 		return file_mapping(symbolizer, profile, finding->place.space,
 				    finding->place.position, map, finding->raw);
 	}
-}
-
-/* Enters the mapping of a new location; its has_functions holds if all of its locations are named. */
-static uint32_t enter_mapping(struct profile *profile, const struct profile_mapping *mapping,
-			      bool is_file, bool is_named)
-{
-	size_t nr_before = profile->mappings.nr;
-	uint32_t id = profile_mapping_id(profile, mapping);
-	bool *has_functions = &profile->mappings.at[id - 1].has_functions;
-
-	/* Of a file's two mappings this is the right one; it may be there without a location. */
-	if (is_file || profile->mappings.nr > nr_before)
-		*has_functions = is_named;
-	else
-		*has_functions = *has_functions && is_named;
-	return id;
 }
 
 /* Locations -------------------------------------------------------------------------------------- */
@@ -384,7 +275,7 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		location.address = mapping.limit - 1;
 	if (location.address < mapping.start)
 		location.address = mapping.start;
-	location.mapping = enter_mapping(profile, &mapping, IS_FILE(place->space), finding->raw);
+	location.mapping = filemap_enter(profile, &mapping, IS_FILE(place->space), finding->raw);
 
 	function.name = profile_string(profile, strtab_get(&symbolizer->strings, finding->display));
 	function.system_name = function.name;
@@ -497,6 +388,6 @@ const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *
 	if (!map)
 		return "[unknown]";
 	if (map->file != FILE_NONE)
-		return base_name(files_path(symbolizer->files, map->file));
+		return text_base_name(files_path(symbolizer->files, map->file));
 	return pseudo_name(symbolizer, map);
 }

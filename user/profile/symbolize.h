@@ -4,13 +4,10 @@
  *
  * Addresses are normalised to what the ELF file says, and the mapping is given as the file's own
  * segment, so that pprof's base comes out as 0 and one libc is one libc across all processes.
- * Every location has a mapping and a line: unnamed code is "libfoo.so.6+0x1234", code in no mapping
- * "[unknown]+0x1234" in a mapping "[unknown]".
- *
- * has_functions is set on a mapping where every location in it has a true symbol name. Since pprof
- * opens the file of a mapping without it, and complains, the unnamed code of a file has a mapping of
- * its own that pprof lets be: "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (the reasons
- * are in symbolize.c). The other has_* flags are false: there are no source files or lines yet.
+ * Every location has a mapping and a line. Code without a symbol is "libfoo.so.6+0x1234", where 0x1234 is
+ * the address that its function begins at, so that a function is one row wherever it was sampled; its own
+ * address where call frame information does not say (PLT stubs, hand-written code). Code in no mapping is
+ * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case.
  *
  * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
  * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with
@@ -38,8 +35,9 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
- * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so. is_return_address: the ip after a call,
- * so the call itself, one byte before, is what is named and written.
+ * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
+ * is_return_address: the ip after a call, so the call itself, one byte before, is what is named and
+ * written.
  */
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
 			uint64_t ip, uint64_t time_ns, bool is_return_address);

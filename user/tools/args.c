@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,11 @@ static void print_row(const struct arg_row *row)
 
 	if (row->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name, row->value_name ? " " : "",
-		 row->value_name ? row->value_name : "");
+	if (row->kind == ARG_MAYBE_FILE)
+		snprintf(flag, sizeof(flag), "%s--%s[=%s]", letter, row->name, row->value_name);
+	else
+		snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name,
+			 row->value_name ? " " : "", row->value_name ? row->value_name : "");
 	for (const char *end; help; help = *end ? end + 1 : NULL) {
 		end = strchrnul(help, '\n');
 		printf("  %-28s %.*s\n", flag, (int)(end - help), help);
@@ -88,7 +90,11 @@ static int store(const struct arg_row *row, const char *text)
 	case ARG_LIST:
 		vec_push((struct arg_list *)row->value, text);
 		return 0;
+	case ARG_MAYBE_FILE:
+		*(const char **)row->value = text ? text : "-";
+		return 0;
 	case ARG_OPERANDS: /* text only where it was given as --name=TEXT */
+		((struct arg_list *)row->value)->given = true;
 		if (text)
 			vec_push((struct arg_list *)row->value, text);
 		return 0;
@@ -133,33 +139,58 @@ static const struct arg_row *row_of(const struct args *args, int value)
 
 static int has_arg(const struct arg_row *row)
 {
-	return row->kind == ARG_FLAG	   ? no_argument
-	       : row->kind == ARG_OPERANDS ? optional_argument
-					   : required_argument;
+	if (row->kind == ARG_FLAG)
+		return no_argument;
+	return row->kind == ARG_OPERANDS || row->kind == ARG_MAYBE_FILE ? optional_argument
+									: required_argument;
 }
 
-int args_parse(struct args *args, int argc, char **argv)
+/*
+ * The tables that getopt_long() wants: longs has room for all rows and two more, shorts twice that.
+ * "-": operands come in their place; ":": a missing argument is told from an unknown option.
+ */
+static void make_tables(const struct args *args, struct option *longs, char *shorts)
 {
-	struct option longs[MAX_ROWS + 2] = {{0}};
-	char shorts[2 * MAX_ROWS + 6] = "-:h"; /* operands in their place; tell ':' from '?' */
-	struct arg_list *operands = &args->operand;
-	size_t len = 3;
-	const struct arg_row *given;
-	int value, err = 0;
-
 	if (args->nr_rows > MAX_ROWS)
 		abort(); /* a table in the source is too long */
+	shorts = stpcpy(shorts, "-:h");
 	for (size_t i = 0; i < args->nr_rows; i++) {
 		const struct arg_row *row = &args->rows[i];
 
 		longs[i] = (struct option){row->name, has_arg(row), NULL, FIRST_LONG + i};
 		if (!row->letter)
 			continue;
-		shorts[len++] = row->letter;
+		*shorts++ = row->letter;
 		if (row->kind != ARG_FLAG)
-			shorts[len++] = ':';
+			*shorts++ = ':';
 	}
 	longs[args->nr_rows] = (struct option){"help", 0, NULL, 'h'};
+}
+
+/* Where an operand goes: by the option before it. */
+struct place {
+	struct arg_list *operands;
+	const char **maybe_file; /* an option just before that may take it; NULL: none */
+};
+
+static void put_operand(struct place *place, const char *operand)
+{
+	if (place->maybe_file)
+		*place->maybe_file = operand;
+	else
+		vec_push(place->operands, operand);
+	place->maybe_file = NULL;
+}
+
+int args_parse(struct args *args, int argc, char **argv)
+{
+	struct option longs[MAX_ROWS + 2] = {{0}};
+	char shorts[2 * MAX_ROWS + 6] = "";
+	struct place place = {.operands = &args->operand};
+	const struct arg_row *given;
+	int value, err = 0;
+
+	make_tables(args, longs, shorts);
 	optind = 0; /* GNU: begin anew, whatever was parsed before */
 	opterr = 0;
 	while (!err && (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -168,7 +199,7 @@ int args_parse(struct args *args, int argc, char **argv)
 			return 1;
 		}
 		if (value == AN_OPERAND) {
-			vec_push(operands, optarg);
+			put_operand(&place, optarg);
 			continue;
 		}
 		if (value == '?' || value == ':') {
@@ -176,7 +207,10 @@ int args_parse(struct args *args, int argc, char **argv)
 			continue;
 		}
 		given = row_of(args, value);
-		operands = given->kind == ARG_OPERANDS ? given->value : &args->operand;
+		place = (struct place){
+			.operands = given->kind == ARG_OPERANDS ? given->value : &args->operand,
+			.maybe_file = given->kind == ARG_MAYBE_FILE && !optarg ? given->value
+									       : NULL};
 		err = store(given, optarg);
 	}
 	for (int i = optind; !err && i < argc; i++)
@@ -184,15 +218,25 @@ int args_parse(struct args *args, int argc, char **argv)
 	return err;
 }
 
-int args_need_files(const struct args *args)
+bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 {
-	if (args->operand.nr)
-		return 0;
-	return fail(-EINVAL, "%s needs a FILE, or - for stdin (see cprof %s --help).",
-		    args->command, args->command);
+	int parsed = args_parse(args, argc, argv);
+
+	*code = parsed < 0 ? EXIT_USAGE : EXIT_DONE;
+	if (parsed)
+		return false;
+	if (!args->needs_file || args->operand.nr)
+		return true;
+	warn("%s needs a FILE, or - for stdin (see cprof %s --help).", args->command,
+	     args->command);
+	*code = EXIT_USAGE;
+	return false;
 }
 
 void args_release(struct args *args)
 {
+	for (size_t i = 0; i < args->nr_rows; i++)
+		if (args->rows[i].kind == ARG_LIST || args->rows[i].kind == ARG_OPERANDS)
+			vec_release((struct arg_list *)args->rows[i].value);
 	vec_release(&args->operand);
 }

@@ -10,24 +10,33 @@
  *		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 20)", &options.limit},
  *		{"focus", 0, ARG_TEXT, "REGEX", "only stacks with such a frame", &options.focus},
  *	};
- *	struct args args = {"top", "FILE...", "Where the values are.", rows, ARRAY_SIZE(rows)};
- *	int parsed = args_parse(&args, argc, argv);
+ *	struct args args scoped(args_release) = {
+ *		.command = "top", .operands = "FILE...", .needs_file = true,
+ *		.about = "Where the values are.", .rows = rows, .nr_rows = ARRAY_SIZE(rows)};
+ *	enum exit_code code;
  *
- * Options and operands mix in any order; "--" ends the options. Texts are borrowed from argv.
+ *	return args_begin(&args, argc, argv, &code) ? show(&options, &args.operand) : code;
+ *
+ * Options and operands mix in any order; "--" ends the options. Texts are borrowed from argv; lists
+ * belong to the args, wherever their rows store them.
  */
 #ifndef CPROF_TOOLS_ARGS_H
 #define CPROF_TOOLS_ARGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "exit.h"
 
 enum arg_kind {
 	ARG_FLAG,     /* bool: true */
 	ARG_TEXT,     /* const char * */
 	ARG_LIST,     /* struct arg_list: appended to; "a,b" is one entry */
 	ARG_OPERANDS, /* struct arg_list: all operands up to the next option, or to "--" */
+	/* const char *: the FILE of --name=FILE, or an operand right behind it; "-" without either */
+	ARG_MAYBE_FILE,
 	ARG_COUNT,    /* uint32_t: a whole number */
 	ARG_REAL,     /* double: a finite number */
 	ARG_PERCENT,  /* double: "10%", "10pp" or "10" is 10.0; not negative */
@@ -37,6 +46,7 @@ enum arg_kind {
 struct arg_list {
 	const char **at;
 	size_t nr, cap;
+	bool given; /* ARG_OPERANDS: the option was there, be it with nothing behind it */
 };
 
 struct arg_row {
@@ -51,19 +61,21 @@ struct arg_row {
 struct args {
 	const char *command;  /* "top" */
 	const char *operands; /* as in the usage line: "FILE..." */
+	bool needs_file;      /* there must be an operand */
 	const char *about;    /* one or more lines for --help, without the last '\n' */
 	const struct arg_row *rows;
 	size_t nr_rows;
 	const char *epilog;	 /* after the options in --help: exit codes, examples; NULL: none */
-	struct arg_list operand; /* filled; release with args_release() */
+	struct arg_list operand; /* filled */
 };
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* 0; -EINVAL: not usable, printed; 1: --help was asked for and printed. */
 int args_parse(struct args *args, int argc, char **argv);
-/* -EINVAL, printed: there is no operand. */
-int args_need_files(const struct args *args);
+/* The same as a command's first step. false: it ends here, with *code; else *code is EXIT_DONE. */
+bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code);
+/* Parsed or not: the operands, and the lists of all rows. */
 void args_release(struct args *args);
 
 #endif

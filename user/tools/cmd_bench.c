@@ -117,13 +117,13 @@ static enum exit_code measure(struct bench *bench)
 	return code;
 }
 
-static int complete(struct bench *bench, const struct args *args)
+static int complete(struct bench *bench, const struct arg_list *operands)
 {
 	struct replicate *replicate = &bench->replicate;
 
-	if (args->operand.nr)
+	if (operands->nr)
 		return fail(-EINVAL, "'%s' is no option: a command goes in quotes, --head 'CMD'.",
-			    args->operand.at[0]);
+			    operands->at[0]);
 	if (!replicate->commands[RUN_BASE] || !replicate->commands[RUN_HEAD])
 		return fail(-EINVAL, "bench what? Give --base 'CMD' and --head 'CMD'.");
 	if (!replicate->nr_reps)
@@ -137,12 +137,12 @@ static int complete(struct bench *bench, const struct args *args)
 	return gating_complete(&bench->gating);
 }
 
-static enum exit_code run_bench(struct bench *bench, const struct args *args)
+static enum exit_code run_bench(struct bench *bench, const struct arg_list *operands)
 {
 	char *folder scoped(freep) = NULL;
 	enum exit_code code;
 
-	if (complete(bench, args) || open_folder(bench->keep, &folder))
+	if (complete(bench, operands) || open_folder(bench->keep, &folder))
 		return EXIT_USAGE;
 	bench->replicate.folder = folder;
 	code = measure(bench);
@@ -181,7 +181,7 @@ int cmd_bench(int argc, char **argv)
 		 "count the time that interrupts took from them, too", &bench.interrupts},
 		GATING_ROWS(&bench.gating),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "bench",
 		.operands = "--base 'CMD' --head 'CMD'",
 		.about = "Profiles two commands by turns, until there are enough runs and samples, "
@@ -193,13 +193,12 @@ int cmd_bench(int argc, char **argv)
 			  "failed,\n"
 			  "3 inconclusive, 4 privileges or kernel",
 	};
-	int parsed, code;
+	enum exit_code code;
 
 	gating_init(&bench.gating);
 	bench.gating.options.min_samples = DEFAULT_SAMPLES;
-	parsed = args_parse(&args, argc, argv);
-	code = parsed < 0 ? EXIT_USAGE : parsed > 0 ? EXIT_DONE : (int)run_bench(&bench, &args);
+	if (args_begin(&args, argc, argv, &code))
+		code = run_bench(&bench, &args.operand);
 	gating_release(&bench.gating);
-	args_release(&args);
 	return code;
 }

@@ -30,7 +30,10 @@ static int add_all(struct check *check, const struct arg_list *paths, enum run_s
 	return err;
 }
 
-/* None was named, or none of those named exists: not the same as one that cannot be read. */
+/*
+ * None is named (a glob that matched nothing), or none of those named exists: not the same as one that
+ * cannot be read.
+ */
 static bool is_baseline_missing(const struct arg_list *base)
 {
 	for (size_t i = 0; i < base->nr; i++)
@@ -50,6 +53,22 @@ static enum exit_code report(struct check *check, const struct runs *runs)
 	return code;
 }
 
+/* What is missing, lest a mistyped name pass for a first run. */
+static void say_missing(const struct check *check)
+{
+	const char *allowed = check->allow_missing_baseline
+				      ? ", and need not be one (--allow-missing-baseline)"
+				      : "";
+	char name[512];
+
+	if (!check->base.nr)
+		say("there is no baseline%s", allowed);
+	else
+		say("there is no baseline%s: '%s' is not there%s", allowed,
+		    text_escape(check->base.at[0], name, sizeof(name)),
+		    check->base.nr > 1 ? ", nor any other of --base" : "");
+}
+
 /* Without a baseline the head must be good even so: a job whose profiler broke is not to pass. */
 static enum exit_code compare(struct check *check)
 {
@@ -61,14 +80,19 @@ static enum exit_code compare(struct check *check)
 		warn("check what? Give --base FILE... --head FILE..., or --self-test FILE...");
 		return EXIT_USAGE;
 	}
+	if (!check->base.given && !check->allow_missing_baseline) {
+		warn("check against what? Give --base FILE... (--allow-missing-baseline: a first "
+		     "run).");
+		return EXIT_USAGE;
+	}
 	if ((missing || !add_all(check, &check->base, RUN_BASE, &runs)) &&
 	    !add_all(check, &check->head, RUN_HEAD, &runs))
 		code = report(check, &runs);
 	runs_release(&runs);
-	if (code != EXIT_NOTHING || !missing || !check->allow_missing_baseline)
+	if (code != EXIT_NOTHING || !missing)
 		return code;
-	say("there is no baseline, and need not be one (--allow-missing-baseline)");
-	return EXIT_DONE;
+	say_missing(check);
+	return check->allow_missing_baseline ? EXIT_DONE : code;
 }
 
 /* The self-test ----------------------------------------------------------------------------------- */
@@ -162,6 +186,10 @@ static enum exit_code self_test(struct check *check)
 		     LEAST_TO_TEST);
 		return EXIT_USAGE;
 	}
+	if (gating_has_reports(&check->gating)) {
+		warn("--self-test has no verdict to report: --json and its kin do not go with it.");
+		return EXIT_USAGE;
+	}
 	if (!add_all(check, &check->self_test, RUN_BASE, &runs)) {
 		test.flagged = xcalloc(runs.functions.nr + 1, sizeof(*test.flagged));
 		code = try_splits(check, &runs, &test)
@@ -173,11 +201,11 @@ static enum exit_code self_test(struct check *check)
 	return code;
 }
 
-static enum exit_code run_check(struct check *check, const struct args *args)
+static enum exit_code run_check(struct check *check, const struct arg_list *operands)
 {
-	if (args->operand.nr) {
+	if (operands->nr) {
 		warn("'%s' is neither base nor head: give --base FILE... --head FILE...",
-		     args->operand.at[0]);
+		     operands->at[0]);
 		return EXIT_USAGE;
 	}
 	if (gating_complete(&check->gating))
@@ -198,7 +226,7 @@ int cmd_check(int argc, char **argv)
 		 &check.allow_missing_baseline},
 		GATING_ROWS(&check.gating),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "check",
 		.operands = "--base FILE... --head FILE...",
 		.about =
@@ -206,19 +234,16 @@ int cmd_check(int argc, char **argv)
 			"total\nand by function, and tells a regression from the noise of runs.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or an unreadable "
-			  "file,\n"
-			  "3 inconclusive: too little, or not comparable, or no baseline",
+		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or a file that "
+			  "cannot be "
+			  "read or\n"
+			  "written, 3 inconclusive: too little, or not comparable, or no baseline",
 	};
-	int parsed, code;
+	enum exit_code code;
 
 	gating_init(&check.gating);
-	parsed = args_parse(&args, argc, argv);
-	code = parsed < 0 ? EXIT_USAGE : parsed > 0 ? EXIT_DONE : (int)run_check(&check, &args);
+	if (args_begin(&args, argc, argv, &code))
+		code = run_check(&check, &args.operand);
 	gating_release(&check.gating);
-	vec_release(&check.base);
-	vec_release(&check.head);
-	vec_release(&check.self_test);
-	args_release(&args);
 	return code;
 }

@@ -93,10 +93,22 @@ static void leave_out_unused(struct convert *convert)
 	profile_free(whole);
 }
 
-static enum exit_code write_all(struct convert *convert, const struct arg_list *paths)
+static enum exit_code write_all(struct convert *convert)
+{
+	enum exit_code code = EXIT_DONE;
+
+	if (!convert->outputs.nr)
+		return write_one(convert, NULL) ? EXIT_USAGE : EXIT_DONE;
+	for (size_t i = 0; i < convert->outputs.nr; i++)
+		if (write_one(convert, convert->outputs.at[i]))
+			code = EXIT_USAGE;
+	return code;
+}
+
+static enum exit_code convert_paths(struct convert *convert, const struct arg_list *paths)
 {
 	const struct output_format *format;
-	enum exit_code code = EXIT_DONE;
+	enum exit_code code;
 
 	for (size_t i = 0; i < convert->outputs.nr; i++) /* before anything is read */
 		if (choose_format(convert, convert->outputs.at[i], &format))
@@ -108,11 +120,9 @@ static enum exit_code write_all(struct convert *convert, const struct arg_list *
 	if (selection_load(&convert->selection, paths, &convert->profile, &convert->type))
 		return EXIT_USAGE;
 	leave_out_unused(convert);
-	if (!convert->outputs.nr)
-		return write_one(convert, NULL) ? EXIT_USAGE : EXIT_DONE;
-	for (size_t i = 0; i < convert->outputs.nr; i++)
-		if (write_one(convert, convert->outputs.at[i]))
-			code = EXIT_USAGE;
+	code = write_all(convert);
+	profile_free(convert->profile);
+	profile_free(convert->pruned);
 	return code;
 }
 
@@ -130,9 +140,10 @@ int cmd_convert(int argc, char **argv)
 		{"to", 0, ARG_TEXT, "NAME", "the same", &convert.format},
 		SELECTION_ROWS(&convert.selection),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "convert",
 		.operands = "FILE... -o FILE",
+		.needs_file = true,
 		.about = "Writes a profile in other formats. What it reads, the bytes say; what it "
 			 "writes, the\nsuffix: .pb.gz .html .svg .folded .speedscope.json "
 			 ".gecko.json .heap .txt .pb.\nSeveral files are merged; - is stdin.",
@@ -141,15 +152,7 @@ int cmd_convert(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, 2 a wrong option, a file that cannot be read or "
 			  "written, or a\nprofile that the format cannot express.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	int code = parsed < 0		    ? EXIT_USAGE
-		   : parsed > 0		    ? EXIT_DONE
-		   : args_need_files(&args) ? EXIT_USAGE
-					    : (int)write_all(&convert, &args.operand);
+	enum exit_code code;
 
-	profile_free(convert.profile);
-	profile_free(convert.pruned);
-	vec_release(&convert.outputs);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? convert_paths(&convert, &args.operand) : code;
 }

@@ -113,12 +113,18 @@ static double share(int64_t value, int64_t total)
 	return total ? 100.0 * value / total : 0;
 }
 
+/* Rounded to two digits it is not to be "-0.00". */
+static double not_minus_zero(double percent)
+{
+	return fabs(percent) < .005 ? 0 : percent;
+}
+
 /* Percentage points. */
 static double share_difference(const struct two_values *values, const struct two_values *totals)
 {
 	double points = share(values->head, totals->head) - share(values->base, totals->base);
 
-	return fabs(points) < .005 ? 0 : points; /* not "-0.00" */
+	return not_minus_zero(points);
 }
 
 static char *signed_text(int64_t value, const char *from, const char *unit,
@@ -152,7 +158,7 @@ static void print_head(const struct side *base, const struct two_values *totals)
 	       unit_text(totals->head, unit, "auto", new),
 	       signed_text(difference_of(totals), unit, "auto", change));
 	if (totals->base)
-		printf(" (%+.2f%%)", share(difference_of(totals), totals->base));
+		printf(" (%+.2f%%)", not_minus_zero(share(difference_of(totals), totals->base)));
 	putchar('\n');
 }
 
@@ -166,8 +172,7 @@ static void print_table(const struct options *options, const struct side *base,
 {
 	const char *from = type_unit(base);
 	const char *unit = options->view.unit_text;
-	size_t nr = options->limit && options->limit < difference->nr ? options->limit
-								      : difference->nr;
+	size_t nr = view_nr_shown(&options->view, options->limit, difference->nr);
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < difference->nr; i++)
@@ -205,11 +210,10 @@ static void put_values(struct json *json, const char *key, const struct two_valu
 static void print_json(const struct options *options, const struct side *base,
 		       const struct difference *difference, const struct two_values *totals)
 {
-	size_t nr = options->limit && options->limit < difference->nr ? options->limit
-								      : difference->nr;
+	size_t nr = view_nr_shown(&options->view, options->limit, difference->nr);
 	struct json json;
 
-	json_begin(&json, view_to_stdout, NULL);
+	view_open_json(&json);
 	json_object(&json);
 	json_key(&json, "command"), json_string(&json, "diff");
 	json_key(&json, "type"), json_string(&json, type_name(base));
@@ -228,8 +232,7 @@ static void print_json(const struct options *options, const struct side *base,
 	}
 	json_end(&json);
 	json_end(&json);
-	json_finish(&json);
-	putchar('\n');
+	view_close_json(&json);
 }
 
 static enum exit_code show(const struct options *options, const struct side *base,
@@ -255,9 +258,10 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 		return EXIT_USAGE;
 	if (options->output)
 		return write_difference(options, &base, &head) ? EXIT_USAGE : EXIT_DONE;
-	if (options->diff_base)
-		return fail(-EINVAL, "--diff-base is about the file that -o writes.") ? EXIT_USAGE
-										      : 0;
+	if (options->diff_base) {
+		warn("--diff-base is about the file that -o writes.");
+		return EXIT_USAGE;
+	}
 	if (sum_up(options, &base) || sum_up(options, &head))
 		return EXIT_USAGE;
 	return show(options, &base, &head);
@@ -265,10 +269,10 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 
 int cmd_diff(int argc, char **argv)
 {
-	struct options options = {.limit = 30};
+	struct options options = {.limit = VIEW_DEFAULT_LIMIT};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by what is below, too", &options.cum},
-		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30, 0: all)", &options.limit},
+		VIEW_LIMIT_ROW(&options.limit),
 		{"normalize", 0, ARG_FLAG, NULL,
 		 "scale HEAD to BASE's totals: compare shares, not amounts", &options.normalize},
 		{"output", 'o', ARG_TEXT, "FILE",
@@ -279,7 +283,7 @@ int cmd_diff(int argc, char **argv)
 		 &options.diff_base},
 		VIEW_ROWS(&options.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "diff",
 		.operands = "BASE HEAD",
 		.about = "What takes more in HEAD than in BASE, and what less, function by "
@@ -287,12 +291,12 @@ int cmd_diff(int argc, char **argv)
 			 "what is new and what is gone, too. Largest difference first.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, whatever differs; 2 a wrong option or a file that "
-			  "cannot be\nread or written. cprof check is what judges.",
+		.epilog = "Exit codes: 0 done, whatever differs; 2 a wrong option, a file that "
+			  "cannot be "
+			  "read\nor written, or two that cannot be compared. cprof check is what "
+			  "judges.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	enum exit_code code = parsed ? EXIT_DONE : diff(&options, &args.operand);
+	enum exit_code code;
 
-	args_release(&args);
-	return parsed < 0 ? EXIT_USAGE : code;
+	return args_begin(&args, argc, argv, &code) ? diff(&options, &args.operand) : code;
 }

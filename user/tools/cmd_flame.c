@@ -13,6 +13,7 @@
 #include "exit.h"
 #include "output/flame.h"
 #include "output/flamesvg.h"
+#include "output/format.h"
 #include "profile/algebra.h"
 #include "tools/args.h"
 #include "tools/save.h"
@@ -26,20 +27,19 @@ struct options {
 };
 
 typedef int (*encode_fn)(const struct profile *profile, const struct flame_options *options,
-			 pprof_sink_fn sink, void *ctx);
+			 sink_fn sink, void *ctx);
 
 /* By --format, or by how the name of the output ends; to stdout, HTML. NULL: neither of both. */
 static encode_fn choose_format(const struct options *options)
 {
-	const char *path = options->output ? options->output : "-";
-	const char *dot = strrchr(path, '.');
-	const char *name = dot ? dot + 1 : strcmp(path, "-") ? "" : "html";
+	bool is_file = options->output && strcmp(options->output, "-") != 0;
+	const struct output_format *format = options->format ? format_by_name(options->format)
+					     : is_file	     ? format_of_path(options->output, NULL)
+							     : format_by_name("html");
 
-	if (options->format)
-		name = options->format;
-	if (!strcmp(name, "svg"))
+	if (format && !strcmp(format->name, "svg"))
 		return flame_svg_encode;
-	return !strcmp(name, "html") || !strcmp(name, "htm") ? flame_html_encode : NULL;
+	return format && !strcmp(format->name, "html") ? flame_html_encode : NULL;
 }
 
 /* The base is cut down in the same way, and shown by the same sample type. */
@@ -49,6 +49,12 @@ static int load_base(struct options *options, struct profile **base)
 	uint32_t type;
 
 	return selection_load(&selection, &options->base, base, &type);
+}
+
+/* 0: not given. */
+static bool is_width(uint32_t px)
+{
+	return !px || (px >= FLAMESVG_MIN_PX && px <= FLAMESVG_MAX_PX);
 }
 
 static int write_graph(const struct options *options, const struct profile *profile)
@@ -65,22 +71,31 @@ static void profile_freep(struct profile **profile)
 	profile_free(*profile);
 }
 
-static int flame(struct options *options, const struct arg_list *paths)
+static enum exit_code flame(struct options *options, const struct arg_list *paths)
 {
 	struct profile *profile scoped(profile_freep) = NULL, *base scoped(profile_freep) = NULL;
 	int err;
 
-	if (!choose_format(options))
-		return fail(-EINVAL, "-o x.html or x.svg, or else --format html or svg.");
+	if (!choose_format(options)) {
+		warn("-o x.html or x.svg, or else --format html or svg.");
+		return EXIT_USAGE;
+	}
+	if (!is_width(options->flame.width_px)) {
+		warn("--width %u: not a number of pixels from %d to %d.", options->flame.width_px,
+		     FLAMESVG_MIN_PX, FLAMESVG_MAX_PX);
+		return EXIT_USAGE;
+	}
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
 	if (!err && options->base.nr)
 		err = load_base(options, &base);
 	if (err)
-		return err;
+		return EXIT_USAGE;
 	options->flame.base = base;
-	if (base && !profile_same_types(profile, base))
-		return fail(-EINVAL, "the profile and its base have different sample types.");
-	return write_graph(options, profile);
+	if (base && !profile_same_types(profile, base)) {
+		warn("the profile and its base have different sample types.");
+		return EXIT_USAGE;
+	}
+	return write_graph(options, profile) ? EXIT_USAGE : EXIT_DONE;
 }
 
 int cmd_flame(int argc, char **argv)
@@ -104,9 +119,10 @@ int cmd_flame(int argc, char **argv)
 		 &options.flame.width_px},
 		SELECTION_ROWS(&options.selection),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "flame",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "Draws profiles as a flame graph: one HTML file with all sample types, "
 			 "zoom,\n"
 			 "search and a table, that needs no network; or an SVG of one sample type.",
@@ -115,10 +131,7 @@ int cmd_flame(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
 			  "written.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	int err = parsed ? 0 : args_need_files(&args) ?: flame(&options, &args.operand);
+	enum exit_code code;
 
-	args_release(&args);
-	vec_release(&options.base);
-	return parsed < 0 || err ? EXIT_USAGE : EXIT_DONE;
+	return args_begin(&args, argc, argv, &code) ? flame(&options, &args.operand) : code;
 }

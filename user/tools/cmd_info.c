@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cprof info: what is in a profile, before anything is made of it. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
@@ -162,15 +159,6 @@ static const char *time_text(int64_t time_ns, char *out, size_t out_bytes)
 	return out;
 }
 
-/* The position of the sample type that is shown first. */
-static uint32_t first_type(const struct profile *profile)
-{
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		if (profile->default_type && profile->types[i].type == profile->default_type)
-			return i;
-	return profile->nr_types - 1;
-}
-
 static void print_head(const struct info *info)
 {
 	const struct profile *profile = info->profile;
@@ -186,7 +174,8 @@ static void print_head(const struct info *info)
 		printf("  %-12s  %s/%s: total %s%s\n", i ? "" : "sample types",
 		       shown(info, profile->types[i].type), shown(info, profile->types[i].unit),
 		       number(profile_total(profile, i, false)),
-		       profile->nr_types > 1 && i == first_type(profile) ? ", shown first" : "");
+		       profile->nr_types > 1 && i == profile_main_type(profile) ? ", shown first"
+										: "");
 	printf("  period        %s %s/%s\n", number(profile->period),
 	       shown(info, profile->period_type.type), shown(info, profile->period_type.unit));
 	if (*time_text(profile->time_ns, when, sizeof(when)))
@@ -232,50 +221,38 @@ static void print_tables(const struct info *info)
 
 /* For programs ------------------------------------------------------------------------------------ */
 
-static void put_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
-static void put_int(struct json *json, const char *key, int64_t value)
-{
-	json_key(json, key);
-	json_int(json, value);
-}
-
 static void put_head(struct json *json, const struct info *info)
 {
 	const struct profile *profile = info->profile;
 
-	put_string(json, "file", info->path);
-	put_string(json, "format", input_format_name(info->format));
-	put_int(json, "bytes", info->file_bytes);
-	put_int(json, "inflated_bytes", info->inflated_bytes);
+	json_key(json, "file"), json_string(json, info->path);
+	json_key(json, "format"), json_string(json, input_format_name(info->format));
+	json_key(json, "bytes"), json_int(json, info->file_bytes);
+	json_key(json, "inflated_bytes"), json_int(json, info->inflated_bytes);
 	json_key(json, "sample_types"), json_array(json);
 	for (uint32_t i = 0; i < profile->nr_types; i++) {
 		json_object(json);
-		put_string(json, "type", string_of(info, profile->types[i].type));
-		put_string(json, "unit", string_of(info, profile->types[i].unit));
-		put_int(json, "total", profile_total(profile, i, false));
+		json_key(json, "type"), json_string(json, string_of(info, profile->types[i].type));
+		json_key(json, "unit"), json_string(json, string_of(info, profile->types[i].unit));
+		json_key(json, "total"), json_int(json, profile_total(profile, i, false));
 		json_end(json);
 	}
 	json_end(json);
 	json_key(json, "default_type");
 	if (profile->nr_types)
-		json_string(json, string_of(info, profile->types[first_type(profile)].type));
+		json_string(json, string_of(info, profile->types[profile_main_type(profile)].type));
 	else
 		json_null(json);
 	json_key(json, "period_type"), json_object(json);
-	put_string(json, "type", string_of(info, profile->period_type.type));
-	put_string(json, "unit", string_of(info, profile->period_type.unit));
+	json_key(json, "type"), json_string(json, string_of(info, profile->period_type.type));
+	json_key(json, "unit"), json_string(json, string_of(info, profile->period_type.unit));
 	json_end(json);
-	put_int(json, "period", profile->period);
-	put_int(json, "time_ns", profile->time_ns);
-	put_int(json, "duration_ns", profile->duration_ns);
-	put_string(json, "drop_frames", string_of(info, profile->drop_frames));
-	put_string(json, "keep_frames", string_of(info, profile->keep_frames));
-	put_string(json, "doc_url", string_of(info, profile->doc_url));
+	json_key(json, "period"), json_int(json, profile->period);
+	json_key(json, "time_ns"), json_int(json, profile->time_ns);
+	json_key(json, "duration_ns"), json_int(json, profile->duration_ns);
+	json_key(json, "drop_frames"), json_string(json, string_of(info, profile->drop_frames));
+	json_key(json, "keep_frames"), json_string(json, string_of(info, profile->keep_frames));
+	json_key(json, "doc_url"), json_string(json, string_of(info, profile->doc_url));
 	json_key(json, "comments"), json_array(json);
 	vec_for_each(&profile->comments, comment)
 		json_string(json, string_of(info, *comment));
@@ -286,25 +263,25 @@ static void put_tables(struct json *json, const struct info *info)
 {
 	const struct profile *profile = info->profile;
 
-	put_int(json, "samples", profile->samples.nr);
-	put_int(json, "locations", profile->locations.nr);
-	put_int(json, "functions", profile->functions.nr);
-	put_int(json, "strings", strtab_nr(&profile->strings));
+	json_key(json, "samples"), json_int(json, profile->samples.nr);
+	json_key(json, "locations"), json_int(json, profile->locations.nr);
+	json_key(json, "functions"), json_int(json, profile->functions.nr);
+	json_key(json, "strings"), json_int(json, strtab_nr(&profile->strings));
 	json_key(json, "labels"), json_array(json);
 	vec_for_each(&info->keys, key) {
 		json_object(json);
-		put_string(json, "key", string_of(info, key->key));
-		put_int(json, "strings", key->nr_strings);
-		put_int(json, "numbers", key->nr_numbers);
-		put_int(json, "times", key->nr_samples);
+		json_key(json, "key"), json_string(json, string_of(info, key->key));
+		json_key(json, "strings"), json_int(json, key->nr_strings);
+		json_key(json, "numbers"), json_int(json, key->nr_numbers);
+		json_key(json, "times"), json_int(json, key->nr_samples);
 		json_end(json);
 	}
 	json_end(json);
 	json_key(json, "mappings"), json_array(json);
 	vec_for_each(&profile->mappings, mapping) {
 		json_object(json);
-		put_string(json, "path", string_of(info, mapping->path));
-		put_string(json, "build_id", string_of(info, mapping->build_id));
+		json_key(json, "path"), json_string(json, string_of(info, mapping->path));
+		json_key(json, "build_id"), json_string(json, string_of(info, mapping->build_id));
 		json_key(json, "start"), json_uint(json, mapping->start);
 		json_key(json, "limit"), json_uint(json, mapping->limit);
 		json_key(json, "offset"), json_uint(json, mapping->file_off);
@@ -313,44 +290,22 @@ static void put_tables(struct json *json, const struct info *info)
 	json_end(json);
 }
 
-/* json NULL: as text. */
-static int show(const char *path, struct json *json)
+static enum exit_code show(const char *path, struct json *json)
 {
 	struct info info scoped(info_release) = {.path = path};
-	int err = info_read(&info);
 
-	if (err)
-		return err;
+	if (info_read(&info))
+		return EXIT_USAGE;
 	if (!json) {
 		print_head(&info);
 		print_tables(&info);
-		return 0;
+		return EXIT_DONE;
 	}
 	json_object(json);
 	put_head(json, &info);
 	put_tables(json, &info);
 	json_end(json);
-	return 0;
-}
-
-static int show_all(const struct arg_list *paths, bool as_json)
-{
-	struct json json;
-	int code = EXIT_DONE;
-
-	if (as_json) {
-		json_begin(&json, view_to_stdout, NULL);
-		json_array(&json);
-	}
-	for (size_t i = 0; i < paths->nr; i++)
-		if (show(paths->at[i], as_json ? &json : NULL))
-			code = EXIT_USAGE;
-	if (as_json) {
-		json_end(&json);
-		json_finish(&json); /* that of stdout is told by view_finish() */
-		putchar('\n');
-	}
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+	return EXIT_DONE;
 }
 
 int cmd_info(int argc, char **argv)
@@ -362,6 +317,7 @@ int cmd_info(int argc, char **argv)
 	struct args args scoped(args_release) = {
 		.command = "info",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "What is in profiles: format, sample types and their totals, period, "
 			 "time, counts,\n"
 			 "labels, mappings. \"-\" is stdin.",
@@ -369,11 +325,8 @@ int cmd_info(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done; 2 a file cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv);
+	enum exit_code code;
 
-	if (parsed)
-		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (args_need_files(&args))
-		return EXIT_USAGE;
-	return show_all(&args.operand, as_json);
+	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, show)
+						    : code;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cprof lint: who would reject or lose what of a pprof file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
@@ -95,33 +93,13 @@ static bool report(const char *path, const struct lint *lint, struct json *json)
 	return any;
 }
 
-static int lint_all(const struct arg_list *paths, struct json *json)
+static enum exit_code lint_file(const char *path, struct json *json)
 {
-	int code = EXIT_DONE;
+	struct lint lint;
 
-	for (size_t i = 0; i < paths->nr; i++) {
-		struct lint lint;
-
-		if (judge(paths->at[i], &lint))
-			code = EXIT_USAGE;
-		else if (report(paths->at[i], &lint, json) && code == EXIT_DONE)
-			code = EXIT_REGRESSION;
-	}
-	return code;
-}
-
-static int lint_to_json(const struct arg_list *paths)
-{
-	struct json json;
-	int code;
-
-	json_begin(&json, view_to_stdout, NULL);
-	json_array(&json);
-	code = lint_all(paths, &json);
-	json_end(&json);
-	json_finish(&json); /* that of stdout is told by view_finish() */
-	putchar('\n');
-	return code;
+	if (judge(path, &lint))
+		return EXIT_USAGE;
+	return report(path, &lint, json) ? EXIT_REGRESSION : EXIT_DONE;
 }
 
 int cmd_lint(int argc, char **argv)
@@ -133,6 +111,7 @@ int cmd_lint(int argc, char **argv)
 	struct args args scoped(args_release) = {
 		.command = "lint",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "What go tool pprof, Parca, Pyroscope and speedscope would reject or lose "
 			 "of pprof\n"
 			 "files: a line for each rule that a file breaks. \"-\" is stdin.",
@@ -140,12 +119,8 @@ int cmd_lint(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 nothing found; 1 something; 2 a file cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code;
+	enum exit_code code;
 
-	if (parsed)
-		return parsed < 0 ? EXIT_USAGE : EXIT_DONE;
-	if (args_need_files(&args))
-		return EXIT_USAGE;
-	code = as_json ? lint_to_json(&args.operand) : lint_all(&args.operand, NULL);
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
+	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, lint_file)
+						    : code;
 }

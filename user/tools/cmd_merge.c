@@ -265,9 +265,10 @@ int cmd_merge(int argc, char **argv)
 		{"restamp", 0, ARG_FLAG, NULL,
 		 "make now the profile's time: servers refuse old ones", &options.restamp},
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "merge",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "Merges profiles as pprof does: equal stacks with equal labels add up.\n"
 			 "Any format that cprof reads; written as pprof (gzip'ed profile.proto).",
 		.rows = rows,
@@ -275,11 +276,9 @@ int cmd_merge(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
 			  "written.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	int err = parsed ? 0 : args_need_files(&args) ?: merge(&options, &args.operand);
+	enum exit_code code;
 
-	args_release(&args);
-	vec_release(&options.keep);
-	vec_release(&options.drop);
-	return parsed < 0 || err ? EXIT_USAGE : EXIT_DONE;
+	if (args_begin(&args, argc, argv, &code) && merge(&options, &args.operand))
+		code = EXIT_USAGE;
+	return code;
 }

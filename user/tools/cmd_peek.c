@@ -110,9 +110,7 @@ static void print_json(const struct peek *peek)
 		if (matches(peek, node_at(peek, i)))
 			put_node(peek, &json, node_at(peek, i));
 	json_end(&json);
-	json_end(&json);
-	json_finish(&json);
-	puts("");
+	view_end_json(&json);
 }
 
 static enum exit_code show(struct peek *peek, const char *pattern)
@@ -134,20 +132,21 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 		code = EXIT_NOTHING;
 	}
 	summary_release(&peek->summary);
+	view_release(&peek->view);
 	return code;
 }
 
-static enum exit_code open_and_show(struct peek *peek, const struct args *args)
+static enum exit_code open_and_show(struct peek *peek, const struct arg_list *operands)
 {
-	struct arg_list paths = {args->operand.at + 1, args->operand.nr - 1, 0};
+	struct arg_list paths = {.at = operands->at + 1, .nr = operands->nr - 1};
 	const char *pattern;
 	enum exit_code code = EXIT_USAGE;
 
-	if (args->operand.nr < 2) {
+	if (operands->nr < 2) {
 		warn("peek at what? Give a regular expression and a file (see cprof peek --help).");
 		return EXIT_USAGE;
 	}
-	pattern = args->operand.at[0];
+	pattern = operands->at[0];
 	if (selection_regex("REGEX", pattern, &peek->regex))
 		return EXIT_USAGE;
 	if (!view_open(&peek->view, &paths))
@@ -163,7 +162,7 @@ int cmd_peek(int argc, char **argv)
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &peek.cum},
 		VIEW_ROWS(&peek.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "peek",
 		.operands = "REGEX FILE...",
 		.about = "Functions whose name matches, their callers above and their callees "
@@ -173,12 +172,7 @@ int cmd_peek(int argc, char **argv)
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read, 3 "
 			  "nothing\nmatches.",
 	};
-	int parsed = args_parse(&args, argc, argv);
-	int code = parsed < 0	? EXIT_USAGE
-		   : parsed > 0 ? EXIT_DONE
-				: (int)open_and_show(&peek, &args);
+	enum exit_code code;
 
-	view_release(&peek.view);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? open_and_show(&peek, &args.operand) : code;
 }

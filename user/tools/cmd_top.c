@@ -6,12 +6,10 @@
 
 #include "tools/view.h"
 
-#define DEFAULT_LIMIT 30
-
 struct top {
 	struct view view;
 	bool cum;
-	uint32_t limit; /* 0: all */
+	uint32_t limit;
 	struct summary summary;
 };
 
@@ -30,11 +28,6 @@ static const char *inlining(const struct summary_node *node)
 	if (!nr)
 		return "";
 	return nr == node->nr_callers ? " (inline)" : " (partial-inline)";
-}
-
-static size_t nr_shown(const struct top *top)
-{
-	return top->limit && top->limit < top->summary.nr ? top->limit : top->summary.nr;
 }
 
 static void print_row(const struct top *top, const struct summary_node *node, int64_t sum)
@@ -56,7 +49,7 @@ static void print_table(struct top *top)
 	char shown_text[UNIT_TEXT_BYTES], total[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES];
 	const char *share_text;
 	int64_t shown = 0, sum = 0;
-	size_t nr = nr_shown(top);
+	size_t nr = view_nr_shown(view, top->limit, top->summary.nr);
 
 	view_choose_unit(view, view_smallest(&top->summary));
 	view_print_head(view);
@@ -83,7 +76,7 @@ static void print_table(struct top *top)
 static void print_json(const struct top *top)
 {
 	struct json json;
-	size_t nr = nr_shown(top);
+	size_t nr = view_nr_shown(&top->view, top->limit, top->summary.nr);
 
 	view_begin_json(&top->view, "top", &json);
 	json_key(&json, "nr_rows"), json_uint(&json, top->summary.nr);
@@ -98,49 +91,42 @@ static void print_json(const struct top *top)
 		json_end(&json);
 	}
 	json_end(&json);
-	json_end(&json);
-	json_finish(&json);
-	puts("");
+	view_end_json(&json);
 }
 
-static enum exit_code show(struct top *top)
+static enum exit_code show(struct top *top, const struct arg_list *paths)
 {
+	if (view_open(&top->view, paths))
+		return EXIT_USAGE;
 	summary_make(top->view.profile, top->view.type, top->view.by, &top->summary);
 	if (top->view.json)
 		print_json(top);
 	else
 		print_table(top);
 	summary_release(&top->summary);
+	view_release(&top->view);
 	return view_finish();
 }
 
 int cmd_top(int argc, char **argv)
 {
-	struct top top = {.limit = UINT32_MAX};
+	struct top top = {.limit = VIEW_DEFAULT_LIMIT};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &top.cum},
-		{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30; with --json all; 0: all)",
-		 &top.limit},
+		VIEW_LIMIT_ROW(&top.limit),
 		VIEW_ROWS(&top.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "top",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "Where the values of a profile are: in each function (flat), and below it "
 			 "(cum).\nSeveral files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
+	enum exit_code code;
 
-	if (parsed > 0)
-		code = EXIT_DONE;
-	if (top.limit == UINT32_MAX)
-		top.limit = top.view.json ? 0 : DEFAULT_LIMIT;
-	if (!parsed && !args_need_files(&args) && !view_open(&top.view, &args.operand))
-		code = show(&top);
-	view_release(&top.view);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? show(&top, &args.operand) : code;
 }

@@ -5,6 +5,10 @@
  * Stacks are deep and mostly straight: dozens of frames of which each has one callee that takes all
  * of it. Indenting each would push what matters off the right edge, so a frame that takes everything
  * its caller has stands below it, not to the right (perf report --stdio does so too).
+ *
+ * In a difference what grew and what shrank cancel: a caller of both may have a total of 0, and what
+ * changed is right below it. So what is cut off, and what counts as everything, goes by weight: the
+ * magnitudes of what each frame below has itself, added up. Without negative values it is the total.
  */
 #include "cmd.h"
 
@@ -26,15 +30,34 @@ struct tree {
 	uint32_t depth;	  /* 0: any */
 	struct frames frames;
 	struct stacktree stacks;
-	uint32_t *indent; /* of each node */
+	uint64_t *weight; /* of each node */
+	uint32_t *indent; /* likewise */
 };
 
 static bool is_hidden(const struct tree *tree, uint32_t node)
 {
 	double least = tree->min_share / 100 * (double)tree->view.selection.total;
-	const struct stacktree_node *at = &tree->stacks.at[node];
 
-	return (tree->depth && at->depth >= tree->depth) || (double)magnitude_of(at->total) < least;
+	return (tree->depth && tree->stacks.at[node].depth >= tree->depth) ||
+	       (double)tree->weight[node] < least;
+}
+
+/* Children stand after their parents. A sum beyond 64 bits sticks at the end. */
+static void weigh_all(struct tree *tree)
+{
+	tree->weight = xcalloc(tree->stacks.nr, sizeof(*tree->weight));
+	for (size_t i = tree->stacks.nr; i-- > 0;) {
+		const struct stacktree_node *node = &tree->stacks.at[i];
+		uint64_t *weight = &tree->weight[i], *parent;
+
+		if (__builtin_add_overflow(*weight, magnitude_of(node->self), weight))
+			*weight = UINT64_MAX;
+		if (node->parent == STACKTREE_NONE)
+			continue;
+		parent = &tree->weight[node->parent];
+		if (__builtin_add_overflow(*parent, *weight, parent))
+			*parent = UINT64_MAX;
+	}
 }
 
 /* Parents stand before their children. */
@@ -42,12 +65,11 @@ static void indent_all(struct tree *tree)
 {
 	tree->indent = xcalloc(tree->stacks.nr, sizeof(*tree->indent));
 	for (size_t i = 0; i < tree->stacks.nr; i++) {
-		const struct stacktree_node *node = &tree->stacks.at[i], *parent;
+		uint32_t parent = tree->stacks.at[i].parent;
 
-		if (node->parent == STACKTREE_NONE)
-			continue;
-		parent = &tree->stacks.at[node->parent];
-		tree->indent[i] = tree->indent[node->parent] + (parent->total != node->total);
+		if (parent != STACKTREE_NONE)
+			tree->indent[i] =
+				tree->indent[parent] + (tree->weight[parent] != tree->weight[i]);
 	}
 }
 
@@ -130,26 +152,29 @@ static void print_json(const struct tree *tree)
 		i = stacktree_next(stacks, i);
 	}
 	json_end(&json);
-	json_end(&json);
-	json_finish(&json);
-	puts("");
+	view_end_json(&json);
 }
 
-static enum exit_code show(struct tree *tree)
+static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 {
 	if (tree->min_share < 0)
 		tree->min_share = tree->view.json ? 0 : DEFAULT_SHARE;
+	if (view_open(&tree->view, paths))
+		return EXIT_USAGE;
 	frames_make(tree->view.profile, tree->view.by, &tree->frames);
 	stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);
 	stacktree_sort(&tree->stacks, STACKTREE_BY_TOTAL);
+	weigh_all(tree);
 	indent_all(tree);
 	if (tree->view.json)
 		print_json(tree);
 	else
 		print_text(tree);
+	free(tree->weight);
 	free(tree->indent);
 	stacktree_release(&tree->stacks);
 	frames_release(&tree->frames);
+	view_release(&tree->view);
 	return view_finish();
 }
 
@@ -163,9 +188,10 @@ int cmd_tree(int argc, char **argv)
 		 &tree.depth},
 		VIEW_ROWS(&tree.view),
 	};
-	struct args args = {
+	struct args args scoped(args_release) = {
 		.command = "tree",
 		.operands = "FILE...",
+		.needs_file = true,
 		.about = "The calls of a profile from the root, indented. A frame that takes all "
 			 "its "
 			 "caller\nhas stands right below it. Several files are merged; - is stdin.",
@@ -173,13 +199,7 @@ int cmd_tree(int argc, char **argv)
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
 	};
-	int parsed = args_parse(&args, argc, argv), code = EXIT_USAGE;
+	enum exit_code code;
 
-	if (parsed > 0)
-		code = EXIT_DONE;
-	if (!parsed && !args_need_files(&args) && !view_open(&tree.view, &args.operand))
-		code = show(&tree);
-	view_release(&tree.view);
-	args_release(&args);
-	return code;
+	return args_begin(&args, argc, argv, &code) ? show(&tree, &args.operand) : code;
 }

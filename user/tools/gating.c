@@ -43,6 +43,65 @@ static int parse_renames(struct gating *gating)
 	return 0;
 }
 
+static const struct {
+	const char *option;
+	report_fn write;
+	bool is_appended; /* a job's summary is one file for all of its steps, there already */
+} file_rows[NR_GATING_FILES] = {
+	[GATING_JSON] = {"--json", report_json, false},
+	[GATING_MARKDOWN] = {"--markdown", report_markdown, true},
+	[GATING_JUNIT] = {"--junit", report_junit, false},
+	[GATING_SARIF] = {"--sarif", report_sarif, false},
+};
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+bool gating_has_reports(const struct gating *gating)
+{
+	bool any = gating->github;
+
+	for (int i = 0; i < NR_GATING_FILES; i++)
+		any |= gating->files[i] != NULL;
+	return any;
+}
+
+/* What is known to fail fails before a run rather than after it. */
+static int check_file(const char *option, const char *path, bool is_appended)
+{
+	struct output_owner owner = output_owner_from_env();
+	int err;
+
+	if (!*path)
+		return fail(-EINVAL, "%s: the name of its file is empty.", option);
+	err = is_appended ? 0 : output_file_check(path, &owner);
+	return err ? output_file_fail(err, path) : 0;
+}
+
+static int check_files(const struct gating *gating)
+{
+	const char *to_stdout = gating->github ? "--github" : NULL;
+
+	for (int i = 0; i < NR_GATING_FILES; i++) {
+		const char *option = file_rows[i].option, *path = gating->files[i];
+		int err;
+
+		if (is_stdout(path) && to_stdout)
+			return fail(-EINVAL,
+				    "%s and %s cannot both go to stdout: name a file, %s=FILE.",
+				    to_stdout, option, option);
+		if (is_stdout(path))
+			to_stdout = option;
+		err = path && !is_stdout(path) ? check_file(option, path, file_rows[i].is_appended)
+					       : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int gating_complete(struct gating *gating)
 {
 	struct gate_options *options = &gating->options;
@@ -65,7 +124,7 @@ int gating_complete(struct gating *gating)
 	gating->identity = (struct identity){.drop_templates = gating->no_templates,
 					     .renames = gating->renames.at,
 					     .nr_renames = gating->renames.nr};
-	return 0;
+	return check_files(gating);
 }
 
 void gating_release(struct gating *gating)
@@ -73,7 +132,6 @@ void gating_release(struct gating *gating)
 	vec_for_each(&gating->renames, rename)
 		identity_release_rename(rename);
 	vec_release(&gating->renames);
-	vec_release(&gating->rename_texts);
 }
 
 int gating_add(struct gating *gating, const char *path, enum run_side side, struct runs *runs)
@@ -97,11 +155,8 @@ static int write_file(const struct gate_result *result, const struct report_opti
 		      report_fn report, const char *path)
 {
 	struct save save;
-	int err;
+	int err = save_open(&save, path);
 
-	if (!path)
-		return 0;
-	err = save_open(&save, path);
 	return err ? err : save_close(&save, report(result, options, save_write, &save));
 }
 
@@ -121,9 +176,8 @@ static void give_new_file(int fd)
 		warn("cannot give the summary to the user behind sudo: %s", strerror(errno));
 }
 
-/* A job's summary is one file for all of its steps, there already. */
 static int append_file(const struct gate_result *result, const struct report_options *options,
-		       const char *path)
+		       report_fn report, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 		      0644);
@@ -131,12 +185,12 @@ static int append_file(const struct gate_result *result, const struct report_opt
 	int err;
 
 	if (!file)
-		return save_fail(-errno, path);
+		return output_file_fail(-errno, path);
 	give_new_file(fd);
-	err = report_markdown(result, options, append, file);
+	err = report(result, options, append, file);
 	if (fclose(file) && !err)
 		err = -errno;
-	return err ? save_fail(err, path) : 0;
+	return err ? output_file_fail(err, path) : 0;
 }
 
 enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)
@@ -163,17 +217,22 @@ static const char *source_root(void)
 enum exit_code gating_report(const struct gating *gating, const struct gate_result *result)
 {
 	struct report_options options = {.source_root = source_root(), .all = gating->all};
-	bool json_only = gating->json && !strcmp(gating->json, "-");
+	bool with_table = true;
 	int err = 0;
 
-	if (!json_only)
+	for (int i = 0; i < NR_GATING_FILES; i++)
+		with_table &= !is_stdout(gating->files[i]);
+	if (with_table)
 		err |= write_file(result, &options, report_text, "-");
 	if (gating->github)
 		err |= write_file(result, &options, report_github, "-");
-	err |= write_file(result, &options, report_json, gating->json);
-	err |= write_file(result, &options, report_junit, gating->junit);
-	err |= write_file(result, &options, report_sarif, gating->sarif);
-	if (gating->markdown)
-		err |= append_file(result, &options, gating->markdown);
+	for (int i = 0; i < NR_GATING_FILES; i++) {
+		const char *path = gating->files[i];
+
+		if (path && file_rows[i].is_appended && !is_stdout(path))
+			err |= append_file(result, &options, file_rows[i].write, path);
+		else if (path)
+			err |= write_file(result, &options, file_rows[i].write, path);
+	}
 	return err ? EXIT_USAGE : gating_code(gating, result->verdict);
 }

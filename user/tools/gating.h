@@ -13,12 +13,20 @@
 #include "tools/args.h"
 #include "tools/selection.h"
 
+enum gating_file { /* the reports that a FILE can be named for */
+	GATING_JSON,
+	GATING_MARKDOWN,
+	GATING_JUNIT,
+	GATING_SARIF,
+	NR_GATING_FILES
+};
+
 struct gating {
 	struct gate_options options;
 	struct selection selection;
 	/* as on the command line; NULL: not given */
 	const char *as, *measure, *inconclusive;
-	const char *json, *markdown, *junit, *sarif;
+	const char *files[NR_GATING_FILES]; /* "-": to stdout, in place of the table */
 	struct arg_list rename_texts;
 	bool github, all, no_templates;
 	/* filled by gating_complete() */
@@ -41,7 +49,8 @@ struct gating {
 	{"as", 0, ARG_TEXT, "WHAT",                                                                \
 	 "share (of a run), absolute (per run) or both (default)", &(gating)->as},                 \
 	{"measure", 0, ARG_TEXT, "WHAT", "flat, cum or both (default)", &(gating)->measure},       \
-	{"min-samples", 0, ARG_COUNT, "N", "fewer on a side are too few",                          \
+	{"min-samples", 0, ARG_COUNT, "N",                                                         \
+	 "fewer on a side are too few (default 1000; bench 3000)",                                 \
 	 &(gating)->options.min_samples},                                                          \
 	{"max-loss", 0, ARG_PERCENT, "PCT", "a run that lost more is no good (default 1%)",        \
 	 &(gating)->options.max_loss},                                                             \
@@ -55,15 +64,20 @@ struct gating {
 	{"no-templates", 0, ARG_FLAG, NULL, "names without <template arguments>",                  \
 	 &(gating)->no_templates},                                                                 \
 	{"inconclusive", 0, ARG_TEXT, "WHAT",                                                      \
-	 "=pass: exit 0 where nothing can be decided, not 3", &(gating)->inconclusive},            \
+	 "pass: exit 0 where nothing can be decided; fail: 3", &(gating)->inconclusive},           \
 	{"all", 0, ARG_FLAG, NULL, "show every function that was tested", &(gating)->all},         \
-	{"json", 0, ARG_TEXT, "FILE", "all of it for scripts; -: stdout, and no table",            \
-	 &(gating)->json},                                                                         \
-	{"markdown", 0, ARG_TEXT, "FILE", "appended: $GITHUB_STEP_SUMMARY",                        \
-	 &(gating)->markdown},                                                                     \
-	{"github", 0, ARG_FLAG, NULL, "annotations (::error ...), at most 10", &(gating)->github}, \
-	{"junit", 0, ARG_TEXT, "FILE", "a test case for each function", &(gating)->junit},         \
-	{"sarif", 0, ARG_TEXT, "FILE", "for code scanning", &(gating)->sarif},                     \
+	{"json", 0, ARG_MAYBE_FILE, "FILE",                                                        \
+	 "all of it for scripts; this and the next three: to\nstdout in place of the table, or "   \
+	 "to a FILE",                                                                              \
+	 &(gating)->files[GATING_JSON]},                                                           \
+	{"markdown", 0, ARG_MAYBE_FILE, "FILE", "a table; appended to $GITHUB_STEP_SUMMARY",       \
+	 &(gating)->files[GATING_MARKDOWN]},                                                       \
+	{"junit", 0, ARG_MAYBE_FILE, "FILE", "a test case for each function",                      \
+	 &(gating)->files[GATING_JUNIT]},                                                          \
+	{"sarif", 0, ARG_MAYBE_FILE, "FILE", "for code scanning",                                  \
+	 &(gating)->files[GATING_SARIF]},                                                          \
+	{"github", 0, ARG_FLAG, NULL, "annotations (::error ...), at most 10, besides the table",  \
+	 &(gating)->github},                                                                       \
 	SELECTION_ROWS(&(gating)->selection)
 /* clang-format on */
 
@@ -75,6 +89,8 @@ void gating_release(struct gating *gating);
 /* Reads a profile and adds it. -errno, printed. */
 int gating_add(struct gating *gating, const char *path, enum run_side side, struct runs *runs);
 
+/* Is any report asked for besides the table? */
+bool gating_has_reports(const struct gating *gating);
 /* Writes every report, and says what the process is to exit with. */
 enum exit_code gating_report(const struct gating *gating, const struct gate_result *result);
 /* The code of a verdict alone. */

@@ -2,13 +2,13 @@
 #include "tools/load.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "input/input.h"
 #include "profile/algebra.h"
 #include "profile/merge.h"
@@ -59,7 +59,7 @@ static void *read_path(void *ctx)
 static void ahead_begin(struct ahead *ahead, const char *path)
 {
 	*ahead = (struct ahead){.path = path, .error = {.offset = INPUT_NO_OFFSET}};
-	ahead->has_thread = !pthread_create(&ahead->thread, NULL, read_path, ahead);
+	ahead->has_thread = !thread_start(&ahead->thread, read_path, ahead);
 	if (!ahead->has_thread)
 		read_path(ahead);
 }
@@ -143,10 +143,7 @@ int load_sample_type(const struct profile *profile, const char *name, uint32_t *
 
 	if (!profile->nr_types)
 		return fail(-EINVAL, "the profile has no sample types.");
-	found = profile_find_type(
-		profile, name ? name : strtab_get(&profile->strings, profile->default_type));
-	if (!name && found < 0) /* no default, or one that is not there */
-		found = profile->nr_types - 1;
+	found = name ? profile_find_type(profile, name) : (int)profile_main_type(profile);
 	if (found >= 0) {
 		*type = found;
 		return 0;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "output/pprof.h"
 
 static void die_clean(int signal_nr)
@@ -45,16 +44,6 @@ static int write_all(int fd, const void *bytes, size_t len_bytes)
 	return 0;
 }
 
-int save_fail(int err, const char *path)
-{
-	const char *refusal = output_file_refusal(err);
-	char safe[512];
-
-	text_escape(path, safe, sizeof(safe));
-	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
-		       : fail(err, "write '%s'", safe);
-}
-
 int save_open(struct save *save, const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
@@ -67,7 +56,7 @@ int save_open(struct save *save, const char *path)
 		return 0;
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
-	return err ? save_fail(err, path) : 0;
+	return err ? output_file_fail(err, path) : 0;
 }
 
 int save_write(void *ctx, const void *bytes, size_t len_bytes)
@@ -89,7 +78,7 @@ int save_close(struct save *save, int err)
 		output_file_abandon(save->file);
 	save->file = NULL;
 	if (err && is_file)
-		return save_fail(err, save->path);
+		return output_file_fail(err, save->path);
 	if (err == -EPIPE)
 		return 0; /* a reader that went away is no error */
 	return err ? fail(err, "write to stdout") : 0;

@@ -33,8 +33,6 @@ int save_write(void *ctx, const void *bytes, size_t len_bytes);
  * that of a pipe whose reader went away.
  */
 int save_close(struct save *save, int err);
-/* Writing to path failed: prints what is the matter, returns err. */
-int save_fail(int err, const char *path);
 /* Gives it up without a word. */
 void save_abandon(struct save *save);
 

@@ -15,6 +15,15 @@
 #include "base/text.h"
 #include "profile/algebra.h"
 
+#define DEFAULT_ROWS 30 /* a screen, with the head above it */
+
+size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr)
+{
+	if (limit == VIEW_DEFAULT_LIMIT)
+		limit = view->json ? 0 : DEFAULT_ROWS;
+	return limit && limit < nr ? limit : nr;
+}
+
 int view_check_by(struct view *view)
 {
 	view->by = FRAME_BY_FUNCTION;
@@ -41,8 +50,10 @@ int view_open(struct view *view, const struct arg_list *paths)
 	view->colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	if (!unit_check(view->type_unit, view->unit))
 		return 0;
-	return fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
-		    view->type_unit);
+	err = fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
+		   view->type_unit);
+	view_release(view);
+	return err;
 }
 
 void view_release(struct view *view)
@@ -157,15 +168,26 @@ char *view_name(const char *name)
 	return text_escape(name, xmalloc(need), need);
 }
 
-int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes)
+static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)
 {
 	(void)ctx;
 	return fwrite(bytes, 1, len_bytes, stdout) == len_bytes ? 0 : -EIO;
 }
 
+void view_open_json(struct json *json)
+{
+	json_begin(json, to_stdout, NULL);
+}
+
+void view_close_json(struct json *json)
+{
+	json_finish(json);
+	putchar('\n');
+}
+
 void view_begin_json(const struct view *view, const char *command, struct json *json)
 {
-	json_begin(json, view_to_stdout, NULL);
+	view_open_json(json);
 	json_object(json);
 	json_key(json, "command"), json_string(json, command);
 	json_key(json, "type"), json_string(json, view->type_name);
@@ -174,6 +196,12 @@ void view_begin_json(const struct view *view, const char *command, struct json *
 	json_key(json, "time_ns"), json_int(json, view->profile->time_ns);
 	json_key(json, "duration_ns"), json_int(json, view->profile->duration_ns);
 	json_key(json, "by"), json_string(json, view->by_text ? view->by_text : "function");
+}
+
+void view_end_json(struct json *json)
+{
+	json_end(json);
+	view_close_json(json);
 }
 
 void view_put_frame(struct json *json, const struct frame *frame)
@@ -189,6 +217,27 @@ void view_put_frame(struct json *json, const struct frame *frame)
 		json_key(json, "address"), json_uint(json, frame->address);
 	if (*frame->mapping)
 		json_key(json, "mapping"), json_string(json, frame->mapping);
+}
+
+enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show)
+{
+	enum exit_code code = EXIT_DONE;
+	struct json json;
+
+	if (as_json) {
+		view_open_json(&json);
+		json_array(&json);
+	}
+	for (size_t i = 0; i < paths->nr; i++) {
+		enum exit_code one = show(paths->at[i], as_json ? &json : NULL);
+
+		code = one > code ? one : code;
+	}
+	if (as_json) {
+		json_end(&json);
+		view_close_json(&json);
+	}
+	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
 }
 
 enum exit_code view_finish(void)

@@ -5,7 +5,7 @@
  *
  *	struct view view = {0};
  *	const struct arg_row rows[] = { ..., VIEW_ROWS(&view) };
- *	err = args_parse() ?: view_open(&view, &args.operand);
+ *	err = view_open(&view, &args.operand);
  *	view_print_head(&view);
  *	...
  *	code = view_finish();
@@ -45,7 +45,15 @@ struct view {
 	 &(view)->unit_text},                                                                      \
 	{"json", 0, ARG_FLAG, NULL, "for scripts: raw values, nothing cut off", &(view)->json},    \
 	SELECTION_ROWS(&(view)->selection)
+
+/* -n of the commands that show the largest rows first. */
+#define VIEW_LIMIT_ROW(limit)                                                                      \
+	{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30; with --json all; 0: all)", limit}
 /* clang-format on */
+
+#define VIEW_DEFAULT_LIMIT UINT32_MAX /* what limit is before it is parsed */
+/* How many of nr rows are shown. */
+size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
 /* Sets by of --by. -EINVAL, printed: there is no such thing. */
 int view_check_by(struct view *view);
@@ -70,12 +78,19 @@ const char *view_plain(const struct view *view);
 /* A name fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
 
-/* A sink for base/json.h. */
-int view_to_stdout(void *ctx, const void *bytes, size_t len_bytes);
-/* Opens an object on stdout and writes what the head says; the caller adds keys and ends it. */
+/* A JSON text on stdout, and its end, a line's. What could not be written, view_finish() tells. */
+void view_open_json(struct json *json);
+void view_close_json(struct json *json);
+/* An object as all of it, which begins with what the head says; the caller adds keys. */
 void view_begin_json(const struct view *view, const char *command, struct json *json);
+void view_end_json(struct json *json);
 /* The keys of a frame: name, and what else is known of it. */
 void view_put_frame(struct json *json, const struct frame *frame);
+
+/* Shows a file: to json, or as text where that is NULL. */
+typedef enum exit_code (*view_file_fn)(const char *path, struct json *json);
+/* Shows each by itself, as info does: as text, or as a JSON array. The largest of their codes. */
+enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show);
 
 /* After the last byte: could all of it be written? A reader that went away is no error. */
 enum exit_code view_finish(void);

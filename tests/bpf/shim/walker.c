@@ -23,15 +23,7 @@ void walker_release(struct walker *walker)
 
 u32 walker_upload(struct walker *walker, const struct unwind_table *table)
 {
-	struct table_image image = {
-		.start = table->start,
-		.nr_pages = table->nr_pages,
-		.nr_rows = table->nr_rows,
-		.nr_wides = table->nr_wides,
-		.pages = table->pages,
-		.rows = table->rows,
-		.wides = table->wides,
-	};
+	struct table_image image = unwind_table_image(table);
 	u32 id;
 
 	if (tables_add(&walker->tables, &image, &id))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "output/textout.h"
+#include "base/textout.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define BUFFER_BYTES (64 * 1024)
 
-void text_out_open(struct text_out *out, pprof_sink_fn sink, void *ctx)
+void text_out_open(struct text_out *out, sink_fn sink, void *ctx)
 {
 	*out = (struct text_out){.sink = sink, .ctx = ctx, .buffer = xmalloc(BUFFER_BYTES)};
 }
@@ -32,22 +32,26 @@ int text_out_close(struct text_out *out)
 
 void text_out_print(struct text_out *out, const char *fmt, ...)
 {
+	size_t room = BUFFER_BYTES - out->used;
+	char *text scoped(freep) = NULL;
 	va_list args, again;
 	int len;
 
 	va_start(args, fmt);
 	va_copy(again, args);
-	len = vsnprintf(out->buffer + out->used, BUFFER_BYTES - out->used, fmt, args);
-	if (len >= 0 && (size_t)len >= BUFFER_BYTES - out->used) {
-		flush(out);
-		len = vsnprintf(out->buffer, BUFFER_BYTES, fmt, again);
+	len = vsnprintf(out->buffer + out->used, room, fmt, args);
+	if (len < 0)
+		out->err = out->err ? out->err : -errno;
+	else if ((size_t)len < room)
+		out->used += len;
+	else
+		text = xmalloc((size_t)len + 1);
+	if (text) { /* it did not fit */
+		vsnprintf(text, (size_t)len + 1, fmt, again);
+		text_out_write(out, text, len);
 	}
 	va_end(again);
 	va_end(args);
-	if (len < 0 || len >= BUFFER_BYTES)
-		out->err = out->err ? out->err : -EOVERFLOW;
-	else
-		out->used += len;
 }
 
 void text_out_write(struct text_out *out, const char *bytes, size_t len_bytes)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session drains, handed to those whom it concerns, in the only order that serves them all:
+ *
+ *	events	what runs where (tasks), and so what BPF has to know (unwinder)
+ *	records	are finished (unwinder), shown as they came and as they became (captures), named where
+ *		they lie in code that a process made, and kept (builder)
+ *	counts	are added up (builder)
+ */
+#ifndef CPROF_INTAKE_H
+#define CPROF_INTAKE_H
+
+#include <stdbool.h>
+
+#include "captures.h"
+#include "collect/session.h"
+#include "process/task.h"
+#include "profile/builder.h"
+#include "unwinder.h"
+
+/* All borrowed. */
+struct intake {
+	struct session *session;
+	struct tasks *tasks;
+	struct unwinder *unwinder;
+	struct captures *captures; /* NULL: nobody asked for them */
+	struct builder *builder;
+};
+
+/*
+ * Drains, and gives BPF the tables that this showed to be missing. *is_new: there were any, so look again
+ * soon. -errno, printed.
+ */
+int intake_drain(struct intake *intake, bool *is_new);
+
+#endif
