@@ -415,13 +415,23 @@ def near(value, expected, tolerance, what):
 
 # Nothing is left ---------------------------------------------------------------------------------
 
+def listed(kind, tries=10):
+    """What bpftool lists. It fails if something of it goes while it looks: then it looks again."""
+    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    try:
+        return json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
+    except AssertionError:
+        if tries == 1:
+            raise
+        time.sleep(0.05)
+        return listed(kind, tries - 1)
+
+
 def kernel_objects():
     """The BPF programs, maps and links there are, and the uprobe events, as a set of names."""
     found = set()
-    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     for kind in ("prog", "map", "link"):
-        listed = json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
-        found |= {f"{kind}_id:\t{item['id']}" for item in listed}
+        found |= {f"{kind}_id:\t{item['id']}" for item in listed(kind)}
     try:
         with open("/sys/kernel/tracing/uprobe_events", encoding="utf-8") as file:
             found |= {f"uprobe event {line.strip()}" for line in file}

@@ -39,8 +39,8 @@ def exact(profiles, expected, kinds=ALL):
 
 
 def estimated(profile, expected, size, rate):
-    """Each site's blocks of so many bytes within 4.5 standard errors; {site: how many}. A coin tossed
-    twice for a call would make 37 % more of those that are as large as the rate."""
+    """Each site's blocks, of so many bytes, are as many as expected, within 4.5 standard errors. A coin
+    tossed twice for a call would make 37 % more of those that are as large as the rate."""
     for site, count in expected.items():
         error = math.sqrt(count / math.expm1(size / rate)) if rate > 1 else 0
         found = h.by_function(profile, "alloc_objects").get(site, 0)
