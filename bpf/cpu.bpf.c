@@ -2,6 +2,7 @@
 /* The on-CPU event source: one software cpu-clock event on each CPU ends up here at every tick. */
 #include "prelude.bpf.h"
 #include "record.bpf.h"
+#include "registers.bpf.h"
 #include "scratch.bpf.h"
 #include "stats.bpf.h"
 #include "target.bpf.h"
@@ -35,7 +36,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	take_kernel_stack(ctx, scratch);
-	if (unwind_registers((struct pt_regs *)&ctx->regs, scratch))
+	if (registers_begin_walk((struct pt_regs *)&ctx->regs, scratch))
 		unwind_user(ABI_SLOT_TICK);
 	record_close(scratch, 0);
 	record_store(scratch);

@@ -21,6 +21,7 @@
 #include "coin.bpf.h"
 #include "live.bpf.h"
 #include "record.bpf.h"
+#include "registers.bpf.h"
 #include "scratch.bpf.h"
 #include "stats.bpf.h"
 #include "target.bpf.h"
@@ -118,7 +119,7 @@ static void store_sample(const struct pt_regs *regs, const struct abi_inflight *
 		return;
 	target_identify(scratch);
 	scratch->record.nr_kernel = 0;
-	if (unwind_registers(regs, scratch)) {
+	if (registers_begin_walk(regs, scratch)) {
 		unwind_push(scratch, call->entry_ip);
 		unwind_user(slot);
 	}

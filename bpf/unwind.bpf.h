@@ -10,11 +10,6 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/*
- * Sets walk to the user registers of current: those of the interrupt if it hit user space, else those
- * saved at the kernel's entry. false: there are none, and walk->end says why.
- */
-bool unwind_registers(const struct pt_regs *interrupted, struct scratch *scratch);
 /* Appends one ip. */
 void unwind_push(struct scratch *scratch, u64 ip);
 /* Walks from walk's registers, whose ip comes first, to the end of the stack. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "record.bpf.h"
+#include "registers.bpf.h"
 #include "unwind.bpf.h"
 
 #define STACK	  0x7ffc00000000ull
@@ -66,7 +67,7 @@ static void walk(const struct scene *scene)
 	regs.cs = 0x33;
 	scratch->walk.end = ~0u;
 	scratch->record.nr_kernel = 0;
-	check(unwind_registers(&regs, scratch));
+	check(registers_begin_walk(&regs, scratch));
 	unwind_user(ABI_SLOT_TICK);
 	record_close(scratch, 0);
 	check(record_store(scratch));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "registers.bpf.h"
 #include "unwind.bpf.h"
 
 void walker_open(struct walker *walker)
@@ -212,7 +213,7 @@ void walker_bpf(const struct pt_regs *regs, struct walked *walked)
 	scratch->record.nr_kernel = 0;
 	scratch->is_kernel_thread = 0;
 	walked->end = ~0u;
-	if (!unwind_registers(&in_user_mode, scratch))
+	if (!registers_begin_walk(&in_user_mode, scratch))
 		return;
 	unwind_user(ABI_SLOT_TICK);
 	walked->nr = walk->nr;

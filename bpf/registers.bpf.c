@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+#include "registers.bpf.h"
+
+#define INT3 0xcc
+
+static __always_inline bool is_user_mode(const struct pt_regs *regs)
+{
+	return (regs->cs & 3) == 3;
+}
+
+/*
+ * The registers that the kernel saved when current entered it. bpf_task_pt_regs() knows (Linux 5.15);
+ * before that: they are at the top of the kernel stack, which is THREAD_SIZE = 16 KB on x86-64.
+ */
+static __always_inline bool read_saved_registers(struct pt_regs *regs)
+{
+	struct task_struct *task;
+	void *saved;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	} else {
+		task = (void *)bpf_get_current_task();
+		saved = BPF_CORE_READ(task, stack) + 16384 - sizeof(*regs);
+	}
+	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && is_user_mode(regs);
+}
+
+/*
+ * A task that exits has given its memory up, and one in the middle of an execve has got other memory:
+ * the registers of its old image still are on the kernel stack, but the user stack is gone.
+ */
+static __always_inline bool is_between_images(const struct pt_regs *saved)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 word;
+
+	if (!BPF_CORE_READ(task, mm))
+		return true;
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve) &&
+	       bpf_probe_read_user(&word, sizeof(word), (void *)saved->sp);
+}
+
+/*
+ * Where a uprobe's breakpoint is met, ip is behind it until the kernel has found out, under locks, whose
+ * it is; then it is put back to the instruction that the breakpoint stands for. A tick in between sees
+ * the former. Looked at are tasks only that have met probes, and are not in a system call (orig_ax).
+ * Two breakpoints in a row are padding before a function's entry, and a probe there: ip is right already.
+ * (On the short way back behind an emulated instruction of one byte all looks the same as at first.)
+ */
+static __always_inline void undo_breakpoint(struct pt_regs *saved)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u8 code[2]; /* before ip, and at it */
+
+	if (saved->orig_ax != ~0ul || !bpf_core_field_exists(task->utask) ||
+	    !BPF_CORE_READ(task, utask) ||
+	    bpf_probe_read_user(code, sizeof(code), (void *)(saved->ip - 1)))
+		return;
+	if (code[0] == INT3 && code[1] != INT3)
+		saved->ip--;
+}
+
+/* leaf is in the order of DWARF's numbers. */
+static __always_inline void begin_walk(struct walk *walk, const struct pt_regs *regs)
+{
+	walk->leaf[0] = regs->ax;
+	walk->leaf[1] = regs->dx;
+	walk->leaf[2] = regs->cx;
+	walk->leaf[3] = walk->bx = regs->bx;
+	walk->leaf[4] = regs->si;
+	walk->leaf[5] = regs->di;
+	walk->leaf[6] = walk->fp = regs->bp;
+	walk->leaf[7] = walk->sp = regs->sp;
+	walk->leaf[8] = regs->r8;
+	walk->leaf[9] = regs->r9;
+	walk->leaf[10] = regs->r10;
+	walk->leaf[11] = regs->r11;
+	walk->leaf[12] = regs->r12;
+	walk->leaf[13] = regs->r13;
+	walk->leaf[14] = regs->r14;
+	walk->leaf[15] = regs->r15;
+	walk->ip = regs->ip;
+	walk->ip_exact = walk->has_leaf = walk->bx_known = true;
+}
+
+__hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct pt_regs saved;
+
+	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = 0;
+	if (scratch->is_kernel_thread) {
+		walk->end = ABI_END_NO_USER;
+		return false;
+	}
+	if (is_user_mode(interrupted)) {
+		begin_walk(walk, interrupted);
+		return true;
+	}
+	if (!read_saved_registers(&saved)) {
+		walk->end = ABI_END_NO_REGISTERS;
+		return false;
+	}
+	if (is_between_images(&saved)) {
+		walk->end = ABI_END_NO_USER;
+		return false;
+	}
+	undo_breakpoint(&saved);
+	begin_walk(walk, &saved);
+	return true;
+}
