@@ -152,7 +152,7 @@ $(BUILD)/oracle/%: tests/oracle/%.c $(BUILD)/libcprof.a
 workloads: $(load)
 
 # Frame pointers: the workloads' stacks are known answers for every unwinder.
-$(BUILD)/workloads/%: tests/e2e/workloads/%.c
+$(BUILD)/workloads/%: tests/e2e/workloads/%.c $(wildcard tests/e2e/workloads/*.h)
 	$(call msg,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -fno-optimize-sibling-calls -pthread -o $@ $< $(shell sed -n 's/^.*LDLIBS: //p' $<)

@@ -6,8 +6,11 @@
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the last
-# lines of its output below one that failed, and at the very end "N passed, N failed, N skipped".
-# Exit code 1 if anything failed or nothing ran.
+# lines of its output below one that failed, then which programs took longest, and at the very end
+# "N passed, N failed, N skipped". Exit code 1 if anything failed or nothing ran.
+#
+# Tests of the kernel side have the machine to themselves. Unit tests, fuzz targets and those that say
+# "# TEST_PARALLEL" are not about time: as many of them as there are processors run at once.
 #
 # TEST_TIMEOUT	seconds for one program (120); one that needs longer says "# TEST_TIMEOUT: N" itself
 # FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
@@ -20,12 +23,25 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 
 usage='usage: scripts/run-tests.sh unit|all'
 passed=0 failed=0 skipped=0
+started=() running=0
 
 cd "$(dirname "$0")/.." || exit 2
 export BUILD=${BUILD:-build}
 dir=$(mktemp -d) || exit 2
+chmod 711 "$dir" # for what tests run as nobody
 trap 'rm -rf "$dir"' EXIT
-trap 'rm -rf "$dir"; exit 130' INT TERM
+trap 'end_jobs; rm -rf "$dir"; exit 130' INT TERM
+
+# What runs in the background does not hear Ctrl-C; there timeout(1) ends the whole process group.
+end_jobs()
+{
+	local pid
+	for pid in $(jobs -p); do
+		# shellcheck disable=SC2046 # words
+		kill $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) "$pid" 2>/dev/null
+	done
+	wait
+}
 
 elapsed() # START_NS
 {
@@ -116,17 +132,59 @@ wanted() # NAME
 	[[ -z ${TESTS:-} || $1 == $TESTS ]]
 }
 
-# run NAME TIMEOUT_SECONDS COMMAND...
-run()
+# one NAME COMMAND...: runs it, with a TMPDIR of its own, which goes with it. What it wrote is in
+# $dir/NAME/log, its exit code and its time are in $dir/NAME/status.
+one()
 {
-	local name=$1 limit=$2 start status
-	wanted "$name" || return 0
-	shift 2
+	local home=$dir/$1 start
+	shift
+	mkdir -p "$home" && mkdir -m 1777 "$home/tmp" || exit 2
 	start=$(date +%s%N)
 	# the shell's own word about a program that died is not wanted
-	{ timeout --foreground -k 10 "$limit" "$@" >"$dir/log" 2>&1 </dev/null; } 2>/dev/null
-	status=$?
-	verdicts "$name" $status "$(elapsed "$start")" "$dir/log"
+	{ TMPDIR=$home/tmp "$@" >"$home/log" 2>&1 </dev/null; } 2>/dev/null
+	echo "$? $(elapsed "$start")" >"$home/status"
+	rm -rf "$home/tmp"
+}
+
+# counted NAME: one() has run it.
+counted()
+{
+	local status time
+	read -r status time <"$dir/$1/status"
+	echo "$time $1" >>"$dir/times"
+	verdicts "$1" "$status" "$time" "$dir/$1/log"
+	rm -rf "${dir:?}/$1"
+}
+
+# run NAME TIMEOUT_SECONDS COMMAND...: in the foreground, where Ctrl-C is heard.
+run()
+{
+	local name=$1 limit=$2
+	wanted "$name" || return 0
+	shift 2
+	one "$name" timeout --foreground -k 10 "$limit" "$@"
+	counted "$name"
+}
+
+# start NAME COMMAND...: beside what was started before, as soon as a processor is free.
+start()
+{
+	wanted "$1" || return 0
+	[ $running -lt "$(nproc)" ] || { wait -n; running=$((running - 1)); }
+	one "$@" &
+	started+=("$1")
+	running=$((running + 1))
+}
+
+# All that was started has ended and is counted, in the order in which it was started.
+finish()
+{
+	local name
+	wait
+	for name in "${started[@]}"; do
+		counted "$name"
+	done
+	started=() running=0
 }
 
 stem() # PATH
@@ -135,21 +193,23 @@ stem() # PATH
 	echo "${name%.*}"
 }
 
+# They compute and read files: beside each other.
 unit_tests()
 {
-	local program
+	local program limit=${TEST_TIMEOUT:-120}
+	local within=(timeout -k 10 "$limit")
+	export CMOCKA_MESSAGE_OUTPUT=TAP
 	for program in "$BUILD"/unit/test_*; do
-		[[ -x $program && ! $program =~ \.d$ ]] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP run "unit/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
+		[[ -x $program && ! $program =~ \.d$ ]] && start "unit/${program##*/}" "${within[@]}" "$program"
 	done
 	for program in "$BUILD"/bpftest/test_*_bpf; do
-		[ -x "$program" ] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP run "bpf/${program##*/}" "${TEST_TIMEOUT:-120}" "$program"
+		[ -x "$program" ] && start "bpf/${program##*/}" "${within[@]}" "$program"
 	done
-	[ -e tests/contract.py ] && run contract "${TEST_TIMEOUT:-120}" python3 tests/contract.py --self-test
+	[ -e tests/contract.py ] && start contract "${within[@]}" python3 tests/contract.py --self-test
 	for program in tests/check/test_*.sh; do
-		[ -e "$program" ] && run "check/$(stem "$program")" "${TEST_TIMEOUT:-120}" "$program"
+		[ -e "$program" ] && start "check/$(stem "$program")" "${within[@]}" "$program"
 	done
+	finish
 }
 
 # One fuzz target: its corpus, then new inputs into a folder that is thrown away. A crash leaves its
@@ -164,59 +224,63 @@ fuzz_one() # PROGRAM WHAT
 	[ "$seconds" -eq 0 ] || "$1" "${common[@]}" -max_total_time="$seconds" "$new" ${corpus:+"$corpus"}
 }
 
-# As many at a time as there are processors: they do nothing but compute.
+# They do nothing but compute.
 fuzz_tests()
 {
-	local seconds=${FUZZ_SECONDS:-10} program what running=0
+	local seconds=${FUZZ_SECONDS:-10} program what
 	for program in "$BUILD"/fuzz/fuzz_*; do
 		what=${program##*/fuzz_}
-		[ -x "$program" ] && wanted "fuzz/$what" || continue
-		[ $running -lt "$(nproc)" ] || { wait -n; running=$((running - 1)); }
-		(
-			start=$(date +%s%N)
-			fuzz_one "$program" "$what" >"$dir/fuzz-$what.log" 2>&1 </dev/null
-			echo "$? $(elapsed "$start")" >"$dir/fuzz-$what.status"
-		) &
-		running=$((running + 1))
+		[ -x "$program" ] && start "fuzz/$what" fuzz_one "$program" "$what"
 	done
-	wait
-	for program in "$BUILD"/fuzz/fuzz_*; do
-		what=${program##*/fuzz_}
-		[ -e "$dir/fuzz-$what.status" ] || continue
-		read -r status time <"$dir/fuzz-$what.status"
-		verdicts "fuzz/$what" "$status" "$time" "$dir/fuzz-$what.log"
-	done
+	finish
+}
+
+e2e_test() # PROGRAM
+{
+	local name interpreter=bash limit
+	name=e2e/$(stem "$1")
+	[[ $1 == *.py ]] && interpreter=python3
+	limit=$(sed -n 's/^# TEST_TIMEOUT: //p' "$1")
+	limit=${limit:-${TEST_TIMEOUT:-120}}
+	if [ "$(id -u)" -ne 0 ]; then
+		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
+	elif grep -q '^# TEST_PARALLEL$' "$1"; then
+		start "$name" timeout -k 10 "$limit" $interpreter "$1"
+	else
+		finish
+		run "$name" "$limit" $interpreter "$1"
+	fi
 }
 
 e2e_tests()
 {
-	local program interpreter limit
-	for program in tests/e2e/test_*.sh tests/e2e/test_*.py; do
-		[ -e "$program" ] && wanted "e2e/$(stem "$program")" || continue
-		case $program in
-		*.py) interpreter=python3 ;;
-		*) interpreter=bash ;;
-		esac
-		limit=$(sed -n 's/^# TEST_TIMEOUT: //p' "$program")
-		if [ "$(id -u)" -eq 0 ]; then
-			run "e2e/$(stem "$program")" "${limit:-${TEST_TIMEOUT:-120}}" $interpreter "$program"
-		else
-			skip "e2e/$(stem "$program")" 'NOT RUN: it needs root (sudo make test)'
-		fi
+	local program
+	for program in $(grep -l '^# TEST_PARALLEL$' tests/e2e/test_*.{sh,py}) \
+		$(grep -L '^# TEST_PARALLEL$' tests/e2e/test_*.{sh,py}); do
+		e2e_test "$program"
 	done
+	finish
+}
+
+slowest()
+{
+	[ -e "$dir/times" ] && echo "slowest: $(sort -rn "$dir/times" | head -n 10 |
+		awk '{ printf "%s%s %s s", separator, $3, $1; separator = ", " }')"
 }
 
 [ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
 case $1 in
 unit) unit_tests ;;
 all)
+	export TEST_JUDGES=all # scripts/setup.sh has installed them: none is passed over
 	unit_tests
-	run check 600 make -s check
+	run check 600 make -s -j"$(nproc)" check
 	fuzz_tests
 	e2e_tests
 	;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
+slowest
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

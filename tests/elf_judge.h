@@ -13,17 +13,11 @@
 
 #include "base/alloc.h"
 #include "object/elf.h"
+#include "temp.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
-/* A folder for this run, removed by judge_clean(). */
-static char judge_dir[] = "/tmp/cprof-test-XXXXXX";
-
-static inline void judge_init(void)
-{
-	if (!mkdtemp(judge_dir))
-		abort();
-}
+static char *judge_dir; /* what judge_build() made is in there */
 
 static inline void judge_run(const char *command)
 {
@@ -31,14 +25,6 @@ static inline void judge_run(const char *command)
 
 	if (system(all))
 		fail_msg("failed: %s", command);
-}
-
-static inline void judge_clean(void)
-{
-	char *command scoped(freep) = xasprintf("rm -rf %s", judge_dir);
-
-	if (system(command))
-		abort();
 }
 
 /* Opens path, under the folder unless absolute. The descriptor is leaked: a test is short. */
@@ -103,7 +89,7 @@ static inline void judge_build(void)
 	char *path scoped(freep) = NULL;
 	FILE *source;
 
-	judge_init();
+	judge_dir = temp_folder();
 	path = xasprintf("%s/a.c", judge_dir);
 	source = fopen(path, "w");
 	if (!source)

@@ -20,6 +20,7 @@ BPF program, map or link, no uprobe, no process. Speaks TAP (scripts/run-tests.s
 
 All that depends on the wording of cprof's messages stands in "What cprof says" below.
 """
+import atexit
 import ctypes
 import gzip
 import inspect
@@ -119,8 +120,14 @@ def workload(name):
     return os.path.join(BUILD, "workloads", name)
 
 
+@atexit.register
+def forget_folders():
+    while folders:
+        shutil.rmtree(folders.pop(), ignore_errors=True)
+
+
 def folder():
-    """A folder that goes away with the case."""
+    """A folder that goes away with the case, or with us, should we be ended in the middle of it."""
     path = tempfile.mkdtemp(prefix="cprof-e2e-")
     folders.append(path)
     return path
@@ -129,10 +136,10 @@ def folder():
 class Workload:
     """A workload of its own, not launched by cprof."""
 
-    def __init__(self, name, *arguments):
+    def __init__(self, name, *arguments, env=None):
         path = name if "/" in name else workload(name)
-        self.process = subprocess.Popen([path, *map(str, arguments)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([path, *map(str, arguments)], stdin=subprocess.PIPE, text=True,
+                                        stdout=subprocess.PIPE, env={**os.environ, **(env or {})})
         self.pid = self.process.pid
         running.append(self.process)
 
@@ -201,6 +208,22 @@ class Cprof:
 
     def signal(self, number_of_signal):
         self.process.send_signal(number_of_signal)
+
+    def awaits(self, pattern, timeout=20):
+        """Waits until it says so."""
+        end = time.monotonic() + timeout
+        while not re.search(pattern, self.said(), re.M):
+            assert time.monotonic() < end, f"cprof did not say {pattern} within {timeout} s"
+            time.sleep(0.02)
+
+    def snapshot(self, number_of_snapshot, timeout=20):
+        """Asks for one, and waits until it is written."""
+        self.signal(signal.SIGUSR1)
+        path = f"{self.output.removesuffix('.pb.gz')}.{number_of_snapshot}.pb.gz"
+        end = time.monotonic() + timeout
+        while not os.path.exists(path):
+            assert time.monotonic() < end, f"no snapshot {number_of_snapshot} after {timeout} s"
+            time.sleep(0.02)
 
     def wait(self, timeout=60):
         try:
@@ -385,19 +408,30 @@ def share(profile, kind, *names):
 
 
 def near(value, expected, tolerance, what):
+    assert expected, f"{what}: nothing to be near to"
     assert abs(value - expected) <= tolerance * expected, \
         f"{what}: {value:g}, not within {tolerance:.0%} of {expected:g}"
 
 
 # Nothing is left ---------------------------------------------------------------------------------
 
+def listed(kind, tries=10):
+    """What bpftool lists. It fails if something of it goes while it looks: then it looks again."""
+    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    try:
+        return json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
+    except AssertionError:
+        if tries == 1:
+            raise
+        time.sleep(0.05)
+        return listed(kind, tries - 1)
+
+
 def kernel_objects():
     """The BPF programs, maps and links there are, and the uprobe events, as a set of names."""
     found = set()
-    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     for kind in ("prog", "map", "link"):
-        listed = json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
-        found |= {f"{kind}_id:\t{item['id']}" for item in listed}
+        found |= {f"{kind}_id:\t{item['id']}" for item in listed(kind)}
     try:
         with open("/sys/kernel/tracing/uprobe_events", encoding="utf-8") as file:
             found |= {f"uprobe event {line.strip()}" for line in file}
@@ -487,22 +521,28 @@ def left_processes(seconds=3):
     return [f"process {name} is left" for name in names]
 
 
-def left_objects(before, seconds=5):
+def stray_objects(before, seconds):
     """What is there after a case, stays, and is held by nobody: the kernel frees in its own time, and
-    what another tracer of this machine has made meanwhile is none of ours. Beside somebody else's
-    cprof it cannot be told whose a map without a descriptor is: then that is said, not judged."""
+    what another tracer of this machine has made meanwhile is none of ours. And who ran a cprof beside
+    us: whose a map without a descriptor is cannot be told then."""
     end = time.monotonic() + seconds
     left = kernel_objects() - before
     crowd = other_cprofs()
-    while left and time.monotonic() < end:
+    while left and not crowd and time.monotonic() < end:
         left -= held_by_others(left)
         crowd |= other_cprofs()
         time.sleep(0.1)
         left &= kernel_objects()
+    return sorted(left), sorted(crowd)
+
+
+def left_objects(before, seconds=5):
+    """What a case has left in the kernel. In a crowd that is said, not judged."""
+    left, crowd = stray_objects(before, seconds)
     if left and crowd:
-        print(f"# another cprof ran beside this ({sorted(crowd)}): {sorted(left)} may be its")
+        print(f"# other cprofs ran beside this ({crowd}): {len(left)} objects may be theirs, {left[0]} ...")
         return []
-    return [f"{name} is left" for name in sorted(left)]
+    return [f"{name} is left" for name in left]
 
 
 # Running the cases -------------------------------------------------------------------------------
@@ -566,8 +606,7 @@ def run_case(case):
             problems.append(f"$ {' '.join(run.arguments)}  -> {run.process.returncode}")
             problems += run.said().splitlines()[-8:]
     runs.clear()
-    while folders:
-        shutil.rmtree(folders.pop(), ignore_errors=True)
+    forget_folders()
     if skipped and not problems:
         raise skipped
     return problems

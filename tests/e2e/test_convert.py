@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# TEST_PARALLEL
 # TEST_TIMEOUT: 300
 """cprof convert, and -o of record and heap: each format by a reader of its own.
 

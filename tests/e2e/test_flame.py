@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# TEST_PARALLEL
 # TEST_TIMEOUT: 300
 """cprof flame: the page in a real browser, used as people use it, and what it says against the files.
 

@@ -2,26 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap on allocators that are not the C library's: linked in, a library, preloaded, opened late,
 with new and delete of their own. At rate 1, from the first allocation on, every count is exact."""
-import math
 import os
+import re
 import shutil
 import subprocess
-import time
 
 import harness as h
+import heaps
 
-KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
-        "inuse_space": "live_bytes"}
 SOURCES = os.path.join(h.ROOT, "tests", "e2e", "workloads")
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 RUNS = 3  # the window that is not there would be hit by some
-
-
-def exact(profile, expected):
-    for site, numbers in expected.items():
-        for kind, key in KEYS.items():
-            found = h.by_function(profile, kind).get(site, 0)
-            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
 
 
 def build(name, *words, compiler="gcc"):
@@ -53,7 +44,7 @@ def launch(*command, of=None, **more):
     for _ in range(RUNS):
         run = h.cprof("heap", "--rate", "1", "--", *command, **more).wait()
         profile = run.profile()
-        exact(profile, run.says())
+        heaps.exact(profile, run.says())
         assert not run.closing.lost, run.closing.reasons
         leaves = {(sample["frames"][0]["mapping"] or {}).get("path", "") for sample in profile["samples"]
                   if "site_in_main" in sample["stack"]}
@@ -117,19 +108,9 @@ def with_jemalloc():
 def new_and_delete_of_jemalloc():
     """It does not come by malloc, and keeps sizes to itself."""
     for preload in (jemalloc(), ""):
-        process = h.Workload.__new__(h.Workload)
-        process.process = subprocess.Popen([h.workload("newdelete")], stdin=subprocess.PIPE, text=True,
-                                           stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": preload})
-        process.pid = process.process.pid
-        h.running.append(process.process)
-        process.says()
-        run = h.cprof("heap", "--rate", "1", "-p", process.pid).attached()
-        process.go()
-        expected = process.says()
-        process.says()
-        ended = run.stop()
+        ended, expected = heaps.measure(h.Workload("newdelete", env={"LD_PRELOAD": preload}), "--rate", "1")
         profile = ended.profile()
-        exact(profile, expected)
+        heaps.exact(profile, expected)
         new = {sample["stack"][0] for sample in profile["samples"] if "site_new(int)" in sample["stack"]
                and "std::vector" not in " ".join(sample["stack"])}
         assert not preload or all("operator new" in name for name in new), new
@@ -140,33 +121,22 @@ def wrapped():
     """One coin for a call, however many functions it goes through: a second would make 37 % more."""
     program = build("wrapalloc", "heap/wrapalloc.c")
     for rate in (1, 1000):
-        target = h.Workload(program)
-        target.says()
-        run = h.cprof("heap", "--rate", rate, "-p", target.pid).attached()
-        target.go()
-        expected = target.says()
-        target.says()
-        profile = run.stop().profile()
-        target.process.stdin.close()
-        for site, count in expected.items():
-            error = math.sqrt(count / math.expm1(1)) if rate > 1 else 0
-            found = h.by_function(profile, "alloc_objects").get(site, 0)
-            assert abs(found - count) <= 4.5 * error, (rate, site, found, count)
+        ended, expected = heaps.measure(h.Workload(program), "--rate", rate)
+        heaps.estimated(ended.profile(), expected, 1000, rate)
 
 
 @h.test
 def opened_late():
     """It is probed a moment after it was mapped: the workload gives that moment."""
-    target = h.Workload(build("dlopens", "heap/dlopens.c"), toy_library())
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-    target.go()
+    library = toy_library()
+    target = h.Workload(build("dlopens", "heap/dlopens.c"), library)
+    run = heaps.watch(target, "--rate", "1")
     target.says()  # open
-    time.sleep(2)
+    run.awaits(f"^cprof: probing .* of {re.escape(library)}")
     target.go()
     expected = target.says()
     target.says()
-    exact(run.stop().profile(), expected)
+    heaps.exact(run.stop().profile(), expected)
     target.go()
     assert target.wait() == 0
 

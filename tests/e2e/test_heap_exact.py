@@ -2,40 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap --rate 1: every allocation of every site, exactly, and what is left after the frees."""
 import harness as h
-
-
-def compare(profile, expected, kinds):
-    for site, numbers in expected.items():
-        for kind, key in kinds.items():
-            found = h.by_function(profile, kind).get(site, 0)
-            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
-
-
-ALLOCATED = {"alloc_objects": "objects", "alloc_space": "bytes"}
-LIVE = {"inuse_objects": "live_objects", "inuse_space": "live_bytes"}
+import heaps
 
 
 @h.test
 def counts_and_bytes_of_a_running_process():
-    target = h.Workload("allocs")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-    target.go()
-    expected = target.says()
-    target.says()  # done: it waits, with half of its blocks
-    ended = run.stop()
-    profile = ended.profile()
+    """When it is done it waits, with half of its blocks."""
+    ended, expected = heaps.measure(h.Workload("allocs"), "--rate", "1")
+    heaps.exact(ended.profile(), expected)
     assert ended.closing.lost == 0, ended.closing.reasons
-    compare(profile, expected, ALLOCATED)
-    compare(profile, expected, LIVE)
-    target.go()
-    assert target.wait() == 0
 
 
 @h.test
 def counts_and_bytes_of_a_launched_command():
     run = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "20", "now").wait()
-    compare(run.profile(), run.says(), ALLOCATED)
+    heaps.exact(run.profile(), run.says())
 
 
 @h.test
@@ -49,12 +30,10 @@ def leaf_is_the_allocator():
 def threads_do_not_mix():
     """Four threads allocate and free at once; nothing of it is left at the end."""
     target = h.Workload("churn", "0.5", "4")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-    target.go()
-    ended = run.wait()
+    ended = heaps.watch(target, "--rate", "1").wait()
     profile = ended.profile()
     assert h.by_function(profile, "alloc_objects")["churn"] > 1000
+    assert not h.by_function(profile, "inuse_objects").get("churn"), ended.lines
     assert target.wait() == 0
 
 

@@ -5,17 +5,9 @@ every count is exact, and with the accounts of the kernel side held against the 
 import time
 
 import harness as h
+import heaps
 
-KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
-        "inuse_space": "live_bytes"}
 WAYS = (1, 2, 3)
-
-
-def exact(profiles, expected):
-    for site, numbers in expected.items():
-        for kind, key in KEYS.items():
-            found = sum(h.by_function(profile, kind).get(site, 0) for profile in profiles)
-            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
 
 
 def accounts_of(ended, profiles):
@@ -26,16 +18,9 @@ def accounts_of(ended, profiles):
     return accounts
 
 
-def serve(*options, workers=12, **more):
-    target = h.Workload("forkserver", workers)
-    target.says()
-    run = h.cprof("heap", "--rate", "1", *options, "-p", target.pid, **more).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    ended = run.stop()
-    target.go()
-    assert target.wait() == 0
+def serve(*options):
+    target = h.Workload("forkserver", 12)
+    ended, expected = heaps.measure(target, "--rate", "1", *options)
     return ended, expected, target.pid
 
 
@@ -45,7 +30,7 @@ def fork_server():
     for way in WAYS:
         ended, expected, _ = serve("--follow-fork", "--limit", f"way={way}")
         profile = ended.profile()
-        exact([profile], expected)
+        heaps.exact(profile, expected)
         assert ended.closing.lost == 0, ended.closing.reasons
         accounts = accounts_of(ended, [profile])
         assert accounts.cut_off == 0 and accounts.gone >= 4 * (20 + 30 + 1), vars(accounts)
@@ -58,7 +43,7 @@ def each_child_has_a_file_and_a_label():
     folder = h.folder()
     ended, expected, parent = serve("--follow-fork", "-o", folder)
     profiles = ended.profiles()
-    exact(profiles.values(), expected)
+    heaps.exact(profiles.values(), expected)
     accounts_of(ended, profiles.values())
     assert len(profiles) == 1 + 12 + 3, sorted(profiles)
     for path, profile in profiles.items():
@@ -74,7 +59,7 @@ def each_child_has_a_file_and_a_label():
 def without_it_children_are_left_alone():
     ended, expected, parent = serve()
     profile = ended.profile()
-    exact([profile], {"site_parent": expected["site_parent"]})
+    heaps.exact(profile, {"site_parent": expected["site_parent"]})
     assert h.labels(profile, "pid") == {parent}
     assert not h.by_function(profile, "alloc_objects").get("site_worker")
     assert accounts_of(ended, [profile]).left == 0
@@ -84,7 +69,7 @@ def without_it_children_are_left_alone():
 def a_launched_server():
     run = h.cprof("heap", "--rate", "1", "--follow-fork", "--", h.workload("forkserver"), "12", "now").wait()
     profile = run.profile()
-    exact([profile], run.says())
+    heaps.exact(profile, run.says())
     accounts = accounts_of(run, [profile])
     assert accounts.live == 0 and accounts.left >= 200, vars(accounts)
 
@@ -119,9 +104,7 @@ def killed_inside_the_allocator():
     cut_off = 0
     for _ in range(5):
         target = h.Workload("churn", "30", "8")
-        target.says()
-        run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-        target.go()
+        run = heaps.watch(target, "--rate", "1")
         time.sleep(0.2)
         target.process.kill()
         ended = run.wait(timeout=30)

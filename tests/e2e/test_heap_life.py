@@ -7,14 +7,13 @@ import subprocess
 import time
 
 import harness as h
+import heaps
 
 
 @h.test
 def target_exits_by_itself():
     target = h.Workload("churn", "0.5", "2")
-    target.says()
-    run = h.cprof("heap", "--rate", "4096", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "4096")
     assert h.by_function(run.wait(timeout=20).profile(), "alloc_objects")["churn"] > 0
     assert target.wait() == 0
 
@@ -26,9 +25,7 @@ def cprof_is_killed():
                           timeout=60, text=True)
     for delay in (0.0, 0.01, 0.05):
         target = h.Workload("allocs")
-        target.says()
-        run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
-        target.go()
+        run = heaps.watch(target, "--rate", "1")
         time.sleep(delay)
         run.signal(signal.SIGKILL)
         assert target.says() == json.loads(bare.stdout)

@@ -4,12 +4,12 @@
 
 --limit way=N: 1 perf uprobes, 2 multi links (Linux 6.10), 3 sessions (6.13), or what the kernel has.
 """
-import math
 import re
 import shutil
 import subprocess
 
 import harness as h
+import heaps
 
 BYTES = 1000
 WAYS = {1: "perf uprobes", 2: "multi-uprobe links", 3: "uprobe sessions"}
@@ -24,33 +24,11 @@ def has_not(way):
     return way in needs and needs[way] not in btf.stdout
 
 
-def heap_of(workload, *options):
-    """Runs a workload that waits twice; what it says, and the cprof that watched it."""
-    target = h.Workload(workload)
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    ended = run.stop()
-    target.go()
-    assert target.wait() == 0
-    return expected, ended
-
-
-def compare(profile, expected, rate):
-    """Each site's objects within 4.5 standard errors; with a second coin they would be 37 % more."""
-    for site, count in expected.items():
-        error = math.sqrt(count / math.expm1(BYTES / rate)) if rate > 1 else 0
-        found = h.by_function(profile, "alloc_objects").get(site, 0)
-        assert abs(found - count) <= 4.5 * error, f"{site}: {found}, not {count} +- {error:.0f}"
-
-
 @h.test
 def nested_calls_count_once_exactly():
     for way in WAYS:
-        expected, ended = heap_of("nested", "--rate", "1", "--limit", f"way={way}")
-        compare(ended.profile(), expected, 1)
+        ended, expected = heaps.measure(h.Workload("nested"), "--rate", "1", "--limit", f"way={way}")
+        heaps.estimated(ended.profile(), expected, BYTES, 1)
         assert ended.accounts.nested > 0, "nothing was nested"
         used = [line for line in ended.lines if line.startswith("cprof: heap probes: ")]
         assert used == [f"cprof: heap probes: {WAYS[way]}"] or has_not(way), used
@@ -59,8 +37,8 @@ def nested_calls_count_once_exactly():
 @h.test
 def nested_calls_get_one_coin():
     for way in WAYS:
-        expected, ended = heap_of("nested", "--rate", str(BYTES), "--limit", f"way={way}")
-        compare(ended.profile(), expected, BYTES)
+        ended, expected = heaps.measure(h.Workload("nested"), "--rate", BYTES, "--limit", f"way={way}")
+        heaps.estimated(ended.profile(), expected, BYTES, BYTES)
         accounts = ended.accounts
         assert accounts.nested > 0 and accounts.unsampled > 0, vars(accounts)
 
@@ -68,9 +46,9 @@ def nested_calls_get_one_coin():
 @h.test
 def allocators_that_wrap_others():
     """A calloc that calls malloc, a malloc that calls through a pointer: neither is a leaf."""
-    for rate in ("1", str(BYTES)):
-        expected, ended = heap_of("ownalloc", "--rate", rate)
-        compare(ended.profile(), expected, int(rate))
+    for rate in (1, BYTES):
+        ended, expected = heaps.measure(h.Workload("ownalloc"), "--rate", rate)
+        heaps.estimated(ended.profile(), expected, BYTES, rate)
         leaves = {match[1] for match in ended.matches(PROBING) if match[5] and "ownalloc" in match[4]}
         assert not leaves, leaves
         assert ended.accounts.nested == 3 * expected["site_malloc"], vars(ended.accounts)
@@ -116,12 +94,9 @@ def free_of_null_never_traps():
 
 @h.test
 def allocations_only():
-    expected, ended = heap_of("allocs", "--rate", "1", "--alloc-only")
+    ended, expected = heaps.measure(h.Workload("allocs"), "--rate", "1", "--alloc-only")
     profile = ended.profile()
-    for site, numbers in expected.items():
-        for kind, key in (("alloc_objects", "objects"), ("alloc_space", "bytes")):
-            found = h.by_function(profile, kind).get(site, 0)
-            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
+    heaps.exact(profile, expected, heaps.ALLOCATED)
     assert profile["types"] == ["alloc_objects", "alloc_space"], profile["types"]
     probed = {match[1] for match in ended.matches(PROBING)}
     assert "malloc" in probed and "free" not in probed, probed

@@ -8,6 +8,7 @@ estimated with a variance of n(1-p)/p = n/(e^a - 1).
 import math
 
 import harness as h
+import heaps
 
 SITES = {"site_a": 1024, "site_b": 16384, "site_c": 262144}
 
@@ -31,13 +32,7 @@ def compare(profile, expected, rate):
 
 
 def sample(rate, *option):
-    target = h.Workload("allocs")
-    target.says()
-    run = h.cprof("heap", *option, "-p", target.pid).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    ended = run.stop()
+    ended, expected = heaps.measure(h.Workload("allocs"), *option)
     compare(ended.profile(), expected, rate)
     sampled = sum(numbers["objects"] * -math.expm1(-numbers["bytes"] / numbers["objects"] / rate)
                   for numbers in expected.values())

@@ -6,44 +6,19 @@ the allocator, the C library, and the thread that frees."""
 import math
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import tempfile
 import time
 
 import harness as h
-
-KEYS = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_objects": "live_objects",
-        "inuse_space": "live_bytes"}
-
-
-def exact(profile, expected):
-    for site, numbers in expected.items():
-        for kind, key in KEYS.items():
-            found = h.by_function(profile, kind).get(site, 0)
-            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
-
-
-def speak(target, *options):
-    """A run over a workload that says what to expect, then "done"."""
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    ended = run.stop()
-    target.process.stdin.close()  # it waits no more
-    assert target.wait() == 0
-    return ended, expected
-
+import heaps
 
 @h.test
 def estimates_of_every_size():
     """1 byte to 10 times the rate: within 4 standard errors, and what --errors says of it is true."""
     rate, squares, values = 16384, 0, 0
     for _ in range(3):
-        ended, expected = speak(h.Workload("sizes", str(rate)), "--rate", str(rate), "--errors")
+        ended, expected = heaps.measure(h.Workload("sizes", str(rate)), "--rate", str(rate), "--errors")
         profile = ended.profile()
         for site, row in expected.items():
             spread = math.expm1(row["size"] / rate)
@@ -70,7 +45,7 @@ def estimates_of_every_size():
 def a_mixture_of_sizes():
     """A million blocks of 16 bytes and sixteen of 32 MiB from one stack: neither spoils the other."""
     for rate in (524288, 16384):
-        ended, said = speak(h.Workload("mixture"), "--rate", str(rate))
+        ended, said = heaps.measure(h.Workload("mixture"), "--rate", str(rate))
         profile = ended.profile()
         error = math.sqrt(said["small"] / math.expm1(said["small_bytes"] / rate))
         for prefix in ("alloc", "inuse"):
@@ -84,9 +59,7 @@ def a_mixture_of_sizes():
 @h.test
 def all_is_freed():
     target = h.Workload("sizes", "16384")
-    target.says()
-    run = h.cprof("heap", "--rate", "16384", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "16384")
     target.says()
     target.says()  # full
     target.go()
@@ -100,8 +73,8 @@ def all_is_freed():
 @h.test
 def edges():
     """realloc that grows, shrinks, fails and frees, calloc that overflows, alignment that fails."""
-    ended, expected = speak(h.Workload("edges"), "--rate", "1")
-    exact(ended.profile(), expected)
+    ended, expected = heaps.measure(h.Workload("edges"), "--rate", "1")
+    heaps.exact(ended.profile(), expected)
 
 
 def static_edges(compiler, package):
@@ -112,8 +85,8 @@ def static_edges(compiler, package):
          "-pthread", "-static", "-o", program, os.path.join(h.ROOT, source)], check=False)
     if not built or built.returncode:
         raise h.Skip(f"NOT RUN: {compiler} -static builds nothing (apt-get install {package})")
-    ended, expected = speak(h.Workload(program), "--rate", "1")
-    exact(ended.profile(), expected)
+    ended, expected = heaps.measure(h.Workload(program), "--rate", "1")
+    heaps.exact(ended.profile(), expected)
 
 
 @h.test
@@ -128,31 +101,23 @@ def edges_of_a_static_program_with_musl():
 
 @h.test
 def new_and_delete():
-    ended, expected = speak(h.Workload("newdelete"), "--rate", "1")
+    ended, expected = heaps.measure(h.Workload("newdelete"), "--rate", "1")
     profile = ended.profile()
-    exact(profile, expected)
+    heaps.exact(profile, expected)
     assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
 
 
 @h.test
 def sixteen_threads_free_each_others_blocks():
     """Addresses are used again at once, by whoever comes: at rate 1 not a block is off."""
-    target = h.Workload("exchange", "16", "4000")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--interval", "300ms", "-p", target.pid).attached()
-    target.go()
-    expected = target.says()
-    target.says()  # full
-    profile = run.stop().profile()
-    exact(profile, {"exchange": expected})
+    ended, expected = heaps.measure(h.Workload("exchange", "16", "4000"), "--rate", "1", "--interval", "300ms")
+    heaps.exact(ended.profile(), {"exchange": expected})
 
 
 @h.test
 def sixteen_threads_and_nothing_is_left():
     target = h.Workload("exchange", "16", "8000")
-    target.says()
-    run = h.cprof("heap", "--rate", "4096", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "4096")
     expected = target.says()
     target.says()
     target.go()
@@ -173,8 +138,7 @@ class Redis:
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
         if not program:
             raise h.Skip("NOT RUN: redis is not installed (apt-get install redis-tools)")
-        self.folder = tempfile.mkdtemp(prefix="cprof-redis-")
-        h.folders.append(self.folder)
+        self.folder = h.folder()
         path = os.path.join(self.folder, "socket")
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.folder,
@@ -207,11 +171,7 @@ def redis_with_its_jemalloc():
     run = h.cprof("heap", "--rate", "65536", "-p", redis.pid).attached()
     redis.ask("DEBUG POPULATE 40000 key 900")
     held = redis.used() - before
-    run.signal(signal.SIGUSR1)
-    path = run.output.removesuffix(".pb.gz") + ".1.pb.gz"
-    end = time.monotonic() + 20
-    while not os.path.exists(path) and time.monotonic() < end:
-        time.sleep(0.05)
+    run.snapshot(1)
     redis.ask("FLUSHALL SYNC")
     ended = run.stop()
     full, empty = ended.extra_profile(".1.pb.gz"), ended.profile()
@@ -232,25 +192,15 @@ def python_with_malloc():
     code = ("import os; print('{\"ready\": 1}', flush=True); os.read(0, 1);"
             "x = [bytes(i % 2 + 1000) for i in range(20000)]; print('{\"full\": 1}', flush=True);"
             "os.read(0, 1); del x; print('{\"done\": 1}', flush=True); os.read(0, 1)")
-    process = subprocess.Popen([program, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True, env={**os.environ, "PYTHONMALLOC": "malloc"})
-    h.running.append(process)
-    process.stdout.readline()
-    run = h.cprof("heap", "--rate", "8192", "--interval", "500ms", "-p", process.pid).attached()
-
-    def go_on():
-        process.stdin.write("x")
-        process.stdin.flush()
-        return process.stdout.readline()
-
-    assert "full" in go_on()
-    time.sleep(1.5)
-    assert "done" in go_on()
+    target = h.Workload(program, "-c", code, env={"PYTHONMALLOC": "malloc"})
+    run = heaps.watch(target, "--rate", "8192")
+    target.says()  # full
+    run.snapshot(1)
+    target.go()
+    target.says()  # done
     ended = run.stop()
-    most = max((h.judge(path, by_others=False) for path in ended.extra),
-               key=lambda profile: h.total(profile, "inuse_space"))
     truth = 20000 * 1033.5
-    found = h.total(most, "inuse_space")
+    found = h.total(ended.extra_profile(".1.pb.gz"), "inuse_space")
     # the list itself is 160 KB
     assert abs(found - truth - 160000) < 4 * math.sqrt(8192 / truth) * truth + 40000, found
     assert h.total(ended.profile(), "inuse_space") < 0.05 * truth

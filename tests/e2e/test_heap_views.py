@@ -6,10 +6,10 @@ import glob
 import math
 import os
 import re
-import signal
 import time
 
 import harness as h
+import heaps
 
 ALLOC = ("alloc_objects", "alloc_space")
 INUSE = ("inuse_objects", "inuse_space")
@@ -17,21 +17,12 @@ INUSE = ("inuse_objects", "inuse_space")
 
 def allocs(*options, **more):
     """A run over the allocs workload, half of whose blocks are in use at its end."""
-    target = h.Workload("allocs", "20")
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
-    target.go()
-    expected = target.says()
-    target.says()
-    return run.stop(), expected
+    return heaps.measure(h.Workload("allocs", "20"), *options, **more)
 
 
-def churn(seconds, *options, **more):
+def churn(seconds, *options):
     target = h.Workload("churn", str(seconds), "2")
-    target.says()
-    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
-    target.go()
-    return run, target
+    return heaps.watch(target, *options), target
 
 
 def totals(profile):
@@ -56,9 +47,7 @@ def in_use():
     profile = ended.profile()
     assert profile["types"] == [*ALLOC, *INUSE] and profile["duration_ns"] == 0
     assert totals(profile)["alloc_objects"] == 0 == totals(profile)["alloc_space"]
-    for site, numbers in expected.items():
-        assert h.by_function(profile, "inuse_objects").get(site, 0) == numbers["live_objects"], site
-        assert h.by_function(profile, "inuse_space").get(site, 0) == numbers["live_bytes"], site
+    heaps.exact(profile, expected, heaps.LIVE)
     assert all(sample["values"]["inuse_objects"] for sample in profile["samples"])
     assert ended.closing.gone > 0
 
@@ -68,8 +57,7 @@ def allocated():
     ended, expected = allocs("--rate", "1", "--alloc")
     profile = ended.profile()
     assert profile["types"] == list(ALLOC) and profile["default_type"] == "alloc_space"
-    for site, numbers in expected.items():
-        assert h.by_function(profile, "alloc_objects").get(site, 0) == numbers["objects"], site
+    heaps.exact(profile, expected, heaps.ALLOCATED)
 
 
 @h.test
@@ -97,15 +85,13 @@ def nothing_is_left_in_use():
 
 @h.test
 def only_in_use_and_nothing_is():
+    """At this rate a block of the C library's own, which may stay, is not among the samples."""
     target = h.Workload("churn", "0.5", "1")
-    target.says()
-    run = h.cprof("heap", "--rate", "100000", "--inuse", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "1000000", "--inuse")
     target.wait()
     ended = run.wait()
-    assert ended.code in (0, 3), ended.code
-    if ended.code == 3:
-        assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
+    assert ended.code == 3 and ended.closing.taken > 0, (ended.code, vars(ended.closing))
+    assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
 
 
 @h.test
@@ -119,7 +105,7 @@ def one_delta():
 
 
 def add_up(rate):
-    run, target = churn(3, "--rate", rate, "--alloc", "--delta", "700ms", "-d", "20s")
+    run, target = churn(2, "--rate", rate, "--alloc", "--delta", "400ms", "-d", "20s")
     ended = run.wait(timeout=60)
     whole = h.judge(ended.output.removesuffix(".pb.gz") + ".alloc.pb.gz")
     deltas = {path: h.judge(path) for path in ended.extra if ".delta." in path}
@@ -150,9 +136,7 @@ def deltas_add_up_exactly():
 @h.test
 def a_delta_with_nothing_in_it_has_no_file():
     target = h.Workload("allocs", "5")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--delta", "500ms", "-d", "3s", "-p", target.pid).attached()
-    target.go()
+    run = heaps.watch(target, "--rate", "1", "--delta", "500ms", "-d", "3s")
     target.says()
     target.says()
     ended = run.wait(timeout=20)
@@ -163,7 +147,7 @@ def a_delta_with_nothing_in_it_has_no_file():
 @h.test
 def series_of_snapshots():
     """--interval: each holds what there was so far, the last one, unnumbered, all."""
-    run, target = churn(3, "--rate", "4096", "--interval", "700ms")
+    run, target = churn(2, "--rate", "4096", "--interval", "400ms")
     ended = run.wait(timeout=60)
     values = [totals(ended.extra_profile(f".{i}.pb.gz"))["alloc_space"]
               for i in range(1, len(ended.extra) + 1)]
@@ -178,13 +162,8 @@ def snapshot_on_request():
     """SIGUSR1 writes what there is and goes on."""
     run, target = churn(60, "--rate", "4096")
     for i in (1, 2):
-        time.sleep(0.5)
-        run.signal(signal.SIGUSR1)
-        path = run.output.removesuffix(".pb.gz") + f".{i}.pb.gz"
-        end = time.monotonic() + 20
-        while not os.path.exists(path) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert os.path.exists(path), f"no snapshot {i}"
+        time.sleep(0.3)
+        run.snapshot(i)
     ended = run.stop()
     target.process.kill()
     values = [totals(ended.extra_profile(f".{i}.pb.gz"))["alloc_space"] for i in (1, 2)]
@@ -286,13 +265,7 @@ def several_processes_and_a_format_for_one():
 def a_folder_has_them_all():
     folder = h.folder()
     target = h.Workload("allocs", "5")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--views", "--format", "proto,legacy", "-o", folder,
-                  "-p", target.pid).attached()
-    target.go()
-    target.says()
-    target.says()
-    ended = run.stop()
+    ended, _ = heaps.measure(target, "--rate", "1", "--views", "--format", "proto,legacy", "-o", folder)
     assert ended.code == 0
     names = {os.path.basename(path) for path in glob.glob(folder + "/*")}
     stem = f"cprof.heap.allocs.{target.pid}"

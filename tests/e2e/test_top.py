@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# TEST_PARALLEL
 # TEST_TIMEOUT: 300
 """cprof top, peek and tree, beside what `go tool pprof` says of the same files.
 

@@ -81,7 +81,9 @@ def assert_dives(samples):
 
 def assert_exceptions(samples):
     """thrower, calling itself, is called by catcher."""
-    for sample in u.holding({"samples": samples}, "Deep.thrower", "Deep.catcher"):
+    samples = u.holding({"samples": samples}, "Deep.thrower", "Deep.catcher")
+    assert samples, "nobody throws"
+    for sample in samples:
         stack = sample["stack"]
         last = len(stack) - 1 - stack[::-1].index("Deep.thrower")
         assert stack.index("Deep.catcher") > last, stack
@@ -91,7 +93,7 @@ def assert_exceptions(samples):
 def attached_to_a_jvm():
     folder = compiled()
     for java in jvms():
-        run = attach(java, folder, 6)
+        run = attach(java, folder, 4)
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_guesses_are_few(samples)
@@ -105,8 +107,8 @@ def from_a_jvms_first_instruction():
     folder = compiled()
     for java in jvms()[:1]:
         run = h.cprof("record", "-F", 299, "--", *command(java, folder, 5)).wait(90)
-        # Some of the launcher's frames are larger than the 16 KB that are copied.
-        assert_whole(run, java, 96)
+        # Some of the launcher's frames are larger than what is copied of a stack.
+        assert_whole(run, java, 99)
         assert_dives(run.profile()["samples"])
 
 

@@ -7,10 +7,12 @@ it is equal, or if one of the two had to stop for want of memory, with the same 
 libdwfl where the stack is larger than the capture, cprof where code was new to BPF and what remained
 of the stack is beyond what was copied of it.
 """
+import functools
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 
 import harness as h
 import unwinding as u
@@ -19,7 +21,7 @@ PYTHON = """
 import json, re, time
 def dive(n):
     return dive(n - 1) if n else sum(sorted(range(100), key=lambda x: -x))
-end = time.time() + 3
+end = time.time() + 2
 while time.time() < end:
     dive(20)
     json.loads(json.dumps({str(i): i for i in range(100)}))
@@ -49,7 +51,7 @@ template <int N> struct S { int x; bool operator<(const S &o) const { return x <
 template <int N> int f() { std::map<S<N>, std::vector<S<N>>> m; m[{1}].push_back({2});
     std::sort(m[{1}].begin(), m[{1}].end()); return m.size() + f<N - 1>(); }
 template <> int f<0>() { return std::regex_match("a", std::regex("a+")); }
-int main() { return f<30>(); }
+int main() { return f<8>(); }
 """
 
 SQL = """with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000000)
@@ -70,9 +72,13 @@ def script(name, text):
     return path
 
 
+tools = tempfile.TemporaryDirectory(prefix="cprof-e2e-")
+
+
+@functools.cache
 def comparer():
     """The judge, compiled: it shares nothing with cprof but two headers and malloc's wrapper."""
-    target = os.path.join(h.folder(), "dwfl_compare")
+    target = os.path.join(tools.name, "dwfl_compare")
     subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", f"-I{h.ROOT}/user",
                     f"-I{h.ROOT}/bpf", "-o", target,
                     os.path.join(h.ROOT, "tests", "unwind", "dwfl_compare.c"),

@@ -101,6 +101,7 @@ def assert_whole(samples, least=0.99, most_lost=2):
 
 def assert_ends(samples, *expected):
     """Every whole stack ends in these frames, root last. A name is one, or a tuple of some."""
+    assert samples, f"no stack to end in {expected}"
     for sample in samples:
         if why_truncated(sample):
             continue
@@ -112,6 +113,7 @@ def assert_ends(samples, *expected):
 
 def assert_chain(samples, *chain):
     """In every whole stack these frames follow each other, leaf first."""
+    assert samples, f"no stack to hold {chain}"
     for sample in samples:
         if why_truncated(sample):
             continue

@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What legacy_cpu_read() takes for its own: sound, and the same after a way through pprof. */
-#include "fuzz/reencode.h"
+/* gperftools' CPU profiles: binary words, a memory map behind them. */
+#include "fuzz/reader.h"
 #include "input/legacy.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	struct source source = {.bytes = data, .len = size, .limits = &fuzz_limits};
-	struct profile *profile;
-
-	if (!legacy_cpu_detect(&source))
-		return 0;
-	profile = fuzz_parse(data, size);
-	if (profile)
-		fuzz_reencode(profile);
-	profile_free(profile);
-	return 0;
-}
+FUZZ_READER(legacy_cpu_detect)

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "profile/builder.h"
+#include "temp.h"
 #include "unit/judge.h"
 
 #define PERIOD_NS  10101010
@@ -30,7 +31,7 @@ struct fixture {
 	struct symbolizer *symbolizer;
 	struct builder *builder;
 	pid_t child; /* another process, of the same program */
-	char file[64];
+	char *file;  /* for what is judged */
 };
 
 static __attribute__((noinline, unused)) void leaf_function(void)
@@ -58,8 +59,7 @@ static inline int set_up(void **state)
 	fixture->objects = objects_new();
 	fixture->symbolizer =
 		symbolizer_new(fixture->tasks, fixture->files, fixture->objects, NULL);
-	snprintf(fixture->file, sizeof(fixture->file), "/tmp/cprof-test-builder-%d.pb.gz",
-		 getpid());
+	fixture->file = temp_path("built.pb.gz");
 	fixture->child = fork();
 	if (!fixture->child) {
 		pause();
@@ -75,7 +75,7 @@ static inline int tear_down(void **state)
 
 	kill(fixture->child, SIGKILL);
 	waitpid(fixture->child, NULL, 0);
-	unlink(fixture->file);
+	free(fixture->file);
 	builder_free(fixture->builder);
 	symbolizer_free(fixture->symbolizer);
 	objects_free(fixture->objects);

@@ -2,7 +2,7 @@
 /*
  * Independent judges for what we write: runs a command and gives what it said; puts a profile into
  * a file and asks tests/contract.py and `go tool pprof` about it. For cmocka tests only; a judge
- * that is not installed is reported and passed over.
+ * that is not installed is reported and passed over, unless TEST_JUDGES says that all are there.
  */
 #ifndef CPROF_TESTS_JUDGE_H
 #define CPROF_TESTS_JUDGE_H
@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "output/pprof.h"
+#include "unit/sinks.h"
 
 /* The folder tests/, of which TEST_DATA is tests/data. Owned by the caller. */
 static inline char *judge_folder(void)
@@ -41,13 +42,10 @@ static inline bool judge_has(const char *program)
 
 	if (!system(command))
 		return true;
+	if (getenv("TEST_JUDGES"))
+		fail_msg("no %s here: scripts/setup.sh all installs it", program);
 	print_message("no %s here: what it would judge is skipped\n", program);
 	return false;
-}
-
-static inline int judge_to_stream(void *ctx, const void *bytes, size_t len_bytes)
-{
-	return fwrite(bytes, 1, len_bytes, ctx) == len_bytes ? 0 : -1;
 }
 
 static inline void judge_write(const struct profile *profile, const char *path)
@@ -55,7 +53,7 @@ static inline void judge_write(const struct profile *profile, const char *path)
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
-	assert_int_equal(pprof_encode(profile, judge_to_stream, file), 0);
+	assert_int_equal(pprof_encode(profile, sink_stream, file), 0);
 	assert_int_equal(fclose(file), 0);
 }
 

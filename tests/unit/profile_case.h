@@ -112,6 +112,12 @@ static inline void case_add_values(struct profile *profile, const char *stack, c
 #define case_add(profile, stack, labels, ...) \
 	case_add_values(profile, stack, labels, (int64_t[]){__VA_ARGS__})
 
+/* A sample whose whole stack is this location. */
+#define case_add_at(profile, location, ...)                                                      \
+	profile_add_sample(profile, &(struct profile_sample){.locations = &(uint32_t){location}, \
+							     .nr_locations = 1,                  \
+							     .values = (int64_t[]){__VA_ARGS__}})
+
 static inline void case_print_stack(FILE *out, const struct profile *profile,
 				    const struct profile_sample *sample)
 {
@@ -159,10 +165,13 @@ static inline char *case_text(const struct profile *profile)
 	return text;
 }
 
-#define assert_case(profile, expected)                               \
-	do {                                                         \
-		char *case_text_ scoped(freep) = case_text(profile); \
-		assert_string_equal(case_text_, expected);           \
+/* Frees the text. */
+#define assert_text(text, expected)                   \
+	do {                                          \
+		char *text_ scoped(freep) = text;     \
+		assert_string_equal(text_, expected); \
 	} while (0)
+
+#define assert_case(profile, expected) assert_text(case_text(profile), expected)
 
 #endif

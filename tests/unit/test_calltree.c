@@ -29,11 +29,17 @@ static char *tree_text(const struct calltree *tree)
 	return text;
 }
 
-#define assert_tree(tree, expected)                               \
-	do {                                                      \
-		char *tree_text_ scoped(freep) = tree_text(tree); \
-		assert_string_equal(tree_text_, expected);        \
-	} while (0)
+#define assert_tree(tree, expected) assert_text(tree_text(tree), expected)
+
+/* Of one column, the profile's first type. */
+static struct calltree *tree_of(const struct profile *profile, bool inverted)
+{
+	struct calltree *tree = calltree_new(1, inverted);
+
+	calltree_add(tree, profile, 0, CALLTREE_NONE);
+	calltree_arrange(tree, 0, 1);
+	return tree;
+}
 
 static struct profile *small_profile(void)
 {
@@ -50,12 +56,10 @@ static struct profile *small_profile(void)
 static void test_stacks_share_their_callers(void **state)
 {
 	struct profile *profile = small_profile();
-	struct calltree *tree = calltree_new(1, false);
+	struct calltree *tree = tree_of(profile, false);
 	int64_t *totals;
 
 	(void)state;
-	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	calltree_arrange(tree, 0, 1);
 	assert_tree(tree, "main 0\n b 1\n  c 6\n  d 5\n a 1\n");
 	totals = calltree_totals(tree);
 	assert_int_equal(totals[0], 13);
@@ -70,11 +74,9 @@ static void test_stacks_share_their_callers(void **state)
 static void test_inverted_begins_with_leaves(void **state)
 {
 	struct profile *profile = small_profile();
-	struct calltree *tree = calltree_new(1, true);
+	struct calltree *tree = tree_of(profile, true);
 
 	(void)state;
-	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	calltree_arrange(tree, 0, 1);
 	assert_tree(tree, "c 0\n b 0\n  main 6\nd 0\n b 0\n  main 5\na 0\n main 1\nb 0\n main 1\n");
 	calltree_free(tree);
 	profile_free(profile);
@@ -83,14 +85,13 @@ static void test_inverted_begins_with_leaves(void **state)
 static void test_inlined_functions_are_frames(void **state)
 {
 	struct profile *profile = case_new("samples/count");
-	struct calltree *tree = calltree_new(1, false);
+	struct calltree *tree;
 	const struct callframe *inl;
 
 	(void)state;
 	case_add(profile, "main;f,inl,inner;g", "", 3);
 	case_add(profile, "main;inl", "", 1);
-	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	calltree_arrange(tree, 0, 1);
+	tree = tree_of(profile, false);
 	assert_tree(tree, "main 0\n f 0\n  inl 0\n   inner 0\n    g 3\n inl 1\n");
 	inl = &tree->frames.at[tree->nodes.at[3].frame];
 	assert_true(inl->inlined && inl->called);
@@ -118,11 +119,7 @@ static uint32_t add_location(struct profile *profile, const char *name, const ch
 static void add_leaf(struct profile *profile, const char *name, const char *file,
 		     const char *mapping, int64_t value)
 {
-	uint32_t location = add_location(profile, name, file, mapping);
-
-	profile_add_sample(profile, &(struct profile_sample){.locations = &location,
-							     .nr_locations = 1,
-							     .values = &value});
+	case_add_at(profile, add_location(profile, name, file, mapping), value);
 }
 
 /* Two builds, each in its folder: one function. Two functions of one name in two files: two. */
@@ -186,10 +183,10 @@ static void test_kinds(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct profile *profile = case_new("samples/count");
-		struct calltree *tree = calltree_new(1, false);
+		struct calltree *tree;
 
 		add_leaf(profile, rows[i].name, "", rows[i].mapping, 1);
-		calltree_add(tree, profile, 0, CALLTREE_NONE);
+		tree = tree_of(profile, false);
 		assert_int_equal(tree->frames.at[0].kind, rows[i].kind);
 		calltree_free(tree);
 		profile_free(profile);
@@ -199,14 +196,13 @@ static void test_kinds(void **state)
 static void test_odd_stacks(void **state)
 {
 	struct profile *profile = case_new("samples/count");
-	struct calltree *tree = calltree_new(1, false);
+	struct calltree *tree;
 
 	(void)state;
 	case_add(profile, "", "", 2);
 	add_leaf(profile, "", "", "/usr/lib/libfoo.so.6", 3);
 	add_leaf(profile, "", "", "", 1);
-	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	calltree_arrange(tree, 0, 1);
+	tree = tree_of(profile, false);
 	assert_tree(tree, "[libfoo.so.6] 3\n[no stack] 2\n[unknown] 1\n");
 	calltree_free(tree);
 	profile_free(profile);
@@ -216,7 +212,7 @@ static void test_odd_stacks(void **state)
 static void test_deep_and_large(void **state)
 {
 	struct profile *profile = case_new("samples/count");
-	struct calltree *tree = calltree_new(1, false);
+	struct calltree *tree;
 	uint32_t locations[8192], f = case_location(profile, "f");
 	int64_t value = INT64_MAX, *totals;
 	struct profile_sample sample = {
@@ -228,8 +224,7 @@ static void test_deep_and_large(void **state)
 	profile_add_sample(profile, &sample);
 	sample.nr_locations = 8000;
 	profile_add_sample(profile, &sample);
-	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	calltree_arrange(tree, 0, 1);
+	tree = tree_of(profile, false);
 	assert_int_equal(tree->nodes.nr, 8193);
 	assert_int_equal(tree->nodes.at[8192].depth, 8192);
 	totals = calltree_totals(tree);

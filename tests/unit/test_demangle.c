@@ -172,10 +172,12 @@ static void test_against_cxxfilt(void **state)
 			files[i]);
 
 		if (access(files[i], R_OK) < 0)
-			print_message("SKIP: %s is not there\n", files[i]);
+			print_message("%s is not there\n", files[i]);
 		else
 			compare_all(command, &nr, &nr_left);
 	}
+	if (!nr)
+		skip();
 	print_message("%zu names as c++filt has them, %zu left mangled\n", nr - nr_left, nr_left);
 	assert_true(nr_left * 200 <= nr);
 }

@@ -274,10 +274,7 @@ int main(void)
 		cmocka_unit_test(test_in_memory),	cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_sparse),		cmocka_unit_test(test_truncated_under_us),
 	};
-	int failed;
 
 	judge_build();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	judge_clean();
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,15 +74,12 @@ static void test_frames(void **state)
 static void test_frames_without_lines(void **state)
 {
 	struct profile *profile = case_new("samples/count");
-	uint32_t location = profile_location_id(
-		profile, &(struct profile_location){.mapping = case_mapping(profile)});
+	struct profile_location unnamed = {.mapping = case_mapping(profile)};
 	struct profile_filter filter = {0};
 	regex_t regex;
 
 	(void)state;
-	profile_add_sample(profile, &(struct profile_sample){.locations = &location,
-							     .nr_locations = 1,
-							     .values = (int64_t[]){1}});
+	case_add_at(profile, profile_location_id(profile, &unnamed), 1);
 	assert_int_equal(regcomp(&regex, "case", REG_NOSUB), 0);
 	filter.show = &regex;
 	assert_int_equal(profile_filter_samples(profile, &filter), 0); /* pprof drops it */

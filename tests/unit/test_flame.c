@@ -11,18 +11,7 @@
 #include "output/flame.h"
 #include "output/flamesvg.h"
 #include "profile_case.h"
-
-/* Takes so many bytes, then the disk is full. */
-static int take(void *ctx, const void *bytes, size_t len)
-{
-	size_t *room = ctx;
-
-	(void)bytes;
-	if (len > *room)
-		return -ENOSPC;
-	*room -= len;
-	return 0;
-}
+#include "sinks.h"
 
 static void test_an_error_of_the_sink_ends_it(void **state)
 {
@@ -34,11 +23,11 @@ static void test_an_error_of_the_sink_ends_it(void **state)
 	for (size_t room = 0; room < 40000; room += 1600) {
 		size_t html = room, svg = room / 16;
 
-		assert_int_equal(flame_html_encode(profile, &options, take, &html), -ENOSPC);
-		assert_int_equal(flame_svg_encode(profile, &options, take, &svg), -ENOSPC);
+		assert_int_equal(flame_html_encode(profile, &options, sink_disk, &html), -ENOSPC);
+		assert_int_equal(flame_svg_encode(profile, &options, sink_disk, &svg), -ENOSPC);
 	}
-	assert_int_equal(flame_html_encode(profile, &options, take, &(size_t){1 << 20}), 0);
-	assert_int_equal(flame_svg_encode(profile, &options, take, &(size_t){1 << 20}), 0);
+	assert_int_equal(flame_html_encode(profile, &options, sink_disk, &(size_t){1 << 20}), 0);
+	assert_int_equal(flame_svg_encode(profile, &options, sink_disk, &(size_t){1 << 20}), 0);
 	profile_free(profile);
 }
 
@@ -48,10 +37,10 @@ static void test_types_must_be_the_same(void **state)
 	struct flame_options options = {.base = base};
 
 	(void)state;
-	assert_int_equal(flame_html_encode(profile, &options, take, &(size_t){0}), -EINVAL);
-	assert_int_equal(flame_svg_encode(profile, &options, take, &(size_t){0}), -EINVAL);
+	assert_int_equal(flame_html_encode(profile, &options, sink_disk, &(size_t){0}), -EINVAL);
+	assert_int_equal(flame_svg_encode(profile, &options, sink_disk, &(size_t){0}), -EINVAL);
 	options = (struct flame_options){.type = 1};
-	assert_int_equal(flame_html_encode(profile, &options, take, &(size_t){0}), -EINVAL);
+	assert_int_equal(flame_html_encode(profile, &options, sink_disk, &(size_t){0}), -EINVAL);
 	profile_free(profile);
 	profile_free(base);
 }

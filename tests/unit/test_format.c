@@ -9,6 +9,7 @@
 
 #include "output/format.h"
 #include "profile_case.h"
+#include "sinks.h"
 
 static void test_suffixes(void **state)
 {
@@ -41,18 +42,6 @@ static void test_suffixes(void **state)
 	assert_null(format_by_name("pdf"));
 }
 
-/* Takes so many bytes, then fails. */
-static int failing_sink(void *ctx, const void *bytes, size_t len_bytes)
-{
-	size_t *left = ctx;
-
-	(void)bytes;
-	if (len_bytes > *left)
-		return -ENOSPC;
-	*left -= len_bytes;
-	return 0;
-}
-
 static void test_full_disk(void **state)
 {
 	struct profile *profile = case_new("samples/count cpu/nanoseconds");
@@ -63,8 +52,8 @@ static void test_full_disk(void **state)
 	for (unsigned int i = 0; format_at(i); i++) {
 		size_t left = 0, plenty = 1 << 20;
 
-		assert_int_equal(format_at(i)->encode(profile, 1, failing_sink, &left), -ENOSPC);
-		assert_int_equal(format_at(i)->encode(profile, 1, failing_sink, &plenty), 0);
+		assert_int_equal(format_at(i)->encode(profile, 1, sink_disk, &left), -ENOSPC);
+		assert_int_equal(format_at(i)->encode(profile, 1, sink_disk, &plenty), 0);
 		assert_true(plenty < 1 << 20);
 	}
 	profile_free(profile);
@@ -79,7 +68,7 @@ static void test_empty(void **state)
 	for (unsigned int i = 0; format_at(i); i++) {
 		size_t plenty = 1 << 20;
 
-		assert_int_equal(format_at(i)->encode(profile, 0, failing_sink, &plenty), 0);
+		assert_int_equal(format_at(i)->encode(profile, 0, sink_disk, &plenty), 0);
 	}
 	profile_free(profile);
 }

@@ -241,10 +241,7 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_cost),
 	};
-	int failed;
 
 	judge_build();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	judge_clean();
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "gate/report.h"
 #include "gate_case.h"
 #include "judge.h"
+#include "temp.h"
 
 #define NR_FUNCTIONS 30
 #define NAME	     "a|b<c>&\"'`%2:,]]>\n::error::\r\x1b[31m\xff\xc3\xa9_*"
@@ -76,19 +77,17 @@ static void judge(report_fn report, const struct gate_result *result, const char
 		  const char *program)
 {
 	struct report_options options = {.source_root = root};
-	char path[] = "/tmp/cprof-report-XXXXXX";
-	FILE *file = fdopen(mkstemp(path), "w");
-	char *command = xasprintf("python3 - %s <<'PROGRAM'\nimport sys\n"
-				  "data = open(sys.argv[1], 'rb').read()\n"
-				  "text = data.decode('utf-8')\n%s\nPROGRAM\n",
-				  path, program);
+	char *path scoped(freep) = temp_path("report");
+	FILE *file = fopen(path, "w");
+	char *command scoped(freep) = xasprintf("python3 - %s <<'PROGRAM'\nimport sys\n"
+						"data = open(sys.argv[1], 'rb').read()\n"
+						"text = data.decode('utf-8')\n%s\nPROGRAM\n",
+						path, program);
 
 	assert_non_null(file);
-	assert_int_equal(report(result, &options, judge_to_stream, file), 0);
+	assert_int_equal(report(result, &options, sink_stream, file), 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(system(command), 0);
-	free(command);
-	unlink(path);
 }
 
 static void test_text(void **state)

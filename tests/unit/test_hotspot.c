@@ -37,6 +37,14 @@ static struct hotspot *open_vm(void)
 	return vm;
 }
 
+/* A VM with this blob, not looked at yet. */
+static struct hotspot *vm_with(const struct image_blob *blob, uint64_t *code)
+{
+	image_init(&image, NULL);
+	*code = image_blob(&image, blob);
+	return open_vm();
+}
+
 static struct unwind_rule find(struct hotspot *vm, uint64_t ip)
 {
 	struct unwind_rule rule = {0};
@@ -63,9 +71,7 @@ static void test_a_method(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
-	vm = open_vm();
+	vm = vm_with(&method, &code);
 	assert_int_equal(hotspot_look(vm, 1 << 20), 0);
 	expect_sp(vm, code, 8);
 	expect_sp(vm, code + 8, 16);
@@ -88,11 +94,10 @@ static void test_table(void **state)
 {
 	const struct hotspot_heap *heap;
 	struct hotspot *vm;
+	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	image_blob(&image, &method);
-	vm = open_vm();
+	vm = vm_with(&method, &code);
 	hotspot_look(vm, 1 << 20);
 	assert_true(hotspot_pack(vm));
 	assert_false(hotspot_pack(vm));
@@ -118,9 +123,7 @@ static void test_on_demand(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
-	vm = open_vm();
+	vm = vm_with(&method, &code);
 	hotspot_look(vm, 0);
 	hotspot_pack(vm);
 	assert_true(unwind_table_find(hotspot_heap(vm, 0)->table, code + METHOD_BODY, &rule));
@@ -144,9 +147,7 @@ static void test_reuse(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
-	vm = open_vm();
+	vm = vm_with(&method, &code);
 	hotspot_look(vm, 1 << 20);
 	hotspot_look(vm, 1 << 20);
 	hotspot_pack(vm);
@@ -177,11 +178,9 @@ static void test_torn(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
+	vm = vm_with(&method, &code);
 	image.bytes[code - IMAGE_BASE + 11] = 0x40;
 	image.bytes[code - IMAGE_BASE + 16] = 0x40;
-	vm = open_vm();
 	hotspot_look(vm, 1 << 20);
 	expect_sp(vm, code + METHOD_BODY, 80);
 	image.bytes[code - IMAGE_BASE + 11] = 0x20;
@@ -198,10 +197,8 @@ static void test_not_installed(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
 	young.state = -1;
-	code = image_blob(&image, &young);
-	vm = open_vm();
+	vm = vm_with(&young, &code);
 	hotspot_look(vm, 1 << 20);
 	assert_int_equal(find(vm, code).kind, UNWIND_UNKNOWN);
 	hotspot_free(vm);
@@ -215,10 +212,8 @@ static void test_not_entrant(void **state)
 	uint64_t code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
+	vm = vm_with(&method, &code);
 	memcpy(image.bytes + (code - IMAGE_BASE), jump, sizeof(jump));
-	vm = open_vm();
 	hotspot_look(vm, 1 << 20);
 	expect_sp(vm, code + METHOD_BODY, 48);
 	expect_sp(vm, code + 8, 16);
@@ -277,12 +272,10 @@ static void test_names(void **state)
 	uint64_t code, stub_code;
 
 	(void)state;
-	image_init(&image, NULL);
-	code = image_blob(&image, &method);
+	vm = vm_with(&method, &code);
 	stub.segment = 6;
 	stub.name = "a stub";
 	stub_code = image_blob(&image, &stub);
-	vm = open_vm();
 	hotspot_look(vm, 0);
 	assert_true(hotspot_take_name(vm, code + 3, &name));
 	assert_string_equal(name.text, "a.b.Some.method");

@@ -17,6 +17,7 @@
 
 #include "input/input.h"
 #include "profile_judge.h"
+#include "temp.h"
 #include "unit/judge.h"
 
 struct bytes {
@@ -33,8 +34,8 @@ static const char strings[] =
 static void encode(const char *text, struct bytes *bytes)
 {
 	char *tests scoped(freep) = judge_folder();
-	char in[] = "/tmp/cprof-test-input-XXXXXX";
-	int fd = mkstemp(in);
+	int fd;
+	char *in scoped(freep) = temp_file(&fd);
 	char *command scoped(freep) =
 		xasprintf("protoc --proto_path=%s/../proto --encode=perftools.profiles.Profile "
 			  "profile.proto <%s",
@@ -47,7 +48,6 @@ static void encode(const char *text, struct bytes *bytes)
 	assert_non_null(pipe);
 	bytes->len = fread(bytes->at, 1, sizeof(bytes->at), pipe);
 	assert_int_equal(pclose(pipe), 0);
-	unlink(in);
 	assert_true(bytes->len > 0);
 }
 
@@ -306,8 +306,8 @@ static void test_bomb(void **state)
 
 static void test_files(void **state)
 {
-	char path[] = "/tmp/cprof-test-input-XXXXXX";
-	int fd = mkstemp(path);
+	int fd;
+	char *path scoped(freep) = temp_file(&fd);
 	struct bytes bytes;
 	struct input_limits limits = input_default_limits;
 	struct profile *profile;

@@ -13,11 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-
-static int to_file(void *ctx, const void *bytes, size_t len)
-{
-	return fwrite(bytes, 1, len, ctx) == len ? 0 : -EIO;
-}
+#include "sinks.h"
 
 static int never(void *ctx, const void *bytes, size_t len)
 {
@@ -64,7 +60,7 @@ static void test_python_reads_it(void **state)
 
 	(void)state;
 	assert_non_null(python);
-	json_begin(&json, to_file, python);
+	json_begin(&json, sink_stream, python);
 	write_all(&json);
 	assert_int_equal(json_finish(&json), 0);
 	assert_int_equal(pclose(python), 0);

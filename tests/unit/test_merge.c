@@ -85,12 +85,9 @@ static uint32_t mapping_at(struct profile *profile, uint64_t start, uint64_t siz
 
 static void add_at(struct profile *profile, uint32_t mapping, uint64_t address)
 {
-	uint32_t location = profile_location_id(
-		profile, &(struct profile_location){.mapping = mapping, .address = address});
+	struct profile_location location = {.mapping = mapping, .address = address};
 
-	profile_add_sample(profile, &(struct profile_sample){.locations = &location,
-							     .nr_locations = 1,
-							     .values = (int64_t[]){1, 1}});
+	case_add_at(profile, profile_location_id(profile, &location), 1, 1);
 }
 
 /* Address spaces are laid out at random: what counts is the place within the mapping. */
@@ -141,13 +138,8 @@ static void test_columns_tell_apart(void **state)
 	(void)state;
 	lines[0].function = lines[1].function = profile_function_id(a, &function);
 	for (int i = 0; i < 2; i++) {
-		uint32_t id;
-
 		lines[0].column = i;
-		id = profile_location_id(a, &location);
-		profile_add_sample(a, &(struct profile_sample){.locations = &id,
-							       .nr_locations = 1,
-							       .values = (int64_t[]){1, 1}});
+		case_add_at(a, profile_location_id(a, &location), 1, 1);
 	}
 	compact = profile_compact(a);
 	assert_int_equal(compact->samples.nr, 2);

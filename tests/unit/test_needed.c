@@ -18,13 +18,14 @@
 #include "base/vec.h"
 #include "child.h"
 #include "needed.h"
+#include "temp.h"
 #include "unit/judge.h"
 
 struct list {
 	vec_of(char *) paths;
 };
 
-static char folder[64];
+static char *folder;
 
 static void note(void *ctx, const char *path)
 {
@@ -76,16 +77,15 @@ static char *write_script(const char *name, const char *text)
 static int set_up(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/cprof-needed-XXXXXX");
-	return mkdtemp(folder) ? chmod(folder, 0755) : -1;
+	folder = temp_folder();
+	return chmod(folder, 0755);
 }
 
 static int tear_down(void **state)
 {
-	char *command scoped(freep) = xasprintf("rm -rf %s", folder);
-
 	(void)state;
-	return system(command);
+	free(folder);
+	return 0;
 }
 
 static void check_shell(const char *command)

@@ -77,10 +77,7 @@ int main(void)
 		cmocka_unit_test(test_by_key),
 		cmocka_unit_test(test_vdso),
 	};
-	int failed;
 
 	judge_build();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	judge_clean();
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

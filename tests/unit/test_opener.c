@@ -24,11 +24,12 @@
 
 #include "process/mapping.h"
 #include "process/opener.h"
+#include "temp.h"
 
 #define NOBODY 0x7ffffff0u /* a tgid that is never there */
 #define SECRET "what the file holds"
 
-static char dir[] = "/tmp/cprof-opener-XXXXXX";
+static char *dir;
 
 static const char *in_dir(const char *name)
 {
@@ -472,16 +473,15 @@ static void no_such_file(void **state)
 static int make_dir(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
+	dir = temp_folder();
+	return 0;
 }
 
-static int remove_dir(void **state)
+static int forget_dir(void **state)
 {
-	char command[100];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	free(dir);
+	return 0;
 }
 
 int main(void)
@@ -503,5 +503,5 @@ int main(void)
 		cmocka_unit_test(no_such_file),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, make_dir, forget_dir);
 }

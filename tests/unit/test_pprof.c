@@ -14,25 +14,23 @@
 
 #include "output/pprof.h"
 #include "profile.pb-c.h"
+#include "temp.h"
 #include "unit/judge.h"
 
-static char folder[] = "/tmp/cprof-test-pprof-XXXXXX";
-static char path[64];
+static char *path; /* of what was written last */
 
-static int set_up_folder(void **state)
+static int set_up(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/p.pb.gz", folder);
+	path = temp_path("p.pb.gz");
 	return 0;
 }
 
-static int tear_down_folder(void **state)
+static int tear_down(void **state)
 {
 	(void)state;
-	unlink(path);
-	return rmdir(folder);
+	free(path);
+	return 0;
 }
 
 /* A CPU profile of two stacks, main > work > kernel and main > work, with all there is in it. */
@@ -349,5 +347,5 @@ int main(void)
 		cmocka_unit_test(test_packed_as_protobuf_c_does),
 	};
 
-	return cmocka_run_group_tests(tests, set_up_folder, tear_down_folder);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

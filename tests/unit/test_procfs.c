@@ -19,8 +19,9 @@
 
 #include "base/clock.h"
 #include "process/procfs.h"
+#include "temp.h"
 
-static char root[] = "/tmp/cprof-procfs-XXXXXX";
+static char *root;
 
 static void write_file(uint32_t tgid, const char *name, const char *bytes, size_t len)
 {
@@ -264,16 +265,15 @@ static void finds_a_thread_that_lives(void **state)
 static int make_root(void **state)
 {
 	(void)state;
-	return mkdtemp(root) ? 0 : -1;
+	root = temp_folder();
+	return 0;
 }
 
-static int remove_root(void **state)
+static int forget_root(void **state)
 {
-	char command[100];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command);
+	free(root);
+	return 0;
 }
 
 static void memory(void **state)
@@ -309,5 +309,5 @@ int main(void)
 		cmocka_unit_test(memory),
 	};
 
-	return cmocka_run_group_tests(tests, make_root, remove_root);
+	return cmocka_run_group_tests(tests, make_root, forget_root);
 }

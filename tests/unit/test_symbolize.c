@@ -25,6 +25,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "profile/symbolize.h"
+#include "temp.h"
 #include "unit/judge.h"
 
 /* An address inside a function, past its prologue's first byte. */
@@ -37,7 +38,7 @@ struct fixture {
 	struct kallsyms *kallsyms;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
-	char folder[32];
+	char *folder;
 };
 
 static __attribute__((noinline)) void a_known_function(void)
@@ -63,9 +64,7 @@ static int set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
-	strcpy(fixture->folder, "/tmp/cprof-test-XXXXXX");
-	if (!mkdtemp(fixture->folder))
-		return -1;
+	fixture->folder = temp_folder();
 	fixture->files = files_new("/proc");
 	fixture->tasks = tasks_new("/proc", fixture->files);
 	fixture->objects = objects_new();
@@ -89,8 +88,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
-	char *command scoped(freep) = xasprintf("rm -r %s", fixture->folder);
-	int err = system(command);
 
 	profile_free(fixture->profile);
 	symbolizer_free(fixture->symbolizer);
@@ -98,8 +95,9 @@ static int tear_down(void **state)
 	objects_free(fixture->objects);
 	tasks_free(fixture->tasks);
 	files_free(fixture->files);
+	free(fixture->folder);
 	free(fixture);
-	return err;
+	return 0;
 }
 
 static struct image *own_image(struct fixture *fixture)

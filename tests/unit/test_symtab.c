@@ -355,10 +355,7 @@ int main(void)
 		cmocka_unit_test(test_rules),		cmocka_unit_test(test_without_symbols),
 		cmocka_unit_test(test_libc_allocator),	cmocka_unit_test(test_cost),
 	};
-	int failed;
 
 	judge_build();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	judge_clean();
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

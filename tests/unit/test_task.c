@@ -25,13 +25,14 @@
 #include "base/clock.h"
 #include "process/procfs.h"
 #include "process/task.h"
+#include "temp.h"
 
 #define MS 1000000ull
 
 struct fixture {
 	struct files *files;
 	struct tasks *tasks;
-	char root[40];	/* a fake /proc */
+	char *root;	/* a fake /proc */
 	size_t nr_maps; /* calls of on_map */
 	struct mapping last_map;
 	uint32_t last_tgid;
@@ -57,33 +58,31 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	strcpy(f->root, "/tmp/cprof-task-XXXXXX");
+	f->root = temp_folder();
 	*state = f;
-	return mkdtemp(f->root) ? 0 : -1;
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[80];
 
 	tasks_free(f->tasks);
 	files_free(f->files);
-	snprintf(command, sizeof(command), "rm -rf %s", f->root);
+	free(f->root);
 	free(f);
-	return system(command);
+	return 0;
 }
 
 /* The fake /proc --------------------------------------------------------------------------------- */
 
 static void write_file(const struct fixture *f, uint32_t tgid, const char *name, const char *text)
 {
-	char path[100];
+	char *folder scoped(freep) = xasprintf("%s/%u", f->root, tgid);
+	char *path scoped(freep) = xasprintf("%s/%s", folder, name);
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%u", f->root, tgid);
-	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/%u/%s", f->root, tgid, name);
+	mkdir(folder, 0755);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(text, file);
@@ -103,9 +102,8 @@ static void fake(const struct fixture *f, uint32_t tgid, const char *comm, uint6
 
 static void unfake(const struct fixture *f, uint32_t tgid)
 {
-	char command[100];
+	char *command scoped(freep) = xasprintf("rm -r '%s/%u'", f->root, tgid);
 
-	snprintf(command, sizeof(command), "rm -r %s/%u", f->root, tgid);
 	assert_int_equal(system(command), 0);
 }
 
@@ -236,7 +234,8 @@ static void no_such_process(void **state)
 static void an_unlinked_binary_keeps_its_file(void **state)
 {
 	struct fixture *f = *state;
-	char binary[100], magic[4] = "";
+	char *binary scoped(freep) = xasprintf("%s/a b", f->root), magic[4] = "";
+	char *copy scoped(freep) = xasprintf("cp /bin/sleep '%s'", binary);
 	const struct mapping *map;
 	struct image *image;
 	int ready[2];
@@ -248,9 +247,7 @@ static void an_unlinked_binary_keeps_its_file(void **state)
 		skip();
 	}
 	start(f, "/proc");
-	snprintf(binary, sizeof(binary), "cp /bin/sleep '%s/a b'", f->root);
-	assert_int_equal(system(binary), 0);
-	snprintf(binary, sizeof(binary), "%s/a b", f->root);
+	assert_int_equal(system(copy), 0);
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	child = fork();
 	if (!child) {
@@ -320,7 +317,8 @@ static void lives_on_without_its_first_thread(void **state)
 static void a_thread_maps_without_the_first_one(void **state)
 {
 	struct fixture *f = *state;
-	char path[100], command[200], got[4] = "";
+	char *path scoped(freep) = xasprintf("%s/lib", f->root), got[4] = "";
+	char *copy scoped(freep) = xasprintf("cp /bin/sleep '%s'", path);
 	struct task_event event = {.kind = TASK_MAP};
 	struct proc_stat stat;
 	struct stat st;
@@ -332,9 +330,7 @@ static void a_thread_maps_without_the_first_one(void **state)
 		print_message("SKIP: needs root (/proc/PID/map_files)\n");
 		skip();
 	}
-	snprintf(path, sizeof(path), "%s/lib", f->root);
-	snprintf(command, sizeof(command), "cp /bin/sleep %s", path);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(system(copy), 0);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(fstat(fd, &st), 0);
 	event.map = (struct map_event){.start = 0x600000000000,

@@ -214,14 +214,6 @@ static void test_text(void **state)
 	profile_free(profile);
 }
 
-static int full_disk(void *ctx, const void *bytes, size_t len_bytes)
-{
-	(void)ctx;
-	(void)bytes;
-	(void)len_bytes;
-	return -ENOSPC;
-}
-
 static void test_sink_fails(void **state)
 {
 	struct profile *profile = legacy_profile();
@@ -229,8 +221,8 @@ static void test_sink_fails(void **state)
 	(void)state;
 	for (int i = 0; i < 20000; i++) /* more than a buffer */
 		vec_push(&profile->records, profile->records.at[i % 2]);
-	assert_int_equal(legacy_encode(profile, full_disk, NULL), -ENOSPC);
-	assert_int_equal(text_encode(profile, full_disk, NULL), -ENOSPC);
+	assert_int_equal(legacy_encode(profile, sink_disk, &(size_t){0}), -ENOSPC);
+	assert_int_equal(text_encode(profile, sink_disk, &(size_t){0}), -ENOSPC);
 	profile_free(profile);
 }
 
@@ -248,7 +240,7 @@ static void test_pprof_reads_legacy(void **state)
 	built = build_view(fixture, NULL, VIEW_DELTA);
 	file = fopen(fixture->file, "w");
 	assert_non_null(file);
-	assert_int_equal(legacy_encode(built.profile, judge_to_stream, file), 0);
+	assert_int_equal(legacy_encode(built.profile, sink_stream, file), 0);
 	fclose(file);
 	scale_heap_add(&sum, 4, 1024, RATE_BYTES);
 	snprintf(words, sizeof(words), "%ld    %ld          0          0",

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of the heap profiler share: workloads that wait to be watched and say what they
+allocate, site by site, and profiles held against that."""
+import math
+
+import harness as h
+
+ALLOCATED = {"alloc_objects": "objects", "alloc_space": "bytes"}
+LIVE = {"inuse_objects": "live_objects", "inuse_space": "live_bytes"}
+ALL = {**ALLOCATED, **LIVE}
+
+
+def watch(target, *options, **more):
+    """A cprof on a workload, which then is let go."""
+    target.says()  # ready
+    run = h.cprof("heap", *options, "-p", target.pid, **more).attached()
+    target.go()
+    return run
+
+
+def measure(target, *options, **more):
+    """A cprof from before a workload's first allocation to when it is done; what the workload says."""
+    run = watch(target, *options, **more)
+    expected = target.says()
+    target.says()  # done
+    ended = run.stop()
+    target.process.stdin.close()  # it waits no more
+    assert target.wait() == 0
+    return ended, expected
+
+
+def exact(profiles, expected, kinds=ALL):
+    """One profile, or several together, have of each site what it says, to a byte."""
+    profiles = [profiles] if isinstance(profiles, dict) else list(profiles)
+    for site, numbers in expected.items():
+        for kind, key in kinds.items():
+            found = sum(h.by_function(profile, kind).get(site, 0) for profile in profiles)
+            assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
+
+
+def estimated(profile, expected, size, rate):
+    """Each site's blocks, of so many bytes, are as many as expected, within 4.5 standard errors. A coin
+    tossed twice for a call would make 37 % more of those that are as large as the rate."""
+    for site, count in expected.items():
+        error = math.sqrt(count / math.expm1(size / rate)) if rate > 1 else 0
+        found = h.by_function(profile, "alloc_objects").get(site, 0)
+        assert abs(found - count) <= 4.5 * error, f"{site}: {found}, not {count} +- {error:.0f}"
