@@ -95,6 +95,8 @@ static void test_a_jump_is_better_than_a_push(void **state)
 	/* test %rdi,%rdi; je; push; sub; jmp */
 	assert_int_equal(probesite_choose(CODE(TEST, 0x74, 7, 0x55, SUB, 0xeb, 0, RET, RET), FREE),
 			 10);
+	/* push; call: both write to the stack */
+	assert_int_equal(probesite_choose(CODE(SUB, 0x55, 0xe8, 0, 1, 0, 0, RET), FREE), 4);
 	/* push; xor %edi,%edi; jmp */
 	assert_int_equal(probesite_choose(CODE(0x55, 0x31, 0xff, 0xeb, 0, RET), FREE), 0);
 	/* push; push; jmp to the second push */

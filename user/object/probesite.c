@@ -175,44 +175,42 @@ static bool is_in_a_loop(const ZydisDecoder *decoder, const struct probesite_cod
 	return false;
 }
 
-/* An emulated step may do as a site. Is there a point in looking for another one behind it? */
-static bool may_be_better(const struct probesite_code *code, const struct step *step, bool tested,
-			  unsigned int keeps)
+/* Has the kernel to write to the target's stack for it? */
+static bool pushes(const struct step *step)
 {
-	/* Only calls that are of interest come by there. */
-	if (step->instruction.mnemonic == ZYDIS_MNEMONIC_JZ)
-		return tested && keeps & PROBESITE_DI_OR_0;
-	/* A jump is cheaper: there is nothing to be written to the target's stack. */
-	return is_emulated_push(code->bytes + step->at, step->instruction.length) &&
-	       leaves_alone(step, keeps);
+	return step->instruction.meta.category == ZYDIS_CATEGORY_PUSH ||
+	       step->instruction.meta.category == ZYDIS_CATEGORY_CALL;
 }
 
-/*
- * The best emulated instruction at or behind `at` that each call comes to once. false, and *site as it
- * was: there is none before something is spoilt.
- */
-static bool search(const ZydisDecoder *decoder, const struct probesite_code *code, size_t at,
-		   unsigned int keeps, size_t *site)
+/* The best emulated instruction that each call comes to once; 0 if there is none. */
+static size_t search(const ZydisDecoder *decoder, const struct probesite_code *code,
+		     unsigned int keeps)
 {
-	bool tested = false;
+	bool tested = false, has_push = false;
+	size_t at = 0, site = 0;
 	struct step step;
 
-	while (at < MAX_PROLOGUE_BYTES && decode(decoder, code, at, &step)) {
+	for (; at < MAX_PROLOGUE_BYTES && decode(decoder, code, at, &step); at = next_of(&step)) {
+		bool ends = !leaves_alone(&step, keeps);
+
 		if (is_emulated(code, &step)) {
 			if (is_in_a_loop(decoder, code, at))
-				return false;
-			*site = at;
-			if (may_be_better(code, &step, tested, keeps))
-				search(decoder, code, next_of(&step), keeps & ~PROBESITE_DI_OR_0,
-				       site);
-			return true;
+				return site;
+			if (!has_push || !pushes(&step))
+				site = at;
+			has_push = pushes(&step);
+			/* Behind this jump it is better: only calls that are of interest come by. */
+			if (tested && keeps & PROBESITE_DI_OR_0 &&
+			    step.instruction.mnemonic == ZYDIS_MNEMONIC_JZ)
+				keeps &= ~PROBESITE_DI_OR_0;
+			else if (ends || !has_push)
+				return site;
+		} else if (ends) {
+			return site;
 		}
-		if (!leaves_alone(&step, keeps))
-			return false;
 		tested = tests_first_argument(&step);
-		at = next_of(&step);
 	}
-	return false;
+	return site;
 }
 
 static bool is_readable(const struct probesite_code *code)
@@ -223,12 +221,9 @@ static bool is_readable(const struct probesite_code *code)
 size_t probesite_choose(const struct probesite_code *code, unsigned int keeps)
 {
 	ZydisDecoder decoder;
-	size_t site = 0;
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (is_readable(code))
-		search(&decoder, code, 0, keeps, &site);
-	return site;
+	return is_readable(code) ? search(&decoder, code, keeps) : 0;
 }
 
 bool probesite_calls(const struct probesite_code *code, bool doubt,
