@@ -65,8 +65,9 @@ static void check_sections(const struct elf_file *file, const char *path)
 	int fd = judge_fd(path);
 
 	assert_int_equal(fstat(fd, &st), 0);
-	image = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(image, MAP_FAILED);
+	/* Read, not mapped: a profiler that probes every process breaks into mappings. */
+	image = xmalloc((size_t)st.st_size);
+	assert_int_equal(pread(fd, image, (size_t)st.st_size, 0), st.st_size);
 	while (fgets(line, sizeof(line), in)) {
 		struct elf_section section;
 		char name[64], type[32];
@@ -88,7 +89,7 @@ static void check_sections(const struct elf_file *file, const char *path)
 		nr_files_bytes += len;
 	}
 	pclose(in);
-	munmap(image, st.st_size);
+	free(image);
 	close(fd);
 	assert_int_equal(elf_file_nr_sections(file), nr);
 	assert_true(nr_files_bytes > 1000);

@@ -62,7 +62,7 @@ static void test_labels_have_no_order(void **state)
 	case_add(b, "main", "bytes#64:kilobytes", 1, 1);
 	case_add(b, "main", "bytes#64", 1, 1);
 	merged = merge_two(a, b);
-	assert_case(merged, "main comm=sh pid#7 bytes#64:bytes 2 20\n"
+	assert_case(merged, "main bytes#64:bytes comm=sh pid#7 2 20\n"
 			    "main k=1 k=2 1 1\n"
 			    "main k=2 k=1 1 1\n"
 			    "main k#1 k#2 1 1\n"

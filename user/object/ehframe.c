@@ -268,22 +268,27 @@ static bool use_section(const struct elf_file *file, const char *name, struct cf
 	return true;
 }
 
-/* The file's bytes from an address to the end of its segment's. */
+/*
+ * The file's bytes from an address to the end of its segment's. Not by elf_rawfile(): it reads all of
+ * the file, and what libelf has read before is then never freed (0.188).
+ */
 static bool bytes_at(const struct elf_file *file, uint64_t elf_addr, struct cfi_section *out)
 {
-	size_t file_bytes;
-	const char *image = elf_rawfile(elf_file_libelf(file), &file_bytes);
-
-	for (size_t i = 0; image && i < elf_file_nr_segments(file); i++) {
+	for (size_t i = 0; i < elf_file_nr_segments(file); i++) {
 		const struct elf_segment *segment = elf_file_segment(file, i);
 		uint64_t skip = elf_addr - segment->elf_addr;
+		Elf_Data *data;
 
 		if (elf_addr < segment->elf_addr || skip >= segment->file_bytes ||
-		    segment->file_off > file_bytes ||
-		    segment->file_bytes > file_bytes - segment->file_off)
+		    segment->file_off > INT64_MAX - skip)
 			continue;
-		out->bytes = image + segment->file_off + skip;
-		out->len_bytes = segment->file_bytes - skip;
+		data = elf_getdata_rawchunk(elf_file_libelf(file),
+					    (int64_t)(segment->file_off + skip),
+					    segment->file_bytes - skip, ELF_T_BYTE);
+		if (!data)
+			continue;
+		out->bytes = data->d_buf;
+		out->len_bytes = data->d_size;
 		out->elf_addr = elf_addr;
 		return true;
 	}

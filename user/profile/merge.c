@@ -161,11 +161,15 @@ static uint32_t map_location(struct source *source, uint32_t id)
 	return source->locations[id] = profile_location_id(merger->merged, &location);
 }
 
-/* String labels of a key come before its numbers. */
-static int compare_labels(const struct profile_label *a, const struct profile_label *b)
+/*
+ * By the texts of their keys: ids depend on who came first, and then a merged profile that is merged
+ * again would have another order. String labels of a key come before its numbers.
+ */
+static int compare_labels(const struct strtab *strings, const struct profile_label *a,
+			  const struct profile_label *b)
 {
 	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
+		return strcmp(strtab_get(strings, a->key), strtab_get(strings, b->key));
 	return !a->str - !b->str;
 }
 
@@ -174,21 +178,21 @@ struct placed_label {
 	uint32_t place;
 };
 
-static int compare_placed(const void *a_void, const void *b_void)
+static int compare_placed(const void *a_void, const void *b_void, void *strings)
 {
 	const struct placed_label *a = a_void, *b = b_void;
-	int order = compare_labels(&a->label, &b->label);
+	int order = compare_labels(strings, &a->label, &b->label);
 
 	return order ? order : a->place < b->place ? -1 : 1;
 }
 
-static void sort_labels(struct profile_label *labels, uint32_t nr)
+static void sort_labels(struct strtab *strings, struct profile_label *labels, uint32_t nr)
 {
 	struct placed_label *placed scoped(freep) = xcalloc(nr, sizeof(*placed));
 
 	for (uint32_t i = 0; i < nr; i++)
 		placed[i] = (struct placed_label){labels[i], i};
-	qsort(placed, nr, sizeof(*placed), compare_placed);
+	qsort_r(placed, nr, sizeof(*placed), compare_placed, strings);
 	for (uint32_t i = 0; i < nr; i++)
 		labels[i] = placed[i].label;
 }
@@ -196,6 +200,7 @@ static void sort_labels(struct profile_label *labels, uint32_t nr)
 static void map_labels(struct source *source, const struct profile_sample *sample)
 {
 	struct merger *merger = source->merger;
+	struct strtab *strings = &merger->merged->strings;
 	bool is_sorted = true;
 
 	merger->labels.nr = 0;
@@ -206,11 +211,11 @@ static void map_labels(struct source *source, const struct profile_sample *sampl
 		label.str = map_string(source, label.str);
 		label.num_unit = map_string(source, label.num_unit);
 		vec_push(&merger->labels, label);
-		if (i && compare_labels(&merger->labels.at[i - 1], &label) > 0)
+		if (i && compare_labels(strings, &merger->labels.at[i - 1], &label) > 0)
 			is_sorted = false;
 	}
 	if (!is_sorted)
-		sort_labels(merger->labels.at, merger->labels.nr);
+		sort_labels(strings, merger->labels.at, merger->labels.nr);
 }
 
 static void add_sample(struct source *source, const struct profile_sample *from, double factor)
