@@ -283,8 +283,8 @@ struct abi_block_key {
 };
 
 /* Where an address counts in live_filter[]: of a product's upper bits each depends on all of it. */
-#define ABI_LIVE_FILTER	   65536
-#define ABI_LIVE_PLACE(at) ((__u32)(((at) >> 4) * 0x9e3779b97f4a7c15ull >> 48))
+#define ABI_LIVE_FILTER	   16384
+#define ABI_LIVE_PLACE(at) ((__u32)(((at) >> 4) * 0x9e3779b97f4a7c15ull >> 50))
 
 /* Heap: images that have sampled blocks. Key: struct abi_image, value: __u32, one of these. */
 enum abi_holder {
