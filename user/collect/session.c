@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/vec.h"
 #include "collect/attach.h"
 #include "collect/coin.h"
+#include "collect/configure.h"
 #include "collect/drain.h"
 #include "collect/probe.h"
 #include "collect/purge.h"
@@ -48,119 +48,6 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	if (level == LIBBPF_DEBUG || !log_is_verbose())
 		return 0;
 	return vfprintf(stderr, fmt, args);
-}
-
-/*
- * An aggregation map must hold what comes between two drains, twice over: four seconds of ticks that
- * are all different.
- */
-static uint32_t counts_entries(const struct session_options *options)
-{
-	uint64_t nr = ABI_COUNTS_ENTRIES;
-	uint64_t need = options->source == SESSION_HEAP
-				? 65536
-				: 4ull * options->frequency_hz * libbpf_num_possible_cpus();
-
-	if (options->limits.counts)
-		return options->limits.counts;
-	while (nr < need && nr < 1024 * 1024)
-		nr *= 2;
-	return nr;
-}
-
-static uint32_t or_default(uint32_t limit, uint32_t otherwise)
-{
-	return limit ? limit : otherwise;
-}
-
-/*
- * Before Linux 6.1 the verifier warns, in the kernel's log and with a stack dump, of maps that tracing
- * programs let grow. There one map is allocated as a whole, and is smaller.
- */
-static uint32_t live_entries(const struct session_options *options,
-			     const struct kernel_features *features)
-{
-	if (options->allocs_only)
-		return 1;
-	return or_default(options->limits.live,
-			  features->map_allocator ? ABI_LIVE_ENTRIES : ABI_LIVE_ENTRIES_AT_ONCE);
-}
-
-static bool live_grows(const struct session_options *options,
-		       const struct kernel_features *features)
-{
-	return features->map_allocator && live_entries(options, features) > ABI_LIVE_AT_HAND;
-}
-
-static void size_live_maps(struct cprof_bpf *bpf, const struct session_options *options,
-			   const struct kernel_features *features)
-{
-	uint32_t nr = live_entries(options, features);
-
-	if (live_grows(options, features)) {
-		bpf_map__set_max_entries(bpf->maps.live_more, nr - ABI_LIVE_AT_HAND);
-		return;
-	}
-	bpf_map__set_max_entries(bpf->maps.live, nr);
-	bpf_map__set_max_entries(bpf->maps.live_more, 1); /* not used, but named */
-	bpf_map__set_map_flags(bpf->maps.live_more, 0);
-}
-
-static void size_maps(struct cprof_bpf *bpf, const struct session_options *options,
-		      const struct kernel_features *features)
-{
-	const struct session_limits *limits = &options->limits;
-	bool heap = options->source == SESSION_HEAP;
-
-	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
-	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
-	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
-	size_live_maps(bpf, options, features);
-	bpf_map__set_max_entries(bpf->maps.inflight,
-				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
-	bpf_map__set_autocreate(bpf->maps.live, heap);
-	bpf_map__set_autocreate(bpf->maps.live_more, heap);
-	bpf_map__set_autocreate(bpf->maps.inflight, heap);
-	bpf_map__set_autocreate(bpf->maps.holders, heap);
-	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
-}
-
-/*
- * What one walk may take. A tick's, which nothing can preempt: a quarter of the time to the next,
- * whatever a target makes of its stack; that is 30,000 frames or more at the default rate. An
- * allocation's is the target's own time.
- */
-static uint64_t walk_ns(const struct session_options *options)
-{
-	return options->source == SESSION_CPU ? NSEC_PER_SEC / 4 / options->frequency_hz
-					      : NSEC_PER_SEC / 100;
-}
-
-static void configure(struct cprof_bpf *bpf, const struct session_options *options,
-		      const struct kernel_features *features)
-{
-	struct abi_config config = {
-		.rate_bytes = options->rate_bytes,
-		.walk_ns = walk_ns(options),
-		.self_tgid = getpid(),
-		.only_tgid = options->only_tgid,
-		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
-		.all = options->all,
-		.follow_forks = options->follow_forks,
-		.threads = options->threads,
-		.kernel_stacks = options->kernel_stacks,
-		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
-		.captures = options->captures,
-		.has_cookies = features->attach_cookie,
-		.allocs_only = options->allocs_only,
-		.live_grows = live_grows(options, features),
-	};
-
-	if (options->limits.slots)
-		config.nr_uprobe_slots = options->limits.slots - 1;
-	if (getrandom(&config.hash_seed, sizeof(config.hash_seed), 0) < 0)
-		config.hash_seed = (uintptr_t)bpf;
-	memcpy((void *)&bpf->rodata->config, &config, sizeof(config));
 }
 
 /* The scheduler's tracepoints: those of every run, then those of the heap. */
@@ -228,11 +115,10 @@ static int load_programs(struct session *session)
 	if (!bpf)
 		return fail(-errno, "open the BPF programs");
 	session->bpf = bpf;
-	size_maps(bpf, options, &session->features);
-	configure(bpf, options, &session->features);
+	configure_bpf(bpf, options, &session->features);
 	if (options->source == SESSION_HEAP)
 		uprobes_init(&session->uprobes, &session->features,
-			     or_default(options->limits.way, UPROBES_SESSION), bpf);
+			     options->limits.way ? options->limits.way : UPROBES_SESSION, bpf);
 	choose_programs(session);
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
