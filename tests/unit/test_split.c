@@ -48,13 +48,13 @@ static void check_split(const char *key, const char *expected)
 static void test_split(void **state)
 {
 	(void)state;
-	check_split("comm", "[a]\nmain pid#7 comm=a 1\nmain;h pid#9 comm=a 4\n"
+	check_split("comm", "[a]\nmain comm=a pid#7 1\nmain;h comm=a pid#9 4\n"
 			    "[b]\nmain;f comm=b size#64:bytes 2\n"
 			    "[-]\nmain;g 3\n");
 	check_split("size", "[64bytes]\nmain;f comm=b size#64:bytes 2\n"
-			    "[-]\nmain pid#7 comm=a 1\nmain;g 3\nmain;h pid#9 comm=a 4\n");
-	check_split("none", "[-]\nmain pid#7 comm=a 1\nmain;f comm=b size#64:bytes 2\nmain;g 3\n"
-			    "main;h pid#9 comm=a 4\n");
+			    "[-]\nmain comm=a pid#7 1\nmain;g 3\nmain;h comm=a pid#9 4\n");
+	check_split("none", "[-]\nmain comm=a pid#7 1\nmain;f comm=b size#64:bytes 2\nmain;g 3\n"
+			    "main;h comm=a pid#9 4\n");
 }
 
 static void test_empty(void **state)
