@@ -5,7 +5,7 @@
 Two targets: jq reading a generated 16 MB file (2.2 million pairs of malloc and free: one in 0.3 us), and
 tests/e2e/workloads/pairs.c, two threads that do nothing but malloc and free. Each is held until the
 profiler is attached, so that what is timed is the target and not the profiler's start. Of several
-runs the best counts. A peer that is not installed, or does not work here, is said to be so.
+runs the best counts (memleak has one). A peer that is not installed, or does not work here, is said to be so.
 
 Figures, no verdicts: they hold for this machine, and others may be using it.
 """

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -142,11 +143,9 @@ static const Dwfl_Callbacks callbacks = {
 
 static int open_vdso(void)
 {
-	char path[] = "/tmp/dwfl-vdso-XXXXXX";
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
-	int fd = mkstemp(path);
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
 
-	unlink(path);
 	if (fd < 0 || !vdso || write(fd, vdso, 8192) != 8192)
 		exit(3);
 	return fd;
