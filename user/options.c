@@ -314,9 +314,22 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 }
 
 /*
- * --format says formats, of which the first has the name that -o gives; else each -o says by its
- * suffix what it is to be, and pprof is what any other name means.
+ * --format says formats; the name that -o gives is that of the one whose suffix it bears, or of the first
+ * if it bears none: no file's name says that it is of another format. Else each -o says by its suffix
+ * what it is to be, and pprof is what any other name means.
  */
+static void name_one(struct options *options)
+{
+	const struct output_format *format = options->output ? format_of_path(options->output, NULL)
+							     : NULL;
+
+	vec_for_each(&options->targets, target)
+		if (target->format == format)
+			target->file = options->output;
+	if (!format)
+		options->targets.at[0].file = options->output;
+}
+
 static int choose_targets(struct parsing *parsing)
 {
 	struct options *options = parsing->options;
@@ -325,7 +338,7 @@ static int choose_targets(struct parsing *parsing)
 	if (nr)
 		options->output = parsing->outputs.at[0];
 	if (options->targets.nr) {
-		options->targets.at[0].file = options->output;
+		name_one(options);
 		return nr < 2 ? 0
 			      : fail(-EINVAL, "--format goes with one -o: of several, the suffixes "
 					      "say the formats.");

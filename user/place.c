@@ -71,20 +71,24 @@ static int make_folder(const char *path, const struct output_owner *owner)
 	return access(path, W_OK | X_OK) ? fail(-errno, "write to folder '%s'", path) : 0;
 }
 
-/* Every -o FILE. */
-static int check_files(const struct options *options, const struct output_owner *owner)
+/* What -o FILE says: the files that it names, and those of further formats beside it. */
+static int check_files(const struct place *place, const struct output_owner *owner)
 {
+	const struct options *options = place->options;
+
 	vec_for_each(&options->targets, target) {
+		const struct place_name name = {.suffix = target->format->suffixes[0],
+						.file = target->file};
+		char *path scoped(freep) = NULL;
 		int err;
 
-		if (!target->file)
-			continue;
-		if (means_folder(options, target->file))
+		if (target->file && means_folder(options, target->file))
 			return fail(-EINVAL, "-o %s: a folder cannot be one of several outputs.",
 				    target->file);
-		err = output_file_check(target->file, owner);
+		path = place_path(place, &name);
+		err = output_file_check(path, owner);
 		if (err)
-			return output_file_fail(err, target->file);
+			return output_file_fail(err, path);
 	}
 	return 0;
 }
@@ -105,7 +109,7 @@ int place_open(const struct options *options, struct place *place)
 	*place = (struct place){.options = options};
 	if (nr_files(options) > 1 || (options->output && !means_folder(options, options->output))) {
 		place->file = options->output;
-		return check_files(options, &owner);
+		return check_files(place, &owner);
 	}
 	if (!options->output && !options->all)
 		return access(".", W_OK | X_OK) ? fail(-errno, "write to the current folder") : 0;
@@ -164,8 +168,6 @@ char *place_path(const struct place *place, const struct place_name *name)
 		snprintf(number, sizeof(number), ".%u", name->number);
 	if (place->file && name->file)
 		suffix = own;
-	return xasprintf("%s%s%s%s%s%s", stem, name->view ? "." : "", name->view ? name->view : "",
-			 number, suffix,
-			 /* -o x.heap --format proto,legacy: the first has that name */
-			 place->file && !name->file && !strcmp(own, suffix) ? suffix : "");
+	return xasprintf("%s%s%s%s%s", stem, name->view ? "." : "", name->view ? name->view : "",
+			 number, suffix);
 }

@@ -123,16 +123,42 @@ static void test_outputs(void **state)
 		assert_string_equal(options.targets.at[i].format->name, expected[i].format);
 	}
 	options_release(&options);
+}
 
-	/* --format has the last word on one. */
-	assert_int_equal(parse("heap -a -o x.heap --format proto,legacy", OPTIONS_HEAP, &options),
-			 0);
-	assert_int_equal(options.targets.nr, 2);
-	assert_string_equal(options.targets.at[0].format->name, "proto");
-	assert_string_equal(options.targets.at[0].file, "x.heap");
-	assert_string_equal(options.targets.at[1].format->name, "legacy");
-	assert_null(options.targets.at[1].file);
-	options_release(&options);
+/* Whatever formats, whatever -o is called: a file's name never says that it is of another format. */
+static void test_formats_and_a_name(void **state)
+{
+	static const struct {
+		const char *line;
+		int named; /* which of the formats has the name as it stands; -1: none */
+	} expected[] = {
+		{"heap -a -o q.pb.gz --format legacy,proto", 1},
+		{"heap -a -o q.pb.gz --format proto,legacy", 0},
+		{"heap -a -o q.pb.gz --format legacy", -1},
+		{"heap -a -o q.pb.gz --format legacy,text", -1},
+		{"heap -a -o x.heap --format proto,legacy", 1},
+		{"heap -a -o x.heap --format proto", -1},
+		{"heap -a -o x.txt --format legacy,folded,text", 2},
+		{"heap -a -o x.folded.txt --format text,folded", 1},
+		{"heap -a -o x.gz --format legacy,proto", 1},
+		{"heap -a -o x.pb --format proto", -1},
+		{"heap -a -o x.prof --format legacy,proto", 0},
+		{"heap -a -o x --format svg", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct options options;
+
+		assert_int_equal(parse(expected[i].line, OPTIONS_HEAP, &options), 0);
+		for (int j = 0; j < (int)options.targets.nr; j++) {
+			if (j == expected[i].named)
+				assert_string_equal(options.targets.at[j].file, options.output);
+			else
+				assert_null(options.targets.at[j].file);
+		}
+		options_release(&options);
+	}
 }
 
 /* What follows the command's name is the command's, dashes or not. */
@@ -217,9 +243,13 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_views),	 cmocka_unit_test(test_outputs),
-		cmocka_unit_test(test_command),	 cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_views),
+		cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_formats_and_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
