@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_TIMEOUT: 600
 """cprof bench and check: a slow-down that was planted is named, and nothing else ever is.
 
 Runs are short and the machine may be busy: that is how CI is, and what the statistics are for.

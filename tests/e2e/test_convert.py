@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # TEST_PARALLEL
-# TEST_TIMEOUT: 300
 """cprof convert, and -o of record and heap: each format by a reader of its own.
 
 proto, legacy, text   go tool pprof
@@ -30,7 +29,7 @@ SPEEDSCOPE, PROFILER_CLI = "speedscope@1.25.0", "@firefox-devtools/profiler-cli@
 
 def cprof(*arguments, status=0, stdin=None):
     done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin,
-                          timeout=60, check=False)
+                          timeout=h.HANGS, check=False)
     assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
     return done
 
@@ -64,7 +63,7 @@ def npm(package):
         raise h.Skip(f"no npm, so no {package} to judge by")
     folder = h.folder()
     done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, package],
-                          capture_output=True, timeout=80, check=False, stdin=subprocess.DEVNULL)
+                          capture_output=True, timeout=h.HANGS, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise h.Skip(f"npm could not get {package}, which would judge this")
     return os.path.join(folder, "node_modules")
@@ -76,7 +75,7 @@ def npm(package):
 def proto_loses_nothing():
     """Again as pprof, gzip'ed or not, from a file or a pipe: the same to the last field."""
     oracle = os.path.join(h.folder(), "oracle")
-    subprocess.run([os.path.join(h.ROOT, "tests/oracle/build.sh"), oracle], check=True, timeout=90)
+    subprocess.run([os.path.join(h.ROOT, "tests/oracle/build.sh"), oracle], check=True, timeout=h.HANGS)
     for seed in range(1, 6):
         path = made(seed, negative=seed == 5)
         with open(path, "rb") as file:
@@ -86,12 +85,12 @@ def proto_loses_nothing():
             assert file.read() == piped
         with open(plain, "rb") as file:
             assert file.read() == gzip.decompress(piped)
-        subprocess.run([oracle, "compare", path, packed, path, plain], check=True, timeout=30)
+        subprocess.run([oracle, "compare", path, packed, path, plain], check=True, timeout=h.HANGS)
 
 
 def pprof_rows(path, *options):
     said = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-top", "-nodefraction=0", *options, path],
-                          capture_output=True, text=True, timeout=60, check=True).stdout
+                          capture_output=True, text=True, timeout=h.HANGS, check=True).stdout
     return re.findall(r"^ *(\S+) +\S+% +\S+% +(\S+) +\S+%  (.*)$", said, re.M)
 
 
@@ -106,7 +105,7 @@ def heap_as_text():
             mine = json.loads(cprof("top", "--json", "--by", "mapping", "--sample-type", kind, run.output).stdout)
             total = sum(row["flat"] for row in mine["rows"])
             raw = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", text],
-                                 capture_output=True, text=True, timeout=60, check=True).stdout
+                                 capture_output=True, text=True, timeout=h.HANGS, check=True).stdout
             types = re.search(r"^Samples:\n(.*)$", raw, re.M)[1].split()
             column = [t.split("/")[0] for t in types].index(kind)
             values = [list(map(int, line.split(":")[0].split()))
@@ -302,7 +301,7 @@ def the_firefox_profiler_itself():
     env = {**os.environ, "HOME": h.folder()}
 
     def ask(*arguments):
-        return subprocess.run(["node", cli, *arguments], capture_output=True, text=True, timeout=60,
+        return subprocess.run(["node", cli, *arguments], capture_output=True, text=True, timeout=h.HANGS,
                               env=env, check=False)
 
     try:

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # TEST_PARALLEL
-# TEST_TIMEOUT: 300
 """cprof flame: the page in a real browser, used as people use it, and what it says against the files.
 
 Every page that is opened must ask the network for nothing but itself and have no word on its console.
@@ -34,7 +33,7 @@ def escaped(name):
 def flame(*arguments, code=0):
     """Runs it; stderr."""
     done = subprocess.run([h.CPROF, "flame", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60, check=False)
+                          timeout=h.HANGS, check=False)
     assert done.returncode == code, f"exit code {done.returncode}: {done.stderr.decode()}"
     return done.stderr.decode()
 

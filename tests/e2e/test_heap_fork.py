@@ -107,7 +107,7 @@ def killed_inside_the_allocator():
         run = heaps.watch(target, "--rate", "1")
         time.sleep(0.2)
         target.process.kill()
-        ended = run.wait(timeout=30)
+        ended = run.wait()
         accounts = accounts_of(ended, [ended.profile()])
         assert accounts.under_way == 0 and accounts.live == 0, vars(accounts)
         cut_off += accounts.cut_off

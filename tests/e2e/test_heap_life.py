@@ -14,7 +14,7 @@ import heaps
 def target_exits_by_itself():
     target = h.Workload("churn", "0.5", "2")
     run = heaps.watch(target, "--rate", "4096")
-    assert h.by_function(run.wait(timeout=20).profile(), "alloc_objects")["churn"] > 0
+    assert h.by_function(run.wait().profile(), "alloc_objects")["churn"] > 0
     assert target.wait() == 0
 
 
@@ -22,7 +22,7 @@ def target_exits_by_itself():
 def cprof_is_killed():
     """The probes go with it; the target does not notice."""
     bare = subprocess.run([h.workload("allocs"), "100", "now"], stdout=subprocess.PIPE, check=True,
-                          timeout=60, text=True)
+                          timeout=h.HANGS, text=True)
     for delay in (0.0, 0.01, 0.05):
         target = h.Workload("allocs")
         run = heaps.watch(target, "--rate", "1")
@@ -37,7 +37,7 @@ def cprof_is_killed():
 @h.test
 def output_of_the_target_is_the_same():
     bare = subprocess.run([h.workload("allocs"), "20", "now"], stdout=subprocess.PIPE, check=True,
-                          timeout=60, text=True)
+                          timeout=h.HANGS, text=True)
     run = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "20", "now").wait()
     run.profile()
     assert run.out == bare.stdout, run.out

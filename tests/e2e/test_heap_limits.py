@@ -21,7 +21,7 @@ def lose(reason, *limits, stopped=False):
         run.signal(signal.SIGSTOP)
         time.sleep(0.7)
         run.signal(signal.SIGCONT)
-    ended = run.wait(timeout=40)
+    ended = run.wait()
     closing = ended.closing
     assert closing.reasons.get(TEXTS[reason], 0) > 0, (limits, closing.reasons)
     assert closing.written > 0, vars(closing)
@@ -58,7 +58,7 @@ def all_at_once():
 def no_work_space():
     """Every sample is lost: the accounts say so, and there is nothing to write."""
     target = h.Workload("churn", "1", "2")
-    ended = heaps.watch(target, "--rate", "1", "--limit", "slots=1").wait(timeout=40)
+    ended = heaps.watch(target, "--rate", "1", "--limit", "slots=1").wait()
     closing = ended.closing
     assert ended.code == 3, ended.code
     assert closing.written == 0 and closing.taken > 0, vars(closing)
@@ -72,7 +72,7 @@ def returns_that_never_come():
     run = heaps.watch(target, "--rate", "1")
     target.says()
     target.go()
-    ended = run.wait(timeout=40)
+    ended = run.wait()
     closing = ended.closing
     assert closing.reasons == {TEXTS["RETURN_MISSED"]: 1000}, closing.reasons
     assert closing.written >= 1000, vars(closing)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_TIMEOUT: 400
 """cprof heap on the real kernel: the coin's estimates, and blocks counted right at rate 1, whatever
 the allocator, the C library, and the thread that frees."""
 import math

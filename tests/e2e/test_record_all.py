@@ -8,12 +8,14 @@ import harness as h
 
 @h.test
 def a_file_for_each_busy_process():
-    busy = [h.Workload("hot", 20), h.Workload("hot", 20), h.Workload("exiter", 20)]
+    busy = [h.Workload("hot", 60), h.Workload("hot", 60), h.Workload("exiter", 60)]
     idle = h.Workload("idle")
     idle.says()
     folder = os.path.join(h.folder(), "all")
-    run = h.cprof("record", "-a", "-F", "499", "-d", "2s", "-o", folder).wait()
-    profiles = run.profiles()
+    run = h.cprof("record", "-a", "-F", "499", "-o", folder).attached()
+    for target in busy:
+        target.uses(0.3)
+    profiles = run.stop().profiles()
     assert sorted(map(os.path.basename, profiles)) == sorted(os.listdir(folder))
     for target in busy:
         comm = os.path.basename(target.process.args[0])
@@ -26,15 +28,18 @@ def a_file_for_each_busy_process():
 
 @h.test
 def all_into_one_file():
-    first, second = h.Workload("hot", 20), h.Workload("exiter", 20)
-    profile = h.cprof("record", "-a", "-F", "499", "-d", "1s").wait().profile()
+    first, second = h.Workload("hot", 60), h.Workload("exiter", 60)
+    run = h.cprof("record", "-a", "-F", "499").attached()
+    for target in first, second:
+        target.uses(0.2)
+    profile = run.stop().profile()
     assert {first.pid, second.pid} <= h.labels(profile, "pid")
 
 
 @h.test
 def two_at_a_time():
     """Two profilers do not disturb each other, nor profile themselves."""
-    h.Workload("hot", 20)
+    h.Workload("hot", 60)
     runs = [h.cprof("record", "-a", "-F", "499", "-d", "1s") for _ in range(2)]
     for run in runs:
         profile = run.wait().profile()

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 
+import cputime
 import harness as h
 
 
@@ -15,7 +16,7 @@ def samples_with(profiles, function):
 @h.test
 def fork_and_exec_in_mid_profile():
     folder = h.folder()
-    run = h.cprof("record", "-F", "499", "-o", folder + "/", "--", h.workload("forker"), "2").wait()
+    run = h.cprof("record", "-F", "499", "-o", folder + "/", "--", h.workload("forker"), "1").wait()
     profiles = run.profiles()
     spinners = samples_with(profiles.values(), "child_spin")
     assert len({s["labels"]["pid"] for s in spinners}) == 2, "two children spin"
@@ -32,7 +33,7 @@ def fork_and_exec_in_mid_profile():
 
 @h.test
 def fork_and_exec_into_one_file():
-    profile = h.cprof("record", "-F", "499", "--", h.workload("forker"), "2").wait().profile()
+    profile = h.cprof("record", "-F", "499", "--", h.workload("forker"), "1").wait().profile()
     assert h.share(profile, "samples", "child_spin", "before_exec", "hot_a", "hot_b") > 0.9
     assert len(h.labels(profile, "pid")) >= 3, h.labels(profile, "pid")
 
@@ -48,7 +49,7 @@ def exec_of_the_only_target():
 @h.test
 def target_exits_by_itself():
     target = h.Workload("exiter", 2)
-    run = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20)
+    run = h.cprof("record", "-F", "499", "-p", target.pid).wait()
     assert h.share(run.profile(), "samples", "busy_until_the_end") > 0.9
     assert target.wait() == 0
 
@@ -56,21 +57,25 @@ def target_exits_by_itself():
 @h.test
 def one_of_two_targets_exits():
     """The run goes on for the one that is left."""
-    first, second = h.Workload("exiter", 2), h.Workload("hot", 4)
-    run = h.cprof("record", "-F", "499", "-p", f"{first.pid},{second.pid}").wait(timeout=20)
-    profile = run.profile()
+    first, second = h.Workload("exiter", 2), h.Workload("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", f"{first.pid},{second.pid}").attached()
+    first.wait()
+    run.snapshot(1)
+    second.uses(1)
+    ended = run.stop()
+    profile = ended.profile()
     assert h.labels(profile, "pid") == {first.pid, second.pid}
-    functions = h.by_function(profile, "samples")
-    assert functions["busy_until_the_end"] < functions["hot"], functions
+    before = h.by_function(ended.extra_profile(".1.pb.gz"), "samples").get("hot", 0)
+    assert h.by_function(profile, "samples")["hot"] > before + 100, before
 
 
 @h.test
 def target_is_killed():
     target = h.Workload("hot", 30)
     run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
-    time.sleep(0.5)
+    target.uses(0.3)
     target.process.kill()
-    assert h.share(run.wait(timeout=20).profile(), "samples", "hot") > 0.9
+    assert h.share(run.wait().profile(), "samples", "hot") > 0.9
 
 
 @h.test
@@ -80,7 +85,7 @@ def binary_is_deleted():
     shutil.copy(h.workload("exiter"), path)
     target = h.Workload(path, 2)
     os.unlink(path)
-    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20).profile()
+    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait().profile()
     assert h.share(profile, "samples", "busy_until_the_end") > 0.9
 
 
@@ -91,7 +96,7 @@ def binary_is_replaced():
     target = h.Workload(path, 2)
     shutil.copy(h.workload("hot"), path + ".new")
     os.rename(path + ".new", path)
-    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait(timeout=20).profile()
+    profile = h.cprof("record", "-F", "499", "-p", target.pid).wait().profile()
     assert h.share(profile, "samples", "busy_until_the_end") > 0.9
     assert not {"hot_a", "hot_b", "hot"} & set(h.by_function(profile, "samples"))
 
@@ -99,21 +104,24 @@ def binary_is_replaced():
 @h.test
 def processes_that_live_for_milliseconds():
     run = h.cprof("record", "-F", "999", "--", h.workload("shortlived"), "200").wait()
-    profile, said = run.profile(), run.says()
-    named = h.by_function(profile, "cpu")["short_life"] / 1e9
-    assert 0.9 * said["cpu_seconds"] < h.total(profile, "cpu") / 1e9 < 1.2 * said["cpu_seconds"], said
-    assert named > 0.85 * said["cpu_seconds"], (named, said)
+    profile = run.profile()
+    lives = samples_with([profile], "short_life")
+    pids = {s["labels"]["pid"] for s in lives}
+    ticks = sum(s["values"]["samples"] for s in profile["samples"] if s["labels"]["pid"] in pids)
+    cputime.is_charged(run, ticks, profile["period"], run.says(), "CPU of the children")
+    named = sum(s["values"]["samples"] for s in lives)
+    assert named > 0.85 * ticks, (named, ticks)
 
 
 @h.test
 def duration_ends_the_run():
     target = h.Workload("hot", 30)
     start = time.monotonic()
-    run = h.cprof("record", "-F", "999", "-d", "1s", "-p", target.pid).wait(timeout=20)
+    run = h.cprof("record", "-F", "999", "-d", "1s", "-p", target.pid).wait()
     took = time.monotonic() - start
     profile = run.profile()
-    assert 0.9 <= took < 10, took
-    h.near(profile["duration_ns"], 1e9, 0.10, "duration")
+    # on a busy machine it may be longer than was asked for, and says so
+    assert 1e9 <= profile["duration_ns"] <= took * 1e9, (profile["duration_ns"], took)
     assert target.process.poll() is None, "the target must go on"
 
 

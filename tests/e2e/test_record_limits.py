@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof record with stores that are too small: every lost sample is counted, by its reason."""
 import signal
-import time
 
 import harness as h
 
@@ -10,14 +9,14 @@ TEXTS = h.loss_texts()
 
 
 def lose(limit, reason):
-    """Keeps cprof from draining for a second; thousands of stacks come meanwhile."""
-    target = h.Workload("stacks", 20)
+    """Keeps cprof from draining for a second of the target's; thousands of stacks come meanwhile."""
+    target = h.Workload("stacks", 60)
     run = h.cprof("record", "-F", "1999", "--limit", limit, "-p", target.pid).attached()
-    time.sleep(0.3)
+    target.uses(0.3)
     run.signal(signal.SIGSTOP)
-    time.sleep(1)
+    target.uses(1)
     run.signal(signal.SIGCONT)
-    time.sleep(0.3)
+    target.uses(0.3)
     ended = run.stop()
     closing = ended.closing
     assert closing.reasons.get(TEXTS[reason], 0) > 0, (limit, closing.reasons)
@@ -37,9 +36,8 @@ def event_ring_of_4096_bytes():
 
 @h.test
 def both_at_once():
-    target = h.Workload("stacks", 20)
-    run = h.cprof("record", "-F", "1999", "-d", "2s", "--limit", "counts=16", "--limit",
-                  "events=4096", "-p", target.pid).wait()
+    run = h.cprof("record", "-F", "1999", "--limit", "counts=16", "--limit", "events=4096", "--",
+                  h.workload("stacks"), "2").wait()
     assert run.closing.lost > 0, vars(run.closing)
     run.profile()
 

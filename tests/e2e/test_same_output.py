@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_TIMEOUT: 400
 """A target does not notice: what it writes to stdout and stderr, byte for byte, and how it ends are the
 same with and without cprof, in 200 runs of several programs, attached to and launched, recorded and
 with its heap profiled."""
@@ -75,7 +74,7 @@ class Target:
 
     def result(self):
         """What it wrote, and how it ended."""
-        code = self.process.wait(60)
+        code = self.process.wait()
         return (code, *written(self.path))
 
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # TEST_PARALLEL
-# TEST_TIMEOUT: 300
 """cprof top, peek and tree, beside what `go tool pprof` says of the same files.
 
 What is known to differ, and how it is compared then:
@@ -29,14 +28,14 @@ CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
 
 def cprof(*arguments, status=0, stdin=None):
     done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin,
-                          timeout=60, check=False)
+                          timeout=h.HANGS, check=False)
     assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
     return done.stdout.decode()
 
 
 def pprof(*arguments):
     done = subprocess.run(["go", "tool", "pprof", "-symbolize=none", *map(str, arguments)],
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=h.HANGS, check=False)
     assert not done.returncode, f"go tool pprof {arguments}: {done.stderr.decode()}"
     return done.stdout.decode()
 
@@ -62,7 +61,7 @@ def go_profiles():
     """CPU and heap profiles of a Go program, by its own runtime."""
     folder = h.folder()
     subprocess.run(["go", "run", os.path.join(h.ROOT, "tests/e2e/workloads/profiles.go"), folder],
-                   check=True, timeout=90)
+                   check=True, timeout=h.HANGS)
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
 
 

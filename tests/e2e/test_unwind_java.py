@@ -44,7 +44,7 @@ def attach(java, folder, seconds, *flags):
     """Profiles a JVM for so long, once it has begun to compile."""
     target = h.Workload(*command(java, folder, 12, *flags))
     time.sleep(1.5)
-    run = h.cprof("record", "-F", 299, "-d", f"{seconds}s", "-p", target.pid).wait(90)
+    run = h.cprof("record", "-F", 299, "-d", f"{seconds}s", "-p", target.pid).wait()
     target.process.kill()
     target.process.wait()
     return run
@@ -106,7 +106,7 @@ def from_a_jvms_first_instruction():
     """Code is compiled all the time, and most samples come to code that is not known yet."""
     folder = compiled()
     for java in jvms()[:1]:
-        run = h.cprof("record", "-F", 299, "--", *command(java, folder, 5)).wait(90)
+        run = h.cprof("record", "-F", 299, "--", *command(java, folder, 5)).wait()
         # Some of the launcher's frames are larger than what is copied of a stack.
         assert_whole(run, java, 99)
         assert_dives(run.profile()["samples"])

@@ -89,7 +89,7 @@ def comparer():
 def compare(*command, hz=499, least=100):
     judge, captures = comparer(), os.path.join(h.folder(), "captures")
     h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
-            "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait(90).profiles()
+            "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait().profiles()
     found = json.loads(h.silent([judge, captures], captures))
     cut = sum(kind["nr"] for kind in found["kinds"] if kind["what"].startswith("shorter") and
               "cprof: BEYOND_COPY;" in kind["what"])

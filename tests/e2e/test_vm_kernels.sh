@@ -2,7 +2,7 @@
 # cprof on Debian's kernels, from the oldest that it promises to run on to the newest there is, in
 # emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is skipped, loudly.
 #
-# TEST_TIMEOUT: 600
+# TEST_TIMEOUT: 1800
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 

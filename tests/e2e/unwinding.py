@@ -50,13 +50,13 @@ def build_go(name):
 
 def record(*command, hz=499, **more):
     """Profiles a command from its first instruction on; user stacks only."""
-    return h.cprof("record", "-F", hz, "--no-kernel", "--", *command, **more).wait(90)
+    return h.cprof("record", "-F", hz, "--no-kernel", "--", *command, **more).wait()
 
 
 def attach(program, *arguments, hz=499):
     """Profiles a running program: all of its tables are ready before the first sample."""
     target = h.Workload(program, *arguments)
-    return h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).wait(90)
+    return h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).wait()
 
 
 # Stacks ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ run()
 	local name=$1
 	shift
 	echo "@case $name"
-	timeout 60 "$@" >"$out/$name.out" 2>"$out/$name.err" </dev/null
+	timeout 200 "$@" >"$out/$name.out" 2>"$out/$name.err" </dev/null
 	echo $? >"$out/$name.code"
 }
 

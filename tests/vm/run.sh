@@ -13,7 +13,7 @@
 # cmpxchg16b, and the kernel dies of it. What the guest wrote comes back as a tar file over the second serial port.
 # What the machine said and sent stays in build/vm/KERNEL/.
 #
-# VM_TIMEOUT	seconds for one kernel (120)
+# VM_TIMEOUT	seconds after which one kernel hangs (300)
 set -u
 export LC_ALL=C
 
@@ -62,7 +62,7 @@ boot()
 {
 	local start code
 	start=$(date +%s%N)
-	timeout -k 5 "${VM_TIMEOUT:-120}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
+	timeout -k 5 "${VM_TIMEOUT:-300}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
 		-monitor none -no-reboot -M pc -accel tcg,thread=multi -cpu max,-cx16 -smp 2 -m 768 \
 		-serial "file:$2/console" -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
 		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on" \
@@ -75,7 +75,7 @@ boot()
 	up=$(tr -d '\r' <"$2/console" | sed -n 's/^.*@up [^ ]* \([0-9.]*\) .*/\1/p')
 	why=
 	if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
-		why="still running after ${VM_TIMEOUT:-120} s"
+		why="still running after ${VM_TIMEOUT:-300} s"
 	elif [ "$code" -ne 0 ]; then
 		why="qemu: $(tail -n 1 "$2/qemu")"
 	elif [ -z "$up" ]; then

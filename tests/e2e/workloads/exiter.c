@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exiter SECONDS [CODE]: busy in busy_until_the_end, then exits with CODE (0). */
+/* exiter SECONDS [CODE]: busy for so long in busy_until_the_end, then exits with CODE (0). */
 #include "workload.h"
 
 static void busy_until_the_end(double seconds)
 {
-	double end = now_seconds() + seconds;
+	double end = now_seconds(CLOCK_PROCESS_CPUTIME_ID) + seconds;
 
-	while (now_seconds() < end)
+	while (now_seconds(CLOCK_PROCESS_CPUTIME_ID) < end)
 		WORK(1);
 }
 

@@ -23,11 +23,11 @@ static void *measure(void *arg)
 	double *best = arg;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		double start = now_seconds(), each;
+		double start = now_seconds(CLOCK_MONOTONIC), each;
 
 		for (int i = 0; i < count; i++)
 			release(allocate(bytes));
-		each = (now_seconds() - start) / count * 1e9;
+		each = (now_seconds(CLOCK_MONOTONIC) - start) / count * 1e9;
 		if (!round || each < *best)
 			*best = each;
 	}
@@ -36,7 +36,7 @@ static void *measure(void *arg)
 
 static void keep_best(double *best, double start, int nr)
 {
-	double each = (now_seconds() - start) / nr * 1e9;
+	double each = (now_seconds(CLOCK_MONOTONIC) - start) / nr * 1e9;
 
 	if (each < *best)
 		*best = each;
@@ -52,16 +52,16 @@ static struct apart measure_apart(void)
 	struct apart best = {1e12, 1e12, 1e12};
 
 	for (int round = 0; round < ROUNDS; round++) {
-		double start = now_seconds();
+		double start = now_seconds(CLOCK_MONOTONIC);
 
 		for (int i = 0; i < BATCH; i++)
 			blocks[i] = allocate(bytes);
 		keep_best(&best.malloc_ns, start, BATCH);
-		start = now_seconds();
+		start = now_seconds(CLOCK_MONOTONIC);
 		for (int i = 0; i < BATCH; i++)
 			release(blocks[i]);
 		keep_best(&best.free_ns, start, BATCH);
-		start = now_seconds();
+		start = now_seconds(CLOCK_MONOTONIC);
 		for (int i = 0; i < BATCH; i++)
 			release(NULL);
 		keep_best(&best.null_ns, start, BATCH);

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 		}
 		waitpid(pid, NULL, 0);
 	}
-	printf("{\"processes\": %d, \"cpu_seconds\": %.6f}\n", nr, cpu_seconds(RUSAGE_CHILDREN));
+	printf("{\"processes\": %d, \"cpu_seconds\": %.6f, \"switches\": %ld}\n", nr,
+	       cpu_seconds(RUSAGE_CHILDREN), switches(RUSAGE_CHILDREN));
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * threads SECONDS: two threads, named worker_a and worker_b, each busy in a function of its own.
- * Says the CPU seconds of the process and of either thread.
+ * Says the CPU seconds of the process and of either thread, and how often they left a CPU.
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -13,6 +13,7 @@ struct worker {
 	void (*spin)(void);
 	double seconds;
 	double cpu_seconds;
+	long switches;
 	int tid;
 };
 
@@ -29,21 +30,22 @@ static void spin_b(void)
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
-	double end = now_seconds() + worker->seconds;
+	double end = now_seconds(CLOCK_THREAD_CPUTIME_ID) + worker->seconds;
 
 	pthread_setname_np(pthread_self(), worker->name);
 	worker->tid = (int)syscall(SYS_gettid);
-	while (now_seconds() < end)
+	while (now_seconds(CLOCK_THREAD_CPUTIME_ID) < end)
 		worker->spin();
 	worker->cpu_seconds = cpu_seconds(RUSAGE_THREAD);
+	worker->switches = switches(RUSAGE_THREAD);
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
 	double seconds = number_arg(argc, argv, 1, 2);
-	struct worker workers[] = {{"worker_a", spin_a, seconds, 0, 0},
-				   {"worker_b", spin_b, seconds, 0, 0}};
+	struct worker workers[] = {{"worker_a", spin_a, seconds, 0, 0, 0},
+				   {"worker_b", spin_b, seconds, 0, 0, 0}};
 	pthread_t threads[2];
 
 	for (int i = 0; i < 2; i++)
@@ -51,10 +53,12 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	printf("{\"cpu_seconds\": %.6f", cpu_seconds(RUSAGE_SELF));
+	printf("{\"cpu_seconds\": %.6f, \"switches\": %ld", cpu_seconds(RUSAGE_SELF),
+	       switches(RUSAGE_SELF));
 	for (int i = 0; i < 2; i++)
-		printf(", \"%s\": {\"tid\": %d, \"cpu_seconds\": %.6f}", workers[i].name,
-		       workers[i].tid, workers[i].cpu_seconds);
+		printf(", \"%s\": {\"tid\": %d, \"cpu_seconds\": %.6f, \"switches\": %ld}",
+		       workers[i].name, workers[i].tid, workers[i].cpu_seconds,
+		       workers[i].switches);
 	printf("}\n");
 	return 0;
 }

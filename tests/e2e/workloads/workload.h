@@ -7,6 +7,9 @@
  * The unit of work is a chain of multiplications, each of which waits for the one before: how fast
  * that goes depends on the processor, but not on the alignment of the loop, so that twice the units
  * are twice the time wherever the linker puts them.
+ *
+ * A workload is busy for so many seconds of CPU time, not of the clock: on a busy machine it takes longer
+ * and does the same.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -27,21 +30,23 @@
  * Asking for the frame's address makes gcc keep a frame pointer, which it spares itself in a function
  * that calls no other, whatever the options; the caller would be missing from the stacks.
  */
-#define WORK(units)                                                         \
-	do {                                                                \
-		uint64_t work_x_ = 1;                                       \
-		__asm__ volatile("" : : "r"(__builtin_frame_address(0)));   \
-		for (unsigned work_i_ = (units)*UNIT; work_i_; work_i_--) { \
-			work_x_ = work_x_ * 6364136223846793005u + 1;       \
-			__asm__ volatile("" : "+r"(work_x_));               \
-		}                                                           \
+#define SPIN(times)                                                       \
+	do {                                                              \
+		uint64_t spin_x_ = 1;                                     \
+		__asm__ volatile("" : : "r"(__builtin_frame_address(0))); \
+		for (unsigned spin_i_ = (times); spin_i_; spin_i_--) {    \
+			spin_x_ = spin_x_ * 6364136223846793005u + 1;     \
+			__asm__ volatile("" : "+r"(spin_x_));             \
+		}                                                         \
 	} while (0)
+#define WORK(units) SPIN((units)*UNIT)
 
-static inline double now_seconds(void)
+/* By CLOCK_MONOTONIC, or what this process (CLOCK_PROCESS_CPUTIME_ID) or thread has used of a CPU. */
+static inline double now_seconds(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
@@ -53,6 +58,15 @@ static inline double cpu_seconds(int who)
 	getrusage(who, &usage);
 	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* How often RUSAGE_SELF, _THREAD or _CHILDREN left a CPU: one more is how often it came to one. */
+static inline long switches(int who)
+{
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
 /* argv[i] as a number, or what it is when not given. */

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Do ticks add up to the CPU time that the kernel charged?
+
+Each time a task is on a CPU it gets as many ticks as there are periods in that time, or one more,
+whichever way the two lie: so what chance adds is half a tick as often as the task came to a CPU, which
+on a busy machine is often; and no more than if each tick came by chance. Ticks that did not come because the machine itself stood still are known,
+too: the events' own clocks count them. The rest must be right.
+"""
+import math
+
+import chance
+
+# Not by chance: a kernel may or may not charge the time of interrupts, of which the tick is one.
+INTERRUPTS = 0.05
+
+
+def is_charged(run, ticks, period_ns, said, what):
+    """So many ticks are what a workload says of itself: cpu_seconds, and switches, how often it left a CPU."""
+    charged = said["cpu_seconds"] * 1e9 / period_ns
+    by_chance = chance.SIGMAS * math.sqrt(min((said["switches"] + 1) / 4, charged)) + 1
+    least = charged * (1 - INTERRUPTS) - by_chance - run.ticks_missed
+    most = charged * (1 + INTERRUPTS) + by_chance
+    print(f"# {what}: {ticks} ticks of {charged:.0f}, {least:.0f} to {most:.0f}; {run.ticks_missed} missed",
+          flush=True)
+    assert least <= ticks <= most, f"{what}: {ticks} ticks, not {least:.0f} to {most:.0f}"
