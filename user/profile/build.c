@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/allocframes.h"
 #include "profile/builder_state.h"
 #include "profile/scale.h"
 
@@ -35,17 +36,6 @@ static bool shows_inuse(enum heap_view view)
 {
 	return view == VIEW_ALL || view == VIEW_INUSE;
 }
-
-/*
- * Who allocates is the question, and malloc is no answer. The functions that are probed, and what C++
- * has between them and a program; pprof's own list is longer, and hides a program's `allocate` and all
- * of Go's runtime, with the C code that a Go program calls behind it.
- */
-static const char allocator_frames[] =
-	"(__libc_|je_|tc_|mi_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc"
-	"|posix_memalign|valloc|pvalloc)|__posix_memalign"
-	"|operator new(\\[\\])?"
-	"|(std::|__gnu_cxx::)(__)?(new_)?allocator(_traits)?<.*>::allocate";
 
 static void set_heap_types(struct profile *profile, const struct build_order *order)
 {

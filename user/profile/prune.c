@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/allocframes.h"
 #include "profile/merge.h"
 #include "profile/tame.h"
 
@@ -108,7 +109,7 @@ static void prune(struct profile *profile, const regex_t *drop, const regex_t *k
 	profile_forget_interned(profile);
 }
 
-int profile_prune(struct profile *profile)
+static int drop_frames(struct profile *profile)
 {
 	const char *drop_text = strtab_get(&profile->strings, profile->drop_frames);
 	const char *keep_text = strtab_get(&profile->strings, profile->keep_frames);
@@ -127,13 +128,22 @@ int profile_prune(struct profile *profile)
 	return 0;
 }
 
+int profile_prune(struct profile *profile)
+{
+	int err = drop_frames(profile);
+
+	if (!err && profile_is_heap(profile))
+		profile_cut_allocators(profile);
+	return err;
+}
+
 int profile_pruned_copy(const struct profile *profile, struct profile **pruned)
 {
 	struct profile *copy;
 	int err;
 
 	*pruned = NULL;
-	if (!profile->drop_frames)
+	if (!profile->drop_frames && !profile_is_heap(profile))
 		return 0;
 	copy = profile_compact(profile);
 	err = profile_prune(copy);

@@ -6,6 +6,9 @@
  * the leaf. Frames before the first one from the root that stays are left alone, so that no stack
  * loses everything.
  *
+ * Of a heap profile the frames of C++'s and Rust's libraries that stacks end in then go, too, which
+ * such a regex cannot say (allocframes.h); pprof keeps them.
+ *
  * Source: pprof's profile/prune.go.
  */
 #ifndef CPROF_PROFILE_PRUNE_H
@@ -14,8 +17,8 @@
 #include "profile/model.h"
 
 /*
- * Applies drop_frames and keep_frames in place; without them nothing is done. -EINVAL: one is not a
- * regex that can be taken (tame.h); the profile is as it was.
+ * Does this in place; a profile of something else without drop_frames stays as it is. -EINVAL: one of
+ * both is not a regex that can be taken (tame.h); the profile is as it was.
  */
 int profile_prune(struct profile *profile);
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A function's name without what makes C++ and Rust names long: template arguments become "<>",
+ * argument lists, the qualifiers behind them and the return types of templates go.
+ *
+ *	void std::vector<Foo<int>, A>::emplace<Foo>(Foo&&)	std::vector<>::emplace<>
+ *	run(int)::{lambda(char)#1}::operator()(char) const	run::{lambda#1}::operator()
+ *	std::ostream& operator<< <char>(std::ostream&, char)	operator<< <>
+ *	<alloc::vec::Vec<T> as core::ops::Drop>::drop		<alloc::vec::Vec<> as core::ops::Drop>::drop
+ *
+ * Several functions may have one short name: it is for people, who can ask for the whole one. A name
+ * that is not understood stays as it is: brackets that do not match, or more than 64 deep. Takes time
+ * linear in the name.
+ */
+#ifndef CPROF_PROFILE_SHORTNAME_H
+#define CPROF_PROFILE_SHORTNAME_H
+
+/* Owned by the caller: free(). Never longer than name. */
+char *short_name(const char *name);
+
+#endif
