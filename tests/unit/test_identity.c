@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gate/identity.h"
+#include "profile/identity.h"
 
 static void assert_name(const struct identity *identity, const char *name, const char *expected)
 {
@@ -59,7 +59,13 @@ static void test_what_stays(void **state)
 		"net/http.(*conn).serve.func1",
 		"foo.2",
 		".cold",
-		"libc.so.6+0x16d855",
+		"operator+",
+		"strcmp@plt",
+		"a[b]::c",
+		"(anonymous namespace)::f()",
+		"main.Map[go.shape.int]",
+		"[kernel]+0xffffffff81000000",
+		"App.run/0x12",
 		"f(a) const",
 		"operator()",
 		"std::vector<int>::at(unsigned long)",
@@ -68,6 +74,53 @@ static void test_what_stays(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_name(&plain, names[i], names[i]);
+}
+
+static void test_tags(void **state)
+{
+	static const struct identity plain = {0};
+
+	(void)state;
+	assert_name(&plain, "foo[abi:cxx11](int)", "foo(int)");
+	assert_name(&plain, "a::f[abi:cxx11]()::g[abi:v2]()", "a::f()::g()");
+	assert_name(&plain, "core[0123456789abcdef]::fmt::write", "core::fmt::write");
+	assert_name(&plain, "memcpy@@GLIBC_2.14", "memcpy");
+	assert_name(&plain, "memcpy@GLIBC_2.2.5", "memcpy");
+	assert_name(&plain, "App$$Lambda$14/0x00000008000c4840.run", "App$$Lambda.run");
+	assert_name(&plain, "LambdaForm$MH/0x00000008000c4840.invoke", "LambdaForm$MH.invoke");
+}
+
+/* A file's version is not part of a name that is made of the file. */
+static void test_files(void **state)
+{
+	static const struct identity plain = {0};
+	static const char *const same[][2] = {
+		{"libx.so.1.2+0x1234", "libx.so+0x1234"},
+		{"libc-2.31.so+0x10", "libc.so+0x10"},
+		{"libc.so.6+0x10", "libc.so+0x10"},
+		{"ld-linux-x86-64.so.2+0x10", "ld-linux-x86-64.so+0x10"},
+		{"srv-v2+0x1", "srv+0x1"},
+		{"srv-1.2.3+0x1", "srv+0x1"},
+		{"python3.11+0x1", "python+0x1"},
+		{"[libx.so.1.2]", "[libx.so]"},
+		{"[srv-v2]", "[srv]"},
+		{"[anon]+0x7f00c0de", "[anon]"},
+		{"[unknown]+0x10 [guessed]", "[unknown]"},
+		{"x86+0x1", "x86+0x1"},
+		{"1.2.3+0x1", "1.2.3+0x1"},
+	};
+	char *file = identity_file("libx.so.1.2+0x1234");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		assert_name(&plain, same[i][0], same[i][1]);
+	assert_string_equal(file, "[libx.so]");
+	free(file);
+	assert_null(identity_file("operator+"));
+	assert_null(identity_file("[anon]+0x1"));
+	file = identity_file_of_path("/usr/lib/[libx.so.1.3]");
+	assert_string_equal(file, "[libx.so]");
+	free(file);
 }
 
 static void test_templates(void **state)
@@ -113,10 +166,9 @@ static void test_renames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_suffixes),
-		cmocka_unit_test(test_what_stays),
-		cmocka_unit_test(test_templates),
-		cmocka_unit_test(test_renames),
+		cmocka_unit_test(test_suffixes),  cmocka_unit_test(test_what_stays),
+		cmocka_unit_test(test_tags),	  cmocka_unit_test(test_files),
+		cmocka_unit_test(test_templates), cmocka_unit_test(test_renames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,7 @@ static void select_functions(struct checking *checking)
 	const struct runs *runs = checking->runs;
 	struct dense *dense = &checking->dense;
 	double *sums scoped(freep) = sums_of_functions(runs);
+	bool *compared scoped(freep) = runs_compared(runs);
 	double least[2];
 
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
@@ -92,7 +93,8 @@ static void select_functions(struct checking *checking)
 	dense->row_of = xcalloc(runs->functions.nr, sizeof(*dense->row_of));
 	dense->functions = xcalloc(runs->functions.nr, sizeof(*dense->functions));
 	for (size_t i = 0; i < runs->functions.nr; i++) {
-		if (sums[i] < least[RUN_BASE] && sums[runs->functions.nr + i] < least[RUN_HEAD])
+		if (!compared[i] ||
+		    (sums[i] < least[RUN_BASE] && sums[runs->functions.nr + i] < least[RUN_HEAD]))
 			continue;
 		dense->functions[dense->nr_rows++] = i;
 		dense->row_of[i] = dense->nr_rows;

@@ -32,6 +32,7 @@ struct adding {
 	struct sampling sampling;
 	struct frames frames;
 	uint32_t *functions;	  /* frame to position + 1; 0: not looked up */
+	uint32_t *files;	  /* frame without a name to its file's position + 1; else 0 */
 	vec_of(uint32_t) cell_of; /* function to cell + 1 of this run */
 	vec_of(size_t) seen;	  /* function to the sample + 1 that it was counted for last */
 };
@@ -161,6 +162,24 @@ static struct amount amount_of(const struct sampling *sampling, const int64_t *v
 
 /* Cells ------------------------------------------------------------------------------------------ */
 
+/* A frame that is an address in a file stands for the file, too. */
+static void add_file_of(struct adding *adding, uint32_t frame, uint32_t function)
+{
+	struct runs *runs = adding->runs;
+	char *file scoped(freep) = identity_file(adding->frames.at[frame].name);
+	char *name scoped(freep) = file ? identity_name(adding->identity, file) : NULL;
+	uint32_t all;
+
+	if (!file) {
+		runs->functions.at[function].is_named = true;
+		return;
+	}
+	all = runs_function(runs, name, "", 0);
+	runs->functions.at[function].address_in = strtab_intern(&runs->builds.files, file);
+	runs->functions.at[all].all_of = runs->functions.at[function].address_in;
+	adding->files[frame] = all + 1;
+}
+
 /* The function of a frame of a location; line NULL: the location has none. */
 static uint32_t function_of(struct adding *adding, uint32_t frame, const struct profile_line *line)
 {
@@ -177,6 +196,7 @@ static uint32_t function_of(struct adding *adding, uint32_t frame, const struct 
 				!function	       ? 0
 				: function->start_line ? function->start_line
 						       : line->line);
+	add_file_of(adding, frame, *at - 1);
 	return *at - 1;
 }
 
@@ -243,6 +263,9 @@ static void add_sample(struct adding *adding, size_t at)
 				unknown = true;
 			else
 				add_frame(adding, function, at, &amount, !i && !j);
+			if (adding->files[frames[j]])
+				add_frame(adding, adding->files[frames[j]] - 1, at, &amount,
+					  !i && !j);
 		}
 	}
 	run = &adding->runs->at.at[adding->run];
@@ -347,6 +370,8 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 
 	frames_make(profile, FRAME_BY_FUNCTION, &adding.frames);
 	adding.functions = xcalloc(adding.frames.nr, sizeof(*adding.functions));
+	adding.files = xcalloc(adding.frames.nr, sizeof(*adding.files));
+	identity_builds_add(&runs->builds, profile, side == RUN_HEAD);
 	run->kind = kind_of(runs, profile);
 	run->content = content_of(profile);
 	read_accounts(profile, run);
@@ -357,9 +382,25 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 	for (size_t i = 0; i < profile->samples.nr; i++)
 		add_sample(&adding, i);
 	free(adding.functions);
+	free(adding.files);
 	frames_release(&adding.frames);
 	vec_release(&adding.cell_of);
 	vec_release(&adding.seen);
+}
+
+bool *runs_compared(const struct runs *runs)
+{
+	bool *compared = xcalloc(runs->functions.nr + 1, sizeof(*compared));
+	bool *changed scoped(freep) = identity_builds_changed(&runs->builds);
+
+	for (size_t i = 0; i < runs->functions.nr; i++) {
+		const struct run_function *function = &runs->functions.at[i];
+
+		compared[i] = function->is_named || !(function->address_in | function->all_of) ||
+			      (function->address_in ? !changed[function->address_in]
+						    : changed[function->all_of]);
+	}
+	return compared;
 }
 
 void runs_release(struct runs *runs)
@@ -369,6 +410,7 @@ void runs_release(struct runs *runs)
 	vec_release(&runs->at);
 	vec_release(&runs->functions);
 	hash_release(&runs->index);
+	identity_builds_release(&runs->builds);
 	arena_release(&runs->arena);
 	*runs = (struct runs){0};
 }

@@ -10,6 +10,9 @@
  * Frames are those of profile/frames.h by function. Not profile/summary.h: that adds up whole numbers
  * by the names in the profile; here clones of a function are one, and variances go along.
  *
+ * Code without a name is in there twice, by its address and as one function of its file: which of both
+ * is compared depends on the builds of that file on either side (runs_compared()).
+ *
  * A run is sparse, functions are numbered across all runs. The profile is not needed afterwards.
  *
  * How exact a value is follows from how it was sampled. Each sample of a CPU profile stands for the
@@ -28,7 +31,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "gate/identity.h"
+#include "profile/identity.h"
 #include "profile/model.h"
 
 enum run_side {
@@ -47,6 +50,10 @@ struct run_function {
 	const char *name; /* as identity_name() gives it; in the arena */
 	const char *file; /* of the source, "" where unknown; in the arena */
 	int64_t line;	  /* 0: unknown */
+	/* Of code without a name, an id of runs.builds.files: this is an address in that file, or all
+	 * of the file; else both are 0. */
+	uint32_t address_in, all_of;
+	bool is_named; /* it has a name, whatever else it is: always compared */
 };
 
 struct run {
@@ -66,7 +73,8 @@ struct runs {
 	struct arena arena;
 	vec_of(struct run) at;
 	vec_of(struct run_function) functions;
-	struct hash index;	 /* private: of functions by name */
+	struct hash index; /* private: of functions by name */
+	struct identity_builds builds;
 	const char *type, *unit; /* of the values that are compared; in the arena */
 };
 
@@ -78,6 +86,9 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 /* What it is made of, for runs that come from elsewhere. name and file are copied. */
 struct run *runs_add(struct runs *runs, const char *name, enum run_side side);
 uint32_t runs_function(struct runs *runs, const char *name, const char *file, int64_t line);
+
+/* What to compare: true for each position of a function; the caller frees it. */
+bool *runs_compared(const struct runs *runs);
 
 void runs_release(struct runs *runs);
 

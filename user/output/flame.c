@@ -154,6 +154,7 @@ int flame_tree(const struct profile *profile, const struct flame_options *option
 		return -EINVAL;
 	is_two = options->base || profile_has_negative(profile);
 	*tree = calltree_new(is_two ? 2 * nr : nr, inverted);
+	(*tree)->frames.by_name = is_two;
 	calltree_add(*tree, profile, 0, is_two ? nr : CALLTREE_NONE);
 	if (options->base)
 		calltree_add(*tree, options->base, nr, 0);

@@ -24,7 +24,8 @@
 #include "profile/model.h"
 
 struct flame_options {
-	const struct profile *base; /* of the same sample types; NULL: no comparison */
+	const struct profile *base; /* of the same sample types, unified (profile/unify.h) with
+				     * the profile; NULL: no comparison */
 	const char *title;	    /* NULL: flame_title() */
 	uint32_t type;		    /* position of the sample type shown (first) */
 	bool inverted;		    /* begin with the leaves */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/identity.h"
 
 void callframes_release(struct callframes *frames)
 {
@@ -71,12 +72,22 @@ static enum frame_kind where_of(const char *mapping)
 	return FRAME_PROGRAM;
 }
 
+/* "[libc.so]": all code of a file that has no names (profile/identity.h). */
+static bool is_its_file(const char *name, const char *mapping)
+{
+	char *file scoped(freep) = identity_file_of_path(mapping);
+
+	return !strcmp(name, file);
+}
+
 static enum frame_kind kind_of(const char *name, const char *mapping)
 {
 	enum frame_kind where = where_of(mapping);
 
-	if (!strcmp(mapping, "[cprof]") || (*name == '[' && ends_with(name, "]")))
+	if (!strcmp(mapping, "[cprof]"))
 		return FRAME_NOTE;
+	if (*name == '[' && ends_with(name, "]"))
+		return is_its_file(name, mapping) ? FRAME_UNNAMED : FRAME_NOTE;
 	if (ends_with(name, " [guessed]"))
 		return FRAME_GUESSED;
 	return where != FRAME_KERNEL && is_unnamed(name) ? FRAME_UNNAMED : where;
@@ -101,17 +112,19 @@ static bool same_frame(const void *ctx, uint32_t value, const void *key)
 	const struct callframe *frame = &frames->at[value];
 	const struct frame_key *wanted = key;
 
-	return !strcmp(strtab_get(&frames->strings, frame->name), wanted->name) &&
-	       same_base_name(strtab_get(&frames->strings, frame->path), wanted->path) &&
-	       same_base_name(strtab_get(&frames->strings, frame->mapping), wanted->mapping);
+	if (strcmp(strtab_get(&frames->strings, frame->name), wanted->name))
+		return false;
+	return frames->by_name ||
+	       (same_base_name(strtab_get(&frames->strings, frame->path), wanted->path) &&
+		same_base_name(strtab_get(&frames->strings, frame->mapping), wanted->mapping));
 }
 
-static uint64_t frame_code(const struct frame_key *key)
+static uint64_t frame_code(const struct frame_key *key, bool by_name)
 {
 	uint64_t code = hash_bytes(key->name, strlen(key->name), 0);
 	const char *parts[] = {key->path, key->mapping};
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2 && !by_name; i++) {
 		size_t len;
 		const char *base = callframe_base_name(parts[i], &len);
 
@@ -122,7 +135,7 @@ static uint64_t frame_code(const struct frame_key *key)
 
 static uint32_t frame_id(struct callframes *frames, const struct frame_key *key)
 {
-	uint64_t code = frame_code(key);
+	uint64_t code = frame_code(key, frames->by_name);
 	uint32_t id = hash_find(&frames->index, code, same_frame, frames, key);
 
 	if (id != HASH_NONE)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Frames as flame graphs know them: of several profiles, so a frame is what it is called, not where it
- * was. The same function name, base name of the source file and base name of the mapping are the same
- * frame, whatever the build and its folder. (profile/frames.h has other granularities, of one profile.)
+ * was. Of one profile the same function name, base name of the source file and base name of the mapping
+ * are the same frame. Where two are compared (by_name) the name alone is, as everywhere else: what is
+ * the same function in two builds says profile/identity.h, and profile/unify.h gives it one name.
+ * (profile/frames.h has other granularities, of one profile.)
  *
  * Inlined functions are frames of their own; a location without a line is a frame of its mapping,
  * "[libc.so.6]". No I/O, no printing.
@@ -44,6 +46,7 @@ struct callframes {
 	size_t nr, cap;
 	struct strtab strings;
 	struct hash index; /* private */
+	bool by_name;	   /* set before the first is added */
 };
 
 void callframes_release(struct callframes *frames);

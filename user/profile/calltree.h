@@ -12,8 +12,8 @@
  *	calltree_arrange(tree, 0, 1);
  *	totals = calltree_totals(tree);
  *
- * Two profiles can be in one tree, in columns of their own, to be compared: what is the same frame
- * says profile/callframe.h. A stack without a frame is "[no stack]".
+ * Two profiles can be in one tree, in columns of their own, to be compared: tree->frames.by_name is set
+ * before the first is added. What is the same frame says profile/callframe.h. A stack without a frame is "[no stack]".
  *
  * Nothing here recurses, however deep a stack is. No I/O, no printing.
  */

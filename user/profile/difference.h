@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two profiles frame by frame: what each frame had and has, the frames that came and went among them.
- * Frames are the same that have the same name. No I/O, no printing.
+ * Frames are the same that have the same name: profile/unify.h names them alike first. No I/O, no printing.
  *
  *	struct difference difference;
  *	difference_make(&base_summary, &head_summary, false, &difference);

@@ -20,6 +20,7 @@
 #include "profile/align.h"
 #include "profile/difference.h"
 #include "profile/merge.h"
+#include "profile/unify.h"
 #include "tools/load.h"
 #include "tools/save.h"
 #include "tools/view.h"
@@ -87,15 +88,24 @@ static int write_difference(const struct options *options, struct side *base,
 	return err;
 }
 
-static int sum_up(const struct options *options, struct side *side)
+static int select_side(const struct options *options, struct side *side)
 {
-	int err;
-
 	side->selection = options->view.selection;
-	err = selection_apply(&side->selection, side->profile, &side->type);
+	return selection_apply(&side->selection, side->profile, &side->type);
+}
+
+static int sum_up(const struct options *options, struct side *base, struct side *head)
+{
+	int err = select_side(options, base);
+
 	if (!err)
-		summary_make(side->profile, side->type, options->view.by, &side->summary);
-	return err;
+		err = select_side(options, head);
+	if (err)
+		return err;
+	profile_unify(base->profile, head->profile, &(struct identity){0});
+	summary_make(base->profile, base->type, options->view.by, &base->summary);
+	summary_make(head->profile, head->type, options->view.by, &head->summary);
+	return 0;
 }
 
 static const char *type_name(const struct side *side)
@@ -262,7 +272,7 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 		warn("--diff-base is about the file that -o writes.");
 		return EXIT_USAGE;
 	}
-	if (sum_up(options, &base) || sum_up(options, &head))
+	if (sum_up(options, &base, &head))
 		return EXIT_USAGE;
 	return show(options, &base, &head);
 }

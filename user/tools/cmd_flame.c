@@ -2,7 +2,7 @@
 /*
  * cprof flame: profiles as a flame graph, or the difference of two.
  *
- *	read, merged, selected -> (the base likewise) -> one HTML or SVG file
+ *	read, merged, selected -> (the base likewise, the same functions named alike) -> one HTML or SVG file
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include "output/flamesvg.h"
 #include "output/format.h"
 #include "profile/algebra.h"
+#include "profile/unify.h"
 #include "tools/args.h"
 #include "tools/save.h"
 #include "tools/selection.h"
@@ -95,6 +96,8 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 		warn("the profile and its base have different sample types.");
 		return EXIT_USAGE;
 	}
+	if (base)
+		profile_unify(base, profile, &(struct identity){0});
 	return write_graph(options, profile) ? EXIT_USAGE : EXIT_DONE;
 }
 
