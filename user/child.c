@@ -10,15 +10,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "output/file.h"
 
-#define MAX_GROUPS 256
+#define MAX_GROUPS	256
+#define GIVE_UP_LOOK_MS 100
 
 /* Who the command runs as; worked out before the fork, because looking up groups allocates. */
 struct identity {
@@ -54,14 +57,14 @@ static int become(const struct identity *who)
  * means that cprof gave up or died.
  */
 static void __attribute__((noreturn))
-run_child(char **argv, const struct identity *who, int release_fd, int error_fd)
+run_child(char **argv, const struct identity *who, int release_fd, int error_fd, int stdout_fd)
 {
 	char go;
 	int err;
 
 	if (read(release_fd, &go, 1) != 1)
 		_exit(127);
-	if (!become(who)) {
+	if ((stdout_fd < 0 || dup2(stdout_fd, STDOUT_FILENO) >= 0) && !become(who)) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		execvp(argv[0], argv);
 	}
@@ -71,7 +74,7 @@ run_child(char **argv, const struct identity *who, int release_fd, int error_fd)
 	_exit(127);
 }
 
-int child_spawn(struct child *child, char **argv)
+int child_spawn(struct child *child, char **argv, int stdout_fd)
 {
 	int release[2], error[2];
 	struct identity who;
@@ -85,7 +88,7 @@ int child_spawn(struct child *child, char **argv)
 		return fail(-errno, "fork for '%s'", argv[0]);
 	if (!pid) {
 		close(release[1]);
-		run_child(argv, &who, release[0], error[1]);
+		run_child(argv, &who, release[0], error[1], stdout_fd);
 	}
 	close(release[0]);
 	close(error[1]);
@@ -182,18 +185,25 @@ int child_release(struct child *child, const char *name)
 	while (len < 0 && errno == EINTR);
 	if (len != sizeof(err))
 		return 0;
-	child_wait(child);
+	child_wait(child, NULL);
 	return fail(-err, "run '%s'", name);
 }
 
-int child_wait(struct child *child)
+int child_wait(struct child *child, bool (*gives_up)(void))
 {
+	int pidfd scoped(closep) = -1;
 	int status = 0;
 
 	if (!child->pid)
 		return 0;
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	pidfd = syscall(SYS_pidfd_open, child->pid, 0);
+	while (!waitpid(child->pid, &status, WNOHANG)) {
+		struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+		if (gives_up && gives_up())
+			return -EINTR;
+		poll(&end, 1, GIVE_UP_LOOK_MS);
+	}
 	child->pid = 0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -11,6 +11,7 @@
 #ifndef CPROF_CHILD_H
 #define CPROF_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,12 +27,18 @@ struct child {
  * -errno, not printed; -ECHILD: it did not end well.
  */
 int child_capture(const char *const argv[], char *text, size_t bytes);
-/* argv is NULL-terminated and borrowed. -errno, printed. */
-int child_spawn(struct child *child, char **argv);
+/*
+ * argv is NULL-terminated and borrowed. stdout_fd: what it has for its standard output; -1: cprof's.
+ * -errno, printed.
+ */
+int child_spawn(struct child *child, char **argv, int stdout_fd);
 /* -errno of the exec, printed: no such command, not executable. */
 int child_release(struct child *child, const char *name);
-/* Blocks until it ends: its exit code, or 128 + the signal that ended it. */
-int child_wait(struct child *child);
+/*
+ * Blocks until it ends: its exit code, or 128 + the signal that ended it. -EINTR: it runs on, but
+ * gives_up() said so (looked at often; NULL: never).
+ */
+int child_wait(struct child *child, bool (*gives_up)(void));
 /* Ends a child that was never released; closes descriptors. */
 void child_abandon(struct child *child);
 

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "interrupt.h"
 #include "object/kallsyms.h"
 
 /* NULL: there is nothing to name, or nothing to name it by. */
@@ -32,8 +34,18 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 		naming->kallsyms = read_kallsyms(naming);
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->objects,
 						    naming->kallsyms);
+		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
 	}
 	return naming->symbolizer;
+}
+
+void naming_say(const struct naming *naming)
+{
+	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
+
+	if (nr)
+		warn("interrupted again: %s places in code were not looked up, and have no names",
+		     text_count(nr));
 }
 
 void naming_release(struct naming *naming)

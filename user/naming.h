@@ -25,6 +25,8 @@ struct naming {
 
 /* Never NULL. Says so where the kernel's functions will have no names. Borrowed. */
 struct symbolizer *naming_symbolizer(struct naming *naming);
+/* Says what has no name because the user did not want to wait for it. */
+void naming_say(const struct naming *naming);
 void naming_release(struct naming *naming);
 
 #endif

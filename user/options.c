@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "output/file.h"
 
 #define DEFAULT_HZ   99 /* not a divisor of other timers' rates: no lockstep */
 #define DEFAULT_RATE (512 * 1024)
@@ -63,7 +64,8 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE|DIR", BOTH,
 	 "one file for all processes, or a folder for one file\neach (default: "
 	 "cprof.KIND.COMM.PID.pb.gz here). Several FILEs:\nthe suffix says the format of each: "
-	 ".pb.gz .html .svg\n.folded .speedscope.json .gecko.json .heap .txt .pb"},
+	 ".pb.gz .html .svg\n.folded .speedscope.json .gecko.json .heap .txt .pb;\n"
+	 "- is standard output"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
 	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
 	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
@@ -357,6 +359,22 @@ static int choose_targets(struct parsing *parsing)
 	return 0;
 }
 
+/* Is there something to write that standard output, which is one file, has no place for? */
+static int check_stdout(const struct options *options)
+{
+	bool series = options->interval_ns || options->views & (options->views - 1) ||
+		      (options->delta_ns && options->duration_ns > options->delta_ns);
+	bool unnamed = false, is_stdout = false;
+
+	vec_for_each(&options->targets, target) {
+		unnamed |= !target->file;
+		is_stdout |= target->file && output_is_stdout(target->file);
+	}
+	if (!is_stdout || (!series && !unnamed))
+		return 0;
+	return fail(-EINVAL, "-o - is one file: not for --interval, or several views or formats.");
+}
+
 /* What follows from several options together. */
 static int complete(struct parsing *parsing)
 {
@@ -367,13 +385,11 @@ static int complete(struct parsing *parsing)
 		return err;
 	if (!options->views)
 		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
-	if (!(options->views & OPTIONS_VIEW_DELTA))
-		return 0;
-	if (!options->duration_ns)
+	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
 		options->duration_ns = options->delta_ns;
-	if (options->duration_ns < options->delta_ns)
+	if (options->views & OPTIONS_VIEW_DELTA && options->duration_ns < options->delta_ns)
 		return fail(-EINVAL, "--delta is longer than -d: the run would end within it.");
-	return 0;
+	return check_stdout(options);
 }
 
 static int check_targets(int argc, char **argv, struct options *options)

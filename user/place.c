@@ -43,6 +43,8 @@ static bool means_folder(const struct options *options, const char *path)
 {
 	struct stat st;
 
+	if (output_is_stdout(path))
+		return false;
 	if (!stat(path, &st))
 		return S_ISDIR(st.st_mode);
 	return ends_in(path, "/") || (options->all && !*suffix_of(path));
@@ -71,6 +73,15 @@ static int make_folder(const char *path, const struct output_owner *owner)
 	return access(path, W_OK | X_OK) ? fail(-errno, "write to folder '%s'", path) : 0;
 }
 
+/* Of all formats pprof's is the one that no terminal shows. */
+static int check_stdout(const struct output_format *format)
+{
+	if (!format->is_pprof || !isatty(STDOUT_FILENO))
+		return 0;
+	return fail(-EINVAL, "-o -: a profile is binary, and standard output is a terminal: give "
+			     "-o FILE, or a pipe.");
+}
+
 /* What -o FILE says: the files that it names, and those of further formats beside it. */
 static int check_files(const struct place *place, const struct output_owner *owner)
 {
@@ -82,6 +93,12 @@ static int check_files(const struct place *place, const struct output_owner *own
 		char *path scoped(freep) = NULL;
 		int err;
 
+		if (target->file && output_is_stdout(target->file)) {
+			err = check_stdout(target->format);
+			if (err)
+				return err;
+			continue;
+		}
 		if (target->file && means_folder(options, target->file))
 			return fail(-EINVAL, "-o %s: a folder cannot be one of several outputs.",
 				    target->file);

@@ -4,6 +4,7 @@
  *
  *	cprof.heap.COMM.PID.pb.gz	in a folder (the current one, or that of -o)
  *	FILE				with -o FILE, all processes together; there may be several
+	-				standard output, the same
  *
  * and whatever is written besides has words of its own before the suffix: p.pb.gz, p.inuse.pb.gz (a
  * further view), p.3.pb.gz (the third snapshot), p.heap (another format). The second process that had

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #include "interrupt.h"
 #include "object/object.h"
 #include "naming.h"
+#include "output/file.h"
 #include "needed.h"
 #include "place.h"
 #include "prober.h"
@@ -48,6 +50,7 @@ struct run {
 	struct captures *captures; /* NULL: not asked for */
 	struct intake intake;
 	struct child child;
+	bool is_released; /* it runs what it is to run */
 	struct targets targets;
 	struct naming naming;
 	struct writer writer;
@@ -107,11 +110,25 @@ static int open_session(struct run *run)
 	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;
 }
 
+static bool writes_to_stdout(const struct options *options)
+{
+	vec_for_each(&options->targets, target)
+		if (target->file && output_is_stdout(target->file))
+			return true;
+	return false;
+}
+
+/* What a command says must not end up in a profile. */
+static int stdout_of_command(const struct options *options)
+{
+	return writes_to_stdout(options) ? STDERR_FILENO : -1;
+}
+
 static int launch_child(struct run *run)
 {
 	if (!run->options->child_argv)
 		return EXIT_DONE;
-	if (child_spawn(&run->child, run->options->child_argv))
+	if (child_spawn(&run->child, run->options->child_argv, stdout_of_command(run->options)))
 		return EXIT_CANNOT;
 	return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
 }
@@ -223,12 +240,14 @@ static int start(struct run *run)
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->place, run->builder,
 		    run->schedule.started_ns);
+	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
-	if (run->child.pid && child_release(&run->child, run->options->child_argv[0]))
-		return EXIT_USAGE;
-	return EXIT_DONE;
+	if (!run->child.pid)
+		return EXIT_DONE;
+	run->is_released = true;
+	return child_release(&run->child, run->options->child_argv[0]) ? EXIT_USAGE : EXIT_DONE;
 }
 
 static int drain(struct run *run)
@@ -289,11 +308,21 @@ static int write_files(struct run *run, enum moment moment, const struct report 
 	return writer_write(&run->writer, moment, &writing);
 }
 
+static bool is_snapshot_wanted(const struct run *run)
+{
+	if (!interrupt_take_request())
+		return false;
+	if (!writes_to_stdout(run->options))
+		return true;
+	warn("no snapshot: -o - is one file, which is written at the end");
+	return false;
+}
+
 /* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
 static void write_what_is_due(struct run *run)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	struct due due = schedule_take(&run->schedule, now_ns, interrupt_take_request());
+	struct due due = schedule_take(&run->schedule, now_ns, is_snapshot_wanted(run));
 	int code = EXIT_DONE, delta_code = EXIT_DONE;
 	struct tally tally;
 	struct report report;
@@ -353,6 +382,8 @@ static int write_profiles(struct run *run)
 	detail("stacks finished in user space: %s",
 	       text_count(unwinder_nr_completed(run->unwinder)));
 	code = write_files(run, MOMENT_END, &report, run->stopped_ns);
+	interrupt_set_phase(INTERRUPT_WRITTEN);
+	naming_say(&run->naming);
 	said = report_say(&report, &run->writer);
 	if (said)
 		return said;
@@ -366,8 +397,17 @@ static int wait_for_child(struct run *run, int code)
 
 	if (!run->child.pid)
 		return code;
-	child_code = child_wait(&run->child);
-	return child_code ? child_code : code;
+	if (!run->is_released) { /* it ends without having begun */
+		child_abandon(&run->child);
+		child_wait(&run->child, NULL);
+		return code;
+	}
+	child_code = child_wait(&run->child, interrupt_insisted);
+	if (child_code != -EINTR)
+		return child_code ? child_code : code;
+	warn("interrupted again: not waiting for '%s', which gets SIGTERM",
+	     run->options->child_argv[0]);
+	return interrupt_exit_code();
 }
 
 static void finish(struct run *run)
@@ -396,12 +436,21 @@ static int catch_interrupts(struct run *run)
 	return EXIT_CANNOT;
 }
 
+/* Interrupted before sampling began. */
+static bool is_over_early(const struct run *run)
+{
+	if (run->schedule.started_ns || !interrupt_seen())
+		return false;
+	warn("interrupted before sampling began: nothing is written.");
+	return true;
+}
+
 int run(const struct options *options)
 {
 	static int (*const steps[])(struct run *) = {
-		find_targets, check_output, catch_interrupts, open_session,
-		launch_child, open_rooms,   take_snapshot,    probe_command,
-		check_probes, start,	    collect,	      write_profiles,
+		catch_interrupts, find_targets, open_session,  check_output,
+		launch_child,	  open_rooms,	take_snapshot, probe_command,
+		check_probes,	  start,	collect,       write_profiles,
 	};
 	struct run run = {.options = options, .child = {.release_fd = -1, .error_fd = -1}};
 	int code = EXIT_DONE;
@@ -409,7 +458,7 @@ int run(const struct options *options)
 	log_set_verbose(options->verbose);
 	resources_claim();
 	for (size_t i = 0; !code && i < sizeof(steps) / sizeof(steps[0]); i++)
-		code = steps[i](&run);
+		code = is_over_early(&run) ? EXIT_NOTHING : steps[i](&run);
 	code = wait_for_child(&run, code);
 	finish(&run);
 	return code;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,8 +122,16 @@ static int write_file(const struct profile *profile, const struct output_format 
 {
 	struct output_owner owner = output_owner_from_env();
 	struct output_file *file;
-	int err = output_file_create(path, &owner, &file);
+	int err;
 
+	if (output_is_stdout(path)) {
+		signal(SIGPIPE,
+		       SIG_IGN); /* it is an error, and all that follows is still to be said */
+		err = format->encode(profile, profile_main_type(profile), output_stdout_write,
+				     NULL);
+		return err ? fail(err, "write to standard output") : 0;
+	}
+	err = output_file_create(path, &owner, &file);
 	if (err)
 		return output_file_fail(err, path);
 	err = format->encode(profile, profile_main_type(profile), output_file_write, file);
@@ -148,7 +157,7 @@ static void say_written(const struct pass *pass, const char *path, const struct 
 			 text_escape(process->comm, comm, sizeof(comm)), process->process->tgid);
 	else
 		snprintf(of_whom, sizeof(of_whom), "all processes");
-	text_escape(path, safe, sizeof(safe));
+	text_escape(output_is_stdout(path) ? "standard output" : path, safe, sizeof(safe));
 	if (options->command == OPTIONS_HEAP)
 		say("%s %s: %s sampled %s of %s", verb, safe, count,
 		    pass->view->view == VIEW_INUSE ? "blocks in use" : "allocations", of_whom);
@@ -193,6 +202,10 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 	bool is_main = pass->is_main && !i;
 	int err;
 
+	if (name.tgid && name.file && output_is_stdout(name.file))
+		return fail(-EINVAL,
+			    "-o -: %s holds one process, and there are several: give -o FILE.",
+			    target->format->name);
 	/* Its readers drop frames, or it is a list of addresses; others show what they are given. */
 	if (!target->format->is_pprof && !target->format->one_process)
 		profile_pruned_copy(built->profile, &pruned);
@@ -203,7 +216,8 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 	say_written(pass, path, built, process, is_main);
 	if (is_main && writer->options->errors)
 		say_errors(pass->view->view, built);
-	if (pass->is_main && !writer->main_file && target->format->is_pprof)
+	if (pass->is_main && !writer->main_file && target->format->is_pprof &&
+	    !output_is_stdout(path))
 		writer->main_file = xstrdup(path);
 	return 0;
 }

@@ -179,7 +179,7 @@ runs = []      # of the current case, to show when it fails
 class Cprof:
     """A cprof under way. Its output goes to files, so that no pipe can fill up."""
 
-    def __init__(self, *arguments, verbose=True, output=None, run_as=(), env=None):
+    def __init__(self, *arguments, verbose=True, output=None, run_as=(), env=None, stdout=None):
         command, *rest = map(str, arguments)
         self.folder = folder()
         self.output = output or os.path.join(self.folder, "profile.pb.gz")
@@ -194,8 +194,8 @@ class Cprof:
             self.heap_rate = rest[rest.index("--rate") + 1] if "--rate" in rest else "524288"
         self.says_path = os.path.join(folder(), "says")
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
-            self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=err, env={**os.environ, **(env or {})})
+            self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL,
+                                            stdout=out if stdout is None else stdout, stderr=err, env={**os.environ, **(env or {})})
         self.pid = self.process.pid
         running.append(self.process)
         runs.append(self)

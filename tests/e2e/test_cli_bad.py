@@ -158,6 +158,20 @@ def not_root():
 
 
 @h.test
+def privileges_come_before_the_output():
+    """Who may not profile hears of that, not of a folder; and none is made for nothing."""
+    target = h.Workload("idle")
+    someone = ("setpriv", "--reuid", str(h.NOBODY), "--regid", str(h.NOBODY), "--clear-groups")
+    folder = h.folder()
+    os.chmod(folder, 0o777)
+    for output in (os.path.join(folder, "new/"), "/root/x.pb.gz", "/nonexistent/x.pb.gz"):
+        for whom in (("-p", target.pid), ("-a",), ("--", "true")):
+            run = h.cprof("record", "-o", output, *whom, run_as=someone, verbose=False).wait()
+            run.refused(CANNOT, "root|CAP_")
+    assert not os.listdir(folder), os.listdir(folder)
+
+
+@h.test
 def no_btf():
     """A kernel without BTF, as far as a mount namespace can make one."""
     if not os.path.exists("/sys/kernel/btf/vmlinux"):

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Signals and exit codes: what a shell and a user at a terminal rely on."""
+import fcntl
 import json
 import os
 import random
+import re
 import signal
+import subprocess
 import time
 
 import harness as h
@@ -23,27 +26,106 @@ def one_interrupt_writes_the_file():
 
 
 @h.test
-def two_interrupts_abort():
-    """However the second one comes to lie: all of the file, or none and an exit code."""
+def two_signals_at_once_are_one():
+    """As timeout(1) sends them, the child first and then its group: the file is there, however close."""
     target = h.Workload("stacks", 90)
-    aborted = 0
-    for pause in (0, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.008, 0.012):
+    for pause in (0, 0, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.008, 0.012, 0.03, 0.1):
         run = h.cprof("record", "-F", "1999", "-p", target.pid).attached()
         time.sleep(0.3)
         run.signal(signal.SIGSTOP)  # so that the pause is what lies between the two
-        run.signal(signal.SIGINT)
+        run.signal(signal.SIGTERM)
         run.signal(signal.SIGCONT)
         time.sleep(pause)
-        run.signal(signal.SIGINT)
-        ended = run.wait()
-        if ended.code == 0:
-            ended.profile()
+        if run.process.poll() is None:
+            run.signal(signal.SIGINT)
+        run.wait().profile()
+
+
+@h.test
+def timeout_leaves_a_file():
+    """What timeout(1) ends has written all it had, unless that was before it began."""
+    target, seconds = h.Workload("hot", 90), 1
+    for _ in range(8):
+        path = os.path.join(h.folder(), "cpu.pb.gz")
+        done = subprocess.run(["timeout", str(seconds), h.CPROF, "record", "-F", "999", "-p", str(target.pid),
+                               "-o", path], stderr=subprocess.PIPE, check=False, text=True)
+        if "interrupted before sampling began" in done.stderr:
+            seconds += 1  # a machine under load
             continue
-        aborted += 1
-        assert ended.code == 128 + signal.SIGINT, ended.code
-        # written and told of is written: the abort came after it
-        assert not os.listdir(run.folder) or ended.files, os.listdir(run.folder)
-    assert aborted > 0, "the second interrupt never aborted"
+        assert os.path.exists(path), done
+        assert "cprof: taken " in done.stderr, done
+        h.judge(path)
+    assert seconds < 9, "it never began"
+
+
+@h.test
+def a_third_signal_gives_up_and_says_so():
+    """Seconds apart, while it waits for a reader of its standard output."""
+    target = h.Workload("stacks", 90)
+    fifo = os.path.join(h.folder(), "fifo")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(fifo, os.O_WRONLY)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, bytes(4096))  # it is full, and nobody empties it
+    run = h.cprof("record", "-F", "1999", "-o", "-", "-p", target.pid, stdout=writer).attached()
+    time.sleep(0.3)
+    run.signal(signal.SIGSTOP)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the latter too soon to count
+        run.signal(number)
+    run.signal(signal.SIGCONT)
+    time.sleep(1.3)
+    run.signal(signal.SIGINT)  # the second
+    time.sleep(1.3)
+    assert run.process.poll() is None, "two do not end it"
+    run.signal(signal.SIGINT)
+    ended = run.wait()
+    os.close(reader)
+    os.close(writer)
+    assert ended.code == 128 + signal.SIGINT, ended.code
+    assert any("gave up: what was collected is not written" in line for line in ended.lines), ended.lines
+
+
+@h.test
+def a_second_signal_does_not_wait_for_the_command():
+    start = time.monotonic()
+    run = h.cprof("record", "-F", "499", "-d", "300ms", "--", h.workload("hot"), "30")
+    run.awaits("^cprof: next: ")
+    run.signal(signal.SIGTERM)
+    time.sleep(1.2)
+    assert run.process.poll() is None, "one waits for it"
+    run.signal(signal.SIGTERM)
+    ended = run.wait()
+    ended.profile(code=128 + signal.SIGTERM)
+    assert any("not waiting for" in line for line in ended.lines), ended.lines
+    assert time.monotonic() - start < 20
+
+
+@h.test
+def a_signal_before_sampling_begins():
+    """The command is not run, nothing is written, and both are said."""
+    said = 0
+    for _ in range(6):
+        folder = h.folder()
+        run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"))
+        while not catches_interrupts(run.pid):
+            time.sleep(0.001)
+        run.signal(signal.SIGSTOP)
+        run.signal(signal.SIGINT)
+        early = not h.ATTACHED.search(run.said())
+        run.signal(signal.SIGCONT)
+        ended = run.wait()
+        if early and not h.ATTACHED.search("\n".join(ended.lines)):
+            said += 1
+            assert not os.listdir(folder) and ended.code == 3, (ended.code, ended.lines)
+            assert any("interrupted before sampling began" in line for line in ended.lines), ended.lines
+    assert said, "no signal came early enough"
+
+
+def catches_interrupts(pid):
+    """Does it catch SIGINT already?"""
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        return int(re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)[1], 16) & 1 << (signal.SIGINT - 1)
 
 
 @h.test

@@ -179,13 +179,12 @@ int output_file_check(const char *path, const struct output_owner *owner)
 	return err;
 }
 
-int output_file_write(void *ctx, const void *bytes, size_t len_bytes)
+static int write_all(int fd, const void *bytes, size_t len_bytes)
 {
-	const struct output_file *file = ctx;
 	const char *p = bytes;
 
 	while (len_bytes) {
-		ssize_t nr = write(file->fd, p, len_bytes);
+		ssize_t nr = write(fd, p, len_bytes);
 
 		if (nr < 0 && errno == EINTR)
 			continue;
@@ -195,6 +194,24 @@ int output_file_write(void *ctx, const void *bytes, size_t len_bytes)
 		len_bytes -= nr;
 	}
 	return 0;
+}
+
+int output_file_write(void *ctx, const void *bytes, size_t len_bytes)
+{
+	const struct output_file *file = ctx;
+
+	return write_all(file->fd, bytes, len_bytes);
+}
+
+int output_stdout_write(void *ctx, const void *bytes, size_t len_bytes)
+{
+	(void)ctx;
+	return write_all(STDOUT_FILENO, bytes, len_bytes);
+}
+
+bool output_is_stdout(const char *path)
+{
+	return !strcmp(path, "-");
 }
 
 /* From the temporary to the final name, or -errno with the temporary still there. */

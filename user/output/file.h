@@ -42,6 +42,12 @@ int output_file_commit(struct output_file *file);
 void output_file_abandon(struct output_file *file); /* NULL is fine */
 /* Removes the temporary of the file created last, if it is not finished. Safe in a signal handler. */
 void output_file_remove_temporary(void);
+/*
+ * Has the signature of a sink, too: writes to standard output, which the name "-" stands for; ctx is not
+ * used. -EPIPE: its reader went away, if SIGPIPE has not ended us.
+ */
+int output_stdout_write(void *ctx, const void *bytes, size_t len_bytes);
+bool output_is_stdout(const char *path);
 /* Prints why path cannot be written, by an error of these; returns err. */
 int output_file_fail(int err, const char *path);
 

@@ -57,6 +57,8 @@ struct symbolizer {
 	const struct files *files;
 	struct objects *objects;
 	const struct kallsyms *kallsyms;
+	bool (*is_hurried)(void); /* NULL: there is time */
+	size_t nr_unnamed;
 	vec_of(struct finding) findings;
 	struct hash index;
 	struct strtab strings;
@@ -82,6 +84,16 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	hash_release(&symbolizer->index);
 	strtab_release(&symbolizer->strings);
 	free(symbolizer);
+}
+
+void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void))
+{
+	symbolizer->is_hurried = is_hurried;
+}
+
+size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer)
+{
+	return symbolizer->nr_unnamed;
 }
 
 /* The names of what a place holds ---------------------------------------------------------------- */
@@ -115,6 +127,10 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 	uint64_t start = finding->elf_addr;
 	struct symbol symbol;
 
+	if (object && symbolizer->is_hurried && symbolizer->is_hurried()) {
+		symbolizer->nr_unnamed++;
+		object = NULL;
+	}
 	if (object && symtab_find(object_symtab(object), finding->elf_addr, &symbol) &&
 	    *symbol.name)
 		return name_symbol(symbolizer, finding, symbol.name);

@@ -19,6 +19,7 @@
 #define CPROF_PROFILE_SYMBOLIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "object/kallsyms.h"
@@ -33,6 +34,10 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
 				  struct objects *objects, const struct kallsyms *kallsyms);
 void symbolizer_free(struct symbolizer *symbolizer);
+/* From when on is_hurried() says so, what lies in files gets no names that are not known yet. */
+void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
+/* How many places in code have no name for that. */
+size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 
 /*
  * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.

@@ -27,23 +27,6 @@ static void die_clean_on_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-static int write_all(int fd, const void *bytes, size_t len_bytes)
-{
-	const char *p = bytes;
-
-	while (len_bytes) {
-		ssize_t nr = write(fd, p, len_bytes);
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return -errno;
-		p += nr;
-		len_bytes -= nr;
-	}
-	return 0;
-}
-
 int save_open(struct save *save, const char *path)
 {
 	struct output_owner owner = output_owner_from_env();
@@ -52,7 +35,7 @@ int save_open(struct save *save, const char *path)
 	*save = (struct save){.path = path};
 	if (!path && isatty(STDOUT_FILENO))
 		return fail(-EINVAL, "where to? -o FILE, or a pipe.");
-	if (!path || !strcmp(path, "-"))
+	if (!path || output_is_stdout(path))
 		return 0;
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
@@ -65,7 +48,7 @@ int save_write(void *ctx, const void *bytes, size_t len_bytes)
 
 	if (save->file)
 		return output_file_write(save->file, bytes, len_bytes);
-	return write_all(STDOUT_FILENO, bytes, len_bytes);
+	return output_stdout_write(NULL, bytes, len_bytes);
 }
 
 int save_close(struct save *save, int err)
