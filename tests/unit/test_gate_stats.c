@@ -49,7 +49,7 @@ static void test_is_the_binomial(void **state)
 {
 	static const double totals[] = {1000, 1000, 1000, 1000};
 	static const double values[] = {100, 100, 130, 130};
-	const struct stats_runs runs = {2, 2, totals, 1};
+	const struct stats_runs runs = {.nr_base = 2, .nr_head = 2, .totals = totals, .weight = 1};
 	struct stats_unit unit = {.values = values, .weight = 1};
 	struct stats_fit fit;
 	struct stats_test test;
@@ -71,7 +71,7 @@ static void test_weights(void **state)
 {
 	static const double totals[] = {100000, 100000, 100000, 100000};
 	static const double values[] = {10000, 10000, 13000, 13000};
-	struct stats_runs runs = {2, 2, totals, 1};
+	struct stats_runs runs = {.nr_base = 2, .nr_head = 2, .totals = totals, .weight = 1};
 	struct stats_unit light = {.values = values, .weight = 1};
 	struct stats_fit fit;
 	struct stats_test test;
@@ -132,7 +132,7 @@ static void test_squeeze(void **state)
 static void test_detectable(void **state)
 {
 	static const double totals[] = {5000, 5000, 5000, 5000}, values[] = {250, 250, 250, 250};
-	const struct stats_runs runs = {2, 2, totals, 1};
+	const struct stats_runs runs = {.nr_base = 2, .nr_head = 2, .totals = totals, .weight = 1};
 	struct stats_unit unit = {.values = values, .weight = 1};
 	struct stats_fit fit;
 	double growth;

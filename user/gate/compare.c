@@ -4,6 +4,15 @@
  * scatter alike; what is adjusted and what can be detected is of all families together. A unit that is
  * no other than one already there (the cumulative value of a function that calls nothing) is not tested
  * twice, and a share that cannot grow by max_growth, being nearly all already, is not tested.
+ *
+ * Absolute values of functions, if shares are tested too, come second: they are looked at only if the
+ * total changed (serial gatekeeping: Westfall and Krishen, Optimally weighted, fixed sequence and
+ * gatekeeper multiple testing procedures, 2001). What one function does by itself its share tells; they
+ * tell what all do together, which the total must show. So they do not cost the shares any power. Where
+ * there is no size factor, shares tell little, and all are tested together.
+ *
+ * Without the absolute values of functions, the absolute total is not tested either: runs that do
+ * different amounts of work are what that is for.
  */
 #include "gate/compare.h"
 
@@ -11,158 +20,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of all functions with weight, one row of nr_runs each; base first. */
-struct dense {
-	uint32_t *row_of; /* function to row + 1; 0: has no weight */
-	uint32_t *functions;
-	size_t nr_rows, nr_runs;
-	double *values[2], *variances[2]; /* flat, cum */
-};
+#include "gate/factor.h"
 
-struct checking {
-	struct gate_result *result;
-	const struct runs *runs;
-	size_t *order; /* of runs: base first */
-	double *totals;
-	double weight; /* of the mean sample */
-	struct dense dense;
-};
-
-static double rate_of_side(const struct checking *checking, const double *values,
-			   enum run_side side, double *total)
+/* The rate of a side: a share of its runs, or a mean of them, as the family has it. */
+static double rate_of(const struct dense *dense, const double *values, enum run_side side)
 {
-	const struct gate_result *result = checking->result;
-	size_t first = side == RUN_BASE ? 0 : result->nr_runs[RUN_BASE];
-	double sum = 0;
-
-	*total = 0;
-	for (size_t i = first; i < first + result->nr_runs[side]; i++) {
-		sum += values[i];
-		*total += checking->totals[i];
-	}
-	return sum / *total;
-}
-
-static void order_runs(struct checking *checking)
-{
-	const struct runs *runs = checking->runs;
-	double variance = 0, total = 0;
-	size_t nr = 0;
-
-	checking->order = xcalloc(runs->at.nr, sizeof(*checking->order));
-	checking->totals = xcalloc(runs->at.nr, sizeof(*checking->totals));
-	for (int side = RUN_BASE; side <= RUN_HEAD; side++) {
-		for (size_t i = 0; i < runs->at.nr; i++) {
-			if ((int)runs->at.at[i].side != side)
-				continue;
-			checking->totals[nr] = runs->at.at[i].total;
-			checking->order[nr++] = i;
-			variance += runs->at.at[i].total_variance;
-			total += runs->at.at[i].total;
-		}
-	}
-	checking->weight = variance / total;
-}
-
-/* What has weight -------------------------------------------------------------------------------- */
-
-/* Sums of cum over each side, of every function: twice the functions, base's first. */
-static double *sums_of_functions(const struct runs *runs)
-{
-	double *sums = xcalloc(2 * runs->functions.nr, sizeof(*sums));
-
-	vec_for_each(&runs->at, run)
-		vec_for_each(&run->cells, cell)
-			sums[run->side * runs->functions.nr + cell->function] += cell->cum;
-	return sums;
-}
-
-/* By its cumulative value, which is never less than the flat one. */
-static void select_functions(struct checking *checking)
-{
-	const struct gate_result *result = checking->result;
-	const struct runs *runs = checking->runs;
-	struct dense *dense = &checking->dense;
-	double *sums scoped(freep) = sums_of_functions(runs);
-	bool *compared scoped(freep) = runs_compared(runs);
-	double least[2];
-
-	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
-		least[side] = result->options.min_share / 100 * result->mean_total[side] *
-			      result->nr_runs[side];
-	dense->row_of = xcalloc(runs->functions.nr, sizeof(*dense->row_of));
-	dense->functions = xcalloc(runs->functions.nr, sizeof(*dense->functions));
-	for (size_t i = 0; i < runs->functions.nr; i++) {
-		if (!compared[i] ||
-		    (sums[i] < least[RUN_BASE] && sums[runs->functions.nr + i] < least[RUN_HEAD]))
-			continue;
-		dense->functions[dense->nr_rows++] = i;
-		dense->row_of[i] = dense->nr_rows;
-	}
-}
-
-static void fill_dense(struct checking *checking)
-{
-	struct dense *dense = &checking->dense;
-	size_t nr;
-
-	dense->nr_runs = checking->runs->at.nr;
-	nr = dense->nr_rows * dense->nr_runs;
-	for (int i = 0; i < 2; i++) {
-		dense->values[i] = xcalloc(nr, sizeof(double));
-		dense->variances[i] = xcalloc(nr, sizeof(double));
-	}
-	for (size_t i = 0; i < dense->nr_runs; i++) {
-		const struct run *run = &checking->runs->at.at[checking->order[i]];
-
-		vec_for_each(&run->cells, cell) {
-			size_t row = dense->row_of[cell->function], at;
-
-			if (!row)
-				continue;
-			at = (row - 1) * dense->nr_runs + i;
-			dense->values[0][at] = cell->flat;
-			dense->values[1][at] = cell->cum;
-			dense->variances[0][at] = cell->flat_variance;
-			dense->variances[1][at] = cell->cum_variance;
-		}
-	}
-}
-
-static void release_checking(struct checking *checking)
-{
-	free(checking->order);
-	free(checking->totals);
-	free(checking->dense.row_of);
-	free(checking->dense.functions);
-	for (int i = 0; i < 2; i++) {
-		free(checking->dense.values[i]);
-		free(checking->dense.variances[i]);
-	}
+	return dense_sum(dense, values, side) / dense_sum(dense, dense->totals, side);
 }
 
 /* Families --------------------------------------------------------------------------------------- */
 
-/* Units of one measure and quantity, and whose they are. */
-struct family {
-	enum gate_measure measure;
-	enum gate_quantity quantity;
-	struct stats_runs runs;
-	vec_of(struct stats_unit) units;
-	vec_of(const struct run_function *) functions;
-};
-
-static bool is_worth_testing(const struct checking *checking, const struct family *family,
+static bool is_worth_testing(const struct comparison *comparison, const struct family *family,
 			     size_t row)
 {
-	const struct dense *dense = &checking->dense;
-	const struct gate_options *options = &checking->result->options;
+	const struct dense *dense = &comparison->dense;
+	const struct gate_options *options = &comparison->result->options;
 	size_t bytes = dense->nr_runs * sizeof(double);
-	const double *flat = &dense->values[0][row * dense->nr_runs];
-	const double *cum = &dense->values[1][row * dense->nr_runs];
+	const double *flat = dense_row(dense, DENSE_FLAT, row);
+	const double *cum = dense_row(dense, DENSE_CUM, row);
 	const double *values = family->measure == GATE_FLAT ? flat : cum;
-	double totals[2], base = rate_of_side(checking, values, RUN_BASE, &totals[0]);
-	double head = rate_of_side(checking, values, RUN_HEAD, &totals[1]);
+	double base = rate_of(dense, values, RUN_BASE), head = rate_of(dense, values, RUN_HEAD);
+	double totals[] = {dense_sum(dense, dense->totals, RUN_BASE),
+			   dense_sum(dense, dense->totals, RUN_HEAD)};
 	double pooled = (base * totals[0] + head * totals[1]) / (totals[0] + totals[1]);
 
 	if (family->measure == GATE_CUM && !options->no_flat && !memcmp(flat, cum, bytes))
@@ -172,83 +51,164 @@ static bool is_worth_testing(const struct checking *checking, const struct famil
 	return family->quantity == GATE_ABSOLUTE || pooled * (1 + options->max_growth / 100) < 1;
 }
 
-static void add_unit(struct checking *checking, struct family *family, size_t row)
+static void add_unit(const struct comparison *comparison, struct family *family, size_t row)
 {
-	const struct dense *dense = &checking->dense;
-	bool cum = family->measure == GATE_CUM;
-	const double *values = &dense->values[cum][row * dense->nr_runs];
-	const double *variances = &dense->variances[cum][row * dense->nr_runs];
-	double value = 0, variance = 0;
+	enum dense_measure measure = family->measure == GATE_CUM ? DENSE_CUM : DENSE_FLAT;
+	const struct dense *dense = &comparison->dense;
 
-	for (size_t i = 0; i < dense->nr_runs; i++) {
-		value += values[i];
-		variance += variances[i];
-	}
-	vec_push(&family->units, (struct stats_unit){.values = values, .weight = variance / value});
-	vec_push(&family->functions, &checking->runs->functions.at[dense->functions[row]]);
+	vec_push(&family->units, (struct stats_unit){.values = dense_row(dense, measure, row),
+						     .weight = dense_weight(dense, measure, row)});
+	vec_push(&family->rows, row);
 }
 
-static void collect_units(struct checking *checking, struct family *family)
+static void collect_units(const struct comparison *comparison, struct family *family)
 {
+	const struct dense *dense = &comparison->dense;
+
 	if (family->measure == GATE_TOTAL) {
-		vec_push(&family->units, (struct stats_unit){.values = checking->totals,
-							     .weight = checking->weight});
-		vec_push(&family->functions, NULL);
+		vec_push(&family->units,
+			 (struct stats_unit){.values = dense->totals, .weight = dense->weight});
+		vec_push(&family->rows, 0);
 		return;
 	}
-	for (size_t row = 0; row < checking->dense.nr_rows; row++)
-		if (is_worth_testing(checking, family, row))
-			add_unit(checking, family, row);
+	for (size_t row = 0; row < dense->nr_rows; row++)
+		if (is_worth_testing(comparison, family, row))
+			add_unit(comparison, family, row);
 }
 
-static void add_test(struct checking *checking, const struct family *family,
-		     const struct stats_fit *fit, size_t at)
+static void fit_family(const struct comparison *comparison, struct family *family)
 {
-	struct gate_result *result = checking->result;
-	double whole = family->quantity == GATE_SHARE ? 1 : result->mean_total[RUN_BASE], change;
+	if (comparison->result->is_weak)
+		stats_assume(family->units.at, family->units.nr, GATE_ASSUMED_CV, &family->fit);
+	else
+		stats_fit(&family->runs, family->units.at, family->units.nr, &family->fit);
+}
+
+static struct stats_runs runs_of(const struct comparison *comparison, enum gate_quantity quantity)
+{
+	const struct dense *dense = &comparison->dense;
+
+	return (struct stats_runs){
+		.nr_base = dense->nr_base,
+		.nr_head = dense->nr_runs - dense->nr_base,
+		.totals = quantity == GATE_SHARE ? dense->totals : NULL,
+		.weight = dense->weight,
+	};
+}
+
+/* The size factor ------------------------------------------------------------------------------- */
+
+/* Flat values: each sample is in one of them. A function's weight is that in both sides together. */
+static void collect_for_factor(const struct comparison *comparison, struct family *family)
+{
+	const struct dense *dense = &comparison->dense;
+
+	for (size_t row = 0; row < dense->nr_rows; row++) {
+		const double *values = dense_row(dense, DENSE_FLAT, row);
+		double share = rate_of(dense, values, RUN_BASE) + rate_of(dense, values, RUN_HEAD);
+
+		if (share > 0 && 50 * share >= comparison->result->options.min_share)
+			add_unit(comparison, family, row);
+	}
+}
+
+static void estimate_factor(struct comparison *comparison)
+{
+	struct gate_result *result = comparison->result;
+	struct dense *dense = &comparison->dense;
+	struct family all = {.measure = GATE_FLAT,
+			     .quantity = GATE_SHARE,
+			     .runs = runs_of(comparison, GATE_SHARE)};
+
+	collect_for_factor(comparison, &all);
+	fit_family(comparison, &all);
+	factor_estimate(&all.runs, all.units.at, all.units.nr, &all.fit, &result->factor);
+	vec_release(&all.units);
+	vec_release(&all.rows);
+	comparison->scaled = xcalloc(dense->nr_runs, sizeof(double));
+	for (size_t i = 0; i < dense->nr_runs; i++)
+		comparison->scaled[i] =
+			dense->totals[i] * (i < dense->nr_base ? 1 : exp(result->factor.log));
+	result->size_ratio = result->mean_total[RUN_HEAD] / result->mean_total[RUN_BASE] *
+			     exp(result->factor.log);
+}
+
+static void scale_family(const struct comparison *comparison, struct family *family)
+{
+	const struct factor *factor = &comparison->result->factor;
+
+	if (family->quantity != GATE_SHARE || !factor->is_known)
+		return;
+	family->runs.totals = comparison->scaled;
+	family->runs.is_scaled = true;
+	family->runs.factor_variance = factor->variance;
+}
+
+/* Tests ------------------------------------------------------------------------------------------ */
+
+/* What a run of a side has of it: absolute, whatever the test is of. */
+static double mean_of(const struct dense *dense, const double *values, enum run_side side)
+{
+	size_t nr = side == RUN_BASE ? dense->nr_base : dense->nr_runs - dense->nr_base;
+
+	return dense_sum(dense, values, side) / nr;
+}
+
+static double growth_of(double base, double head)
+{
+	return base > 0 ? 100 * (head - base) / base : INFINITY;
+}
+
+static void add_test(struct comparison *comparison, const struct family *family, size_t at)
+{
+	struct gate_result *result = comparison->result;
+	const struct dense *dense = &comparison->dense;
+	const struct stats_unit *unit = &family->units.at[at];
+	double whole = family->quantity == GATE_SHARE ? 1 : result->mean_total[RUN_BASE];
+	double base = mean_of(dense, unit->values, RUN_BASE);
+	double head = mean_of(dense, unit->values, RUN_HEAD);
 	struct gate_test test = {
-		.function = family->functions.at[at],
 		.measure = family->measure,
 		.quantity = family->quantity,
 		.outcome = GATE_SAME,
+		.run_growth = growth_of(base, head),
+		.run_delta = 100 * (head - base) / result->mean_total[RUN_BASE],
 	};
 
-	stats_compare(&family->runs, &family->units.at[at], fit, &test.stats);
-	change = test.stats.head - test.stats.base;
-	test.delta = 100 * change / whole;
-	test.growth = test.stats.base > 0 ? 100 * change / test.stats.base : INFINITY;
+	if (family->measure != GATE_TOTAL)
+		test.function = &result->runs->functions.at[dense->functions[family->rows.at[at]]];
+	stats_compare(&family->runs, unit, &family->fit, &test.stats);
+	test.delta = 100 * (test.stats.head - test.stats.base) / whole;
+	test.growth = growth_of(test.stats.base, test.stats.head);
+	test.rank = result->options.no_absolute ? test.delta : test.run_delta;
 	vec_push(&result->tests, test);
 }
 
-/* The first step of Holm's is Bonferroni's: what is found there is found whatever else is true. */
-static void add_detectable(struct checking *checking, const struct family *family,
-			   const struct stats_fit *fit, size_t first, size_t nr_tests)
+static void add_detectable(struct gate_result *result, const struct family *family, double level)
 {
-	struct gate_result *result = checking->result;
-	double reach = stats_reach(fit, result->options.alpha / nr_tests, GATE_POWER);
+	double reach = stats_reach(&family->fit, level, GATE_POWER);
 
 	for (size_t i = 0; i < family->units.nr; i++) {
-		struct gate_test *test = &result->tests.at[first + i];
+		struct gate_test *test = &result->tests.at[family->first + i];
 
-		test->detectable = stats_detectable(&family->runs, &family->units.at[i], fit,
-						    test->stats.base, reach);
+		test->detectable = stats_detectable(&family->runs, &family->units.at[i],
+						    &family->fit, test->stats.base, reach);
 	}
 }
 
-static void detect_typical(struct checking *checking, const struct family *family,
-			   const struct stats_fit *fit)
+static void detect_typical(const struct comparison *comparison, const struct family *family,
+			   double level)
 {
-	struct gate_result *result = checking->result;
-	struct stats_unit typical = {.weight = checking->weight,
+	struct gate_result *result = comparison->result;
+	const struct stats_fit *fit = &family->fit;
+	struct stats_unit typical = {.weight = comparison->dense.weight,
 				     .dispersion = fit->prior_dispersion};
-	double reach = stats_reach(fit, result->options.alpha / result->tests.nr, GATE_POWER);
+	double reach = stats_reach(fit, level, GATE_POWER);
 
 	result->cv = fit->cv * sqrt(fit->prior_dispersion);
 	result->detectable_share =
 		100 * stats_detectable(&family->runs, &typical, fit, GATE_TYPICAL_SHARE, reach);
 }
-
-#define NR_FAMILIES 5
 
 static const struct {
 	enum gate_measure measure;
@@ -261,87 +221,120 @@ static const struct {
 static bool is_wanted(const struct gate_options *options, enum gate_measure measure,
 		      enum gate_quantity quantity)
 {
-	if (measure == GATE_TOTAL)
-		return true;
-	return !(measure == GATE_FLAT ? options->no_flat : options->no_cum) &&
-	       !(quantity == GATE_SHARE ? options->no_share : options->no_absolute);
+	if (quantity == GATE_SHARE ? options->no_share : options->no_absolute)
+		return false;
+	return measure == GATE_TOTAL ||
+	       !(measure == GATE_FLAT ? options->no_flat : options->no_cum);
 }
 
-static void test_family(struct checking *checking, struct family *family, struct stats_fit *fit)
+static void test_families(struct comparison *comparison)
 {
-	const struct gate_result *result = checking->result;
-
-	collect_units(checking, family);
-	if (result->is_weak)
-		stats_assume(family->units.at, family->units.nr, GATE_ASSUMED_CV, fit);
-	else
-		stats_fit(&family->runs, family->units.at, family->units.nr, fit);
-	for (size_t i = 0; i < family->units.nr; i++)
-		add_test(checking, family, fit, i);
-}
-
-static void test_families(struct checking *checking)
-{
-	struct gate_result *result = checking->result;
-	struct family families[NR_FAMILIES] = {0};
-	struct stats_fit fits[NR_FAMILIES];
-	size_t first[NR_FAMILIES];
+	struct gate_result *result = comparison->result;
 
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		struct family *family = &families[i];
+		struct family *family = &comparison->families[i];
 
 		family->measure = family_kinds[i].measure;
 		family->quantity = family_kinds[i].quantity;
-		family->runs = (struct stats_runs){
-			.nr_base = result->nr_runs[RUN_BASE],
-			.nr_head = result->nr_runs[RUN_HEAD],
-			.totals = family->quantity == GATE_SHARE ? checking->totals : NULL,
-			.weight = checking->weight,
-		};
-		first[i] = result->tests.nr;
-		if (is_wanted(&result->options, family->measure, family->quantity))
-			test_family(checking, family, &fits[i]);
-	}
-	for (size_t i = 0; i < NR_FAMILIES; i++)
-		if (families[i].units.nr)
-			add_detectable(checking, &families[i], &fits[i], first[i],
-				       result->tests.nr);
-	result->detectable_total =
-		100 * result->tests.at[0].detectable / result->tests.at[0].stats.base;
-	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		if (families[i].units.nr && families[i].quantity == GATE_SHARE &&
-		    isnan(result->detectable_share))
-			detect_typical(checking, &families[i], &fits[i]);
-		vec_release(&families[i].units);
-		vec_release(&families[i].functions);
+		family->runs = runs_of(comparison, family->quantity);
+		family->first = result->tests.nr;
+		/* the total of a run is none of its shares */
+		if (!is_wanted(&result->options, family->measure, family->quantity))
+			continue;
+		collect_units(comparison, family);
+		fit_family(comparison, family);
+		scale_family(comparison, family);
+		for (size_t j = 0; j < family->units.nr; j++)
+			add_test(comparison, family, j);
 	}
 }
 
-static void adjust(struct gate_result *result)
+/* How many tests, in their order, need no other's leave. */
+static size_t count_first(const struct comparison *comparison)
 {
-	size_t nr = result->tests.nr;
+	const struct gate_result *result = comparison->result;
+	size_t nr = 0;
+
+	if (result->options.no_share || result->options.no_absolute || !result->factor.is_known)
+		return result->tests.nr;
+	vec_for_each(&result->tests, test)
+		nr += test->measure == GATE_TOTAL || test->quantity == GATE_SHARE;
+	return nr;
+}
+
+/* The level of one test: Bonferroni's, the first step of Holm's, among those it is tested with. */
+static double level_of(const struct comparison *comparison, const struct family *family)
+{
+	const struct gate_result *result = comparison->result;
+	size_t nr = comparison->nr_first;
+
+	return result->options.alpha / (family->first < nr ? nr : result->tests.nr - nr);
+}
+
+static void find_detectable(struct comparison *comparison)
+{
+	struct gate_result *result = comparison->result;
+
+	for (size_t i = 0; i < NR_FAMILIES; i++) {
+		const struct family *family = &comparison->families[i];
+		double level = level_of(comparison, family);
+
+		if (!family->units.nr)
+			continue;
+		add_detectable(result, family, level);
+		if (family->measure == GATE_TOTAL)
+			result->detectable_total = 100 *
+						   result->tests.at[family->first].detectable /
+						   result->tests.at[family->first].stats.base;
+		else if (family->quantity == GATE_SHARE && isnan(result->detectable_share))
+			detect_typical(comparison, family, level);
+	}
+}
+
+/* Holm's p values of some tests, in the direction of growth or of shrinking; none below least. */
+static void adjust(struct gate_test *tests, size_t nr, bool grown, double least)
+{
 	double *p scoped(freep) = xcalloc(nr, sizeof(*p));
 
 	for (size_t i = 0; i < nr; i++)
-		p[i] = result->tests.at[i].stats.p_grown;
-	stats_holm(p, nr);
-	for (size_t i = 0; i < nr; i++) {
-		result->tests.at[i].p_grown = p[i];
-		p[i] = result->tests.at[i].stats.p_shrunk;
-	}
+		p[i] = grown ? tests[i].stats.p_grown : tests[i].stats.p_shrunk;
 	stats_holm(p, nr);
 	for (size_t i = 0; i < nr; i++)
-		result->tests.at[i].p_shrunk = p[i];
+		*(grown ? &tests[i].p_grown : &tests[i].p_shrunk) = fmax(p[i], least);
 }
 
-void gate_compare(struct gate_result *result)
+static void adjust_all(const struct comparison *comparison)
 {
-	struct checking checking = {.result = result, .runs = result->runs};
+	struct gate_result *result = comparison->result;
+	struct gate_test *tests = result->tests.at;
+	size_t nr = comparison->nr_first;
 
-	order_runs(&checking);
-	select_functions(&checking);
-	fill_dense(&checking);
-	test_families(&checking);
-	adjust(result);
-	release_checking(&checking);
+	if (!result->tests.nr)
+		return;
+	for (int grown = 0; grown < 2; grown++) {
+		adjust(tests, nr, grown, 0);
+		adjust(tests + nr, result->tests.nr - nr, grown,
+		       grown ? tests->p_grown : tests->p_shrunk);
+	}
+}
+
+void comparison_make(struct gate_result *result, struct comparison *comparison)
+{
+	*comparison = (struct comparison){.result = result};
+	dense_make(result, &comparison->dense);
+	estimate_factor(comparison);
+	test_families(comparison);
+	comparison->nr_first = count_first(comparison);
+	find_detectable(comparison);
+	adjust_all(comparison);
+}
+
+void comparison_release(struct comparison *comparison)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++) {
+		vec_release(&comparison->families[i].units);
+		vec_release(&comparison->families[i].rows);
+	}
+	free(comparison->scaled);
+	dense_release(&comparison->dense);
 }

@@ -1,14 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tests of a comparison that is worth one: selects what has weight, makes units of it (dense: one
- * value for each run), fits, compares, adjusts. Fills tests (but for their outcomes), cv and
+ * value for each run), fits, compares, adjusts. Fills tests (but for their outcomes), cv, factor and
  * detectable_* of a result whose runs, options and counts are set, and that was not refused.
+ *
+ * What it made of the runs stays, for whoever asks further questions of them (gate/moved.h).
  */
 #ifndef CPROF_GATE_COMPARE_H
 #define CPROF_GATE_COMPARE_H
 
+#include "gate/dense.h"
+#include "gate/stats.h"
 #include "gate/verdict.h"
 
-void gate_compare(struct gate_result *result);
+#define NR_FAMILIES 5
+
+/* Units of one measure and quantity, and whose they are. */
+struct family {
+	enum gate_measure measure;
+	enum gate_quantity quantity;
+	struct stats_runs runs; /* as they were fitted, then as they are compared */
+	struct stats_fit fit;
+	vec_of(struct stats_unit) units;
+	vec_of(size_t) rows; /* of dense; of the total: 0 */
+	size_t first;	     /* position of its tests in those of the result */
+};
+
+struct comparison {
+	struct gate_result *result;
+	struct dense dense;
+	double *scaled; /* totals by column, the head's scaled by the factor */
+	struct family families[NR_FAMILIES];
+	size_t nr_first; /* of the tests: they are adjusted together, the others once the total is */
+};
+
+/* The caller releases it; the result must outlive it. */
+void comparison_make(struct gate_result *result, struct comparison *comparison);
+void comparison_release(struct comparison *comparison);
 
 #endif

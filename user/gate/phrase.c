@@ -104,11 +104,20 @@ struct phrase phrase_detectable(const struct gate_result *result)
 {
 	struct phrase total = amount(result->detectable_total, "%");
 	struct phrase share = amount(result->detectable_share, "points");
+	bool no_total = isnan(result->detectable_total);
 
 	if (isnan(result->detectable_share))
 		return phrase("could have seen a change of: total %.60s", total.text);
-	return phrase("could have seen a change of: total %.60s; a function with %g %% of it %.60s",
-		      total.text, 100 * GATE_TYPICAL_SHARE, share.text);
+	return phrase("could have seen a change of: %s%.60s%sa function with %g %% of it %.60s",
+		      no_total ? "" : "total ", no_total ? "" : total.text, no_total ? "" : "; ",
+		      100 * GATE_TYPICAL_SHARE, share.text);
+}
+
+struct phrase phrase_size(const struct gate_result *result)
+{
+	return phrase("by %s a head run is %.3g times a base run: divided out of shares",
+		      result->factor.is_known ? "its typical function" : "its total",
+		      result->size_ratio);
 }
 
 struct phrase phrase_runs(const struct gate_result *result)

@@ -8,6 +8,10 @@
 #include "base/textout.h"
 #include "gate/report.h"
 
+/* What there is to do, besides the remedy of each reason. */
+#define PHRASE_INCONCLUSIVE \
+	"exit code 3; with --inconclusive pass it is 0 where nothing can be decided"
+
 /* Short texts by value, so that several fit into one call. */
 struct phrase {
 	char text[256];
@@ -23,6 +27,8 @@ struct phrase phrase_name(const struct gate_test *test);     /* of the function,
 struct phrase phrase_subject(const struct gate_test *test);  /* "flat share", "cum per run" */
 /* "could have seen ..." */
 struct phrase phrase_detectable(const struct gate_result *result);
+/* "by its typical function a head run is 1.33 times a base run ...", where shares are compared */
+struct phrase phrase_size(const struct gate_result *result);
 /* "5 base runs (12,000 samples) and ..." */
 struct phrase phrase_runs(const struct gate_result *result);
 /* One sentence on a test: "flat share of hot_a grew by ...". */

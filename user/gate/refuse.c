@@ -26,7 +26,8 @@ static void refuse_empty(struct gate_result *result)
 {
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
 		if (!result->nr_runs[side])
-			refuse(result, "%s has no profile", side_names[side]);
+			refuse(result, "%s has no profile: give its runs with --%s",
+			       side_names[side], side_names[side]);
 	vec_for_each(&result->runs->at, run) {
 		struct shown name;
 
@@ -34,8 +35,9 @@ static void refuse_empty(struct gate_result *result)
 			refuse(result, "%s has negative values: a difference is no run",
 			       show(run, &name));
 		else if (!(run->total > 0))
-			refuse(result, "%s is empty: no %s in it", show(run, &name),
-			       result->runs->type);
+			refuse(result,
+			       "%s is empty: no %s in it; run it longer, or sample more often (-F)",
+			       show(run, &name), result->runs->type);
 	}
 }
 
@@ -67,8 +69,9 @@ static void refuse_other_kinds(struct gate_result *result)
 
 		if (!strcmp(first->kind, other->kind))
 			continue;
-		refuse(result, "%s and %s do not compare: %s against %s", show(first, &a),
-		       show(other, &b), text_escape(first->kind, kinds[0], sizeof(kinds[0])),
+		refuse(result, "%s and %s do not compare: %s against %s; record both sides alike",
+		       show(first, &a), show(other, &b),
+		       text_escape(first->kind, kinds[0], sizeof(kinds[0])),
 		       text_escape(other->kind, kinds[1], sizeof(kinds[1])));
 		return;
 	}
@@ -80,7 +83,10 @@ static void refuse_few_samples(struct gate_result *result)
 		double nr = result->nr_samples[side];
 
 		if (result->nr_runs[side] && nr < result->options.min_samples)
-			refuse(result, "%s has %s samples, fewer than %s (--min-samples)",
+			refuse(result,
+			       "%s has %s samples, fewer than %s (--min-samples): sample more "
+			       "often (-F), or take more or longer runs (bench: --reps, "
+			       "--max-time)",
 			       side_names[side], text_count(nr),
 			       text_count(result->options.min_samples));
 	}
@@ -94,7 +100,8 @@ static void refuse_losses(struct gate_result *result)
 
 		if (percent > result->options.max_loss)
 			refuse(result,
-			       "%s lost %.1f %% of its samples, more than %g %% (--max-loss)",
+			       "%s lost %.1f %% of its samples, more than %g %% (--max-loss): "
+			       "record it again, with a lower -F if need be",
 			       show(run, &name), percent, result->options.max_loss);
 	}
 }
@@ -112,7 +119,8 @@ static void refuse_unknown(struct gate_result *result)
 	if (fabs(percent[RUN_BASE] - percent[RUN_HEAD]) > result->options.max_unknown)
 		refuse(result,
 		       "%.1f %% of base and %.1f %% of head are in unknown or truncated stacks: "
-		       "more than %g points apart (--max-unknown)",
+		       "more than %g points apart (--max-unknown): build both sides with the same "
+		       "flags and unwind information",
 		       percent[RUN_BASE], percent[RUN_HEAD], result->options.max_unknown);
 }
 
@@ -123,8 +131,8 @@ static void refuse_single(struct gate_result *result)
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
 		if (result->nr_runs[side] < LEAST_REPLICATES)
 			refuse(result,
-			       "%s has one run only: how much runs differ is not known (give "
-			       "several, or --single to assume it)",
+			       "%s has one run only: how much runs differ is not known; take more "
+			       "runs (five are good), or --single to assume it",
 			       side_names[side]);
 }
 
@@ -139,4 +147,18 @@ void gate_refuse(struct gate_result *result)
 	refuse_losses(result);
 	refuse_unknown(result);
 	refuse_single(result);
+}
+
+void gate_refuse_untested(struct gate_result *result)
+{
+	const struct gate_options *options = &result->options;
+
+	if (result->tests.nr)
+		return;
+	if (options->no_absolute)
+		refuse(result,
+		       "there is no function whose share could tell anything, one being "
+		       "nearly all of the run: compare runs of the same work, --as absolute");
+	else
+		refuse(result, "no function has enough weight to be tested: lower --min-share");
 }

@@ -7,7 +7,10 @@
  * - sample types or period differ: other events, or other rates of sampling;
  * - too few samples of a side, too many lost ones in a run;
  * - more unknown or truncated stacks on one side: functions seem to shrink that were just not seen;
- * - no replicates, unless that was asked for.
+ * - no replicates, unless that was asked for;
+ * - nothing that could be tested.
+ *
+ * Each reason names its remedy.
  */
 #ifndef CPROF_GATE_REFUSE_H
 #define CPROF_GATE_REFUSE_H
@@ -15,5 +18,7 @@
 #include "gate/verdict.h"
 
 void gate_refuse(struct gate_result *result);
+/* Once compared: of what was asked for, was there anything? */
+void gate_refuse_untested(struct gate_result *result);
 
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
 #include "base/json.h"
 #include "gate/phrase.h"
 #include "gate/report.h"
@@ -46,6 +48,8 @@ static void put_test(struct json *json, const struct gate_test *test)
 	json_real(json, test->stats.ci_low);
 	json_real(json, test->stats.ci_high);
 	json_end(json);
+	json_key(json, "run_growth_percent"), json_real(json, test->run_growth);
+	json_key(json, "run_delta_points"), json_real(json, test->run_delta);
 	json_key(json, "p_grown"), json_real(json, test->stats.p_grown);
 	json_key(json, "p_grown_adjusted"), json_real(json, test->p_grown);
 	json_key(json, "p_shrunk_adjusted"), json_real(json, test->p_shrunk);
@@ -80,6 +84,13 @@ static void put_findings(struct json *json, const struct gate_result *result)
 	json_key(json, "share_points"), json_real(json, result->detectable_share);
 	json_key(json, "of_share"), json_real(json, GATE_TYPICAL_SHARE);
 	json_key(json, "power"), json_real(json, GATE_POWER);
+	json_end(json);
+	json_key(json, "size_factor");
+	json_object(json);
+	json_key(json, "head_over_base"), json_real(json, result->size_ratio);
+	json_key(json, "robust");
+	json_bool(json, result->factor.is_known);
+	json_key(json, "standard_error"), json_real(json, sqrt(result->factor.variance));
 	json_end(json);
 	json_key(json, "run_to_run_cv"), json_real(json, result->cv);
 	json_key(json, "regressions");

@@ -50,6 +50,10 @@ int report_markdown(const struct gate_result *result, const struct report_option
 		put_escaped(&out, ESCAPE_MARKDOWN, *reason);
 		text_out_print(&out, "\n");
 	}
+	if (result->verdict == GATE_INCONCLUSIVE) {
+		put_escaped(&out, ESCAPE_MARKDOWN, "\n" PHRASE_INCONCLUSIVE);
+		text_out_print(&out, "\n\n");
+	}
 	if (nr) {
 		text_out_print(&out, "| function | measure | base | head | change | 95 %% interval "
 				     "| adjusted p | verdict |\n"

@@ -54,6 +54,8 @@ int report_text(const struct gate_result *result, const struct report_options *o
 	text_out_print(&out, "%s\n", phrase_runs(result).text);
 	if (result->tests.nr) {
 		put_table(&out, result, options);
+		if (!result->options.no_share)
+			text_out_print(&out, "%s\n", phrase_size(result).text);
 		text_out_print(&out, "%s\n", phrase_detectable(result).text);
 	}
 	if (result->is_weak)
@@ -62,6 +64,8 @@ int report_text(const struct gate_result *result, const struct report_options *o
 			       100 * GATE_ASSUMED_CV);
 	vec_for_each(&result->reasons, reason)
 		text_out_print(&out, "inconclusive: %s\n", *reason);
+	if (result->verdict == GATE_INCONCLUSIVE)
+		text_out_print(&out, "%s\n", PHRASE_INCONCLUSIVE);
 	text_out_print(&out, "verdict: %s\n", gate_verdict_name(result->verdict));
 	return text_out_close(&out);
 }

@@ -52,13 +52,19 @@ static double rate_of(const struct stats_runs *runs, const struct stats_unit *un
 	return sum / sum_of_totals(runs, side);
 }
 
+/* Is the value a part of its run's, which varies with it? */
+static bool is_part(const struct stats_runs *runs)
+{
+	return runs->totals && !runs->is_scaled;
+}
+
 /* S of a run, at this rate. */
 static double sampling_variance(const struct stats_runs *runs, const struct stats_unit *unit,
 				double rate, size_t run)
 {
 	double total = total_of(runs, run), own = unit->weight * rate * total, others;
 
-	if (!runs->totals)
+	if (!is_part(runs))
 		return own;
 	others = runs->weight * total - own;
 	return (1 - rate) * (1 - rate) * own + rate * rate * (others > 0 ? others : 0);
@@ -67,7 +73,7 @@ static double sampling_variance(const struct stats_runs *runs, const struct stat
 /* The part of V that is between runs. */
 static double jitter_variance(const struct stats_runs *runs, double rate, size_t run, double cv)
 {
-	double mean = rate * total_of(runs, run), still = runs->totals ? 1 - rate : 1;
+	double mean = rate * total_of(runs, run), still = is_part(runs) ? 1 - rate : 1;
 	double sd = mean * still * cv, least = mean * LEAST_CV;
 
 	return sd * sd + least * least;
@@ -235,12 +241,25 @@ static double rate_variance(const struct stats_runs *runs, const struct stats_un
 	return fmax(unit->dispersion * all, sampling) / (total * total);
 }
 
+double stats_rate(const struct stats_runs *runs, const struct stats_unit *unit,
+		  const struct stats_fit *fit, bool head, double *variance)
+{
+	struct stats_runs alone = *runs;
+	double rate = rate_of(runs, unit, side_of(runs, head));
+
+	alone.is_scaled = true;
+	*variance = rate_variance(&alone, unit, fit, side_of(runs, head), rate);
+	return rate;
+}
+
 /* The standard error of a difference of two sides with these rates. */
 static double standard_error(const struct stats_runs *runs, const struct stats_unit *unit,
 			     const struct stats_fit *fit, double base, double head)
 {
+	double factor = runs->is_scaled ? runs->factor_variance * head * head : 0;
+
 	return sqrt(rate_variance(runs, unit, fit, side_of(runs, false), base) +
-		    rate_variance(runs, unit, fit, side_of(runs, true), head));
+		    rate_variance(runs, unit, fit, side_of(runs, true), head) + factor);
 }
 
 void stats_compare(const struct stats_runs *runs, const struct stats_unit *unit,
@@ -278,7 +297,7 @@ double stats_detectable(const struct stats_runs *runs, const struct stats_unit *
 		double before = growth;
 
 		growth = reach * standard_error(runs, unit, fit, base, base + before);
-		if (runs->totals && base + growth > 1)
+		if (is_part(runs) && base + growth > 1)
 			return INFINITY;
 		if (growth - before <= 1e-6 * growth)
 			return growth;

@@ -34,6 +34,11 @@
  * d_0 + df degrees of freedom, se being that of no difference (the rate pooled); the confidence
  * interval takes each side's own.
  *
+ * Shares of what? Of its run, within a side. Between the sides the totals of the head are scaled by
+ * the size factor (gate/factor.h), so that what one function does moves no other. The difference is
+ * then no longer one of parts of a whole: its variance is V with S = w m and without 1 - share, and the
+ * factor's own variance besides, (rate)^2 Var(log factor).
+ *
  * Sources: McCullagh and Nelder, Generalized Linear Models (1989), ch. 9 (quasi-likelihood); Smyth,
  * Linear models and empirical Bayes methods (2004) (the squeeze); Lund, Nettleton, McCarthy, Smyth,
  * Detecting differential expression in RNA-sequence data using quasi-likelihood (2012) (both, with a
@@ -52,6 +57,10 @@ struct stats_runs {
 	size_t nr_base, nr_head;
 	const double *totals; /* T, positive; NULL: absolute values */
 	double weight; /* w_all: a run's sampling variance over its total; with totals only */
+	/* The head's totals are scaled by a size factor that was estimated with this variance of its
+	 * logarithm. stats_fit() wants totals as they are. */
+	bool is_scaled;
+	double factor_variance;
 };
 
 struct stats_unit {
@@ -87,6 +96,10 @@ struct stats_test {
 
 void stats_compare(const struct stats_runs *runs, const struct stats_unit *unit,
 		   const struct stats_fit *fit, struct stats_test *test);
+
+/* The rate of a side, and its variance with no regard to the rest of the run: that of S = w m. */
+double stats_rate(const struct stats_runs *runs, const struct stats_unit *unit,
+		  const struct stats_fit *fit, bool head, double *variance);
 
 /*
  * The smallest growth of a unit with this rate in base that the comparison could have seen. reach:

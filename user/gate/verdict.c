@@ -34,16 +34,35 @@ static void count_runs(struct gate_result *result)
 
 /* Judging ---------------------------------------------------------------------------------------- */
 
-/* Of the total, growth and delta are one. */
-static enum gate_outcome outcome_of(const struct gate_options *options,
-				    const struct gate_test *test)
+/* In either direction: by the floors. Of the total, growth and delta are one. */
+static bool is_large(const struct gate_options *options, double growth, double delta)
 {
-	bool large = fabs(test->growth) > options->max_growth &&
-		     fabs(test->delta) > options->max_delta;
+	return fabs(growth) > options->max_growth && fabs(delta) > options->max_delta;
+}
 
-	if (large && test->delta > 0 && test->p_grown < options->alpha)
+/*
+ * Where there is no size factor, shares of two functions cannot tell which of them changed: then the
+ * absolute values must know, whether they are tested or not.
+ */
+static bool is_borne_out(const struct gate_result *result, const struct gate_test *test)
+{
+	const struct gate_options *options = &result->options;
+
+	if (test->quantity != GATE_SHARE || (options->no_absolute && result->factor.is_known))
+		return true;
+	return (test->delta > 0) == (test->run_delta > 0) &&
+	       is_large(options, test->run_growth, test->run_delta);
+}
+
+static enum gate_outcome outcome_of(const struct gate_result *result, const struct gate_test *test)
+{
+	const struct gate_options *options = &result->options;
+
+	if (!is_large(options, test->growth, test->delta) || !is_borne_out(result, test))
+		return GATE_SAME;
+	if (test->delta > 0 && test->p_grown < options->alpha)
 		return GATE_REGRESSED;
-	if (large && test->delta < 0 && test->p_shrunk < options->alpha)
+	if (test->delta < 0 && test->p_shrunk < options->alpha)
 		return GATE_IMPROVED;
 	return GATE_SAME;
 }
@@ -128,8 +147,8 @@ static int compare_rows(const void *left, const void *right)
 		return order_of(!!a->function, !!b->function);
 	if (changed && a->measure != b->measure)
 		return order_of(a->measure, b->measure);
-	if (changed && a->delta != b->delta)
-		return order_of(fabs(b->delta), fabs(a->delta));
+	if (changed && a->rank != b->rank)
+		return order_of(fabs(b->rank), fabs(a->rank));
 	if (a->stats.base != b->stats.base)
 		return order_of(b->stats.base, a->stats.base);
 	return strcmp(a->function->name, b->function->name);
@@ -167,9 +186,13 @@ void gate_check(const struct runs *runs, const struct gate_options *options,
 			  (result->nr_runs[RUN_BASE] < 2 || result->nr_runs[RUN_HEAD] < 2);
 	gate_refuse(result);
 	if (!result->reasons.nr) {
-		gate_compare(result);
+		struct comparison comparison;
+
+		comparison_make(result, &comparison);
 		vec_for_each(&result->tests, test)
-			test->outcome = outcome_of(options, test);
+			test->outcome = outcome_of(result, test);
+		comparison_release(&comparison);
+		gate_refuse_untested(result);
 		find_moved(result);
 	}
 	judge(result);

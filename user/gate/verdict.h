@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Has the head become more expensive than the base? Everything is tested that has enough weight: the
- * total of a run, and of each function its flat and its cumulative value, as a share of the run (which
- * a slower machine or more load does not change) and as the absolute value of a run (which shows what
- * a share hides: that all of it, or a function that is most of it, got slower).
+ * total of a run, and of each function its flat and its cumulative value, as a share of a run whose
+ * size is that of the typical function (gate/factor.h: a slower machine, more load or another
+ * function's change does not move it) and as the absolute value of a run (which shows what a share
+ * hides: that all of it, or most of its functions, got slower).
  *
  * A regression is what is significant among all that was tested (gate/stats.h; Holm), and large: it
- * grew by more than max_growth of itself and by more than max_delta of the base's total. What shrank
- * is reported and never fails.
+ * grew by more than max_growth of itself and by more than max_delta of the base's total. A share must
+ * have grown by as much in absolute terms, too, unless these were not to count: what is no slower is
+ * no regression, whatever became faster around it. What shrank is reported and never fails.
  *
  * A function whose flat value grew while its cumulative value did not, and another's flat value
  * shrank by as much, has taken that one in (inlining): the cost moved, nothing regressed.
@@ -22,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "gate/factor.h"
 #include "gate/runs.h"
 #include "gate/stats.h"
 
@@ -46,7 +49,7 @@ enum gate_measure {
 
 enum gate_quantity {
 	GATE_ABSOLUTE, /* of a run, in the unit of the sample type */
-	GATE_SHARE,    /* 0..1 of a run's total */
+	GATE_SHARE,    /* 0..1 of a run's total, the head's being scaled by the size factor */
 };
 
 enum gate_outcome { /* what is worse comes first */
@@ -62,8 +65,10 @@ struct gate_test {
 	enum gate_measure measure;
 	enum gate_quantity quantity;
 	struct stats_test stats;
-	double delta;		  /* percentage points of the base's total */
-	double growth;		  /* percent; INFINITY: there was none before */
+	double delta;		      /* percentage points of the base's total */
+	double growth;		      /* percent; INFINITY: there was none before */
+	double run_delta, run_growth; /* the same of the absolute value, whatever the quantity */
+	double rank;		  /* what rows are ordered by: the delta that all of them have */
 	double p_grown, p_shrunk; /* adjusted for all tests */
 	double detectable;	  /* growth in the unit of stats, found with 80 % power */
 	enum gate_outcome outcome;
@@ -89,6 +94,8 @@ struct gate_result {
 	double nr_samples[2]; /* of all runs of a side */
 	double mean_total[2];
 	double cv; /* between runs, of shares: typical */
+	struct factor factor;
+	double size_ratio; /* of a head run to a base run, by the factor (or else the totals) */
 	/* The smallest change that would have been found; NAN: nothing of the kind was tested. */
 	double detectable_total; /* percent */
 	double detectable_share; /* percentage points, of a function with GATE_TYPICAL_SHARE */
