@@ -129,6 +129,11 @@ static __always_inline struct abi_vma *find_vma(struct walk *walk, u64 ip)
 	return vma;
 }
 
+__hidden bool tables_knows(struct walk *walk, u64 ip)
+{
+	return find_vma(walk, ip);
+}
+
 static __always_inline struct slab *slab_of(u32 word)
 {
 	u32 i = word / ABI_SLAB_WORDS, zero = 0;

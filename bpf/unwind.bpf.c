@@ -5,20 +5,17 @@
  * made tables of it (user/object/ehframe.h). The arithmetic here is that of user/object/unwindstep.c,
  * which the tests compare it with.
  *
- * Code without such a description, most of it made at run time, often keeps frame pointers instead:
+ * Where there is no description, gap.bpf.c makes the step. Nothing of what the target's memory says is
+ * trusted further than to be looked up.
  *
- *	rbp -> [ caller's rbp ][ return address ]	higher addresses ->
- *
- * There the walk goes on by rbp and marks what it finds as guessed, until it is back in code that is
- * described. Nothing of what the target's memory says is trusted further than to be looked up.
- *
- * The step and its two kinds are global functions (not static) with scalar arguments: the verifier
+ * The step and its kinds are global functions (not static) with scalar arguments: the verifier
  * then checks each once, by itself, and not again for each turn of the loop and each way to get there.
  * Inlined, it gives up after a million instructions.
  */
 #include "unwind.bpf.h"
 
 #include "stackmem.bpf.h"
+#include "step.bpf.h"
 #include "tables.bpf.h"
 
 #define IPS_MASK 1023
@@ -33,41 +30,6 @@ __hidden void unwind_push(struct scratch *scratch, u64 ip)
 	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
 
 	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
-}
-
-/* What a step finds out: the caller's registers, or how the walk ends. */
-struct caller {
-	u64 ip, sp, fp, bx;
-	u64 guessed; /* ABI_IP_GUESSED or 0 */
-	u8 ip_exact, bx_known;
-};
-
-/*
- * The functions below return 0 to go on, or the abi_stack_end that ends the walk, plus one: no end is
- * 0 then, not even ABI_END_ROOT.
- */
-#define END(reason) (ABI_END_##reason + 1)
-
-/*
- * A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. by_rule:
- * the code promises to keep one, and ends its stacks with a 0. Such a one may lead anywhere: Go's
- * runtime.systemstack calls on another stack, and leaves its caller's frame pointer in rbp.
- */
-static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller,
-				      bool by_rule)
-{
-	struct walk *walk = &scratch->walk;
-
-	if (!walk->fp)
-		return by_rule ? END(ROOT) : END(NO_ROOT);
-	if ((walk->fp < walk->sp && !by_rule) || walk->fp & 7)
-		return END(NO_CFI);
-	if (!stackmem_load(scratch, slot, walk->fp, &caller->fp) ||
-	    !stackmem_load(scratch, slot, walk->fp + 8, &caller->ip))
-		return by_rule ? END(UNREADABLE) : END(NO_CFI);
-	caller->sp = walk->fp + 16;
-	caller->guessed = by_rule ? 0 : ABI_IP_GUESSED;
-	return 0;
 }
 
 /* The rules that fit into 20 bits: nearly all. */
@@ -238,8 +200,6 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 					const struct unwind_rule *rule, struct caller *caller)
 {
 	switch (rule->kind) {
-	case UNWIND_GAP:
-		return step_by_fp(scratch, slot, caller, scratch->walk.at.gap_by_fp);
 	case UNWIND_ROOT:
 		return END(ROOT);
 	case UNWIND_FP:
@@ -258,29 +218,6 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 	default:
 		return END(NO_RULE);
 	}
-}
-
-/* Makes the caller's frame the walk's. 0, or 1 if the walk is over. */
-static __always_inline int go_to_caller(struct scratch *scratch, const struct caller *caller,
-					int end)
-{
-	struct walk *walk = &scratch->walk;
-
-	if (!end && !caller->ip)
-		end = END(NO_ROOT);
-	if (end) {
-		walk->end = end - 1;
-		return 1;
-	}
-	walk->ip = caller->ip;
-	walk->sp = caller->sp;
-	walk->fp = caller->fp;
-	walk->bx = caller->bx;
-	walk->bx_known = caller->bx_known;
-	walk->ip_exact = caller->ip_exact;
-	walk->has_leaf = false;
-	unwind_push(scratch, caller->ip | caller->guessed);
-	return 0;
 }
 
 __noinline int unwind_step_wide(u32 slot)
@@ -319,8 +256,10 @@ __noinline int unwind_step(u32 slot)
 		walk->end = ABI_END_UNKNOWN_CODE;
 		return 1;
 	}
-	return walk->at.packed & UNWIND_RULE_WIDE ? unwind_step_wide(slot)
-						  : unwind_step_inline(slot);
+	if (!(walk->at.packed & UNWIND_RULE_WIDE))
+		return unwind_step_inline(slot);
+	return walk->at.packed == (UNWIND_RULE_WIDE | UNWIND_WIDE_GAP) ? unwind_step_gap(slot)
+								       : unwind_step_wide(slot);
 }
 
 /* Many steps: for the verifier a loop of loops, each short, and gone through once. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "jvm.h"
+#include "process/remote.h"
 
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
@@ -296,6 +297,17 @@ bool codemap_rule(struct codemap *code, struct image *image, uint64_t ip, uint64
 	if (table)
 		unwind_table_find(table, ip - bias_of(codefile, map), rule);
 	return true;
+}
+
+bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr, void *to,
+		  size_t len_bytes)
+{
+	struct memory_piece piece = {.addr = addr, .to = to, .len_bytes = len_bytes};
+
+	if (!is_present(code, image))
+		return false;
+	remote_read(code->tgid, &piece, 1);
+	return piece.was_read;
 }
 
 void codemap_name(struct codemap *code, const struct record *record)

@@ -15,6 +15,7 @@
 #define CPROF_CODEMAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "codetables.h"
@@ -61,6 +62,12 @@ int codemap_sync(struct codemap *code, bool has_news);
  */
 bool codemap_rule(struct codemap *code, struct image *image, uint64_t ip, uint64_t time_ns,
 		  struct unwind_rule *rule, bool *by_fp);
+
+/*
+ * The bytes at addr in image, as they are now. false: some of them cannot be read, or it runs no more.
+ */
+bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr, void *to,
+		  size_t len_bytes);
 
 /*
  * Notes the names of the code in no file that the user stack of a whole record is in, as far as they can be

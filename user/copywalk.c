@@ -3,14 +3,20 @@
 
 #include <string.h>
 
+#include "object/codestep.h"
 #include "object/unwindstep.h"
 
 /* A frame takes a word of the copy at least; Go's frame pointers may lead back, and in a circle. */
 #define MOST_STEPS (STACK_COPY_BYTES / 8)
 
+struct copywalk {
+	const struct copywalk_target *target;
+	const struct stack_copy *copy;
+};
+
 static bool read_copy(void *ctx, uint64_t addr, uint64_t *value)
 {
-	const struct stack_copy *copy = ctx;
+	const struct stack_copy *copy = ((const struct copywalk *)ctx)->copy;
 	uint64_t offset = addr - copy->sp;
 
 	if (copy->len_bytes < sizeof(*value) || offset > copy->len_bytes - sizeof(*value))
@@ -35,26 +41,69 @@ static enum stack_end end_of_status(enum unwind_status status, const struct stac
 	}
 }
 
-/* One step, with the frame pointer where there is no rule. 0 to go on, else the end plus one. */
-static int step_on(struct unwind_regs *regs, struct unwind_rule *rule, bool by_fp,
-		   const struct stack_copy *copy, uint64_t *guessed)
+static bool read_code(void *ctx, uint64_t addr, void *to, size_t len_bytes)
 {
-	static const struct unwind_rule fp_rule = {.kind = UNWIND_FP};
-	bool is_gap = rule->kind == UNWIND_GAP;
+	const struct copywalk_target *target = ((const struct copywalk *)ctx)->target;
+
+	return target->read_code(target->ctx, addr, to, len_bytes);
+}
+
+static bool knows(void *ctx, uint64_t ip)
+{
+	const struct copywalk_target *target = ((const struct copywalk *)ctx)->target;
+	struct unwind_rule rule;
+	bool by_fp;
+
+	return target->find(target->ctx, ip, &rule, &by_fp);
+}
+
+/* Where there is no rule. 0 to go on, else the end plus one. */
+static int step_through_gap(struct copywalk *walk, struct unwind_regs *regs, uint64_t *guessed)
+{
+	const struct codestep_target target = {read_copy, read_code, knows, walk};
+
+	switch (codestep(regs, &target)) {
+	case CODESTEP_GUESSED:
+		*guessed = IP_GUESSED;
+		return 0;
+	case CODESTEP_BY_CODE:
+		return 0;
+	case CODESTEP_NO_FP:
+		return END_NO_ROOT + 1;
+	default:
+		return END_NO_CFI + 1;
+	}
+}
+
+static int step_by_rule(struct copywalk *walk, struct unwind_regs *regs,
+			const struct unwind_rule *rule)
+{
 	enum unwind_status status;
 
-	*guessed = is_gap && !by_fp ? IP_GUESSED : 0;
-	if ((is_gap || rule->kind == UNWIND_FP) && !regs->fp)
-		return (*guessed ? END_NO_ROOT : END_ROOT) + 1;
-	/* A guess has to look like a frame pointer. */
-	if (*guessed && regs->fp < regs->sp)
+	if (rule->kind == UNWIND_FP && !regs->fp)
+		return END_ROOT + 1;
+	status = unwind_step(rule, regs, read_copy, walk);
+	return status ? (int)end_of_status(status, walk->copy) + 1 : 0;
+}
+
+/* One step. 0 to go on, else the end plus one. */
+static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *guessed)
+{
+	static const struct unwind_rule fp_rule = {.kind = UNWIND_FP};
+	struct unwind_rule rule;
+	bool by_fp;
+	int end;
+
+	*guessed = 0;
+	if (!walk->target->find(walk->target->ctx, unwind_lookup_ip(regs), &rule, &by_fp))
 		return END_NO_CFI + 1;
-	status = unwind_step(is_gap ? &fp_rule : rule, regs, read_copy, (void *)copy);
-	if (!status)
-		return regs->ip ? 0 : END_NO_ROOT + 1;
-	if (*guessed)
-		return END_NO_CFI + 1;
-	return end_of_status(status, copy) + 1;
+	if (rule.kind == UNWIND_GAP && !by_fp)
+		end = step_through_gap(walk, regs, guessed);
+	else
+		end = step_by_rule(walk, regs, rule.kind == UNWIND_GAP ? &fp_rule : &rule);
+	if (!end && !regs->ip)
+		end = END_NO_ROOT + 1;
+	return end;
 }
 
 /*
@@ -89,10 +138,11 @@ static uint32_t elide(uint64_t *ips, uint32_t nr, enum stack_end end)
 	return STACK_MAX_FRAMES;
 }
 
-void copywalk_finish(struct record *record, copywalk_rule_fn find, void *ctx,
+void copywalk_finish(struct record *record, const struct copywalk_target *target,
 		     uint64_t ips[STACK_MAX_FRAMES])
 {
 	const struct stack_copy *copy = record->copy;
+	struct copywalk walk = {target, copy};
 	struct unwind_regs regs = {.ip = copy->ip,
 				   .sp = copy->sp,
 				   .fp = copy->fp,
@@ -106,15 +156,10 @@ void copywalk_finish(struct record *record, copywalk_rule_fn find, void *ctx,
 
 	memcpy(ips, record->user_ips, record->nr_user * sizeof(ips[0]));
 	while (!end) {
-		struct unwind_rule rule;
-		bool by_fp;
-
 		if (nr == record->nr_user + MOST_STEPS)
 			end = END_TOO_DEEP + 1;
-		else if (!find(ctx, unwind_lookup_ip(&regs), &rule, &by_fp))
-			end = END_NO_CFI + 1;
 		else
-			end = step_on(&regs, &rule, by_fp, copy, &guessed);
+			end = step_on(&walk, &regs, &guessed);
 		if (!end)
 			push_ip(ips, nr++, regs.ip | guessed);
 	}

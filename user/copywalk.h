@@ -7,23 +7,30 @@
 #define CPROF_COPYWALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stream.h"
 
 struct unwind_rule;
 
-/*
- * Puts the rule for ip in *rule; in *by_fp, where that is a gap, whether rbp is a promised frame pointer.
- * false: there is no code.
- */
-typedef bool (*copywalk_rule_fn)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
+/* What a walk asks for; ctx is handed to each. */
+struct copywalk_target {
+	/*
+	 * Puts the rule for ip in *rule; in *by_fp, where that is a gap, whether rbp is a promised frame
+	 * pointer. false: there is no code.
+	 */
+	bool (*find)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
+	/* len_bytes of code at addr, for where there is no rule. false: some of them cannot be read. */
+	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);
+	void *ctx;
+};
 
 /*
  * Finishes the user stack of a record that has a copy: its user_ips (then ips, borrowed), nr_user and end
  * are replaced, its copy is NULL.
  */
-void copywalk_finish(struct record *record, copywalk_rule_fn find, void *ctx,
+void copywalk_finish(struct record *record, const struct copywalk_target *target,
 		     uint64_t ips[STACK_MAX_FRAMES]);
 
 #endif

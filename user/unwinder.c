@@ -199,9 +199,17 @@ static bool find_rule(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by
 	return codemap_rule(lookup->code, lookup->image, ip, lookup->time_ns, rule, by_fp);
 }
 
+static bool read_code(void *ctx, uint64_t addr, void *to, size_t len_bytes)
+{
+	const struct lookup *lookup = ctx;
+
+	return codemap_read(lookup->code, lookup->image, addr, to, len_bytes);
+}
+
 void unwinder_complete(struct unwinder *unwinder, struct record *record)
 {
 	struct lookup lookup = {.time_ns = record->time_ns};
+	const struct copywalk_target target = {find_rule, read_code, &lookup};
 	struct followed *followed;
 
 	lookup.image =
@@ -210,7 +218,7 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	unwinder_follow(unwinder, record->tgid, UNWINDER_WHEN_MET);
 	followed = find_followed(unwinder, record->tgid);
 	lookup.code = followed->code;
-	copywalk_finish(record, find_rule, &lookup, unwinder->ips);
+	copywalk_finish(record, &target, unwinder->ips);
 	sync_one(unwinder, followed);
 }
 

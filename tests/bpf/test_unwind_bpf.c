@@ -111,7 +111,7 @@ static void build_table(struct fixture *f)
 		u32 packed = unwind_rule_pack(&rules[i]);
 
 		f->wides[UNWIND_NR_FIXED_WIDES + i] = rules[i];
-		if (packed & UNWIND_RULE_WIDE)
+		if (packed & UNWIND_RULE_WIDE && rules[i].kind != UNWIND_GAP)
 			packed |= UNWIND_NR_FIXED_WIDES + i;
 		f->rows[i] = unwind_row_pack(0, packed);
 		f->pages[i] = i;
@@ -269,6 +269,158 @@ static void test_gap_and_back(void **state)
 	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
 	regs.bp = STACK + STACK_BYTES;
 	expect(walk_from(f, &regs), 2, ABI_END_NO_CFI);
+}
+
+/* Code that was made at run time, with its bytes: a page behind the table's, and one nobody knows. */
+#define MADE	  (CODE + 0x100000)
+#define MADE_SOON (CODE + 0x200000)
+
+static void make_code(struct fixture *f, const char *bytes, size_t len, u32 at)
+{
+	static u8 page[4096];
+
+	if (f->walker.vmas.nr == 1) {
+		memset(page, 0xcc, sizeof(page));
+		walker_add_vma(&f->walker, MADE, MADE + sizeof(page), 0, NULL, ABI_TABLE_NO_CFI);
+		walker_publish(&f->walker);
+		host_add_range(MADE, page, sizeof(page));
+		host_add_range(MADE_SOON, page, sizeof(page));
+	}
+	memcpy(page + at, bytes, len);
+}
+
+#define CODE_IN(f, at, bytes) make_code(f, bytes, sizeof(bytes) - 1, at)
+
+/* CPython's, of 3.13 and of 3.12: wherever the walk meets it, its caller is exact. */
+static void test_trampolines(void **state)
+{
+	struct fixture *f = *state;
+	const struct walked *walked;
+
+	CODE_IN(f, 0x10, "\x55\x48\x89\xe5\xff\xd1\x5d\xc3");
+	CODE_IN(f, 0x20, "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
+	CODE_IN(f, 0x30, "\xf3\x0f\x1e\xfa\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
+	/* Called: 3.13's saved rbp is needed by its caller. */
+	push_small(f, MADE + 0x16);
+	push_word(f, sp_at(6));
+	push_word(f, ip_in(BY_FP));
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, 0); /* word 6 */
+	push_word(f, ip_in(ROOT));
+	walked = walk(f, SMALL);
+	expect(walked, 4, ABI_END_ROOT);
+	assert_int_equal(walked->ips[1], MADE + 0x16);
+	assert_int_equal(walked->ips[2], ip_in(BY_FP));
+	/* 3.12's has nothing to say of rbp, which may be anything. */
+	f->words[1] = MADE + 0x26;
+	f->words[2] = 0x1234;
+	f->words[3] = ip_in(SMALL);
+	f->words[5] = ip_in(ROOT);
+	for (u32 i = 0; i < 4; i++) {
+		struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = sp_at(i) + i};
+
+		walked = walk_from(f, &regs);
+		expect(walked, 4, ABI_END_ROOT);
+		assert_int_equal(walked->ips[2], ip_in(SMALL));
+		assert_int_equal(walked->fp, regs.bp);
+	}
+}
+
+/* The sample is in the trampoline itself, at each of its instructions. */
+static void test_within_a_trampoline(void **state)
+{
+	static const u32 at_sp[] = {0x10, 0x20, 0x30, 0x34, 0x17, 0x2a},
+			 above[] = {0x24, 0x26, 0x11, 0x16};
+	struct fixture *f = *state;
+	const struct walked *walked;
+
+	CODE_IN(f, 0x10, "\x55\x48\x89\xe5\xff\xd1\x5d\xc3");
+	CODE_IN(f, 0x20, "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
+	CODE_IN(f, 0x30, "\xf3\x0f\x1e\xfa\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
+	f->words[0] = ip_in(ROOT);
+	for (u32 i = 0; i < sizeof(at_sp) / sizeof(at_sp[0]); i++) {
+		walked = walk_from(f,
+				   &(struct pt_regs){.ip = MADE + at_sp[i], .sp = STACK, .bp = 5});
+		expect(walked, 2, ABI_END_ROOT);
+		assert_int_equal(walked->ips[1], ip_in(ROOT));
+		assert_int_equal(walked->fp, 5);
+	}
+	f->words[0] = 0x77;
+	f->words[1] = ip_in(ROOT);
+	for (u32 i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+		walked = walk_from(f,
+				   &(struct pt_regs){.ip = MADE + above[i], .sp = STACK, .bp = 5});
+		expect(walked, 2, ABI_END_ROOT);
+		assert_int_equal(walked->ips[1], ip_in(ROOT));
+		assert_int_equal(walked->fp, above[i] == 0x11 || above[i] == 0x16 ? 0x77 : 5);
+	}
+}
+
+/* A function that is about to make its frame: what rbp leads to is its caller's caller. */
+static void test_prologues(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = MADE + 0x40, .sp = STACK, .bp = sp_at(2)};
+
+	CODE_IN(f, 0x40, "\x55\x48\x89\xe5\x90");
+	push_word(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	expect(walk_from(f, &regs), 3, ABI_END_ROOT);
+	assert_int_equal(f->walked.ips[1], ip_in(SMALL));
+	f->words[0] = sp_at(2);
+	f->words[1] = ip_in(SMALL);
+	f->words[3] = ip_in(ROOT);
+	regs.ip++;
+	expect(walk_from(f, &regs), 3, ABI_END_ROOT);
+	assert_int_equal(f->walked.ips[1], ip_in(SMALL));
+	CODE_IN(f, 0x40, "\x90\x48\x89\xe5\x90"); /* rbp was not pushed: a guess */
+	expect(walk_from(f, &regs), 2, ABI_END_ROOT);
+	assert_int_equal(f->walked.ips[1], ip_in(ROOT) | ABI_IP_GUESSED);
+}
+
+/* rbp is used freely: where it leads is no return address, and nothing is made up. */
+static void test_made_up_callers(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = MADE + 0x100, .sp = STACK, .bp = sp_at(2)};
+
+	CODE_IN(f, 0x80, "\xff\xd0\x90\xe8\x01\x02\x03\x04\x90");
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, MADE + 0x82);
+	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT); /* behind a call, and there rbp is 0 */
+	assert_int_equal(f->walked.ips[1], (MADE + 0x82) | ABI_IP_GUESSED);
+	f->words[3] = MADE + 0x88;
+	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
+	f->words[3] = MADE + 0x83; /* behind a nop */
+	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
+	f->words[3] = sp_at(1); /* not code */
+	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
+	f->words[3] = 0x1654d454; /* nowhere */
+	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
+	f->words[3] = ip_in(ROOT); /* code that cannot be read */
+	expect(walk_from(f, &regs), 2, ABI_END_ROOT);
+	/* Code that is not known yet: user space will see. */
+	f->words[3] = MADE_SOON + 0x82;
+	expect(walk_from(f, &regs), 1, ABI_END_UNKNOWN_CODE);
+	f->words[3] = MADE_SOON + 0x83;
+	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
+}
+
+/* A handler without unwind information returns to what no call stands before. */
+static void test_made_signal_handler(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = MADE + 0x100, .sp = STACK, .bp = sp_at(2)};
+
+	CODE_IN(f, 0x81, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05");
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, 0);
+	push_word(f, MADE + 0x81);
+	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
 }
 
 /* Go: a gap's frame pointer is promised, and 0 ends the stack. */
@@ -966,6 +1118,11 @@ int main(void)
 		TEST(unsupported),
 		TEST(frame_pointer_frames),
 		TEST(gap_and_back),
+		TEST(trampolines),
+		TEST(within_a_trampoline),
+		TEST(prologues),
+		TEST(made_up_callers),
+		TEST(made_signal_handler),
 		TEST(promised_frame_pointers),
 		TEST(signal_frame),
 		TEST(plt),

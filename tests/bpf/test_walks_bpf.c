@@ -38,6 +38,8 @@ struct fixture {
 	struct file files[MAX_FILES];
 	u32 nr_files;
 	u64 next_base;
+	u64 made_at; /* code that no table describes, but it can be read */
+	u8 made[4096];
 	u64 words[STACK_WORDS];
 };
 
@@ -122,7 +124,9 @@ static struct unwind_rule random_rule(void)
 		.deref_off = random_offset(),
 	};
 
-	/* What the packer never makes: registers that there are not. */
+	/* What the packer never makes: gaps but the first of wides[], registers that there are not. */
+	if (rule.kind == UNWIND_GAP)
+		rule.kind = UNWIND_ROOT;
 	if (rule.kind == UNWIND_INDEXED || unwind_ra_how(&rule) == UNWIND_IN_REG)
 		rule.ra_off = below(UNWIND_NR_REGS);
 	if (unwind_fp_how(&rule) == UNWIND_IN_REG)
@@ -169,6 +173,41 @@ static struct unwind_table *random_table(u32 nr_pages)
 	return table;
 }
 
+/* Mostly what a straight line is made of, and calls. */
+static void make_code(struct fixture *f)
+{
+	static const char *const pieces[] = {"\x55",
+					     "\x48\x89\xe5",
+					     "\x55\x48\x8b\xec",
+					     "\x5d",
+					     "\xc3",
+					     "\xc9",
+					     "\x41\x5c",
+					     "\x5b",
+					     "\x5c",
+					     "\x48\x83\xc4\x08",
+					     "\x48\x83\xec\x28",
+					     "\x48\x83\xc4\xf8",
+					     "\xff\xd1",
+					     "\xff\x54\x24\x18",
+					     "\xe8\x01\x02\x03\x04",
+					     "\xf3\x0f\x1e\xfa",
+					     "\xf3\xc3"};
+	const u32 nr = sizeof(pieces) / sizeof(pieces[0]);
+
+	for (u32 at = 0; at < sizeof(f->made);) {
+		const char *piece = pieces[below(nr)];
+		size_t len = strlen(piece);
+
+		if (!below(20) || at + len > sizeof(f->made)) {
+			f->made[at++] = below(256);
+			continue;
+		}
+		memcpy(f->made + at, piece, len);
+		at += len;
+	}
+}
+
 static int set_up(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
@@ -179,7 +218,9 @@ static int set_up(void **state)
 	add_table(f, random_table(100), false);
 	add_file(f, "/usr/bin/python3");
 	add_file(f, "/proc/self/exe");
-	walker_add_vma(&f->walker, f->next_base, f->next_base + 4096, 0, NULL, ABI_TABLE_NO_CFI);
+	f->made_at = f->next_base;
+	make_code(f);
+	walker_add_vma(&f->walker, f->made_at, f->made_at + 4096, 0, NULL, ABI_TABLE_NO_CFI);
 	f->next_base = 0x7f0000000000;
 	add_file(f, "/lib/x86_64-linux-gnu/libc.so.6");
 	add_file(f, "/lib64/ld-linux-x86-64.so.2");
@@ -211,6 +252,8 @@ static u64 random_ip(const struct fixture *f)
 {
 	const struct file *file = &f->files[below(f->nr_files)];
 
+	if (!below(20))
+		return f->made_at + below(4096);
 	if (!below(50)) /* any vma, those without tables too */
 		return f->walker.vmas.at[below(f->walker.vmas.nr)].start + below(4096);
 	if (file->wides.nr && !below(5))
@@ -246,6 +289,7 @@ static void map_stack(struct fixture *f)
 	u32 missing = below(2 * STACK_PAGES);
 
 	host.nr_ranges = 0;
+	host_add_range(f->made_at, f->made, sizeof(f->made));
 	for (u32 i = 0; i < STACK_PAGES; i++)
 		if (i != missing || i == 0)
 			host_add_range(STACK + 4096ull * i, f->words + 512 * i, 4096);

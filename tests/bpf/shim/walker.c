@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "object/codestep.h"
 #include "registers.bpf.h"
 #include "unwind.bpf.h"
 
@@ -70,22 +71,48 @@ static bool read_word(void *ctx, uint64_t address, uint64_t *value)
 	return host_read(address, value, sizeof(*value));
 }
 
-/* A frame pointer. by_rule: the code promises to keep one. */
-static int step_by_fp(struct unwind_regs *regs, bool by_rule, u64 *guessed)
+static bool read_code(void *ctx, uint64_t address, void *to, size_t len_bytes)
+{
+	(void)ctx;
+	return host_read(address, to, len_bytes);
+}
+
+static bool knows(void *ctx, uint64_t ip)
+{
+	return find_vma(ctx, ip);
+}
+
+/* A frame pointer that the code promises to keep. */
+static int step_by_fp(struct unwind_regs *regs)
 {
 	static const struct unwind_rule rule = {.kind = UNWIND_FP};
 
-	/* A guess has to look like a frame pointer; a promised one may lead to another stack. */
-	if (!by_rule && regs->fp && regs->fp < regs->sp)
-		return ABI_END_NO_CFI + 1;
 	if (!regs->fp)
-		return (by_rule ? ABI_END_ROOT : ABI_END_NO_ROOT) + 1;
+		return ABI_END_ROOT + 1;
 	switch (unwind_step(&rule, regs, read_word, NULL)) {
 	case UNWIND_STEPPED:
-		*guessed = by_rule ? 0 : ABI_IP_GUESSED;
 		return 0;
 	case UNWIND_NO_MEMORY:
-		return (by_rule ? ABI_END_UNREADABLE : ABI_END_NO_CFI) + 1;
+		return ABI_END_UNREADABLE + 1;
+	default:
+		return ABI_END_NO_CFI + 1;
+	}
+}
+
+static int step_through_gap(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
+{
+	const struct codestep_target target = {read_word, read_code, knows, (void *)walker};
+
+	switch (codestep(regs, &target)) {
+	case CODESTEP_GUESSED:
+		*guessed = ABI_IP_GUESSED;
+		return 0;
+	case CODESTEP_BY_CODE:
+		return 0;
+	case CODESTEP_NO_FP:
+		return ABI_END_NO_ROOT + 1;
+	case CODESTEP_NEW:
+		return ABI_END_UNKNOWN_CODE + 1;
 	default:
 		return ABI_END_NO_CFI + 1;
 	}
@@ -124,10 +151,10 @@ int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *gues
 		unwind_table_find(vma->table, ip - vma->bias, &rule);
 	if (rule.kind == UNWIND_UNKNOWN)
 		return ABI_END_UNKNOWN_CODE + 1;
-	if (rule.kind == UNWIND_GAP)
-		end = step_by_fp(&caller, vma->gap_by_fp, guessed);
-	else if (rule.kind == UNWIND_FP)
-		end = step_by_fp(&caller, true, guessed);
+	if (rule.kind == UNWIND_GAP && !vma->gap_by_fp)
+		end = step_through_gap(walker, &caller, guessed);
+	else if (rule.kind == UNWIND_GAP || rule.kind == UNWIND_FP)
+		end = step_by_fp(&caller);
 	else
 		end = step_by_rule(&rule, &caller);
 	if (!end && !caller.ip)

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stacks through code that nothing describes: trampolines, and code that has rbp for something else."""
+import harness as h
+import unwinding as u
+
+DEPTH = 6
+
+
+def assert_trampolines(shape):
+    """Each call is two frames of C around one of the trampoline, and nothing is guessed."""
+    profile = u.attach(u.build("trampoline"), shape, 2).profile()
+    samples = u.holding(profile, "bottom")
+    assert u.count(samples) > 100, u.count(samples)
+    u.assert_whole(samples)
+    for sample in samples:
+        if u.why_truncated(sample):
+            continue
+        names = ["[anon]" if name.startswith("[anon]+0x") else name for name in sample["stack"]]
+        assert names[:3 * DEPTH + 5] == ["bottom", *(["evaluate", "[anon]", "call"] * (DEPTH + 1)), "main"], names
+        assert names[-1] == "_start", names
+
+
+@h.test
+def trampoline_of_python_3_12():
+    """It keeps no frame pointer."""
+    assert_trampolines("3.12")
+
+
+@h.test
+def trampoline_of_python_3_12_with_cet():
+    assert_trampolines("3.12-cet")
+
+
+@h.test
+def trampoline_of_python_3_13():
+    assert_trampolines("3.13")
+
+
+@h.test
+def trampoline_that_is_met_in_user_space():
+    """A launched program's first stacks are finished from a copy: by the same steps."""
+    profile = u.record(u.build("trampoline"), "3.12", 0.3, hz=999).profile()
+    u.assert_whole(u.holding(profile, "bottom"))
+
+
+def assert_nothing_made_up(where):
+    """The walk stops where it cannot go on, and says why: one stack an address, not one a sample."""
+    run = u.attach(u.build("rogue"), where, 2)
+    samples = [s for s in run.profile()["samples"] if s["stack"][0].startswith("[anon]+0x")]
+    assert u.count(samples) > 100, u.count(samples)
+    for sample in samples:
+        if sample["stack"][-1] != "_start": # at the ends of the code its bytes show the caller
+            assert sample["stack"][1:] == ["[truncated: no unwind info for [anon]]"], sample["stack"]
+    whole = u.count([s for s in samples if s["stack"][-1] == "_start"])
+    assert whole < 0.1 * u.count(samples), whole
+    assert len({tuple(s["stack"]) for s in samples}) < 12, {tuple(s["stack"]) for s in samples}
+
+
+@h.test
+def caller_in_no_mapping():
+    assert_nothing_made_up("nowhere")
+
+
+@h.test
+def caller_in_data():
+    assert_nothing_made_up("data")
+
+
+@h.test
+def caller_behind_no_call():
+    assert_nothing_made_up("entry")
+
+
+h.main()
