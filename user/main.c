@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
@@ -29,6 +31,37 @@ static const struct command {
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* What other profilers call it; NULL: ours is a command of its own and needs no advice. */
+static const struct synonym {
+	const char *theirs, *ours;
+} synonyms[] = {
+	{"annotate", "top --by line"},
+	{"attach", "record -p PID"},
+	{"compare", "diff"},
+	{"cpu", "record"},
+	{"graph", "flame"},
+	{"list", "top --by line"},
+	{"memory", "heap"},
+	{"profile", "record"},
+	{"script", "convert --to text"},
+	{"show", "top"},
+	{"stat", "info"},
+	{"svg", "flame -o x.svg"},
+	{"view", "top"},
+};
+
+#define NR_SYNONYMS (sizeof(synonyms) / sizeof(synonyms[0]))
+
+static const struct command *command_of(const char *name)
+{
+	if (!strcmp(name, "report")) /* perf's word */
+		name = "top";
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
 static void print_help(FILE *out)
 {
 	fputs("usage: cprof COMMAND [options]\n\n"
@@ -36,28 +69,71 @@ static void print_help(FILE *out)
 	      out);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fputs("\ncprof COMMAND --help tells more; cprof --version, the version\n", out);
+	fputs("\ncprof help COMMAND tells more; cprof version, the version\n", out);
+}
+
+/* What was meant by a command that there is not; NULL: no idea. */
+static const char *meant_by(const char *name)
+{
+	struct suggestion suggestion = suggestion_for(name, strlen(name));
+
+	for (size_t i = 0; i < NR_SYNONYMS; i++)
+		if (!strcmp(name, synonyms[i].theirs))
+			return synonyms[i].ours;
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		suggestion_offer(&suggestion, commands[i].name);
+	suggestion_offer(&suggestion, "report");
+	suggestion_offer(&suggestion, "help");
+	suggestion_offer(&suggestion, "version");
+	return suggestion.best;
+}
+
+static int no_such_command(const char *name)
+{
+	const char *meant = meant_by(name);
+	char safe[512];
+
+	text_escape(name, safe, sizeof(safe));
+	if (meant)
+		warn("there is no command '%s'. Did you mean cprof %s?", safe, meant);
+	else if (*name == '-')
+		warn("unknown option %s: a command comes first (see cprof --help).", safe);
+	else if (!access(name, F_OK))
+		warn("there is no command '%s'. To see what is in a file: cprof top %s", safe,
+		     safe);
+	else
+		warn("there is no command '%s' (see cprof --help).", safe);
+	return EXIT_USAGE;
+}
+
+static int help_on(const char *name)
+{
+	const struct command *command = name ? command_of(name) : NULL;
+	char *arguments[] = {(char *)name, (char[]){"--help"}, NULL};
+
+	if (command)
+		return command->run(2, arguments);
+	if (name && strcmp(name, "help") != 0 && strcmp(name, "version") != 0)
+		return no_such_command(name);
+	print_help(stdout);
+	return EXIT_DONE;
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	const struct command *command = command_of(name);
 
-	for (size_t i = 0; i < NR_COMMANDS; i++)
-		if (!strcmp(name, commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
-	if (!strcmp(name, "--version")) {
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (!strcmp(name, "version") || !strcmp(name, "--version") || !strcmp(name, "-V")) {
 		puts("cprof " CPROF_VERSION);
 		return EXIT_DONE;
 	}
-	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
-		print_help(stdout);
-		return EXIT_DONE;
-	}
+	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+		return help_on(argc > 2 ? argv[2] : NULL);
 	if (*name)
-		warn("there is no command '%s' (see cprof --help).",
-		     text_escape(name, (char[512]){0}, 512));
-	else
-		print_help(stderr);
+		return no_such_command(name);
+	print_help(stderr);
 	return EXIT_USAGE;
 }

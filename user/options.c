@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "output/file.h"
 
 #define DEFAULT_HZ   99 /* not a divisor of other timers' rates: no lockstep */
@@ -408,14 +409,35 @@ static int check_targets(int argc, char **argv, struct options *options)
 	return 0;
 }
 
+static const struct option_row *nearest_row(const char *text)
+{
+	struct suggestion suggestion = suggestion_for(text + 2, strcspn(text + 2, "="));
+	const struct option_row *nearest = NULL;
+
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		if (rows[i].help)
+			suggestion_offer(&suggestion, rows[i].name);
+		if (suggestion.best == rows[i].name)
+			nearest = &rows[i];
+	}
+	return nearest;
+}
+
 /* What getopt choked on, as the user wrote it. */
-static int complain(int value, char **argv, const char *name)
+static int complain(int value, char **argv, enum options_command command)
 {
 	char letter[] = {'-', optopt, '\0'};
-	const char *text = optopt > 0 && optopt < OPT_RATE ? letter : argv[optind - 1];
+	bool is_letter = optopt > 0 && optopt < OPT_RATE;
+	const char *text = is_letter ? letter : argv[optind - 1], *name = argv[0];
+	const struct option_row *nearest = is_letter ? NULL : nearest_row(text);
 
 	if (value == ':')
 		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text, name);
+	if (nearest && nearest->commands & command)
+		return fail(-EINVAL, "unknown option %s. Did you mean --%s?", text, nearest->name);
+	if (nearest)
+		return fail(-EINVAL, "unknown option %s: cprof %s has --%s, %s has not.", text,
+			    command == OPTIONS_HEAP ? "record" : "heap", nearest->name, name);
 	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, name);
 }
 
@@ -453,7 +475,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 			vec_release(&parsing.outputs);
 			return 1;
 		}
-		err = value == '?' || value == ':' ? complain(value, argv, argv[0])
+		err = value == '?' || value == ':' ? complain(value, argv, command)
 						   : parse_option(value, optarg, &parsing);
 	}
 	if (!err)

@@ -10,6 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/suggest.h"
+#include "base/text.h"
+#include "tools/newest.h"
 
 #define FIRST_LONG 256 /* what getopt returns for row 0; letters are below */
 #define AN_OPERAND 1   /* and for an operand in its place */
@@ -38,8 +41,9 @@ static void print_help(const struct args *args)
 {
 	static const struct arg_row help = {.name = "help", .letter = 'h', .help = "this text"};
 
-	printf("usage: cprof %s [options] %s\n\n%s\n\n", args->command, args->operands,
-	       args->about);
+	printf("usage: cprof %s [options] %s\n\n%s\n%s\n", args->command, args->operands,
+	       args->about,
+	       args->takes_newest ? "Without a FILE: the newest profile of this folder.\n" : "");
 	for (size_t i = 0; i < args->nr_rows; i++)
 		if (args->rows[i].help)
 			print_row(&args->rows[i]);
@@ -116,15 +120,31 @@ static int store(const struct arg_row *row, const char *text)
 	return wanted ? fail(-EINVAL, "--%s %s: not %s.", row->name, text, wanted) : 0;
 }
 
+static const char *nearest_option(const struct args *args, const char *text)
+{
+	struct suggestion suggestion = suggestion_for(text + 2, strcspn(text + 2, "="));
+
+	for (size_t i = 0; i < args->nr_rows; i++)
+		if (args->rows[i].help)
+			suggestion_offer(&suggestion, args->rows[i].name);
+	suggestion_offer(&suggestion, "help");
+	return suggestion.best;
+}
+
 /* What getopt choked on, as the user wrote it. */
-static int complain(int value, char **argv, const char *command)
+static int complain(int value, char **argv, const struct args *args)
 {
 	char letter[] = {'-', optopt, '\0'};
-	const char *text = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
+	bool is_letter = optopt > 0 && optopt < FIRST_LONG;
+	const char *text = is_letter ? letter : argv[optind - 1];
+	const char *nearest = is_letter ? NULL : nearest_option(args, text);
 
 	if (value == ':')
-		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text, command);
-	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, command);
+		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text,
+			    args->command);
+	if (nearest)
+		return fail(-EINVAL, "unknown option %s. Did you mean --%s?", text, nearest);
+	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, args->command);
 }
 
 static const struct arg_row *row_of(const struct args *args, int value)
@@ -203,7 +223,7 @@ int args_parse(struct args *args, int argc, char **argv)
 			continue;
 		}
 		if (value == '?' || value == ':') {
-			err = complain(value, argv, args->command);
+			err = complain(value, argv, args);
 			continue;
 		}
 		given = row_of(args, value);
@@ -218,6 +238,19 @@ int args_parse(struct args *args, int argc, char **argv)
 	return err;
 }
 
+bool args_take_newest(struct args *args)
+{
+	char safe[512];
+
+	args->newest = newest_profile(".");
+	if (!args->newest)
+		return false;
+	say("no file is given: this is %s, the newest profile here",
+	    text_escape(args->newest, safe, sizeof(safe)));
+	vec_push(&args->operand, args->newest);
+	return true;
+}
+
 bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 {
 	int parsed = args_parse(args, argc, argv);
@@ -225,10 +258,10 @@ bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 	*code = parsed < 0 ? EXIT_USAGE : EXIT_DONE;
 	if (parsed)
 		return false;
-	if (!args->needs_file || args->operand.nr)
+	if (!args->needs_file || args->operand.nr || (args->takes_newest && args_take_newest(args)))
 		return true;
-	warn("%s needs a FILE, or - for stdin (see cprof %s --help).", args->command,
-	     args->command);
+	warn("%s needs a FILE, or - for stdin%s (see cprof %s --help).", args->command,
+	     args->takes_newest ? "; no profile is in this folder" : "", args->command);
 	*code = EXIT_USAGE;
 	return false;
 }
@@ -239,4 +272,5 @@ void args_release(struct args *args)
 		if (args->rows[i].kind == ARG_LIST || args->rows[i].kind == ARG_OPERANDS)
 			vec_release((struct arg_list *)args->rows[i].value);
 	vec_release(&args->operand);
+	free(args->newest);
 }

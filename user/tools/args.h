@@ -62,11 +62,13 @@ struct args {
 	const char *command;  /* "top" */
 	const char *operands; /* as in the usage line: "FILE..." */
 	bool needs_file;      /* there must be an operand */
+	bool takes_newest;    /* without one, it is the newest profile here (tools/newest.h) */
 	const char *about;    /* one or more lines for --help, without the last '\n' */
 	const struct arg_row *rows;
 	size_t nr_rows;
 	const char *epilog;	 /* after the options in --help: exit codes, examples; NULL: none */
 	struct arg_list operand; /* filled */
+	char *newest;		 /* private */
 };
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -75,6 +77,8 @@ struct args {
 int args_parse(struct args *args, int argc, char **argv);
 /* The same as a command's first step. false: it ends here, with *code; else *code is EXIT_DONE. */
 bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code);
+/* Adds the newest profile of this folder as an operand, and says so; false: there is none. */
+bool args_take_newest(struct args *args);
 /* Parsed or not: the operands, and the lists of all rows. */
 void args_release(struct args *args);
 

@@ -141,8 +141,9 @@ int cmd_convert(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "convert",
-		.operands = "FILE... -o FILE",
+		.operands = "[FILE...] -o FILE",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "Writes a profile in other formats. What it reads, the bytes say; what it "
 			 "writes, the\nsuffix: .pb.gz .html .svg .folded .speedscope.json "
 			 ".gecko.json .heap .txt .pb.\nSeveral files are merged; - is stdin.",

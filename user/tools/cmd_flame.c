@@ -124,8 +124,9 @@ int cmd_flame(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "flame",
-		.operands = "FILE...",
+		.operands = "[FILE...]",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "Draws profiles as a flame graph: one HTML file with all sample types, "
 			 "zoom,\n"
 			 "search and a table, that needs no network; or an SVG of one sample type.",

@@ -316,8 +316,9 @@ int cmd_info(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "info",
-		.operands = "FILE...",
+		.operands = "[FILE...]",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "What is in profiles: format, sample types and their totals, period, "
 			 "time, counts,\n"
 			 "labels, mappings. \"-\" is stdin.",

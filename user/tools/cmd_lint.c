@@ -110,8 +110,9 @@ int cmd_lint(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "lint",
-		.operands = "FILE...",
+		.operands = "[FILE...]",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "What go tool pprof, Parca, Pyroscope and speedscope would reject or lose "
 			 "of pprof\n"
 			 "files: a line for each rule that a file breaks. \"-\" is stdin.",

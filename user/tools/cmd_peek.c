@@ -3,6 +3,7 @@
 #include "cmd.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "tools/view.h"
@@ -136,17 +137,26 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 	return code;
 }
 
-static enum exit_code open_and_show(struct peek *peek, const struct arg_list *operands)
+/* REGEX FILE..., or REGEX alone, and then it is not the name of a file. */
+static bool has_operands(struct args *args)
 {
-	struct arg_list paths = {.at = operands->at + 1, .nr = operands->nr - 1};
+	if (args->operand.nr > 1 ||
+	    (args->operand.nr && access(args->operand.at[0], F_OK) && args_take_newest(args)))
+		return true;
+	warn("peek at what? Give a regular expression and a file (see cprof peek --help).");
+	return false;
+}
+
+static enum exit_code open_and_show(struct peek *peek, struct args *args)
+{
+	struct arg_list paths;
 	const char *pattern;
 	enum exit_code code = EXIT_USAGE;
 
-	if (operands->nr < 2) {
-		warn("peek at what? Give a regular expression and a file (see cprof peek --help).");
+	if (!has_operands(args))
 		return EXIT_USAGE;
-	}
-	pattern = operands->at[0];
+	paths = (struct arg_list){.at = args->operand.at + 1, .nr = args->operand.nr - 1};
+	pattern = args->operand.at[0];
 	if (selection_regex("REGEX", pattern, &peek->regex))
 		return EXIT_USAGE;
 	if (!view_open(&peek->view, &paths))
@@ -164,7 +174,7 @@ int cmd_peek(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "peek",
-		.operands = "REGEX FILE...",
+		.operands = "REGEX [FILE...]",
 		.about = "Functions whose name matches, their callers above and their callees "
 			 "below.\nSeveral files are merged; - is stdin.",
 		.rows = rows,
@@ -174,5 +184,5 @@ int cmd_peek(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? open_and_show(&peek, &args.operand) : code;
+	return args_begin(&args, argc, argv, &code) ? open_and_show(&peek, &args) : code;
 }

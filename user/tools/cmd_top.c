@@ -118,8 +118,9 @@ int cmd_top(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "top",
-		.operands = "FILE...",
+		.operands = "[FILE...]",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "Where the values of a profile are: in each function (flat), and below it "
 			 "(cum).\nSeveral files are merged; - is stdin.",
 		.rows = rows,

@@ -190,8 +190,9 @@ int cmd_tree(int argc, char **argv)
 	};
 	struct args args scoped(args_release) = {
 		.command = "tree",
-		.operands = "FILE...",
+		.operands = "[FILE...]",
 		.needs_file = true,
+		.takes_newest = true,
 		.about = "The calls of a profile from the root, indented. A frame that takes all "
 			 "its "
 			 "caller\nhas stands right below it. Several files are merged; - is stdin.",
