@@ -74,7 +74,8 @@ static const struct option_row rows[] = {
 	 "what was allocated in so long a time, then done;\nwith a longer -d a series of them"},
 	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "all of these from one run, a file each"},
 	{"interval", OPT_INTERVAL, "TIME", BOTH,
-	 "write what there is so far each time (so does SIGUSR1),\nin files .1, .2 ..."},
+	 "each time write what was counted since the last one, in\nfiles .1, .2 ... (SIGUSR1 "
+	 "does so, too)"},
 	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
 	 "a file each in proto (default), proto-plain, legacy\n(gperftools' text), text (for "
 	 "people), "

@@ -38,7 +38,7 @@ struct options {
 	bool all;
 	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
-	uint64_t interval_ns; /* between snapshots of what there is so far; 0: none */
+	uint64_t interval_ns; /* how long a window of time is; 0: the run is one */
 	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */
 	unsigned int views;   /* never 0 */
 	vec_of(struct options_target) targets; /* never empty; the main one first */

@@ -162,7 +162,7 @@ static char *stem_of(const struct place *place, const struct place_name *name, c
 	*suffix = "";
 	if (name->turn)
 		snprintf(turn, sizeof(turn), "-%u",
-			 name->turn + 1); /* no ".2": that is a snapshot */
+			 name->turn + 1); /* no ".2": that is a window of time */
 	if (place->file) {
 		*suffix = suffix_of(file);
 		if (!name->tgid)

@@ -7,7 +7,7 @@
 	-				standard output, the same
  *
  * and whatever is written besides has words of its own before the suffix: p.pb.gz, p.inuse.pb.gz (a
- * further view), p.3.pb.gz (the third snapshot), p.heap (another format). The second process that had
+ * further view), p.3.pb.gz (the third window of time), p.heap (another format). The second process that had
  * the same pid in one run is COMM.PID-2.
  */
 #ifndef CPROF_PLACE_H

@@ -4,36 +4,72 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "writer.h"
 
 /* Of stacks that are not whole, shown without -v. */
 #define MAX_REASONS 5
 
-/* "lost 13 (event ring full 13)", with what the builder dropped; "" if there is nothing to say. */
-static uint64_t describe_losses(const struct tally *tally, const struct builder *builder,
-				char *text, size_t text_bytes)
+static void add_loss(struct report_losses *losses, const char *reason, uint64_t nr)
+{
+	if (!nr)
+		return;
+	losses->at[losses->nr++] = (struct tally_loss){reason, nr};
+	losses->sum += nr;
+}
+
+void report_losses(const struct report *report, bool is_end, struct report_losses *losses)
+{
+	const struct tally *tally = report->tally;
+
+	*losses = (struct report_losses){0};
+	for (size_t i = 0; i < tally->nr_losses; i++)
+		add_loss(losses, tally->losses[i].reason, tally->losses[i].nr);
+	for (int i = 0; i < NR_DROP_REASONS; i++)
+		if (is_end || i != DROP_NO_RECORD)
+			add_loss(losses, drop_reason_text(i), builder_dropped(report->builder, i));
+}
+
+static uint64_t nr_lost_for(const struct report_losses *losses, const char *reason)
+{
+	for (size_t i = 0; i < losses->nr; i++)
+		if (!strcmp(losses->at[i].reason, reason))
+			return losses->at[i].nr;
+	return 0;
+}
+
+void report_losses_since(struct report_losses *losses, const struct report_losses *before)
+{
+	struct report_losses since = {0};
+
+	for (size_t i = 0; i < losses->nr; i++)
+		add_loss(&since, losses->at[i].reason,
+			 losses->at[i].nr - nr_lost_for(before, losses->at[i].reason));
+	*losses = since;
+}
+
+/* " + lost 13 (event ring full 13)"; "" if there is nothing to say. */
+static void describe_losses(const struct report_losses *losses, char *text, size_t text_bytes)
 {
 	char reasons[512] = "";
-	uint64_t nr_lost = tally->nr_lost;
 	size_t len = 0;
 
-	for (size_t i = 0; i < tally->nr_losses && len < sizeof(reasons); i++)
+	for (size_t i = 0; i < losses->nr && len < sizeof(reasons); i++)
 		len += snprintf(reasons + len, sizeof(reasons) - len, "%s%s %s", len ? ", " : "",
-				tally->losses[i].reason, text_count(tally->losses[i].nr));
-	for (int i = 0; i < NR_DROP_REASONS && len < sizeof(reasons); i++) {
-		uint64_t nr = builder_dropped(builder, i);
+				losses->at[i].reason, text_count(losses->at[i].nr));
+	snprintf(text, text_bytes, losses->nr ? " + lost %s (%s)" : "", text_count(losses->sum),
+		 reasons);
+}
 
-		nr_lost += nr;
-		if (nr)
-			len += snprintf(reasons + len, sizeof(reasons) - len, "%s%s %s",
-					len ? ", " : "", drop_reason_text(i), text_count(nr));
-	}
-	snprintf(text, text_bytes, nr_lost ? " + lost %s (%s)" : "", text_count(nr_lost), reasons);
-	return nr_lost;
+/* " + not in use any more 12"; "" if there is nothing to say. */
+static void describe_gone(uint64_t nr_gone, char *text, size_t text_bytes)
+{
+	snprintf(text, text_bytes, nr_gone ? " + not in use any more %s" : "", text_count(nr_gone));
 }
 
 static uint64_t nr_taken(const struct report *report)
@@ -46,21 +82,42 @@ static uint64_t nr_taken(const struct report *report)
 	return tally->nr_ticks - tally->nr_filtered;
 }
 
-char *report_comment(const struct report *report, bool is_snapshot)
+/* "allocated from 1.000 to 2.000 s, in use at 2.000 s"; "" for all of a run. */
+static void describe_span(const struct report *report, const struct report_part *part, char *text,
+			  size_t text_bytes)
+{
+	bool is_heap = report->options->command == OPTIONS_HEAP;
+	double begin = part->begin_ns / 1e9, end = part->end_ns / 1e9;
+	size_t len = 0;
+
+	*text = '\0';
+	if (part->view == VIEW_INUSE) {
+		snprintf(text, text_bytes, ", in use at %.3f s", end);
+		return;
+	}
+	if (part->is_whole)
+		return;
+	len = snprintf(text, text_bytes, ", %sfrom %.3f to %.3f s", is_heap ? "allocated " : "",
+		       begin, end);
+	if (is_heap && part->view == VIEW_ALL && len < text_bytes)
+		snprintf(text + len, text_bytes - len, ", in use at %.3f s", end);
+}
+
+char *report_comment(const struct report *report, const struct report_part *part)
 {
 	const struct options *options = report->options;
-	char losses[600];
-	uint64_t nr_lost = describe_losses(report->tally, report->builder, losses, sizeof(losses));
-	/* In mid-run the kernel's counters are ahead of what has been drained. */
-	uint64_t taken = is_snapshot ? builder_taken(report->builder) + report->tally->nr_lost
-				     : nr_taken(report);
-	const char *how = options->command == OPTIONS_HEAP ? "heap --rate" : "record -F";
-	uint64_t value = options->command == OPTIONS_HEAP ? options->rate_bytes
-							  : options->frequency_hz;
+	bool is_heap = options->command == OPTIONS_HEAP;
+	char losses[600], gone[64], span[128];
+	uint64_t nr_shown = part->nr_written + part->nr_gone;
 
-	return xasprintf("cprof " CPROF_VERSION " %s %lu: %staken %s = written %s%s", how, value,
-			 is_snapshot ? "so far " : "", text_count(taken),
-			 text_count(taken - nr_lost), losses);
+	describe_losses(&part->lost, losses, sizeof(losses));
+	describe_gone(part->nr_gone, gone, sizeof(gone));
+	describe_span(report, part, span, sizeof(span));
+	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s",
+			 is_heap ? "heap --rate" : "record -F",
+			 is_heap ? options->rate_bytes : options->frequency_hz, span,
+			 text_count(nr_shown + part->lost.sum), text_count(part->nr_written), gone,
+			 losses);
 }
 
 /* How whole the user stacks are, and why the others are not: the main reasons, or all with -v. */
@@ -90,8 +147,8 @@ static void say_accounts(const struct report *report, const struct writer *write
 {
 	const struct tally *tally = report->tally;
 	uint64_t nr_written = writer->nr_written, nr_gone = writer->nr_gone;
-	char losses[600], gone[64] = "";
-	uint64_t nr_lost = describe_losses(tally, report->builder, losses, sizeof(losses));
+	char losses[600], gone[64];
+	struct report_losses lost;
 
 	if (report->options->command == OPTIONS_HEAP) {
 		detail("calls %s = nested %s + not sampled %s + failed %s + cut off %s + "
@@ -113,13 +170,14 @@ static void say_accounts(const struct report *report, const struct writer *write
 		       text_count(tally->nr_filtered), text_count(nr_taken(report)));
 	}
 	say_ends(report, report->builder);
-	if (nr_gone)
-		snprintf(gone, sizeof(gone), " + not in use any more %s", text_count(nr_gone));
+	report_losses(report, true, &lost);
+	describe_losses(&lost, losses, sizeof(losses));
+	describe_gone(nr_gone, gone, sizeof(gone));
 	say("taken %s = written %s%s%s", text_count(nr_taken(report)), text_count(nr_written), gone,
 	    losses);
-	if (nr_taken(report) != nr_written + nr_gone + nr_lost)
+	if (nr_taken(report) != nr_written + nr_gone + lost.sum)
 		warn("%s samples are not accounted for: please report this.",
-		     text_count(nr_taken(report) - nr_written - nr_gone - nr_lost));
+		     text_count(nr_taken(report) - nr_written - nr_gone - lost.sum));
 	if (tally->nr_events_lost)
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
@@ -164,6 +222,12 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 		say_accounts(report, writer);
 	if (!writer->nr_written)
 		return complain_of_nothing(report, writer);
+	if (writer->series[MARK_WINDOW].nr)
+		say(report->options->command == OPTIONS_HEAP
+			    ? "each file covers its own time: what was allocated adds up over "
+			      "them, "
+			      "what is in use does not"
+			    : "each file covers its own time: cprof merge adds them up");
 	if (writer->main_file)
 		say("next: cprof top %s", text_escape(writer->main_file, safe, sizeof(safe)));
 	return EXIT_DONE;

@@ -149,7 +149,6 @@ static int open_rooms(struct run *run)
 		.period = is_heap(run) ? run->options->rate_bytes
 				       : NSEC_PER_SEC / run->options->frequency_hz,
 		.threads = run->options->threads,
-		.realtime_ns = clock_realtime_ns(),
 	};
 
 	run->files = files_new(PROC);
@@ -237,12 +236,12 @@ static int check_probes(struct run *run)
 
 static int start(struct run *run)
 {
-	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
-	writer_init(&run->writer, run->options, &run->place, run->builder,
-		    run->schedule.started_ns);
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
+	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
+	writer_init(&run->writer, run->options, &run->place, run->builder,
+		    run->schedule.started_ns);
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
 	if (!run->child.pid)
 		return EXIT_DONE;
@@ -299,11 +298,8 @@ static struct report report_of(struct run *run, struct tally *tally, uint64_t no
 static int write_files(struct run *run, enum moment moment, const struct report *report,
 		       uint64_t now_ns)
 {
-	char *comment scoped(freep) = report_comment(report, moment != MOMENT_END);
-	struct writing writing = {.symbolizer = naming_symbolizer(&run->naming),
-				  .main_process = report->main_process,
-				  .comment = comment,
-				  .now_ns = now_ns};
+	struct writing writing = {
+		.symbolizer = naming_symbolizer(&run->naming), .report = report, .now_ns = now_ns};
 
 	return writer_write(&run->writer, moment, &writing);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When a run does what it does again and again: drains, snapshots, deltas; and when it ends. Arithmetic
+ * When a run does what it does again and again: drains, ends of windows, deltas; and when it ends. Arithmetic
  * on CLOCK_MONOTONIC nanoseconds: nothing here waits or looks at a clock.
  *
  * Drains are frequent while there is code that BPF does not know, then rarer and rarer, once a second at

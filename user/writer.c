@@ -38,6 +38,9 @@ struct pass {
 	struct writer *writer;
 	const struct writing *writing;
 	const struct view *view;
+	struct report_part part;
+	const char *comment;
+	uint64_t nr_files;
 	unsigned int number;
 	bool is_main;	/* its files are those of the accounts */
 	bool is_single; /* there is one process only */
@@ -56,7 +59,10 @@ void writer_init(struct writer *writer, const struct options *options, const str
 				  .place = place,
 				  .builder = builder,
 				  .started_ns = now_ns,
-				  .marked_ns = now_ns};
+				  .started_realtime_ns =
+					  clock_realtime_ns() - (clock_monotonic_ns() - now_ns)};
+	for (int i = 0; i < NR_MARKS; i++)
+		writer->series[i].since_ns = now_ns;
 }
 
 void writer_release(struct writer *writer)
@@ -182,7 +188,7 @@ static void say_errors(enum heap_view view, const struct built *built)
 		say_error("in use", &built->inuse);
 }
 
-static int write_format(const struct pass *pass, const struct unit *unit, const struct built *built,
+static int write_format(struct pass *pass, const struct unit *unit, const struct built *built,
 			size_t i)
 {
 	struct writer *writer = pass->writer;
@@ -213,6 +219,7 @@ static int write_format(const struct pass *pass, const struct unit *unit, const 
 	profile_free(pruned);
 	if (err)
 		return err;
+	pass->nr_files++;
 	say_written(pass, path, built, process, is_main);
 	if (is_main && writer->options->errors)
 		say_errors(pass->view->view, built);
@@ -232,20 +239,31 @@ static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
 	return one_process == (unit->process != NULL);
 }
 
+/* Without a sample there is no file, but where it says beside others that nothing is in use. */
+static bool has_file(const struct pass *pass, const struct built *built)
+{
+	bool is_beside = pass->view->view == VIEW_INUSE ? !pass->is_main : !pass->part.is_whole;
+	bool says_inuse = pass->writer->options->command == OPTIONS_HEAP &&
+			  pass->view->option & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE);
+
+	return built->profile->samples.nr || (is_beside && says_inuse);
+}
+
 /* One process, or all in one, in every format that suits. */
-static int write_unit(const struct pass *pass, const struct unit *unit)
+static int write_unit(struct pass *pass, const struct unit *unit)
 {
 	struct writer *writer = pass->writer;
+	const struct report_part *part = &pass->part;
+	bool is_moment = part->view == VIEW_INUSE;
 	const struct process *process = unit->process ? unit->process->process : NULL;
 	struct build_order order = {
 		.process = process,
-		.main_process = pass->writing->main_process,
-		.realtime_ns = clock_realtime_ns(),
-		.duration_ns =
-			pass->writing->now_ns -
-			(pass->view->view == VIEW_DELTA ? writer->marked_ns : writer->started_ns),
-		.comment = pass->writing->comment,
-		.view = pass->view->view,
+		.main_process = pass->writing->report->main_process,
+		.time_ns =
+			writer->started_realtime_ns + (is_moment ? part->end_ns : part->begin_ns),
+		.duration_ns = is_moment ? 0 : part->end_ns - part->begin_ns,
+		.comment = pass->comment,
+		.view = part->view,
 		.variances = writer->options->errors,
 		.records = process && wants_records(writer->options),
 	};
@@ -262,7 +280,7 @@ static int write_unit(const struct pass *pass, const struct unit *unit)
 			writer->nr_written += built.nr_written;
 			writer->nr_gone += built.nr_gone;
 		}
-		if (built.nr_written && write_format(pass, unit, &built, i))
+		if (has_file(pass, &built) && write_format(pass, unit, &built, i))
 			err = -EIO;
 	}
 	profile_free(built.profile);
@@ -304,12 +322,62 @@ static bool is_due(enum moment moment, enum heap_view view)
 	return moment == MOMENT_END || (moment == MOMENT_DELTA) == (view == VIEW_DELTA);
 }
 
-/* The number in a file's name; the last word of a run has none, unless it is the last delta of many. */
-static unsigned int number_of(struct writer *writer, enum moment moment, enum heap_view view)
+static enum builder_mark mark_of(enum heap_view view)
 {
-	if (view == VIEW_DELTA)
-		return moment == MOMENT_END && !writer->nr_deltas ? 0 : ++writer->nr_deltas;
-	return moment == MOMENT_END ? 0 : writer->nr_snapshots;
+	return view == VIEW_DELTA ? MARK_DELTA : MARK_WINDOW;
+}
+
+/* The number in a file's name; the last word of a run has none, unless it is the last delta of many. */
+static unsigned int number_of(const struct writer *writer, enum moment moment, enum heap_view view)
+{
+	unsigned int nr = writer->series[mark_of(view)].nr;
+
+	if (moment != MOMENT_END || (view == VIEW_DELTA && nr))
+		return nr + 1;
+	return 0;
+}
+
+static struct report_part part_of(const struct writer *writer, enum moment moment,
+				  const struct writing *writing, enum heap_view view)
+{
+	const struct writer_series *series = &writer->series[mark_of(view)];
+	bool is_end = moment == MOMENT_END;
+	struct report_part part = {
+		.view = view,
+		.is_whole = is_end && series->since_ns == writer->started_ns,
+		.begin_ns = series->since_ns - writer->started_ns,
+		.end_ns = writing->now_ns - writer->started_ns,
+	};
+
+	builder_sum(writer->builder, view, &part.nr_written, &part.nr_gone);
+	report_losses(writing->report, is_end, &part.lost);
+	if (view != VIEW_INUSE)
+		report_losses_since(&part.lost, &series->lost);
+	return part;
+}
+
+static void say_nothing_written(const struct pass *pass)
+{
+	const struct report_part *part = &pass->part;
+
+	if (pass->number)
+		say("no file %u: no sample from %.3f to %.3f s", pass->number, part->begin_ns / 1e9,
+		    part->end_ns / 1e9);
+	else if (!part->is_whole)
+		say("no file of the end: no sample from %.3f to %.3f s", part->begin_ns / 1e9,
+		    part->end_ns / 1e9);
+}
+
+/* The piece that is under way is over, the next one begins. */
+static void begin_piece(struct writer *writer, enum builder_mark mark,
+			const struct writing *writing)
+{
+	struct writer_series *series = &writer->series[mark];
+
+	builder_mark(writer->builder, mark);
+	report_losses(writing->report, false, &series->lost);
+	series->since_ns = writing->now_ns;
+	series->nr++;
 }
 
 enum exit_code writer_write(struct writer *writer, enum moment moment,
@@ -317,29 +385,29 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 {
 	const struct view *main_view = NULL;
 	enum exit_code code = EXIT_DONE;
-	size_t nr_processes;
 
-	builder_processes(writer->builder, &nr_processes);
-	if (!nr_processes && moment == MOMENT_SNAPSHOT)
-		say("no snapshot: there is no sample so far");
-	writer->nr_snapshots += moment == MOMENT_SNAPSHOT;
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		enum heap_view view = views[i].view;
+		char *comment scoped(freep) = NULL;
 		struct pass pass = {.writer = writer, .writing = writing, .view = &views[i]};
 
 		if (!(writer->options->views & views[i].option))
 			continue;
 		if (!main_view)
 			main_view = &views[i];
-		if (!is_due(moment, views[i].view))
+		if (!is_due(moment, view))
 			continue;
-		pass.number = number_of(writer, moment, views[i].view);
-		pass.is_main = main_view == &views[i] && moment != MOMENT_SNAPSHOT;
+		pass.number = number_of(writer, moment, view);
+		pass.part = part_of(writer, moment, writing, view);
+		pass.comment = comment = report_comment(writing->report, &pass.part);
+		pass.is_main = main_view == &views[i] &&
+			       (moment != MOMENT_SNAPSHOT || view != VIEW_INUSE);
 		if (write_view(&pass))
 			code = EXIT_USAGE;
-		if (views[i].view == VIEW_DELTA) {
-			builder_mark(writer->builder, clock_realtime_ns());
-			writer->marked_ns = writing->now_ns;
-		}
+		else if (main_view == &views[i] && !pass.nr_files)
+			say_nothing_written(&pass);
 	}
+	if (moment != MOMENT_END)
+		begin_piece(writer, moment == MOMENT_DELTA ? MARK_DELTA : MARK_WINDOW, writing);
 	return code;
 }

@@ -5,8 +5,11 @@
  * files at the end hold what the accounts call written, and their lines begin "wrote"; all other
  * files are extra: "also wrote".
  *
- * A delta belongs to the main view where it is the only one; then the files of all its moments
- * together are what is written.
+ * Files before the end cut the run into windows: what was counted (samples, allocations) is in the file
+ * of the window that it was counted in, the last one at the end included, so that the files of the main
+ * view add up to what was written, and none says anything twice. What is in use is so at the window's
+ * end. Deltas are a series of their own, cut at their own moments; a delta belongs to the main view where
+ * it is the only one. Each file's time, duration and comment say what it covers.
  */
 #ifndef CPROF_WRITER_H
 #define CPROF_WRITER_H
@@ -20,9 +23,10 @@
 #include "place.h"
 #include "profile/builder.h"
 #include "profile/symbolize.h"
+#include "report.h"
 
 enum moment {
-	MOMENT_SNAPSHOT, /* all views but the delta, so far: numbered */
+	MOMENT_SNAPSHOT, /* a window ends, the next one begins; all views but the delta: numbered */
 	MOMENT_DELTA,	 /* a delta ends, the next one begins: numbered */
 	MOMENT_END	 /* all views; the delta is numbered if there were others */
 };
@@ -31,10 +35,13 @@ struct writer {
 	const struct options *options;
 	const struct place *place;
 	struct builder *builder;
-	/* Since when. */
-	uint64_t started_ns, marked_ns;
+	uint64_t started_ns, started_realtime_ns; /* sampling began */
+	struct writer_series {
+		uint64_t since_ns;	   /* the piece that is under way began */
+		struct report_losses lost; /* until then */
+		unsigned int nr;	   /* pieces that are over */
+	} series[NR_MARKS];
 	/* What became of it. */
-	unsigned int nr_snapshots, nr_deltas;
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
 	char *main_file;	      /* the first pprof file of it; NULL: none was written */
 	vec_of(struct memory_note {
@@ -43,7 +50,7 @@ struct writer {
 	}) memory; /* the last that was seen of a target's */
 };
 
-/* All borrowed until writer_release(). now_ns: sampling begins (CLOCK_MONOTONIC). */
+/* All borrowed until writer_release(). now_ns: sampling has begun (CLOCK_MONOTONIC). */
 void writer_init(struct writer *writer, const struct options *options, const struct place *place,
 		 struct builder *builder, uint64_t now_ns);
 void writer_release(struct writer *writer);
@@ -56,8 +63,7 @@ void writer_look(struct writer *writer, uint32_t tgid);
 
 struct writing {
 	struct symbolizer *symbolizer;
-	const struct process *main_process; /* NULL: the busiest */
-	const char *comment;
+	const struct report *report; /* of now; its main process NULL: the busiest */
 	uint64_t now_ns; /* CLOCK_MONOTONIC: what was counted until then is in the builder */
 };
 /* EXIT_USAGE if a file cannot be written, printed; the others are. */

@@ -299,8 +299,18 @@ class Run:
     def extra_profile(self, suffix):
         """The further file whose name is that of the main one with suffix in place of .pb.gz, judged."""
         path = self.output.removesuffix(".pb.gz") + suffix
-        assert path in self.extra, f"{path} is not in {sorted(self.extra)}"
+        assert path in {**self.files, **self.extra}, f"{path} is not in {sorted(self.extra)}"
         return judge(path)
+
+    def windows(self):
+        """The files that cut a run into pieces of time, judged, in their order; the last is of the end."""
+        stem = self.output.removesuffix(".pb.gz")
+        numbered = sorted((int(match[1]), path) for path in self.files
+                          if (match := re.fullmatch(re.escape(stem) + r"\.(\d+)\.pb\.gz", path)))
+        paths = [path for _, path in numbered] + [self.output] * (self.output in self.files)
+        profiles = self.profiles()
+        assert set(paths) == set(profiles), sorted(profiles)
+        return [profiles[path] for path in paths]
 
     @property
     def accounts(self):
@@ -363,8 +373,10 @@ class Run:
                 assert values["cpu"] == values["samples"] * period, (path, values)
 
     def profile(self, code=0):
-        """The same for a run that must have written one file."""
+        """The same for a run that must have written one file, but for windows of time before it."""
         profiles = self.profiles(code)
+        window = re.compile(re.escape(self.output.removesuffix(".pb.gz")) + r"\.\d+\.pb\.gz")
+        profiles = {path: profile for path, profile in profiles.items() if not window.fullmatch(path)}
         assert list(profiles) == [self.output], f"one file {self.output} expected: {list(profiles)}"
         return profiles[self.output]
 

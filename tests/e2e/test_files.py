@@ -3,8 +3,15 @@
 # TEST_TIMEOUT: 400
 """The files of a recording: how each is called, what each covers, and that none is missing."""
 import os
+import re
+import subprocess
+import time
 
 import harness as h
+import heaps
+
+ACCOUNTS = re.compile(rf": taken {h.NUMBER} = written {h.NUMBER}(?: \+ not in use any more {h.NUMBER})?"
+                      rf"(?: \+ lost {h.NUMBER} .*)?$")
 
 
 def first_bytes(path, nr=12):
@@ -30,6 +37,150 @@ def a_name_never_lies_about_the_format():
                 assert h.total(h.judge(path), "samples") > 0
             else:
                 assert b"profile:" in first_bytes(path), (file, first_bytes(path))
+
+
+# Windows -----------------------------------------------------------------------------------------
+
+def accounts(profile):
+    """Of a comment: taken, written, not in use any more, lost."""
+    found = ACCOUNTS.search(profile["comments"][0])
+    assert found, profile["comments"]
+    taken, written, gone, lost = (h.number(text or "0") for text in found.groups())
+    assert taken == written + gone + lost, profile["comments"]
+    return taken, written, gone, lost
+
+
+def merged(paths):
+    """cprof merge of the files, judged."""
+    path = os.path.join(h.folder(), "merged.pb.gz")
+    subprocess.run([h.CPROF, "merge", "-o", path, *paths], check=True)
+    return h.contract.load(path)
+
+
+def follow_one_another(profiles):
+    """To the nanosecond: what one covers begins where that of the one before it ends."""
+    for before, after in zip(profiles, profiles[1:]):
+        assert before["time_ns"] + before["duration_ns"] == after["time_ns"], (before, after)
+    assert all(profile["duration_ns"] > 0 for profile in profiles)
+
+
+def add_up(run, profiles, kind):
+    """What the windows say was taken, written and lost is what the run says, and so is their merge."""
+    closing = run.closing
+    sums = [sum(column) for column in zip(*map(accounts, profiles))]
+    assert sums == [closing.taken, closing.written, 0, closing.lost], (sums, vars(closing))
+    whole = merged(run.files)
+    assert h.total(whole, kind) == closing.written, (h.total(whole, kind), vars(closing))
+    assert whole["duration_ns"] == sum(profile["duration_ns"] for profile in profiles)
+    assert whole["time_ns"] == profiles[0]["time_ns"]
+
+
+@h.test
+def an_interval_is_a_window_of_the_cpu():
+    """Each file has its own samples, time and duration; together they are the run."""
+    run = h.cprof("record", "-F", "499", "--interval", "400ms", "--", h.workload("exiter"), "1.5").wait()
+    profiles = run.windows()
+    assert len(profiles) >= 3, run.lines
+    follow_one_another(profiles)
+    add_up(run, profiles, "samples")
+    for i, profile in enumerate(profiles):
+        assert h.total(profile, "samples") == accounts(profile)[1], (i, profile["comments"])
+        # on a CPU that others want too it has less, never more than there was time for, but for a tick
+        assert h.total(profile, "cpu") <= profile["duration_ns"] + profile["period"] * 2, i
+    numbers = re.findall(r"from (\S+) to (\S+) s:", " ".join(p["comments"][0] for p in profiles))
+    assert numbers[0][0] == "0.000" and [a for a, _ in numbers[1:]] == [b for _, b in numbers[:-1]], numbers
+
+
+@h.test
+def losses_are_those_of_their_window():
+    """A store too small for the run: each window says what was lost in it."""
+    run = h.cprof("record", "-F", "1999", "-d", "2s", "--limit", "counts=16", "--limit", "events=4096",
+                  "--interval", "600ms", "-p", h.Workload("stacks", 20).pid).wait()
+    assert run.closing.lost > 0, vars(run.closing)
+    add_up(run, run.windows(), "samples")
+
+
+@h.test
+def an_interval_of_a_heap():
+    """What was allocated in each window, and what is in use at its end."""
+    target = h.Workload("churn", "1.5", "2")
+    run = heaps.watch(target, "--rate", "1", "--interval", "400ms").wait()
+    profiles = run.windows()
+    assert len(profiles) >= 3, run.lines
+    follow_one_another(profiles)
+    add_up(run, profiles, "alloc_objects")
+    for profile in profiles:
+        words = re.search(r", allocated from \S+ to (\S+) s, in use at (\S+) s:", profile["comments"][0])
+        assert words and words[1] == words[2], profile["comments"]
+    assert target.wait() == 0
+
+
+@h.test
+def in_use_at_moments():
+    """--inuse: each file is of a moment, and its accounts are those of what is in use."""
+    target = h.Workload("allocs", "20")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--inuse", "-p", target.pid).attached()
+    target.go()
+    target.says()
+    target.says()
+    run.snapshot(1)
+    ended = run.stop()
+    moments = [ended.extra_profile(".1.pb.gz"), ended.profile()]
+    assert moments[0]["time_ns"] < moments[1]["time_ns"], [m["time_ns"] for m in moments]
+    closing = ended.closing
+    assert accounts(moments[1]) == (closing.taken, closing.written, closing.gone, closing.lost)
+    for moment in moments:
+        assert moment["duration_ns"] == 0
+        assert re.search(r", in use at \S+ s:", moment["comments"][0]), moment["comments"]
+        assert accounts(moment)[1] == h.total(moment, "inuse_objects"), moment["comments"]
+
+
+@h.test
+def a_request_ends_a_window_too():
+    """SIGUSR1, with and without --interval."""
+    for more in ((), ("--interval", "10s")):
+        target = h.Workload("exiter", "30")
+        run = h.cprof("record", "-F", "499", *more, "-p", target.pid).attached()
+        for i in (1, 2):
+            time.sleep(0.3)
+            run.snapshot(i)
+        time.sleep(0.2)
+        ended = run.stop()
+        target.process.kill()
+        profiles = ended.windows()
+        assert len(profiles) == 3, ended.lines
+        follow_one_another(profiles)
+        add_up(ended, profiles, "samples")
+
+
+@h.test
+def the_start_is_when_sampling_starts():
+    """What comes before it (programs loaded, probes set) is not part of the time that is covered."""
+    before = time.time_ns()
+    run = h.cprof("record", "-d", "1s", "-p", h.Workload("exiter", "30").pid)
+    run.attached()
+    attached = time.time_ns()
+    profile = run.wait().profile()
+    assert before < profile["time_ns"] <= attached, (before, profile["time_ns"], attached)
+    done = time.time_ns()
+    assert profile["time_ns"] + profile["duration_ns"] <= done
+    assert profile["duration_ns"] >= 1e9
+
+
+@h.test
+def a_window_without_a_sample_is_said():
+    """Its number is not given to another: p.3 is the third."""
+    target = h.Workload("idle")
+    target.says()
+    busy = h.Workload("exiter", "0.4")
+    run = h.cprof("record", "-F", "499", "--interval", "500ms", "-d", "1800ms", "-p",
+                  f"{target.pid},{busy.pid}").wait()
+    assert run.code == 0 and len(run.files) == 1, run.lines
+    said = [int(match[1]) for match in run.matches(re.compile(r"^cprof: no file (\d+): no sample from"))]
+    written = [int(re.search(r"\.(\d+)\.pb\.gz$", path)[1]) for path in run.files]
+    assert sorted(said + written) == [1, 2, 3], (said, written)
+    assert any("no file of the end" in line for line in run.lines), run.lines
 
 
 h.main()

@@ -111,11 +111,12 @@ def a_million_live_blocks():
     target.go()
     target.says()  # done
     ended = run.stop()
-    profile = ended.profile()
+    before, after = ended.windows()
     assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - million}, ended.closing.reasons
-    assert h.by_function(profile, "alloc_objects")["hoard"] == million
-    assert not h.by_function(profile, "inuse_objects").get("hoard", 0)
-    assert h.total(ended.extra_profile(".1.pb.gz"), "inuse_objects") == million
+    assert h.by_function(before, "alloc_objects")["hoard"] == million
+    assert not h.by_function(after, "alloc_objects").get("hoard", 0)
+    assert not h.by_function(after, "inuse_objects").get("hoard", 0)
+    assert h.total(before, "inuse_objects") == million
     target.go()
     assert target.wait() == 0
 

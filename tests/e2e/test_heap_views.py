@@ -5,7 +5,6 @@ import glob
 import math
 import os
 import re
-import time
 
 import harness as h
 import heaps
@@ -141,42 +140,6 @@ def a_delta_with_nothing_in_it_has_no_file():
     ended = run.wait()
     assert ended.code == 0 and 1 <= len(ended.files) <= 3, ended.files
     assert sum(ended.files.values()) == ended.closing.written
-
-
-@h.test
-def series_of_snapshots():
-    """--interval: each holds what there was so far, the last one, unnumbered, all."""
-    run, target = churn(2, "--rate", "4096", "--interval", "400ms")
-    ended = run.wait()
-    values = [totals(ended.extra_profile(f".{i}.pb.gz"))["alloc_space"]
-              for i in range(1, len(ended.extra) + 1)]
-    values.append(totals(ended.profile())["alloc_space"])
-    assert len(values) >= 4 and values == sorted(values), values
-    assert values[0] < values[-1]
-    assert target.wait() == 0
-
-
-@h.test
-def snapshot_on_request():
-    """SIGUSR1 writes what there is and goes on."""
-    run, target = churn(60, "--rate", "4096")
-    for i in (1, 2):
-        time.sleep(0.3)
-        run.snapshot(i)
-    ended = run.stop()
-    target.process.kill()
-    values = [totals(ended.extra_profile(f".{i}.pb.gz"))["alloc_space"] for i in (1, 2)]
-    assert 0 < values[0] < values[1] < totals(ended.profile())["alloc_space"], values
-    assert "so far taken" in ended.extra_profile(".1.pb.gz")["comments"][0]
-    assert len(ended.extra) == 2, ended.extra
-
-
-@h.test
-def snapshots_of_the_cpu_too():
-    run = h.cprof("record", "-F", "499", "--interval", "500ms", "--", h.workload("exiter"), "1.6").wait()
-    assert len(run.extra) >= 2, run.extra
-    first = run.extra_profile(".1.pb.gz")
-    assert 0 < h.total(first, "samples") < h.total(run.profile(), "samples")
 
 
 def compare_formats(rate, *options):

@@ -91,7 +91,6 @@ static inline struct builder *start(struct fixture *fixture, enum profile_kind k
 		.kind = kind,
 		.period = kind == PROFILE_CPU ? PERIOD_NS : RATE_BYTES,
 		.threads = threads,
-		.realtime_ns = clock_realtime_ns(),
 	};
 
 	fixture->builder = builder_new(&options, fixture->tasks);
@@ -122,8 +121,8 @@ static inline struct built build_view(struct fixture *fixture, const struct proc
 				      enum heap_view view)
 {
 	struct build_order order = {.process = process,
-				    .realtime_ns = clock_realtime_ns(),
-				    .duration_ns = 1000000000,
+				    .time_ns = clock_realtime_ns(),
+				    .duration_ns = view == VIEW_INUSE ? 0 : 1000000000,
 				    .comment = "cprof test",
 				    .view = view,
 				    .variances = view == VIEW_DELTA,

@@ -100,7 +100,7 @@ static void test_deltas_add_up(void **state)
 		sum.bytes_variance += built.alloc.bytes_variance;
 		nr_written += built.nr_written;
 		profile_free(built.profile);
-		builder_mark(fixture->builder, clock_realtime_ns());
+		builder_mark(fixture->builder, MARK_DELTA);
 	}
 	built = build_view(fixture, NULL, VIEW_ALLOC);
 	assert_int_equal(nr_written, built.nr_written);
@@ -121,7 +121,7 @@ static void test_delta_waits_for_the_record(void **state)
 	built = build_view(fixture, NULL, VIEW_DELTA);
 	assert_int_equal(built.nr_written, 0);
 	profile_free(built.profile);
-	builder_mark(fixture->builder, clock_realtime_ns());
+	builder_mark(fixture->builder, MARK_DELTA);
 	take_blocks(fixture, 1, 100, 2, 0);
 	built = build_view(fixture, NULL, VIEW_DELTA);
 	assert_int_equal(built.nr_written, 5);

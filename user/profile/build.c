@@ -96,14 +96,15 @@ static uint64_t nr_still_live(const struct entry *entry)
 	return entry->nr_taken - entry->nr_freed;
 }
 
-/* Of an entry's samples, those that a view shows: as allocated, and as in use. */
+/* Of an entry's samples, those that a view shows: as taken, and as in use. */
 static void select_samples(const struct entry *entry, enum heap_view view, uint64_t *nr_taken,
 			   uint64_t *nr_live)
 {
-	*nr_taken = entry->nr_taken - (view == VIEW_DELTA ? entry->nr_marked : 0);
-	*nr_live = shows_inuse(view) ? nr_still_live(entry) : 0;
-	if (view == VIEW_INUSE)
-		*nr_taken = 0;
+	enum builder_mark mark = view == VIEW_DELTA ? MARK_DELTA : MARK_WINDOW;
+	bool is_block = entry->size_bytes; /* a tick is of no size, and nothing that is held */
+
+	*nr_taken = view == VIEW_INUSE ? 0 : entry->nr_taken - entry->nr_marked[mark];
+	*nr_live = shows_inuse(view) && is_block ? nr_still_live(entry) : 0;
 }
 
 static struct profile_label number_label(struct profile *profile, const char *key, int64_t num)
@@ -277,16 +278,17 @@ static void add_heap_entry(struct build *build, struct entry *entry, struct prof
 		add_record(build, entry, nr_taken, nr_live);
 }
 
-/* The samples of an entry that the profile is about; counts the others where they went. */
-static uint64_t nr_shown(struct build *build, const struct entry *entry)
+/* The samples of an entry that a view is about are written, the others gone. Is there any to show? */
+static bool count_samples(const struct entry *entry, enum heap_view view, uint64_t *nr_written,
+			  uint64_t *nr_gone)
 {
 	uint64_t nr_taken, nr_live;
 
-	select_samples(entry, build->order->view, &nr_taken, &nr_live);
-	if (build->order->view != VIEW_INUSE)
-		return nr_taken;
-	build->built.nr_gone += entry->nr_taken - nr_live;
-	return nr_live;
+	select_samples(entry, view, &nr_taken, &nr_live);
+	if (view == VIEW_INUSE)
+		*nr_gone += entry->nr_taken - nr_live;
+	*nr_written += view == VIEW_INUSE ? nr_live : nr_taken;
+	return nr_taken || nr_live;
 }
 
 static void add_entry(struct build *build, struct entry *entry)
@@ -294,15 +296,16 @@ static void add_entry(struct build *build, struct entry *entry)
 	struct profile_label labels[4];
 	int64_t values[2]; /* samples, nanoseconds */
 	struct profile_sample sample = {.labels = labels};
-	uint64_t nr = nr_shown(build, entry);
+	uint64_t nr = build->built.nr_written;
 
-	if (!nr)
+	if (!count_samples(entry, build->order->view, &build->built.nr_written,
+			   &build->built.nr_gone))
 		return;
+	nr = build->built.nr_written - nr;
 	set_locations(build, entry);
 	sample.locations = build->locations.at;
 	sample.nr_locations = build->locations.nr;
 	sample.nr_labels = set_labels(build, entry, labels);
-	build->built.nr_written += nr;
 	if (build->builder->options.kind == PROFILE_HEAP) {
 		add_heap_entry(build, entry, &sample);
 		return;
@@ -378,16 +381,13 @@ static void add_entries(struct build *build, const struct process *process)
 	}
 }
 
-static void set_times(struct build *build)
+void builder_sum(struct builder *builder, enum heap_view view, uint64_t *nr_written,
+		 uint64_t *nr_gone)
 {
-	const struct builder *builder = build->builder;
-	const struct build_order *order = build->order;
-	uint64_t start_ns = order->view == VIEW_INUSE	? order->realtime_ns
-			    : order->view == VIEW_DELTA ? builder->marked_realtime_ns
-							: builder->options.realtime_ns;
-
-	build->profile->time_ns = to_value(start_ns);
-	build->profile->duration_ns = order->view == VIEW_INUSE ? 0 : to_value(order->duration_ns);
+	*nr_written = *nr_gone = 0;
+	builder_resolve(builder);
+	vec_for_each(&builder->order, i)
+		count_samples(&builder->entries.at[*i], view, nr_written, nr_gone);
 }
 
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
@@ -403,7 +403,8 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 
 	builder_resolve(builder);
 	set_types(&build);
-	set_times(&build);
+	profile->time_ns = to_value(order->time_ns);
+	profile->duration_ns = to_value(order->duration_ns);
 	vec_push(&profile->comments, profile_string(profile, order->comment));
 
 	image = main_image(builder, order->process ? order->process : order->main_process);

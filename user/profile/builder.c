@@ -31,7 +31,6 @@ struct builder *builder_new(const struct builder_options *options, struct tasks 
 
 	builder->options = *options;
 	builder->tasks = tasks;
-	builder->marked_realtime_ns = options->realtime_ns;
 	vec_push(&builder->stacks, (struct stack){0});
 	return builder;
 }
@@ -152,13 +151,12 @@ bool builder_is_whole(const struct builder *builder, const struct entry *entry)
 	return drop_reason_of(builder, entry) == NR_DROP_REASONS;
 }
 
-/* A count whose record has not come yet is in no delta so far: it waits for one. */
-void builder_mark(struct builder *builder, uint64_t realtime_ns)
+/* A count whose record has not come yet is in no piece so far: it waits for one. */
+void builder_mark(struct builder *builder, enum builder_mark mark)
 {
 	vec_for_each(&builder->entries, entry)
 		if (builder_is_whole(builder, entry))
-			entry->nr_marked = entry->nr_taken;
-	builder->marked_realtime_ns = realtime_ns;
+			entry->nr_marked[mark] = entry->nr_taken;
 }
 
 uint64_t builder_dropped(const struct builder *builder, enum drop_reason reason)

@@ -41,20 +41,29 @@ enum drop_reason {
 };
 const char *drop_reason_text(enum drop_reason reason);
 
-/* What a heap profile shows; a CPU profile is always VIEW_ALL. */
+/* Two series of files cut a run into pieces, each for itself: what was counted since the last mark. */
+enum builder_mark {
+	MARK_WINDOW,
+	MARK_DELTA,
+	NR_MARKS
+};
+
+/*
+ * What a heap profile shows; a CPU profile is always VIEW_ALL. What was counted (samples, allocations) is
+ * what was since the mark of the view's series; what is in use is so at the moment of the building.
+ */
 enum heap_view {
-	VIEW_ALL, /* all four sample types */
-	VIEW_INUSE, /* the same four, alloc values 0, and only stacks that hold something; duration 0 */
-	VIEW_ALLOC, /* alloc_objects and alloc_space only */
-	VIEW_DELTA, /* the same two, of what was allocated since builder_mark() */
+	VIEW_ALL,   /* all four sample types; MARK_WINDOW */
+	VIEW_INUSE, /* the same four, alloc values 0, and only stacks that hold something */
+	VIEW_ALLOC, /* alloc_objects and alloc_space only; MARK_WINDOW */
+	VIEW_DELTA, /* the same two; MARK_DELTA */
 	NR_VIEWS
 };
 
 struct builder_options {
 	enum profile_kind kind;
-	uint64_t period;      /* CPU: nanoseconds between ticks; heap: the rate in bytes */
-	bool threads;	      /* label samples with tid and thread */
-	uint64_t realtime_ns; /* CLOCK_REALTIME when the run began */
+	uint64_t period; /* CPU: nanoseconds between ticks; heap: the rate in bytes */
+	bool threads;	 /* label samples with tid and thread */
 };
 
 struct builder;
@@ -76,18 +85,17 @@ struct built_process {
 const struct built_process *builder_processes(struct builder *builder, size_t *nr);
 
 /*
- * Begins a new delta, at realtime_ns: VIEW_DELTA shows what was counted since then. What is taken
- * from what are counts of samples, before anything is scaled, so that no value is ever negative, and
- * deltas add up to the whole.
+ * Begins the next piece of a series. What is taken from what are counts of samples, before anything is
+ * scaled, so that no value is ever negative, and the pieces add up to the whole.
  */
-void builder_mark(struct builder *builder, uint64_t realtime_ns);
+void builder_mark(struct builder *builder, enum builder_mark mark);
 
 struct build_order {
 	const struct process *process;	    /* NULL: all of them */
 	const struct process *main_process; /* whose binary is the main one; NULL: the busiest's */
-	uint64_t realtime_ns;		    /* now */
-	uint64_t duration_ns;
-	const char *comment; /* the profile's one line */
+	uint64_t time_ns;		    /* CLOCK_REALTIME: what it covers begins */
+	uint64_t duration_ns;		    /* and lasts so long; 0: it is of a moment */
+	const char *comment;		    /* the profile's one line */
 	enum heap_view view;
 	/*
 	 * Adds alloc_space_variance and inuse_space_variance (of the view's types): the squares of
@@ -108,6 +116,10 @@ struct built {
 /* Can be called again and again: a profile of what there is so far. */
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 		   const struct build_order *order, struct built *built);
+
+/* nr_written and nr_gone of struct built, for a profile of all processes, without one being built. */
+void builder_sum(struct builder *builder, enum heap_view view, uint64_t *nr_written,
+		 uint64_t *nr_gone);
 
 /*
  * How the user stacks of all samples built so far ended: at[0] are the whole ones (why is NULL), the

@@ -26,9 +26,9 @@ struct stack {
 struct entry {
 	uint64_t id, start_ns, time_ns, size_bytes;
 	uint64_t nr_taken, nr_freed;
-	uint64_t nr_marked;  /* of nr_taken: before the delta that is under way */
-	uint64_t nr_ended;   /* of nr_taken: in the table of builder_ends() already */
-	struct image *image; /* set by builder_resolve() */
+	uint64_t nr_marked[NR_MARKS]; /* of nr_taken: before the pieces that are under way */
+	uint64_t nr_ended;	      /* of nr_taken: in the table of builder_ends() already */
+	struct image *image;	      /* set by builder_resolve() */
 	uint32_t tgid, tid;
 	uint32_t comm; /* strtab id */
 	enum stack_end end;
@@ -54,7 +54,6 @@ struct builder {
 	struct arena arena;
 	struct strtab strings;
 	uint64_t nr_taken;
-	uint64_t marked_realtime_ns; /* when the delta that is under way began */
 	struct strtab end_names;
 	vec_of(struct built_end) ends; /* by the ids of end_names; 0: whole */
 
