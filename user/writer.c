@@ -386,6 +386,10 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 	const struct view *main_view = NULL;
 	enum exit_code code = EXIT_DONE;
 
+	if (moment != MOMENT_END && writer->place->file && output_is_stdout(writer->place->file)) {
+		say("no file before the end: -o - is one");
+		return EXIT_DONE;
+	}
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		enum heap_view view = views[i].view;
 		char *comment scoped(freep) = NULL;

@@ -171,16 +171,17 @@ def the_start_is_when_sampling_starts():
 @h.test
 def a_window_without_a_sample_is_said():
     """Its number is not given to another: p.3 is the third."""
-    target = h.Workload("idle")
+    target, busy = h.Workload("idle"), h.Workload("exiter", "0.4")
     target.says()
-    busy = h.Workload("exiter", "0.4")
-    run = h.cprof("record", "-F", "499", "--interval", "500ms", "-d", "1800ms", "-p",
-                  f"{target.pid},{busy.pid}").wait()
-    assert run.code == 0 and len(run.files) == 1, run.lines
-    said = [int(match[1]) for match in run.matches(re.compile(r"^cprof: no file (\d+): no sample from"))]
-    written = [int(re.search(r"\.(\d+)\.pb\.gz$", path)[1]) for path in run.files]
-    assert sorted(said + written) == [1, 2, 3], (said, written)
-    assert any("no file of the end" in line for line in run.lines), run.lines
+    run = h.cprof("record", "-F", "499", "--interval", "300ms", "-p", f"{target.pid},{busy.pid}")
+    busy.wait()
+    run.awaits(r"^cprof: no file \d+: no sample from")
+    ended = run.stop()
+    assert ended.code == 0, ended.lines
+    said = [int(match[1]) for match in ended.matches(re.compile(r"^cprof: no file (\d+): no sample from"))]
+    written = [int(re.search(r"\.(\d+)\.pb\.gz$", path)[1]) for path in ended.files]
+    assert sorted(said + written) == list(range(1, len(said + written) + 1)), (said, written)
+    assert any("no file of the end" in line for line in ended.lines), ended.lines
 
 
 h.main()
