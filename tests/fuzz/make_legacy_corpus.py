@@ -17,12 +17,21 @@ def words(order, size, values):
     return b"".join(struct.pack(order + {4: "I", 8: "Q"}[size], v) for v in values)
 
 
+PLACES = (b" 0x0000003 com.example.f (source.java:3)\n 0x0000004 Gen::g (/usr/lib/libjvm.so)\n"
+          b" 0x0000005 generated stub/JIT\n 0x0000006 GC\n")
 CPU = [0, 3, 0, 10000, 0, 5, 3, 0x400010, 0x400011, 0x400201, 7, 3, 0x400014, 0x400101, 0x400301,
        1, 1, 0x400018, 0, 1, 0]
 
 SEEDS = {
     "legacy_cpu": {f"{order}{size}".replace("<", "little").replace(">", "big"):
-                   words(order, size, CPU) + MAPS for order in "<>" for size in (4, 8)},
+                   words(order, size, CPU) + MAPS for order in "<>" for size in (4, 8)}
+                  | {"java": words("<", 4, [0, 3, 1, 10000, 0, 5, 2, 3, 4, 0, 1, 0]) + PLACES},
+    "legacy_java": {
+        "heap": b"--- heapz 1 ---\nformat = java\nresolution = bytes\n  7048  1 @ 0x00000003 0x00000004\n\n"
+                + PLACES,
+        "contention": b"--- contentionz 1 ---\nformat = java\nresolution = microseconds\nsampling period = 100"
+                      b"\nms since reset = 6019\n  14  2 @ 0x00000003 0x00000005 0x00000009\n\n" + PLACES,
+    },
     "legacy_heap": {
         "go": b"heap profile: 3: 3072 [4: 4096] @ heap/1048576\n3: 3072 [4: 4096] @ 0x400201 "
               b"0x400101\n# VmRSS = 5 kB\nMAPPED_LIBRARIES:\n" + MAPS,

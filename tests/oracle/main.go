@@ -6,6 +6,8 @@
 //	oracle compare-dirs A B       the same for every file of folder A and its namesake in B
 //	oracle accepts FILE...        "FILE: ok" or "FILE: why not", in the words of pprof
 //	oracle generate SEED N DIR    N random profiles with all fields, DIR/000000.pb.gz ...
+//	oracle legacy SEED N DIR      N files of the formats before profile.proto, most of them changed
+//	oracle agree A B              what pprof takes of folder A, its namesake in B tells alike
 //	oracle large SEED N OUT       one profile of N samples, as real ones are
 //	oracle family SEED N DIR SAMPLES  N profiles of one program, of so many samples each
 //	oracle merge OUT IN...        Merge
@@ -134,6 +136,10 @@ func run(command string, args []string) int {
 		return accepts(args)
 	case "generate":
 		generate(int64(number(args[0])), int(number(args[1])), args[2])
+	case "legacy":
+		generateLegacy(int64(number(args[0])), int(number(args[1])), args[2])
+	case "agree":
+		return agree(args[0], args[1])
 	case "large":
 		large(int64(number(args[0])), int(number(args[1])), args[2])
 	case "family":

@@ -127,13 +127,132 @@ static void test_cpu_refused(void **state)
 {
 	static const uint64_t long_stack[] = {0, 3, 0, 1, 0, 1, 1ull << 61, 0x10};
 	static const uint64_t huge_count[] = {0, 3, 0, 1, 0, 1ull << 62, 1, 0x10};
-	static const uint64_t java[] = {0, 3, 1, 1, 0, 1, 1, 0x10};
-	uint8_t bytes[64];
+	static const uint64_t lone_word[] = {0, 3, 0, 1, 0, 1, 1, 0x10, 5};
+	uint8_t bytes[80];
 
 	(void)state;
 	refuse(bytes, put_words(bytes, long_stack, 8, 8, false), 0, "1 words are left");
 	refuse(bytes, put_words(bytes, huge_count, 8, 8, false), 0, "4611686018427387904 samples");
-	refuse(bytes, put_words(bytes, java, 8, 8, true), 0, "Java");
+	refuse(bytes, put_words(bytes, lone_word, 9, 8, false), 0, "truncated: 8 bytes");
+	refuse(bytes, put_words(bytes, lone_word, 9, 8, false) - 3, 0, "truncated: 5 bytes");
+	profile_free(parse(bytes, put_words(bytes, lone_word, 8, 8, false), INPUT_LEGACY_CPU));
+}
+
+static void assert_frame(const struct profile *profile, uint32_t id, const char *function,
+			 const char *file, int64_t line)
+{
+	const struct profile_location *location = &profile->locations.at[id - 1];
+	const struct profile_function *f = &profile->functions.at[location->lines[0].function - 1];
+
+	assert_int_equal(location->nr_lines, 1);
+	assert_int_equal(location->address, 0);
+	assert_string_equal(string(profile, f->name), function);
+	assert_string_equal(string(profile, f->path), file);
+	assert_int_equal(location->lines[0].line, line);
+}
+
+#define JAVA_PLACES                                          \
+	"\n 0x0000003 com.example.f (source.java:3)\n"       \
+	" 0x0000004 Gen::g (deleted) (/usr/lib/libjvm.so)\n" \
+	" 0x0000005 generated stub/JIT\n 0x0000006 GC\n"
+
+static void test_java_heap(void **state)
+{
+	struct profile *profile =
+		parse_text("--- heapz 1 ---\nformat = java\nresolution = bytes\n"
+			   "  7048  1 @ 0x00000003 0x00000004\n"
+			   "  0  2 @ 0x00000005 0x00000006 0x00000007\n" JAVA_PLACES,
+			   INPUT_LEGACY_JAVA);
+	const uint32_t *ids = profile->samples.at[0].locations;
+
+	(void)state;
+	assert_string_equal(string(profile, profile->types[1].type), "inuse_space");
+	assert_string_equal(string(profile, profile->types[1].unit), "bytes");
+	assert_int_equal(profile->samples.nr, 2);
+	/* 7048 / (1 - e^(-7048/524288)) = 527820.04, by python */
+	assert_int_equal(profile->samples.at[0].values[0], 74);
+	assert_int_equal(profile->samples.at[0].values[1], 527819);
+	assert_int_equal(profile->samples.at[0].labels[0].num, 7048);
+	assert_int_equal(profile->samples.at[1].values[0], 0);
+	assert_frame(profile, ids[0], "com.example.f", "source.java", 3);
+	assert_frame(profile, ids[1], "Gen::g (deleted)", "libjvm.so", 0);
+	ids = profile->samples.at[1].locations;
+	assert_frame(profile, ids[0], "STUB", "", 0);
+	assert_frame(profile, ids[1], "GC", "", 0);
+	assert_int_equal(profile->locations.at[ids[2] - 1].nr_lines, 0);
+	assert_int_equal(profile->mappings.nr, 1);
+	profile_free(profile);
+}
+
+static void test_java_contention(void **state)
+{
+	struct profile *profile = parse_text(
+		"--- contentionz 1 ---\nformat = java\nresolution = microseconds\n"
+		"sampling period = 100\nms since reset = 6019\n  14  2 @ 0x3 0x4\n" JAVA_PLACES,
+		INPUT_LEGACY_JAVA);
+
+	(void)state;
+	assert_int_equal(profile->samples.at[0].values[0], 200);
+	assert_int_equal(profile->samples.at[0].values[1], 1400);
+	assert_string_equal(string(profile, profile->types[1].unit), "microseconds");
+	assert_int_equal(profile->period, 100);
+	assert_int_equal(profile->duration_ns, 6019000000);
+	profile_free(profile);
+}
+
+static void test_java_cpu(void **state)
+{
+	static const uint64_t cpu[] = {0, 3, 1, 10000, 0, 5, 2, 3, 4, 0, 1, 0};
+	uint8_t bytes[512];
+	size_t len = put_words(bytes, cpu, 12, 4, false);
+	struct profile *profile;
+
+	(void)state;
+	memcpy(bytes + len, JAVA_PLACES, sizeof(JAVA_PLACES) - 1);
+	profile = parse(bytes, len + sizeof(JAVA_PLACES) - 1, INPUT_LEGACY_CPU);
+	assert_int_equal(profile->samples.at[0].values[1], 50000000);
+	assert_frame(profile, profile->samples.at[0].locations[0], "com.example.f", "source.java",
+		     3);
+	assert_frame(profile, profile->samples.at[0].locations[1], "Gen::g (deleted)", "libjvm.so",
+		     0);
+	profile_free(profile);
+}
+
+/* A pair with a 0 in it is none, before anybody asks for the rate. */
+static void test_heap_of_no_bytes(void **state)
+{
+	static const struct {
+		const char *kind;
+		int64_t objects;
+	} kinds[] = {{"heap/2", 0},  {"heap_v2/1", 0},	 {"heap", 0},	{"heap/1048576", 0},
+		     {"heap/-2", 0}, {"heapprofile", 5}, {"growthz", 5}};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct profile *profile;
+
+		snprintf(text, sizeof(text), "heap profile: 5: 0 [5: 0] @ %s\n5: 0 [5: 0] @ 0x11\n",
+			 kinds[i].kind);
+		profile = parse_text(text, INPUT_LEGACY_HEAP);
+		assert_int_equal(profile->samples.at[0].values[0], kinds[i].objects);
+		assert_int_equal(profile->samples.at[0].values[1], 0);
+		profile_free(profile);
+	}
+}
+
+/* As pprof's regular expressions have it: what stands before a head or a line's numbers is skipped. */
+static void test_text_before(void **state)
+{
+	struct profile *profile = parse_text("GET /heapz: heap profile: 5: 50 [5: 50] @ heap/-2\n"
+					     "of a: 5: 50 [5: 50] @ 0x11 0x2F 0x31\n",
+					     INPUT_LEGACY_HEAP);
+
+	(void)state;
+	assert_int_equal(profile->period, 0);
+	assert_int_equal(profile->samples.at[0].values[0], 5);
+	assert_stack(profile, 0, 2, (uint64_t[]){0x10, 0x1});
+	profile_free(profile);
 }
 
 static void test_heap_is_scaled(void **state)
@@ -229,6 +348,10 @@ static void test_texts_refused(void **state)
 		 "no line of a heap"},
 		{"--- contention:\ncycles/second = x\n", 2, "no line of a contention"},
 		{"--- contention:\nformat = java\n", 2, "no line of a contention"},
+		{"--- heapz 1 ---\nformat = java\n1 1 @ 0x3\n", 3, "no resolution"},
+		{"--- heapz 1 ---\nformat = c\n", 2, "no line of a Java"},
+		{"--- heapz 1 ---\nresolution = bytes\n1 0 @ 0x3\n", 3, "no line of a Java"},
+		{"--- heapz 1 ---\nresolution = bytes\n1 1 @ 0x11111111111111111\n", 3, "64 bits"},
 		{"--- contention:\n1 @ 0x1\n", 2, "no line of a contention"},
 		{"--- threadz 1 ---\n\n--- Nothing ---\n", 3, "no head of a thread"},
 		{"goroutine profile: total 2\n2 @\n", 2, "no line of a count"},
@@ -245,8 +368,8 @@ static void test_texts_refused(void **state)
 static void test_contention(void **state)
 {
 	struct profile *profile = parse_text("--- contention:\n"
-					     "cycles/second=2000000000\n"
-					     "sampling period=100\n"
+					     "cycles/second=0x77359400\n"
+					     "sampling period=1_00\n"
 					     "ms since reset=1500\n"
 					     "discarded samples=0\n"
 					     "4000 27 @ 0x2001 0x1001\n"
@@ -472,6 +595,11 @@ int main(void)
 		cmocka_unit_test(test_cpu_in_four_ways),
 		cmocka_unit_test(test_cpu_handler_frames),
 		cmocka_unit_test(test_cpu_refused),
+		cmocka_unit_test(test_java_heap),
+		cmocka_unit_test(test_java_contention),
+		cmocka_unit_test(test_java_cpu),
+		cmocka_unit_test(test_heap_of_no_bytes),
+		cmocka_unit_test(test_text_before),
 		cmocka_unit_test(test_heap_is_scaled),
 		cmocka_unit_test(test_heap_kinds),
 		cmocka_unit_test(test_heap_of_jemalloc),

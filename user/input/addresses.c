@@ -66,7 +66,7 @@ static uint32_t location_id(struct addresses *addresses, uint64_t address)
 	return i + 1;
 }
 
-static void add_samples(struct addresses *addresses)
+void addresses_make_samples(struct addresses *addresses)
 {
 	struct profile *profile = addresses->profile;
 	uint32_t bytes = 0;
@@ -90,6 +90,14 @@ static void add_samples(struct addresses *addresses)
 						    .values = stack->values,
 					    });
 	}
+}
+
+uint32_t addresses_location(const struct addresses *addresses, uint64_t address)
+{
+	uint32_t i = hash_find(&addresses->index, hash_u64(address), same_address,
+			       addresses->profile, &address);
+
+	return i == HASH_NONE ? 0 : i + 1;
 }
 
 static void add_mappings(struct profile *profile, const struct memory_map *map)
@@ -136,7 +144,7 @@ static int by_start(const void *a, const void *b, void *ctx)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return x > y ? -1 : x < y; /* the last of equal ones is found: the first given */
 }
 
 /* How many of them begin at address or before. */
@@ -205,7 +213,7 @@ int addresses_finish(struct addresses *addresses, struct lines *lines)
 
 	if (err)
 		return err;
-	add_samples(addresses);
+	addresses_make_samples(addresses);
 	add_mappings(addresses->profile, &map);
 	mend_main_mapping(addresses->profile);
 	find_mappings(addresses->profile);

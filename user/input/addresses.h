@@ -41,6 +41,12 @@ struct addresses {
 int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
 		  const int64_t *values, int64_t block_bytes);
 
+/*
+ * Makes samples and locations of it, in no mapping; for formats whose "addresses" stand for something
+ * else. Then: the id of the location of an address; 0: none has it.
+ */
+void addresses_make_samples(struct addresses *addresses);
+uint32_t addresses_location(const struct addresses *addresses, uint64_t address);
 /* Makes samples, locations and mappings of it; what is left of lines is the memory map. -EFBIG. */
 int addresses_finish(struct addresses *addresses, struct lines *lines);
 /* Skips lines up to one that says that the memory map follows. */

@@ -60,6 +60,8 @@ static const struct format {
 	{INPUT_LEGACY_CPU, "gperftools' CPU profile", legacy_cpu_detect, legacy_cpu_read},
 	{INPUT_PPROF, "pprof", is_no_text, pprof_read},
 	{INPUT_LEGACY_HEAP, "heap profile as text", legacy_heap_detect, legacy_heap_read},
+	{INPUT_LEGACY_JAVA, "profile of a Java program as text", legacy_java_detect,
+	 legacy_java_read},
 	{INPUT_LEGACY_CONTENTION, "contention profile as text", legacy_contention_detect,
 	 legacy_contention_read},
 	{INPUT_LEGACY_THREADS, "threads as text", legacy_threads_detect, legacy_threads_read},

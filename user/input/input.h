@@ -19,8 +19,9 @@
 enum input_format {
 	INPUT_UNKNOWN,
 	INPUT_PPROF,
-	INPUT_LEGACY_CPU,	 /* gperftools' CPUPROFILE: binary words */
-	INPUT_LEGACY_HEAP,	 /* "heap profile: ... @ heap/R", heap_v2, heapprofile, growth */
+	INPUT_LEGACY_CPU,  /* gperftools' CPUPROFILE: binary words */
+	INPUT_LEGACY_HEAP, /* "heap profile: ... @ heap/R", heap_v2, heapprofile, growth */
+	INPUT_LEGACY_JAVA, /* "--- heapz 1 ---", "--- contentionz 1 ---" with "format = java" */
 	INPUT_LEGACY_CONTENTION, /* "--- contention", "--- mutex" */
 	INPUT_LEGACY_THREADS,	 /* "--- threadz", "--- Thread" */
 	INPUT_LEGACY_COUNT,	 /* Go's "goroutine profile: total 7" */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "input/legacy.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -19,27 +20,39 @@ void legacy_release(struct legacy *legacy)
 	vec_release(&legacy->stack);
 }
 
+struct text legacy_stack_part(struct text text)
+{
+	size_t nr = 0;
+
+	while (nr < text.len && memchr(" x0123456789abcdef", text.at[nr], 18))
+		nr++;
+	return (struct text){text.at, nr};
+}
+
+static bool is_small_hex(char c)
+{
+	return isdigit((unsigned char)c) || (c >= 'a' && c <= 'f');
+}
+
 int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact)
 {
 	const char *zero;
-	uint64_t address;
 
 	while ((zero = text_find(text, "0x"))) {
-		struct text rest = {zero, text.at + text.len - zero};
-		bool taken = text_take_hex(&rest, &address);
+		struct text rest = {zero, text.at + text.len - zero}, number = {zero, 2};
+		uint64_t address;
 
-		if (!taken && (rest.len == 2 || !strchr("0123456789abcdefABCDEF", rest.at[2]))) {
-			rest.at += 2, rest.len -= 2; /* no number at all */
-			text = rest;
-			continue;
-		}
-		if (!taken)
+		while (number.len < rest.len && is_small_hex(rest.at[number.len]))
+			number.len++;
+		text = (struct text){zero + number.len, rest.len - number.len};
+		if (number.len == 2)
+			continue; /* no number at all */
+		if (!text_take_hex(&number, &address))
 			return input_fail_line(legacy->error, -EBADMSG, legacy->lines.nr,
 					       "an address of more than 64 bits");
 		if (legacy->stack.nr >= nr_exact)
 			address--;
 		vec_push(&legacy->stack, address);
-		text = rest;
 	}
 	return 0;
 }
@@ -90,7 +103,7 @@ static const char lock_functions[] =
 	"|(MutexLock::)?~MutexLock.*|(SpinLock::)?Unlock.*"
 	"|(SpinLock::)?SlowUnlock.*|(SpinLockHolder::)?~SpinLockHolder.*";
 
-static void drop_frames(struct profile *profile, enum legacy_kind kind)
+void legacy_drop_frames(struct profile *profile, enum legacy_kind kind)
 {
 	static const char *const patterns[] = {
 		[LEGACY_CPU] = cpu_handlers,
@@ -107,18 +120,20 @@ int legacy_finish(struct legacy *legacy, enum legacy_kind kind)
 {
 	if (addresses_finish(&legacy->addresses, &legacy->lines))
 		return too_many(legacy, 0);
-	drop_frames(legacy->addresses.profile, kind);
+	legacy_drop_frames(legacy->addresses.profile, kind);
 	return 0;
 }
 
-void legacy_drop_double_leaf(struct legacy *legacy)
+void legacy_drop_double_leaf(struct profile *profile)
 {
-	vec_for_each(&legacy->addresses.stacks, stack) {
-		uint64_t *at = legacy->addresses.all.at + stack->first;
+	vec_for_each(&profile->samples, sample) {
+		uint32_t *ids = (uint32_t *)sample->locations; /* in our arena */
 
-		if (stack->nr < 2 || at[0] != at[1] + 1)
+		if (sample->nr_locations < 2 ||
+		    profile->locations.at[ids[0] - 1].address !=
+			    profile->locations.at[ids[1] - 1].address + 1)
 			continue;
-		memmove(at + 1, at + 2, (stack->nr - 2) * sizeof(*at));
-		stack->nr--;
+		memmove(ids + 1, ids + 2, (sample->nr_locations - 2) * sizeof(*ids));
+		sample->nr_locations--;
 	}
 }

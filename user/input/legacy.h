@@ -21,6 +21,9 @@ int legacy_cpu_read(const struct source *source, struct profile *profile,
 bool legacy_heap_detect(const struct source *source);
 int legacy_heap_read(const struct source *source, struct profile *profile,
 		     struct input_error *error);
+bool legacy_java_detect(const struct source *source);
+int legacy_java_read(const struct source *source, struct profile *profile,
+		     struct input_error *error);
 bool legacy_contention_detect(const struct source *source);
 int legacy_contention_read(const struct source *source, struct profile *profile,
 			   struct input_error *error);
@@ -55,16 +58,15 @@ struct legacy legacy_begin(const struct source *source, struct profile *profile,
 			   struct input_error *error);
 void legacy_release(struct legacy *legacy);
 
+/* Of what follows a line's '@', what a stack is made of: blanks, and the letters of "0x12ab". */
+struct text legacy_stack_part(struct text text);
 /*
- * Appends all that reads 0x... in text to the stack; nr_exact leaf addresses stay as they are, from the
+ * Appends all that reads 0x... (in small letters) in text to the stack; nr_exact leaf addresses stay as they are, from the
  * others 1 is taken. -EBADMSG, told: one does not fit 64 bits.
  */
 int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact);
 /* Adds the stack with these values (input/addresses.h). -EFBIG, told. */
 int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes);
-
-/* Cuts the second address from stacks whose leaf was noted twice. */
-void legacy_drop_double_leaf(struct legacy *legacy);
 
 /* Whose own frames are among those of a profile: pprof hides them, by drop_frames. */
 enum legacy_kind {
@@ -74,5 +76,11 @@ enum legacy_kind {
 };
 /* Reads the memory map, makes the profile of it all, and says what to hide in it. -EFBIG, told. */
 int legacy_finish(struct legacy *legacy, enum legacy_kind kind);
+/* The same for Java programs: what is left are places (legacy_places.c), no memory map. */
+int legacy_java_places(struct legacy *legacy, enum legacy_kind kind);
+/* Then: cuts the second frame from stacks whose leaf was noted twice, exact and as a caller. */
+void legacy_drop_double_leaf(struct profile *profile);
+/* What to hide in a profile that is made. */
+void legacy_drop_frames(struct profile *profile, enum legacy_kind kind);
 
 #endif

@@ -13,6 +13,7 @@
  */
 #include "input/legacy.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 static const char *const heads[] = {"--- contentionz ", "--- mutex:", "--- contention:"};
@@ -48,7 +49,7 @@ static int read_attribute(struct contention *contention, struct text line, const
 
 	if (text_equals(name, "discarded samples"))
 		return 0;
-	if (!text_take_int(&value, &number) || value.len)
+	if (!text_go_int(value, &number))
 		return bad_line(contention);
 	if (text_equals(name, "cycles/second")) {
 		contention->cycles_per_second = number;
@@ -69,22 +70,44 @@ static int64_t to_int(double value)
 	return value >= 0x1p63 ? INT64_MAX : (int64_t)value;
 }
 
+/*
+ * Two numbers before " @", behind whatever stands before them. Where there is but one, of several digits,
+ * the last digit is the second number, since pprof wants no blank between the two.
+ */
+static bool take_numbers(struct text *line, int64_t *cycles, int64_t *nr)
+{
+	const char *at;
+
+	for (struct text rest = *line; (at = text_find(rest, " @"));
+	     rest = (struct text){at + 1, rest.at + rest.len - at - 1}) {
+		const char *second = at, *first_end, *first;
+
+		while (second > line->at && isdigit((unsigned char)second[-1]))
+			second--;
+		for (first_end = second; first_end > line->at && first_end[-1] == ' ';)
+			first_end--;
+		for (first = first_end; first > line->at && isdigit((unsigned char)first[-1]);)
+			first--;
+		if (first == first_end && at - second > 1)
+			first = second, first_end = second = at - 1;
+		if (first == first_end || second == at)
+			continue;
+		*line = (struct text){at + 2, line->at + line->len - at - 2};
+		return text_take_int(&(struct text){first, first_end - first}, cycles) &&
+		       text_take_int(&(struct text){second, at - second}, nr);
+	}
+	return false;
+}
+
 static int read_sample(struct contention *contention, struct text line)
 {
 	int64_t cycles, nr, values[2];
 	int err;
 
-	text_skip_spaces(&line);
-	if (!text_take_int(&line, &cycles) || cycles < 0)
-		return bad_line(contention);
-	text_skip_spaces(&line);
-	if (!text_take_int(&line, &nr) || nr < 0)
-		return bad_line(contention);
-	text_skip_spaces(&line);
-	if (!text_take(&line, '@'))
+	if (!take_numbers(&line, &cycles, &nr))
 		return bad_line(contention);
 	contention->legacy.stack.nr = 0;
-	err = legacy_take_stack(&contention->legacy, line, 0);
+	err = legacy_take_stack(&contention->legacy, legacy_stack_part(line), 0);
 	if (err)
 		return err;
 	values[0] = nr;
@@ -110,7 +133,7 @@ static int read_lines(struct contention *contention)
 	while (!err && lines_next_said(lines, &line)) {
 		const char *equals = text_find(line, "=");
 
-		if (text_starts(line, "---"))
+		if (text_starts(text_trim(line), "---"))
 			break;
 		in_samples |= !equals;
 		err = in_samples ? read_sample(contention, line)

@@ -8,6 +8,9 @@
  *	trailer	0, 1, 0
  *	text	/proc/self/maps, as it was
  *
+ * The third word of the header is 1 for a Java program: its words are places (legacy_places.c). A file may
+ * end without a trailer behind a record, but not within one.
+ *
  * Nothing says how wide the words are: it is the width, of four ways, that makes the first five a
  * header. A leaf is exact, the others are return addresses.
  *
@@ -82,28 +85,35 @@ bool legacy_cpu_detect(const struct source *source)
 }
 
 /* The records up to the trailer, or to the end of the file. */
-static int read_records(const struct source *source, struct words *words, int64_t period_ns,
+static int read_records(const struct source *source, struct words *words, bool is_java,
 			struct legacy *legacy)
 {
+	int64_t period_ns = legacy->addresses.profile->period;
+	const uint8_t *end = source->bytes + source->len;
 	int err = 0;
 
-	while (!err && words->nr_left >= 2) {
-		uint64_t offset = words->at - source->bytes;
-		uint64_t count = word_at(words, 0), nr = word_at(words, 1);
+	while (!err && words->at < end) {
+		uint64_t offset = words->at - source->bytes, count, nr;
 		int64_t values[2];
 
+		if (words->nr_left < 2)
+			return input_fail(legacy->error, -EBADMSG, offset,
+					  "truncated: %td bytes are no record", end - words->at);
+		count = word_at(words, 0);
+		nr = word_at(words, 1);
 		skip(words, 2);
 		if (nr > words->nr_left)
-			return input_fail(legacy->error, -EBADMSG, offset,
-					  "a stack of %lu addresses, where %zu words are left", nr,
-					  words->nr_left);
+			return input_fail(
+				legacy->error, -EBADMSG, offset,
+				"truncated: a stack of %lu addresses, where %zu words are left", nr,
+				words->nr_left);
 		if (!count && nr == 1 && !word_at(words, 0)) {
 			skip(words, 1);
 			break;
 		}
 		legacy->stack.nr = 0;
 		for (size_t i = 0; i < nr; i++)
-			vec_push(&legacy->stack, word_at(words, i) - !!i);
+			vec_push(&legacy->stack, word_at(words, i) - (i && !is_java));
 		skip(words, nr);
 		values[0] = count;
 		if (count > INT64_MAX || __builtin_mul_overflow(values[0], period_ns, &values[1]))
@@ -179,20 +189,21 @@ int legacy_cpu_read(const struct source *source, struct profile *profile, struct
 
 	if (!find_words(source, &words, header))
 		return input_fail(error, -EBADMSG, 0, "no header of a CPU profile");
-	if (header[JAVA_WORD])
-		return input_fail(error, -EBADMSG, 2 * words.word_bytes,
-				  "a CPU profile of a Java program: its names cannot be read");
 	if (header[PERIOD_WORD] > INT64_MAX / 1000)
 		return input_fail(error, -EBADMSG, 3 * words.word_bytes,
 				  "a period of %lu microseconds", header[PERIOD_WORD]);
 	profile_add_type(profile, "samples", "count");
 	profile_add_type(profile, "cpu", "nanoseconds");
 	profile_set_period(profile, "cpu", "nanoseconds", header[PERIOD_WORD] * 1000);
-	err = read_records(source, &words, profile->period, &legacy);
+	err = read_records(source, &words, header[JAVA_WORD], &legacy);
 	if (err)
 		return err;
+	legacy.lines.at = (const char *)words.at; /* behind the words is text */
+	if (header[JAVA_WORD])
+		return legacy_java_places(&legacy, LEGACY_CPU);
 	strip_handler_frames(&legacy.addresses);
-	legacy_drop_double_leaf(&legacy);
-	legacy.lines.at = (const char *)words.at; /* behind the words, the memory map is text */
-	return legacy_finish(&legacy, LEGACY_CPU);
+	err = legacy_finish(&legacy, LEGACY_CPU);
+	if (!err)
+		legacy_drop_double_leaf(profile);
+	return err;
 }

@@ -28,15 +28,17 @@ struct threads {
 
 static bool is_thread_head(struct text line)
 {
-	return text_starts(line, "--- Thread ") && text_find(line, "(name: ") &&
-	       text_find(line, "stack: ---");
+	const char *head = text_find(line, "--- Thread ");
+	struct text rest = {head, head ? line.at + line.len - head : 0};
+
+	return head && text_find(rest, "(name: ") && text_find(rest, "stack: ---");
 }
 
 bool legacy_threads_detect(const struct source *source)
 {
 	struct text line = input_first_line(source);
 
-	return text_starts(line, "--- threadz ") || is_thread_head(line);
+	return text_find(line, "--- threadz ") || is_thread_head(line);
 }
 
 /* The thread that was read so far, if there is one. */
@@ -65,30 +67,46 @@ static int read_thread_line(struct threads *threads, struct text line)
 	return threads->in_thread ? legacy_take_stack(&threads->legacy, line, 1) : 0;
 }
 
+/* behind: a head may stand behind something else in its line, as in the first. */
+static int read_line(struct threads *threads, struct text line, bool behind)
+{
+	int err;
+
+	if (behind ? is_thread_head(line) : text_starts(line, "---") && is_thread_head(line)) {
+		err = end_thread(threads);
+		threads->in_thread = true;
+		return err;
+	}
+	if (text_starts(line, "---") && !text_starts(line, "--- threadz "))
+		return input_fail_line(threads->legacy.error, -EBADMSG, threads->legacy.lines.nr,
+				       "no head of a thread");
+	return read_thread_line(threads, line);
+}
+
 /* Up to the memory map, or the threads that have no stack. */
 static int read_threads(struct threads *threads)
 {
 	struct lines *lines = &threads->legacy.lines;
+	bool is_first = true, begun = false, behind;
 	struct text line;
 	int err = 0;
 
 	while (!err && lines_next(lines, &line)) {
+		if (is_first && text_is_comment(line))
+			continue;
+		behind = is_first || (!begun && text_starts(line, "-"));
+		begun |= is_first ? is_thread_head(line) : text_starts(line, "-");
+		line = text_trim(line);
 		if (addresses_is_map_head(line))
 			break;
-		if (text_starts(line, "---- no stack trace for")) {
+		if (begun && text_starts(line, "---- no stack trace for")) {
 			err = end_thread(threads);
 			addresses_skip_to_map(lines);
 			return err;
 		}
-		if (is_thread_head(line)) {
-			err = end_thread(threads);
-			threads->in_thread = true;
-		} else if (text_starts(line, "---") && !text_starts(line, "--- threadz ")) {
-			err = input_fail_line(threads->legacy.error, -EBADMSG, lines->nr,
-					      "no head of a thread");
-		} else {
-			err = read_thread_line(threads, line);
-		}
+		if (begun) /* before the first thread anything may stand */
+			err = read_line(threads, line, behind);
+		is_first = false;
 	}
 	return err ? err : end_thread(threads);
 }
@@ -108,18 +126,20 @@ int legacy_threads_read(const struct source *source, struct profile *profile,
 	profile_add_type(profile, "thread", "count");
 	profile_set_period(profile, "thread", "count", 1);
 	err = read_threads(&threads);
-	legacy_drop_double_leaf(&threads.legacy);
-	return err ? err : legacy_finish(&threads.legacy, LEGACY_CPU);
+	err = err ? err : legacy_finish(&threads.legacy, LEGACY_CPU);
+	if (!err)
+		legacy_drop_double_leaf(profile);
+	return err;
 }
 
 /* "NAME profile: total N"; *name is NAME. */
 static bool is_count_head(struct text line, struct text *name)
 {
-	int64_t total;
+	struct text total;
 
 	if (!text_take_token(&line, name) || !text_take_word(&line, " profile: total "))
 		return false;
-	return text_take_int(&line, &total) && text_is_blank(line);
+	return text_take_digits(&line, &total) && text_is_blank(line);
 }
 
 bool legacy_count_detect(const struct source *source)
@@ -136,11 +156,13 @@ static int bad_count(struct legacy *legacy)
 
 static int read_count(struct legacy *legacy, struct text line)
 {
+	struct text digits;
 	int64_t nr;
 	int err;
 
 	legacy->stack.nr = 0;
-	if (!text_take_int(&line, &nr) || nr < 0 || !text_take_word(&line, " @ "))
+	if (!text_take_digits(&line, &digits) || !text_go_int(digits, &nr) ||
+	    !text_take_word(&line, " @ ") || legacy_stack_part(line).len != line.len)
 		return bad_count(legacy);
 	err = legacy_take_stack(legacy, line, 0);
 	if (!err && !legacy->stack.nr)

@@ -81,6 +81,12 @@ void text_skip_spaces(struct text *text)
 		advance(text, 1);
 }
 
+void text_skip(struct text *text, char c)
+{
+	while (text->len && *text->at == c)
+		advance(text, 1);
+}
+
 bool text_take(struct text *text, char c)
 {
 	if (!text->len || *text->at != c)
@@ -127,6 +133,68 @@ static int hex_digit(char c)
 		return c - '0';
 	c |= 0x20;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool text_take_digits(struct text *text, struct text *digits)
+{
+	size_t nr = 0;
+
+	while (nr < text->len && isdigit((unsigned char)text->at[nr]))
+		nr++;
+	if (!nr)
+		return false;
+	*digits = (struct text){text->at, nr};
+	advance(text, nr);
+	return true;
+}
+
+/* The base that the first letters of a number say, if they do; they are taken. */
+static int take_base(struct text *text)
+{
+	if (text->len < 2 || !text_take(text, '0'))
+		return 10;
+	switch (*text->at | 0x20) {
+	case 'x':
+		advance(text, 1);
+		return 16;
+	case 'b':
+		advance(text, 1);
+		return 2;
+	case 'o':
+		advance(text, 1);
+		return 8;
+	}
+	return 8;
+}
+
+bool text_go_int(struct text text, int64_t *value)
+{
+	bool negative = text_take(&text, '-'), after_digit;
+	int64_t n = 0;
+	size_t len;
+	int base;
+
+	if (!negative)
+		text_take(&text, '+');
+	len = text.len;
+	base = take_base(&text);
+	after_digit = text.len < len; /* a '_' may stand behind 0x, too */
+	if (!text.len)
+		return false;
+	for (; text.len; advance(&text, 1)) {
+		int digit = hex_digit(*text.at);
+
+		if (*text.at == '_' && !after_digit)
+			return false;
+		after_digit = *text.at != '_';
+		if (!after_digit)
+			continue;
+		if (digit < 0 || digit >= base || __builtin_mul_overflow(n, base, &n) ||
+		    __builtin_add_overflow(n, negative ? -digit : digit, &n))
+			return false;
+	}
+	*value = n;
+	return after_digit;
 }
 
 bool text_take_hex(struct text *text, uint64_t *value)

@@ -41,12 +41,21 @@ bool text_equals(struct text text, const char *s);
 const char *text_find(struct text text, const char *word);
 struct text text_trim(struct text text);
 
+/*
+ * Is all of it a number as Go writes them? Decimal, or behind 0x, 0b, 0o or 0 of another base, with a
+ * sign or without, perhaps with '_' between digits; what does not fit 64 bits is none.
+ */
+bool text_go_int(struct text text, int64_t *value);
+
 /* Each of these takes nothing and returns false where the text does not go on so. */
 void text_skip_spaces(struct text *text);
+void text_skip(struct text *text, char c); /* as many of them as there are */
 bool text_take(struct text *text, char c);
 bool text_take_word(struct text *text, const char *word);
 /* Decimal, with a sign or without; what does not fit is not taken. */
 bool text_take_int(struct text *text, int64_t *value);
+/* The digits before anything else; not none. */
+bool text_take_digits(struct text *text, struct text *digits);
 /* Hexadecimal digits, in lower or upper case, with or without "0x". */
 bool text_take_hex(struct text *text, uint64_t *value);
 /* What stands before the next white space; not nothing. Leading white space is skipped. */
