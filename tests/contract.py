@@ -55,7 +55,7 @@ TYPES = {("cpu", "nanoseconds"): [(CPU_TYPES, "cpu")],
 NUMBER_LABELS = {"pid", "tid"}
 STRING_LABELS = {"comm", "thread"}
 # A name that we made because there was no symbol: "libc.so.6+0x1234", "[truncated: why]".
-MADE_UP = re.compile(r"(^\[.*\]$)|(\+0x[0-9a-f]+$)", re.S)
+MADE_UP = re.compile(r"(^\[.*\]$)|(\+0x[0-9a-f]+( \[guessed\])?$)", re.S)
 
 
 class Malformed(Exception):

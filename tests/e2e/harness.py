@@ -232,10 +232,14 @@ class Cprof:
     def snapshot(self, number_of_snapshot, timeout=HANGS):
         """Asks for one, and waits until it is written."""
         self.signal(signal.SIGUSR1)
-        path = f"{self.output.removesuffix('.pb.gz')}.{number_of_snapshot}.pb.gz"
-        end = time.monotonic() + timeout
+        self.writes(f".{number_of_snapshot}.pb.gz", timeout)
+
+    def writes(self, suffix, timeout=HANGS):
+        """Waits until the further file is there that has suffix in place of .pb.gz."""
+        path, end = self.output.removesuffix(".pb.gz") + suffix, time.monotonic() + timeout
         while not os.path.exists(path):
-            assert time.monotonic() < end, f"no snapshot {number_of_snapshot} after {timeout} s"
+            assert self.process.poll() is None, f"cprof ended without {path}"
+            assert time.monotonic() < end, f"no {path} after {timeout} s"
             time.sleep(0.02)
 
     def wait(self, timeout=HANGS):

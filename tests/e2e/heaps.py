@@ -3,6 +3,7 @@
 allocate, site by site, and profiles held against that."""
 import math
 
+import chance
 import harness as h
 
 ALLOCATED = {"alloc_objects": "objects", "alloc_space": "bytes"}
@@ -38,10 +39,29 @@ def exact(profiles, expected, kinds=ALL):
             assert found == numbers[key], f"{site}: {kind} {found}, not {numbers[key]}"
 
 
+def probability(size, rate):
+    """That an allocation is sampled."""
+    return -math.expm1(-size / rate) if rate > 1 else 1
+
+
+def estimate_is(found, count, size, rate, what, scale=1):
+    """found estimates count * scale, where each of count blocks of so many bytes is sampled or not, and
+    stands for 1/p of them. Values are rounded toward zero."""
+    p = probability(size, rate)
+    low, high = (sampled / p * scale for sampled in chance.binomial(count, p))
+    assert low - 1 <= found <= high + 1e-9 * high, \
+        f"{what}: {found}, not {low:.1f} to {high:.1f}, of {count * scale}"
+
+
+def site_is(profile, site, prefix, count, size, rate):
+    """Objects and space of a function that allocates so many blocks of that size."""
+    for kind, scale in (("objects", 1), ("space", size)):
+        found = h.by_function(profile, f"{prefix}_{kind}").get(site, 0)
+        estimate_is(found, count, size, rate, f"{site}: {prefix}_{kind}", scale)
+
+
 def estimated(profile, expected, size, rate):
-    """Each site's blocks, of so many bytes, are as many as expected, within 4.5 standard errors. A coin
-    tossed twice for a call would make 37 % more of those that are as large as the rate."""
+    """Each site's blocks, of so many bytes, are as many as expected. A coin tossed twice for a call would
+    make 37 % more of those that are as large as the rate."""
     for site, count in expected.items():
-        error = math.sqrt(count / math.expm1(size / rate)) if rate > 1 else 0
-        found = h.by_function(profile, "alloc_objects").get(site, 0)
-        assert abs(found - count) <= 4.5 * error, f"{site}: {found}, not {count} +- {error:.0f}"
+        site_is(profile, site, "alloc", count, size, rate)

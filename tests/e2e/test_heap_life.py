@@ -54,14 +54,16 @@ def exec_in_mid_profile():
 
 @h.test
 def every_process():
-    targets = [h.Workload("churn", "1.5", "1") for _ in range(2)]
+    targets = [h.Workload("churn", "0.5", "1") for _ in range(2)]
     for target in targets:
         target.says()
     folder = h.folder()
-    run = h.cprof("heap", "-a", "--rate", "4096", "-d", "3s", "-o", folder).attached()
+    run = h.cprof("heap", "-a", "--rate", "4096", "-o", folder).attached()
     for target in targets:
         target.go()
-    profiles = run.wait().profiles()
+    for target in targets:
+        assert target.wait() == 0
+    profiles = run.stop().profiles()
     for target in targets:
         path = f"{folder}/cprof.heap.churn.{target.pid}.pb.gz"
         assert h.by_function(profiles[path], "alloc_objects")["churn"] > 0, sorted(profiles)

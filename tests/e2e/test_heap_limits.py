@@ -5,7 +5,6 @@ import os
 import platform
 import re
 import signal
-import time
 
 import harness as h
 import heaps
@@ -14,13 +13,17 @@ TEXTS = h.loss_texts()
 
 
 def lose(reason, *limits, stopped=False):
-    target = h.Workload("churn", "2", "4")
+    """Four threads are busy until cprof was, if it shall be, stopped for a while of theirs."""
+    target = h.Workload("churn", "0", "4")
     run = heaps.watch(target, "--rate", "1", *[word for limit in limits for word in ("--limit", limit)])
+    target.says()  # busy
+    target.uses(0.5)
     if stopped:
-        time.sleep(0.3)
         run.signal(signal.SIGSTOP)
-        time.sleep(0.7)
+        target.uses(1)
         run.signal(signal.SIGCONT)
+        target.uses(0.5)
+    target.go()
     ended = run.wait()
     closing = ended.closing
     assert closing.reasons.get(TEXTS[reason], 0) > 0, (limits, closing.reasons)
@@ -36,7 +39,15 @@ def live_map_of_16():
 
 @h.test
 def one_call_in_flight():
-    lose("INFLIGHT_FULL", "inflight=1")
+    """Eight threads are in a call at once."""
+    target = h.Workload("stuck", 8)
+    run = heaps.watch(target, "--rate", "1", "--limit", "inflight=1")
+    target.says()  # all are inside
+    target.go()
+    ended = run.wait()
+    assert ended.closing.reasons.get(TEXTS["INFLIGHT_FULL"], 0) >= 7, ended.closing.reasons
+    ended.profile()
+    assert target.wait() == 0
 
 
 @h.test
@@ -57,7 +68,7 @@ def all_at_once():
 @h.test
 def no_work_space():
     """Every sample is lost: the accounts say so, and there is nothing to write."""
-    target = h.Workload("churn", "1", "2")
+    target = h.Workload("churn", "0.5", "2")
     ended = heaps.watch(target, "--rate", "1", "--limit", "slots=1").wait()
     closing = ended.closing
     assert ended.code == 3, ended.code

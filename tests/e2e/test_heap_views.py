@@ -19,6 +19,7 @@ def allocs(*options, **more):
 
 
 def churn(seconds, *options):
+    """Busy for so long; 0: until it is let go."""
     target = h.Workload("churn", str(seconds), "2")
     return heaps.watch(target, *options), target
 
@@ -83,11 +84,13 @@ def nothing_is_left_in_use():
 
 @h.test
 def only_in_use_and_nothing_is():
-    """At this rate a block of the C library's own, which may stay, is not among the samples."""
-    target = h.Workload("churn", "0.5", "1")
-    run = heaps.watch(target, "--rate", "1000000", "--inuse")
-    target.wait()
-    ended = run.wait()
+    """All that this workload has allocated is freed, and the C library keeps nothing for it."""
+    target = h.Workload("hoard", "1000")
+    run = heaps.watch(target, "--rate", "1", "--inuse")
+    target.says()  # full
+    target.go()
+    target.says()  # done
+    ended = run.stop()
     assert ended.code == 3 and ended.closing.taken > 0, (ended.code, vars(ended.closing))
     assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
 
@@ -95,15 +98,19 @@ def only_in_use_and_nothing_is():
 @h.test
 def one_delta():
     """--delta ends the run by itself, with one plain file."""
-    run, target = churn(4, "--rate", "4096", "--delta", "1s")
+    start = time.monotonic_ns()
+    run, target = churn(0, "--rate", "4096", "--delta", "1s")
     profile = run.wait().profile()
+    took = time.monotonic_ns() - start
     assert profile["types"] == list(ALLOC)
-    assert 0.9e9 < profile["duration_ns"] < 2e9, profile["duration_ns"]
+    assert 10**9 <= profile["duration_ns"] <= took, (profile["duration_ns"], took)
     target.process.kill()
 
 
 def add_up(rate):
-    run, target = churn(2, "--rate", rate, "--alloc", "--delta", "400ms", "-d", "20s")
+    run, target = churn(0, "--rate", rate, "--alloc", "--delta", "400ms", "-d", "1h")
+    run.writes(".delta.4.pb.gz")
+    target.go()
     ended = run.wait()
     whole = h.judge(ended.output.removesuffix(".pb.gz") + ".alloc.pb.gz")
     deltas = {path: h.judge(path) for path in ended.extra if ".delta." in path}
@@ -134,11 +141,13 @@ def deltas_add_up_exactly():
 @h.test
 def a_delta_with_nothing_in_it_has_no_file():
     target = h.Workload("allocs", "5")
-    run = heaps.watch(target, "--rate", "1", "--delta", "500ms", "-d", "3s")
+    run = heaps.watch(target, "--rate", "1", "--delta", "300ms", "-d", "1h")
     target.says()
     target.says()
-    ended = run.wait()
-    assert ended.code == 0 and 1 <= len(ended.files) <= 3, ended.files
+    before = len(os.listdir(run.folder))
+    time.sleep(2)  # six more of them, all but the first empty
+    ended = run.stop()
+    assert ended.code == 0 and 1 <= len(ended.files) <= before + 1, (before, ended.files)
     assert sum(ended.files.values()) == ended.closing.written
 
 
@@ -274,14 +283,15 @@ def allocators_do_not_hide_who_allocates():
 @h.test
 def errors_are_given():
     """--errors: the variance of each site is what the formula says, 0 where nothing is left out."""
-    ended, expected = allocs("--rate", "16384", "--errors")
+    rate = 16384
+    ended, expected = allocs("--rate", rate, "--errors")
     profile = ended.profile()
     assert profile["types"][4:] == ["alloc_space_variance", "inuse_space_variance"]
     for site, size in (("site_a", 1024), ("site_b", 16384)):
-        want = expected[site]["objects"] * size**2 / math.expm1(size / 16384)
         found = h.by_function(profile, "alloc_space_variance")[site]
-        # itself an estimate: of n p samples
-        h.near(found, want, 6 / (found / want * expected[site]["objects"] * (size / 16384))**0.5, site)
+        # itself an estimate: each sample adds (1-p)/p^2 to the variance of the number of blocks
+        heaps.estimate_is(found, expected[site]["objects"], size, rate, site,
+                          size**2 / math.expm1(size / rate))
     assert any("standard error" in line for line in ended.lines)
     ended, _ = allocs("--rate", "1", "--errors")
     assert totals(ended.profile())["alloc_space_variance"] == 0
