@@ -24,7 +24,7 @@ class Strings:
         return [text.encode() for text in self.index]
 
 
-def madeup(seed, negative=False, addresses=True):
+def madeup(seed, negative=False, addresses=True, comms=("nginx", "php")):
     """The bytes of a profile: two values, samples/count and cpu/nanoseconds."""
     rand, string = random.Random(seed), Strings()
     functions = [{"id": i + 1, "name": string(name), "system_name": string(name),
@@ -49,7 +49,7 @@ def madeup(seed, negative=False, addresses=True):
         samples.append({
             "location_id": [rand.randint(1, rand.choice([3, 60])) for _ in range(rand.randint(0, 12))],
             "value": [value, value * 10101010],
-            "label": [{"key": string("comm"), "str": string(rand.choice(["nginx", "php"]))},
+            "label": [{"key": string("comm"), "str": string(rand.choice(comms))},
                       {"key": string("pid"), "num": rand.choice([7, 8])}]})
     types = [{"type": string("samples"), "unit": string("count")},
              {"type": string("cpu"), "unit": string("nanoseconds")}]

@@ -210,6 +210,129 @@ def tree_of_a_difference():
 
 
 @h.test
+def labels_are_rows():
+    """--by pid and its kind: the values of pprof's -tagroot, and in tree its roots."""
+    for seed in range(81, 84):
+        path = made(seed)
+        values = {"pid": {"7", "8"}, "comm": {"nginx", "php"}}
+        for key, by in (("pid", "pid"), ("comm", "comm"), ("pid", "tag=pid"), ("comm", "tag=comm")):
+            theirs = {row[5]: row[3:5] for row in rows(pprof("-top", *ALL, f"-tagroot={key}", path))
+                      if row[5] in values[key]}
+            mine = {row[5]: row for row in rows(cprof("top", "--by", by, path))}
+            assert {name: row[3:5] for name, row in mine.items()} == theirs, (mine, theirs)
+            assert all(row[:2] == row[3:5] for row in mine.values()), mine  # flat is cum
+            said = json.loads(cprof("top", "--json", "--by", by, path))
+            assert said["by"] == by and sum(row["flat"] for row in said["rows"]) == said["total"]
+            tree = json.loads(cprof("tree", "--json", "--by", by, path))["rows"]
+            assert ({row["name"]: row["total"] for row in tree if not row["depth"]}
+                    == {row["name"]: row["flat"] for row in said["rows"]})
+            # below each of them stands what -tagfocus shows of it
+            inner, below = None, {}
+            for row in tree:
+                inner = row["name"] if not row["depth"] else inner
+                if row["depth"]:
+                    below.setdefault(inner, []).append((row["depth"] - 1, row["name"], row["total"]))
+            for value, expected in below.items():
+                tag = f"{key}={value}:{value}" if key == "pid" else f"{key}={value}"
+                alone = json.loads(cprof("tree", "--json", "--tag", tag, path))["rows"]
+                assert [(row["depth"], row["name"], row["total"]) for row in alone] == expected, (seed, tag)
+    change = json.loads(cprof("diff", "--json", "--by", "comm", made(81), made(82)))["rows"]
+    assert {row["name"] for row in change} == {"nginx", "php"}
+
+
+@h.test
+def threads_are_rows():
+    """What `record -t` labels, against the tests' own decoder; a numeric label, of Go's heap."""
+    run = h.cprof("record", "-t", "-F", "499", "--", h.workload("threads"), "1").wait()
+    expected = {}
+    for sample in load(run.output)["samples"]:
+        thread = sample["labels"]["thread"]
+        expected[thread] = expected.get(thread, 0) + sample["values"]["cpu"]
+    said = json.loads(cprof("top", "--json", "--by", "thread", run.output))
+    assert {row["name"]: row["flat"] for row in said["rows"]} == expected
+    heap = next(path for path in go_profiles() if "heap" in path)
+    sizes = json.loads(cprof("top", "--json", "--by", "tag=bytes", heap))["rows"]
+    assert sizes and all(row["name"].isdigit() for row in sizes), sizes
+
+
+def told(*arguments):
+    """What it says on stderr, and shows all the same."""
+    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout
+    return done.stderr
+
+
+@h.test
+def what_is_not_in_the_profile():
+    """Rows by something that it does not have: one line, and what is there."""
+    folded = os.path.join(h.folder(), "p.folded")
+    with open(folded, "w", encoding="utf-8") as file:
+        file.write("main;f 3\n")
+    for by, words in (("line", "no line numbers: build with -g"), ("file", "no source files"),
+                      ("mapping", "no mappings"), ("address", "no addresses")):
+        for command in ("top", "tree"):
+            assert words in told(command, "--by", by, folded)
+            assert told(command, "--by", by, folded).count("\n") == 1
+            assert not told(command, "--by", by, made(91))
+    assert not told("top", folded)
+    for by, words in (("thread", r"no sample has a label 'thread'; there are comm, pid \(cprof record -t"),
+                      ("tag=request", "no sample has a label 'request'; there are comm, pid"),
+                      ("tag=", "--by tag=: not one of"), ("tags", "--by tags: not one of")):
+        done = subprocess.run([h.CPROF, "top", "--by", by, made(92)], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and not done.stdout and re.search(words, done.stderr), done
+    done = subprocess.run([h.CPROF, "top", "--by", "pid", folded], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "there are no labels at all" in done.stderr, done
+
+
+@h.test
+def an_interpreter_hides_the_program():
+    run = h.cprof("record", "-F", "499", "--", "/usr/bin/python3", "-c", "sum(i * i for i in range(5000000))").wait()
+    for command in (["top"], ["tree"], ["flame", "-o", "-"]):
+        said = told(*command, run.output)
+        assert said.count("\n") == 1 and "Python's interpreter (_PyEval_EvalFrameDefault)" in said, said
+    assert not told("top", "--json", run.output)
+    assert not told("top", made(93))
+
+
+LONG = {"std::vector<std::pair<int, Foo<Bar> >, std::allocator<int> >::push_back(int const&)": "std::vector<>::push_back",
+        "void std::sort<int*>(int*, int*)": "std::sort<>",
+        "A::operator<<(int)": "A::operator<<",
+        "(anonymous namespace)::f(int)": "(anonymous namespace)::f",
+        "main::{lambda(int)#1}::operator()(int) const": "main::{lambda#1}::operator()",
+        "<alloc::vec::Vec<T> as core::ops::Drop>::drop": "<alloc::vec::Vec<> as core::ops::Drop>::drop",
+        "odd<(name": "odd<(name"}
+
+
+@h.test
+def long_names_are_short_on_a_terminal():
+    path = os.path.join(h.folder(), "long.folded")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"main;{name} {i}\n" for i, name in enumerate(LONG, 1))
+    empty = os.path.join(h.folder(), "empty.folded")
+    with open(empty, "w", encoding="utf-8") as file:
+        file.write("main 1\n")
+
+    for command in (["top", path], ["tree", path], ["peek", "::", path], ["diff", empty, path]):
+        on_terminal = on_a_terminal(*command, NO_COLOR="1").decode().replace("\r", "")
+        whole = on_a_terminal(*command, "--full-names", NO_COLOR="1").decode().replace("\r", "")
+        assert whole == cprof(*command), command
+        for name, short in LONG.items():
+            if command[0] == "peek" and "::" not in name:
+                continue
+            assert re.search(rf"[ |]{re.escape(short)}( \(new\))?$", on_terminal, re.M), (command, short, on_terminal)
+            assert name == short or name not in on_terminal
+            assert name in whole
+    # nothing else is short: not what scripts read, not a label's value
+    assert set(LONG) <= {row["name"] for row in json.loads(on_a_terminal("top", "--json", path))["rows"]}
+    labelled = os.path.join(h.folder(), "labelled.pb.gz")
+    with open(labelled, "wb") as file:
+        file.write(madeup(1, comms=["worker(1)", "pool<2>"]))
+    for command in ("top", "tree"):
+        text = on_a_terminal(command, "--by", "comm", labelled, NO_COLOR="1").decode()
+        assert "  worker(1)" in text and "  pool<2>" in text, text
+
+
+@h.test
 def limits():
     """30 rows for people, all for scripts; so many if that is said, 0: all."""
     with tempfile.TemporaryDirectory() as folder:

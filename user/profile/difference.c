@@ -18,11 +18,12 @@ int64_t difference_of(const struct two_values *values)
 
 /* names gives each name the position of its row. */
 static struct difference_row *row_of(struct difference *difference, struct strtab *names,
-				     const char *name)
+				     const struct frame *frame)
 {
-	uint32_t i = strtab_intern(names, name);
+	uint32_t i = strtab_intern(names, frame->name);
 
-	difference->rows[i].name = name;
+	difference->rows[i].name = frame->name;
+	difference->rows[i].frame = frame;
 	if (difference->nr <= i)
 		difference->nr = i + 1;
 	return &difference->rows[i];
@@ -35,7 +36,7 @@ static void join(const struct summary *base, const struct summary *head,
 
 	for (size_t i = 0; i < base->nr; i++) {
 		const struct summary_node *node = &base->nodes[i];
-		struct difference_row *row = row_of(difference, &names, node->frame->name);
+		struct difference_row *row = row_of(difference, &names, node->frame);
 
 		row->in_base = true;
 		row->flat.base = node->flat;
@@ -43,7 +44,7 @@ static void join(const struct summary *base, const struct summary *head,
 	}
 	for (size_t i = 0; i < head->nr; i++) {
 		const struct summary_node *node = &head->nodes[i];
-		struct difference_row *row = row_of(difference, &names, node->frame->name);
+		struct difference_row *row = row_of(difference, &names, node->frame);
 
 		row->in_head = true;
 		row->flat.head = node->flat;

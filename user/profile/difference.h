@@ -24,6 +24,7 @@ struct two_values {
 
 struct difference_row {
 	const char *name;	     /* the summaries' */
+	const struct frame *frame;   /* of that name, in one of them */
 	bool in_base, in_head;	     /* in one of them at least */
 	struct two_values flat, cum; /* 0 where it is not */
 };
@@ -35,7 +36,7 @@ struct difference {
 	size_t nr;
 };
 
-/* Borrows the names of both summaries until difference_release(). */
+/* Borrows the frames of both summaries until difference_release(). */
 void difference_make(const struct summary *base, const struct summary *head, bool by_cum,
 		     struct difference *difference);
 void difference_release(struct difference *difference);

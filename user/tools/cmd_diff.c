@@ -103,6 +103,9 @@ static int sum_up(const struct options *options, struct side *base, struct side 
 	if (err)
 		return err;
 	profile_unify(base->profile, head->profile, &(struct identity){0});
+	if (view_apply_label(&options->view, base->profile, true) ||
+	    view_apply_label(&options->view, head->profile, true))
+		return -EINVAL;
 	summary_make(base->profile, base->type, options->view.by, &base->summary);
 	summary_make(head->profile, head->type, options->view.by, &head->summary);
 	return 0;
@@ -197,7 +200,7 @@ static void print_table(const struct options *options, const struct side *base,
 	       options->view.by_text ? options->view.by_text : "function");
 	for (size_t i = 0; i < nr; i++) {
 		const struct difference_row *row = &difference->rows[i];
-		char *name scoped(freep) = view_name(row->name);
+		char *name scoped(freep) = view_frame_name(&options->view, row->frame);
 
 		print_values(&row->flat, totals, from, unit);
 		print_values(&row->cum, totals, from, unit);
@@ -264,7 +267,7 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 	struct side base scoped(side_release) = {.type = 0},
 			 head scoped(side_release) = {.type = 0};
 
-	if (view_check_by(&options->view) || load_both(options, paths, &base, &head))
+	if (view_check(&options->view) || load_both(options, paths, &base, &head))
 		return EXIT_USAGE;
 	if (options->output)
 		return write_difference(options, &base, &head) ? EXIT_USAGE : EXIT_DONE;

@@ -17,6 +17,7 @@
 #include "profile/algebra.h"
 #include "profile/unify.h"
 #include "tools/args.h"
+#include "tools/notice.h"
 #include "tools/save.h"
 #include "tools/selection.h"
 
@@ -87,6 +88,8 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 		return EXIT_USAGE;
 	}
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
+	if (!err)
+		notice_interpreter(profile, options->flame.type);
 	if (!err && options->base.nr)
 		err = load_base(options, &base);
 	if (err)

@@ -27,7 +27,7 @@ static void print_edge(const struct peek *peek, const struct summary_node *node,
 		       const struct summary_edge *edge, uint32_t other)
 {
 	char value[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES];
-	char *name scoped(freep) = view_name(peek->summary.nodes[other].frame->name);
+	char *name scoped(freep) = view_frame_name(&peek->view, peek->summary.nodes[other].frame);
 
 	printf("%50s %s |   %s%s\n", view_value(&peek->view, edge->value, value),
 	       unit_share(edge->value, node->cum, share), name, edge->is_inline ? " (inline)" : "");
@@ -37,7 +37,7 @@ static void print_node(const struct peek *peek, const struct summary_node *node,
 {
 	const struct view *view = &peek->view;
 	char flat[UNIT_TEXT_BYTES], cum[UNIT_TEXT_BYTES], shares[3][UNIT_TEXT_BYTES];
-	char *name scoped(freep) = view_name(node->frame->name);
+	char *name scoped(freep) = view_frame_name(&peek->view, node->frame);
 
 	puts(RULE);
 	for (uint32_t i = 0; i < node->nr_callers; i++)
@@ -159,7 +159,7 @@ static enum exit_code open_and_show(struct peek *peek, struct args *args)
 	pattern = args->operand.at[0];
 	if (selection_regex("REGEX", pattern, &peek->regex))
 		return EXIT_USAGE;
-	if (!view_open(&peek->view, &paths))
+	if (!view_open(&peek->view, &paths, false))
 		code = show(peek, pattern);
 	regfree(&peek->regex);
 	return code;

@@ -35,7 +35,7 @@ static void print_row(const struct top *top, const struct summary_node *node, in
 	const struct view *view = &top->view;
 	char flat[UNIT_TEXT_BYTES], cum[UNIT_TEXT_BYTES];
 	char shares[3][UNIT_TEXT_BYTES];
-	char *name scoped(freep) = view_name(node->frame->name);
+	char *name scoped(freep) = view_frame_name(&top->view, node->frame);
 
 	printf("%s%10s %s%s %s %10s %s  %s%s\n", view_colour(view, node->flat),
 	       view_value(view, node->flat, flat), view_share(view, node->flat, shares[0]),
@@ -96,7 +96,7 @@ static void print_json(const struct top *top)
 
 static enum exit_code show(struct top *top, const struct arg_list *paths)
 {
-	if (view_open(&top->view, paths))
+	if (view_open(&top->view, paths, true))
 		return EXIT_USAGE;
 	summary_make(top->view.profile, top->view.type, top->view.by, &top->summary);
 	if (top->view.json)

@@ -78,7 +78,7 @@ static void print_node(const struct tree *tree, uint32_t node)
 	const struct view *view = &tree->view;
 	const struct stacktree_node *at = &tree->stacks.at[node];
 	char total[UNIT_TEXT_BYTES], self[UNIT_TEXT_BYTES], shares[2][UNIT_TEXT_BYTES];
-	char *name scoped(freep) = view_name(tree->frames.at[at->frame].name);
+	char *name scoped(freep) = view_frame_name(view, &tree->frames.at[at->frame]);
 	uint32_t columns = 2 * tree->indent[node];
 
 	printf("%s%10s %s%s %10s %s  ", view_colour(view, at->total),
@@ -159,7 +159,7 @@ static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 {
 	if (tree->min_share < 0)
 		tree->min_share = tree->view.json ? 0 : DEFAULT_SHARE;
-	if (view_open(&tree->view, paths))
+	if (view_open(&tree->view, paths, false))
 		return EXIT_USAGE;
 	frames_make(tree->view.profile, tree->view.by, &tree->frames);
 	stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);

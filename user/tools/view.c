@@ -14,6 +14,9 @@
 #include "base/magnitude.h"
 #include "base/text.h"
 #include "profile/algebra.h"
+#include "profile/bylabel.h"
+#include "profile/shortname.h"
+#include "tools/notice.h"
 
 #define DEFAULT_ROWS 30 /* a screen, with the head above it */
 
@@ -24,19 +27,50 @@ size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr)
 	return limit && limit < nr ? limit : nr;
 }
 
-int view_check_by(struct view *view)
+/* The label that --by names; NULL: none of it. */
+static const char *label_of(const char *by)
+{
+	static const char *const keys[] = {"pid", "comm", "tid", "thread"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(by, keys[i]))
+			return keys[i];
+	return !strncmp(by, "tag=", 4) && by[4] ? by + 4 : NULL;
+}
+
+int view_check(struct view *view)
 {
 	view->by = FRAME_BY_FUNCTION;
-	if (!view->by_text || !frame_by_name(view->by_text, &view->by))
+	view->by_label = view->by_text ? label_of(view->by_text) : NULL;
+	view->short_names = isatty(STDOUT_FILENO) && !view->full_names;
+	if (!view->by_text || view->by_label || !frame_by_name(view->by_text, &view->by))
 		return 0;
-	return fail(-EINVAL, "--by %s: not one of function, line, file, mapping, address.",
+	return fail(-EINVAL,
+		    "--by %s: not one of function, line, file, mapping, address, pid, comm, tid, "
+		    "thread, tag=KEY.",
 		    view->by_text);
 }
 
-int view_open(struct view *view, const struct arg_list *paths)
+int view_apply_label(const struct view *view, struct profile *profile, bool alone)
+{
+	const char *key = view->by_label;
+	char keys[256], safe[2][4 * 256];
+
+	if (!key || !profile->samples.nr || !profile_by_label(profile, key, alone))
+		return 0;
+	profile_label_keys(profile, keys, sizeof(keys));
+	return fail(-EINVAL, "--by %s: no sample has a label '%s'%s%s%s.", view->by_text,
+		    text_escape(key, safe[0], sizeof(safe[0])),
+		    *keys ? "; there are " : ": there are no labels at all",
+		    text_escape(keys, safe[1], sizeof(safe[1])),
+		    !strcmp(key, "tid") || !strcmp(key, "thread") ? " (cprof record -t makes it)"
+								  : "");
+}
+
+int view_open(struct view *view, const struct arg_list *paths, bool label_alone)
 {
 	const struct value_type *type;
-	int err = view_check_by(view);
+	int err = view_check(view);
 
 	if (err)
 		return err;
@@ -48,11 +82,17 @@ int view_open(struct view *view, const struct arg_list *paths)
 	view->type_unit = strtab_get(&view->profile->strings, type->unit);
 	view->unit = view->unit_text ? view->unit_text : "auto";
 	view->colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	if (!unit_check(view->type_unit, view->unit))
-		return 0;
-	err = fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
-		   view->type_unit);
-	view_release(view);
+	if (unit_check(view->type_unit, view->unit))
+		err = fail(-EINVAL, "--unit %s: %s is counted in %s.", view->unit, view->type_name,
+			   view->type_unit);
+	if (!err) {
+		if (!view->json)
+			notice_interpreter(view->profile, view->type);
+		notice_missing(view->profile, view->by);
+		err = view_apply_label(view, view->profile, label_alone);
+	}
+	if (err)
+		view_release(view);
 	return err;
 }
 
@@ -166,6 +206,21 @@ char *view_name(const char *name)
 	size_t need = 4 * strlen(name) + 1; /* every byte may become "\xNN" */
 
 	return text_escape(name, xmalloc(need), need);
+}
+
+/* What is before the function in a name, and behind it, stays: an address, a line. */
+char *view_frame_name(const struct view *view, const struct frame *frame)
+{
+	const char *function = *frame->function ? strstr(frame->name, frame->function) : NULL;
+	char *shortened scoped(freep) = NULL, *whole scoped(freep) = NULL;
+
+	/* a label's value is no function */
+	if (!view->short_names || !function || (view->by_label && !*frame->mapping))
+		return view_name(frame->name);
+	shortened = short_name(frame->function);
+	whole = xasprintf("%.*s%s%s", (int)(function - frame->name), frame->name, shortened,
+			  function + strlen(frame->function));
+	return view_name(whole);
 }
 
 static int to_stdout(void *ctx, const void *bytes, size_t len_bytes)

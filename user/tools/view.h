@@ -27,11 +27,15 @@
 struct view {
 	struct selection selection;
 	const char *unit_text, *by_text; /* --unit, --by; NULL: not given */
-	bool json;
+	bool json, full_names;
+	/* Filled by view_check(). */
+	enum frame_by by;
+	const char *
+		by_label; /* --by pid ...: rows are the values of this label; NULL: they are frames */
+	bool short_names;
 	/* Filled by view_open(). */
 	struct profile *profile;
 	uint32_t type;
-	enum frame_by by;
 	const char *type_name, *type_unit; /* of the sample type; strings of the profile */
 	const char *unit;		   /* that values are shown in */
 	bool colours;
@@ -40,10 +44,16 @@ struct view {
 /* clang-format off */
 #define VIEW_ROWS(view)                                                                           \
 	{"by", 0, ARG_TEXT, "WHAT",                                                                \
-	 "rows are: function (default), line, file, mapping, address", &(view)->by_text},         \
+	 "rows are: function (default), line, file, mapping, address,\nor the values of a label: "   \
+	 "pid, comm, tid, thread, tag=KEY",                                                         \
+	 &(view)->by_text},                                                                        \
 	{"unit", 0, ARG_TEXT, "UNIT", "show values in it: ms, s, MB ... (default: one that fits)", \
 	 &(view)->unit_text},                                                                      \
 	{"json", 0, ARG_FLAG, NULL, "for scripts: raw values, nothing cut off", &(view)->json},    \
+	{"full-names", 0, ARG_FLAG, NULL,                                                          \
+	 "on a terminal, too: without it template arguments and\narguments of functions are left "  \
+	 "out there",                                                                              \
+	 &(view)->full_names},                                                                     \
 	SELECTION_ROWS(&(view)->selection)
 
 /* -n of the commands that show the largest rows first. */
@@ -55,10 +65,16 @@ struct view {
 /* How many of nr rows are shown. */
 size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
-/* Sets by of --by. -EINVAL, printed: there is no such thing. */
-int view_check_by(struct view *view);
-/* Checks the options and loads the profile (selection_load()). -errno, printed. */
-int view_open(struct view *view, const struct arg_list *paths);
+/* What of the options needs no profile. -EINVAL, printed: there is no such --by. */
+int view_check(struct view *view);
+/*
+ * Checks the options and loads the profile (selection_load()). With --by LABEL its values are the
+ * frames: alone, or at the root of the stacks (profile/bylabel.h). What it cannot show of that, and an
+ * interpreter that hides a program, is said on stderr. -errno, printed.
+ */
+int view_open(struct view *view, const struct arg_list *paths, bool label_alone);
+/* The label part of it, for who has a profile. -EINVAL, printed: there is no such label. */
+int view_apply_label(const struct view *view, struct profile *profile, bool alone);
 void view_release(struct view *view); /* opened or not */
 
 /* Chooses the unit of a page, if --unit did not, by its smallest value (0: none). */
@@ -75,8 +91,10 @@ char *view_share(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTE
 /* Escape sequences that begin and end the colour of such a share; "" without colours. */
 const char *view_colour(const struct view *view, int64_t value);
 const char *view_plain(const struct view *view);
-/* A name fit for a terminal. Owned by the caller. */
+/* A text fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
+/* The name of a frame, likewise; on a terminal it is short (profile/shortname.h). */
+char *view_frame_name(const struct view *view, const struct frame *frame);
 
 /* A JSON text on stdout, and its end, a line's. What could not be written, view_finish() tells. */
 void view_open_json(struct json *json);

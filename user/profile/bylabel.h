@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The values of a label as frames, so that what is added up by function is added up by them: how much
+ * of the time is of which process, thread, request.
+ *
+ *	comm=nginx	main;serve;read		alone	nginx		at the root	nginx;main;serve;read
+ *	(no comm)	main;f				[no comm]			[no comm];main;f
+ *
+ * A number is in decimal, with its unit: "4096bytes", as parts of a profile are called (split.h).
+ * Several values of one sample are one frame, "a,b".
+ *
+ * Source: pprof's -tagroot (internal/driver/tagroot.go), which has no frame for a sample without the
+ * label.
+ */
+#ifndef CPROF_PROFILE_BYLABEL_H
+#define CPROF_PROFILE_BYLABEL_H
+
+#include <stdbool.h>
+
+#include "profile/model.h"
+
+/*
+ * In place. alone: the value takes the place of the stack; else it is its outermost frame. Such a frame
+ * has no mapping. -ENOENT: no sample has the label; the profile is as it was.
+ */
+int profile_by_label(struct profile *profile, const char *key, bool alone);
+
+/* The keys of its labels, each once, as "comm, pid"; "" without any. Returns out, cut to fit. */
+char *profile_label_keys(const struct profile *profile, char *out, size_t out_bytes);
+
+#endif

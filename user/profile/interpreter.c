@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/interpreter.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/magnitude.h"
+#include "profile/tame.h"
+
+#define ENOUGH 0.5
+
+/* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
+static const struct language {
+	const char *name, *loop, *shown, *advice;
+} languages[] = {
+	{"Python", "_?PyEval_EvalFrame(Default|Ex)([.].*)?|_TAIL_CALL_[A-Z_]*", "py::.*",
+	 "py-spy, or perf with python3.12 -X perf, shows them"},
+	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
+	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*", "node --cpu-prof shows them"},
+	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "rbspy shows them"},
+	{"PHP", "execute_ex([.].*)?", NULL, "phpspy shows them"},
+	{"Perl", "Perl_runops_(standard|debug)", NULL, "perl -d:NYTProf shows them"},
+	{"Lua", "luaV_execute([.].*)?", NULL, "a hook of debug.sethook() shows them"},
+	/* Compiled methods have names: java.util.HashMap.get */
+	{"Java", "Interpreter",
+	 "[A-Za-z_$][A-Za-z0-9_$]*([./][A-Za-z_$<][A-Za-z0-9_$>]*)+|L[^ ]*;::.*",
+	 "methods have names once they are compiled: record later, or for longer"},
+};
+
+#define NR_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
+
+/* Of a function, or of a stack: a bit for each language. */
+struct role {
+	uint8_t loops; /* it is, or has, the loop */
+	uint8_t shown; /* it is, or has, a function of the program */
+};
+_Static_assert(NR_LANGUAGES <= 8, "a bit for each language");
+
+struct search {
+	const struct profile *profile;
+	struct role *roles;	       /* of functions, by id */
+	uint32_t loops[NR_LANGUAGES];  /* a function that was found; 0: none */
+	uint64_t hidden[NR_LANGUAGES]; /* magnitudes */
+};
+
+static void compile_whole(const char *pattern, regex_t *regex)
+{
+	char *whole scoped(freep) = xasprintf("^(%s)$", pattern);
+
+	if (tame_compile(whole, regex))
+		abort(); /* the table above is wrong */
+}
+
+static void find_language(struct search *search, size_t i)
+{
+	const struct profile *profile = search->profile;
+	regex_t loop, shown;
+
+	compile_whole(languages[i].loop, &loop);
+	compile_whole(languages[i].shown ? languages[i].shown : "", &shown);
+	for (size_t id = 1; id <= profile->functions.nr; id++) {
+		const char *name =
+			strtab_get(&profile->strings, profile->functions.at[id - 1].name);
+		size_t len = strlen(name);
+
+		if (!len)
+			continue;
+		if (tame_matches(&loop, name, len)) {
+			search->roles[id].loops |= 1u << i;
+			search->loops[i] = id;
+		} else if (tame_matches(&shown, name, len)) {
+			search->roles[id].shown |= 1u << i;
+		}
+	}
+	regfree(&loop);
+	regfree(&shown);
+}
+
+static struct role role_of_stack(const struct search *search, const struct profile_sample *sample)
+{
+	struct role role = {0};
+
+	for (uint32_t i = 0; i < sample->nr_locations; i++) {
+		const struct profile_location *location =
+			&search->profile->locations.at[sample->locations[i] - 1];
+
+		for (uint32_t k = 0; k < location->nr_lines; k++) {
+			role.loops |= search->roles[location->lines[k].function].loops;
+			role.shown |= search->roles[location->lines[k].function].shown;
+		}
+	}
+	return role;
+}
+
+static uint64_t add_up(struct search *search, uint32_t type)
+{
+	uint64_t total = 0;
+
+	vec_for_each(&search->profile->samples, sample) {
+		uint64_t value = magnitude_of(sample->values[type]);
+		struct role role = role_of_stack(search, sample);
+
+		if (__builtin_add_overflow(total, value, &total))
+			return 0; /* no share can be told */
+		for (size_t i = 0; i < NR_LANGUAGES; i++)
+			if (role.loops & ~role.shown & 1u << i)
+				search->hidden[i] += value;
+	}
+	return total;
+}
+
+bool interpreter_hides(const struct profile *profile, uint32_t type,
+		       struct interpreter *interpreter)
+{
+	struct role *roles scoped(freep) = xcalloc(profile->functions.nr + 1, sizeof(*roles));
+	struct search search = {.profile = profile, .roles = roles};
+	size_t most = 0;
+	uint64_t total;
+
+	for (size_t i = 0; i < NR_LANGUAGES; i++)
+		find_language(&search, i);
+	total = add_up(&search, type);
+	for (size_t i = 1; i < NR_LANGUAGES; i++)
+		if (search.hidden[i] > search.hidden[most])
+			most = i;
+	if (!total || (double)search.hidden[most] < ENOUGH * (double)total)
+		return false;
+	*interpreter = (struct interpreter){
+		.language = languages[most].name,
+		.loop = strtab_get(&profile->strings,
+				   profile->functions.at[search.loops[most] - 1].name),
+		.advice = languages[most].advice,
+		.share = (double)search.hidden[most] / (double)total,
+	};
+	return true;
+}
