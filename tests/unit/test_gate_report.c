@@ -208,6 +208,73 @@ static void test_sarif(void **state)
 	      "assert i['executionSuccessful'] is False and i['toolExecutionNotifications']");
 }
 
+/* "old" is "new|<&'name" in head; what could be either is told with an option for a shell. */
+static void make_moved(struct gate_case *c)
+{
+	for (int i = -1; i <= 1; i++) {
+		gate_case_add(c, RUN_BASE, "main;x", 1500 + i, "main;y", 1000, "main;z", 900,
+			      "x;old", 450, NULL);
+		gate_case_add(c, RUN_HEAD, "main;x", 1500, "main;y", 1000 + i, "main;z", 900,
+			      "y;new|<&'name", 450 - i, NULL);
+	}
+	gate_case_check(c);
+}
+
+static void test_moved(void **state)
+{
+	struct gate_case c = {.options = gate_default_options};
+
+	(void)state;
+	make_moved(&c);
+	assert_int_equal(c.result.verdict, GATE_PASS);
+	judge(report_text, &c.result, NULL,
+	      "assert '\\nold is now new|<&\\'name (moved), as it seems' in text, text\n"
+	      "option, = [l.split('sure of it: ')[1] for l in text.splitlines() if 'sure of' in "
+	      "l]\n"
+	      "import shlex\n"
+	      "assert shlex.split(option) == ['--rename', 'old=new|<&\\'name'], option\n"
+	      "assert 'regressed' not in text and '-100' not in text, text");
+	judge(report_json, &c.result, NULL,
+	      "import json\n"
+	      "d = json.loads(text)\n"
+	      "move, = d['moves']\n"
+	      "assert (move['from'], move['to']) == ('old', 'new|<&\\'name'), move\n"
+	      "assert move['certain'] is False and move['option'].startswith('--rename '), move\n"
+	      "assert d['verdict'] == 'pass' and not d['regressions']\n"
+	      "assert {t.get('moved_to') for t in d['tests'] if t['name'] == 'old' and "
+	      "t['outcome'] == 'moved'} == {move['to']}");
+	judge(report_markdown, &c.result, NULL,
+	      "assert '- old is now new&#124;&lt;&amp;\\'name (moved), as it seems' in text, text\n"
+	      "rows = [l for l in text.splitlines() if l.startswith('|')]\n"
+	      "assert all(r.count('|') == 9 for r in rows), rows\n"
+	      "assert sum('moved from old |' in r for r in rows) == 2, rows");
+	judge(report_github, &c.result, NULL,
+	      "assert '::error' not in text\n"
+	      "assert text.startswith('::notice title=old is now new|<&\\'name (moved)::'), text");
+	judge(report_junit, &c.result, NULL,
+	      "import xml.etree.ElementTree as E\n"
+	      "r = E.fromstring(data)\n"
+	      "assert r.get('failures') == '0'\n"
+	      "assert [e.text for e in r.iter('system-out')] == ['moved from old'] * 2, text");
+	judge(report_sarif, &c.result, NULL,
+	      "import json\n"
+	      "run, = json.loads(text)['runs']\n"
+	      "assert not run['results']\n"
+	      "note, = run['invocations'][0]['toolExecutionNotifications']\n"
+	      "assert note['level'] == 'note' and 'is now' in note['message']['text']");
+	gate_case_release(&c);
+}
+
+static void test_remedies(void **state)
+{
+	(void)state;
+	judge(report_text, &inconclusive, NULL,
+	      "for word in ('-F', '--reps', '--max-time', '--inconclusive pass'):\n"
+	      "    assert word in text, (word, text)");
+	judge(report_markdown, &inconclusive, NULL,
+	      "assert '--max-time' in text and '--inconclusive pass' in text, text");
+}
+
 static int full_disk(void *ctx, const void *bytes, size_t len)
 {
 	(void)bytes;
@@ -237,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_text),	   cmocka_unit_test(test_json),
 		cmocka_unit_test(test_markdown),   cmocka_unit_test(test_github),
 		cmocka_unit_test(test_junit),	   cmocka_unit_test(test_sarif),
+		cmocka_unit_test(test_moved),	   cmocka_unit_test(test_remedies),
 		cmocka_unit_test(test_sink_fails),
 	};
 

@@ -262,8 +262,7 @@ static size_t count_first(const struct comparison *comparison)
 	return nr;
 }
 
-/* The level of one test: Bonferroni's, the first step of Holm's, among those it is tested with. */
-static double level_of(const struct comparison *comparison, const struct family *family)
+double comparison_level(const struct comparison *comparison, const struct family *family)
 {
 	const struct gate_result *result = comparison->result;
 	size_t nr = comparison->nr_first;
@@ -277,7 +276,7 @@ static void find_detectable(struct comparison *comparison)
 
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
 		const struct family *family = &comparison->families[i];
-		double level = level_of(comparison, family);
+		double level = comparison_level(comparison, family);
 
 		if (!family->units.nr)
 			continue;

@@ -36,6 +36,8 @@ struct comparison {
 
 /* The caller releases it; the result must outlive it. */
 void comparison_make(struct gate_result *result, struct comparison *comparison);
+/* The level at which one test of a family must be significant, as many being tested (Bonferroni). */
+double comparison_level(const struct comparison *comparison, const struct family *family);
 void comparison_release(struct comparison *comparison);
 
 #endif

@@ -143,6 +143,44 @@ struct phrase phrase_change(const struct gate_result *result, const struct gate_
 		      phrase_interval(test).text, phrase_p(test).text);
 }
 
+struct phrase phrase_move(const struct gate_move *move)
+{
+	char from[100], to[100];
+
+	text_escape(move->from->name, from, sizeof(from));
+	text_escape(move->to->name, to, sizeof(to));
+	return phrase("%s%s is now %s%s (moved)", move->is_gone ? "" : "part of ", from,
+		      move->is_all ? "" : "in ", to);
+}
+
+/* In the quotes of a shell. The caller frees it. */
+static char *quoted(const char *text)
+{
+	char *result = xmalloc(4 * strlen(text) + 3), *out = result;
+
+	*out++ = '\'';
+	for (; *text; text++) {
+		if (*text == '\'')
+			out = stpcpy(out, "'\\'");
+		*out++ = *text;
+	}
+	strcpy(out, "'");
+	return result;
+}
+
+char *phrase_rename(const struct gate_move *move)
+{
+	const struct run_function *from = move->is_gone ? move->from : move->to;
+	const struct run_function *to = move->is_gone ? move->to : move->from;
+	char *text scoped(freep) = NULL, *both scoped(freep) = NULL;
+
+	if (move->is_certain || !(move->is_gone || move->is_new))
+		return NULL;
+	both = xasprintf("%s=%s", from->name, to->name);
+	text = quoted(both);
+	return xasprintf("--rename %s", text);
+}
+
 /* Escaping --------------------------------------------------------------------------------------- */
 
 static const struct replacement {
@@ -161,6 +199,7 @@ static const struct {
 	const struct replacement *at;
 	size_t nr;
 } escapes[] = {
+	[ESCAPE_NONE] = {NULL, 0},
 	[ESCAPE_XML] = {xml, LENGTH(xml)},
 	[ESCAPE_MARKDOWN] = {markdown, LENGTH(markdown)},
 	[ESCAPE_COMMAND] = {command, LENGTH(command)},

@@ -34,7 +34,15 @@ struct phrase phrase_runs(const struct gate_result *result);
 /* One sentence on a test: "flat share of hot_a grew by ...". */
 struct phrase phrase_change(const struct gate_result *result, const struct gate_test *test);
 
+struct phrase phrase_move(const struct gate_move *move); /* "parse is now parse_fast (moved)" */
+/*
+ * "--rename 'parse=parse_fast'", in full, for a move that may be chance; the caller frees it. NULL: it
+ * is certain, or both functions are still there.
+ */
+char *phrase_rename(const struct gate_move *move);
+
 enum escape {
+	ESCAPE_NONE, /* only made safe */
 	ESCAPE_XML,
 	ESCAPE_MARKDOWN,
 	ESCAPE_COMMAND,	 /* the text of a workflow command */

@@ -11,6 +11,8 @@
  *	sarif		2.1.0, for code scanning: a result for each regression, which it recognizes by
  *			the function, not by the line it is on
  *
+ * What moved is no finding: all say so, github by a ::notice, sarif by a note of the invocation.
+ *
  * Names come from profiles: each writer escapes what its format cannot hold. Errors are the sink's.
  *
  * Sources: GitHub's "workflow commands" (escaping: actions/toolkit, command.ts); the JUnit schema of

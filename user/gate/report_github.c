@@ -24,6 +24,24 @@ static void put_regression(struct text_out *out, const struct gate_result *resul
 	text_out_print(out, "\n");
 }
 
+/* GitHub counts notices by themselves. */
+static void put_moves(struct text_out *out, const struct gate_result *result)
+{
+	for (size_t i = 0; i < result->moves.nr && i < REPORT_MAX_ANNOTATIONS; i++) {
+		const struct gate_move *move = &result->moves.at[i];
+		char *rename scoped(freep) = phrase_rename(move);
+
+		text_out_print(out, "::notice title=");
+		put_escaped(out, ESCAPE_PROPERTY, phrase_move(move).text);
+		text_out_print(out, "::");
+		put_escaped(out, ESCAPE_COMMAND,
+			    rename ? "no regression, as it seems; to make sure of it: "
+				   : "no regression: the cost was there before");
+		put_escaped(out, ESCAPE_COMMAND, rename ? rename : "");
+		text_out_print(out, "\n");
+	}
+}
+
 int report_github(const struct gate_result *result, const struct report_options *options,
 		  sink_fn sink, void *ctx)
 {
@@ -43,5 +61,6 @@ int report_github(const struct gate_result *result, const struct report_options 
 			break;
 		put_regression(&out, result, options, *row);
 	}
+	put_moves(&out, result);
 	return text_out_close(&out);
 }

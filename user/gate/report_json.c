@@ -56,6 +56,8 @@ static void put_test(struct json *json, const struct gate_test *test)
 	json_key(json, "detectable"), json_real(json, test->detectable);
 	if (test->moved_from)
 		json_key(json, "moved_from"), json_string(json, test->moved_from->name);
+	if (test->moved_to)
+		json_key(json, "moved_to"), json_string(json, test->moved_to->name);
 	json_end(json);
 }
 
@@ -73,6 +75,26 @@ static void put_options(struct json *json, const struct gate_options *options)
 	json_uint(json, options->min_samples);
 	json_key(json, "single");
 	json_bool(json, options->single);
+	json_end(json);
+}
+
+static void put_moves(struct json *json, const struct gate_result *result)
+{
+	json_key(json, "moves");
+	json_array(json);
+	vec_for_each(&result->moves, move) {
+		char *rename scoped(freep) = phrase_rename(move);
+
+		json_object(json);
+		json_key(json, "from"), json_string(json, move->from->name);
+		json_key(json, "to"), json_string(json, move->to->name);
+		json_key(json, "certain");
+		json_bool(json, move->is_certain);
+		json_key(json, "text"), json_string(json, phrase_move(move).text);
+		if (rename)
+			json_key(json, "option"), json_string(json, rename);
+		json_end(json);
+	}
 	json_end(json);
 }
 
@@ -99,6 +121,7 @@ static void put_findings(struct json *json, const struct gate_result *result)
 		if ((*row)->outcome == GATE_REGRESSED)
 			json_string(json, (*row)->function ? (*row)->function->name : "total");
 	json_end(json);
+	put_moves(json, result);
 	json_key(json, "tests");
 	json_array(json);
 	vec_for_each(&result->tests, test)

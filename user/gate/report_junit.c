@@ -10,6 +10,13 @@ static void put_case(struct text_out *out, const struct gate_result *result,
 	text_out_print(out, "\" name=\"");
 	put_escaped(out, ESCAPE_XML, phrase_name(test).text);
 	text_out_print(out, "\" time=\"0\"");
+	if (test->moved_from) {
+		text_out_print(out, ">\n      <system-out>moved from ");
+		put_escaped(out, ESCAPE_XML,
+			    phrase_name(&(struct gate_test){.function = test->moved_from}).text);
+		text_out_print(out, "</system-out>\n    </testcase>\n");
+		return;
+	}
 	if (test->outcome != GATE_REGRESSED) {
 		text_out_print(out, "/>\n");
 		return;

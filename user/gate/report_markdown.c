@@ -29,7 +29,30 @@ static void put_row(struct text_out *out, const struct gate_result *result,
 	put_cell(out, phrase_growth(test));
 	put_cell(out, phrase_interval(test));
 	put_cell(out, phrase_p(test));
-	text_out_print(out, "| %s %s |\n", marks[test->outcome], gate_outcome_name(test->outcome));
+	text_out_print(out, "| %s %s", marks[test->outcome], gate_outcome_name(test->outcome));
+	if (test->moved_from) {
+		text_out_print(out, " from ");
+		put_escaped(out, ESCAPE_MARKDOWN,
+			    phrase_name(&(struct gate_test){.function = test->moved_from}).text);
+	}
+	text_out_print(out, " |\n");
+}
+
+static void put_moves(struct text_out *out, const struct gate_result *result)
+{
+	for (size_t i = 0; i < result->moves.nr && i < MAX_ROWS; i++) {
+		char *rename scoped(freep) = phrase_rename(&result->moves.at[i]);
+
+		text_out_print(out, "- ");
+		put_escaped(out, ESCAPE_MARKDOWN, phrase_move(&result->moves.at[i]).text);
+		if (rename) {
+			text_out_print(out, ", as it seems; to make sure of it: ");
+			put_escaped(out, ESCAPE_MARKDOWN, rename);
+		}
+		text_out_print(out, "\n");
+	}
+	if (result->moves.nr)
+		text_out_print(out, "\n");
 }
 
 int report_markdown(const struct gate_result *result, const struct report_options *options,
@@ -54,6 +77,7 @@ int report_markdown(const struct gate_result *result, const struct report_option
 		put_escaped(&out, ESCAPE_MARKDOWN, "\n" PHRASE_INCONCLUSIVE);
 		text_out_print(&out, "\n\n");
 	}
+	put_moves(&out, result);
 	if (nr) {
 		text_out_print(&out, "| function | measure | base | head | change | 95 %% interval "
 				     "| adjusted p | verdict |\n"

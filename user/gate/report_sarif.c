@@ -130,6 +130,14 @@ static void put_result(struct json *json, const struct gate_result *result,
 	json_end(json);
 }
 
+static void put_notification(struct json *json, const char *level, const char *text)
+{
+	json_object(json);
+	json_key(json, "level"), json_string(json, level);
+	put_text(json, "message", text);
+	json_end(json);
+}
+
 /* Not successful unless something was compared: an empty list of results would be good news. */
 static void put_invocation(struct json *json, const struct gate_result *result)
 {
@@ -140,12 +148,10 @@ static void put_invocation(struct json *json, const struct gate_result *result)
 	json_bool(json, result->verdict != GATE_INCONCLUSIVE);
 	json_key(json, "toolExecutionNotifications");
 	json_array(json);
-	vec_for_each(&result->reasons, reason) {
-		json_object(json);
-		json_key(json, "level"), json_string(json, "error");
-		put_text(json, "message", *reason);
-		json_end(json);
-	}
+	vec_for_each(&result->reasons, reason)
+		put_notification(json, "error", *reason);
+	vec_for_each(&result->moves, move)
+		put_notification(json, "note", phrase_move(move).text);
 	json_end(json);
 	json_end(json);
 	json_end(json);

@@ -24,11 +24,12 @@ static void put_row(struct text_out *out, const struct gate_result *result,
 
 	if (test->moved_from)
 		from = phrase_name(&(struct gate_test){.function = test->moved_from});
-	text_out_print(out, "%-11s %-13s %12s %12s %9s %19s %8s  %s%s%s\n",
+	text_out_print(out, "%-11s %-13s %12s %12s %9s %19s %8s  %s%s%s%s\n",
 		       gate_outcome_name(test->outcome), phrase_subject(test).text, base.text,
 		       head.text, phrase_growth(test).text, phrase_interval(test).text,
 		       phrase_p(test).text, phrase_name(test).text,
-		       test->moved_from ? ", which took in cost of " : "", from.text);
+		       test->moved_from ? " (moved from " : "", from.text,
+		       test->moved_from ? ")" : "");
 }
 
 static void put_table(struct text_out *out, const struct gate_result *result,
@@ -45,6 +46,20 @@ static void put_table(struct text_out *out, const struct gate_result *result,
 		text_out_print(out, "(and %zu more that did not change)\n", nr_same - MAX_SAME);
 }
 
+static void put_moves(struct text_out *out, const struct gate_result *result)
+{
+	vec_for_each(&result->moves, move) {
+		char *rename scoped(freep) = phrase_rename(move);
+
+		text_out_print(out, "%s", phrase_move(move).text);
+		if (rename)
+			text_out_print(out, ", as it seems; to make sure of it: ");
+		if (rename)
+			put_escaped(out, ESCAPE_NONE, rename);
+		text_out_print(out, "\n");
+	}
+}
+
 int report_text(const struct gate_result *result, const struct report_options *options,
 		sink_fn sink, void *ctx)
 {
@@ -54,6 +69,7 @@ int report_text(const struct gate_result *result, const struct report_options *o
 	text_out_print(&out, "%s\n", phrase_runs(result).text);
 	if (result->tests.nr) {
 		put_table(&out, result, options);
+		put_moves(&out, result);
 		if (!result->options.no_share)
 			text_out_print(&out, "%s\n", phrase_size(result).text);
 		text_out_print(&out, "%s\n", phrase_detectable(result).text);

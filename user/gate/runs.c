@@ -35,6 +35,9 @@ struct adding {
 	uint32_t *files;	  /* frame without a name to its file's position + 1; else 0 */
 	vec_of(uint32_t) cell_of; /* function to cell + 1 of this run */
 	vec_of(size_t) seen;	  /* function to the sample + 1 that it was counted for last */
+	struct callset calls;
+	/* Of the frame before, which the next one calls: its function, and that of its file, + 1. */
+	uint32_t callee[2];
 };
 
 struct run *runs_add(struct runs *runs, const char *name, enum run_side side)
@@ -241,6 +244,17 @@ static void add_frame(struct adding *adding, uint32_t function, size_t sample,
 	cell->cum_variance += amount->variance;
 }
 
+/* Functions + 1, or 0: what a frame is, and its file where it has no name of its own. */
+static void add_calls(struct adding *adding, const uint32_t caller[2], size_t sample, double value)
+{
+	for (int i = 0; i < 2; i++)
+		for (int j = 0; j < 2; j++)
+			if (caller[i] && adding->callee[j])
+				callset_add(&adding->calls, caller[i] - 1, adding->callee[j] - 1,
+					    sample, value);
+	memcpy(adding->callee, caller, sizeof(adding->callee));
+}
+
 static void add_sample(struct adding *adding, size_t at)
 {
 	const struct profile *profile = adding->profile;
@@ -249,6 +263,7 @@ static void add_sample(struct adding *adding, size_t at)
 	bool unknown = false;
 	struct run *run;
 
+	adding->callee[0] = adding->callee[1] = 0;
 	for (uint32_t i = 0; i < sample->nr_locations; i++) {
 		const struct profile_location *location =
 			&profile->locations.at[sample->locations[i] - 1];
@@ -259,13 +274,18 @@ static void add_sample(struct adding *adding, size_t at)
 			uint32_t function = function_of(
 				adding, frames[j], location->nr_lines ? &location->lines[j] : NULL);
 
-			if (is_unknown(adding->runs->functions.at[function].name))
+			uint32_t file = adding->files[frames[j]];
+			uint32_t caller[] = {function + 1, file};
+
+			if (is_unknown(adding->runs->functions.at[function].name)) {
 				unknown = true;
-			else
+				caller[0] = 0;
+			} else {
 				add_frame(adding, function, at, &amount, !i && !j);
-			if (adding->files[frames[j]])
-				add_frame(adding, adding->files[frames[j]] - 1, at, &amount,
-					  !i && !j);
+			}
+			if (file)
+				add_frame(adding, file - 1, at, &amount, !i && !j);
+			add_calls(adding, caller, at, amount.value);
 		}
 	}
 	run = &adding->runs->at.at[adding->run];
@@ -381,6 +401,8 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 	}
 	for (size_t i = 0; i < profile->samples.nr; i++)
 		add_sample(&adding, i);
+	runs->at.at[adding.run].calls = adding.calls.calls;
+	callset_release(&adding.calls);
 	free(adding.functions);
 	free(adding.files);
 	frames_release(&adding.frames);
@@ -405,8 +427,10 @@ bool *runs_compared(const struct runs *runs)
 
 void runs_release(struct runs *runs)
 {
-	vec_for_each(&runs->at, run)
+	vec_for_each(&runs->at, run) {
 		vec_release(&run->cells);
+		vec_release(&run->calls);
+	}
 	vec_release(&runs->at);
 	vec_release(&runs->functions);
 	hash_release(&runs->index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a comparison needs of its profiles, one run each: per function the value on its own (flat) and
- * with all that it calls (cum), how exact these are, and what speaks for or against the run itself.
+ * with all that it calls (cum), how exact these are, who calls whom, and what speaks for or against the run itself.
  *
  *	runs_add_profile(&runs, "base1.pb.gz", RUN_BASE, profile, type, &identity);	each
  *	... gate_check(&runs, &options)
@@ -31,6 +31,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "gate/callset.h"
 #include "profile/identity.h"
 #include "profile/model.h"
 
@@ -67,6 +68,7 @@ struct run {
 	bool has_negative;
 	const char *kind; /* sample types and period: what runs must agree on; in the arena */
 	vec_of(struct run_cell) cells;
+	struct run_calls calls;
 };
 
 struct runs {

@@ -226,6 +226,19 @@ void stats_assume(struct stats_unit *units, size_t nr_units, double cv, struct s
 	fit->ci_t = student_quantile(CI_TAIL, fit->df);
 }
 
+void stats_fit_unit(const struct stats_runs *runs, struct stats_unit *unit,
+		    const struct stats_fit *fit)
+{
+	double rates[2], df = (double)nr_runs(runs) - 2;
+
+	unit->dispersion = 1;
+	if (isinf(fit->df))
+		return; /* assumed */
+	for (int head = 0; head < 2; head++)
+		rates[head] = rate_of(runs, unit, side_of(runs, head));
+	unit->dispersion = squeeze(pearson(runs, unit, rates, fit->cv) / df, df, fit);
+}
+
 /* The variance of a side's rate, if the true one is this. */
 static double rate_variance(const struct stats_runs *runs, const struct stats_unit *unit,
 			    const struct stats_fit *fit, struct side side, double rate)

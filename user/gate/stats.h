@@ -88,6 +88,10 @@ void stats_fit(const struct stats_runs *runs, struct stats_unit *units, size_t n
  */
 void stats_assume(struct stats_unit *units, size_t nr_units, double cv, struct stats_fit *fit);
 
+/* The dispersion of a further unit by a fit of others; runs as they were fitted. */
+void stats_fit_unit(const struct stats_runs *runs, struct stats_unit *unit,
+		    const struct stats_fit *fit);
+
 struct stats_test {
 	double base, head;	  /* rates: shares, or means of a run */
 	double p_grown, p_shrunk; /* one-sided */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gate/compare.h"
+#include "gate/moved.h"
 #include "gate/refuse.h"
 
 const struct gate_options gate_default_options = {
@@ -67,46 +68,6 @@ static enum gate_outcome outcome_of(const struct gate_result *result, const stru
 	return GATE_SAME;
 }
 
-static const struct gate_test *find_test(const struct gate_result *result,
-					 const struct run_function *function,
-					 enum gate_measure measure, enum gate_quantity quantity)
-{
-	vec_for_each(&result->tests, test)
-		if (test->function == function && test->measure == measure &&
-		    test->quantity == quantity)
-			return test;
-	return NULL;
-}
-
-/* The function whose flat value shrank most, if by half of what this one's grew at least. */
-static const struct run_function *shrunken(const struct gate_result *result,
-					   const struct gate_test *grown)
-{
-	const struct gate_test *best = NULL;
-
-	vec_for_each(&result->tests, test)
-		if (test->measure == GATE_FLAT && test->quantity == grown->quantity &&
-		    test->delta <= -grown->delta / 2 && (!best || test->delta < best->delta))
-			best = test;
-	return best ? best->function : NULL;
-}
-
-static void find_moved(struct gate_result *result)
-{
-	vec_for_each(&result->tests, test) {
-		const struct gate_test *cum;
-
-		if (test->outcome != GATE_REGRESSED || test->measure != GATE_FLAT)
-			continue;
-		cum = find_test(result, test->function, GATE_CUM, test->quantity);
-		if (!cum || cum->outcome == GATE_REGRESSED || cum->delta > test->delta / 2)
-			continue;
-		test->moved_from = shrunken(result, test);
-		if (test->moved_from)
-			test->outcome = GATE_MOVED;
-	}
-}
-
 static void judge(struct gate_result *result)
 {
 	result->verdict = result->reasons.nr ? GATE_INCONCLUSIVE : GATE_PASS;
@@ -158,17 +119,20 @@ static void choose_rows(struct gate_result *result)
 {
 	size_t nr_functions = result->runs->functions.nr;
 	const struct gate_test **best scoped(freep) = xcalloc(nr_functions + 1, sizeof(*best));
+	/* what is gone, but elsewhere, is told of there */
+	bool *is_gone scoped(freep) = xcalloc(nr_functions + 1, sizeof(*is_gone));
 
 	result->rows.nr = 0;
 	vec_for_each(&result->tests, test) {
 		size_t at = test->function ? test->function - result->runs->functions.at
 					   : (ptrdiff_t)nr_functions;
 
+		is_gone[at] |= test->moved_to != NULL;
 		if (!best[at] || compare_telling(test, best[at]) < 0)
 			best[at] = test;
 	}
 	for (size_t i = 0; i <= nr_functions; i++)
-		if (best[i])
+		if (best[i] && !is_gone[i])
 			vec_push(&result->rows, best[i]);
 	if (result->rows.nr)
 		qsort(result->rows.at, result->rows.nr, sizeof(*result->rows.at), compare_rows);
@@ -191,9 +155,9 @@ void gate_check(const struct runs *runs, const struct gate_options *options,
 		comparison_make(result, &comparison);
 		vec_for_each(&result->tests, test)
 			test->outcome = outcome_of(result, test);
+		gate_find_moved(&comparison);
 		comparison_release(&comparison);
 		gate_refuse_untested(result);
-		find_moved(result);
 	}
 	judge(result);
 	choose_rows(result);
@@ -226,6 +190,7 @@ void gate_release(struct gate_result *result)
 		free(*reason);
 	vec_release(&result->reasons);
 	vec_release(&result->tests);
+	vec_release(&result->moves);
 	vec_release(&result->rows);
 }
 

@@ -11,8 +11,7 @@
  * have grown by as much in absolute terms, too, unless these were not to count: what is no slower is
  * no regression, whatever became faster around it. What shrank is reported and never fails.
  *
- * A function whose flat value grew while its cumulative value did not, and another's flat value
- * shrank by as much, has taken that one in (inlining): the cost moved, nothing regressed.
+ * Cost that is new in one place and gone from another has moved, nothing regressed: gate/moved.h.
  *
  * What makes a comparison worthless is refused and never passes: gate/refuse.h.
  */
@@ -54,7 +53,7 @@ enum gate_quantity {
 
 enum gate_outcome { /* what is worse comes first */
 	GATE_REGRESSED,
-	GATE_MOVED,	  /* would have, but the cost came from a function it calls */
+	GATE_MOVED,	  /* would have, but the cost came from another function, or went to one */
 	GATE_UNCONFIRMED, /* had, but not again */
 	GATE_IMPROVED,
 	GATE_SAME, /* nothing that can be told from noise, or too small to matter */
@@ -72,7 +71,17 @@ struct gate_test {
 	double p_grown, p_shrunk; /* adjusted for all tests */
 	double detectable;	  /* growth in the unit of stats, found with 80 % power */
 	enum gate_outcome outcome;
-	const struct run_function *moved_from; /* GATE_MOVED */
+	/* GATE_MOVED: one of them; where it is this one's cost that went, moved_to. */
+	const struct run_function *moved_from, *moved_to;
+};
+
+/* "from is now to": where a cost went. */
+struct gate_move {
+	const struct run_function *from, *to;
+	bool is_gone;	 /* from is no more */
+	bool is_new;	 /* to was not there before */
+	bool is_all;	 /* is_new: to has all that from had, and nothing else */
+	bool is_certain; /* by who calls whom; else it may be chance: --rename says what is so */
 };
 
 enum gate_verdict {
@@ -88,6 +97,7 @@ struct gate_result {
 	bool is_weak; /* how much runs differ was assumed: options.single, and a side with one */
 	vec_of(char *) reasons; /* why it is inconclusive */
 	vec_of(struct gate_test) tests;
+	vec_of(struct gate_move) moves; /* of what is GATE_MOVED; largest first */
 	/* One test for each function (and the total) that tells most of it; worst first. */
 	vec_of(const struct gate_test *) rows;
 	size_t nr_runs[2];    /* by enum run_side */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who calls whom on either side of a comparison, from all of its runs: callers and callees of each. */
+#ifndef CPROF_GATE_CALLGRAPH_H
+#define CPROF_GATE_CALLGRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gate/runs.h"
+
+struct call_edge {
+	uint32_t caller, callee; /* positions in runs.functions */
+	double value[2];	 /* mean of a run, by enum run_side */
+};
+
+struct callgraph {
+	vec_of(struct call_edge) edges;
+	/* Edges in the order of their callers, or callees; of function i: from first[i] to first[i + 1]. */
+	uint32_t *by_caller, *by_callee;
+	size_t *first_of_caller, *first_of_callee;
+};
+
+/* The caller releases it. */
+void callgraph_make(const struct runs *runs, struct callgraph *graph);
+void callgraph_release(struct callgraph *graph);
+
+/* The i-th edge to a function's callees, or from its callers; NULL: there are no more. */
+const struct call_edge *callgraph_callee(const struct callgraph *graph, uint32_t function,
+					 size_t i);
+const struct call_edge *callgraph_caller(const struct callgraph *graph, uint32_t function,
+					 size_t i);
+
+#endif

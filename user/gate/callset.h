@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who calls whom in one run, and at what cost: of each pair of a caller and a callee that stand next to
+ * each other in stacks, the values of those stacks. A pair that a stack has twice (recursion) counts
+ * once.
+ */
+#ifndef CPROF_GATE_CALLSET_H
+#define CPROF_GATE_CALLSET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+struct run_call {
+	uint32_t caller, callee; /* positions in runs.functions */
+	double value;
+};
+
+struct run_calls {
+	struct run_call *at;
+	size_t nr, cap;
+};
+
+struct callset {
+	struct hash index; /* private */
+	struct run_calls calls;
+	vec_of(size_t) seen; /* by call: the sample + 1 that it was counted for last */
+};
+
+/* Adds a call of a stack; sample: its position. */
+void callset_add(struct callset *set, uint32_t caller, uint32_t callee, size_t sample,
+		 double value);
+/* The calls stay, and are the caller's to release. */
+void callset_release(struct callset *set);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state of gate/moved.c: the values of one quantity by row of comparison->dense, what of them is
+ * explained, and how functions are related.
+ */
+#ifndef CPROF_GATE_MOVING_H
+#define CPROF_GATE_MOVING_H
+
+#include "gate/callgraph.h"
+#include "gate/compare.h"
+
+#define MOVING_MAX_RELATED 16
+#define MOVING_NO_CALLER   UINT32_MAX /* in place of the callers of a stack's root */
+
+/* Functions nearby. */
+struct related {
+	uint32_t at[MOVING_MAX_RELATED];
+	size_t nr;
+};
+
+/* A row whose flat value grew or shrank, with its nearest relatives on the side where it has more. */
+struct mover {
+	size_t row;
+	uint32_t function;
+	double change;	   /* of flat, positive */
+	double left;	   /* of a loss: what explains nothing yet */
+	bool is_alone;	   /* it is new, or gone */
+	bool is_explained; /* of growth */
+	struct related callers, callees;
+};
+
+struct moving {
+	struct comparison *comparison;
+	const struct callgraph *graph;
+	enum gate_quantity quantity;
+	const struct family *flats;		    /* NULL: not tested */
+	double whole;				    /* of base, what floors are relative to */
+	double edge_scale[2];			    /* from a mean of a run to the quantity */
+	double *flat[2], *cum[2];		    /* by side, then row */
+	struct gate_test **flat_tests, **cum_tests; /* by row; NULL: not tested */
+	bool *is_moved;				    /* by row: its flat growth */
+	const struct run_function **from;	    /* by row: where that came from */
+	vec_of(struct mover) grown, shrunk;	    /* largest first */
+};
+
+void moving_make(struct comparison *comparison, const struct callgraph *graph,
+		 enum gate_quantity quantity, struct moving *moving);
+void moving_release(struct moving *moving);
+
+/* By the floors of the options: max_growth and max_delta. */
+bool moving_is_large(const struct moving *moving, double base, double head);
+
+/* Parts of rows' flat values, to be taken together. */
+struct moving_part {
+	size_t row;
+	double part; /* 0..1 */
+};
+/* Are they, as one function, a regression? */
+bool moving_regressed(const struct moving *moving, const struct moving_part *parts, size_t nr);
+/* Are they, as one function, as they were, by the floors? */
+bool moving_conserved(const struct moving *moving, const struct moving_part *parts, size_t nr);
+
+/* How sure is it that these two are related, if at all? */
+enum relation {
+	RELATION_NONE,
+	RELATION_CALLEES, /* both call the same */
+	RELATION_CALLERS, /* both are called by the same */
+	RELATION_CALL,	  /* what grew is called by what shrank, or called it */
+};
+enum relation moving_relation(const struct mover *grown, const struct mover *shrunk);
+
+/* The cumulative values, once the flat ones are explained. */
+void moving_explain_cum(struct moving *moving);
+
+#endif
