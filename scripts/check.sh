@@ -16,7 +16,7 @@ export LC_ALL=C
 rooms='
 base       -                                                       -
 process    base stream.h                                           -
-object     base stream.h                                           elf zydis
+object     base stream.h                                           elf zydis iberty
 profile    base process object stream.h                            -
 collect    base stream.h cprof_abi.h                               bpf
 output     base profile                                            pprof
@@ -32,6 +32,7 @@ top        base process object profile collect output input top stream.h -
 libraries='
 elf     libelf.h gelf.h elfutils/* dwarf.h lzma.h
 zydis   Zydis/*
+iberty  libiberty/demangle.h
 bpf     bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
 pprof   protobuf-c/* *.pb-c.h zlib.h isa-l/*
 cmocka  cmocka.h

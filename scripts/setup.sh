@@ -26,6 +26,7 @@ build    cmd:pkg-config               pkg-config              pkgconf-pkg-config
 build    header:bpf/libbpf.h          libbpf-dev              libbpf-devel              libbpf       libbpf-devel
 build    header:gelf.h                libelf-dev              elfutils-libelf-devel     libelf       libelf-devel
 build    header:elfutils/libdw.h      libdw-dev               elfutils-devel            elfutils     libdw-devel
+build    header:libiberty/demangle.h  libiberty-dev           binutils-devel            binutils     binutils-devel
 build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
 build    header:Zydis/Zydis.h         libzydis-dev            zydis-devel               zydis        zydis-devel
 build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel

@@ -3,14 +3,24 @@
 
 #include <signal.h>
 
-int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+int thread_start_with_room(pthread_t *thread, size_t room_bytes, void *(*run)(void *ctx), void *ctx)
 {
+	pthread_attr_t attr;
 	sigset_t all, before;
 	int err;
 
 	sigfillset(&all);
+	pthread_attr_init(&attr);
+	err = room_bytes ? pthread_attr_setstacksize(&attr, room_bytes) : 0;
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, run, ctx);
+	if (!err)
+		err = pthread_create(thread, &attr, run, ctx);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	return -err;
+}
+
+int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+{
+	return thread_start_with_room(thread, 0, run, ctx);
 }

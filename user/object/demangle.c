@@ -9,14 +9,7 @@
  *	`- C++ (Itanium C++ ABI, chapter 5.1), if it was not Rust
  *
  * Rust's legacy mangling is only a nested name, so it is read here: a row of <length><identifier>.
- * Everything else is __cxa_demangle's. That has two traps for hostile names. It is a demangler of
- * types too ("i" is "int"), so only names that begin with _Z go to it. And it prints back references
- * in full: 250 bytes that each time name the pair of what came before print 140 MB, and each further
- * ten bytes double it. It cannot be told to stop, and the 64 KiB at which a result is cut come too
- * late. So what it could print is bounded from the name: each back reference (S_, S1_, T_, T0_) at
- * most doubles it, each pack expansion (Dp, sp) at most multiplies it by the length of the name. One
- * real name in about four hundred (libLLVM, libstdc++) is beyond MAX_DOUBLINGS and stays mangled;
- * whoever reads the profile loses nothing that c++filt could not give back.
+ * Everything else is C++ (itanium.h).
  */
 #include "object/demangle.h"
 
@@ -29,12 +22,9 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/itanium.h"
 
 #define NAME_MAX_BYTES (64u << 10)
-#define MAX_DOUBLINGS  19 /* about 10 MB and 0.1 s for the worst name */
-
-/* libstdc++'s; C++ ABI, 3.4. The result is malloc'ed, NULL for what it does not understand. */
-extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *buffer_bytes, int *status);
 
 struct text {
 	vec_of(char) bytes;
@@ -171,34 +161,6 @@ static char *demangle_rust(const char *name, size_t name_bytes)
 	return out.bytes.at;
 }
 
-/* C++ -------------------------------------------------------------------------------------------- */
-
-static bool is_harmless(const char *name, size_t name_bytes)
-{
-	size_t doublings = 0, log2_len = 1;
-	bool in_reference = false; /* in a run of digits and capitals that has an S or a T */
-
-	while (name_bytes >> log2_len)
-		log2_len++;
-	for (size_t i = 0; i < name_bytes; i++) {
-		unsigned char c = (unsigned char)name[i];
-
-		if ((c == 'D' || c == 's') && i + 1 < name_bytes && name[i + 1] == 'p')
-			doublings += log2_len;
-		if (c == '_' && in_reference)
-			doublings++;
-		in_reference = c == 'S' || c == 'T' || (in_reference && (isdigit(c) || isupper(c)));
-	}
-	return doublings <= MAX_DOUBLINGS;
-}
-
-static char *demangle_cxx(const char *name, size_t name_bytes)
-{
-	if (strncmp(name, "_Z", 2) != 0 || !is_harmless(name, name_bytes))
-		return NULL;
-	return __cxa_demangle(name, NULL, NULL, NULL);
-}
-
 /* Clone suffixes --------------------------------------------------------------------------------- */
 
 static bool is_clone_suffix(const char *s, size_t len)
@@ -254,7 +216,7 @@ char *demangle(const char *raw)
 	bare[bare_len] = '\0';
 	name = demangle_rust(bare, bare_len);
 	if (!name)
-		name = demangle_cxx(bare, bare_len);
+		name = itanium_demangle(bare, bare_len);
 	if (!name && bare_len == len)
 		return NULL;
 	return xasprintf("%.*s%s", (int)NAME_MAX_BYTES, name ? name : bare, plt);

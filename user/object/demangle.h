@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mangled names to what a programmer wrote. C++ (Itanium ABI, by libstdc++'s __cxa_demangle) and
+ * Mangled names to what a programmer wrote. C++ (Itanium ABI, itanium.h) and
  * Rust's legacy mangling, which is C++ with a hash: the hash goes, "$LT$" and its kind and ".." are
  * decoded. Compiler clone suffixes (".cold", ".part.0", ".constprop.1", ".isra.2", ".llvm.NNN") are
  * taken off first: they are the same function to whoever reads the profile.
