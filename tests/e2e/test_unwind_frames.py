@@ -3,6 +3,7 @@
 """Whole stacks of programs without frame pointers: depth, frames of all sizes, signals, jumps."""
 import os
 
+import chance
 import harness as h
 import unwinding as u
 
@@ -203,8 +204,8 @@ def inside_plt_and_vdso():
     plt = [s for s in u.holding(profile, "through_plt") if "plt" in s["stack"][0].split("@")[-1]]
     vdso = [s for s in u.holding(profile, "into_vdso")
             if s["frames"][0]["mapping"]["path"] == "[vdso]"]
-    assert u.count(plt) > 20, h.by_leaf(profile, "samples")
-    assert u.count(vdso) > 100, h.by_leaf(profile, "samples")
+    chance.at_least(u.count(plt), u.count(u.holding(profile, "through_plt")), 0.9, "in the PLT")
+    chance.at_least(u.count(vdso), u.count(u.holding(profile, "into_vdso")), 0.1, "in the vdso")
     u.assert_chain(plt, "through_plt", "main")
     u.assert_chain(vdso, "into_vdso", "main")
 

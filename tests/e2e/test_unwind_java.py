@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
 import harness as h
 import unwinding as u
@@ -41,10 +40,12 @@ def command(java, folder, seconds, *flags):
 
 
 def attach(java, folder, seconds, *flags):
-    """Profiles a JVM for so long, once it has begun to compile."""
-    target = h.Workload(*command(java, folder, 12, *flags))
-    time.sleep(1.5)
-    run = h.cprof("record", "-F", 299, "-d", f"{seconds}s", "-p", target.pid).wait()
+    """Profiles a JVM for so long of its CPU time, once it has begun to compile."""
+    target = h.Workload(*command(java, folder, 3600, *flags))
+    target.uses(2)
+    cprof = h.cprof("record", "-F", 299, "-p", target.pid).attached()
+    target.uses(seconds)
+    run = cprof.stop()
     target.process.kill()
     target.process.wait()
     return run
@@ -93,7 +94,7 @@ def assert_exceptions(samples):
 def attached_to_a_jvm():
     folder = compiled()
     for java in jvms():
-        run = attach(java, folder, 4)
+        run = attach(java, folder, 6)
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_guesses_are_few(samples)
@@ -116,7 +117,7 @@ def from_a_jvms_first_instruction():
 def interpreted():
     folder = compiled()
     for java in jvms()[:1]:
-        run = attach(java, folder, 4, "-Xint")
+        run = attach(java, folder, 6, "-Xint")
         assert_whole(run, java)
         samples = run.profile()["samples"]
         deep = [s for s in samples if s["stack"].count("Interpreter") > 15]

@@ -3,6 +3,7 @@
 """Whole stacks of code that was not there when profiling began: dlopen, exec, vfork, short lives."""
 import os
 
+import chance
 import harness as h
 import unwinding as u
 
@@ -19,10 +20,10 @@ def dlopen_in_mid_profile():
     no_sample_lost(run)
     u.assert_whole(profile["samples"])
     inner, back = u.holding(profile, "plugin_inner"), u.holding(profile, "callback")
-    h.near(u.count(back), u.count(inner) / 2, 0.3, "callback, of what plugin_inner has")
+    chance.part_is(u.count(back), u.count(inner), 1 / 2, "callback, of what plugin_inner has")
     u.assert_chain(inner, "plugin_inner", "plugin_work", "load_and_work", "main")
     u.assert_chain(back, "callback", "plugin_inner", "plugin_work", "load_and_work", "main")
-    h.near(u.count(inner), u.count(u.holding(profile, "before_load")), 0.3, "plugin and before it")
+    chance.ratio_is(u.count(inner), u.count(u.holding(profile, "before_load")), 1, "plugin and before it")
     assert {s["frames"][s["stack"].index("plugin_inner")]["mapping"]["path"] for s in inner} == \
         {plugin}
 
@@ -46,7 +47,7 @@ def exec_in_mid_profile():
     no_sample_lost(run)
     u.assert_whole(profile["samples"])
     first, second = u.holding(profile, "first_image"), u.holding(profile, "bottom")
-    h.near(u.count(first), u.count(second), 0.3, "the first image's and the second's")
+    chance.ratio_is(u.count(first), u.count(second), 1, "the first image's and the second's")
     u.assert_chain(second, "bottom", *(("one", "two", "three")[i % 3] for i in reversed(range(50))),
                    "main")
 
@@ -86,12 +87,12 @@ def assert_brief(run, profiles, pids):
     no_sample_lost(run)
     samples = [s for profile in profiles for s in u.of_program(profile, "brief")
                if s["labels"]["pid"] in pids]
-    seen = {s["labels"]["pid"] for s in samples}
-    assert len(seen) >= 0.999 * len(pids), f"{len(seen)} of {len(pids)} processes were seen"
     u.assert_whole(samples)
     work = [s for s in samples if "inner" in s["stack"]]
     u.assert_chain(work, "inner", "middle", "main")
-    assert u.count(work) > 0.5 * u.count(samples), (u.count(work), u.count(samples))
+    # 5 ms are at least four ticks, unless the machine stood still meanwhile
+    seen, missed = len({s["labels"]["pid"] for s in work}), run.ticks_missed
+    assert seen >= 0.999 * len(pids) - missed / 4, f"{seen} of {len(pids)} processes seen, {missed} ticks missed"
 
 
 @h.test

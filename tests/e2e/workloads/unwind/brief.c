@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A short life: argv[1] milliseconds of CPU in inner(), counted from the process's start. With argv[2]
+ * A short life: argv[1] milliseconds of CPU in inner(). With argv[2]
  * there are so many KB of stack below them, half of which is never touched.
  */
 #include "stacks.h"
@@ -21,23 +21,23 @@ FRAME static void middle(void)
 	room[6] = 0;
 }
 
-FRAME static void spread(double seconds, size_t bytes)
+FRAME static void spread(double until, size_t bytes)
 {
 	volatile char *room = __builtin_alloca(bytes + 1);
 
 	memset((char *)room, 1, bytes / 2);
-	while (cpu_seconds() < seconds)
+	while (cpu_seconds() < until)
 		middle();
 	room[bytes] = 0;
 }
 
 int main(int argc, char **argv)
 {
-	double seconds = number_arg(argc, argv, 1, 5) / 1000;
+	double until = cpu_seconds() + number_arg(argc, argv, 1, 5) / 1000;
 
 	if (argc > 2)
-		spread(seconds, (size_t)number_arg(argc, argv, 2, 0) * 1024);
-	while (cpu_seconds() < seconds)
+		spread(until, (size_t)number_arg(argc, argv, 2, 0) * 1024);
+	while (cpu_seconds() < until)
 		middle();
 	return 0;
 }

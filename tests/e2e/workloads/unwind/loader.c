@@ -14,15 +14,15 @@ FRAME static void before_load(void)
 	WORK(5);
 }
 
-FRAME static void callback(void)
+FRAME static void callback(unsigned int times)
 {
-	WORK(5);
+	SPIN(times);
 }
 
 FRAME static int load_and_work(const char *path, double until)
 {
 	void *library = dlopen(path, RTLD_NOW);
-	void (*work)(void (*)(void)) = NULL;
+	void (*work)(void (*)(unsigned int)) = NULL;
 
 	if (library)
 		*(void **)&work = dlsym(library, "plugin_work");

@@ -6,19 +6,20 @@
  */
 #include "stacks.h"
 
-void plugin_work(void (*back)(void));
+void plugin_work(void (*back)(unsigned int));
 
-FRAME static void plugin_inner(void (*back)(void))
+FRAME static void plugin_inner(void (*back)(unsigned int))
 {
+	unsigned int times = uneven(20000);
 	volatile char room[500];
 
 	room[7] = 0;
-	WORK(5);
-	back();
+	SPIN(times);
+	back(times);
 	room[8] = 0;
 }
 
-FRAME void plugin_work(void (*back)(void))
+FRAME void plugin_work(void (*back)(unsigned int))
 {
 	plugin_inner(back);
 	NOT_LAST();

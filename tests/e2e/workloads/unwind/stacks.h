@@ -27,15 +27,25 @@ static inline double cpu_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* About 50 us of arithmetic in the function that says it. */
-#define WORK(units)                                                               \
-	do {                                                                      \
-		uint64_t work_x_ = 1;                                             \
-		for (unsigned int work_i_ = (units)*50000u; work_i_; work_i_--) { \
-			work_x_ = work_x_ * 6364136223846793005u + 1;             \
-			__asm__ volatile("" : "+r"(work_x_));                     \
-		}                                                                 \
+/* A piece of arithmetic in the function that says it; a unit is about 50 us. */
+#define SPIN(times)                                                        \
+	do {                                                               \
+		uint64_t spin_x_ = 1;                                      \
+		for (unsigned int spin_i_ = (times); spin_i_; spin_i_--) { \
+			spin_x_ = spin_x_ * 6364136223846793005u + 1;      \
+			__asm__ volatile("" : "+r"(spin_x_));              \
+		}                                                          \
 	} while (0)
+#define WORK(units) SPIN((units)*50000u)
+
+/* So many times, another number each time: or a profiler's ticks might keep step with what comes by turns. */
+static inline unsigned int uneven(unsigned int times)
+{
+	static unsigned int random;
+
+	random = random * 1103515245 + 12345;
+	return times / 2 + random / 65536 % times;
+}
 
 static inline double number_arg(int argc, char **argv, int i, double otherwise)
 {
