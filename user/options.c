@@ -33,7 +33,8 @@ enum {
 	OPT_VIEWS,
 	OPT_INTERVAL,
 	OPT_FORMAT,
-	OPT_ERRORS
+	OPT_ERRORS,
+	OPT_ALL_FRAMES
 };
 
 struct option_row {
@@ -82,6 +83,9 @@ static const struct option_row rows[] = {
 	 "folded, speedscope,\ngecko, html, svg"},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
 	 "two more sample types: the variances of the estimates"},
+	{"all-frames", OPT_ALL_FRAMES, NULL, OPTIONS_HEAP,
+	 "the allocator's own frames too (malloc, operator new);\nelse stacks begin with who "
+	 "allocates"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
 	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "kernel stacks too (default)"},
 	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "user stacks only"},
@@ -259,6 +263,9 @@ static int parse_view(int value, const char *text, struct options *options)
 		return parse_time("--delta", text, &options->delta_ns);
 	case OPT_ERRORS:
 		options->errors = true;
+		return 0;
+	case OPT_ALL_FRAMES:
+		options->all_frames = true;
 		return 0;
 	default:
 		return parse_format(text, options);

@@ -43,6 +43,7 @@ struct options {
 	unsigned int views;   /* never 0 */
 	vec_of(struct options_target) targets; /* never empty; the main one first */
 	bool errors;			       /* heap: variances too */
+	bool all_frames;		       /* heap: the allocator's own, too */
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;

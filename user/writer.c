@@ -102,7 +102,8 @@ void writer_look(struct writer *writer, uint32_t tgid)
 	struct memory_note *note;
 	char *text;
 
-	if (!wants_records(writer->options) || procfs_memory(PROC, tgid, &text))
+	if (writer->options->command != OPTIONS_HEAP || !wants_records(writer->options) ||
+	    procfs_memory(PROC, tgid, &text))
 		return;
 	note = note_of(writer, tgid);
 	free(note->text);
@@ -212,8 +213,9 @@ static int write_format(struct pass *pass, const struct unit *unit, const struct
 		return fail(-EINVAL,
 			    "-o -: %s holds one process, and there are several: give -o FILE.",
 			    target->format->name);
-	/* Its readers drop frames, or it is a list of addresses; others show what they are given. */
-	if (!target->format->is_pprof && !target->format->one_process)
+	/* Readers of pprof files and of addresses drop frames; others show what they are given. */
+	if (!target->format->is_pprof && !target->format->one_process &&
+	    !writer->options->all_frames)
 		profile_pruned_copy(built->profile, &pruned);
 	err = write_file(pruned ? pruned : built->profile, target->format, path);
 	profile_free(pruned);
@@ -266,12 +268,13 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 		.view = part->view,
 		.variances = writer->options->errors,
 		.records = process && wants_records(writer->options),
+		.all_frames = writer->options->all_frames,
 	};
 	struct built built;
 	int err = 0;
 
 	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
-	if (order.records)
+	if (order.records && writer->options->command == OPTIONS_HEAP)
 		add_memory(writer, process, built.profile);
 	for (size_t i = 0; i < writer->options->targets.nr; i++) {
 		if (!suits(pass, unit, i))

@@ -39,6 +39,38 @@ def a_name_never_lies_about_the_format():
                 assert b"profile:" in first_bytes(path), (file, first_bytes(path))
 
 
+def executable(pid):
+    """Where a process has code, the kernel's included."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        rows = [line.split()[:2] for line in maps]
+    return [tuple(int(end, 16) for end in span.split("-")) for span, rights in rows
+            if "x" in rights] + [(1 << 63, 1 << 64)]
+
+
+@h.test
+def legacy_text_of_the_cpu_has_the_addresses_of_the_process():
+    """So who has its maps, or its core, finds them; pprof and the counts agree with the pprof file."""
+    target = h.Workload("hot", "2")
+    run = h.cprof("record", "-F", "499", "--format", "proto,legacy,text", "-p", target.pid).attached()
+    spans = executable(target.pid)
+    profile = run.wait().profile()
+    for suffix in ".heap", ".txt":
+        path = run.output.removesuffix(".pb.gz") + suffix
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        assert int(re.match(r"cpu profile: total (\d+)\n", text)[1]) == h.total(profile, "cpu")
+        rows = re.findall(r"^(\d+) @((?: 0x[0-9a-f]+)+)$", text, re.M)
+        assert sum(int(value) for value, _ in rows) == h.total(profile, "cpu")
+        assert len({stack for _, stack in rows}) == len(rows), "a stack stands in two lines"
+        known = sum(any(start <= int(ip, 16) - 1 < end for start, end in spans)
+                    for _, stack in rows for ip in stack.split())
+        assert known == sum(len(stack.split()) for _, stack in rows), (suffix, known)
+    env = {"HOME": h.folder(), **os.environ, "PPROF_TMPDIR": h.folder()}
+    top = subprocess.run(["go", "tool", "pprof", "-top", run.output.removesuffix(".pb.gz") + ".heap"], env=env,
+                         check=True, capture_output=True, text=True).stdout
+    assert "hot_a" in top and "hot_b" in top, top
+
+
 # Windows -----------------------------------------------------------------------------------------
 
 def accounts(profile):

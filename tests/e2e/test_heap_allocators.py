@@ -108,7 +108,8 @@ def with_jemalloc():
 def new_and_delete_of_jemalloc():
     """It does not come by malloc, and keeps sizes to itself."""
     for preload in (jemalloc(), ""):
-        ended, expected = heaps.measure(h.Workload("newdelete", env={"LD_PRELOAD": preload}), "--rate", "1")
+        ended, expected = heaps.measure(h.Workload("newdelete", env={"LD_PRELOAD": preload}), "--rate", "1",
+                                        "--all-frames")
         profile = ended.profile()
         heaps.exact(profile, expected)
         new = {sample["stack"][0] for sample in profile["samples"] if "site_new(int)" in sample["stack"]

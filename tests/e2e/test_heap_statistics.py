@@ -105,7 +105,7 @@ def edges_of_a_static_program_with_musl():
 
 @h.test
 def new_and_delete():
-    ended, expected = heaps.measure(h.Workload("newdelete"), "--rate", "1")
+    ended, expected = heaps.measure(h.Workload("newdelete"), "--rate", "1", "--all-frames")
     profile = ended.profile()
     heaps.exact(profile, expected)
     assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
@@ -176,7 +176,7 @@ def redis_with_its_jemalloc():
     redis = Redis()
     before = redis.used()
     # some 5,000 samples: chance is 9 % of it at most
-    run = h.cprof("heap", "--rate", "8192", "-p", redis.pid).attached()
+    run = h.cprof("heap", "--rate", "8192", "--all-frames", "-p", redis.pid).attached()
     redis.ask("DEBUG POPULATE 40000 key 900")
     held = redis.used() - before
     run.snapshot(1)

@@ -253,31 +253,91 @@ def by_leaf_of_pprof(path):
     return {name: int(flat) for flat, name in rows if int(flat)}
 
 
-@h.test
-def allocators_do_not_hide_who_allocates():
-    """malloc, operator new and std::allocator are in the file, and dropped by who shows it."""
+HIDDEN = "malloc", "operator new", "::allocate("
+
+
+def hidden(names):
+    return [name for name in names if any(word in name for word in HIDDEN)]
+
+
+def new_and_delete(*options):
+    """What a C++ program allocates, in every format that has names: its profile, its files, the truth."""
     folder = h.folder()
-    proto, folded = os.path.join(folder, "p.pb.gz"), os.path.join(folder, "p.folded")
     target = h.Workload("newdelete")
     target.says()
-    run = h.cprof("heap", "--rate", "1", "--alloc", "-o", proto, "-o", folded, "-p", target.pid).attached()
+    run = h.cprof("heap", "--rate", "1", "--alloc", *options, "--format", "proto,text,folded", "-p", target.pid,
+                  output=os.path.join(folder, "p.pb.gz")).attached()
     target.go()
     expected = target.says()
     target.says()
     ended = run.stop()
-    assert ended.code == 0, ended.lines
-    profile = h.judge(proto)
-    assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
-    flat = by_leaf_of_pprof(proto)
+    files = {}
+    for suffix in ".txt", ".folded":
+        with open(os.path.join(folder, "p" + suffix), encoding="utf-8") as file:
+            files[suffix] = file.read()
+    return ended.profile(), ended.output, files, expected
+
+
+def leaves_of(files):
+    """Of the text: the name in the first line behind each of numbers. Of the folded stacks: the last one."""
+    text = set(re.findall(r"@[ 0-9a-fx]*\n#\t\w*\t(.*)\t", files[".txt"]))
+    return text, {line.rsplit(" ", 1)[0].split(";")[-1] for line in files[".folded"].splitlines()}
+
+
+@h.test
+def allocators_do_not_hide_who_allocates():
+    """malloc, operator new and std::allocator are in no file: readers show what they are given."""
+    profile, path, files, expected = new_and_delete()
+    assert not hidden(name for sample in profile["samples"] for name in sample["stack"][:1])
+    flat = by_leaf_of_pprof(path)
     for site, numbers in expected.items():
         assert flat[site] == numbers["objects"], (site, flat)
-    hidden = "malloc", "operator new", "::allocate("
-    assert not [name for name in flat if any(word in name for word in hidden)], flat
-    with open(folded, encoding="utf-8") as file:
-        leaves = [line.rsplit(" ", 1)[0].split(";")[-1] for line in file]
-    assert leaves and not [name for name in leaves if any(word in name for word in hidden)], leaves
-    top = h.subprocess.run([h.CPROF, "top", "--all-frames", proto], check=True, capture_output=True, text=True)
+    assert not hidden(flat), flat
+    for leaves in leaves_of(files):
+        assert set(expected) <= leaves and not hidden(leaves), leaves
+
+
+@h.test
+def all_frames_if_asked_for():
+    """Then drop_frames names them: pprof heeds it, others have all of them."""
+    profile, path, files, expected = new_and_delete("--all-frames")
+    assert any("operator new(unsigned long)" in sample["stack"] for sample in profile["samples"])
+    flat = by_leaf_of_pprof(path)
+    for site, numbers in expected.items():
+        assert flat[site] == numbers["objects"], (site, flat)
+    assert not hidden(flat), flat
+    for leaves in leaves_of(files):
+        assert "malloc" in leaves and not set(expected) & leaves, leaves
+    top = h.subprocess.run([h.CPROF, "top", "--all-frames", path], check=True, capture_output=True, text=True)
     assert "malloc" in top.stdout
+
+
+def lines_of(text):
+    """(size, stack): (in use, allocated), each once."""
+    found = {}
+    for live, live_bytes, taken, taken_bytes, stack in re.findall(
+            r"^(\d+): (\d+) \[(\d+): (\d+)\] @((?: 0x[0-9a-f]+)*)$", text, re.M):
+        key = int(taken_bytes) / int(taken), stack
+        assert key not in found, f"two lines of {key}"
+        found[key] = int(live), int(taken)
+    return found
+
+
+@h.test
+def a_stack_and_size_is_one_line():
+    """Of a launched command the first walks are finished in user space, each by itself."""
+    folder = h.folder()
+    run = h.cprof("heap", "--rate", "512", "--format", "proto,legacy,text", "--", h.workload("allocs"), "20", "now",
+                  output=os.path.join(folder, "p.pb.gz")).wait()
+    proto = totals(run.profile())
+    for suffix in ".heap", ".txt":
+        path = os.path.join(folder, "p" + suffix)
+        with open(path, encoding="utf-8") as file:
+            lines = lines_of(file.read())
+        found, nr = totals_by_pprof(path)
+        assert nr == len(lines), (nr, len(lines))
+        for kind, value in found.items():  # pprof truncates once a line
+            assert 0 <= proto[kind] - value <= nr, (suffix, kind, value, proto[kind], nr)
 
 
 @h.test

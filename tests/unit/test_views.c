@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -128,6 +129,131 @@ static void test_delta_waits_for_the_record(void **state)
 	profile_free(built.profile);
 }
 
+/* The stacks of a heap profile's samples as "leaf < caller", joined by "; ". Borrowed until the next call. */
+static const char *stacks_of(const struct profile *profile)
+{
+	static char text[1024];
+	size_t used = 0;
+
+	vec_for_each(&profile->samples, sample)
+		for (uint32_t i = 0; i < sample->nr_locations; i++) {
+			const struct profile_location *location =
+				&profile->locations.at[sample->locations[i] - 1];
+			uint32_t name = profile->functions.at[location->lines[0].function - 1].name;
+
+			used += snprintf(text + used, sizeof(text) - used, "%s%s",
+					 i	? " < "
+					 : used ? "; "
+						: "",
+					 strtab_get(&profile->strings, name));
+		}
+	return text;
+}
+
+static uint64_t libc_malloc(void)
+{
+	return (uintptr_t)dlsym(RTLD_DEFAULT, "malloc") + 1;
+}
+
+/* Blocks of a size from the stack of so many ips. */
+static void take_from(struct fixture *fixture, uint64_t id, const uint64_t *ips, uint32_t nr)
+{
+	struct record record = own_record(id);
+
+	record.size_bytes = 100;
+	record.user_ips = ips;
+	record.nr_user = nr;
+	take(fixture->builder, &record, 1, 0);
+}
+
+/* malloc is no answer to who allocates; where there is no other, it stays. */
+static void test_allocator_frames(void **state)
+{
+	const uint64_t in_malloc = libc_malloc();
+	const uint64_t below[] = {user_ips[0], in_malloc, user_ips[1]},
+		       twice[] = {in_malloc, in_malloc};
+	const uint64_t own_root[] = {user_ips[0], in_malloc};
+	struct fixture *fixture = *state;
+	struct build_order order = {
+		.time_ns = clock_realtime_ns(), .comment = "cprof test", .records = true};
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	take_from(fixture, 1, below, 3);
+	take_from(fixture, 2, twice, 2);
+	take_from(fixture, 3, own_root, 2);
+	builder_build(fixture->builder, fixture->symbolizer, &order, &built);
+	/* What calls malloc is at the leaf; of two mallocs the outer one; what it was called by is not known. */
+	assert_string_equal(stacks_of(built.profile),
+			    "calling_function; malloc; leaf_function < malloc");
+	assert_int_equal(built.profile->drop_frames, 0);
+	assert_int_equal(built.profile->records.nr, 3);
+	assert_int_equal(built.profile->records.at[0].nr_ips, 1);
+	assert_int_equal(built.profile->records.at[0].call_ips[0], user_ips[1]);
+	profile_free(built.profile);
+
+	order.all_frames = true;
+	builder_build(fixture->builder, fixture->symbolizer, &order, &built);
+	assert_string_equal(stacks_of(built.profile),
+			    "leaf_function < malloc < calling_function; malloc < "
+			    "malloc; leaf_function < malloc");
+	assert_true(built.profile->drop_frames > 0);
+	profile_free(built.profile);
+}
+
+/* What the kernel could not tell to be one stack is one record. */
+static void test_one_record_a_stack_and_size(void **state)
+{
+	struct fixture *fixture = *state;
+	struct build_order order = {
+		.time_ns = clock_realtime_ns(), .comment = "cprof test", .records = true};
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	for (uint64_t id = 1; id <= 100; id++)
+		take_blocks(fixture, id, id % 2 ? 100 : 200, 2, 1);
+	order.process = builder_processes(fixture->builder, &(size_t){0})->process;
+	builder_build(fixture->builder, fixture->symbolizer, &order, &built);
+	assert_int_equal(built.profile->records.nr, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(built.profile->records.at[i].size_bytes, i ? 200 : 100);
+		assert_int_equal(built.profile->records.at[i].nr_taken, 100);
+		assert_int_equal(built.profile->records.at[i].nr_live, 50);
+	}
+	profile_free(built.profile);
+}
+
+/* Each window has what was counted in it, and all that is in use at its end. */
+static void test_windows(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t nr_written, nr_gone;
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	take_blocks(fixture, 1, 1 << 30, 4, 1);
+	builder_mark(fixture->builder, MARK_WINDOW);
+	take_blocks(fixture, 1, 1 << 30, 2, 0);
+	built = build(fixture, NULL);
+	assert_int_equal(values_of(&built)[0], 2);
+	assert_int_equal(values_of(&built)[2], 5);
+	assert_int_equal(built.nr_written, 2);
+	profile_free(built.profile);
+	builder_mark(fixture->builder, MARK_WINDOW);
+	built = build(fixture, NULL);
+	assert_int_equal(values_of(&built)[0], 0);
+	assert_int_equal(values_of(&built)[2], 5);
+	profile_free(built.profile);
+
+	builder_sum(fixture->builder, VIEW_ALL, &nr_written, &nr_gone);
+	assert_int_equal(nr_written, 0);
+	builder_sum(fixture->builder, VIEW_DELTA, &nr_written, &nr_gone);
+	assert_int_equal(nr_written, 6);
+	builder_sum(fixture->builder, VIEW_INUSE, &nr_written, &nr_gone);
+	assert_int_equal(nr_written, 5);
+	assert_int_equal(nr_gone, 1);
+}
+
 static int to_text(void *ctx, const void *bytes, size_t len_bytes)
 {
 	return fwrite(bytes, 1, len_bytes, ctx) == len_bytes ? 0 : -EIO;
@@ -167,14 +293,14 @@ static struct profile *legacy_profile(void)
 	return profile;
 }
 
-static void expect_text(int (*encode)(const struct profile *, sink_fn, void *),
+static void expect_text(int (*encode)(const struct profile *, uint32_t, sink_fn, void *),
 			const struct profile *profile, const char *expected)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *file = open_memstream(&text, &len);
 
-	assert_int_equal(encode(profile, to_text, file), 0);
+	assert_int_equal(encode(profile, 0, to_text, file), 0);
 	fclose(file);
 	assert_string_equal(text, expected);
 	free(text);
@@ -221,8 +347,8 @@ static void test_sink_fails(void **state)
 	(void)state;
 	for (int i = 0; i < 20000; i++) /* more than a buffer */
 		vec_push(&profile->records, profile->records.at[i % 2]);
-	assert_int_equal(legacy_encode(profile, sink_disk, &(size_t){0}), -ENOSPC);
-	assert_int_equal(text_encode(profile, sink_disk, &(size_t){0}), -ENOSPC);
+	assert_int_equal(legacy_encode(profile, 0, sink_disk, &(size_t){0}), -ENOSPC);
+	assert_int_equal(text_encode(profile, 0, sink_disk, &(size_t){0}), -ENOSPC);
 	profile_free(profile);
 }
 
@@ -240,7 +366,7 @@ static void test_pprof_reads_legacy(void **state)
 	built = build_view(fixture, NULL, VIEW_DELTA);
 	file = fopen(fixture->file, "w");
 	assert_non_null(file);
-	assert_int_equal(legacy_encode(built.profile, sink_stream, file), 0);
+	assert_int_equal(legacy_encode(built.profile, 0, sink_stream, file), 0);
 	fclose(file);
 	scale_heap_add(&sum, 4, 1024, RATE_BYTES);
 	snprintf(words, sizeof(words), "%ld    %ld          0          0",
@@ -257,6 +383,9 @@ int main(void)
 		TEST(test_allocated),
 		TEST(test_deltas_add_up),
 		TEST(test_delta_waits_for_the_record),
+		TEST(test_windows),
+		TEST(test_allocator_frames),
+		TEST(test_one_record_a_stack_and_size),
 		cmocka_unit_test(test_legacy),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_sink_fails),

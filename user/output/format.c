@@ -29,13 +29,13 @@ static int encode_plain(const struct profile *profile, uint32_t type, sink_fn si
 /* What was sampled, unscaled, where it is known; else the samples. */
 static int encode_legacy(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
-	return profile->records.nr ? legacy_encode(profile, sink, ctx)
+	return profile->records.nr ? legacy_encode(profile, type, sink, ctx)
 				   : heaptext_encode(profile, type, false, sink, ctx);
 }
 
 static int encode_text(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
-	return profile->records.nr ? text_encode(profile, sink, ctx)
+	return profile->records.nr ? text_encode(profile, type, sink, ctx)
 				   : heaptext_encode(profile, type, true, sink, ctx);
 }
 

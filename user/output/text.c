@@ -24,6 +24,8 @@ static int compare_records(const void *a, const void *b)
 	if (!order)
 		order = compare((double)p->nr_taken * (double)p->size_bytes,
 				(double)q->nr_taken * (double)q->size_bytes);
+	if (!order)
+		order = compare((double)p->nr_taken, (double)q->nr_taken);
 	return order ? order : compare((double)(uintptr_t)q, (double)(uintptr_t)p);
 }
 
@@ -65,7 +67,7 @@ static void print_frame(struct text_out *out, const struct profile *profile,
 	}
 }
 
-int text_encode(const struct profile *profile, sink_fn sink, void *ctx)
+int text_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	size_t nr = profile->records.nr;
 	const struct profile_record **sorted scoped(freep) = xcalloc(nr, sizeof(*sorted));
@@ -76,9 +78,9 @@ int text_encode(const struct profile *profile, sink_fn sink, void *ctx)
 	if (nr)
 		qsort(sorted, nr, sizeof(*sorted), compare_records);
 	text_out_open(&out, sink, ctx);
-	legacy_head(&out, profile);
+	legacy_head(&out, profile, type);
 	for (size_t i = 0; i < nr; i++) {
-		legacy_record(&out, sorted[i]);
+		legacy_record(&out, profile, type, sorted[i]);
 		for (uint32_t frame = 0; frame < sorted[i]->nr_locations; frame++)
 			print_frame(&out, profile, sorted[i], frame);
 	}

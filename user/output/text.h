@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a heap profile for people, as Go's runtime/pprof does with debug=1: the lines of
- * output/legacy.h, most bytes in use first (then most bytes allocated), each followed by its stack
- * with names:
+ * output/legacy.h, most bytes in use first (then most bytes allocated; of a CPU profile most samples),
+ * each followed by its stack with names:
  *
  *	3: 3072 [4: 4096] @ 0x7f3a5c0a1234 0x55d0c0de1234
  *	#	0x7f3a5c0a1233	malloc	libc.so.6
@@ -17,6 +17,6 @@
 #include "profile/model.h"
 
 /* profile->records and ->memory are what is written. -errno of the sink. */
-int text_encode(const struct profile *profile, sink_fn sink, void *ctx);
+int text_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

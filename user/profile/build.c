@@ -13,24 +13,8 @@
 #include <string.h>
 
 #include "profile/allocframes.h"
-#include "profile/builder_state.h"
+#include "profile/build.h"
 #include "profile/scale.h"
-
-/* A sample's estimates, before they are rounded: at the position of the sample. */
-struct estimate {
-	struct scale_sum alloc, inuse;
-};
-
-/* What the steps of one builder_build() share. */
-struct build {
-	struct builder *builder;
-	struct symbolizer *symbolizer;
-	const struct build_order *order;
-	struct profile *profile;
-	vec_of(uint32_t) locations;	   /* of the sample being made */
-	vec_of(struct estimate) estimates; /* heap */
-	struct built built;
-};
 
 static bool shows_inuse(enum heap_view view)
 {
@@ -52,7 +36,8 @@ static void set_heap_types(struct profile *profile, const struct build_order *or
 	if (order->variances && inuse)
 		profile_add_type(profile, "inuse_space_variance", "square_bytes");
 	profile->default_type = profile_string(profile, inuse ? "inuse_space" : "alloc_space");
-	profile->drop_frames = profile_string(profile, allocator_frames);
+	if (order->all_frames)
+		profile->drop_frames = profile_string(profile, allocator_frames);
 }
 
 static int64_t to_value(uint64_t value)
@@ -136,129 +121,6 @@ static uint32_t set_labels(struct build *build, const struct entry *entry,
 	return nr;
 }
 
-/*
- * Some outermost functions have no unwind information to say that they are: those of other C
- * libraries, and Go's.
- */
-static bool is_outermost(const char *name)
-{
-	static const char *const names[] = {"_start",	      "__clone",	"clone",
-					    "clone3",	      "__clone3",	"_dlstart",
-					    "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
-	size_t len;
-
-	/* "runtime.goexit.abi0", but not "clone.cold" */
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		len = strlen(names[i]);
-		if (!strncmp(name, names[i], len) &&
-		    (!name[len] || !strncmp(name + len, ".abi", 4)))
-			return true;
-	}
-	return false;
-}
-
-static const char *function_name(const struct profile *profile, uint32_t location)
-{
-	const struct profile_line *line = profile->locations.at[location - 1].lines;
-
-	return strtab_get(&profile->strings, profile->functions.at[line->function - 1].system_name);
-}
-
-/* Why the user stack that was just written is not whole: "no unwind info for libfoo.so"; or NULL. */
-static char *describe_end(struct build *build, const struct entry *entry, const struct stack *user)
-{
-	static const struct {
-		const char *text;
-		bool names_file;
-	} ends[] = {
-#define X(id, text, names_file) {text, names_file},
-		STACK_ENDS(X)
-#undef X
-	};
-	const char *text = ends[entry->end].text, *file;
-
-	if (!text)
-		return NULL;
-	if (entry->end == END_NO_ROOT && user->nr &&
-	    is_outermost(
-		    function_name(build->profile, build->locations.at[build->locations.nr - 1])))
-		return NULL;
-	if (!ends[entry->end].names_file || !user->nr)
-		return xstrdup(text);
-	file = symbolize_mapping_name(build->symbolizer, entry->image,
-				      (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1),
-				      entry->time_ns);
-	return xasprintf("%s %s", text, file);
-}
-
-/* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
-static bool is_elided(const struct stack *user, uint32_t i)
-{
-	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
-}
-
-static uint32_t locate_user(struct build *build, const struct entry *entry,
-			    const struct stack *user, uint32_t i)
-{
-	if (is_elided(user, i))
-		return symbolize_note(build->symbolizer, build->profile, "[... frames elided]");
-	return symbolize_user(build->symbolizer, build->profile, entry->image, user->ips[i],
-			      entry->time_ns, i > 0);
-}
-
-/* A kernel stack, then the user stack under it, then why that one ends early. Leaf first. */
-static void set_locations(struct build *build, struct entry *entry)
-{
-	const struct builder *builder = build->builder;
-	const struct stack *kernel = &builder->stacks.at[entry->kernel_stack];
-	const struct stack *user = &builder->stacks.at[entry->user_stack];
-	char *note scoped(freep) = NULL, *why scoped(freep) = NULL;
-
-	build->locations.nr = 0;
-	for (uint32_t i = 0; i < kernel->nr; i++)
-		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
-							     kernel->ips[i], i > 0));
-	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
-	 * instruction after its syscall, which is no call to step back into. */
-	for (uint32_t i = 0; i < user->nr; i++)
-		vec_push(&build->locations, locate_user(build, entry, user, i));
-	why = describe_end(build, entry, user);
-	if (entry->end != END_NO_USER)
-		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
-	entry->nr_ended = entry->nr_taken;
-	if (why)
-		note = xasprintf("[truncated: %s]", why);
-	else if (!build->locations.nr)
-		note = xstrdup("[no stack]");
-	if (note)
-		vec_push(&build->locations,
-			 symbolize_note(build->symbolizer, build->profile, note));
-}
-
-/* What the two legacy formats need: the stack and its counts as they are. */
-static void add_record(struct build *build, const struct entry *entry, uint64_t nr_taken,
-		       uint64_t nr_live)
-{
-	const struct stack *user = &build->builder->stacks.at[entry->user_stack];
-	struct arena *arena = &build->profile->arena;
-	uint64_t *call_ips = arena_alloc(arena, user->nr * sizeof(*call_ips));
-	uint32_t *locations = arena_alloc(arena, build->locations.nr * sizeof(*locations));
-
-	/* The leaf is where it was interrupted, the rest are return addresses already. */
-	for (uint32_t i = 0; i < user->nr; i++)
-		call_ips[i] = is_elided(user, i) ? 0 : (user->ips[i] & ~IP_GUESSED) + !i;
-	memcpy(locations, build->locations.at, build->locations.nr * sizeof(*locations));
-	vec_push(&build->profile->records, (struct profile_record){
-						   .call_ips = call_ips,
-						   .locations = locations,
-						   .nr_ips = user->nr,
-						   .nr_locations = build->locations.nr,
-						   .size_bytes = entry->size_bytes,
-						   .nr_taken = nr_taken,
-						   .nr_live = nr_live,
-					   });
-}
-
 static void add_heap_entry(struct build *build, struct entry *entry, struct profile_sample *sample)
 {
 	uint64_t period = build->builder->options.period, nr_taken, nr_live;
@@ -275,7 +137,7 @@ static void add_heap_entry(struct build *build, struct entry *entry, struct prof
 	scale_heap_add(&build->built.alloc, nr_taken, entry->size_bytes, period);
 	scale_heap_add(&build->built.inuse, nr_live, entry->size_bytes, period);
 	if (build->order->records)
-		add_record(build, entry, nr_taken, nr_live);
+		build_add_record(build, entry, nr_taken, nr_live);
 }
 
 /* The samples of an entry that a view is about are written, the others gone. Is there any to show? */
@@ -302,7 +164,7 @@ static void add_entry(struct build *build, struct entry *entry)
 			   &build->built.nr_gone))
 		return;
 	nr = build->built.nr_written - nr;
-	set_locations(build, entry);
+	build_set_stack(build, entry);
 	sample.locations = build->locations.at;
 	sample.nr_locations = build->locations.nr;
 	sample.nr_labels = set_labels(build, entry, labels);
@@ -314,6 +176,8 @@ static void add_entry(struct build *build, struct entry *entry)
 	values[1] = multiply(nr, build->builder->options.period);
 	sample.values = values;
 	profile_add_sample(build->profile, &sample);
+	if (build->order->records)
+		build_add_record(build, entry, nr, 0);
 }
 
 /* Rounds what was added up. */
@@ -351,6 +215,15 @@ static void add_maps(struct profile *profile, const struct tasks *tasks, const s
 				 .path = arena_strndup(&profile->arena, path, strlen(path)),
 			 });
 	}
+	/* The kernel's code is in every process. */
+	vec_for_each(&profile->mappings, mapping)
+		if (mapping->start >> 63)
+			vec_push(&profile->maps,
+				 (struct profile_map){
+					 .start = mapping->start,
+					 .limit = mapping->limit,
+					 .path = strtab_get(&profile->strings, mapping->path),
+				 });
 }
 
 /* The image whose binary is the main one: of process, or of the first that is no kernel thread. */
@@ -410,11 +283,12 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	image = main_image(builder, order->process ? order->process : order->main_process);
 	if (image)
 		symbolize_main_mapping(symbolizer, profile, image);
+	build_begin_stacks(&build);
 	add_entries(&build, order->process);
 	set_heap_values(&build);
 	if (image && order->records)
 		add_maps(profile, builder->tasks, image);
-	vec_release(&build.locations);
+	build_end_stacks(&build);
 	vec_release(&build.estimates);
 	*built = build.built;
 }

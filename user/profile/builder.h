@@ -103,7 +103,8 @@ struct build_order {
 	 * squares do.
 	 */
 	bool variances;
-	bool records; /* fill in profile->records and ->maps */
+	bool records;	 /* fill in profile->records and ->maps */
+	bool all_frames; /* heap: the allocator's own, too, and drop_frames that names them */
 };
 
 struct built {

@@ -16,11 +16,10 @@ enum fate {
 	GOES,
 };
 
-static void regex_release(regex_t **regex)
-{
-	if (*regex)
-		regfree(*regex);
-}
+struct prune_rule {
+	regex_t drop, keep;
+	bool has_drop, has_keep;
+};
 
 /* "^(text)$". */
 static int compile_whole(const char *text, regex_t *regex)
@@ -28,6 +27,32 @@ static int compile_whole(const char *text, regex_t *regex)
 	char *anchored scoped(freep) = xasprintf("^(%s)$", text);
 
 	return tame_compile(anchored, regex);
+}
+
+void prune_rule_free(struct prune_rule *rule)
+{
+	if (rule && rule->has_drop)
+		regfree(&rule->drop);
+	if (rule && rule->has_keep)
+		regfree(&rule->keep);
+	free(rule);
+}
+
+static void rule_release(struct prune_rule **rule)
+{
+	prune_rule_free(*rule);
+}
+
+struct prune_rule *prune_rule_new(const char *drop, const char *keep)
+{
+	struct prune_rule *rule = xcalloc(1, sizeof(*rule));
+
+	rule->has_drop = !compile_whole(drop, &rule->drop);
+	rule->has_keep = keep && rule->has_drop && !compile_whole(keep, &rule->keep);
+	if (rule->has_drop && (!keep || rule->has_keep))
+		return rule;
+	prune_rule_free(rule);
+	return NULL;
 }
 
 /* How long the name is without its argument list: up to the first '(' that is no part of it. */
@@ -49,13 +74,14 @@ static size_t plain_length(const char *name)
 	return s - name;
 }
 
-static bool is_dropped(const char *name, const regex_t *drop, const regex_t *keep)
+bool prune_rule_drops(const struct prune_rule *rule, const char *name)
 {
 	size_t len;
 
 	name += *name == '.'; /* of the PPC64 ELF v1 ABI */
 	len = plain_length(name);
-	return tame_matches(drop, name, len) && !(keep && tame_matches(keep, name, len));
+	return tame_matches(&rule->drop, name, len) &&
+	       !(rule->has_keep && tame_matches(&rule->keep, name, len));
 }
 
 static enum fate cut_location(struct profile_location *location, const bool *dropped)
@@ -91,7 +117,7 @@ static void cut_sample(struct profile_sample *sample, const enum fate *fates)
 	}
 }
 
-static void prune(struct profile *profile, const regex_t *drop, const regex_t *keep)
+static void prune(struct profile *profile, const struct prune_rule *rule)
 {
 	bool *dropped scoped(freep) = xcalloc(profile->functions.nr + 1, sizeof(*dropped));
 	enum fate *fates scoped(freep) = xcalloc(profile->locations.nr + 1, sizeof(*fates));
@@ -100,7 +126,7 @@ static void prune(struct profile *profile, const regex_t *drop, const regex_t *k
 		uint32_t name = profile->functions.at[i].name;
 
 		dropped[i + 1] = name &&
-				 is_dropped(strtab_get(&profile->strings, name), drop, keep);
+				 prune_rule_drops(rule, strtab_get(&profile->strings, name));
 	}
 	for (size_t i = 0; i < profile->locations.nr; i++)
 		fates[i + 1] = cut_location(&profile->locations.at[i], dropped);
@@ -111,20 +137,16 @@ static void prune(struct profile *profile, const regex_t *drop, const regex_t *k
 
 static int drop_frames(struct profile *profile)
 {
-	const char *drop_text = strtab_get(&profile->strings, profile->drop_frames);
-	const char *keep_text = strtab_get(&profile->strings, profile->keep_frames);
-	regex_t drop_regex, keep_regex;
-	regex_t *drop scoped(regex_release) = NULL, *keep scoped(regex_release) = NULL;
+	const char *drop = strtab_get(&profile->strings, profile->drop_frames);
+	const char *keep = strtab_get(&profile->strings, profile->keep_frames);
+	struct prune_rule *rule scoped(rule_release) = NULL;
 
-	if (!*drop_text)
+	if (!*drop)
 		return 0;
-	if (compile_whole(drop_text, &drop_regex))
+	rule = prune_rule_new(drop, *keep ? keep : NULL);
+	if (!rule)
 		return -EINVAL;
-	drop = &drop_regex;
-	if (*keep_text && compile_whole(keep_text, &keep_regex))
-		return -EINVAL;
-	keep = *keep_text ? &keep_regex : NULL;
-	prune(profile, drop, keep);
+	prune(profile, rule);
 	return 0;
 }
 

@@ -14,7 +14,16 @@
 #ifndef CPROF_PROFILE_PRUNE_H
 #define CPROF_PROFILE_PRUNE_H
 
+#include <stdbool.h>
+
 #include "profile/model.h"
+
+/* The rule by itself, for names: is it one that drop names, and keep (NULL: nothing) does not? */
+struct prune_rule;
+/* NULL: one of both is not a regex that can be taken (tame.h). */
+struct prune_rule *prune_rule_new(const char *drop, const char *keep);
+void prune_rule_free(struct prune_rule *rule); /* NULL is fine */
+bool prune_rule_drops(const struct prune_rule *rule, const char *name);
 
 /*
  * Does this in place; a profile of something else without drop_frames stays as it is. -EINVAL: one of

@@ -324,23 +324,43 @@ static struct place place_in(struct symbolizer *symbolizer, struct image *image,
 	return (struct place){.space = SPACE_ANON, .position = ip, .base = map->start};
 }
 
-uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
-			uint64_t ip, uint64_t time_ns, bool is_return_address)
+/* *map: that the place is in; NULL: none. */
+static struct place place_of(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			     uint64_t time_ns, bool is_return_address, const struct mapping **map)
 {
 	bool guessed = ip & IP_GUESSED;
-	const struct mapping *map;
 	struct place place;
 
 	ip &= ~IP_GUESSED;
 	if (is_return_address && ip)
 		ip--;
-	map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
-	if (map)
-		place = place_in(symbolizer, image, map, ip, time_ns);
+	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
+	if (*map)
+		place = place_in(symbolizer, image, *map, ip, time_ns);
 	else
 		place = (struct place){.space = SPACE_UNKNOWN, .position = ip};
 	place.guessed = guessed;
+	return place;
+}
+
+uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
+			uint64_t ip, uint64_t time_ns, bool is_return_address)
+{
+	const struct mapping *map;
+	struct place place = place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+
 	return locate(symbolizer, profile, &place, map);
+}
+
+uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			     uint64_t time_ns, bool is_return_address, const char **name)
+{
+	const struct mapping *map;
+	struct place place = place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+	uint32_t display = find(symbolizer, &place, map)->display;
+
+	*name = strtab_get(&symbolizer->strings, display);
+	return display;
 }
 
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,

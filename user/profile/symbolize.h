@@ -46,6 +46,12 @@ size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
  */
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
 			uint64_t ip, uint64_t time_ns, bool is_return_address);
+/*
+ * What that location's function is called, in *name (borrowed until the next call), without anything being
+ * added to a profile. The same number is the same name.
+ */
+uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			     uint64_t time_ns, bool is_return_address, const char **name);
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
 			  bool is_return_address);
 /*
