@@ -22,6 +22,7 @@ All that depends on the wording of cprof's messages stands in "What cprof says" 
 """
 import atexit
 import ctypes
+import functools
 import gzip
 import inspect
 import json
@@ -162,6 +163,14 @@ class Workload:
     def used(self):
         """CPU seconds, of all its threads."""
         return time.clock_gettime(~self.pid << 3 | 2)
+
+    def sleeps(self):
+        """Waits until it does nothing but wait for a line."""
+        self.says()
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
+            while file.read().rpartition(")")[2].split()[0] != "S":
+                time.sleep(0.01)
+                file.seek(0)
 
     def uses(self, seconds):
         """Waits until it has used so much more CPU time, however long that takes on a busy machine."""
@@ -463,11 +472,29 @@ def listed(kind, tries=10):
         return listed(kind, tries - 1)
 
 
+@functools.cache
+def names_of_ours():
+    """What cprof's programs and maps are called in the kernel, which keeps 15 bytes of a name."""
+    symbols = silent(["nm", "--format=just-symbols", os.path.join(BUILD, "gen", "cprof.bpf.o")], "cprof.bpf.o")
+    return {name[:15] for name in [*symbols.split(), "slab"]}
+
+
+def is_ours(item, programs):
+    """Other people's objects come and go, and not all are held by a process: systemd has programs for
+    its control groups. A link has no name, but a program."""
+    name = item.get("name", "")
+    return (name in names_of_ours() or name.startswith(("cprof_bp", ".rodata", ".bss"))
+            or item.get("prog_id") in programs)
+
+
 def kernel_objects():
-    """The BPF programs, maps and links there are, and the uprobe events, as a set of names."""
-    found = set()
+    """The BPF programs, maps and links of cprof's kind that there are, and the uprobe events, as a set of
+    names."""
+    found, programs = set(), set()
     for kind in ("prog", "map", "link"):
-        found |= {f"{kind}_id:\t{item['id']}" for item in listed(kind)}
+        ours = {item["id"] for item in listed(kind) if is_ours(item, programs)}
+        programs = ours if kind == "prog" else programs
+        found |= {f"{kind}_id:\t{number}" for number in ours}
     try:
         with open("/sys/kernel/tracing/uprobe_events", encoding="utf-8") as file:
             found |= {f"uprobe event {line.strip()}" for line in file}

@@ -10,20 +10,14 @@ import harness as h
 USAGE, NOTHING, CANNOT = 2, 3, 4
 
 
-SECONDS = 4  # until the refusal: before a run, not after it
-
-
 def refused(code, pattern, *arguments, **options):
     for kind in ("record", "heap"):
         if kind == "heap" and "-F" in arguments or kind == "record" and "--rate" in arguments:
             continue
-        start = time.monotonic()
         run = h.cprof(kind, *arguments, verbose=False, **options)
         ended = run.wait()
-        took = time.monotonic() - start
         try:
             ended.refused(code, pattern)
-            assert took < SECONDS, f"refused after {took:.1f} s only"
         except AssertionError as error:
             raise AssertionError(f"{kind} {' '.join(map(str, arguments))}: {error}") from None
         assert not os.listdir(run.folder), os.listdir(run.folder)
@@ -97,21 +91,21 @@ def outputs_that_cannot_be():
     def place(name):
         return os.path.join(folder, name)
 
-    refused(USAGE, "/nonexistent/", "-d", "5s", "-p", target.pid, "-o", "/nonexistent/cpu.pb.gz")
-    refused(USAGE, "/proc/", "-d", "5s", "-p", target.pid, "-o", "/proc/cpu.pb.gz")
-    refused(USAGE, "/dev/null", "-d", "5s", "-p", target.pid, "-o", "/dev/null")
+    refused(USAGE, "/nonexistent/", "-d", "1h", "-p", target.pid, "-o", "/nonexistent/cpu.pb.gz")
+    refused(USAGE, "/proc/", "-d", "1h", "-p", target.pid, "-o", "/proc/cpu.pb.gz")
+    refused(USAGE, "/dev/null", "-d", "1h", "-p", target.pid, "-o", "/dev/null")
 
     with open(place("kept"), "w", encoding="ascii") as file:
         file.write("kept")
     os.symlink(place("kept"), place("link"))
-    refused(USAGE, "link", "-d", "5s", "-p", target.pid, "-o", place("link"))
+    refused(USAGE, "link", "-d", "1h", "-p", target.pid, "-o", place("link"))
     os.symlink(place("nowhere"), place("dangling"))
-    refused(USAGE, "link", "-d", "5s", "-p", target.pid, "-o", place("dangling"))
+    refused(USAGE, "link", "-d", "1h", "-p", target.pid, "-o", place("dangling"))
     os.mkfifo(place("fifo"))
-    refused(USAGE, "fifo", "-d", "5s", "-p", target.pid, "-o", place("fifo"))
+    refused(USAGE, "fifo", "-d", "1h", "-p", target.pid, "-o", place("fifo"))
 
     os.chown(place("kept"), h.NOBODY, h.NOBODY)
-    refused(USAGE, "kept", "-d", "5s", "-p", target.pid, "-o", place("kept"))
+    refused(USAGE, "kept", "-d", "1h", "-p", target.pid, "-o", place("kept"))
     with open(place("kept"), encoding="ascii") as file:
         assert file.read() == "kept"
     assert stat.S_ISFIFO(os.lstat(place("fifo")).st_mode)
@@ -130,18 +124,18 @@ def nothing_is_left_of_a_folder_for_nothing():
 @h.test
 def file_of_our_own_is_replaced():
     target = h.Workload("hot", 60)
-    run = h.cprof("record", "-F", "999", "-d", "300ms", "-p", target.pid)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
     with open(run.output, "w", encoding="ascii") as file:
         file.write("an older profile")
-    run.wait().profile()
+    target.uses(0.2)
+    run.stop().profile()
 
 
 @h.test
 def idle_target():
     """No sample is an error with its reason."""
     target = h.Workload("idle")
-    target.says()
-    time.sleep(0.1)
+    target.sleeps()
     refused(NOTHING, "nothing", "-d", "300ms", "-p", target.pid)
 
 
@@ -153,7 +147,7 @@ def not_root():
     folder = h.folder()
     os.chmod(folder, 0o777)
     refused(CANNOT, "root|CAP_", "-p", target.pid, "-o", os.path.join(folder, "x.pb.gz"), run_as=someone)
-    refused(CANNOT, "root|CAP_", "-a", "-d", "1s", "-o", os.path.join(folder, "x.pb.gz"), run_as=someone)
+    refused(CANNOT, "root|CAP_", "-a", "-d", "1h", "-o", os.path.join(folder, "x.pb.gz"), run_as=someone)
     assert not os.listdir(folder), os.listdir(folder)
 
 

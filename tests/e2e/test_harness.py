@@ -60,7 +60,7 @@ def a_map_that_is_left_is_noticed():
     bpftool = ["env", f"PATH={os.environ['PATH']}:/usr/sbin:/sbin", "bpftool", "-j", "map"]
     before = h.kernel_objects()
     h.silent([*bpftool, "create", pin, "type", "array", "key", "4", "value", "4", "entries", "1",
-              "name", "left"], pin)
+              "name", "counts_even"], pin)
     try:
         name = f"map_id:\t{json.loads(h.silent([*bpftool, 'show', 'pinned', pin], pin))['id']}"
         left, crowd = h.stray_objects(before, seconds=0.5)
@@ -72,6 +72,25 @@ def a_map_that_is_left_is_noticed():
     while name in h.kernel_objects() and time.monotonic() < end:
         time.sleep(0.05)
     assert name not in h.stray_objects(before, seconds=0.5)[0], "it was ended"
+
+
+@h.test
+def all_that_cprof_holds_is_looked_for():
+    """None of its objects goes by a name that is taken for somebody else's."""
+    for command in (("record", "-F", "49"), ("heap", "--rate", "4096")):
+        target = h.Workload("churn", "0", "1")
+        target.says()
+        run = h.cprof(*command, "-p", target.pid).attached()
+        held = set()
+        for fd in os.listdir(f"/proc/{run.pid}/fdinfo"):
+            with open(f"/proc/{run.pid}/fdinfo/{fd}", encoding="ascii") as file:
+                held |= {line for line in file.read().splitlines() if line.startswith(("prog_id:", "map_id:", "link_id:"))}
+        assert len(held) > 10, held
+        assert held <= h.kernel_objects(), held - h.kernel_objects()
+        target.go()
+        target.uses(0.1)
+        run.stop()
+        target.process.kill()
 
 
 @h.test

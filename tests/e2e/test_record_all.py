@@ -10,7 +10,7 @@ import harness as h
 def a_file_for_each_busy_process():
     busy = [h.Workload("hot", 60), h.Workload("hot", 60), h.Workload("exiter", 60)]
     idle = h.Workload("idle")
-    idle.says()
+    idle.sleeps()
     folder = os.path.join(h.folder(), "all")
     run = h.cprof("record", "-a", "-F", "499", "-o", folder).attached()
     for target in busy:
