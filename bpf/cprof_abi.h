@@ -60,6 +60,7 @@
 enum abi_target {
 	ABI_TARGET_NOW,
 	ABI_TARGET_AFTER_EXEC, /* a launched command, which is still cprof's own image */
+	ABI_TARGET_REJECTED, /* not wanted, as it is until its next exec; see config.unknown_too */
 };
 
 /*
@@ -153,6 +154,8 @@ struct abi_config {
 	__u32 only_tgid;	   /* heap: if not 0, the one process that probes are bound to */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
+	__u8 unknown_too;	   /* who is not in `targets` is sampled: user space judges */
+	__u8 wake_at_exec;	   /* of anybody: user space chooses by what runs */
 	__u8 follow_forks;	   /* children of targets become targets */
 	__u8 threads;		   /* tell threads apart */
 	__u8 kernel_stacks;

@@ -31,7 +31,7 @@ __hidden bool target_is_current(void)
 	if (config.only_tgid) /* a lookup at each malloc and free is time of the target's */
 		return tgid == config.only_tgid;
 	target = bpf_map_lookup_elem(&targets, &tgid);
-	return target && *target == ABI_TARGET_NOW;
+	return target ? *target == ABI_TARGET_NOW : config.unknown_too;
 }
 
 /* Asked at every free: without a call since Linux 5.11. */
@@ -67,13 +67,16 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 parent_tgid = parent->tgid, tgid = child->tgid;
-	u8 now = ABI_TARGET_NOW;
+	u8 now = ABI_TARGET_NOW, *target;
 
 	if (tgid == parent_tgid)
 		return 0; /* a thread */
 	tables_inherit(parent_tgid, tgid);
-	if (config.follow_forks && bpf_map_lookup_elem(&targets, &parent_tgid))
+	target = bpf_map_lookup_elem(&targets, &parent_tgid);
+	if (config.follow_forks && target && *target != ABI_TARGET_REJECTED)
 		bpf_map_update_elem(&targets, &tgid, &now, BPF_ANY);
+	else
+		bpf_map_delete_elem(&targets, &tgid); /* said of one that was gone by then */
 	return 0;
 }
 
@@ -84,8 +87,14 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	u8 *target = bpf_map_lookup_elem(&targets, &tgid);
 
 	tables_forget(tgid);
+	if (config.wake_at_exec && !target)
+		record_wake();
 	if (!target)
 		return 0;
+	if (*target == ABI_TARGET_REJECTED) {
+		bpf_map_delete_elem(&targets, &tgid);
+		return 0;
+	}
 	*target = ABI_TARGET_NOW;
 	record_wake();
 	return 0;

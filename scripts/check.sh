@@ -24,7 +24,7 @@ input      base profile                                            pprof
 gate       base profile                                            -
 tools      base profile input output gate cmd.h exit.h             -
 main       base options.h cmd.h exit.h                             -
-options    base output                                             -
+options    base output whom.h                                      -
 top        base process object profile collect output input top stream.h -
 '
 
@@ -88,7 +88,7 @@ room_of() # FILE under user/
 	case ${1#user/} in
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
 	main.c) echo main ;;
-	options.[hc]) echo options ;;
+	options.[hc] | whom.[hc]) echo options ;;
 	*) echo top ;;
 	esac
 }

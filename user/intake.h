@@ -12,19 +12,29 @@
 
 #include <stdbool.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "captures.h"
+#include "chooser.h"
 #include "collect/session.h"
 #include "process/task.h"
 #include "profile/builder.h"
 #include "unwinder.h"
 
-/* All borrowed. */
+/* The rooms are borrowed. */
 struct intake {
 	struct session *session;
 	struct tasks *tasks;
 	struct unwinder *unwinder;
 	struct captures *captures; /* NULL: nobody asked for them */
 	struct builder *builder;
+	struct chooser *chooser; /* NULL: it has nothing to choose */
+	bool judges;		 /* what comes of processes that it does not want is left out */
+
+	/* Private. */
+	vec_of(uint64_t) unwanted; /* ids of their records */
+	struct hash unwanted_index;
+	uint64_t nr_unwanted; /* their samples; to be read */
 };
 
 /*
@@ -32,5 +42,7 @@ struct intake {
  * soon. -errno, printed.
  */
 int intake_drain(struct intake *intake, bool *is_new);
+
+void intake_release(struct intake *intake);
 
 #endif

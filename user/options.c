@@ -23,6 +23,11 @@ enum {
 	OPT_RATE = 256,
 	OPT_ALLOC_ONLY,
 	OPT_FOLLOW_FORK,
+	OPT_NO_CHILDREN,
+	OPT_COMM,
+	OPT_CGROUP,
+	OPT_CONTAINER,
+	OPT_UID,
 	OPT_KERNEL,
 	OPT_NO_KERNEL,
 	OPT_LIMIT,
@@ -48,8 +53,19 @@ struct option_row {
 #define BOTH (OPTIONS_RECORD | OPTIONS_HEAP)
 
 static const struct option_row rows[] = {
-	{"pid", 'p', "PID[,PID...]", BOTH, "profile these processes"},
+	{"pid", 'p', "PID|NAME[,...]", BOTH,
+	 "these processes; a NAME is a process's own or its\nexecutable's, and means all that have "
+	 "it, "
+	 "now or later"},
 	{"all", 'a', NULL, BOTH, "profile every process; -o names a folder, one file per process"},
+	{"comm", OPT_COMM, "REGEX", BOTH, "only processes whose name matches, now or later"},
+	{"uid", OPT_UID, "UID|NAME", BOTH, "only those of this user"},
+	{"cgroup", OPT_CGROUP, "PATH", BOTH, "only those in this cgroup, or below it"},
+	{"container", OPT_CONTAINER, "ID", BOTH,
+	 "only those in this container (docker, podman, kubernetes,\nlxc); the ID's beginning will "
+	 "do"},
+	{"no-children", OPT_NO_CHILDREN, NULL, OPTIONS_RECORD,
+	 "not what the processes of -p have forked, or will"},
 	{"frequency", 'F', "HZ", OPTIONS_RECORD, "ticks a second on each CPU (default 99)"},
 	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
 	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
@@ -58,9 +74,7 @@ static const struct option_row rows[] = {
 	 "do not follow frees: half the cost, and only the view\n--alloc, unless another is asked "
 	 "for"},
 	{"follow-fork", OPT_FOLLOW_FORK, NULL, OPTIONS_HEAP,
-	 "the children that they fork too; every process that maps\nthe same allocator pays for "
-	 "the "
-	 "probes"},
+	 "their children too; every process that maps the same\nallocator pays for the probes"},
 	{"duration", 'd', "TIME", BOTH,
 	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
 	{"output", 'o', "FILE|DIR", BOTH,
@@ -102,7 +116,7 @@ static void print_help(enum options_command command)
 	bool heap = command == OPTIONS_HEAP;
 	const char *name = heap ? "heap" : "record";
 
-	printf("usage: cprof %s [options] -p PID[,PID...] | -a | -- COMMAND [ARGUMENT...]\n\n",
+	printf("usage: cprof %s [options] -p PID|NAME[,...] | -a | -- COMMAND [ARGUMENT...]\n\n",
 	       name);
 	puts(heap ? "Samples malloc and free: who allocates, and who holds the memory."
 		  : "Samples stacks on the CPU: where the time goes.");
@@ -148,19 +162,6 @@ static int parse_number(const char *s, uint64_t max, uint64_t *value)
 	if (errno || *end || !n || n > max)
 		return -EINVAL;
 	*value = n;
-	return 0;
-}
-
-static int parse_pids(const char *text, struct options *options)
-{
-	char *copy scoped(freep) = xstrdup(text), *rest = copy, *word;
-	uint64_t pid;
-
-	while ((word = strsep(&rest, ","))) {
-		if (parse_number(word, INT32_MAX, &pid))
-			return fail(-EINVAL, "-p %s: '%s' is not a process id.", text, word);
-		vec_push(&options->pids, pid);
-	}
 	return 0;
 }
 
@@ -278,7 +279,7 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 
 	switch (value) {
 	case 'p':
-		return parse_pids(text, options);
+		return whom_parse(text, &options->whom);
 	case 'a':
 		options->all = true;
 		return 0;
@@ -293,8 +294,17 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 		options->allocs_only = true;
 		return 0;
 	case OPT_FOLLOW_FORK:
-		options->follow_forks = true;
+	case OPT_NO_CHILDREN:
+		options->follow_forks = value == OPT_FOLLOW_FORK;
 		return 0;
+	case OPT_COMM:
+		return whom_add_filter(&options->whom, WHOM_COMM, text);
+	case OPT_UID:
+		return whom_add_filter(&options->whom, WHOM_UID, text);
+	case OPT_CGROUP:
+		return whom_add_filter(&options->whom, WHOM_CGROUP, text);
+	case OPT_CONTAINER:
+		return whom_add_filter(&options->whom, WHOM_CONTAINER, text);
 	case 'd':
 		return parse_time("-d", text, &options->duration_ns);
 	case 'o':
@@ -404,16 +414,20 @@ static int complete(struct parsing *parsing)
 static int check_targets(int argc, char **argv, struct options *options)
 {
 	const char *name = argv[0];
-	int nr_ways = (options->pids.nr > 0) + options->all + (optind < argc);
+	int nr_ways = whom_names(&options->whom) + options->all + (optind < argc);
 
 	if (optind < argc)
 		options->child_argv = argv + optind;
-	if (!nr_ways)
+	if (!nr_ways && !whom_filters(&options->whom))
 		return fail(-EINVAL,
 			    "%s whom? Give -p PID, -a, or -- COMMAND (see cprof %s --help).", name,
 			    name);
 	if (nr_ways > 1)
 		return fail(-EINVAL, "give one of -p, -a and -- COMMAND, not several.");
+	if (optind < argc && whom_filters(&options->whom))
+		return fail(-EINVAL,
+			    "--comm, --uid, --cgroup and --container choose among the processes "
+			    "of the machine: not with -- COMMAND.");
 	return 0;
 }
 
@@ -485,6 +499,9 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		}
 		err = value == '?' || value == ':' ? complain(value, argv, command)
 						   : parse_option(value, optarg, &parsing);
+		/* -p $(pidof many): no command goes with -p */
+		while (!err && value == 'p' && optind < argc && whom_is_pid(argv[optind]))
+			err = whom_parse(argv[optind++], &options->whom);
 	}
 	if (!err)
 		err = complete(&parsing);
@@ -494,6 +511,6 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 
 void options_release(struct options *options)
 {
-	vec_release(&options->pids);
+	whom_release(&options->whom);
 	vec_release(&options->targets);
 }

@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "output/format.h"
+#include "whom.h"
 
 enum options_command {
 	OPTIONS_RECORD = 1,
@@ -34,7 +35,7 @@ struct options_target {
 
 struct options {
 	enum options_command command;
-	vec_of(uint32_t) pids;
+	struct whom whom;
 	bool all;
 	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
@@ -48,7 +49,7 @@ struct options {
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
 	bool allocs_only;  /* heap: free is not probed */
-	bool follow_forks; /* children of targets are profiled, too; record: always */
+	bool follow_forks; /* what descends from targets is profiled, too */
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;

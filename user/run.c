@@ -16,7 +16,9 @@
 #include "base/vec.h"
 #include "captures.h"
 #include "child.h"
+#include "chooser.h"
 #include "collect/session.h"
+#include "enlist.h"
 #include "exit.h"
 #include "intake.h"
 #include "interrupt.h"
@@ -52,6 +54,8 @@ struct run {
 	struct child child;
 	bool is_released; /* it runs what it is to run */
 	struct targets targets;
+	struct chooser chooser;
+	struct enlist enlist;
 	struct naming naming;
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
@@ -73,10 +77,25 @@ static int check_output(struct run *run)
 
 static int find_targets(struct run *run)
 {
-	vec_for_each(&run->options->pids, pid)
+	const struct chooser_options options = {
+		.proc_root = PROC,
+		.whom = &run->options->whom,
+		.follow = run->options->follow_forks,
+		.eager = is_heap(run),
+		.tell = enlist_tell,
+		.ctx = &run->enlist,
+	};
+
+	vec_for_each(&run->options->whom.pids, pid)
 		if (targets_check(PROC, *pid) || targets_add(&run->targets, *pid))
 			return EXIT_USAGE;
-	return EXIT_DONE;
+	return chooser_open(&run->chooser, &options) ? EXIT_USAGE : EXIT_DONE;
+}
+
+/* Every process, and not only some of them. */
+static bool is_everybody(const struct run *run)
+{
+	return run->options->all && !chooser_judges(&run->chooser);
 }
 
 /* Of a command it is not known yet when it begins to be itself. */
@@ -84,7 +103,8 @@ static uint32_t only_target(const struct run *run)
 {
 	const struct options *o = run->options;
 
-	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1)
+	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1 ||
+	    chooser_judges(&run->chooser))
 		return 0;
 	return run->targets.all.at[0].tgid;
 }
@@ -96,8 +116,9 @@ static int open_session(struct run *run)
 		.source = is_heap(run) ? SESSION_HEAP : SESSION_CPU,
 		.frequency_hz = o->frequency_hz,
 		.rate_bytes = o->rate_bytes,
-		.all = o->all,
-		.follow_forks = o->follow_forks,
+		.all = is_everybody(run),
+		.judged = chooser_judges(&run->chooser),
+		.follow_forks = o->follow_forks && !whom_filters(&o->whom),
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
@@ -160,8 +181,18 @@ static int open_rooms(struct run *run)
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
 		return EXIT_USAGE;
-	run->intake = (struct intake){run->session, run->tasks, run->unwinder, run->captures,
-				      run->builder};
+	run->intake =
+		(struct intake){.session = run->session,
+				.tasks = run->tasks,
+				.unwinder = run->unwinder,
+				.captures = run->captures,
+				.builder = run->builder,
+				.chooser = chooser_chooses(&run->chooser) ? &run->chooser : NULL,
+				.judges = !is_heap(run) && chooser_judges(&run->chooser)};
+	run->enlist = (struct enlist){.session = run->session,
+				      .tasks = run->tasks,
+				      .unwinder = run->unwinder,
+				      .prober = is_heap(run) ? &run->prober : NULL};
 	run->naming = (struct naming){.tasks = run->tasks,
 				      .files = run->files,
 				      .objects = run->objects,
@@ -169,11 +200,12 @@ static int open_rooms(struct run *run)
 	run->prober = (struct prober){.session = run->session,
 				      .objects = run->objects,
 				      .files = run->files,
-				      .all = run->options->all,
+				      .all = is_everybody(run),
 				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
-	vec_for_each(&run->targets.all, target)
-		prober_add_target(&run->prober, target->tgid);
+	if (!chooser_judges(&run->chooser))
+		vec_for_each(&run->targets.all, target)
+			prober_add_target(&run->prober, target->tgid);
 	return EXIT_DONE;
 }
 
@@ -191,17 +223,38 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 	return session_add_target(run->session, tgid, is_child);
 }
 
+/* Who descends from the targets, or is chosen by a name or by filters. */
+static int enlist_family(struct run *run)
+{
+	char words[512];
+	int err;
+
+	if (!chooser_chooses(&run->chooser))
+		return 0;
+	err = chooser_scan(&run->chooser);
+	run->enlist.is_running = true;
+	if (err)
+		return fail(err, "list the processes in " PROC);
+	detail("processes to profile: %zu", run->chooser.nr_wanted);
+	if (!run->chooser.nr_wanted)
+		say("no process matches %s so far: waiting for one",
+		    criteria_words(&run->chooser.criteria, words, sizeof(words)));
+	return 0;
+}
+
 /* What is mapped now. From here on the side-band says what changes. */
 static int take_snapshot(struct run *run)
 {
-	if (run->options->all)
+	if (is_everybody(run))
 		return tasks_snapshot_all(run->tasks) ? EXIT_CANNOT : EXIT_DONE;
-	vec_for_each(&run->targets.all, target) {
-		int err = snapshot_target(run, target->tgid);
+	for (size_t i = 0; i < run->targets.all.nr && !chooser_judges(&run->chooser); i++) {
+		int err = snapshot_target(run, run->targets.all.at[i].tgid);
 
 		if (err)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
+	if (enlist_family(run))
+		return EXIT_CANNOT;
 	unwinder_sync(run->unwinder);
 	return EXIT_DONE;
 }
@@ -221,13 +274,19 @@ static int probe_command(struct run *run)
 	return EXIT_DONE;
 }
 
+/* With filters there may be nobody yet. */
+static size_t nr_chosen(const struct run *run)
+{
+	return chooser_judges(&run->chooser) ? run->chooser.nr_wanted : 1;
+}
+
 static int check_probes(struct run *run)
 {
 	if (!is_heap(run))
 		return EXIT_DONE;
 	if (run->prober.err)
 		return EXIT_CANNOT;
-	if (run->prober.nr_sites || run->child.pid)
+	if (run->prober.nr_sites || run->child.pid || !nr_chosen(run))
 		return EXIT_DONE;
 	warn("no allocator found: none of the target's files defines malloc and free "
 	     "(a stripped static binary?)");
@@ -255,8 +314,9 @@ static int drain(struct run *run)
 	bool is_new;
 	int err = intake_drain(&run->intake, &is_new);
 
-	if (run->options->all)
+	if (run->options->all || chooser_judges(&run->chooser))
 		tasks_prune(run->tasks, run->schedule.drained_ns);
+	chooser_review(&run->chooser, began_ns);
 	schedule_drained(&run->schedule, began_ns, is_new);
 	vec_for_each(&run->targets.all, target)
 		writer_look(&run->writer, target->tgid);
@@ -288,6 +348,7 @@ static struct report report_of(struct run *run, struct tally *tally, uint64_t no
 	};
 
 	session_tally(run->session, tally);
+	tally->nr_filtered += run->intake.nr_unwanted; /* as if BPF had known */
 	if (run->targets.all.nr)
 		report.main_process = tasks_image(run->tasks, run->targets.all.at[0].tgid, 0,
 						  run->schedule.started_ns)
@@ -336,7 +397,8 @@ static void write_what_is_due(struct run *run)
 
 static bool is_anybody_left(const struct run *run)
 {
-	return run->options->all || targets_any_left(&run->targets);
+	return run->options->all || chooser_is_open(&run->chooser) ||
+	       targets_any_left(&run->targets);
 }
 
 /*
@@ -417,6 +479,8 @@ static void finish(struct run *run)
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
+	intake_release(&run->intake);
+	chooser_release(&run->chooser);
 	targets_release(&run->targets);
 	naming_release(&run->naming);
 	writer_release(&run->writer);

@@ -31,8 +31,8 @@ static void test_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(parse("record -p 42", OPTIONS_RECORD, &options), 0);
-	assert_int_equal(options.pids.nr, 1);
-	assert_int_equal(options.pids.at[0], 42);
+	assert_int_equal(options.whom.pids.nr, 1);
+	assert_int_equal(options.whom.pids.at[0], 42);
 	assert_int_equal(options.frequency_hz, 99);
 	assert_true(options.kernel_stacks && options.follow_forks);
 	assert_false(options.threads || options.all || options.verbose);
@@ -56,8 +56,8 @@ static void test_everything(void **state)
 			       "--limit counts=16 --limit slots=1",
 			       OPTIONS_RECORD, &options),
 			 0);
-	assert_int_equal(options.pids.nr, 3);
-	assert_int_equal(options.pids.at[2], 3);
+	assert_int_equal(options.whom.pids.nr, 3);
+	assert_int_equal(options.whom.pids.at[2], 3);
 	assert_int_equal(options.frequency_hz, 199);
 	assert_int_equal(options.duration_ns, NSEC_PER_SEC / 2);
 	assert_string_equal(options.output, "x.pb.gz");
@@ -199,10 +199,17 @@ static void test_refusals(void **state)
 		{OPTIONS_RECORD, "record"},
 		{OPTIONS_RECORD, "record -p 1 -a"},
 		{OPTIONS_RECORD, "record -a -- ls"},
-		{OPTIONS_RECORD, "record -p x"},
 		{OPTIONS_RECORD, "record -p 1,,2"},
 		{OPTIONS_RECORD, "record -p 0"},
 		{OPTIONS_RECORD, "record -p -1"},
+		{OPTIONS_RECORD, "record -p 1,,x"},
+		{OPTIONS_RECORD, "record -p x,"},
+		{OPTIONS_RECORD, "record --comm x -- true"},
+		{OPTIONS_HEAP, "heap -p 1 --no-children"},
+		{OPTIONS_RECORD, "record -a -o - --interval 1s"},
+		{OPTIONS_RECORD, "record -a -o - --format proto,folded"},
+		{OPTIONS_HEAP, "heap -a -o - --views"},
+		{OPTIONS_HEAP, "heap -a -o - --delta 1s -d 2s"},
 		{OPTIONS_RECORD, "record -p 99999999999"},
 		{OPTIONS_RECORD, "record -a -F 0"},
 		{OPTIONS_RECORD, "record -a -F 99.5"},
@@ -240,16 +247,43 @@ static void test_refusals(void **state)
 	}
 }
 
+static void test_whom(void **state)
+{
+	struct whom whom = {0};
+	struct options options;
+
+	(void)state;
+	assert_int_equal(whom_parse("12 7,\t8 , nginx,/usr/bin/x y\n", &whom), 0);
+	assert_int_equal(whom.pids.nr, 3);
+	assert_int_equal(whom.pids.at[2], 8);
+	assert_int_equal(whom.names.nr, 3);
+	assert_string_equal(whom.names.at[0], "nginx");
+	assert_string_equal(whom.names.at[1], "/usr/bin/x");
+	assert_string_equal(whom.names.at[2], "y");
+	whom_release(&whom);
+
+	/* As the shell makes it of -p $(pidof many). */
+	assert_int_equal(parse("record -p 12 7 8 -d 1s --no-children", OPTIONS_RECORD, &options),
+			 0);
+	assert_int_equal(options.whom.pids.nr, 3);
+	assert_int_equal(options.duration_ns, NSEC_PER_SEC);
+	assert_false(options.follow_forks || whom_filters(&options.whom));
+	options_release(&options);
+	assert_int_equal(parse("heap --uid 0 --comm x --comm y", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.whom.filters[WHOM_COMM].nr, 2);
+	assert_true(whom_filters(&options.whom) && !whom_names(&options.whom) && !options.all);
+	options_release(&options);
+	assert_int_equal(parse("heap -a -o - --delta 1s", OPTIONS_HEAP, &options), 0);
+	options_release(&options);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_views),
-		cmocka_unit_test(test_outputs),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_formats_and_a_name),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_views),	 cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_command),	 cmocka_unit_test(test_whom),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_formats_and_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,8 @@ static void set_config(struct cprof_bpf *bpf, const struct session_options *opti
 		.only_tgid = options->only_tgid,
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
 		.all = options->all,
+		.unknown_too = options->judged && options->source == SESSION_CPU,
+		.wake_at_exec = options->judged && options->source == SESSION_HEAP,
 		.follow_forks = options->follow_forks,
 		.threads = options->threads,
 		.kernel_stacks = options->kernel_stacks,

@@ -250,6 +250,14 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 	return err ? fail(err, "add process %u to the targets", tgid) : 0;
 }
 
+int session_reject(struct session *session, uint32_t tgid)
+{
+	uint8_t rejected = ABI_TARGET_REJECTED;
+
+	return bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &rejected,
+				   BPF_ANY);
+}
+
 int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
 		  uint32_t tgid)
 {

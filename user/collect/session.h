@@ -42,8 +42,13 @@ struct session_options {
 	uint32_t frequency_hz; /* CPU */
 	uint64_t rate_bytes;   /* heap: mean distance between samples; 1: every allocation */
 	bool all;	       /* every process, not only targets */
-	bool follow_forks;     /* children of targets are targets */
-	bool threads;	       /* tell threads apart */
+	/*
+	 * The caller judges processes as they come. CPU: those that are neither targets nor rejected are
+	 * sampled until it has. Heap: only targets are; an exec of anybody wakes session_fd().
+	 */
+	bool judged;
+	bool follow_forks; /* children of targets are targets */
+	bool threads;	   /* tell threads apart */
 	bool kernel_stacks;
 	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
 	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
@@ -59,6 +64,9 @@ void session_close(struct session *session); /* NULL is fine */
 
 /* after_exec: only what tgid runs after its next exec is wanted (a command about to be launched). */
 int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
+
+/* Nothing more of tgid is sampled until its next exec, or until it is added. Not printed. */
+int session_reject(struct session *session, uint32_t tgid);
 
 /* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
 enum session_shape {

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whom a run is about: families, lists, names, and filters by name, user, cgroup and container."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import harness as h
+
+SPINS = {"worker_spin", "helper_spin", "late_spin"}
+
+
+def named(name, program="hot"):
+    """A copy of a workload that has a name of its own."""
+    path = os.path.join(h.folder(), name)
+    shutil.copy(h.workload(program), path)
+    os.chmod(os.path.dirname(path), 0o755)
+    return path
+
+
+def prefork(*arguments, kind="record", rate=("-F", "499")):
+    """A server whose workers were there before cprof, recorded by its master's pid until all is done."""
+    target = h.Workload("prefork", 0.6)
+    target.says()
+    run = h.cprof(kind, *rate, *arguments, "-p", target.pid).attached()
+    target.go()
+    assert "done" in target.says()
+    return run.stop(), target
+
+
+# Families ----------------------------------------------------------------------------------------
+
+@h.test
+def descendants_that_were_there_before():
+    ended, target = prefork()
+    profile = ended.profile()
+    counts = h.by_function(profile, "samples")
+    assert SPINS <= set(counts), counts
+    assert h.share(profile, "samples", *SPINS) > 0.9, counts
+    assert len(h.labels(profile, "pid") - {target.pid}) == 5, h.labels(profile, "pid")
+    # two workers, one late one; two helpers of half the time
+    h.near(counts["worker_spin"], 2 * counts["late_spin"], 0.3, "workers")
+    h.near(counts["worker_spin"], 2 * counts["helper_spin"], 0.3, "helpers")
+
+
+@h.test
+def heap_of_a_family():
+    ended, _ = prefork("--follow-fork", kind="heap", rate=("--rate", "1"))
+    held = h.by_function(ended.profile(), "alloc_objects")
+    assert (held["site_worker"], held["site_helper"], held["site_late"]) == (80, 40, 10), held
+
+
+@h.test
+def forked_while_the_list_is_made():
+    """Children that come and go all the time, of a target that had hundreds before: none is missed."""
+    target = h.Workload("shortlived", 1500)
+    profile = h.cprof("record", "-F", "999", "-p", target.pid).wait().profile()
+    said = target.says()
+    named_seconds = h.by_function(profile, "cpu")["short_life"] / 1e9
+    seconds = profile["duration_ns"] / 1e9
+    assert named_seconds > 0.3 * min(seconds, said["cpu_seconds"]), (named_seconds, seconds, said)
+
+
+# Lists and names -----------------------------------------------------------------------------------
+
+@h.test
+def lists_as_pidof_gives_them():
+    targets = [h.Workload("hot", 60) for _ in range(3)]
+    pids = [str(target.pid) for target in targets]
+    for words in ((" ".join(pids),), (", ".join(pids),), tuple(pids), (f"{pids[0]}\n{pids[1]}\t{pids[2]}\n",)):
+        run = h.cprof("record", "-F", "499", "-p", *words, "-d", "700ms").wait()
+        assert h.labels(run.profile(), "pid") == {target.pid for target in targets}, words
+
+
+@h.test
+def by_name_newcomers_too():
+    path = named("cprof-by-name")
+    first, other = h.Workload(path, 60), h.Workload("hot", 60)
+    run = h.cprof("record", "-F", "499", "-p", "cprof-by-name").attached()
+    second = h.Workload(path, 60)
+    first.uses(0.3)
+    second.uses(0.3)
+    pids = h.labels(run.stop().profile(), "pid")
+    assert pids == {first.pid, second.pid} and other.pid not in pids, (pids, first.pid, second.pid)
+
+
+@h.test
+def by_the_name_of_the_executable():
+    """What has another comm, as a thread that took a name, or a name longer than the kernel keeps."""
+    path = named("cprof-a-name-longer-than-fifteen-bytes")
+    target = h.Workload(path, 60)
+    for name in (os.path.basename(path), path):
+        run = h.cprof("record", "-F", "499", "-p", name, "-d", "500ms").wait()
+        assert h.labels(run.profile(), "pid") == {target.pid}, name
+
+
+@h.test
+def a_name_and_its_children():
+    """A newcomer with this name that only forks: its children are what burns the CPU."""
+    shell = named("cprof-shell", "hot")
+    shutil.copy("/bin/sh", shell)
+    first = h.Workload(shell, "-c", "sleep 60; :")
+    run = h.cprof("record", "-F", "499", "-p", "cprof-shell").attached()
+    second = h.Workload(shell, "-c", f"{h.workload('hot')} 60; :")
+    until_busy(second.pid, 0.4)
+    profile = run.stop().profile()
+    assert h.labels(profile, "comm") >= {"hot"} and h.share(profile, "samples", "hot") > 0.5
+    for target in (first, second):
+        for child in h.children(target.pid):
+            os.kill(child, signal.SIGKILL)
+
+
+def until_busy(pid, seconds, itself=False):
+    """Waits until a descendant of a process, or it itself, has used so much CPU time."""
+    while True:
+        for child in [pid] if itself else h.children(pid):
+            try:
+                with open(f"/proc/{child}/schedstat", encoding="ascii") as file:
+                    if int(file.read().split()[0]) > seconds * 1e9:
+                        return
+            except OSError:
+                continue
+        time.sleep(0.02)
+
+
+@h.test
+def a_name_that_nobody_has():
+    for kind in ("record", "heap"):
+        run = h.cprof(kind, "-p", "cprof-no-such-name", verbose=False).wait()
+        run.refused(2, "cprof-no-such-name.*no process has this name")
+        run = h.cprof(kind, "-p", f"{os.getpid()},cprof-no-such-name", verbose=False).wait()
+        run.refused(2, "cprof-no-such-name")
+
+
+# Filters -------------------------------------------------------------------------------------------
+
+@h.test
+def by_comm_newcomers_and_renamed_too():
+    """Processes that live for milliseconds, where others of other names are as many."""
+    wanted, other = named("cprof-wanted", "exiter"), named("cprof-other", "exiter")
+    run = h.cprof("record", "-F", "999", "--comm", "^cprof-wan.*d$").attached()
+    loop = h.Workload("/bin/sh", "-c", f"for i in 1 2 3 4 5 6 7 8; do {wanted} 0.08 & {other} 0.08 & wait; done")
+    loop.wait(90)
+    profile = run.stop().profile()
+    assert h.labels(profile, "comm") == {"cprof-wanted"}, h.labels(profile, "comm")
+    assert len(h.labels(profile, "pid")) == 8, h.labels(profile, "pid")
+    # nothing is missed at the beginning of a newcomer: its own clock is the judge
+    h.near(h.total(profile, "cpu") / 1e9, 8 * 0.08, 0.35, "CPU seconds")
+
+
+@h.test
+def by_user_and_what_becomes_of_it():
+    """Of this user, and one that becomes this user in mid-run, without an exec."""
+    demote = ["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"]
+    own = h.Workload("hot", 60)
+    late = h.Workload("/usr/bin/python3", "-c",
+                      "import os, sys\nprint('{}', flush=True)\nsys.stdin.readline()\nos.setuid(4711)\n"
+                      "while True: sum(range(1000))")
+    late.says()
+    run = h.cprof("record", "-F", "499", "--uid", "4711").attached()
+    early = subprocess.Popen([*demote, named("cprof-user"), "60"], stdout=subprocess.DEVNULL)
+    h.running.append(early)
+    late.go()
+    run.awaits(f"process {late.pid} is profiled, too")
+    late.uses(0.2)
+    until_busy(early.pid, 0.2, itself=True)
+    pids = h.labels(run.stop().profile(), "pid")
+    assert pids == {early.pid, late.pid}, (pids, early.pid, late.pid, own.pid)
+    run = h.cprof("record", "-F", "499", "--uid", "4711", "--comm", "cprof-user", "-d", "500ms").wait()
+    assert h.labels(run.profile(), "pid") == {early.pid}, "both must hold"
+
+
+def make_cgroup(*names):
+    """A cgroup of our own; removed when its processes have ended."""
+    for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"):
+        if not os.path.exists(os.path.join(root, "cgroup.procs")):
+            continue
+        path = root
+        try:
+            for name in names:
+                path = os.path.join(path, name)
+                os.makedirs(path, exist_ok=True)
+        except OSError:
+            continue
+        return root, path
+    raise h.Skip("no cgroup can be made here")
+
+
+def remove_cgroup(root, path):
+    end = time.monotonic() + 10
+    while path != root and time.monotonic() < end:
+        try:
+            os.rmdir(path)
+            path = os.path.dirname(path)
+        except OSError:
+            time.sleep(0.05)
+
+
+def enter(path, pid):
+    with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
+        file.write(str(pid))
+
+
+@h.test
+def by_cgroup_and_container():
+    digest = "4f" * 32
+    root, path = make_cgroup("cprof-test", f"docker-{digest}.scope", "inner")
+    try:
+        inside, outside, late = (h.Workload("hot", 60) for _ in range(3))
+        enter(path, inside.pid)
+        relative = path[len(root):]
+        for options in (("--cgroup", path), ("--cgroup", relative), ("--container", digest[:12]),
+                        ("-p", f"{inside.pid},{outside.pid}", "--container", digest)):
+            run = h.cprof("record", "-F", "499", "-d", "400ms", *options).wait()
+            assert h.labels(run.profile(), "pid") == {inside.pid}, options
+        run = h.cprof("record", "-F", "499", "--cgroup", "/cprof-test").attached()
+        started = h.Workload("/bin/sh", "-c",
+                             f"echo $$ > {path}/cgroup.procs; exec {h.workload('hot')} 60")
+        enter(path, late.pid)
+        run.awaits(f"process {late.pid} is profiled, too")
+        late.uses(0.1)
+        started.uses(0.2)
+        inside.uses(0.1)
+        pids = h.labels(run.stop().profile(), "pid")
+        assert pids >= {inside.pid, late.pid, started.pid} and outside.pid not in pids, pids
+        for target in (inside, outside, late, started):
+            target.process.kill()
+            target.process.wait()
+    finally:
+        remove_cgroup(root, path)
+
+
+@h.test
+def all_of_a_filter_each_in_a_file():
+    targets = [h.Workload(named("cprof-each"), 60) for _ in range(2)]
+    folder = os.path.join(h.folder(), "profiles")
+    run = h.cprof("record", "-F", "499", "-d", "500ms", "-a", "--comm", "cprof-each", "-o", folder).wait()
+    profiles = run.profiles()
+    assert len(profiles) == 2 and {os.path.dirname(path) for path in profiles} == {folder}, profiles
+    assert {pid for p in profiles.values() for pid in h.labels(p, "pid")} == {t.pid for t in targets}
+
+
+@h.test
+def heap_by_name_newcomers_too():
+    path = named("cprof-heap-name", "sizes")
+    first = h.Workload(path, 1000)
+    first.says()
+    run = h.cprof("heap", "--rate", "1", "-p", "cprof-heap-name").attached()
+    second = h.Workload(path, 1000)
+    second.says()
+    time.sleep(1.5)  # a newcomer's allocator is probed when it is noticed
+    for target in (first, second):
+        target.go()
+        target.says()
+    profile = run.stop().profile()
+    assert h.labels(profile, "pid") == {first.pid, second.pid}, h.labels(profile, "pid")
+
+
+@h.test
+def nobody_so_far():
+    """A filter that nobody fits yet waits; and if nobody comes says so."""
+    run = h.cprof("record", "-F", "499", "-d", "300ms", "--comm", "^cprof-nobody$", verbose=False).wait()
+    assert run.code == 3, run.code
+    assert any("no process matches --comm ^cprof-nobody$ so far" in line for line in run.lines), run.lines
+    assert any("nothing to write" in line for line in run.lines), run.lines
+
+
+@h.test
+def filters_that_cannot_be():
+    for arguments, pattern in ((("--uid", "cprof-no-such-user"), "no such user"),
+                               (("--cgroup", "/cprof-no-such-cgroup"), "no such cgroup"),
+                               (("--comm", "(a+)+{9}{9}"), "regular expression"),
+                               (("--comm", "("), "regular expression"), (("--comm", ""), "empty"),
+                               (("--uid", "0", "--", "true"), "not with -- COMMAND")):
+        for kind in ("record", "heap"):
+            h.cprof(kind, *arguments, verbose=False).wait().refused(2, pattern)
+
+
+h.main()

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/traits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "process/procfs.h"
+
+#define STATUS_MAX_BYTES 65536
+#define CGROUP_MAX_BYTES 65536 /* a dozen lines; a path has at most 4 KB */
+#define THREADS_READ	 1024
+
+int traits_exe(const char *proc_root, uint32_t tgid, char *path, size_t path_bytes)
+{
+	static const char deleted[] = " (deleted)";
+	char link[PATH_MAX], target[PATH_MAX];
+	size_t tail = sizeof(deleted) - 1;
+	ssize_t len;
+
+	if ((size_t)snprintf(link, sizeof(link), "%s/%u/exe", proc_root, tgid) >= sizeof(link))
+		return -ENAMETOOLONG;
+	len = readlink(link, target, sizeof(target));
+	if (len < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	if ((size_t)len >= sizeof(target) || (size_t)len >= path_bytes)
+		return -ENAMETOOLONG;
+	if ((size_t)len > tail && !memcmp(target + len - tail, deleted, tail))
+		len -= tail;
+	memcpy(path, target, len);
+	path[len] = '\0';
+	return 0;
+}
+
+/* Source: proc_pid_status(5): real, effective, saved, file system. */
+int traits_uid(const char *proc_root, uint32_t tgid, uint32_t *uid)
+{
+	char *text scoped(freep) = NULL;
+	const char *line;
+	uint32_t found;
+	size_t len;
+	int err = procfs_read(proc_root, tgid, "status", STATUS_MAX_BYTES, &text, &len);
+
+	if (err)
+		return err;
+	line = strstr(text, "\nUid:");
+	if (!line || sscanf(line, "\nUid: %*u %" SCNu32, &found) != 1)
+		return -EINVAL;
+	*uid = found;
+	return 0;
+}
+
+/* Source: cgroups(7): lines of HIERARCHY:CONTROLLERS:PATH. */
+int traits_cgroup(const char *proc_root, uint32_t tgid,
+		  bool (*matches)(const void *ctx, const char *path), const void *ctx)
+{
+	char *text scoped(freep) = NULL, *rest, *line;
+	size_t len;
+	int err = procfs_read(proc_root, tgid, "cgroup", CGROUP_MAX_BYTES, &text, &len);
+
+	if (err)
+		return err;
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		const char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (path && matches(ctx, path + 1))
+			return 1;
+	}
+	return 0;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* Source: Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, how often. */
+int traits_time(const char *proc_root, uint32_t tgid, struct traits_time *time)
+{
+	char *path scoped(freep) = xasprintf("%s/%u/task", proc_root, tgid);
+	DIR *dir scoped(closedirp) = opendir(path);
+	struct traits_time sum = {0};
+	struct dirent *entry;
+	int nr = 0;
+
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (nr < THREADS_READ && (entry = readdir(dir))) {
+		char *text scoped(freep) = NULL, file[300];
+		uint64_t run_ns, wait_ns;
+		size_t len;
+
+		if (*entry->d_name < '0' || *entry->d_name > '9')
+			continue;
+		snprintf(file, sizeof(file), "task/%s/schedstat", entry->d_name);
+		if (procfs_read(proc_root, tgid, file, 256, &text, &len) ||
+		    sscanf(text, "%" SCNu64 " %" SCNu64, &run_ns, &wait_ns) != 2)
+			continue;
+		sum.run_ns += run_ns;
+		sum.wait_ns += wait_ns;
+		nr++;
+	}
+	if (!nr)
+		return -ESRCH;
+	*time = sum;
+	return 0;
+}
