@@ -378,7 +378,7 @@ def check_times(raw, bad):
     now = time.time_ns()
     if not 1_577_836_800 * 10**9 <= raw["time_nanos"] <= now + 600 * 10**9:
         bad.append(f"time_nanos {raw['time_nanos']} is not a time in ns from 2020 until now")
-    if is_inuse_view(raw) and raw["duration_nanos"]:
+    if raw["sample"] and is_inuse_view(raw) and raw["duration_nanos"]:
         bad.append(f"what is in use is of a moment, but the duration is {raw['duration_nanos']}")
     if not 0 <= raw["duration_nanos"] <= 366 * 86400 * 10**9:
         bad.append(f"duration_nanos {raw['duration_nanos']} is not a duration in ns")

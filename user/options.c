@@ -39,7 +39,8 @@ enum {
 	OPT_INTERVAL,
 	OPT_FORMAT,
 	OPT_ERRORS,
-	OPT_ALL_FRAMES
+	OPT_ALL_FRAMES,
+	OPT_ALLOW_EMPTY
 };
 
 struct option_row {
@@ -100,6 +101,8 @@ static const struct option_row rows[] = {
 	{"all-frames", OPT_ALL_FRAMES, NULL, OPTIONS_HEAP,
 	 "the allocator's own frames too (malloc, operator new);\nelse stacks begin with who "
 	 "allocates"},
+	{"allow-empty", OPT_ALLOW_EMPTY, NULL, BOTH,
+	 "write a file even if it is empty, and exit with 0"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
 	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "kernel stacks too (default)"},
 	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "user stacks only"},
@@ -324,6 +327,9 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 		return 0;
 	case 'v':
 		options->verbose = true;
+		return 0;
+	case OPT_ALLOW_EMPTY:
+		options->allow_empty = true;
 		return 0;
 	case OPT_INTERVAL:
 		return parse_time("--interval", text, &options->interval_ns);

@@ -192,43 +192,55 @@ static enum exit_code complain_of_nothing(const struct report *report, const str
 	const struct tally *tally = report->tally;
 	const struct process *process = report->main_process;
 	double seconds = report->duration_ns / 1e9;
+	bool is_allowed = report->options->allow_empty;
+	const char *what = is_allowed ? "no sample" : "nothing to write";
 
 	if (writer->nr_gone)
-		warn("nothing to write: of %s sampled allocations none is in use any more.",
+		warn("%s: of %s sampled allocations none is in use any more.", what,
 		     text_count(writer->nr_gone));
 	else if (nr_taken(report))
 		warn("all %s samples were lost.", text_count(nr_taken(report)));
 	else if (report->options->command == OPTIONS_HEAP)
-		warn("nothing to write: %s allocations were seen in %.1f s and none was sampled%s.",
+		warn("%s: %s allocations were seen in %.1f s and none was sampled%s.", what,
 		     text_count(tally->nr_calls), seconds,
 		     tally->nr_calls ? ": a lower --rate takes more" : "");
 	else if (!process)
-		warn("nothing to write: no process ran on a CPU at a tick in %.1f s.", seconds);
+		warn("%s: no process ran on a CPU at a tick in %.1f s.", what, seconds);
 	else
-		warn("nothing to write: process %u %s in %.1f s%s.", process->tgid,
+		warn("%s: process %u %s in %.1f s%s.", what, process->tgid,
 		     process->exited_ns ? "exited, and was on no CPU at a tick,"
 					: "was on no CPU at a tick",
 		     seconds,
 		     process->exited_ns ? ": a higher -F sees more"
 					: " (idle or waiting): off-CPU time is not sampled");
-	return EXIT_NOTHING;
+	return is_allowed ? EXIT_DONE : EXIT_NOTHING;
+}
+
+/* What a reader shows first of a heap profile is what is in use. */
+static void say_next(const struct report *report, const struct writer *writer)
+{
+	const struct options *options = report->options;
+	bool holds_nothing = options->command == OPTIONS_HEAP && writer->holds_nothing;
+	char safe[PATH_MAX];
+
+	if (holds_nothing && !options->allocs_only)
+		say("nothing in use at the end; try --sample-type alloc_space");
+	if (writer->main_file)
+		say("next: cprof top %s%s", holds_nothing ? "--sample-type alloc_space " : "",
+		    text_escape(writer->main_file, safe, sizeof(safe)));
 }
 
 enum exit_code report_say(const struct report *report, const struct writer *writer)
 {
-	char safe[PATH_MAX];
-
 	if (nr_taken(report))
 		say_accounts(report, writer);
 	if (!writer->nr_written)
 		return complain_of_nothing(report, writer);
 	if (writer->series[MARK_WINDOW].nr)
 		say(report->options->command == OPTIONS_HEAP
-			    ? "each file covers its own time: what was allocated adds up over "
-			      "them, "
-			      "what is in use does not"
+			    ? "each file covers its own time: what was allocated adds up, what "
+			      "is in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
-	if (writer->main_file)
-		say("next: cprof top %s", text_escape(writer->main_file, safe, sizeof(safe)));
+	say_next(report, writer);
 	return EXIT_DONE;
 }

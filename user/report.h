@@ -52,7 +52,10 @@ struct report_part {
  */
 char *report_comment(const struct report *report, const struct report_part *part);
 
-/* Prints the closing lines. EXIT_DONE; EXIT_NOTHING, having said why, if nothing was written. */
+/*
+ * Prints the closing lines. EXIT_DONE; EXIT_NOTHING, having said why, if nothing was written and an empty
+ * file is not allowed.
+ */
 enum exit_code report_say(const struct report *report, const struct writer *writer);
 
 #endif

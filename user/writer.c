@@ -248,7 +248,8 @@ static bool has_file(const struct pass *pass, const struct built *built)
 	bool says_inuse = pass->writer->options->command == OPTIONS_HEAP &&
 			  pass->view->option & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE);
 
-	return built->profile->samples.nr || (is_beside && says_inuse);
+	return built->profile->samples.nr || (is_beside && says_inuse) ||
+	       pass->writer->options->allow_empty;
 }
 
 /* One process, or all in one, in every format that suits. */
@@ -282,12 +283,29 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 		if (pass->is_main && !i) {
 			writer->nr_written += built.nr_written;
 			writer->nr_gone += built.nr_gone;
+			writer->holds_nothing &= built.inuse.bytes == 0;
 		}
 		if (has_file(pass, &built) && write_format(pass, unit, &built, i))
 			err = -EIO;
 	}
 	profile_free(built.profile);
 	return err;
+}
+
+/* Nobody had a sample: the file is that of the target, if there is one, or says nothing of anybody. */
+static int write_empty(struct pass *pass)
+{
+	const struct process *process = pass->writing->report->main_process;
+	struct built_process target = {.process = process};
+	bool in_file = pass->writer->place->file;
+
+	if (!in_file && !process)
+		return 0;
+	if (process)
+		target.comm = process->images.at[process->images.nr - 1]->comm;
+	pass->is_single = true;
+	return write_unit(
+		pass, &(struct unit){.process = process ? &target : NULL, .is_named = !in_file});
 }
 
 /* One view of every process. */
@@ -299,6 +317,8 @@ static int write_view(struct pass *pass)
 	size_t nr;
 
 	processes = builder_processes(pass->writer->builder, &nr);
+	if (!nr && pass->writer->options->allow_empty)
+		return write_empty(pass);
 	pass->is_single = nr == 1;
 	for (size_t i = 0; i < pass->writer->options->targets.nr; i++) {
 		any_alone |= suits(pass, &(struct unit){.process = processes}, i);
@@ -409,6 +429,8 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 		pass.comment = comment = report_comment(writing->report, &pass.part);
 		pass.is_main = main_view == &views[i] &&
 			       (moment != MOMENT_SNAPSHOT || view != VIEW_INUSE);
+		if (pass.is_main)
+			writer->holds_nothing = view == VIEW_ALL;
 		if (write_view(&pass))
 			code = EXIT_USAGE;
 		else if (main_view == &views[i] && !pass.nr_files)

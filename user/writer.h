@@ -43,7 +43,8 @@ struct writer {
 	} series[NR_MARKS];
 	/* What became of it. */
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
-	char *main_file;	      /* the first pprof file of it; NULL: none was written */
+	bool holds_nothing; /* the last heap profile of the main view says that nothing is in use */
+	char *main_file;    /* the first pprof file of it; NULL: none was written */
 	vec_of(struct memory_note {
 		uint32_t tgid;
 		char *text;

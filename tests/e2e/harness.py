@@ -62,7 +62,7 @@ STORED = re.compile(rf"^cprof: stored {NUMBER} = live {NUMBER} \+ freed {NUMBER}
                     rf"purged {NUMBER} \(left at exit {NUMBER}, gone by exec {NUMBER}\)$")
 WROTE = re.compile(rf"^cprof: wrote (.+?): {NUMBER} ")
 ALSO_WROTE = re.compile(rf"^cprof: also wrote (.+?): {NUMBER} ")
-NEXT = re.compile(r"^cprof: next: cprof top (.+)$")
+NEXT = re.compile(r"^cprof: next: cprof top (?:--sample-type alloc_space )?(.+)$")
 UNACCOUNTED = re.compile(r"not accounted for|accounting below is not complete")
 # Said once everything is attached, with -v. Without such a line the descriptors are watched.
 ATTACHED = re.compile(r"^cprof: (sampling|profiling)\b", re.M)

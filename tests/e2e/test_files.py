@@ -216,4 +216,83 @@ def a_window_without_a_sample_is_said():
     assert any("no file of the end" in line for line in ended.lines), ended.lines
 
 
+# Nothing ----------------------------------------------------------------------------------------
+
+@h.test
+def an_empty_file_if_it_is_allowed():
+    """Exit 0, a file that every judge takes, and why there is nothing in it; without the option, 3."""
+    target = h.Workload("idle")
+    target.says()
+    for command in "record", "heap":
+        options = command, "-d", "300ms", "-p", target.pid
+        refused = h.cprof(*options).wait()
+        assert refused.code == 3 and not os.path.exists(refused.output), refused.lines
+        allowed = h.cprof(*options, "--allow-empty").wait()
+        assert allowed.code == 0, allowed.lines
+        profile = h.judge(allowed.output)
+        assert not profile["samples"] and profile["duration_ns"] >= 3e8, profile
+        assert profile["mappings"][0]["path"].endswith("/idle"), profile["mappings"]
+        assert any("no sample" in line for line in allowed.lines), allowed.lines
+
+
+@h.test
+def an_empty_file_has_its_name_in_a_folder():
+    target = h.Workload("idle")
+    target.says()
+    folder = h.folder()
+    run = h.cprof("record", "-d", "300ms", "--allow-empty", "-p", target.pid, output=folder).wait()
+    assert run.code == 0, run.lines
+    assert os.listdir(folder) == [f"cprof.cpu.idle.{target.pid}.pb.gz"], os.listdir(folder)
+
+
+@h.test
+def no_window_is_missing_if_empty_ones_are_allowed():
+    target = h.Workload("idle")
+    target.says()
+    run = h.cprof("record", "-d", "1s", "--interval", "300ms", "--allow-empty", "-p", target.pid).wait()
+    assert run.code == 0, run.lines
+    folder = os.path.dirname(run.output)
+    assert sorted(os.listdir(folder)) == ["profile.1.pb.gz", "profile.2.pb.gz", "profile.3.pb.gz",
+                                          "profile.pb.gz"], run.lines
+
+
+def all_freed(*options):
+    """A run over a program that frees what it allocates; at this rate nothing of the C library's is in it."""
+    target = h.Workload("churn", "0.5", "1")
+    run = heaps.watch(target, "--rate", "1000000", *options)
+    target.wait()
+    return run.wait()
+
+
+@h.test
+def nothing_in_use_is_said():
+    """By the closing lines, and by who shows the file."""
+    run = all_freed()
+    profile = run.profile()
+    assert h.total(profile, "inuse_space") == 0 < h.total(profile, "alloc_space")
+    hint = "nothing in use at the end; try --sample-type alloc_space"
+    assert f"cprof: {hint}" == run.lines[-2], run.lines
+    assert run.lines[-1] == f"cprof: next: cprof top --sample-type alloc_space {run.output}", run.lines
+    for command in "top", "tree":
+        shown = subprocess.run([h.CPROF, command, run.output], check=True, capture_output=True, text=True)
+        assert hint in shown.stdout.splitlines(), shown
+    page = os.path.join(h.folder(), "x.html")
+    drawn = subprocess.run([h.CPROF, "flame", run.output, "-o", page], check=True, capture_output=True, text=True)
+    assert hint in drawn.stderr, drawn
+    chosen = subprocess.run([h.CPROF, "top", "--sample-type", "alloc_space", run.output], check=True,
+                            capture_output=True, text=True)
+    assert hint not in chosen.stdout and "churn" in chosen.stdout, chosen
+
+
+@h.test
+def a_view_of_nothing_in_use_is_written():
+    """--views: the file is there, and its accounts say where the samples went."""
+    run = all_freed("--views")
+    run.profile()
+    inuse = run.extra_profile(".inuse.pb.gz")
+    assert not inuse["samples"] and inuse["duration_ns"] == 0
+    taken, written, gone, lost = accounts(inuse)
+    assert (taken, lost) == (run.closing.taken, run.closing.lost) and written == 0 < gone, inuse["comments"]
+
+
 h.main()

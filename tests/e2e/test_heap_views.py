@@ -73,7 +73,7 @@ def all_views_at_once():
 
 @h.test
 def nothing_is_left_in_use():
-    """Everything that was sampled is freed: in-use values are 0, and the view of them has no file."""
+    """Everything that was sampled is freed: in-use values are 0."""
     run, target = churn(1, "--rate", "4096", "--views")
     ended = run.wait()
     profile = ended.profile()

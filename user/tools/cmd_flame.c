@@ -75,6 +75,7 @@ static void profile_freep(struct profile **profile)
 
 static enum exit_code flame(struct options *options, const struct arg_list *paths)
 {
+	const char *hint;
 	struct profile *profile scoped(profile_freep) = NULL, *base scoped(profile_freep) = NULL;
 	int err;
 
@@ -90,6 +91,9 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
 	if (!err)
 		notice_interpreter(profile, options->flame.type);
+	hint = err ? NULL : selection_hint(&options->selection, profile, options->flame.type);
+	if (hint)
+		warn("%s", hint);
 	if (!err && options->base.nr)
 		err = load_base(options, &base);
 	if (err)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <regex.h>
+#include <string.h>
 
 #include "base/log.h"
+#include "profile/algebra.h"
 #include "profile/filter.h"
 #include "profile/prune.h"
 #include "profile/summary.h"
@@ -113,4 +115,16 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
 	else
 		*profile = loaded;
 	return err;
+}
+
+const char *selection_hint(const struct selection *selection, const struct profile *profile,
+			   uint32_t type)
+{
+	const char *name = strtab_get(&profile->strings, profile->types[type].type);
+	int allocated = profile_find_type(profile, "alloc_space");
+
+	if (selection->total || strncmp(name, "inuse_", 6) || allocated < 0 ||
+	    !profile_whole(profile, allocated))
+		return NULL;
+	return "nothing in use at the end; try --sample-type alloc_space";
 }

@@ -68,4 +68,11 @@ int selection_apply(struct selection *selection, struct profile *profile, uint32
 /* Compiles what an option (or an operand) of this name was given. -EINVAL, printed. */
 int selection_regex(const char *option, const char *text, regex_t *regex);
 
+/*
+ * Why there is nothing to show of this sample type, and where there is something, for people; NULL: there
+ * is, or nowhere. A heap whose memory was all freed is what this is about.
+ */
+const char *selection_hint(const struct selection *selection, const struct profile *profile,
+			   uint32_t type);
+
 #endif

@@ -144,6 +144,7 @@ void view_print_head(const struct view *view)
 {
 	const struct profile *profile = view->profile;
 	const struct strtab *strings = &profile->strings;
+	const char *hint = selection_hint(&view->selection, profile, view->type);
 	char total[UNIT_TEXT_BYTES], duration[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES] = "";
 	double factor;
 
@@ -163,6 +164,8 @@ void view_print_head(const struct view *view)
 		print_line("Doc: ", strtab_get(strings, profile->doc_url));
 	print_time(profile->time_ns);
 	view_value(view, view->selection.total, total);
+	if (hint)
+		printf("%s\n", hint);
 	if (!profile->duration_ns) {
 		printf("Total: %s\n", total);
 		return;
