@@ -52,7 +52,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra
+.PHONY: all demo test check install uninstall clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -248,10 +248,23 @@ check: | $(gen)                        ## rooms, headers, README tour, format, w
 fmt:                                   ## format every C file in place
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' | grep -v '^vmlinux/')
 
-install: all                           ## install cprof and its man pages under PREFIX
+# What is installed: in the source, and where it goes under PREFIX.
+man      := $(wildcard doc/*.1)
+bash_dir := share/bash-completion/completions
+zsh_dir  := share/zsh/site-functions
+fish_dir := share/fish/vendor_completions.d
+
+install: all                           ## install cprof, its man pages and completions under PREFIX
 	install -D -m 0755 $(BUILD)/cprof $(DESTDIR)$(PREFIX)/bin/cprof
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 0644 $(wildcard doc/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 0644 $(man) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 0644 doc/completion/cprof.bash $(DESTDIR)$(PREFIX)/$(bash_dir)/cprof
+	install -D -m 0644 doc/completion/_cprof $(DESTDIR)$(PREFIX)/$(zsh_dir)/_cprof
+	install -D -m 0644 doc/completion/cprof.fish $(DESTDIR)$(PREFIX)/$(fish_dir)/cprof.fish
+
+uninstall:                             ## remove what install has put there; folders stay
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/cprof $(man:doc/%=share/man/man1/%) \
+		$(bash_dir)/cprof $(zsh_dir)/_cprof $(fish_dir)/cprof.fish)
 
 clean:                                 ## remove build/
 	rm -rf $(BUILD)

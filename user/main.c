@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/optiontext.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "cmd.h"
@@ -72,6 +73,14 @@ static void print_help(FILE *out)
 	fputs("\ncprof help COMMAND tells more; cprof version, the version\n", out);
 }
 
+/* As an option's listing is, in two fields (base/optiontext.h). */
+static void list_commands(void)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		printf("%s\t%s\n", commands[i].name, commands[i].summary);
+	puts("report\tthe same as top\nhelp\thow to use a command\nversion\twhich version this is");
+}
+
 /* What was meant by a command that there is not; NULL: no idea. */
 static const char *meant_by(const char *name)
 {
@@ -132,6 +141,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
 		return help_on(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(name, OPTION_LISTING)) {
+		list_commands();
+		return EXIT_DONE;
+	}
 	if (*name)
 		return no_such_command(name);
 	print_help(stderr);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/optiontext.h"
 #include "base/suggest.h"
 #include "output/file.h"
 
@@ -51,7 +52,8 @@ struct option_row {
 	const char *help;     /* NULL: not shown */
 };
 
-#define BOTH (OPTIONS_RECORD | OPTIONS_HEAP)
+#define HELP_COLUMN 29
+#define BOTH	    (OPTIONS_RECORD | OPTIONS_HEAP)
 
 static const struct option_row rows[] = {
 	{"pid", 'p', "PID|NAME[,...]", BOTH,
@@ -114,6 +116,30 @@ static const struct option_row rows[] = {
 
 #define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
 
+/* For people, or for a shell. */
+static void print_rows(enum options_command command, bool is_listing)
+{
+	char names[256];
+
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		const struct option_row *row = &rows[i];
+		struct option_text option = {
+			.name = row->name,
+			.letter = row->value < OPT_RATE ? row->value : 0,
+			.value = row->argument,
+			.words = row->value == OPT_FORMAT ? format_words(names, sizeof(names))
+							  : NULL,
+			.help = row->help,
+		};
+		char *text scoped(freep) = NULL;
+
+		if (!row->help || !(row->commands & command))
+			continue;
+		text = is_listing ? option_listing(&option) : option_help(&option, HELP_COLUMN);
+		fputs(text, stdout);
+	}
+}
+
 static void print_help(enum options_command command)
 {
 	bool heap = command == OPTIONS_HEAP;
@@ -124,23 +150,7 @@ static void print_help(enum options_command command)
 	puts(heap ? "Samples malloc and free: who allocates, and who holds the memory."
 		  : "Samples stacks on the CPU: where the time goes.");
 	puts("Writes pprof files (gzip'ed profile.proto) for `go tool pprof` and its kin.\n");
-	for (size_t i = 0; i < NR_ROWS; i++) {
-		const struct option_row *row = &rows[i];
-		char flag[64], letter[8] = "    ";
-		const char *help = row->help;
-
-		if (!help || !(row->commands & command))
-			continue;
-		if (row->value < OPT_RATE)
-			snprintf(letter, sizeof(letter), "-%c, ", row->value);
-		snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name,
-			 row->argument ? " " : "", row->argument ? row->argument : "");
-		for (const char *end; help; help = *end ? end + 1 : NULL) {
-			end = strchrnul(help, '\n');
-			printf("  %-26s %.*s\n", flag, (int)(end - help), help);
-			flag[0] = '\0';
-		}
-	}
+	print_rows(command, false);
 	puts("\nExit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
 	     "kernel;\n"
 	     "with a command: its own; where that is 0, as above");
@@ -494,6 +504,10 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 			if (rows[i].argument)
 				shorts[len++] = ':';
 		}
+	}
+	if (argc == 2 && !strcmp(argv[1], OPTION_LISTING)) {
+		print_rows(command, true);
+		return 1;
 	}
 	optind = 0; /* GNU: begin anew, whatever was parsed before */
 	opterr = 0;

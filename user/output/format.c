@@ -98,13 +98,23 @@ const struct output_format *format_at(unsigned int i)
 	return i < NR_FORMATS ? &formats[i] : NULL;
 }
 
-char *format_names(char *out, size_t out_bytes)
+static char *join_names(char *out, size_t out_bytes, const char *between)
 {
 	size_t used = 0;
 
 	*out = '\0';
 	for (size_t i = 0; i < NR_FORMATS && used < out_bytes; i++)
-		used += snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+		used += snprintf(out + used, out_bytes - used, "%s%s", i ? between : "",
 				 formats[i].name);
 	return out;
+}
+
+char *format_names(char *out, size_t out_bytes)
+{
+	return join_names(out, out_bytes, ", ");
+}
+
+char *format_words(char *out, size_t out_bytes)
+{
+	return join_names(out, out_bytes, " ");
 }

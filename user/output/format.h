@@ -39,5 +39,7 @@ const struct output_format *format_by_name(const char *name);
 const struct output_format *format_at(unsigned int i);
 /* "proto, legacy, ...", for people. Returns out. */
 char *format_names(char *out, size_t out_bytes);
+/* "proto legacy ...", for a shell. Returns out. */
+char *format_words(char *out, size_t out_bytes);
 
 #endif

@@ -10,44 +10,73 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/optiontext.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "output/format.h"
 #include "tools/newest.h"
 
-#define FIRST_LONG 256 /* what getopt returns for row 0; letters are below */
-#define AN_OPERAND 1   /* and for an operand in its place */
-#define MAX_ROWS   64
+#define FIRST_LONG  256 /* what getopt returns for row 0; letters are below */
+#define AN_OPERAND  1	/* and for an operand in its place */
+#define MAX_ROWS    64
+#define HELP_COLUMN 31
 
-static void print_row(const struct arg_row *row)
+/* What the value of an option may be, where that is one of a few words. */
+static const char *words_of(const struct args *args, const struct arg_row *row, char *space,
+			    size_t space_bytes)
 {
-	char flag[64], letter[8] = "    ";
-	const char *help = row->help;
+	static const struct {
+		const char *command, *option, *words; /* command NULL: of any */
+	} known[] = {
+		{NULL, "by", "function line file mapping address pid comm tid thread"},
+		{NULL, "as", "share absolute both"},
+		{NULL, "measure", "flat cum both"},
+		{NULL, "inconclusive", "pass fail"},
+		{"flame", "format", "html svg"},
+		{"convert", "format", NULL}, /* all of them */
+		{"convert", "to", NULL},
+	};
 
-	if (row->letter)
-		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	if (row->kind == ARG_MAYBE_FILE)
-		snprintf(flag, sizeof(flag), "%s--%s[=%s]", letter, row->name, row->value_name);
-	else
-		snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, row->name,
-			 row->value_name ? " " : "", row->value_name ? row->value_name : "");
-	for (const char *end; help; help = *end ? end + 1 : NULL) {
-		end = strchrnul(help, '\n');
-		printf("  %-28s %.*s\n", flag, (int)(end - help), help);
-		flag[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(row->name, known[i].option) != 0 ||
+		    (known[i].command && strcmp(args->command, known[i].command) != 0))
+			continue;
+		return known[i].words ? known[i].words : format_words(space, space_bytes);
+	}
+	return NULL;
+}
+
+/* All options that are not hidden: for people, or for a shell. */
+static void print_rows(const struct args *args, bool is_listing)
+{
+	static const struct arg_row help = {.name = "help", .letter = 'h', .help = "this text"};
+	char space[256];
+
+	for (size_t i = 0; i <= args->nr_rows; i++) {
+		const struct arg_row *row = i < args->nr_rows ? &args->rows[i] : &help;
+		struct option_text option = {
+			.name = row->name,
+			.letter = row->letter,
+			.value = row->value_name,
+			.is_optional = row->kind == ARG_MAYBE_FILE,
+			.words = words_of(args, row, space, sizeof(space)),
+			.help = row->help,
+		};
+		char *text scoped(freep) = NULL;
+
+		if (!row->help)
+			continue;
+		text = is_listing ? option_listing(&option) : option_help(&option, HELP_COLUMN);
+		fputs(text, stdout);
 	}
 }
 
 static void print_help(const struct args *args)
 {
-	static const struct arg_row help = {.name = "help", .letter = 'h', .help = "this text"};
-
 	printf("usage: cprof %s [options] %s\n\n%s\n%s\n", args->command, args->operands,
 	       args->about,
 	       args->takes_newest ? "Without a FILE: the newest profile of this folder.\n" : "");
-	for (size_t i = 0; i < args->nr_rows; i++)
-		if (args->rows[i].help)
-			print_row(&args->rows[i]);
-	print_row(&help);
+	print_rows(args, false);
 	if (args->epilog)
 		printf("\n%s\n", args->epilog);
 }
@@ -210,6 +239,10 @@ int args_parse(struct args *args, int argc, char **argv)
 	const struct arg_row *given;
 	int value, err = 0;
 
+	if (argc == 2 && !strcmp(argv[1], OPTION_LISTING)) {
+		print_rows(args, true);
+		return 1;
+	}
 	make_tables(args, longs, shorts);
 	optind = 0; /* GNU: begin anew, whatever was parsed before */
 	opterr = 0;
