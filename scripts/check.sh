@@ -23,6 +23,7 @@ output     base profile                                            pprof
 input      base profile                                            pprof
 gate       base profile                                            -
 tools      base profile input output gate cmd.h exit.h             -
+localnames base profile object tools                               -
 main       base options.h cmd.h exit.h                             -
 options    base output whom.h                                      -
 top        base process object profile collect output input top stream.h -
@@ -86,6 +87,7 @@ matches() # WORD PATTERN...
 room_of() # FILE under user/
 {
 	case ${1#user/} in
+	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
 	main.c) echo main ;;
 	options.[hc] | whom.[hc]) echo options ;;

@@ -86,6 +86,12 @@ change() { echo '#include "cprof_abi.h"' | put user/output/pprof.h; }
 expect 'the BPF contract outside collect' "user/output/pprof.h: room 'output' must not include cprof_abi.h"
 change() { sed -i '1i #include "base/text.h"' user/options.h; sed -i '1i #include "object/elf.h"' user/main.c; }
 expect 'main knows options and base only' "user/main.c: room 'main' must not include object/elf.h"
+change() {
+	mkdir user/tools
+	echo '#include "object/elf.h"' | tee user/tools/localnames.c >user/tools/load.c
+	sed -i 's|^  output/$|  tools/ load.c and localnames.c\n  output/|' README.md
+}
+expect 'the names of local binaries come through one door' "user/tools/load.c: room 'tools' must not include object/elf.h"
 change() { echo 'int stack_len;' >>user/base/text.c; }
 expect 'a word of the domain in base' "user/base/text.c: base must not know what a 'stack_len' is"
 change() { sed -i 's/return 1/return puts("x")/' user/base/text.c; }

@@ -138,6 +138,7 @@ int cmd_convert(int argc, char **argv)
 		 &convert.format},
 		{"to", 0, ARG_TEXT, "NAME", "the same", &convert.format},
 		SELECTION_ROWS(&convert.selection),
+		SYMBOLIZE_ROW(&convert.selection),
 	};
 	struct args args scoped(args_release) = {
 		.command = "convert",

@@ -22,6 +22,7 @@
 #include "profile/merge.h"
 #include "profile/unify.h"
 #include "tools/load.h"
+#include "tools/localnames.h"
 #include "tools/save.h"
 #include "tools/view.h"
 
@@ -62,6 +63,10 @@ static int load_both(const struct options *options, const struct arg_list *paths
 		err = load_profile(paths->at[1], &head->profile);
 	if (err)
 		return err;
+	if (!options->output && !options->view.selection.no_symbolize) {
+		localnames_add(base->profile);
+		localnames_add(head->profile);
+	}
 	if (profile_align(head->profile, base->profile))
 		return fail(-EINVAL, "the two cannot be compared: they have no sample type in "
 				     "common, or other units or period types.");

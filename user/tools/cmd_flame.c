@@ -128,6 +128,7 @@ int cmd_flame(int argc, char **argv)
 		{"width", 0, ARG_COUNT, "PX", "of an SVG, 200 to 20000 (default 1200)",
 		 &options.flame.width_px},
 		SELECTION_ROWS(&options.selection),
+		SYMBOLIZE_ROW(&options.selection),
 	};
 	struct args args scoped(args_release) = {
 		.command = "flame",

@@ -11,6 +11,7 @@
 #include "profile/prune.h"
 #include "profile/summary.h"
 #include "tools/load.h"
+#include "tools/localnames.h"
 
 #define NR_REGEXES 5
 
@@ -109,6 +110,8 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
 
 	if (err)
 		return err;
+	if (!selection->no_symbolize)
+		localnames_add(loaded);
 	err = selection_apply(selection, loaded, type);
 	if (err)
 		profile_free(loaded);

@@ -26,7 +26,8 @@
 struct selection {
 	/* As on the command line; NULL: not given. */
 	const char *sample_type, *focus, *ignore, *hide, *show, *show_from, *tag_focus, *tag_ignore;
-	bool all_frames; /* do not leave out what the profile's drop_frames says */
+	bool all_frames;   /* do not leave out what the profile's drop_frames says */
+	bool no_symbolize; /* leave nameless what has no name in the profile */
 	/* Filled by selection_apply(): what 100 % is, the whole of the type before any filter. */
 	int64_t total;
 };
@@ -50,10 +51,15 @@ struct selection {
 	 &(selection)->tag_ignore},                                                                \
 	{"all-frames", 0, ARG_FLAG, NULL, "also frames that the profile says to drop",             \
 	 &(selection)->all_frames}
+/* Of the commands that show names, and judge nothing. */
+#define SYMBOLIZE_ROW(selection)                                                                   \
+	{"no-symbolize", 0, ARG_FLAG, NULL,                                                        \
+	 "do not name what has no name from this machine's\nbinaries", &(selection)->no_symbolize}
 /* clang-format on */
 
 /*
- * Reads the paths ("-": stdin), merges them if they are several, and applies the selection. -errno,
+ * Reads the paths ("-": stdin), merges them if they are several, names what has no name from local
+ * binaries (tools/localnames.h), and applies the selection. -errno,
  * printed, outputs untouched. The caller frees *profile. *type is the position of the sample type.
  */
 int selection_load(struct selection *selection, const struct arg_list *paths,

@@ -54,7 +54,7 @@ struct view {
 	 "on a terminal, too: without it template arguments and\narguments of functions are left "  \
 	 "out there",                                                                              \
 	 &(view)->full_names},                                                                     \
-	SELECTION_ROWS(&(view)->selection)
+	SYMBOLIZE_ROW(&(view)->selection), SELECTION_ROWS(&(view)->selection)
 
 /* -n of the commands that show the largest rows first. */
 #define VIEW_LIMIT_ROW(limit)                                                                      \

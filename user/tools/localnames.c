@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/localnames.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "object/demangle.h"
+#include "object/elf.h"
+#include "object/functab.h"
+#include "object/symtab.h"
+
+#define MAX_FILE_BYTES (4ull << 30)
+#define DEBUG_FOLDER   "/usr/lib/debug/.build-id"
+#define MIN_ID_DIGITS  8
+#define MAX_ID_DIGITS  (2 * BUILD_ID_MAX_BYTES)
+static const char deleted[] = " (deleted)";
+
+/* One ELF file, as far as it was needed. */
+struct binary {
+	int fd;
+	struct elf_file *elf; /* NULL: not there, not readable, not the one that is meant */
+	struct symtab *symtab;
+};
+
+/* What names the locations of a mapping. */
+struct source {
+	struct binary file, debug;
+	bool debug_is_tried;
+	struct functab *functab; /* NULL: not needed so far */
+};
+
+struct naming {
+	struct profile *profile;
+	vec_of(uint32_t) nameless; /* positions of locations */
+	size_t nr_opened;
+	struct source source; /* of the mapping at hand */
+};
+
+/* Files ------------------------------------------------------------------------------------------ */
+
+/* -1: it is no file to be read. Nothing is opened for reading before it is known to be a regular file. */
+static int open_regular(const char *path)
+{
+	int found scoped(closep) = open(path, O_PATH | O_CLOEXEC);
+	char link[64];
+	struct stat st;
+
+	if (found < 0 || fstat(found, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > MAX_FILE_BYTES)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void binary_release(struct binary *binary)
+{
+	symtab_free(binary->symtab);
+	elf_file_close(binary->elf);
+	if (binary->fd > 0)
+		close(binary->fd);
+	*binary = (struct binary){0};
+}
+
+/* build_id: it must have that; "": any will do. */
+static void binary_open(struct naming *naming, struct binary *binary, const char *path,
+			const char *build_id)
+{
+	if (naming->nr_opened == LOCALNAMES_MAX_FILES)
+		return;
+	naming->nr_opened++;
+	binary->fd = open_regular(path);
+	if (binary->fd < 0 || elf_file_open(binary->fd, &binary->elf))
+		return;
+	if (*build_id && strcasecmp(build_id, elf_file_build_id(binary->elf))) {
+		elf_file_close(binary->elf);
+		binary->elf = NULL;
+		return;
+	}
+	binary->symtab = symtab_new(binary->elf);
+}
+
+static bool is_build_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (const char *at = text; *at; at++)
+		if (!isxdigit((unsigned char)*at))
+			return false;
+	return len >= MIN_ID_DIGITS && len <= MAX_ID_DIGITS;
+}
+
+static void open_debug_file(struct naming *naming)
+{
+	struct source *source = &naming->source;
+	const char *build_id = elf_file_build_id(source->file.elf);
+	char path[sizeof(DEBUG_FOLDER) + MAX_ID_DIGITS + 16];
+
+	source->debug_is_tried = true;
+	if (!is_build_id(build_id))
+		return;
+	snprintf(path, sizeof(path), DEBUG_FOLDER "/%.2s/%s.debug", build_id, build_id + 2);
+	binary_open(naming, &source->debug, path, build_id);
+}
+
+static void source_release(struct source *source)
+{
+	binary_release(&source->file);
+	binary_release(&source->debug);
+	functab_free(source->functab);
+	*source = (struct source){.debug_is_tried = false};
+}
+
+static void source_open(struct naming *naming, const struct profile_mapping *mapping)
+{
+	const char *path = strtab_get(&naming->profile->strings, mapping->path);
+	const char *build_id = strtab_get(&naming->profile->strings, mapping->build_id);
+	size_t len = strlen(path);
+	bool is_gone = len >= sizeof(deleted) - 1 &&
+		       !strcmp(path + len - (sizeof(deleted) - 1), deleted);
+	char *plain scoped(freep) = NULL;
+
+	/* Another file may have taken the place of one that was deleted: only a build-id can tell. */
+	if (*path != '/' || (is_gone && !*build_id))
+		return;
+	plain = xstrdup(path);
+	if (is_gone)
+		plain[len - (sizeof(deleted) - 1)] = '\0';
+	binary_open(naming, &naming->source.file, plain, build_id);
+}
+
+/* Names ------------------------------------------------------------------------------------------ */
+
+static bool find_symbol(struct naming *naming, uint64_t elf_addr, struct symbol *symbol)
+{
+	struct source *source = &naming->source;
+
+	if (symtab_find(source->file.symtab, elf_addr, symbol) && *symbol->name)
+		return true;
+	if (!source->debug_is_tried)
+		open_debug_file(naming);
+	return source->debug.elf && symtab_find(source->debug.symtab, elf_addr, symbol) &&
+	       *symbol->name;
+}
+
+/* "libfoo.so.6+0x1234": where its function begins, else where it is itself. */
+static char *made_up_name(struct source *source, const char *path, uint64_t elf_addr)
+{
+	uint64_t start = elf_addr;
+
+	if (!source->functab)
+		source->functab = functab_new(source->file.elf);
+	functab_find(source->functab, elf_addr, &start);
+	return xasprintf("%s+0x%" PRIx64, text_base_name(path), start);
+}
+
+static void set_line(struct profile *profile, struct profile_location *location,
+		     const struct profile_function *function)
+{
+	struct profile_line *line = arena_alloc(&profile->arena, sizeof(*line));
+
+	*line = (struct profile_line){.function = profile_function_id(profile, function)};
+	location->lines = line;
+	location->nr_lines = 1;
+}
+
+/* false: it has no true name. */
+static bool name_location(struct naming *naming, struct profile_location *location,
+			  const struct profile_mapping *mapping)
+{
+	struct profile *profile = naming->profile;
+	struct profile_function function = {0};
+	char *display scoped(freep) = NULL;
+	struct symbol symbol;
+	uint64_t elf_addr;
+	bool is_true;
+
+	if (location->address < mapping->start ||
+	    elf_file_addr(naming->source.file.elf,
+			  location->address - mapping->start + mapping->file_off, &elf_addr))
+		return false;
+	is_true = find_symbol(naming, elf_addr, &symbol);
+	if (is_true) {
+		display = demangle(symbol.name);
+		function.system_name = profile_string(profile, symbol.name);
+	} else {
+		display = made_up_name(&naming->source,
+				       strtab_get(&profile->strings, mapping->path), elf_addr);
+	}
+	function.name = display ? profile_string(profile, display) : function.system_name;
+	set_line(profile, location, &function);
+	return is_true;
+}
+
+/* Mappings --------------------------------------------------------------------------------------- */
+
+static uint32_t mapping_of(const struct profile *profile, uint32_t location)
+{
+	return profile->locations.at[location].mapping;
+}
+
+static int by_mapping(const void *a, const void *b, void *ctx)
+{
+	uint32_t x = mapping_of(ctx, *(const uint32_t *)a),
+		 y = mapping_of(ctx, *(const uint32_t *)b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* nr nameless locations at first, all of one mapping. */
+static void name_mapping(struct naming *naming, const uint32_t *first, size_t nr)
+{
+	struct profile *profile = naming->profile;
+	struct profile_mapping *mapping = &profile->mappings.at[mapping_of(profile, *first) - 1];
+	bool all = true;
+
+	source_open(naming, mapping);
+	if (naming->source.file.elf) {
+		for (size_t i = 0; i < nr; i++)
+			all &= name_location(naming, &profile->locations.at[first[i]], mapping);
+		mapping->has_functions |= all;
+	}
+	source_release(&naming->source);
+}
+
+static void find_nameless(struct naming *naming)
+{
+	struct profile *profile = naming->profile;
+
+	for (uint32_t i = 0; i < profile->locations.nr; i++) {
+		const struct profile_location *location = &profile->locations.at[i];
+
+		if (!location->nr_lines && location->mapping && location->address)
+			vec_push(&naming->nameless, i);
+	}
+}
+
+void localnames_add(struct profile *profile)
+{
+	struct naming naming = {.profile = profile};
+	size_t nr = 0;
+
+	find_nameless(&naming);
+	if (naming.nameless.nr)
+		qsort_r(naming.nameless.at, naming.nameless.nr, sizeof(*naming.nameless.at),
+			by_mapping, profile);
+	for (size_t first = 0; first < naming.nameless.nr; first += nr) {
+		const uint32_t *at = naming.nameless.at + first;
+
+		for (nr = 1; first + nr < naming.nameless.nr &&
+			     mapping_of(profile, at[nr]) == mapping_of(profile, *at);)
+			nr++;
+		name_mapping(&naming, at, nr);
+	}
+	vec_release(&naming.nameless);
+}
