@@ -74,6 +74,15 @@ def rules():
     yield ["no-address"], profile(locations=SYMBOLIZED + msg(4, num(1, 2), num(2, 1)))
     yield ["no-name"], profile(functions=p.FUNCTIONS + msg(5, num(1, 3)))
     yield ["empty-stack"], profile(sample=msg(2, num(2, 5)))
+    heap = msg(1, num(1, 6), num(2, 2))
+    called = msg(5, num(1, 1), num(2, 7)) + msg(5, num(1, 2), num(2, 5))
+    for name, broken in (("malloc", ["allocator-leaf"]), ("operator new(unsigned long)", ["allocator-leaf"]),
+                         ("mallocate", []), ("main", [])):
+        yield broken, profile(types=heap, functions=called, strings=strings("inuse_space", name))
+    # of a profile of the CPU malloc is as good a leaf as any; of nothing but an allocator there is no other
+    yield [], profile(functions=called, strings=strings("cpu", "malloc"))
+    yield [], profile(types=heap, functions=called, strings=p.STRINGS.replace(text("main"), text("[no]")) +
+                      text("inuse_space") + text("malloc"))
     yield ["deep-stack"], profile(sample=msg(2, msg(1, varint(1) * 1001), num(2, 5)))
     yield [], profile(sample=msg(2, msg(1, varint(1) * 1000), num(2, 5)))
     yield ["negative-value"], profile(sample=msg(2, num(1, 1), num(2, -5)))

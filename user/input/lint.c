@@ -247,6 +247,9 @@ static void judge_counts(struct linter *linter)
 static void linter_release(struct linter *linter)
 {
 	free(linter->strings);
+	free(linter->function_owners);
+	free(linter->location_owners);
+	prune_rule_free(linter->allocators);
 	for (int table = 0; table < NR_TABLES; table++)
 		idmap_release(&linter->ids[table]);
 	vec_release(&linter->keys);
@@ -266,6 +269,8 @@ static int lint_wire(const struct source *source, struct lint *lint, struct inpu
 	if (linter.is_broken)
 		return 0;
 	linter.strings = xcalloc(linter.nr[STRING], sizeof(*linter.strings));
+	linter.function_owners = xcalloc(linter.nr[FUNCTION] + 1, 1);
+	linter.location_owners = xcalloc(linter.nr[LOCATION] + 1, 1);
 	for (int table = MAPPING; table <= FUNCTION; table++)
 		idmap_init(&linter.ids[table], linter.nr[table]);
 	walk(&linter, STRING, lint_string);

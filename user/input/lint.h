@@ -57,6 +57,9 @@
 	X(NO_NAME, "no-name", NULL, NULL, NULL, "shows (unknown)")                                \
 	X(EMPTY_STACK, "empty-stack", "counts it in the total only", "leaves it out of reports",  \
 	  "drops the sample", "drops the sample")                                                 \
+	X(ALLOCATOR, "allocator-leaf", "shows it, if drop_frames does not name it",               \
+	  "shows it in place of who allocates", "shows it in place of who allocates",             \
+	  "shows it in place of who allocates")                                                   \
 	X(DEEP, "deep-stack", NULL, NULL, "cuts the leaves off beyond 1,000 frames", NULL)        \
 	X(NEGATIVE, "negative-value", NULL, NULL, "drops the sample", "does not open it")         \
 	X(ZERO, "zero-sample", NULL, "drops the sample", "drops the sample", NULL)                \

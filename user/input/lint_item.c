@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
+#include "profile/allocframes.h"
 
 /* Pyroscope's limits, as it comes. */
 #define MAX_DEPTH	  1000
@@ -44,6 +46,18 @@ static void lint_type_name(struct linter *linter, struct string name, const uint
 			    name.at);
 }
 
+/* Does a sample type say that this is about a heap? */
+static bool is_of_heap(struct string name)
+{
+	static const char *const types[] = {"alloc_objects", "alloc_space", "inuse_objects",
+					    "inuse_space"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (name.len == strlen(types[i]) && !memcmp(name.at, types[i], name.len))
+			return true;
+	return false;
+}
+
 void lint_type(struct linter *linter, const struct wire_field *field)
 {
 	uint64_t numbers[3];
@@ -54,6 +68,8 @@ void lint_type(struct linter *linter, const struct wire_field *field)
 	linter_string(linter, numbers[2], field->tag, "a sample type's unit");
 	if (name.len < MAX_KEY_BYTES)
 		lint_type_name(linter, name, field->tag);
+	if (is_of_heap(name) && !linter->allocators)
+		linter->allocators = prune_rule_new(allocator_frames, NULL);
 }
 
 /* Ids that must be there once, and should be 1..N. */
@@ -81,14 +97,28 @@ void lint_mapping(struct linter *linter, const struct wire_field *field)
 	linter_string(linter, numbers[6], field->tag, "a mapping's build id");
 }
 
+static uint8_t owner_of(const struct linter *linter, struct string name)
+{
+	char *text scoped(freep) = NULL;
+
+	if (!linter->allocators || (name.len && *name.at == '['))
+		return 0;
+	text = xasprintf("%.*s", name.len < MAX_NAME_BYTES ? (int)name.len : MAX_NAME_BYTES,
+			 name.at);
+	return prune_rule_drops(linter->allocators, text) ? LEADS_ALLOCATOR : HAS_OTHER;
+}
+
 void lint_function(struct linter *linter, const struct wire_field *field)
 {
 	uint64_t numbers[6];
+	struct string name;
 	bool has_name;
 
 	linter_numbers(linter, field->body, numbers, 6);
 	lint_id(linter, FUNCTION, numbers[1], LINT_FUNCTION_0, field->tag);
-	has_name = linter_string(linter, numbers[2], field->tag, "a function's name").len > 0;
+	name = linter_string(linter, numbers[2], field->tag, "a function's name");
+	has_name = name.len > 0;
+	linter->function_owners[linter->item + 1] = owner_of(linter, name);
 	linter_string(linter, numbers[3], field->tag, "a function's system name");
 	linter_string(linter, numbers[4], field->tag, "a function's filename");
 	if (!has_name && numbers[2] < linter->nr[STRING])
@@ -96,14 +126,19 @@ void lint_function(struct linter *linter, const struct wire_field *field)
 			    linter->item + 1);
 }
 
-static void lint_line(struct linter *linter, const struct wire_field *field)
+/* is_first: of its location, and so the innermost one. */
+static void lint_line(struct linter *linter, const struct wire_field *field, bool is_first)
 {
 	uint64_t numbers[4];
+	uint32_t function;
 
 	if (!linter_expect(linter, field, WIRE_LEN))
 		return;
 	linter_numbers(linter, field->body, numbers, 4);
-	if (!idmap_get(&linter->ids[FUNCTION], numbers[1]))
+	function = idmap_get(&linter->ids[FUNCTION], numbers[1]);
+	linter->location_owners[linter->item + 1] |= linter->function_owners[function] &
+						     (is_first ? UINT8_MAX : HAS_OTHER);
+	if (!function)
 		linter_note(linter, LINT_NO_FUNCTION, field->tag,
 			    "location number %zu names function %" PRIu64 ", which is not there",
 			    linter->item + 1, numbers[1]);
@@ -118,8 +153,7 @@ void lint_location(struct linter *linter, const struct wire_field *field)
 
 	while (linter_next(linter, &wire, &inner)) {
 		if (inner.number == 4) {
-			lint_line(linter, &inner);
-			nr_lines++;
+			lint_line(linter, &inner, !nr_lines++);
 		} else if (inner.number && inner.number < 6 &&
 			   linter_expect(linter, &inner, WIRE_VARINT)) {
 			numbers[inner.number] = inner.value;
@@ -174,31 +208,36 @@ static uint64_t lint_label(struct linter *linter, const struct wire_field *field
 	return numbers[1];
 }
 
-/* The locations a sample names. */
-static size_t lint_stack(struct linter *linter, const struct wire_field *field)
-{
-	struct wire ids = field->body;
-	uint64_t id;
-	size_t nr = 0;
-
-	if (field->type != WIRE_LEN && !linter_expect(linter, field, WIRE_VARINT))
-		return 0;
-	for (; wire_varint(&ids, &id); nr++)
-		if (!id || !idmap_get(&linter->ids[LOCATION], id))
-			linter_note(linter, LINT_NO_LOCATION, field->tag,
-				    "sample %zu names location %" PRIu64 ", which is not there",
-				    linter->item, id);
-	if (ids.why)
-		linter_broken(linter, ids.at, ids.why);
-	return nr;
-}
-
 /* What is known of a sample when its fields are through. */
 struct sample_seen {
 	size_t nr_frames, nr_values, nr_labels;
 	bool is_negative, is_set;
+	uint8_t owners; /* LEADS_ALLOCATOR: of its leaf; HAS_OTHER: of any frame */
 	uint64_t keys[MAX_SAMPLE_LABELS];
 };
+
+/* The locations a sample names. */
+static void lint_stack(struct linter *linter, const struct wire_field *field,
+		       struct sample_seen *seen)
+{
+	struct wire ids = field->body;
+	uint32_t location;
+	uint64_t id;
+
+	if (field->type != WIRE_LEN && !linter_expect(linter, field, WIRE_VARINT))
+		return;
+	for (; wire_varint(&ids, &id); seen->nr_frames++) {
+		location = id ? idmap_get(&linter->ids[LOCATION], id) : 0;
+		if (!location)
+			linter_note(linter, LINT_NO_LOCATION, field->tag,
+				    "sample %zu names location %" PRIu64 ", which is not there",
+				    linter->item, id);
+		seen->owners |= linter->location_owners[location] &
+				(seen->nr_frames ? HAS_OTHER : UINT8_MAX);
+	}
+	if (ids.why)
+		linter_broken(linter, ids.at, ids.why);
+}
 
 static void lint_values(struct linter *linter, const struct wire_field *field,
 			struct sample_seen *seen)
@@ -247,6 +286,9 @@ static void judge_sample(struct linter *linter, const struct sample_seen *seen, 
 	if (seen->nr_frames > MAX_DEPTH)
 		linter_note(linter, LINT_DEEP, at, "sample %zu has %zu locations", i,
 			    seen->nr_frames);
+	if (seen->owners == (LEADS_ALLOCATOR | HAS_OTHER))
+		linter_note(linter, LINT_ALLOCATOR, at,
+			    "sample %zu begins with a function of the allocator", i);
 	if (seen->is_negative)
 		linter_note(linter, LINT_NEGATIVE, at, "sample %zu", i);
 	if (seen->nr_labels > MAX_SAMPLE_LABELS)
@@ -260,11 +302,12 @@ void lint_sample(struct linter *linter, const struct wire_field *field)
 	struct wire wire = field->body;
 	struct wire_field inner;
 
+	seen.owners = 0;
 	seen.nr_frames = seen.nr_values = seen.nr_labels = 0;
 	seen.is_negative = seen.is_set = false;
 	while (linter_next(linter, &wire, &inner)) {
 		if (inner.number == 1)
-			seen.nr_frames += lint_stack(linter, &inner);
+			lint_stack(linter, &inner, &seen);
 		else if (inner.number == 2)
 			lint_values(linter, &inner, &seen);
 		else if (inner.number == 3)

@@ -14,6 +14,7 @@
 #include "input/idmap.h"
 #include "input/lint.h"
 #include "input/wire.h"
+#include "profile/prune.h"
 
 #define MAX_KEYS 30 /* different labels with strings; Pyroscope's, as it comes */
 
@@ -33,14 +34,23 @@ struct string {
 	size_t len;
 };
 
+/* Of a heap profile: whose a function is, and whose those of a location are; or'ed. */
+enum {
+	LEADS_ALLOCATOR = 1, /* the innermost one is an allocator's */
+	HAS_OTHER = 2,	     /* one is somebody else's, and no word such as [truncated: ...] */
+};
+
 struct linter {
 	const uint8_t *bytes, *end;
 	struct lint *lint;
 	size_t nr[NR_TABLES];
 	struct string *strings;
-	struct idmap ids[NR_TABLES]; /* of mappings, locations, functions */
-	vec_of(uint64_t) keys;	     /* of labels with strings: different positions */
-	size_t item;		     /* of its table, from 0 */
+	struct idmap ids[NR_TABLES];   /* of mappings, locations, functions */
+	vec_of(uint64_t) keys;	       /* of labels with strings: different positions */
+	struct prune_rule *allocators; /* NULL: no heap profile */
+	uint8_t *function_owners;      /* by position, from 1 */
+	uint8_t *location_owners;
+	size_t item; /* of its table, from 0 */
 	bool is_broken;
 };
 
