@@ -96,7 +96,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # Flame graphs: the parts of the page's script, in the order in which they need one another.
-flame    := $(addsuffix .js,profile tree format colour words graph table page)
+flame    := $(addsuffix .js,profile labels tree format colour words graph table sandwich link raw around page)
 
 $(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 	$(call msg,EMBED,$@)

@@ -17,6 +17,7 @@
 #define CPROF_OUTPUT_FLAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/textout.h"
@@ -30,7 +31,11 @@ struct flame_options {
 	uint32_t type;		    /* position of the sample type shown (first) */
 	bool inverted;		    /* begin with the leaves */
 	bool normalize;		    /* scale base to the sum of the profile, type by type */
-	uint32_t width_px;	    /* of an SVG, in the range of output/flamesvg.h; 0: 1200 */
+	const char *const
+		*sources; /* files the profile was read from, for people; none: the run itself */
+	const char *const *base_sources;
+	size_t nr_sources, nr_base_sources;
+	uint32_t width_px; /* of an SVG, in the range of output/flamesvg.h; 0: 1200 */
 };
 
 /* -errno of the sink; -EINVAL: the sample types are not base's, or options->type is none of them. */

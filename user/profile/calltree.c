@@ -104,6 +104,7 @@ void calltree_free(struct calltree *tree)
 	callframes_release(&tree->frames);
 	vec_release(&tree->nodes);
 	vec_release(&tree->self);
+	vec_release(&tree->ends);
 	free(tree->index->slots);
 	free(tree->index);
 	free(tree);
@@ -159,6 +160,8 @@ void calltree_add(struct calltree *tree, const struct profile *profile, uint32_t
 		uint32_t node = walk(tree, &places, sample);
 		int64_t *self = tree->self.at + (size_t)node * tree->nr_columns;
 
+		if (tree->keep_ends)
+			vec_push(&tree->ends, node);
 		for (uint32_t i = 0; i < profile->nr_types; i++) {
 			int64_t value = sample->values[i];
 
@@ -274,6 +277,8 @@ static void renumber(struct calltree *tree, const uint32_t *order)
 	for (size_t i = nr; i-- > 1;)
 		if (nodes[nodes[i].parent].end < nodes[i].end)
 			nodes[nodes[i].parent].end = nodes[i].end;
+	vec_for_each(&tree->ends, end)
+		*end = place_of[*end];
 	free(tree->nodes.at);
 	free(tree->self.at);
 	tree->nodes.at = nodes;
@@ -331,10 +336,10 @@ static int compare_falling(const void *a, const void *b)
 /*
  * What has more than `least` stays; equal ones go together, or it would be chance which of them. Of
  * what goes, the frame that a stack ends in stays all the same, so that what is in each function
- * itself comes out right.
+ * itself comes out right. end_of: where what ended in each node ends in `kept`.
  */
 static void copy_large(struct calltree *kept, const struct calltree *tree, const double *shares,
-		       double least, uint32_t small)
+		       double least, uint32_t small, uint32_t *end_of)
 {
 	size_t nr_columns = tree->nr_columns;
 	uint32_t *place_of scoped(freep) = xcalloc(tree->nodes.nr, sizeof(*place_of));
@@ -352,6 +357,7 @@ static void copy_large(struct calltree *kept, const struct calltree *tree, const
 			ends_here |= self[column] != 0;
 		if (is_small && ends_here)
 			to = child_of(kept, to, node->frame);
+		end_of[i] = to;
 		for (size_t column = 0; column < nr_columns; column++)
 			add_to(&kept->self.at[to * nr_columns + column], self[column]);
 	}
@@ -368,6 +374,7 @@ size_t calltree_prune(struct calltree *tree, size_t max_nodes)
 {
 	size_t nr = tree->nodes.nr;
 	double *shares scoped(freep) = NULL, *sorted scoped(freep) = NULL;
+	uint32_t *end_of scoped(freep) = NULL;
 	struct calltree *kept;
 
 	if (nr <= max_nodes || max_nodes < 2)
@@ -377,9 +384,12 @@ size_t calltree_prune(struct calltree *tree, size_t max_nodes)
 	memcpy(sorted, shares, nr * sizeof(*sorted));
 	qsort(sorted, nr, sizeof(*sorted), compare_falling);
 
+	end_of = xcalloc(nr, sizeof(*end_of));
 	kept = calltree_new(tree->nr_columns, tree->inverted);
 	copy_large(kept, tree, shares, sorted[max_nodes],
-		   callframes_note(&tree->frames, "[small stacks]"));
+		   callframes_note(&tree->frames, "[small stacks]"), end_of);
+	vec_for_each(&tree->ends, end)
+		*end = end_of[*end];
 	/* Frames and strings stay; only the nodes are new. */
 	SWAP(tree->nodes, kept->nodes);
 	SWAP(tree->self, kept->self);

@@ -43,6 +43,10 @@ struct calltree {
 	struct callframes frames;
 	vec_of(struct calltree_node) nodes; /* parents stand before their children */
 	vec_of(int64_t) self; /* nr_columns for each node: the stacks that end in it */
+	/* With keep_ends, set before the first is added: the node that each sample ends in, in the order
+	 * they were added. */
+	vec_of(uint32_t) ends;
+	bool keep_ends;
 	uint32_t nr_columns;
 	bool inverted; /* stacks begin with their leaf: a node's children are callers */
 	bool full;     /* some stacks did not fit */

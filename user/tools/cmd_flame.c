@@ -99,6 +99,10 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 	if (err)
 		return EXIT_USAGE;
 	options->flame.base = base;
+	options->flame.sources = paths->at;
+	options->flame.nr_sources = paths->nr;
+	options->flame.base_sources = options->base.at;
+	options->flame.nr_base_sources = options->base.nr;
 	if (base && !profile_same_types(profile, base)) {
 		warn("the profile and its base have different sample types.");
 		return EXIT_USAGE;

@@ -1,81 +1,62 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The page: what there is to choose, and what follows from a choice.
 //
-//	choices -> Measure (one sample type) -> tree (plain or inverted) -> graph
-//	                                     -> table
+//	choices -> Measure (one sample type, filtered) -> tree (plain or inverted) -> graph
+//	                                               -> callers and callees of one function
+//	                                               -> table
 
 const $ = id => document.getElementById(id);
 
-class Page {
+class Page extends Surroundings {
   constructor(profile, view) {
+    super();
     this.profile = profile;
-    this.choices = { type: profile.defaultType, inverted: view.inverted, normalize: view.normalize,
-      layout: 'union', colour: 'mapping' };
+    this.usual = { inverted: view.inverted, normalize: view.normalize, colour: profile.isDiff ? 'change' : 'mapping' };
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
-    this.graph = new Graph({ element: $('graph'), canvas: $('canvas'), space: $('space'), item: $('at') },
-      new Colours(profile, this.dark.matches), {
-        describe: id => this.describe(id),
-        moved: id => this.showDetails(id),
-        zoomed: () => this.showTrail(),
-        hovered: (id, event) => this.showTip(id, event),
-      });
+    this.makeViews(new Colours(profile, this.dark.matches));
+    this.showHeader();
+    this.fillToolbar();
+    this.choices = choicesOf('', this).choices;
+    this.link = new Link(this);
+    this.listen();
+    this.link.follow();
+  }
+
+  makeViews(colours) {
+    this.graph = new Graph({ element: $('graph'), canvas: $('canvas'), space: $('space'), item: $('at') }, colours, {
+      describe: id => describeBox(this.graph.tree, id),
+      moved: id => this.showDetails(this.graph.tree, id),
+      zoomed: () => this.showTrail(),
+      hovered: (id, event) => this.showTip(this.graph.tree, id, event, this.choices.inverted),
+    });
     this.table = new FunctionTable({ table: $('table'), more: $('more') }, {
       chosen: (frame, isZoom) => this.chooseFunction(frame, isZoom),
     });
-    this.showHeader();
-    this.fillToolbar();
-    this.listen();
-    this.choosePalette();
-    this.showType();
-  }
-
-  // Header ------------------------------------------------------------------------------------------
-
-  showHeader() {
-    const { about, title } = this.profile;
-    $('title').textContent = title;
-    document.title = title;
-    $('accounts').textContent = about.comments.join(' · ');
-  }
-
-  showFacts() {
-    const { about, types } = this.profile, { measure } = this, [name, unit] = types[measure.type];
-    const facts = [[name.replaceAll('_', ' '), formatValue(measure.total, unit)]];
-    if (measure.base) {
-      facts[0][1] = `${formatValue(measure.base[0], unit)} → ${facts[0][1]}, ${formatGrowth(measure.base[0], measure.total)}`;
-      if (measure.factor !== 1)
-        facts.push(['before, multiplied by', threeDigits(measure.factor)]);
-    }
-    types.forEach(([other, otherUnit], type) => {
-      if (type !== measure.type && type < 4 && other === 'samples')
-        facts.push([other, formatValue(this.profile.total('head', type), otherUnit)]);
+    const half = name => ({ element: $(name), canvas: $(name + '-canvas'), space: $(name + '-space'), item: $(name + '-at') });
+    this.sandwich = new Sandwich({ pane: $('sandwich'), edges: $('edges'), above: half('callers'), below: half('callees'),
+      name: $('pivot-name'), facts: $('pivot-facts'), callersTable: $('callers-table'), calleesTable: $('callees-table') }, colours, {
+      moved: (tree, id) => this.showDetails(tree, id),
+      hovered: (tree, id, event, isInverted) => this.showTip(tree, id, event, isInverted),
+      chosen: frame => this.pivot(frame),
     });
-    if (about.duration)
-      facts.push(['over', formatValue(about.duration, 'nanoseconds')]);
-    if (about.period > 1 && about.periodUnit)
-      facts.push(['one per', formatValue(about.period, about.periodUnit)]);
-    if (about.time)
-      facts.push(['from', new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC']);
-    if (about.full || about.pruned)
-      facts.push(['very many stacks:', 'of the smallest only the ends are shown']);
-    $('facts').replaceChildren();
-    facts.forEach(([what, value], i) =>
-      $('facts').append(i ? ' · ' : '', what + ' ', make('b', value)));
+    this.filterBar = new FilterBar(this.profile, { field: $('filter-field'), select: $('filter'), list: $('filters') }, {
+      filters: () => this.choices.filters,
+      chosen: filters => {
+        this.choices.filters = filters;
+        this.showType();
+      },
+    });
   }
+
+  // Toolbar -----------------------------------------------------------------------------------------
 
   fillToolbar() {
     this.profile.types.forEach(([name], type) => $('type').append(make('option', name, { value: type })));
     if (this.profile.types.length === 1)
       $('type').parentElement.hidden = true;
     $('difference').hidden = !this.profile.isDiff;
-    if (this.profile.isDiff) {
+    if (this.profile.isDiff)
       $('colour').prepend(make('option', 'by change', { value: 'change' }));
-      this.choices.colour = 'change';
-    }
-    const { colour, normalize, type } = this.choices;
-    $('colour').value = colour;
-    $('normalize').checked = normalize;
-    $('type').value = type;
     this.toggleTable(window.matchMedia('(min-width: 901px)').matches);
   }
 
@@ -89,21 +70,55 @@ class Page {
     this.makeTree();
     this.graph.show(this.graph.tree, old ? sameBox(old, zoomed, this.graph.tree) : 0);
     this.table.show(this.measure);
+    this.filterBar.fill(type);
+    this.filterBar.show(this.choices.filters);
     this.search();
     this.showEmpty();
     this.graph.tell();
     this.showTrail();
+    if (this.sandwich.isShown)
+      this.pivot(this.sandwich.frame);
+  }
+
+  // Callers and callees of a function, in place of the graph.
+  pivot(frame) {
+    if (frame < 0)
+      return;
+    $('graph').hidden = true;
+    $('trail').replaceChildren();
+    this.sandwich.show(this.measure, frame);
+    this.table.select(frame);
+    this.highlight(this.searched(), 1);
+    this.showEmpty();
+    this.link.note();
+  }
+
+  unpivot() {
+    this.sandwich.hide();
+    $('graph').hidden = false;
+    this.showEmpty();
+    this.graph.resize();
+    this.showTrail();
+    this.graph.tell();
+    $('graph').focus();
+  }
+
+  // The function that an action is about: that of the box under the keyboard.
+  get atFrame() {
+    if (this.sandwich.isShown)
+      return this.sandwich.active.tree.frame(this.sandwich.active.at);
+    return this.graph.tree.frame(this.graph.at);
   }
 
   makeTree() {
     this.graph.tree = this.choices.inverted ? new InvertedTree(this.measure) : new CallTree(this.measure);
-    this.graph.changeOf = this.choices.colour === 'change' ? id => this.change(id) : null;
+    this.graph.changeOf = this.choices.colour === 'change' ? id => this.change(id, this.graph.tree) : null;
     $('invert').setAttribute('aria-pressed', this.choices.inverted);
   }
 
   // -1 to 1; 0 where the samples are too few to say.
-  change(id) {
-    const { tree } = this.graph, { about, types } = this.profile, { measure } = this;
+  change(id, tree) {
+    const { about, types } = this.profile, { measure } = this;
     const base = tree.base(id), head = tree.head(id), [name, unit] = types[measure.type];
     const perSample = name === 'samples' ? 1 : about.period > 0 && unit === about.periodUnit && unit !== 'bytes' ? about.period : 0;
     if (perSample && mayBeChance(base / measure.factor / perSample, head / perSample, measure.factor))
@@ -114,6 +129,8 @@ class Page {
   invert() {
     this.choices.inverted = !this.choices.inverted;
     this.makeTree();
+    if (this.sandwich.isShown)
+      this.unpivot();
     this.graph.show(this.graph.tree);
     this.graph.tell();
     this.showTrail();
@@ -124,25 +141,30 @@ class Page {
     $('flame').setAttribute('aria-pressed', isFlame);
     $('icicle').setAttribute('aria-pressed', !isFlame);
     this.graph.resize();
-    this.graph.scrollToRoot();
+    if (this.graph.tree)
+      this.graph.scrollToRoot();
+    this.link.note();
   }
 
   showEmpty() {
-    const nothing = this.measure.width[0] > 0 ? '' : this.profile.nr > 1
-      ? 'Nothing was seen of this sample type.' : 'The profile has no samples.';
+    const nothing = this.measure.width[0] > 0 ? '' : this.profile.nr <= 1 ? 'The profile has no samples.'
+      : this.measure.kept ? 'No sample has all of these labels.' : 'Nothing was seen of this sample type.';
     $('empty').textContent = nothing;
     $('empty').hidden = !nothing;
-    $('graph').hidden = Boolean(nothing);
+    $('graph').hidden = Boolean(nothing) || this.sandwich.isShown;
+    $('sandwich').hidden = Boolean(nothing) || !this.sandwich.isShown;
   }
 
   choosePalette() {
     const { colour } = this.choices;
     this.graph.colours = new Colours(this.profile, this.dark.matches);
     this.graph.colours.by = colour === 'package' ? 'package' : 'mapping';
-    this.graph.changeOf = colour === 'change' ? id => this.change(id) : null;
+    this.graph.changeOf = colour === 'change' ? id => this.change(id, this.graph.tree) : null;
+    this.sandwich.set(graph => ({ colours: this.graph.colours, changeOf: colour === 'change' ? id => this.change(id, graph.tree) : null }));
     if (this.measure)
       this.showLegend();
     this.graph.draw();
+    this.link.note();
   }
 
   toggleTable(isShown = $('table-pane').hidden) {
@@ -164,22 +186,28 @@ class Page {
     }
   }
 
-  search() {
+  // A 1 for each frame that is searched for; null: none is.
+  searched() {
     const text = $('search').value;
-    let matches = null, nr = 0;
-    if (text) {
-      const isMatch = this.matcher(text);
-      matches = new Uint8Array(this.profile.nrFrames);
-      for (let frame = 0; frame < matches.length; frame++)
-        nr += matches[frame] = Number(isMatch(frame));
-    }
+    if (!text)
+      return null;
+    const isMatch = this.matcher(text), matches = new Uint8Array(this.profile.nrFrames);
+    for (let frame = 0; frame < matches.length; frame++)
+      matches[frame] = Number(isMatch(frame));
+    return matches;
+  }
+
+  search() {
+    const matches = this.searched();
     this.table.filter(matches);
-    this.highlight(matches, nr);
+    this.highlight(matches, matches ? matches.reduce((a, b) => a + b, 0) : 0);
+    this.link.note();
   }
 
   highlight(matches, nr) {
     const { measure, profile } = this, found = $('found');
     this.graph.matches = matches;
+    this.sandwich.set(() => ({ matches }));
     this.found = -1;
     found.className = matches && !nr ? 'wrong' : '';
     found.textContent = '';
@@ -199,6 +227,10 @@ class Page {
   }
 
   chooseFunction(frame, isZoom) {
+    if (this.sandwich.isShown && frame >= 0) {
+      this.pivot(frame);
+      return;
+    }
     this.table.select(frame);
     if (frame < 0) {
       this.search();
@@ -230,7 +262,7 @@ class Page {
 
   nextMatch(step) {
     const { matches, tree } = this.graph;
-    if (!matches)
+    if (!matches || this.sandwich.isShown)
       return;
     const boxes = this.boxesThat(id => matches[tree.frame(id)]);
     if (!boxes.length)
@@ -238,57 +270,6 @@ class Page {
     this.found = this.found < 0 && step < 0 ? boxes.length - 1 : (this.found + step + boxes.length) % boxes.length;
     this.graph.element.focus();
     this.graph.moveTo(boxes[this.found]);
-  }
-
-  // Words about a box -------------------------------------------------------------------------------
-
-  describe(id) { return describeBox(this.graph.tree, id); }
-
-  showDetails(id) {
-    const frame = this.graph.tree.frame(id);
-    const place = this.profile.place(frame) || this.profile.mapping(frame);
-    $('details-text').textContent = this.describe(id) + (place ? ' · ' + place : '');
-    $('details-text').title = $('details-text').textContent;
-    $('details-actions').hidden = frame < 0;
-  }
-
-  showTip(id, event) {
-    const tip = $('tip');
-    tip.hidden = id < 0;
-    if (id < 0)
-      return;
-    tip.replaceChildren(...tipOf(this.graph.tree, id, this.choices.inverted));
-    const { innerWidth, innerHeight } = window, { width, height } = tip.getBoundingClientRect();
-    const left = Math.min(event.clientX + 14, innerWidth - width - 8);
-    const top = event.clientY + 18 + height < innerHeight ? event.clientY + 18 : event.clientY - height - 12;
-    tip.style.left = Math.max(8, left) + 'px';
-    tip.style.top = Math.max(8, top) + 'px';
-  }
-
-  showTrail() {
-    const { graph } = this, path = graph.zoomed ? pathTo(graph.tree, graph.zoomed) : [];
-    const isLong = path.length > 7, shown = isLong ? [path[0], null, ...path.slice(-5)] : path;
-    $('trail').replaceChildren();
-    shown.forEach((id, i) => {
-      if (i)
-        $('trail').append(make('i', '›', { 'aria-hidden': 'true' }));
-      if (id === null) {
-        $('trail').append(make('i', `… ${path.length - 6} …`));
-        return;
-      }
-      const button = make('button', this.profile.name(graph.tree.frame(id)), { type: 'button' });
-      if (id === graph.zoomed)
-        button.setAttribute('aria-current', 'true');
-      button.addEventListener('click', () => graph.zoom(id));
-      $('trail').append(button);
-    });
-  }
-
-  showLegend() {
-    const { colours } = this.graph;
-    const items = this.choices.colour === 'change' ? changeLegend(colours)
-      : groupLegend(colours, this.table.flat, this.measure.whole);
-    $('legend').replaceChildren(...items.map(([fill, text]) => legendItem(colours, fill, text)));
   }
 
   // Events ------------------------------------------------------------------------------------------
@@ -315,7 +296,12 @@ class Page {
     $('table-toggle').addEventListener('click', () => this.toggleTable());
     $('help-open').addEventListener('click', () => $('help').showModal());
     $('copy').addEventListener('click', () => this.copyName());
-    $('find-this').addEventListener('click', () => this.chooseFunction(this.graph.tree.frame(this.graph.at), false));
+    $('find-this').addEventListener('click', () => this.findThis());
+    $('pivot-open').addEventListener('click', () => this.pivot(this.atFrame));
+    $('pivot-close').addEventListener('click', () => this.unpivot());
+    $('link').addEventListener('click', () => this.copyLink());
+    $('raw-open').addEventListener('click', () => showRaw(this, this.atFrame));
+    $('raw-download').addEventListener('click', () => download(`${this.profile.types[this.measure.type][0]}.folded`, foldedText(this.measure)));
     this.dark.addEventListener('change', () => this.choosePalette());
     document.addEventListener('keydown', event => this.key(event));
   }
@@ -342,6 +328,8 @@ class Page {
   escape() {
     if (this.graph.matches)
       this.clearSearch();
+    else if (this.sandwich.isShown)
+      this.unpivot();
     else if (this.graph.zoomed)
       this.graph.zoom(0);
   }
@@ -349,13 +337,16 @@ class Page {
   reset() {
     $('search').value = '';
     this.table.select(-1);
-    this.search();
+    this.choices.filters = [];
+    if (this.sandwich.isShown)
+      this.unpivot();
+    this.showType();
     this.graph.zoom(0);
   }
 
   key(event) {
     const isTyping = event.target.matches('input[type="search"], select');
-    if (isTyping || $('help').open || event.ctrlKey || event.metaKey || event.altKey)
+    if (isTyping || $('help').open || $('raw').open || event.ctrlKey || event.metaKey || event.altKey)
       return;
     const type = Number(event.key) - 1;
     const actions = {
@@ -364,7 +355,10 @@ class Page {
       f: () => this.turn(!this.graph.isFlame),
       t: () => this.toggleTable(),
       c: () => this.copyName(),
-      s: () => this.chooseFunction(this.graph.tree.frame(this.graph.at), false),
+      s: () => this.findThis(),
+      p: () => this.pivot(this.frameOfRow(event) ?? this.atFrame),
+      l: () => this.copyLink(),
+      d: () => showRaw(this, this.atFrame),
       n: () => this.nextMatch(1),
       N: () => this.nextMatch(-1),
       '?': () => $('help').showModal(),
@@ -384,18 +378,28 @@ class Page {
     this.showType();
   }
 
-  async copyName() {
-    const frame = this.graph.tree.frame(this.graph.at);
-    if (frame < 0)
-      return;
-    const button = $('copy');
-    try {
-      await navigator.clipboard.writeText(this.profile.name(frame));
-      button.textContent = 'Copied';
-    } catch {
-      button.textContent = 'Not allowed';
-    }
-    setTimeout(() => { button.textContent = 'Copy name'; }, 1500);
+  // The function of the table's row that has the keyboard.
+  frameOfRow(event) {
+    const frame = event.target.closest('tbody tr')?.dataset.frame;
+    return frame === undefined || frame < 0 ? undefined : Number(frame);
+  }
+
+  // All boxes of the function under the keyboard, in the whole graph.
+  findThis() {
+    const frame = this.atFrame;
+    if (this.sandwich.isShown)
+      this.unpivot();
+    this.chooseFunction(frame, false);
+  }
+
+  copyName() {
+    if (this.atFrame >= 0)
+      copyFrom($('copy'), this.profile.name(this.atFrame));
+  }
+
+  copyLink() {
+    this.link.noteNow();
+    copyFrom($('link'), location.href);
   }
 }
 

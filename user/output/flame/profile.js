@@ -17,6 +17,7 @@ class Profile {
     this.nrFrames = data.frames.name.length;
     this.isDiff = data.base !== null;
     this.stored = { head: data.head, base: data.base };
+    this.labels = new Labels(data.labels);
     this.readNodes(data.nodes);
   }
 
@@ -40,19 +41,55 @@ class Profile {
     }
   }
 
-  // What ends in each node, of one side ("head", "base") and type. Stored as steps and values.
-  self(side, type) {
+  // What ends in each node, of one side ("head", "base") and type: of the sets of labels that have a 1
+  // in `kept`, or of all (null). Stored as steps and values, and where there are labels, sets.
+  self(side, type, kept = null) {
     const dense = new Float64Array(this.nr);
-    const { step, value } = this.stored[side][type];
+    const { step, value, set } = this.stored[side][type];
     for (let i = 0, node = 0; i < step.length; i++) {
       node += step[i];
-      dense[node] = value[i];
+      if (!kept || kept[set[i]])
+        dense[node] += value[i];
     }
     return dense;
   }
 
-  total(side, type) {
-    return this.stored[side][type].value.reduce((sum, value) => sum + value, 0);
+  total(side, type, kept = null) {
+    const { value, set } = this.stored[side][type];
+    return value.reduce((sum, value, i) => !kept || kept[set[i]] ? sum + value : sum, 0);
+  }
+
+  // The outermost nodes of a function: what it and all below it cost is in them, once.
+  nodesOf(frame) {
+    const nodes = [];
+    for (let i = 1; i < this.nr;) {
+      const found = this.frame[i] === frame;
+      if (found)
+        nodes.push(i);
+      i = found ? this.end[i] : i + 1;
+    }
+    return nodes;
+  }
+
+  // Who calls a function, and whom it calls, with how much: Maps by frame. As pprof's -peek, a stack
+  // counts once for each pair, however often it has it, and a function does not call itself.
+  edgesOf(frame, totals) {
+    const callers = new Map(), callees = new Map(), path = [];
+    const open = { callers: new Int32Array(this.nrFrames), callees: new Int32Array(this.nrFrames) };
+    for (let i = 1; i < this.nr; i++) {
+      while (path.length && this.end[path[path.length - 1].node] <= i) {
+        const { opened, other } = path.pop();
+        opened[other]--;
+      }
+      const own = this.frame[i], above = this.frame[this.parent[i]];
+      if (own === above || above < 0 || (own !== frame && above !== frame))
+        continue;
+      const [sums, opened, other] = own === frame ? [callers, open.callers, above] : [callees, open.callees, own];
+      if (opened[other]++ === 0)
+        sums.set(other, (sums.get(other) ?? 0) + totals[i]);
+      path.push({ node: i, opened, other });
+    }
+    return { callers, callees };
   }
 
   // What is in and below each node.
@@ -132,11 +169,12 @@ class Profile {
 // One sample type of a profile, ready to draw: what is in each node, and how wide it is. In a diff a
 // node that only the base has is as wide as it was there ("union"), or has no width ("head").
 class Measure {
-  constructor(profile, type, { normalize, layout }) {
+  constructor(profile, type, { normalize, layout, filters }) {
     this.profile = profile;
     this.type = type;
     this.unit = profile.types[type][1];
-    this.headSelf = profile.self('head', type);
+    this.kept = profile.labels.kept(filters);
+    this.headSelf = profile.self('head', type, this.kept);
     this.head = profile.totals(this.headSelf);
     this.widthSelf = this.headSelf;
     this.width = this.head;
@@ -150,7 +188,7 @@ class Measure {
 
   addBase(normalize, layout) {
     const { profile, headSelf } = this;
-    this.baseSelf = profile.self('base', this.type);
+    this.baseSelf = profile.self('base', this.type, this.kept);
     const sum = this.baseSelf.reduce((a, b) => a + b, 0);
     if (normalize && sum > 0 && this.head[0] > 0) {
       this.factor = this.head[0] / sum;

@@ -4,6 +4,22 @@
 
 const ROWS_AT_ONCE = 200;
 
+// A value, or where there is one its change, and its share.
+function valueCell({ unit, whole: all }, value, change, whole = all) {
+  const cell = make('td'), shown = change ?? value;
+  cell.append(change === undefined ? formatValue(value, unit) : formatChange(change, unit), ' ',
+    make('small', shown ? formatShare(shown, whole) : ''));
+  if (!shown) {
+    cell.className = 'nothing';
+  } else if (change === undefined) {
+    cell.className = 'share';
+    cell.style.setProperty('--share', `${100 * Math.min(1, Math.abs(value) / (whole || 1))}%`);
+  } else {
+    cell.className = change > 0 ? 'grew' : 'shrank';
+  }
+  return cell;
+}
+
 class FunctionTable {
   constructor(elements, events) {
     Object.assign(this, elements, { events });
@@ -87,25 +103,10 @@ class FunctionTable {
   row(frame) {
     const { profile } = this.measure;
     const row = make('tr', '', { tabindex: -1, 'data-frame': frame });
-    row.append(this.cell(this.flat[frame], this.flatChange?.[frame]), this.cell(this.cum[frame], this.cumChange?.[frame]),
+    row.append(valueCell(this.measure, this.flat[frame], this.flatChange?.[frame]),
+      valueCell(this.measure, this.cum[frame], this.cumChange?.[frame]),
       make('td', profile.name(frame), { title: [profile.name(frame), profile.place(frame), profile.mapping(frame)].filter(Boolean).join('\n') }));
     return row;
-  }
-
-  cell(value, change) {
-    const { unit, whole } = this.measure, cell = make('td');
-    const shown = change ?? value;
-    cell.append(change === undefined ? formatValue(value, unit) : formatChange(change, unit), ' ',
-      make('small', shown ? formatShare(shown, whole) : ''));
-    if (!shown) {
-      cell.className = 'nothing';
-    } else if (change === undefined) {
-      cell.className = 'share';
-      cell.style.setProperty('--share', `${100 * Math.min(1, Math.abs(value) / (whole || 1))}%`);
-    } else {
-      cell.className = change > 0 ? 'grew' : 'shrank';
-    }
-    return cell;
   }
 
   choose(event, isZoom) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is drawn: a tree of boxes. Two of them, with the same methods: the prefix tree itself, and the
-// inverted one, whose first row is the functions that stacks end in, callers after them.
+// What is drawn: a tree of boxes. Three of them, with the same methods: the prefix tree itself, the
+// inverted one, whose first row is the functions that stacks end in, callers after them, and that of all
+// a function calls.
 //
 // Boxes are numbers, 0 is the root. kids() is asked only of boxes that are wide enough to be seen, so
 // that neither tree is laid out (and the inverted one not even made) beyond what a screen can show.
@@ -49,34 +50,14 @@ class CallTree {
   }
 }
 
-// A box of the inverted tree is a set of stacks that end in the same frames. A stack is known by the
-// node it ends in (source) and by the node that its box stands for (cursor), which is an ancestor.
-class InvertedTree {
+// A tree whose boxes are made when they are first asked for: each is a set of stacks, or of nodes.
+class BoxTree {
   constructor(measure) {
     this.measure = measure;
     this.profile = measure.profile;
     this.starts = [0];
-    this.boxes = [{ parent: -1, frame: -1, depth: 0, cursors: [], sources: [], kids: null,
-      width: measure.width[0], head: measure.head[0], base: measure.base ? measure.base[0] : 0,
-      headSelf: 0, baseSelf: 0 }];
+    this.boxes = [];
     this.bucketOf = new Int32Array(this.profile.nrFrames).fill(-1);
-  }
-
-  add(parent, frame, cursors, sources) {
-    const { widthSelf, headSelf, baseSelf } = this.measure;
-    const box = { parent, frame, depth: this.boxes[parent].depth + 1, cursors, sources, kids: null,
-      width: 0, head: 0, base: 0, headSelf: 0, baseSelf: 0 };
-    sources.forEach((source, i) => {
-      const head = headSelf[source], base = baseSelf ? baseSelf[source] : 0;
-      box.width += widthSelf[source];
-      box.head += head;
-      box.base += base;
-      if (this.profile.parent[cursors[i]] === 0) { // the stack begins here
-        box.headSelf += head;
-        box.baseSelf += base;
-      }
-    });
-    return this.boxes.push(box) - 1;
   }
 
   frame(id) { return this.boxes[id].frame; }
@@ -89,38 +70,109 @@ class InvertedTree {
   baseSelf(id) { return this.boxes[id].baseSelf; }
   start(id) { return this.starts[id]; }
 
+  // cursors: the nodes that the box stands for. sources: the node that the value of each is of.
+  add(parent, frame, cursors, sources, { width, head, base }) {
+    const box = { parent, frame, depth: parent < 0 ? 0 : this.boxes[parent].depth + 1, cursors, sources, kids: null,
+      width: 0, head: 0, base: 0, headSelf: 0, baseSelf: 0 };
+    for (const source of sources) {
+      box.width += width[source];
+      box.head += head[source];
+      box.base += base ? base[source] : 0;
+    }
+    return this.boxes.push(box) - 1;
+  }
+
   kids(id) {
     const box = this.boxes[id];
     if (!box.kids) {
-      box.kids = this.callers(id).map(({ frame, cursors, sources }) => this.add(id, frame, cursors, sources));
+      box.kids = this.groups(id).map(({ frame, cursors, sources }) => this.addKid(id, frame, cursors, sources))
+        .filter(kid => this.boxes[kid].width > 0);
       layOut(box.kids, child => this.boxes[child].width, this.starts[id], this.starts);
     }
     return box.kids;
   }
 
-  // The stacks of a box, by the frame that comes next in them.
-  callers(id) {
-    const { profile, bucketOf } = this, { cursors, sources } = this.boxes[id];
-    const buckets = [];
-    const put = (cursor, source) => {
+  // The boxes below one: what each(put) puts as (cursor, source), by the frame of the cursor.
+  grouped(each) {
+    const { profile, bucketOf } = this, buckets = [];
+    each((cursor, source) => {
       const frame = profile.frame[cursor];
       if (bucketOf[frame] < 0)
         bucketOf[frame] = buckets.push({ frame, cursors: [], sources: [] }) - 1;
       buckets[bucketOf[frame]].cursors.push(cursor);
       buckets[bucketOf[frame]].sources.push(source);
-    };
-    if (id === 0) {
-      for (let node = 1; node < profile.nr; node++)
-        if (this.measure.widthSelf[node] > 0)
-          put(node, node);
-    } else {
-      for (let i = 0; i < cursors.length; i++)
-        if (profile.parent[cursors[i]] > 0)
-          put(profile.parent[cursors[i]], sources[i]);
-    }
+    });
     for (const { frame } of buckets)
       bucketOf[frame] = -1;
     return buckets;
+  }
+}
+
+// A box of the inverted tree is a set of stacks that end in the same frames. A stack is known by the
+// node it ends in (source) and by the node that its box stands for (cursor), which is an ancestor.
+//
+// With a function to begin with, it is the tree of its callers: a stack ends in the outermost node of
+// that function, and its value is all that is in and below it.
+class InvertedTree extends BoxTree {
+  constructor(measure, frame = -1) {
+    super(measure);
+    const nodes = frame < 0 ? [] : this.profile.nodesOf(frame);
+    this.values = frame < 0 ? { width: measure.widthSelf, head: measure.headSelf, base: measure.baseSelf } : measure;
+    this.isOfFunction = frame >= 0;
+    this.addKid(-1, frame, nodes, nodes);
+    if (frame < 0)
+      Object.assign(this.boxes[0], { width: measure.width[0], head: measure.head[0], base: measure.base ? measure.base[0] : 0 });
+  }
+
+  addKid(parent, frame, cursors, sources) {
+    const { head, base } = this.values, id = this.add(parent, frame, cursors, sources, this.values);
+    cursors.forEach((cursor, i) => {
+      if (this.profile.parent[cursor] !== 0)
+        return;
+      this.boxes[id].headSelf += head[sources[i]]; // the stack begins here
+      this.boxes[id].baseSelf += base ? base[sources[i]] : 0;
+    });
+    return id;
+  }
+
+  // The stacks of a box, by the frame that comes next in them.
+  groups(id) {
+    const { profile } = this, { cursors, sources } = this.boxes[id];
+    return this.grouped(put => {
+      for (let node = 1; id === 0 && !this.isOfFunction && node < profile.nr; node++)
+        if (this.measure.widthSelf[node] > 0)
+          put(node, node);
+      for (let i = 0; i < cursors.length; i++)
+        if (profile.parent[cursors[i]] > 0)
+          put(profile.parent[cursors[i]], sources[i]);
+    });
+  }
+}
+
+// What a function calls, wherever it was called from: its outermost nodes as one, and all below them.
+class CalleeTree extends BoxTree {
+  constructor(measure, frame) {
+    super(measure);
+    const nodes = this.profile.nodesOf(frame);
+    this.addKid(-1, frame, nodes, nodes);
+  }
+
+  addKid(parent, frame, cursors, sources) {
+    const { measure } = this, id = this.add(parent, frame, cursors, sources, measure);
+    for (const node of cursors) {
+      this.boxes[id].headSelf += measure.headSelf[node];
+      this.boxes[id].baseSelf += measure.base ? measure.baseSelf[node] : 0;
+    }
+    return id;
+  }
+
+  groups(id) {
+    const { end } = this.profile;
+    return this.grouped(put => {
+      for (const node of this.boxes[id].cursors)
+        for (let child = node + 1; child < end[node]; child = end[child])
+          put(child, child);
+    });
   }
 }
 
