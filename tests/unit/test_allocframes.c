@@ -96,6 +96,8 @@ static void test_rust(void **state)
 		"core::iter::traits::iterator::Iterator::collect",
 		"std::collections::hash::map::HashMap<K,V,S>::insert",
 		"hashbrown::raw::RawTable<T,A>::reserve_rehash",
+		"_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_growB7_",
+		"_RINvMs6_NtCsgvbsrvnw3yD_9hashbrown3rawINtB6_8RawTableE14reserve_rehashCs12_1m",
 	};
 	static const char *const stay[] = {
 		"my::load",
@@ -107,6 +109,9 @@ static void test_rust(void **state)
 		"core::ops::function::FnOnce::call_once",
 		"std::sys::backtrace::__rust_begin_short_backtrace",
 		"alloc::mine",
+		"_RNvCskK7mfDs1mzF_1m5table",
+		"_RNvXCs1_1mNtB2_3FooNtNtCs2_4core5clone5Clone5clone",
+		"_RINvNtNtCs2_3std3sys9backtrace28___rust_begin_short_backtrace",
 	};
 
 	(void)state;

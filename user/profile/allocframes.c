@@ -27,6 +27,9 @@ const char allocator_frames[] =
 	"|<alloc::alloc::Global as core::alloc::Allocator>::[a-z_]*"
 	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*";
 
+/* How Rust's newer mangling (v0) begins, up to the crate that a function is of: the first that is named. */
+#define RUST_V0 "_R[A-Za-z]*(s[0-9A-Za-z]*_[A-Za-z]*)*C(s[0-9A-Za-z]*_)?"
+
 /* On short names (shortname.h). */
 static const char libraries[] =
 	"^((std|__gnu_cxx)::"
@@ -37,6 +40,7 @@ static const char libraries[] =
 	"|<[&*]?(mut |const )?(\\[?[A-Z][0-9]?\\]?|(std|alloc|hashbrown|core)::[^ ]*)"
 	" as (std|alloc|hashbrown|core)::"
 	"|<(std|alloc|hashbrown|core)::[^ ]*>::"
+	"|" RUST_V0 "(5alloc|9hashbrown|4core|3std)[0-9]"
 	"|lib(stdc\\+\\+|c\\+\\+|c\\+\\+abi)\\.so[.0-9]*\\+0x)"; /* a function without a name */
 
 /* The program's own code may be inlined there: what calls back, and what a program specializes. */
@@ -46,7 +50,9 @@ static const char callers[] =
 	"|_Function_handler|_Bind|thread::_|__future_base::|packaged_task"
 	"|_Mem_fn|(unary_|binary_)?function<>::operator|(hash|less|equal_to|formatter)<>::)"
 	"|^<?core::(iter::adapters|ops::function)::"
-	"|^(std|core)::(rt|panicking|panic|sys|sys_common)::|^std::thread::local::";
+	"|^(std|core)::(rt|panicking|panic|sys|sys_common)::|^std::thread::local::"
+	"|^" RUST_V0 "(4core(4iter8adapters|3ops8function)"
+	"|3std(2rt|9panicking|5panic|3sys|10sys_common|6thread))";
 
 /* What holds something of the program's, and does not call it, whatever the arguments name. */
 static const char holders[] =
