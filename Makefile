@@ -52,7 +52,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install uninstall clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra
+.PHONY: all demo test check install uninstall clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra simulate-gate
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -218,6 +218,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libcprof.a
 
 bench-unwind: all $(bench)             ## figures of the unwinder beside their targets (root)
 	$(Q)python3 tests/bench/bench_unwind.py
+
+simulate-gate: $(BUILD)/bench/simulate_gate  ## false alarms and power of check, simulated
+	$(Q)$<
 
 bench-complete: all                    ## how many stacks are whole, on stock binaries (root)
 	$(Q)tests/bench/complete.py

@@ -275,6 +275,32 @@ static void test_remedies(void **state)
 	      "assert '--max-time' in text and '--inconclusive pass' in text, text");
 }
 
+/* What calls everything repeats the total; the loader is the same in every program. */
+static void test_the_same_everywhere(void **state)
+{
+	struct gate_case c = {.options = gate_default_options};
+
+	(void)state;
+	for (int i = -1; i <= 1; i++) {
+		gate_case_add(&c, RUN_BASE, "_start;main;x", 1000 + i, "_start;main;y", 700,
+			      "_dl_relocate", 30, NULL);
+		gate_case_add(&c, RUN_HEAD, "_start;main;x", 1000 - i, "_start;main;y", 1400,
+			      "_dl_relocate", 30, NULL);
+	}
+	gate_case_check(&c);
+	assert_int_equal(c.result.verdict, GATE_REGRESSION);
+	judge(report_text, &c.result, NULL,
+	      "names = [l.split()[-1] for l in text.splitlines()[2:5]]\n"
+	      "assert names == ['total', 'y', 'x'], text\n"
+	      "assert 'main' not in text and '_dl_' not in text, text");
+	judge(report_github, &c.result, NULL,
+	      "titles = [l.split('title=')[1].split()[0] for l in text.splitlines()]\n"
+	      "assert titles == ['total', 'y'], text");
+	judge(report_markdown, &c.result, NULL,
+	      "assert sum(l.startswith('|') for l in text.splitlines()) == 2 + 3, text");
+	gate_case_release(&c);
+}
+
 static int full_disk(void *ctx, const void *bytes, size_t len)
 {
 	(void)bytes;
@@ -301,10 +327,15 @@ static void test_sink_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	   cmocka_unit_test(test_json),
-		cmocka_unit_test(test_markdown),   cmocka_unit_test(test_github),
-		cmocka_unit_test(test_junit),	   cmocka_unit_test(test_sarif),
-		cmocka_unit_test(test_moved),	   cmocka_unit_test(test_remedies),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_github),
+		cmocka_unit_test(test_junit),
+		cmocka_unit_test(test_sarif),
+		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_remedies),
+		cmocka_unit_test(test_the_same_everywhere),
 		cmocka_unit_test(test_sink_fails),
 	};
 

@@ -94,8 +94,7 @@ static void consider(const struct moving *moving, struct mover *grown, struct mo
 
 	if (after < LEAST_KEPT * before || relation == RELATION_CALL)
 		return;
-	if (relation == RELATION_NONE &&
-	    (!moving_conserved(moving, both, 2) || total_regressed(moving)))
+	if (relation == RELATION_NONE && (!moving_same(moving, both, 2) || total_regressed(moving)))
 		return;
 	vec_push(matches, (struct match){grown, shrunk, relation, fabs(log(after / before))});
 }
@@ -214,7 +213,10 @@ static void find_sources(struct moving *moving, struct mover *grown)
 	}
 }
 
-/* A new function beside one that is still there: both together must be as before. */
+/*
+ * New functions with the callers of one that shrank, or is gone: all together. What is still there must
+ * have lost what they have, no more: else it became faster, and they are new.
+ */
 static void find_split(struct moving *moving, struct mover *shrunk)
 {
 	struct mover *pieces[MAX_SOURCES];
@@ -228,13 +230,14 @@ static void find_split(struct moving *moving, struct mover *shrunk)
 		pieces[nr++] = grown;
 		parts[nr] = (struct moving_part){grown->row, 1};
 	}
-	if (!nr || shrunk->is_alone || shrunk->left < shrunk->change ||
-	    !moving_conserved(moving, parts, nr + 1))
+	if (!nr || shrunk->left < shrunk->change ||
+	    (shrunk->is_alone ? moving_regressed(moving, parts, nr + 1)
+			      : !moving_same(moving, parts, nr + 1)))
 		return;
 	shrunk->left = 0;
 	for (size_t i = 0; i < nr; i++) {
 		explain(moving, pieces[i], shrunk);
-		add_move(moving, pieces[i], shrunk, false, false);
+		add_move(moving, pieces[i], shrunk, shrunk->is_alone && nr == 1, false);
 	}
 }
 
@@ -258,11 +261,11 @@ static void find_inlined(struct moving *moving, struct mover *grown)
 static void explain_flat(struct moving *moving)
 {
 	find_renamed(moving);
+	vec_for_each(&moving->shrunk, shrunk)
+		find_split(moving, shrunk);
 	vec_for_each(&moving->grown, grown)
 		if (!grown->is_explained)
 			find_sources(moving, grown);
-	vec_for_each(&moving->shrunk, shrunk)
-		find_split(moving, shrunk);
 	vec_for_each(&moving->grown, grown)
 		if (!grown->is_explained)
 			find_inlined(moving, grown);

@@ -4,11 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ALONE	      0.05 /* of the other side: less is as good as nothing */
-#define NEAR	      0.1  /* of a function's cost: a caller of less is none that counts */
-#define MAX_VISITED   64
-#define MAX_GROWN     200
-#define MAX_SHRUNK    500
+#define ALONE	    0.05 /* of the other side: less is as good as nothing */
+#define NEAR	    0.1	 /* of a function's cost: a caller of less is none that counts */
+#define MAX_VISITED 64
+#define MAX_GROWN   200
+#define MAX_SHRUNK  500
+/* What differs by less than that factor, and no more than chance does at this level (one-sided). */
+#define SAME_FACTOR   1.5
+#define SAME_LEVEL    0.005
 #define SMALLEST_LOSS 0.05 /* of what is large enough to matter */
 
 /* Values ----------------------------------------------------------------------------------------- */
@@ -266,14 +269,6 @@ static void sum_parts(const struct moving *moving, const struct moving_part *par
 			sums[side] += parts[i].part * moving->flat[side][parts[i].row];
 }
 
-bool moving_conserved(const struct moving *moving, const struct moving_part *parts, size_t nr)
-{
-	double sums[2];
-
-	sum_parts(moving, parts, nr, sums);
-	return !moving_is_large(moving, sums[RUN_BASE], sums[RUN_HEAD]);
-}
-
 /* In both quantities, as the verdict has it, where both count. */
 static bool is_borne_out(const struct moving *moving, const double *values)
 {
@@ -289,17 +284,12 @@ static bool is_borne_out(const struct moving *moving, const double *values)
 	       100 * (head - base) > options->max_growth * base;
 }
 
-bool moving_regressed(const struct moving *moving, const struct moving_part *parts, size_t nr)
+/* The values of the parts, run by run, and their sampling variance over them. */
+static double add_up(const struct dense *dense, const struct moving_part *parts, size_t nr,
+		     double *values)
 {
-	const struct comparison *comparison = moving->comparison;
-	const struct dense *dense = &comparison->dense;
-	double *values scoped(freep) = xcalloc(dense->nr_runs, sizeof(double));
-	double sums[2], value = 0, variance = 0;
-	struct stats_unit unit = {.values = values};
-	struct stats_runs plain;
-	struct stats_test test;
+	double value = 0, variance = 0;
 
-	sum_parts(moving, parts, nr, sums);
 	for (size_t i = 0; i < nr; i++) {
 		const double *row = dense_row(dense, DENSE_FLAT, parts[i].row);
 
@@ -310,16 +300,54 @@ bool moving_regressed(const struct moving *moving, const struct moving_part *par
 				    dense->variances[DENSE_FLAT][parts[i].row * dense->nr_runs + j];
 		}
 	}
-	if (sums[RUN_HEAD] <= sums[RUN_BASE] || moving_conserved(moving, parts, nr) ||
+	return value > 0 ? variance / value : 0;
+}
+
+static void test_together(const struct moving *moving, struct stats_unit *unit,
+			  struct stats_test *test)
+{
+	const struct family *flats = moving->flats;
+	struct stats_runs plain = flats->runs;
+
+	plain.totals = plain.totals ? moving->comparison->dense.totals : NULL;
+	plain.is_scaled = false;
+	stats_fit_unit(&plain, unit, &flats->fit);
+	stats_compare(&flats->runs, unit, &flats->fit, test);
+}
+
+bool moving_regressed(const struct moving *moving, const struct moving_part *parts, size_t nr)
+{
+	const struct dense *dense = &moving->comparison->dense;
+	double *values scoped(freep) = xcalloc(dense->nr_runs, sizeof(double));
+	struct stats_unit unit = {.values = values, .weight = add_up(dense, parts, nr, values)};
+	struct stats_test test;
+	double sums[2];
+
+	sum_parts(moving, parts, nr, sums);
+	if (sums[RUN_HEAD] <= sums[RUN_BASE] ||
+	    !moving_is_large(moving, sums[RUN_BASE], sums[RUN_HEAD]) ||
 	    !is_borne_out(moving, values))
 		return false;
 	if (!moving->flats)
 		return true; /* floors are all there is */
-	unit.weight = value > 0 ? variance / value : 0;
-	plain = moving->flats->runs;
-	plain.totals = plain.totals ? dense->totals : NULL;
-	plain.is_scaled = false;
-	stats_fit_unit(&plain, &unit, &moving->flats->fit);
-	stats_compare(&moving->flats->runs, &unit, &moving->flats->fit, &test);
-	return test.p_grown < comparison_level(comparison, moving->flats);
+	test_together(moving, &unit, &test);
+	return test.p_grown < comparison_level(moving->comparison, moving->flats);
+}
+
+bool moving_same(const struct moving *moving, const struct moving_part *parts, size_t nr)
+{
+	const struct dense *dense = &moving->comparison->dense;
+	double *values scoped(freep) = xcalloc(dense->nr_runs, sizeof(double));
+	struct stats_unit unit = {.values = values, .weight = add_up(dense, parts, nr, values)};
+	struct stats_test test;
+	double sums[2];
+
+	sum_parts(moving, parts, nr, sums);
+	if (!moving_is_large(moving, sums[RUN_BASE], sums[RUN_HEAD]))
+		return true;
+	if (!moving->flats || sums[RUN_HEAD] > SAME_FACTOR * sums[RUN_BASE] ||
+	    sums[RUN_BASE] > SAME_FACTOR * sums[RUN_HEAD])
+		return false;
+	test_together(moving, &unit, &test);
+	return fmin(test.p_grown, test.p_shrunk) > SAME_LEVEL;
 }

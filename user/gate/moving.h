@@ -57,8 +57,8 @@ struct moving_part {
 };
 /* Are they, as one function, a regression? */
 bool moving_regressed(const struct moving *moving, const struct moving_part *parts, size_t nr);
-/* Are they, as one function, as they were, by the floors? */
-bool moving_conserved(const struct moving *moving, const struct moving_part *parts, size_t nr);
+/* Are they, as one function, as they were: within the floors, or as far as can be told? */
+bool moving_same(const struct moving *moving, const struct moving_part *parts, size_t nr);
 
 /* How sure is it that these two are related, if at all? */
 enum relation {

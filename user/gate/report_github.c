@@ -57,7 +57,11 @@ int report_github(const struct gate_result *result, const struct report_options 
 		text_out_print(&out, "\n");
 	}
 	vec_for_each(&result->rows, row) {
-		if ((*row)->outcome != GATE_REGRESSED || nr++ >= REPORT_MAX_ANNOTATIONS)
+		if ((*row)->outcome != GATE_REGRESSED)
+			break;
+		if (gate_is_everywhere(result, *row))
+			continue;
+		if (nr++ >= REPORT_MAX_ANNOTATIONS)
 			break;
 		put_regression(&out, result, options, *row);
 	}

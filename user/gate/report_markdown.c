@@ -59,7 +59,7 @@ int report_markdown(const struct gate_result *result, const struct report_option
 		    sink_fn sink, void *ctx)
 {
 	struct text_out out;
-	size_t nr = result->rows.nr < MAX_ROWS ? result->rows.nr : MAX_ROWS;
+	size_t nr = 0;
 
 	(void)options;
 	text_out_open(&out, sink, ctx);
@@ -78,15 +78,16 @@ int report_markdown(const struct gate_result *result, const struct report_option
 		text_out_print(&out, "\n\n");
 	}
 	put_moves(&out, result);
-	if (nr) {
+	if (result->rows.nr) {
 		text_out_print(&out, "| function | measure | base | head | change | 95 %% interval "
 				     "| adjusted p | verdict |\n"
 				     "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
-		for (size_t i = 0; i < nr; i++)
-			put_row(&out, result, result->rows.at[i]);
-		if (nr < result->rows.nr)
+		vec_for_each(&result->rows, row)
+			if (!gate_is_everywhere(result, *row) && nr++ < MAX_ROWS)
+				put_row(&out, result, *row);
+		if (nr > MAX_ROWS)
 			text_out_print(&out, "\n%zu more did not change or changed less.\n",
-				       result->rows.nr - nr);
+				       nr - MAX_ROWS);
 		text_out_print(&out, "\n");
 		put_escaped(&out, ESCAPE_MARKDOWN, phrase_detectable(result).text);
 		text_out_print(&out, "\n");

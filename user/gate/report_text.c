@@ -7,10 +7,14 @@
 
 #define MAX_SAME 10 /* rows that did not change, but with options.all */
 
-static bool is_shown(const struct report_options *options, const struct gate_test *test,
-		     size_t *nr_same)
+static bool is_shown(const struct gate_result *result, const struct report_options *options,
+		     const struct gate_test *test, size_t *nr_same)
 {
-	if (options->all || !test->function || test->outcome != GATE_SAME)
+	if (options->all || !test->function)
+		return true;
+	if (gate_is_everywhere(result, test))
+		return false;
+	if (test->outcome != GATE_SAME)
 		return true;
 	return (*nr_same)++ < MAX_SAME;
 }
@@ -40,7 +44,7 @@ static void put_table(struct text_out *out, const struct gate_result *result,
 	text_out_print(out, "%-11s %-13s %12s %12s %9s %19s %8s  %s\n", "verdict", "measure",
 		       "base", "head", "change", "95 % interval", "adj. p", "name");
 	vec_for_each(&result->rows, row)
-		if (is_shown(options, *row, &nr_same))
+		if (is_shown(result, options, *row, &nr_same))
 			put_row(out, result, *row);
 	if (nr_same > MAX_SAME)
 		text_out_print(out, "(and %zu more that did not change)\n", nr_same - MAX_SAME);

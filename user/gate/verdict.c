@@ -19,6 +19,8 @@ const struct gate_options gate_default_options = {
 	.min_samples = 1000,
 };
 
+#define NEARLY_ALL 0.95 /* of the total */
+
 /* Numbers of samples stay printable, whatever a file says. */
 static void count_runs(struct gate_result *result)
 {
@@ -182,6 +184,38 @@ void gate_confirm(struct gate_result *result, const struct gate_result *first)
 			test->outcome = GATE_UNCONFIRMED;
 	judge(result);
 	choose_rows(result);
+}
+
+static bool is_scaffold(const char *name)
+{
+	static const char *const starts[] = {"_start",	  "__libc_start_", "_dl_",
+					     "dl_main",	  "do_lookup_x",   "ld-linux",
+					     "[ld-linux", "ld.so",	   "[ld.so]"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* Of absolute values; shares of nearly all are not tested. */
+static bool is_nearly_all(const struct gate_result *result, const struct gate_test *test)
+{
+	return test->measure == GATE_CUM && test->quantity == GATE_ABSOLUTE &&
+	       test->stats.base >= NEARLY_ALL * result->mean_total[RUN_BASE] &&
+	       test->stats.head >= NEARLY_ALL * result->mean_total[RUN_HEAD];
+}
+
+bool gate_is_everywhere(const struct gate_result *result, const struct gate_test *test)
+{
+	const struct gate_test *total = result->tests.at;
+
+	if (!test->function)
+		return false;
+	if (test->outcome == GATE_SAME && is_scaffold(test->function->name))
+		return true;
+	return is_nearly_all(result, test) && total->measure == GATE_TOTAL &&
+	       (test->outcome == GATE_SAME || test->outcome == total->outcome);
 }
 
 void gate_release(struct gate_result *result)

@@ -121,6 +121,11 @@ void gate_check(const struct runs *runs, const struct gate_options *options,
 		struct gate_result *result);
 /* What regressed in result stays so only if it did in first, too: the same functions. */
 void gate_confirm(struct gate_result *result, const struct gate_result *first);
+/*
+ * Does a row tell nothing that others do not? _start and whatever else calls all there is repeats the
+ * total; the loader, unchanged, is the same in every program.
+ */
+bool gate_is_everywhere(const struct gate_result *result, const struct gate_test *test);
 void gate_release(struct gate_result *result);
 
 /* "regression", "pass", "inconclusive"; "flat" ...: as reports and scripts spell them. */
