@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "jvm.h"
 #include "process/remote.h"
@@ -14,6 +15,7 @@
 
 struct numbers { /* in codetables */
 	vec_of(uint32_t) all;
+	struct hash index;
 };
 
 struct codemap {
@@ -34,6 +36,12 @@ struct vmas {
 static void numbers_release(struct numbers *numbers)
 {
 	vec_release(&numbers->all);
+	hash_release(&numbers->index);
+}
+
+static bool same_number(const void *ctx, uint32_t value, const void *key)
+{
+	return ((const struct numbers *)ctx)->all.at[value] == *(const uint32_t *)key;
 }
 
 struct codemap *codemap_new(const struct codemap_rooms *rooms, uint32_t tgid)
@@ -69,7 +77,7 @@ static void drop(struct codemap *code, struct numbers *used)
 {
 	vec_for_each(&used->all, number)
 		codetables_drop(code->rooms->codetables, *number);
-	used->all.nr = 0;
+	numbers_release(used);
 }
 
 /* The vmas that refer to its tables are gone. */
@@ -132,9 +140,11 @@ static uint64_t bias_of(const struct codefile *codefile, const struct mapping *m
 /* Notes that a process's vmas refer to a file. */
 static void use(struct codemap *code, uint32_t number)
 {
-	vec_for_each(&code->used.all, known)
-		if (*known == number)
-			return;
+	uint64_t hash = hash_u64(number);
+
+	if (hash_find(&code->used.index, hash, same_number, &code->used, &number) != HASH_NONE)
+		return;
+	hash_insert(&code->used.index, hash, code->used.all.nr);
 	vec_push(&code->used.all, number);
 	codetables_use(code->rooms->codetables, number);
 }
@@ -184,8 +194,10 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 	struct unwind_vma vma = {.start = map->start, .limit = map->limit};
 	const struct codefile *codefile;
 
-	if (code->is_eager || map->file == FILE_NONE)
+	if (map->file == FILE_NONE)
 		codetables_build(code->rooms->codetables, number);
+	else if (code->is_eager)
+		codetables_build_ahead(code->rooms->codetables, number);
 	use(code, number);
 	codefile = codetables_at(code->rooms->codetables, number);
 	vma.table = codetables_id(code->rooms->codetables, number);
@@ -272,8 +284,14 @@ static void find_made_rule(struct codemap *code, const struct image *image, uint
 		*rule = (struct unwind_rule){.kind = UNWIND_GAP};
 }
 
-bool codemap_rule(struct codemap *code, struct image *image, uint64_t ip, uint64_t time_ns,
-		  struct unwind_rule *rule, bool *by_fp)
+/* Where no mapping is: is that known? */
+static enum code_known no_mapping(const struct image *image)
+{
+	return image->was_read || image->mappings.now.nr ? CODE_NONE : CODE_NOT_YET;
+}
+
+enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t ip,
+			     uint64_t time_ns, struct unwind_rule *rule, bool *by_fp)
 {
 	struct codetables *codetables = code->rooms->codetables;
 	const struct mapping *map = tasks_mapping(code->rooms->tasks, image, ip, time_ns);
@@ -284,19 +302,21 @@ bool codemap_rule(struct codemap *code, struct image *image, uint64_t ip, uint64
 	*rule = (struct unwind_rule){.kind = UNWIND_GAP};
 	*by_fp = false;
 	if (!map)
-		return false;
+		return no_mapping(image);
 	number = number_of(code, map);
 	if (number == NO_FILE) {
 		find_made_rule(code, image, ip, time_ns, rule);
-		return true;
+		return CODE_FOUND;
 	}
 	codetables_build(codetables, number);
 	codefile = codetables_at(codetables, number);
+	if (!codefile->is_built)
+		return CODE_NOT_YET;
 	table = codetables_rules(codetables, number);
 	*by_fp = codefile->gap_by_fp;
 	if (table)
 		unwind_table_find(table, ip - bias_of(codefile, map), rule);
-	return true;
+	return CODE_FOUND;
 }
 
 bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr, void *to,

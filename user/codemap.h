@@ -20,6 +20,7 @@
 
 #include "codetables.h"
 #include "collect/session.h"
+#include "copywalk.h"
 #include "process/task.h"
 #include "unwind_abi.h"
 
@@ -58,10 +59,10 @@ int codemap_sync(struct codemap *code, bool has_news);
 /*
  * The rule for the code at ip in image, one of the process's, at time_ns, as bpf/tables.bpf.c finds it;
  * makes the table if there is none yet. *by_fp: where there is no rule, rbp is promised to be a frame
- * pointer. false: there is no code.
+ * pointer.
  */
-bool codemap_rule(struct codemap *code, struct image *image, uint64_t ip, uint64_t time_ns,
-		  struct unwind_rule *rule, bool *by_fp);
+enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t ip,
+			     uint64_t time_ns, struct unwind_rule *rule, bool *by_fp);
 
 /*
  * The bytes at addr in image, as they are now. false: some of them cannot be read, or it runs no more.

@@ -22,6 +22,8 @@
 
 #define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* the ring is left alone for so long */
 
+#define MOST_AHEAD_NS NSEC_PER_SEC
+
 #define NO_TABLE UINT32_MAX
 
 struct shared_table {
@@ -36,23 +38,26 @@ struct codetables {
 	struct session *session;
 	const struct files *files;
 	struct objects *objects;
+	struct patience *patience;
 	vec_of(struct codefile) codefiles;
 	struct hash index; /* of codefiles, by file */
 	vec_of(struct shared_table) shared;
 	size_t unused_bytes, nr_unused;
-	uint64_t turn; /* counts what became unused */
+	uint64_t turn;	   /* counts what became unused */
+	uint64_t ahead_ns; /* spent on tables that nobody had asked for yet */
 	bool has_news;
 	bool was_full; /* and said so */
 };
 
 struct codetables *codetables_new(struct session *session, const struct files *files,
-				  struct objects *objects)
+				  struct objects *objects, struct patience *patience)
 {
 	struct codetables *tables = xcalloc(1, sizeof(*tables));
 
 	tables->session = session;
 	tables->files = files;
 	tables->objects = objects;
+	tables->patience = patience;
 	return tables;
 }
 
@@ -138,6 +143,7 @@ static int new_table(struct codetables *tables, const struct elf_file *elf,
 	} else {
 		do {
 			session_absorb(tables->session);
+			patience_is_over(tables->patience); /* it notices when the time is up */
 			until_ns = clock_monotonic_ns() + LONGEST_BUSY_NS;
 			until.tv_sec = until_ns / NSEC_PER_SEC;
 			until.tv_nsec = until_ns % NSEC_PER_SEC;
@@ -268,13 +274,14 @@ static struct object *object_of(struct codetables *tables, uint32_t file)
 void codetables_build(struct codetables *tables, uint32_t number)
 {
 	struct codefile *codefile = &tables->codefiles.at[number];
-	struct object *object = object_of(tables, codefile->file);
 	uint64_t started_ns = clock_monotonic_ns();
 	struct elf_section gopclntab;
 	struct shared_table *shared;
+	struct object *object;
 
-	if (codefile->is_built)
+	if (codefile->is_built || patience_is_over(tables->patience))
 		return;
+	object = object_of(tables, codefile->file);
 	codefile->is_built = true;
 	codefile->elf = object_elf(object);
 	if (!codefile->elf)
@@ -296,6 +303,17 @@ void codetables_build(struct codetables *tables, uint32_t number)
 	       codefile->file == FILE_NONE ? "[vdso]" : files_path(tables->files, codefile->file),
 	       unwind_table_bytes(shared->table), shared->table->stats.nr_fdes,
 	       (clock_monotonic_ns() - started_ns) / 1e6);
+}
+
+void codetables_build_ahead(struct codetables *tables, uint32_t number)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+
+	if (tables->codefiles.at[number].is_built || tables->patience->only_needed ||
+	    tables->ahead_ns >= MOST_AHEAD_NS)
+		return;
+	codetables_build(tables, number);
+	tables->ahead_ns += clock_monotonic_ns() - began_ns;
 }
 
 const struct unwind_table *codetables_rules(const struct codetables *tables, uint32_t number)

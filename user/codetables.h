@@ -15,6 +15,7 @@
 #include "collect/session.h"
 #include "object/object.h"
 #include "object/unwindtable.h"
+#include "patience.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 
@@ -22,7 +23,7 @@ struct codetables;
 
 /* All borrowed. */
 struct codetables *codetables_new(struct session *session, const struct files *files,
-				  struct objects *objects);
+				  struct objects *objects, struct patience *patience);
 void codetables_free(struct codetables *tables);
 
 /* What is known of the code of a file. */
@@ -40,8 +41,16 @@ uint32_t codetables_of(struct codetables *tables, uint32_t file);
 /* Borrowed until the next codetables_of(). */
 const struct codefile *codetables_at(const struct codetables *tables, uint32_t number);
 
-/* Makes its table, unless it is made. Without room in the kernel (said once) it has none there. */
+/*
+ * Makes its table, unless it is made, or there is no patience for it: then it is not built. Without room in the
+ * kernel (said once) it has none there.
+ */
 void codetables_build(struct codetables *tables, uint32_t number);
+/*
+ * The same, ahead of need: the code may never be met. All of that together takes a second of a run, and
+ * then a table more.
+ */
+void codetables_build_ahead(struct codetables *tables, uint32_t number);
 /* Its rules; NULL: not built, or no unwind information. */
 const struct unwind_table *codetables_rules(const struct codetables *tables, uint32_t number);
 /* What BPF knows it by, TABLE_UNBUILT or TABLE_NO_CFI. */

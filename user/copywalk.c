@@ -54,7 +54,7 @@ static bool knows(void *ctx, uint64_t ip)
 	struct unwind_rule rule;
 	bool by_fp;
 
-	return target->find(target->ctx, ip, &rule, &by_fp);
+	return target->find(target->ctx, ip, &rule, &by_fp) != CODE_NONE;
 }
 
 /* Where there is no rule. 0 to go on, else the end plus one. */
@@ -91,12 +91,14 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *gu
 {
 	static const struct unwind_rule fp_rule = {.kind = UNWIND_FP};
 	struct unwind_rule rule;
+	enum code_known known;
 	bool by_fp;
 	int end;
 
 	*guessed = 0;
-	if (!walk->target->find(walk->target->ctx, unwind_lookup_ip(regs), &rule, &by_fp))
-		return END_NO_CFI + 1;
+	known = walk->target->find(walk->target->ctx, unwind_lookup_ip(regs), &rule, &by_fp);
+	if (known != CODE_FOUND)
+		return (known == CODE_NOT_YET ? END_UNKNOWN_CODE : END_NO_CFI) + 1;
 	if (rule.kind == UNWIND_GAP && !by_fp)
 		end = step_through_gap(walk, regs, guessed);
 	else

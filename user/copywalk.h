@@ -14,13 +14,19 @@
 
 struct unwind_rule;
 
+enum code_known {
+	CODE_NONE, /* there is no code */
+	CODE_FOUND,
+	CODE_NOT_YET, /* nobody has looked, and there is no patience for it */
+};
+
 /* What a walk asks for; ctx is handed to each. */
 struct copywalk_target {
 	/*
-	 * Puts the rule for ip in *rule; in *by_fp, where that is a gap, whether rbp is a promised frame
-	 * pointer. false: there is no code.
+	 * If there is code at ip, puts the rule for it in *rule; in *by_fp, where that is a gap, whether
+	 * rbp is a promised frame pointer.
 	 */
-	bool (*find)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
+	enum code_known (*find)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
 	/* len_bytes of code at addr, for where there is no rule. false: some of them cannot be read. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);
 	void *ctx;

@@ -7,6 +7,7 @@ static void on_event(void *ctx, const struct task_event *event)
 {
 	struct intake *intake = ctx;
 
+	patience_is_over(intake->patience); /* it notices when the time is up */
 	tasks_apply(intake->tasks, event);
 	unwinder_event(intake->unwinder, event);
 	if (intake->chooser)
@@ -50,6 +51,7 @@ static void on_record(void *ctx, const struct record *record)
 	struct intake *intake = ctx;
 	struct record whole = *record;
 
+	patience_is_over(intake->patience);
 	if (!is_wanted(intake, record))
 		return;
 	if (record->copy)

@@ -17,6 +17,7 @@
 #include "captures.h"
 #include "chooser.h"
 #include "collect/session.h"
+#include "patience.h"
 #include "process/task.h"
 #include "profile/builder.h"
 #include "unwinder.h"
@@ -28,6 +29,7 @@ struct intake {
 	struct unwinder *unwinder;
 	struct captures *captures; /* NULL: nobody asked for them */
 	struct builder *builder;
+	struct patience *patience;
 	struct chooser *chooser; /* NULL: it has nothing to choose */
 	bool judges;		 /* what comes of processes that it does not want is left out */
 

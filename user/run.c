@@ -26,8 +26,10 @@
 #include "naming.h"
 #include "output/file.h"
 #include "needed.h"
+#include "patience.h"
 #include "place.h"
 #include "prober.h"
+#include "process/busiest.h"
 #include "process/task.h"
 #include "profile/builder.h"
 #include "report.h"
@@ -60,9 +62,11 @@ struct run {
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
 	int interrupt_fd;
+	struct busiest busiest; /* with -a */
+	struct patience patience;
 	struct schedule schedule;
-	uint64_t stopped_ns;
-	uint64_t shown_ns; /* the status line */
+	uint64_t stopped_ns; /* 0: not yet */
+	uint64_t shown_ns;   /* the status line */
 };
 
 static bool is_heap(const struct run *run)
@@ -89,6 +93,8 @@ static int find_targets(struct run *run)
 	vec_for_each(&run->options->whom.pids, pid)
 		if (targets_check(PROC, *pid) || targets_add(&run->targets, *pid))
 			return EXIT_USAGE;
+	if (run->options->all && busiest_look(&run->busiest, PROC))
+		return EXIT_CANNOT;
 	return chooser_open(&run->chooser, &options) ? EXIT_USAGE : EXIT_DONE;
 }
 
@@ -176,7 +182,8 @@ static int open_rooms(struct run *run)
 	run->tasks = tasks_new(PROC, run->files);
 	run->objects = objects_new();
 	run->builder = builder_new(&options, run->tasks);
-	run->unwinder = unwinder_new(run->session, run->tasks, run->files, run->objects);
+	run->unwinder =
+		unwinder_new(run->session, run->tasks, run->files, run->objects, &run->patience);
 	tasks_on_map(run->tasks, on_map, run);
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
@@ -187,6 +194,7 @@ static int open_rooms(struct run *run)
 				.unwinder = run->unwinder,
 				.captures = run->captures,
 				.builder = run->builder,
+				.patience = &run->patience,
 				.chooser = chooser_chooses(&run->chooser) ? &run->chooser : NULL,
 				.judges = !is_heap(run) && chooser_judges(&run->chooser)};
 	run->enlist = (struct enlist){.session = run->session,
@@ -242,11 +250,26 @@ static int enlist_family(struct run *run)
 	return 0;
 }
 
+static bool is_enough(void *ctx)
+{
+	return patience_is_over(ctx);
+}
+
+static int take_snapshot_of_all(struct run *run)
+{
+	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, is_enough, &run->patience);
+
+	if (nr_left > 0)
+		detail("%d processes will be looked at when they are met", nr_left);
+	return nr_left < 0 ? EXIT_CANNOT : EXIT_DONE;
+}
+
 /* What is mapped now. From here on the side-band says what changes. */
 static int take_snapshot(struct run *run)
 {
+	patience_limit(&run->patience, PATIENCE_START_NS, interrupt_seen);
 	if (is_everybody(run))
-		return tasks_snapshot_all(run->tasks) ? EXIT_CANNOT : EXIT_DONE;
+		return take_snapshot_of_all(run);
 	for (size_t i = 0; i < run->targets.all.nr && !chooser_judges(&run->chooser); i++) {
 		int err = snapshot_target(run, run->targets.all.at[i].tgid);
 
@@ -293,14 +316,38 @@ static int check_probes(struct run *run)
 	return EXIT_NOTHING;
 }
 
+/* Sampling ends. What it takes to finish what was sampled is limited from now on. */
+static void stop(struct run *run)
+{
+	if (run->stopped_ns)
+		return;
+	session_stop(run->session);
+	run->stopped_ns = clock_monotonic_ns();
+	run->patience.only_needed = true;
+	files_until(run->files, is_enough, &run->patience);
+	patience_limit(&run->patience, PATIENCE_END_NS, interrupt_insisted);
+}
+
+/* A drain may last: the end does not wait for it. */
+static void stop_when_due(void *ctx)
+{
+	struct run *run = ctx;
+
+	if (interrupt_seen() || clock_monotonic_ns() >= run->schedule.end_ns)
+		stop(run);
+}
+
 static int start(struct run *run)
 {
+	patience_unlimit(&run->patience);
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->place, run->builder,
 		    run->schedule.started_ns);
+	run->patience.look = stop_when_due;
+	run->patience.ctx = run;
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
 	if (!run->child.pid)
 		return EXIT_DONE;
@@ -426,9 +473,18 @@ static int collect(struct run *run)
 			write_what_is_due(run);
 		show_status(run);
 	}
-	session_stop(run->session);
-	run->stopped_ns = clock_monotonic_ns();
+	stop(run);
 	return code ? code : drain(run);
+}
+
+static void say_unknown(const struct run *run)
+{
+	uint64_t nr = unwinder_nr_unknown(run->unwinder);
+
+	if (nr)
+		warn("the time was up before all of the code was read: %s stacks are cut short "
+		     "([truncated: code not known yet])",
+		     text_count(nr));
 }
 
 static int write_profiles(struct run *run)
@@ -439,6 +495,7 @@ static int write_profiles(struct run *run)
 
 	detail("stacks finished in user space: %s",
 	       text_count(unwinder_nr_completed(run->unwinder)));
+	say_unknown(run);
 	code = write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
 	naming_say(&run->naming);
@@ -485,6 +542,7 @@ static void finish(struct run *run)
 	naming_release(&run->naming);
 	writer_release(&run->writer);
 	place_release(&run->place);
+	busiest_release(&run->busiest);
 }
 
 static int catch_interrupts(struct run *run)

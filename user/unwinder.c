@@ -21,22 +21,25 @@ struct followed {
 
 struct unwinder {
 	struct codemap_rooms rooms;
+	struct patience *patience;
 	vec_of(struct followed) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
 	bool was_full;		    /* and said so */
 	bool has_news;		    /* built, and not written for all yet */
-	uint64_t nr_completed;
+	uint64_t nr_completed, nr_unknown;
 	uint64_t ips[STACK_MAX_FRAMES];
 };
 
 struct unwinder *unwinder_new(struct session *session, struct tasks *tasks,
-			      const struct files *files, struct objects *objects)
+			      const struct files *files, struct objects *objects,
+			      struct patience *patience)
 {
 	struct unwinder *unwinder = xcalloc(1, sizeof(*unwinder));
 
+	unwinder->patience = patience;
 	unwinder->rooms.session = session;
 	unwinder->rooms.tasks = tasks;
-	unwinder->rooms.codetables = codetables_new(session, files, objects);
+	unwinder->rooms.codetables = codetables_new(session, files, objects, patience);
 	return unwinder;
 }
 
@@ -192,7 +195,7 @@ struct lookup {
 	uint64_t time_ns;
 };
 
-static bool find_rule(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp)
+static enum code_known find_rule(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp)
 {
 	const struct lookup *lookup = ctx;
 
@@ -219,12 +222,19 @@ void unwinder_complete(struct unwinder *unwinder, struct record *record)
 	followed = find_followed(unwinder, record->tgid);
 	lookup.code = followed->code;
 	copywalk_finish(record, &target, unwinder->ips);
+	if (record->end == END_UNKNOWN_CODE && patience_is_over(unwinder->patience))
+		unwinder->nr_unknown++;
 	sync_one(unwinder, followed);
 }
 
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder)
 {
 	return unwinder->nr_completed;
+}
+
+uint64_t unwinder_nr_unknown(const struct unwinder *unwinder)
+{
+	return unwinder->nr_unknown;
 }
 
 void unwinder_name(struct unwinder *unwinder, const struct record *record)

@@ -21,13 +21,15 @@
 
 #include "collect/session.h"
 #include "object/object.h"
+#include "patience.h"
 #include "process/task.h"
 
 struct unwinder;
 
 /* All borrowed. */
 struct unwinder *unwinder_new(struct session *session, struct tasks *tasks,
-			      const struct files *files, struct objects *objects);
+			      const struct files *files, struct objects *objects,
+			      struct patience *patience);
 void unwinder_free(struct unwinder *unwinder);
 
 /* When tables are built for what a process maps: at the next sync, or when its code is met. */
@@ -55,6 +57,8 @@ void unwinder_name(struct unwinder *unwinder, const struct record *record);
 
 /* How many stacks were finished here so far: each cost a copy. */
 uint64_t unwinder_nr_completed(const struct unwinder *unwinder);
+/* How many could not be, since there was no patience to learn of their code. */
+uint64_t unwinder_nr_unknown(const struct unwinder *unwinder);
 
 /* Writes what changed. Returns whether anything was built: more may be needed soon. */
 bool unwinder_sync(struct unwinder *unwinder);

@@ -381,6 +381,25 @@ static void an_exec_by_another_thread_ends_nothing(void **state)
 	assert_string_equal(tasks_image(f->tasks, 5, 0, 300)->comm, "new");
 }
 
+static bool after_two(void *ctx)
+{
+	return (*(int *)ctx)++ == 2;
+}
+
+/* A start that takes too long goes on without the rest, which is read when it is asked for. */
+static void looks_at_the_rest_when_it_is_met(void **state)
+{
+	struct fixture *f = *state;
+	int nr = 0;
+
+	start(f, "/proc");
+	assert_true(tasks_snapshot_all(f->tasks, &(struct busiest){0}, after_two, &nr) > 0);
+	assert_true(tasks_nr(f->tasks) <= 2);
+	assert_string_not_equal(tasks_image(f->tasks, getpid(), 0, clock_monotonic_ns())->comm,
+				"?");
+	assert_true(tasks_image(f->tasks, getpid(), 0, clock_monotonic_ns())->mappings.now.nr > 0);
+}
+
 static void sees_every_process(void **state)
 {
 	struct fixture *f = *state;
@@ -390,7 +409,7 @@ static void sees_every_process(void **state)
 
 	start(f, "/proc");
 	begin = clock_monotonic_ns();
-	assert_int_equal(tasks_snapshot_all(f->tasks), 0);
+	assert_int_equal(tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL), 0);
 	print_message("%zu processes, %zu mappings, %zu files read in %.1f ms\n",
 		      tasks_nr(f->tasks), f->nr_maps, files_nr(f->files),
 		      (clock_monotonic_ns() - begin) / 1e6);
@@ -457,7 +476,7 @@ static void a_fork_inherits_and_an_exec_begins_anew(void **state)
 
 	start(f, f->root);
 	fake(f, 5, "shell", 100 * MS, one_map);
-	assert_int_equal(tasks_snapshot_all(f->tasks), 0);
+	assert_int_equal(tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL), 0);
 	assert_int_equal(f->nr_maps, 2);
 	forked(f, 1000 * MS, 5, 6);
 	assert_int_equal(f->nr_maps, 4);
@@ -494,7 +513,7 @@ static void a_tgid_used_again_is_another_process(void **state)
 
 	start(f, f->root);
 	fake(f, 1, "init", 10 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	forked(f, 1000 * MS, 1, 9);
 	named(f, TASK_EXEC, 1001 * MS, 9, 9, "first");
 	exited(f, 1100 * MS, 9, 9);
@@ -528,7 +547,7 @@ static void adopts_the_exact_start(void **state)
 
 	start(f, f->root);
 	fake(f, 5, "old", 120 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	assert_in_range(tasks_at(f->tasks, 0)->start_ns, 109 * MS, 121 * MS);
 	image = tasks_image(f->tasks, 5, 129 * MS + 7, 500 * MS);
 	assert_ptr_equal(image->process, tasks_at(f->tasks, 0));
@@ -562,7 +581,7 @@ static void the_fork_of_one_that_was_read_already(void **state)
 	start(f, f->root);
 	fake(f, 1, "init", 10 * MS, one_map);
 	fake(f, 5, "child", 500 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	assert_int_equal(f->nr_maps, 4);
 	forked(f, 505 * MS, 1, 5);
 	assert_int_equal(tasks_nr(f->tasks), 2);
@@ -583,7 +602,7 @@ static void the_fork_of_one_that_has_execed_already(void **state)
 
 	start(f, f->root);
 	fake(f, 1, "server", 10 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	fake(f, 5, "worker", 500 * MS, new_map);
 	named(f, TASK_EXEC, 520 * MS, 5, 5, "worker");
 	mapped(f, 521 * MS, 5, 0x9000, "[new]");
@@ -611,7 +630,7 @@ static void after_a_loss_reads_once_more(void **state)
 
 	start(f, f->root);
 	fake(f, 5, "app", 100 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	fake(f, 5, "app", 100 * MS,
 	     "1000-2000 r-xp 0 00:00 0 [one]\n9000-a000 r-xp 0 0:0 0 [late]\n");
 	assert_string_equal(name_at(f, 5, 0x9000, 200 * MS), "none");
@@ -657,7 +676,7 @@ static void an_event_older_than_the_process(void **state)
 
 	start(f, f->root);
 	fake(f, 5, "app", 900 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	mapped(f, 300 * MS, 5, 0x1000, "[before]");
 	named(f, TASK_EXEC, 310 * MS, 5, 5, "before");
 	exited(f, 320 * MS, 5, 5);
@@ -672,7 +691,7 @@ static void prunes_what_nobody_needs(void **state)
 
 	start(f, f->root);
 	fake(f, 1, "init", 10 * MS, one_map);
-	tasks_snapshot_all(f->tasks);
+	tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL);
 	for (uint32_t tgid = 10; tgid < 20; tgid++)
 		forked(f, 100 * MS + tgid, 1, tgid);
 	process_at(f, 15, 200 * MS)->is_sampled = true;
@@ -760,6 +779,7 @@ int main(void)
 		TEST(a_thread_maps_without_the_first_one),
 		TEST(an_exec_by_another_thread_ends_nothing),
 		TEST(sees_every_process),
+		TEST(looks_at_the_rest_when_it_is_met),
 		TEST(reads_very_many_mappings),
 		TEST(a_fork_inherits_and_an_exec_begins_anew),
 		TEST(a_tgid_used_again_is_another_process),

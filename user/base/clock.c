@@ -27,6 +27,11 @@ uint64_t clock_thread_cpu_ns(void)
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t clock_process_cpu_ns(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 uint64_t clock_realtime_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);

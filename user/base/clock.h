@@ -16,6 +16,7 @@ uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
 /* What the calling thread has spent on the CPU. */
 uint64_t clock_thread_cpu_ns(void);
+uint64_t clock_process_cpu_ns(void); /* of all threads */
 /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: what to subtract from a start time in /proc/PID/stat. */
 uint64_t clock_suspended_ns(void);
 

@@ -44,6 +44,8 @@ struct files {
 	const char *proc_root; /* borrowed */
 	vec_of(struct file) all;
 	size_t nr_open;
+	bool (*enough)(void *ctx); /* NULL: never */
+	void *enough_ctx;
 	struct hash by_id; /* positions in all */
 };
 
@@ -53,6 +55,12 @@ struct files *files_new(const char *proc_root)
 
 	files->proc_root = proc_root;
 	return files;
+}
+
+void files_until(struct files *files, bool (*enough)(void *ctx), void *ctx)
+{
+	files->enough = enough;
+	files->enough_ctx = ctx;
 }
 
 void files_free(struct files *files)
@@ -169,6 +177,16 @@ static uint32_t find_or_add(struct files *files, const struct map_event *map)
 	return i;
 }
 
+static int open_if_possible(struct files *files, uint32_t tgid, const struct map_event *map,
+			    struct file *file)
+{
+	if (files->nr_open >= FILES_MAX_OPEN)
+		return -EMFILE;
+	if (files->enough && files->enough(files->enough_ctx))
+		return -ETIME;
+	return open_mapped(files, tgid, map, file);
+}
+
 uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *map)
 {
 	struct file *file;
@@ -184,7 +202,7 @@ uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *ma
 	file = &files->all.at[i];
 	if (file->fd >= 0 || file->is_refused)
 		return i;
-	fd = files->nr_open < FILES_MAX_OPEN ? open_mapped(files, tgid, map, file) : -EMFILE;
+	fd = open_if_possible(files, tgid, map, file);
 	file->error = fd < 0 ? fd : 0;
 	if (fd < 0)
 		return i;

@@ -19,6 +19,7 @@
 #ifndef CPROF_PROCESS_OPENER_H
 #define CPROF_PROCESS_OPENER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,8 @@ struct files;
 
 /* proc_root is "/proc", or a folder that looks like it (tests). Borrowed. */
 struct files *files_new(const char *proc_root);
+/* From when enough() says so on no more are opened: they are known, by path, and not open (-ETIME). */
+void files_until(struct files *files, bool (*enough)(void *ctx), void *ctx);
 void files_free(struct files *files); /* closes every descriptor; NULL is fine */
 
 /*
@@ -48,7 +51,7 @@ uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *ma
 int files_fd(const struct files *files, uint32_t file);
 /*
  * Why it could not: 0 or -errno (-ENOTSUP: not a regular file, or an empty one as those of /proc;
- * -EFBIG; -ESTALE: another inode; -EMFILE: too many are open).
+ * -EFBIG; -ESTALE: another inode; -EMFILE: too many are open; -ETIME: it came too late).
  */
 int files_error(const struct files *files, uint32_t file);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */

@@ -105,7 +105,7 @@ static int parse_stat(const char *text, struct proc_stat *stat)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	struct proc_stat found = {0};
-	uint64_t start_ns, suspended_ns = clock_suspended_ns();
+	uint64_t start_ns, suspended_ns = clock_suspended_ns(), user_ticks, system_ticks;
 	unsigned int flags;
 	long hz = sysconf(_SC_CLK_TCK);
 	size_t len;
@@ -113,11 +113,12 @@ static int parse_stat(const char *text, struct proc_stat *stat)
 	if (!open || !close || close < open)
 		return -EINVAL;
 	if (sscanf(close + 1,
-		   " %c %" SCNu32 " %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-		   "%" SCNu32 " %*d %" SCNu64,
-		   &found.state, &found.parent_tgid, &flags, &found.nr_threads,
-		   &found.start_ticks) != 5)
+		   " %c %" SCNu32 " %*d %*d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+		   " %*d %*d %*d %*d %" SCNu32 " %*d %" SCNu64,
+		   &found.state, &found.parent_tgid, &flags, &user_ticks, &system_ticks,
+		   &found.nr_threads, &found.start_ticks) != 7)
 		return -EINVAL;
+	found.cpu_ticks = user_ticks + system_ticks;
 	len = close - open - 1;
 	if (len >= sizeof(found.comm)) /* kernel workers have longer ones */
 		len = sizeof(found.comm) - 1;

@@ -18,6 +18,7 @@ struct proc_stat {
 	uint32_t parent_tgid;
 	bool is_kernel_thread; /* PF_KTHREAD in its flags */
 	uint32_t nr_threads;   /* a first thread that ended counts while others live */
+	uint64_t cpu_ticks;    /* what all of its threads were on a CPU, so far */
 	uint64_t start_ticks;  /* as it stands there: the same at every reading of one process */
 	/*
 	 * CLOCK_MONOTONIC, to a clock tick (10 ms), rounded down. Too early by the time the machine

@@ -144,17 +144,18 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 	return snapshot.maps_error;
 }
 
-int tasks_snapshot_all(struct tasks *tasks)
+int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_enough_fn enough,
+		       void *ctx)
 {
 	uint32_t *tgids scoped(freep) = NULL;
-	size_t nr;
-	int err = procfs_list(tasks->proc_root, &tgids, &nr);
+	size_t nr, i;
+	int err = busiest_order(before, tasks->proc_root, &tgids, &nr);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < nr; i++)
+	for (i = 0; i < nr && !(enough && enough(ctx)); i++)
 		tasks_snapshot(tasks, tgids[i]);
-	return 0;
+	return nr - i;
 }
 
 /* Nobody announced it: it is read now, or made up where it is gone. */

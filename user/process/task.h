@@ -18,6 +18,7 @@
 
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "process/busiest.h"
 #include "process/madecode.h"
 #include "process/mapping.h"
 #include "process/opener.h"
@@ -77,11 +78,14 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx);
  * -ESRCH: no such process (or a zombie); -EACCES: not permitted.
  */
 int tasks_snapshot(struct tasks *tasks, uint32_t tgid);
+typedef bool (*tasks_enough_fn)(void *ctx);
 /*
- * The same for every process there is; those that vanish meanwhile or may not be read are passed
- * over. -errno: /proc itself cannot be listed.
+ * The same for every process there is, the busiest since `before` first, until enough() (NULL: never);
+ * those that vanish meanwhile or may not be read are passed over, and those that are left are read when
+ * they are asked for. How many are left; -errno: /proc itself cannot be listed.
  */
-int tasks_snapshot_all(struct tasks *tasks);
+int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_enough_fn enough,
+		       void *ctx);
 
 void tasks_apply(struct tasks *tasks, const struct task_event *event);
 
