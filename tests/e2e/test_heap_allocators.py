@@ -42,7 +42,7 @@ def jemalloc():
 def launch(*command, of=None, **more):
     """All counts are right, each time; the allocator is `of` that file."""
     for _ in range(RUNS):
-        run = h.cprof("heap", "--rate", "1", "--", *command, **more).wait()
+        run = h.cprof("heap", "--rate", "1", "--all-frames", "--", *command, **more).wait()
         profile = run.profile()
         heaps.exact(profile, run.says())
         assert not run.closing.lost, run.closing.reasons

@@ -5,6 +5,7 @@ import glob
 import math
 import os
 import re
+import time
 
 import harness as h
 import heaps
