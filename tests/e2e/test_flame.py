@@ -354,6 +354,9 @@ def an_empty_profile_says_so():
         box(page, "main")
 
 
+WIDTHS = "[...document.querySelectorAll('g.f rect')].map(rect => rect.getAttribute('width')).join()"
+
+
 @h.test
 def draws_a_picture():
     path = built(STACKS, TYPES)
@@ -378,6 +381,11 @@ def draws_a_picture():
         page.js("window.prompt = () => 'parse'")
         page.key("/")
         assert page.js("document.getElementById('found').textContent") == "found: 90.00 %"
+        link, zoomed, boxes = page.js("location.hash"), page.js(WIDTHS), page.js("document.querySelectorAll('g.f').length")
+    with opened(picture, link) as page:
+        assert page.js(WIDTHS) == zoomed and page.js("document.getElementById('found').textContent") == "found: 90.00 %"
+    with opened(picture, f"#zoom=map&of={boxes}&search=(") as page:
+        assert page.js("document.getElementById('found').textContent") == "not a regular expression"
     flame("--inverted", path, "-o", picture)
     first = [t.firstChild.data.split("\n")[0] for t in xml.dom.minidom.parse(picture).getElementsByTagName("title")[1:3]]
     assert first == ["all", "write"], first

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import xml.dom.minidom
 
 import browser
 import harness as h
@@ -290,6 +291,9 @@ def says_how_to_get_the_raw_file():
         button(page, "raw-download")
         folded = page.js("blobs[0].text()")
         assert page.js("downloaded") == "samples.folded"
+    subprocess.run([h.CPROF, "flame", "-o", "x.svg", "--", os.path.basename(path)], cwd=folder, check=True)
+    described = xml.dom.minidom.parse(os.path.join(folder, "x.svg")).getElementsByTagName("desc")[0].firstChild.data
+    assert described.endswith(" " + os.path.basename(path)), described
     expected = os.path.join(folder, "y.folded")
     subprocess.run([h.CPROF, "convert", "--sample-type", "samples", "-o", expected, "--", path], cwd=folder, check=True)
     with open(expected, encoding="utf-8") as file:

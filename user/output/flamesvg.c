@@ -322,6 +322,19 @@ static uint32_t walk(struct svg *svg, bool draw)
 	return deepest;
 }
 
+/* Where the numbers come from, for who looks for the raw file. */
+static void put_sources(struct svg *svg)
+{
+	if (!svg->options->nr_sources)
+		return;
+	text_out_print(&svg->out, "<desc>Drawn by cprof flame from");
+	for (size_t i = 0; i < svg->options->nr_sources; i++) {
+		text_out_print(&svg->out, " ");
+		put_xml(&svg->out, svg->options->sources[i]);
+	}
+	text_out_print(&svg->out, "</desc>\n");
+}
+
 static void put_head(struct svg *svg, const char *title, uint32_t deepest)
 {
 	const struct value_type *type = &svg->profile->types[svg->options->type];
@@ -336,7 +349,9 @@ static void put_head(struct svg *svg, const char *title, uint32_t deepest)
 		       "viewBox=\"0 0 %u %lu\" data-full=\"%u\" data-letter=\"%.1f\">\n<title>",
 		       width, height, width, height, svg->full_px, LETTER);
 	put_xml(out, title);
-	text_out_print(out, "</title>\n<style>");
+	text_out_print(out, "</title>\n");
+	put_sources(svg);
+	text_out_print(out, "<style>");
 	text_out_write(out, (const char *)flame_svg_style, sizeof(flame_svg_style));
 	text_out_print(out,
 		       "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"

@@ -73,6 +73,7 @@ class Page extends Surroundings {
     this.filterBar.fill(type);
     this.filterBar.show(this.choices.filters);
     this.search();
+    this.showLegend();
     this.showEmpty();
     this.graph.tell();
     this.showTrail();
@@ -223,7 +224,6 @@ class Page extends Surroundings {
       found.title = `${formatNumber(nr)} functions`;
     }
     this.graph.draw();
-    this.showLegend();
   }
 
   chooseFunction(frame, isZoom) {

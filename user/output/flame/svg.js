@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Zoom and search in an SVG that is opened by itself. The boxes (<g class="f">) say all there is to
+// Zoom and search in an SVG that is opened by itself; its address says both, "#zoom=7&of=90&search=parse"
+// (box 7 of 90), so that a link or a reload shows the same. The boxes (<g class="f">) say all there is to
 // know: a <title> whose first line is the name, a <rect>, a <text>.
 'use strict';
 {
@@ -19,7 +20,21 @@
     box.text.textContent = room < 3 ? '' : box.name.length <= room ? box.name : box.name.slice(0, room - 1) + '…';
   };
 
+  let zoomed = 0, searched = '';
+  const note = () => {
+    const query = new URLSearchParams();
+    if (zoomed)
+      query.set('zoom', zoomed), query.set('of', boxes.length);
+    if (searched)
+      query.set('search', searched);
+    try {
+      history.replaceState(null, '', query.size ? '#' + query : location.pathname + location.search);
+    } catch { // a picture within a page may not
+    }
+  };
+
   const zoom = to => {
+    zoomed = boxes.indexOf(to);
     const scale = full / to.width, end = to.x + to.width;
     for (const box of boxes) {
       const isOuter = box.y < to.y && box.x <= to.x + 0.01 && box.x + box.width >= end - 0.01;
@@ -49,34 +64,50 @@
     found.textContent = pattern === null ? '' : 'found: ' + (100 * sum / (boxes[0].value || 1)).toFixed(2) + ' %';
   };
 
-  const ask = () => {
-    const text = window.prompt('Search: a regular expression', '');
-    if (text === null)
-      return;
+  const searchFor = text => {
     try {
       search(text ? new RegExp(text, 'i') : null);
+      searched = text;
     } catch {
       found.textContent = 'not a regular expression';
     }
   };
 
+  const ask = () => {
+    const text = window.prompt('Search: a regular expression', '');
+    if (text === null)
+      return;
+    searchFor(text);
+    note();
+  };
+
   svg.addEventListener('click', event => {
     const group = event.target.closest('g.f');
-    if (group)
-      zoom(boxes.find(box => box.group === group));
-    else if (event.target.id === 'back')
-      zoom(boxes[0]);
-    else if (event.target.id === 'search')
+    if (group || event.target.id === 'back') {
+      zoom(boxes.find(box => box.group === group) ?? boxes[0]);
+      note();
+    } else if (event.target.id === 'search') {
       ask();
+    }
   });
   window.addEventListener('keydown', event => {
     if (event.key === '/' || (event.key === 'f' && (event.ctrlKey || event.metaKey)))
       ask();
     else if (event.key === 'Escape')
-      zoom(boxes[0]);
+      zoom(boxes[0]), note();
     else
       return;
     event.preventDefault();
   });
   document.getElementById('search').style.display = '';
+
+  // What the address says. It is a stranger's word: what is not known is passed over.
+  const follow = () => {
+    const query = new URLSearchParams(location.hash.slice(1));
+    searchFor((query.get('search') ?? '').slice(0, 500));
+    zoom((query.get('of') === String(boxes.length) && boxes[parseInt(query.get('zoom'), 10)]) || boxes[0]);
+  };
+  window.addEventListener('hashchange', follow);
+  if (boxes.length && location.hash)
+    follow();
 }

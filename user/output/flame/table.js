@@ -31,6 +31,7 @@ class FunctionTable {
     this.table.tBodies[0].addEventListener('keydown', event => this.key(event));
   }
 
+  // Numbers of a measure; filter() puts them into rows.
   show(measure) {
     const { profile } = measure;
     this.measure = measure;
@@ -42,7 +43,6 @@ class FunctionTable {
       this.cumChange = this.cum.map((value, frame) => value - cum[frame]);
       this.cumBase = cum;
     }
-    this.filter(this.matches);
   }
 
   filter(matches) {
