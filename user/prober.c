@@ -74,12 +74,16 @@ static void probe_file(struct prober *prober, uint32_t process, uint32_t file)
 {
 	uint32_t tgid = prober->all || prober->follow_forks ? 0 : process;
 	struct allocator allocator;
+	struct object *object;
 	int fd, err;
 
 	if (file == FILE_NONE || !note(prober, tgid, file))
 		return;
 	fd = files_fd(prober->files, file);
-	allocator_find(objects_get(prober->objects, file, fd), fd, &allocator);
+	object = objects_get(prober->objects, file, fd);
+	if (!prober->managed)
+		prober->managed = managed_of(object, files_path(prober->files, file));
+	allocator_find(object, fd, &allocator);
 	if (prober->allocs_only)
 		allocator_drop_frees(&allocator);
 	if (!allocator.nr)

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/session.h"
+#include "managed.h"
 #include "object/object.h"
 #include "process/task.h"
 
@@ -36,7 +37,9 @@ struct prober {
 	struct hash targets_index; /* by tgid: a fork server has many children */
 	vec_of(struct probed) probed;
 	uint32_t nr_sites; /* functions probed so far */
-	int err;	   /* the first failure to attach */
+	const struct managed
+		*managed; /* a target's runtime that allocates by itself; NULL: none met */
+	int err;	  /* the first failure to attach */
 };
 
 /* For each target, before anything is mapped. */

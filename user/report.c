@@ -186,14 +186,63 @@ static void say_accounts(const struct report *report, const struct writer *write
 		     text_count(tally->nr_frees_lost));
 }
 
+/* What the sentence begins with. */
+static const char *nothing_word(const struct report *report)
+{
+	return report->options->allow_empty ? "no sample" : "nothing to write";
+}
+
+/* Nothing was allocated, or nobody could see it. */
+static void complain_of_no_allocation(const struct report *report)
+{
+	const char *what = nothing_word(report);
+	uint64_t nr_calls = report->tally->nr_calls;
+	double seconds = report->duration_ns / 1e9;
+	char child[256];
+
+	excuse_busy_child(report->excuse, "--follow-fork", child, sizeof(child));
+	if (report->managed)
+		warn("%s: this is %s, and its allocations do not pass malloc. Instead, %s.", what,
+		     report->managed->what, report->managed->advice);
+	else if (nr_calls)
+		warn("%s: %s allocations were seen in %.1f s and none was sampled: a lower --rate "
+		     "takes more.",
+		     what, text_count(nr_calls), seconds);
+	else if (*child)
+		warn("%s: no call of malloc was seen in %.1f s. But %s.", what, seconds, child);
+	else
+		warn("%s: no call of malloc was seen in %.1f s: nothing is allocated, or by an "
+		     "allocator of the program's own.",
+		     what, seconds);
+}
+
+static void complain_of_no_tick(const struct report *report)
+{
+	const struct process *process = report->main_process;
+	const struct whom *whom = &report->options->whom;
+	const char *what = nothing_word(report);
+	double seconds = report->duration_ns / 1e9;
+	char words[256], child[256];
+
+	excuse_busy_child(report->excuse, "leave out --no-children", child, sizeof(child));
+	if (!process)
+		warn("%s: no process%s ran on a CPU at a tick in %.1f s.", what,
+		     whom_filters(whom) || whom_names(whom) ? " that was asked for" : "", seconds);
+	else if (process->exited_ns)
+		warn("%s: process %u exited, and was on no CPU at a tick, in %.1f s: a higher -F "
+		     "sees more.",
+		     what, process->tgid, seconds);
+	else
+		warn("%s: process %u %s.%s%s%s", what, process->tgid,
+		     excuse_words(report->excuse, report->duration_ns, words, sizeof(words)),
+		     *child ? " But " : "", child, *child ? "." : "");
+}
+
 /* No sample at all: the one thing a user must not find out from an empty file. */
 static enum exit_code complain_of_nothing(const struct report *report, const struct writer *writer)
 {
-	const struct tally *tally = report->tally;
-	const struct process *process = report->main_process;
-	double seconds = report->duration_ns / 1e9;
 	bool is_allowed = report->options->allow_empty;
-	const char *what = is_allowed ? "no sample" : "nothing to write";
+	const char *what = nothing_word(report);
 
 	if (writer->nr_gone)
 		warn("%s: of %s sampled allocations none is in use any more.", what,
@@ -201,18 +250,9 @@ static enum exit_code complain_of_nothing(const struct report *report, const str
 	else if (nr_taken(report))
 		warn("all %s samples were lost.", text_count(nr_taken(report)));
 	else if (report->options->command == OPTIONS_HEAP)
-		warn("%s: %s allocations were seen in %.1f s and none was sampled%s.", what,
-		     text_count(tally->nr_calls), seconds,
-		     tally->nr_calls ? ": a lower --rate takes more" : "");
-	else if (!process)
-		warn("%s: no process ran on a CPU at a tick in %.1f s.", what, seconds);
+		complain_of_no_allocation(report);
 	else
-		warn("%s: process %u %s in %.1f s%s.", what, process->tgid,
-		     process->exited_ns ? "exited, and was on no CPU at a tick,"
-					: "was on no CPU at a tick",
-		     seconds,
-		     process->exited_ns ? ": a higher -F sees more"
-					: " (idle or waiting): off-CPU time is not sampled");
+		complain_of_no_tick(report);
 	return is_allowed ? EXIT_DONE : EXIT_NOTHING;
 }
 
@@ -241,6 +281,9 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 			    ? "each file covers its own time: what was allocated adds up, what "
 			      "is in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
+	if (report->managed)
+		say("this is %s: its objects do not pass malloc and are not in here. Instead, %s",
+		    report->managed->what, report->managed->advice);
 	say_next(report, writer);
 	return EXIT_DONE;
 }

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include "collect/session.h"
+#include "excuse.h"
 #include "exit.h"
+#include "managed.h"
 #include "options.h"
 #include "profile/builder.h"
 
@@ -25,6 +27,8 @@ struct report {
 	uint64_t duration_ns;
 	const struct tally *tally;
 	struct builder *builder;
+	const struct excuse *excuse;   /* why the target may not have been seen */
+	const struct managed *managed; /* heap: a runtime that does not pass malloc; NULL: none */
 };
 
 /* What was lost so far, by reasons. */

@@ -19,6 +19,7 @@
 #include "chooser.h"
 #include "collect/session.h"
 #include "enlist.h"
+#include "excuse.h"
 #include "exit.h"
 #include "intake.h"
 #include "interrupt.h"
@@ -58,6 +59,7 @@ struct run {
 	struct targets targets;
 	struct chooser chooser;
 	struct enlist enlist;
+	struct excuse excuse;
 	struct naming naming;
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
@@ -311,8 +313,12 @@ static int check_probes(struct run *run)
 		return EXIT_CANNOT;
 	if (run->prober.nr_sites || run->child.pid || !nr_chosen(run))
 		return EXIT_DONE;
-	warn("no allocator found: none of the target's files defines malloc and free "
-	     "(a stripped static binary?)");
+	if (run->prober.managed)
+		warn("this is %s: its allocations do not pass malloc. Instead, %s.",
+		     run->prober.managed->what, run->prober.managed->advice);
+	else
+		warn("no allocator found: none of the target's files defines malloc and free "
+		     "(a stripped static binary, or an allocator of its own?)");
 	return EXIT_NOTHING;
 }
 
@@ -337,8 +343,15 @@ static void stop_when_due(void *ctx)
 		stop(run);
 }
 
+/* 0: there are several, or none that one could ask about. */
+static uint32_t the_target(const struct run *run)
+{
+	return run->targets.all.nr == 1 && !run->child.pid ? run->targets.all.at[0].tgid : 0;
+}
+
 static int start(struct run *run)
 {
+	excuse_begin(&run->excuse, PROC, the_target(run), !run->options->follow_forks);
 	patience_unlimit(&run->patience);
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
@@ -392,8 +405,11 @@ static struct report report_of(struct run *run, struct tally *tally, uint64_t no
 		.duration_ns = now_ns - run->schedule.started_ns,
 		.tally = tally,
 		.builder = run->builder,
+		.excuse = &run->excuse,
 	};
 
+	if (is_heap(run) && !is_everybody(run))
+		report.managed = run->prober.managed;
 	session_tally(run->session, tally);
 	tally->nr_filtered += run->intake.nr_unwanted; /* as if BPF had known */
 	if (run->targets.all.nr)
@@ -538,6 +554,7 @@ static void finish(struct run *run)
 	prober_release(&run->prober);
 	intake_release(&run->intake);
 	chooser_release(&run->chooser);
+	excuse_release(&run->excuse);
 	targets_release(&run->targets);
 	naming_release(&run->naming);
 	writer_release(&run->writer);

@@ -156,14 +156,17 @@ static void say_written(const struct pass *pass, const char *path, const struct 
 {
 	const struct options *options = pass->writer->options;
 	char of_whom[128], comm[4 * COMM_BYTES], safe[PATH_MAX];
+	size_t nr_processes;
 	const char *verb = is_main ? "wrote" : "also wrote";
 	const char *count = text_count(built->nr_written);
 
 	if (process)
 		snprintf(of_whom, sizeof(of_whom), "%s (%u)",
 			 text_escape(process->comm, comm, sizeof(comm)), process->process->tgid);
-	else
-		snprintf(of_whom, sizeof(of_whom), "all processes");
+	else {
+		builder_processes(pass->writer->builder, &nr_processes);
+		snprintf(of_whom, sizeof(of_whom), "%s processes", text_count(nr_processes));
+	}
 	text_escape(output_is_stdout(path) ? "standard output" : path, safe, sizeof(safe));
 	if (options->command == OPTIONS_HEAP)
 		say("%s %s: %s sampled %s of %s", verb, safe, count,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whom a run is about: families, lists, names, and filters by name, user, cgroup and container."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -46,10 +47,37 @@ def descendants_that_were_there_before():
 
 
 @h.test
+def no_children():
+    """Neither old nor new; and who is busy instead is named."""
+    target = h.Workload("prefork", 30)
+    target.says()
+    run = h.cprof("record", "-F", "499", "--no-children", "-p", target.pid).attached()
+    target.go()
+    until_busy(target.pid, 0.3)
+    ended = run.stop()
+    said = "\n".join(ended.lines)
+    assert ended.code == 3 and f"process {target.pid} " in said, said
+    child = int(re.search(r"its child (\d+) \(prefork\) ran for .* leave out --no-children, or -p \1\.", said)[1])
+    assert child in h.children(target.pid), said
+
+
+@h.test
 def heap_of_a_family():
     ended, _ = prefork("--follow-fork", kind="heap", rate=("--rate", "1"))
     held = h.by_function(ended.profile(), "alloc_objects")
     assert (held["site_worker"], held["site_helper"], held["site_late"]) == (80, 40, 10), held
+
+
+@h.test
+def heap_without_follow_fork_names_the_busy_child():
+    target = h.Workload("prefork", 30)
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
+    target.go()
+    until_busy(target.pid, 0.3)
+    ended = run.stop()
+    said = "\n".join(ended.lines)
+    assert ended.code == 3 and re.search(r"its child \d+ \(prefork\) ran for .*: --follow-fork, or -p", said), said
 
 
 @h.test

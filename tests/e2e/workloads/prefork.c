@@ -97,6 +97,7 @@ int main(int argc, char **argv)
 	wait_for_line("ready");
 	close(fds[1]);
 	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		site_late();
 		late_spin(seconds);
 		_exit(0);

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why there is nothing to write: the reason is said, and it is the true one."""
+import os
+import re
+import subprocess
+
+import harness as h
+
+
+def said_nothing(run):
+    ended = run.wait()
+    assert ended.code == 3 and not ended.files, (ended.code, ended.lines)
+    return "\n".join(ended.lines)
+
+
+@h.test
+def idle_is_idle():
+    target = h.Workload("idle")
+    target.says()
+    said = said_nothing(h.cprof("record", "-d", "500ms", "-p", target.pid))
+    assert "idle or waiting" in said and "waited for a CPU" not in said, said
+
+
+@h.test
+def starved_is_not_idle():
+    """A process that would run, had others not the CPU: SCHED_IDLE beside busy ones, on one CPU."""
+    cpu = min(os.sched_getaffinity(0))
+    for _ in range(6):
+        target = h.Workload("hot", 60)
+        os.sched_setaffinity(target.pid, {cpu})
+        os.sched_setscheduler(target.pid, os.SCHED_IDLE, os.sched_param(0))
+        hogs = [h.Workload("hot", 60) for _ in range(3)]
+        for hog in hogs:
+            os.sched_setaffinity(hog.pid, {cpu})
+            os.setpriority(os.PRIO_PROCESS, hog.pid, -10)
+        run = h.cprof("record", "-F", "9", "-d", "1s", "-p", target.pid)
+        ended = run.wait()
+        for process in (target, *hogs):
+            process.process.kill()
+            process.process.wait()
+        if ended.code == 0:
+            continue  # it got a tick after all
+        said = "\n".join(ended.lines)
+        waited = re.search(r"it was ready to run and waited for a CPU for ([\d.]+) s", said)
+        assert waited and 0.4 < float(waited[1]), said
+        assert "idle" not in said, said
+        return
+    raise h.Skip("it was never starved for a whole second")
+
+
+@h.test
+def shorter_than_a_tick():
+    """It ran, but never at a tick: not idle, and a higher rate sees it."""
+    target = h.Workload("/usr/bin/python3", "-c",
+                        "import time\nprint('{}', flush=True)\n"
+                        "while True:\n    time.sleep(0.02)\n    sum(range(20000))")
+    target.says()
+    for _ in range(6):
+        ended = h.cprof("record", "-F", "1", "-d", "1500ms", "-p", target.pid).wait()
+        if ended.code == 0:
+            continue  # met at its one tick
+        said = "\n".join(ended.lines)
+        assert "between ticks (a higher -F sees more)" in said or "waited for a CPU" in said, said
+        assert "idle" not in said, said
+        return
+    raise AssertionError("met at every single tick")
+
+
+def go_program():
+    """A program of Go's that allocates all the time: not one call of malloc in it."""
+    folder = h.folder()
+    source = os.path.join(folder, "alloc.go")
+    with open(source, "w", encoding="ascii") as file:
+        file.write("package main\n\nimport (\n\t\"fmt\"\n\t\"time\"\n)\n\nvar kept [][]byte\n\n"
+                   "func main() {\n\tfmt.Println(\"{}\")\n\tfor i := 0; i < 3000; i++ {\n"
+                   "\t\tkept = append(kept, make([]byte, 4096))\n\t\ttime.Sleep(time.Millisecond)\n\t}\n}\n")
+    path = os.path.join(folder, "alloc")
+    done = subprocess.run(["go", "build", "-ldflags", "-s -w", "-o", path, source], check=False,
+                          stderr=subprocess.PIPE, env={"HOME": folder, "CGO_ENABLED": "0", **os.environ})
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+@h.test
+def heap_of_a_go_program():
+    """Stripped of all that can be; attached to, launched, by name, and with --alloc-only."""
+    path = go_program()
+    target = h.Workload(path)
+    target.says()
+    for whom in (("-p", target.pid), ("-p", "alloc"), ("--alloc-only", "-p", target.pid)):
+        said = said_nothing(h.cprof("heap", *whom, "-d", "300ms"))
+        assert "a Go program" in said and "debug/pprof/heap" in said, said
+    target.process.kill()
+    said = said_nothing(h.cprof("heap", "--", path))
+    assert "a Go program" in said and "do not pass malloc" in said, said
+
+
+@h.test
+def heap_of_a_java_program():
+    """Its VM maps a malloc, but its objects are elsewhere."""
+    if not os.path.exists("/usr/bin/java"):
+        raise h.Skip("no java here")
+    folder = h.folder()
+    source = os.path.join(folder, "Alloc.java")
+    with open(source, "w", encoding="ascii") as file:
+        file.write("class Alloc { static Object kept; public static void main(String[] a) throws Exception {\n"
+                   "System.out.println(\"{}\"); for (int i = 0; i < 100000; i++) { kept = new byte[1024];"
+                   " if (i % 100 == 0) Thread.sleep(10); } } }\n")
+    target = h.Workload("/usr/bin/java", "-Xmx64m", source)
+    target.says()
+    ended = h.cprof("heap", "-d", "500ms", "--rate", "1073741824", "-p", target.pid).wait()
+    said = "\n".join(ended.lines)
+    assert ended.code in (0, 3), ended.code  # 0: a sample of the VM's own
+    assert "a Java program" in said and "JFR" in said and "malloc" in said, said
+
+
+@h.test
+def heap_of_what_does_not_allocate():
+    target = h.Workload("idle")
+    target.says()
+    said = said_nothing(h.cprof("heap", "-d", "300ms", "-p", target.pid))
+    assert "no call of malloc was seen" in said, said
+
+
+h.main()
