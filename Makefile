@@ -173,9 +173,21 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -o $@ $<
 
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+.PHONY: asan
+asan:                                  ## the unit tests under the address and undefined behaviour sanitizers
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)' unit
+
 # libFuzzer targets: the rooms they need, and the encoder, are built a second time, with its
 # instrumentation.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
+
+SECONDS ?= 600
+
+.PHONY: fuzz-long
+fuzz-long: $(fuzz)                     ## run each for SECONDS (600); TESTS=fuzz/NAME: one of them
+	$(Q)FUZZ_SECONDS=$(SECONDS) scripts/run-tests.sh fuzz
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
 fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object process profile input))) \

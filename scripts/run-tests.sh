@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs what `make unit` or `make test` has built, and counts.
+# Runs what `make unit`, `make fuzz-long` or `make test` has built, and counts.
 #
 #	scripts/run-tests.sh unit	what needs neither root nor a kernel of any kind
-#	scripts/run-tests.sh all	that, the fuzz targets, `make check`, and end to end (root)
+#	scripts/run-tests.sh fuzz	the fuzz targets
+#	scripts/run-tests.sh all	all of that, `make check`, and end to end (root)
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the last
@@ -22,7 +23,7 @@ export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The make above us is not the make of a test.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-usage='usage: scripts/run-tests.sh unit|all'
+usage='usage: scripts/run-tests.sh unit|fuzz|all'
 passed=0 failed=0 skipped=0
 started=() running=0
 
@@ -218,7 +219,7 @@ unit_tests()
 fuzz_one() # PROGRAM WHAT
 {
 	local new=$dir/corpus-$2 corpus=tests/fuzz/corpus/$2
-	local common=(-timeout=10 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1)
+	local common=(-timeout=60 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1)
 	mkdir -p "$new"
 	[ -d "$corpus" ] || corpus=
 	"$1" "${common[@]}" -runs=0 "$new" ${corpus:+"$corpus"} || return
@@ -272,6 +273,7 @@ slowest()
 [ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
 case $1 in
 unit) unit_tests ;;
+fuzz) fuzz_tests ;;
 all)
 	export TEST_JUDGES=all # scripts/setup.sh has installed them: none is passed over
 	unit_tests

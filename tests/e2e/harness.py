@@ -231,6 +231,16 @@ class Cprof:
     def signal(self, number_of_signal):
         self.process.send_signal(number_of_signal)
 
+    def takes(self, number_of_signal):
+        """Sends it, and waits until it has come."""
+        self.signal(number_of_signal)
+        pending = 1
+        while pending:
+            time.sleep(0.01)
+            with open(f"/proc/{self.pid}/status", encoding="utf-8", errors="replace") as file:
+                found = re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", file.read(), re.M)
+            pending = any(int(mask, 16) >> (number_of_signal - 1) & 1 for mask in found)
+
     def awaits(self, pattern, timeout=HANGS):
         """Waits until it says so."""
         end = time.monotonic() + timeout
@@ -249,6 +259,14 @@ class Cprof:
         while not os.path.exists(path):
             assert self.process.poll() is None, f"cprof ended without {path}"
             assert time.monotonic() < end, f"no {path} after {timeout} s"
+            time.sleep(0.02)
+
+    def writes_files(self, count):
+        """Waits until there are so many, whichever; one of a time without a sample is never written."""
+        end = time.monotonic() + HANGS
+        while sum(name.endswith(".pb.gz") for name in os.listdir(self.folder)) < count:
+            assert self.process.poll() is None, "cprof has ended"
+            assert time.monotonic() < end, f"no {count} files in {self.folder}"
             time.sleep(0.02)
 
     def wait(self, timeout=HANGS):

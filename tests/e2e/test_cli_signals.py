@@ -31,7 +31,7 @@ def two_signals_at_once_are_one():
     target = h.Workload("stacks", 90)
     for pause in (0, 0, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.008, 0.012, 0.03, 0.1):
         run = h.cprof("record", "-F", "1999", "-p", target.pid).attached()
-        time.sleep(0.3)
+        target.uses(0.2)
         run.signal(signal.SIGSTOP)  # so that the pause is what lies between the two
         run.signal(signal.SIGTERM)
         run.signal(signal.SIGCONT)
@@ -49,13 +49,13 @@ def timeout_leaves_a_file():
         path = os.path.join(h.folder(), "cpu.pb.gz")
         done = subprocess.run(["timeout", str(seconds), h.CPROF, "record", "-F", "999", "-p", str(target.pid),
                                "-o", path], stderr=subprocess.PIPE, check=False, text=True)
-        if "interrupted before sampling began" in done.stderr:
+        if "interrupted before sampling began" in done.stderr or "cprof: taken 0 " in done.stderr:
             seconds += 1  # a machine under load
             continue
         assert os.path.exists(path), done
         assert "cprof: taken " in done.stderr, done
         h.judge(path)
-    assert seconds < 9, "it never began"
+    assert seconds < 9, "it hardly ever began"
 
 
 @h.test
@@ -69,14 +69,15 @@ def a_third_signal_gives_up_and_says_so():
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, bytes(4096))  # it is full, and nobody empties it
     run = h.cprof("record", "-F", "1999", "-o", "-", "-p", target.pid, stdout=writer).attached()
-    time.sleep(0.3)
+    target.uses(0.2)
     run.signal(signal.SIGSTOP)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the latter too soon to count
+    for number in (signal.SIGTERM, signal.SIGHUP):  # too soon after the first to count
         run.signal(number)
     run.signal(signal.SIGCONT)
-    time.sleep(1.3)
-    run.signal(signal.SIGINT)  # the second
-    time.sleep(1.3)
+    run.takes(signal.SIGINT)
+    time.sleep(2)
+    run.takes(signal.SIGINT)  # the second
+    time.sleep(2)
     assert run.process.poll() is None, "two do not end it"
     run.signal(signal.SIGINT)
     ended = run.wait()
@@ -88,17 +89,15 @@ def a_third_signal_gives_up_and_says_so():
 
 @h.test
 def a_second_signal_does_not_wait_for_the_command():
-    start = time.monotonic()
-    run = h.cprof("record", "-F", "499", "-d", "300ms", "--", h.workload("hot"), "30")
+    run = h.cprof("record", "-F", "499", "-d", "300ms", "--", h.workload("hot"), "3600")
     run.awaits("^cprof: next: ")
-    run.signal(signal.SIGTERM)
-    time.sleep(1.2)
+    run.takes(signal.SIGTERM)
+    time.sleep(2)
     assert run.process.poll() is None, "one waits for it"
     run.signal(signal.SIGTERM)
     ended = run.wait()
     ended.profile(code=128 + signal.SIGTERM)
     assert any("not waiting for" in line for line in ended.lines), ended.lines
-    assert time.monotonic() - start < 20
 
 
 @h.test

@@ -219,7 +219,7 @@ def speedscope_itself():
     with open(script, "w", encoding="utf-8") as file:
         file.write(f"speedscope.loadFileFromBase64('x.speedscope.json', '{text}')")
     with browser.Page(f"file://{release}/index.html#localProfilePath={script}&view=sandwich") as page:
-        end = time.monotonic() + 20
+        end = time.monotonic() + h.HANGS
         while "Symbol Name" not in (said := page.js("document.body.innerText")) and time.monotonic() < end:
             time.sleep(0.2)
     assert "(2/2)" in said and "cpu" in said, said
@@ -308,7 +308,7 @@ def the_firefox_profiler_itself():
         loaded = ask("load", document)
         if "SyntaxError" in loaded.stderr:
             raise h.Skip(f"node is too old for {PROFILER_CLI}")
-        for _ in range(20):  # it may take its time to start
+        for _ in range(2 * h.HANGS):  # it may take its time to start
             said = ask("thread", "functions", "--json", "--limit", "1000")
             if said.stdout.startswith("{"):
                 break

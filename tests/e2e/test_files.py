@@ -50,10 +50,11 @@ def executable(pid):
 @h.test
 def legacy_text_of_the_cpu_has_the_addresses_of_the_process():
     """So who has its maps, or its core, finds them; pprof and the counts agree with the pprof file."""
-    target = h.Workload("hot", "2")
+    target = h.Workload("hot", 60)
     run = h.cprof("record", "-F", "499", "--format", "proto,legacy,text", "-p", target.pid).attached()
     spans = executable(target.pid)
-    profile = run.wait().profile()
+    target.uses(1)
+    profile = run.stop().profile()
     for suffix in ".heap", ".txt":
         path = run.output.removesuffix(".pb.gz") + suffix
         with open(path, encoding="utf-8") as file:
@@ -110,7 +111,12 @@ def add_up(run, profiles, kind):
 @h.test
 def an_interval_is_a_window_of_the_cpu():
     """Each file has its own samples, time and duration; together they are the run."""
-    run = h.cprof("record", "-F", "499", "--interval", "400ms", "--", h.workload("exiter"), "1.5").wait()
+    target = h.Workload("exiter", 60)
+    run = h.cprof("record", "-F", "499", "--interval", "400ms", "-p", target.pid)
+    run.writes_files(2)
+    run.attached()
+    target.uses(0.1)
+    run = run.stop()
     profiles = run.windows()
     assert len(profiles) >= 3, run.lines
     follow_one_another(profiles)
@@ -135,8 +141,11 @@ def losses_are_those_of_their_window():
 @h.test
 def an_interval_of_a_heap():
     """What was allocated in each window, and what is in use at its end."""
-    target = h.Workload("churn", "1.5", "2")
-    run = heaps.watch(target, "--rate", "1", "--interval", "400ms").wait()
+    target = h.Workload("churn", "0", "2")
+    run = heaps.watch(target, "--rate", "1", "--interval", "400ms")
+    run.writes_files(2)
+    target.go()
+    run = run.wait()
     profiles = run.windows()
     assert len(profiles) >= 3, run.lines
     follow_one_another(profiles)
@@ -171,13 +180,13 @@ def in_use_at_moments():
 @h.test
 def a_request_ends_a_window_too():
     """SIGUSR1, with and without --interval."""
-    for more in ((), ("--interval", "10s")):
+    for more in ((), ("--interval", "1h")):
         target = h.Workload("exiter", "30")
         run = h.cprof("record", "-F", "499", *more, "-p", target.pid).attached()
         for i in (1, 2):
-            time.sleep(0.3)
+            target.uses(0.1)
             run.snapshot(i)
-        time.sleep(0.2)
+        target.uses(0.1)
         ended = run.stop()
         target.process.kill()
         profiles = ended.windows()
@@ -203,9 +212,11 @@ def the_start_is_when_sampling_starts():
 @h.test
 def a_window_without_a_sample_is_said():
     """Its number is not given to another: p.3 is the third."""
-    target, busy = h.Workload("idle"), h.Workload("exiter", "0.4")
-    target.says()
-    run = h.cprof("record", "-F", "499", "--interval", "300ms", "-p", f"{target.pid},{busy.pid}")
+    target, busy = h.Workload("idle"), h.Workload("exiter", 60)
+    target.sleeps()
+    run = h.cprof("record", "-F", "499", "--interval", "300ms", "-p", f"{target.pid},{busy.pid}").attached()
+    busy.uses(0.3)
+    busy.process.kill()
     busy.wait()
     run.awaits(r"^cprof: no file \d+: no sample from")
     ended = run.stop()

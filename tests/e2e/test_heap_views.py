@@ -110,7 +110,7 @@ def one_delta():
 
 def add_up(rate):
     run, target = churn(0, "--rate", rate, "--alloc", "--delta", "400ms", "-d", "1h")
-    run.writes(".delta.4.pb.gz")
+    run.writes_files(4)
     target.go()
     ended = run.wait()
     whole = h.judge(ended.output.removesuffix(".pb.gz") + ".alloc.pb.gz")

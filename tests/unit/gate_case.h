@@ -44,7 +44,7 @@ static inline void gate_case_add(struct gate_case *c, enum run_side side, ...)
 	for (const char *stack; (stack = va_arg(samples, const char *));) {
 		int nr = va_arg(samples, int);
 
-		case_add(profile, stack, "", nr, nr * 1000000);
+		case_add(profile, stack, "", nr, nr * INT64_C(1000000));
 	}
 	va_end(samples);
 	runs_add_profile(&c->runs, side == RUN_BASE ? "base.pb.gz" : "head.pb.gz", side, profile, 1,

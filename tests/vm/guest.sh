@@ -21,11 +21,11 @@ verify >"$out/verify" 2>"$out/verify.err"
 
 hot 60 >/dev/null &
 target=$!
-run record-pid cprof record -v -d 1s -o "$out/record-pid.pb.gz" -p $target
-run record-all cprof record -v -a -o "$out/record-all.pb.gz" -d 1s
+run record-pid cprof record -v -F 499 -d 2s -o "$out/record-pid.pb.gz" -p $target
+run record-all cprof record -v -F 499 -a -o "$out/record-all.pb.gz" -d 2s
 kill $target
-run record-command cprof record -v -o "$out/record-command.pb.gz" -- /bin/hot 1
-run record-kernel cprof record -v -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
+run record-command cprof record -v -F 499 -o "$out/record-command.pb.gz" -- /bin/hot 1
+run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
 

@@ -98,7 +98,8 @@ char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes)
 {
 	char *copy = arena_alloc(arena, len_bytes + 1);
 
-	memcpy(copy, bytes, len_bytes);
+	if (len_bytes) /* of no bytes, bytes may be NULL */
+		memcpy(copy, bytes, len_bytes);
 	return copy;
 }
 
