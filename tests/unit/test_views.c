@@ -150,9 +150,12 @@ static const char *stacks_of(const struct profile *profile)
 	return text;
 }
 
+/* The C library's: a sanitizer has a malloc of its own. */
 static uint64_t libc_malloc(void)
 {
-	return (uintptr_t)dlsym(RTLD_DEFAULT, "malloc") + 1;
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	return (uintptr_t)dlsym(libc, "malloc") + 1;
 }
 
 /* Blocks of a size from the stack of so many ips. */
