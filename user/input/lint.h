@@ -61,7 +61,8 @@
 	  "shows it in place of who allocates", "shows it in place of who allocates",             \
 	  "shows it in place of who allocates")                                                   \
 	X(DEEP, "deep-stack", NULL, NULL, "cuts the leaves off beyond 1,000 frames", NULL)        \
-	X(NEGATIVE, "negative-value", NULL, NULL, "drops the sample", "does not open it")         \
+	X(NEGATIVE, "negative-value", NULL, NULL, "drops the sample: its totals are wrong",       \
+	  "does not open it")                                                                     \
 	X(ZERO, "zero-sample", NULL, "drops the sample", "drops the sample", NULL)                \
 	X(LABEL_KEY, "label-key", NULL, "rejects it", "ignores the label", NULL)                  \
 	X(LABEL_EMPTY, "label-empty", "ignores the label", NULL, "ignores the label", NULL)       \

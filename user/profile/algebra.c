@@ -100,6 +100,40 @@ bool profile_has_negative(const struct profile *profile)
 	return false;
 }
 
+size_t profile_drop_negative(struct profile *profile)
+{
+	size_t nr = 0;
+
+	vec_for_each(&profile->samples, sample) {
+		bool is_negative = false;
+
+		for (uint32_t i = 0; i < profile->nr_types; i++) {
+			is_negative |= sample->values[i] < 0;
+			if (sample->values[i] < 0)
+				sample->values[i] = 0;
+		}
+		nr += is_negative;
+	}
+	profile_drop_zero_samples(profile);
+	return nr;
+}
+
+void profile_drop_label(struct profile *profile, const char *key)
+{
+	vec_for_each(&profile->samples, sample) {
+		struct profile_label *labels =
+			arena_alloc(&profile->arena, sample->nr_labels * sizeof(*labels));
+		uint32_t nr = 0;
+
+		for (uint32_t i = 0; i < sample->nr_labels; i++)
+			if (strcmp(strtab_get(&profile->strings, sample->labels[i].key), key))
+				labels[nr++] = sample->labels[i];
+		sample->labels = labels;
+		sample->nr_labels = nr;
+	}
+	profile_forget_interned(profile);
+}
+
 void profile_keep_types(struct profile *profile, const bool *keep)
 {
 	uint32_t nr = 0, order[PROFILE_MAX_TYPES];

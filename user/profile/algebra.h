@@ -41,6 +41,10 @@ int profile_find_type(const struct profile *profile, const char *name);
 uint32_t profile_main_type(const struct profile *profile);
 /* Is any value below 0, as in a difference? */
 bool profile_has_negative(const struct profile *profile);
+/* Makes negative values 0, and drops samples left with 0s. Returns how many samples had one. */
+size_t profile_drop_negative(struct profile *profile);
+/* Takes the labels of this key from all samples. */
+void profile_drop_label(struct profile *profile, const char *key);
 /* Keeps the types for which keep[i], nr_types of them; at least one. Drops samples left with 0s. */
 void profile_keep_types(struct profile *profile, const bool *keep);
 

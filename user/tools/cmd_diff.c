@@ -33,7 +33,7 @@
 struct options {
 	struct view view; /* what the table is about */
 	const char *output;
-	bool normalize, diff_base, cum;
+	bool normalize, diff_base, cum, drop_negative;
 	uint32_t limit;
 };
 
@@ -73,6 +73,43 @@ static int load_both(const struct options *options, const struct arg_list *paths
 	return options->normalize ? profile_normalize(head->profile, base->profile) : 0;
 }
 
+/* What differs from one run to the next: with it no stack of one is a stack of the other. */
+static void drop_ids(struct profile *profile)
+{
+	profile_drop_label(profile, "pid");
+	profile_drop_label(profile, "tid");
+}
+
+static size_t nr_negative(const struct profile *profile)
+{
+	size_t nr = 0;
+
+	vec_for_each(&profile->samples, sample) {
+		bool is_negative = false;
+
+		for (uint32_t i = 0; i < profile->nr_types; i++)
+			is_negative |= sample->values[i] < 0;
+		nr += is_negative;
+	}
+	return nr;
+}
+
+/* Who reads such a file must know negative values, or have none. */
+static void tell_negative(const struct options *options, struct profile *merged)
+{
+	size_t nr = options->drop_negative ? profile_drop_negative(merged) : nr_negative(merged);
+
+	if (!nr)
+		return;
+	if (options->drop_negative)
+		warn("--drop-negative: negative values of %zu samples are left out", nr);
+	else
+		warn("%zu samples have negative values: go tool pprof takes them, Pyroscope drops "
+		     "the samples and shows wrong totals, speedscope opens no such file; "
+		     "--drop-negative writes none",
+		     nr);
+}
+
 /* head - base, as a file. */
 static int write_difference(const struct options *options, struct side *base,
 			    const struct side *head)
@@ -82,12 +119,18 @@ static int write_difference(const struct options *options, struct side *base,
 	const char *why = NULL;
 	int err;
 
+	if (options->drop_negative) {
+		drop_ids(base->profile);
+		drop_ids(head->profile);
+	}
 	if (options->diff_base)
 		profile_set_label(base->profile, BASE_KEY, BASE_VALUE);
 	err = merger_add(merger, head->profile, &why);
 	if (!err)
 		err = merger_add_scaled(merger, base->profile, -1, &why);
 	merged = merger_finish(merger);
+	if (!err)
+		tell_negative(options, merged);
 	err = err ? fail(err, "merge: %s.", why) : save_profile(merged, options->output);
 	profile_free(merged);
 	return err;
@@ -274,10 +317,16 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 
 	if (view_check(&options->view) || load_both(options, paths, &base, &head))
 		return EXIT_USAGE;
+	if (options->output && options->diff_base && options->drop_negative) {
+		warn("--diff-base labels what is negative, which --drop-negative leaves out: give "
+		     "one of them.");
+		return EXIT_USAGE;
+	}
 	if (options->output)
 		return write_difference(options, &base, &head) ? EXIT_USAGE : EXIT_DONE;
-	if (options->diff_base) {
-		warn("--diff-base is about the file that -o writes.");
+	if (options->diff_base || options->drop_negative) {
+		warn("%s is about the file that -o writes.",
+		     options->diff_base ? "--diff-base" : "--drop-negative");
 		return EXIT_USAGE;
 	}
 	if (sum_up(options, &base, &head))
@@ -299,6 +348,9 @@ int cmd_diff(int argc, char **argv)
 		{"diff-base", 0, ARG_FLAG, NULL,
 		 "with -o: label BASE's samples pprof::base, so that pprof\nshows shares of BASE",
 		 &options.diff_base},
+		{"drop-negative", 0, ARG_FLAG, NULL,
+		 "with -o: only what grew, for readers that know no negative\nvalues (Pyroscope)",
+		 &options.drop_negative},
 		VIEW_ROWS(&options.view),
 	};
 	struct args args scoped(args_release) = {
