@@ -134,14 +134,14 @@ static int write_file(const struct profile *profile, const struct output_format 
 	if (output_is_stdout(path)) {
 		signal(SIGPIPE,
 		       SIG_IGN); /* it is an error, and all that follows is still to be said */
-		err = format->encode(profile, profile_main_type(profile), output_stdout_write,
-				     NULL);
+		err = format->encode(profile, format_main_type(format, profile),
+				     output_stdout_write, NULL);
 		return err ? fail(err, "write to standard output") : 0;
 	}
 	err = output_file_create(path, &owner, &file);
 	if (err)
 		return output_file_fail(err, path);
-	err = format->encode(profile, profile_main_type(profile), output_file_write, file);
+	err = format->encode(profile, format_main_type(format, profile), output_file_write, file);
 	if (err) {
 		output_file_abandon(file);
 		return fail(err, "write '%s'", path);

@@ -111,11 +111,39 @@ def heap_as_text():
             values = [list(map(int, line.split(":")[0].split()))
                       for line in re.findall(r"^ +[\d ]+:[ \d]*$", raw, re.M)]
             assert sum(v[column] for v in values) == total, (kind, total)
-            for row in mine["rows"]:
+            for row in mine["rows"] if suffix == ".heap" else []:
                 assert row["name"] in raw, row["name"]
     with open(text, encoding="utf-8") as file:
         assert re.search(r"^#\t0x[0-9a-f]+\tsite_a\t.*allocs\.c:\d+$|^#\t0x[0-9a-f]+\tsite_a\tallocs$",
                          file.read(), re.M)
+
+
+def text_shape(text):
+    """Lines of numbers with their frames' addresses and names, up to what follows; the numbers' order."""
+    body = text.split("\n\n")[0].split("\n")
+    values = [tuple(map(int, re.match(r"(\d+): (\d+) \[(\d+): (\d+)\] @", line).groups()))
+              for line in body[1:] if re.match(r"\d", line)]
+    return body, values
+
+
+@h.test
+def text_as_the_recorder_writes_it():
+    """Where nothing is scaled (rate 1) the two are the same, line by line but for the head's kind."""
+    folder = h.folder()
+    files = [os.path.join(folder, name) for name in ("a.pb.gz", "a.txt")]
+    h.cprof("heap", "--rate", "1", "-o", files[0], "-o", files[1], "--", h.workload("allocs"), output=files[0]).wait()
+    with open(files[1], encoding="utf-8") as file:
+        recorded = file.read()
+    body, values = text_shape(converted(files[0], ".txt", "--all-frames"))
+    theirs, their_values = text_shape(recorded)
+    assert values == sorted(values, key=lambda v: (-v[1], -v[3], -v[0], -v[2])), values[:9]
+    assert [(v[1], v[3]) for v in their_values] == sorted(((v[1], v[3]) for v in their_values), reverse=True)
+    assert sum(v[3] for v in values) == sum(v[3] for v in their_values)
+    shape = re.compile(r"\d+: \d+ \[\d+: \d+\] @( 0x[0-9a-f]+)+$|#\t(0x[0-9a-f]+)?\t\S.*\t\S+$")
+    for lines in (body, theirs):
+        assert re.match(r"heap profile: \d+: \d+ \[\d+: \d+\] @ heap", lines[0]), lines[0]
+        wrong = [line for line in lines[1:] if line and not shape.match(line)]
+        assert not wrong, wrong[:5]
 
 
 @h.test
@@ -129,7 +157,8 @@ def counts_as_text():
     with open(out, encoding="utf-8") as file:
         text = file.read()
     assert text.startswith(f"samples profile: total {total}\n"), text[:99]
-    assert sum(int(line.split()[0]) for line in text.splitlines() if re.match(r"\d+ @", line)) == total
+    values = [int(line.split()[0]) for line in text.splitlines() if re.match(r"\d+ @", line)]
+    assert sum(values) == total and values == sorted(values, reverse=True), values[:9]
 
 
 # Folded ------------------------------------------------------------------------------------------
@@ -139,6 +168,8 @@ def folded_sums(text):
     sums = {}
     for line in text.splitlines():
         stack, value = line.rsplit(" ", 1)
+        if re.match(r"# cprof: \w+/\w+ 0$", line):
+            continue
         names = stack.split(";")
         for name in set(names):
             flat, cum = sums.get(name, (0, 0))
@@ -160,14 +191,43 @@ def folded_stacks():
         ours = folded_sums("\n".join(line.replace("\u2028", "?") for line in lines))
         profile = load(path)
         assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == sum(
-            s["values"]["cpu"] for s in profile["samples"])
+            s["values"]["samples"] for s in profile["samples"])
         ours.pop("[no stack]", None)
-        expected = {fold_name(name).replace("\u2028", "?"): both for name, both in top(path).items()}
+        expected = {fold_name(name).replace("\u2028", "?"): both for name, both in top(path, "--sample-type", "samples").items()}
         assert {n: v for n, v in ours.items() if any(v)} == expected, seed
         assert converted(path, ".txt", "--to", "folded") == text
         if seed <= 6:  # what is read back and written again stays
             assert converted(convert(path, ".folded"), ".folded") == text
     cprof("convert", path, "-o", "/dev/null/x.folded", status=2)
+
+
+@h.test
+def folded_units():
+    """Counts of samples unless something else is asked for, and what it is then survives the way back."""
+    path = made(3)
+    for options, kind, unit in ((), "samples", "count"), (("--sample-type", "cpu"), "cpu", "nanoseconds"):
+        folded = convert(path, ".folded", *options)
+        with open(folded, encoding="utf-8", newline="\n") as file:
+            lines = file.read().split("\n")[:-1]
+        marks = [line for line in lines if line.startswith("# cprof")]
+        assert marks == ([] if kind == "samples" else ["# cprof: cpu/nanoseconds 0"]), marks
+        assert lines.index(marks[0]) == len(lines) - 1 if marks else True  # the first line is a stack
+        back = load(convert(folded, ".pb.gz"))
+        assert (back["types"], back["units"]) == ([kind], [unit]), (back["types"], back["units"])
+        assert sum(s["values"][kind] for s in back["samples"]) == sum(
+            s["values"][kind] for s in load(path)["samples"])
+        assert converted(folded, ".folded", "--to", "folded") == "\n".join(lines) + "\n"
+
+
+@h.test
+def folded_units_of_a_heap():
+    folder = h.folder()
+    main, folded = os.path.join(folder, "a.pb.gz"), os.path.join(folder, "a.folded")
+    h.cprof("heap", "--rate", "1", "-o", main, "-o", folded, "--", h.workload("allocs"), output=main).wait()
+    with open(folded, encoding="utf-8") as file:
+        assert file.read().endswith("\n# cprof: inuse_space/bytes 0\n")
+    assert "Type: inuse_space" in cprof("top", folded).stdout.decode()
+    assert "# cprof: inuse_objects/count 0" in converted(main, ".folded", "--sample-type", "inuse_objects")
 
 
 # speedscope --------------------------------------------------------------------------------------
@@ -340,9 +400,9 @@ def several_outputs_of_a_run():
         assert loads(gzip.compress(file.read()))["samples"] == profile["samples"]
     with open(at("p.folded"), encoding="utf-8") as file:
         sums = folded_sums(file.read())
-    assert {name: cum for name, (_, cum) in sums.items()} == by_function(profile, "cpu")
+    assert {name: cum for name, (_, cum) in sums.items()} == by_function(profile, "samples")
     with open(at("p.speedscope.json"), encoding="utf-8") as file:
-        assert speedscope_sums(json.load(file), "cpu") == sums
+        assert speedscope_sums(json.load(file), "samples") == sums
     with open(at("p.html"), encoding="utf-8") as file:
         assert "hot_a" in file.read()
     assert len(run.matches(h.ALSO_WROTE)) == 6

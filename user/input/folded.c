@@ -3,11 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "input/lines.h"
 
-#define MAX_DEPTH 65536
+#define MAX_DEPTH      65536
+#define MAX_TYPE_BYTES 64
 
 /* Parts the stack from its count. */
 static bool take_count(struct text *line, int64_t *count)
@@ -101,6 +103,33 @@ static int read_line(const struct source *source, struct profile *profile,
 	return 0;
 }
 
+static bool take_name(struct text *text, char name[MAX_TYPE_BYTES])
+{
+	size_t nr = 0;
+
+	while (nr < text->len && (isalnum((unsigned char)text->at[nr]) || text->at[nr] == '_'))
+		nr++;
+	if (!nr || nr >= MAX_TYPE_BYTES)
+		return false;
+	snprintf(name, MAX_TYPE_BYTES, "%.*s", (int)nr, text->at);
+	*text = (struct text){text->at + nr, text->len - nr};
+	return true;
+}
+
+/* "# cprof: cpu/nanoseconds 0": what the numbers of all lines are. */
+static void take_type(struct profile *profile, struct text comment)
+{
+	char type[MAX_TYPE_BYTES], unit[MAX_TYPE_BYTES];
+
+	if (!text_take_word(&comment, "# cprof: ") || !take_name(&comment, type) ||
+	    !text_take(&comment, '/') || !take_name(&comment, unit) ||
+	    !text_equals(text_trim(comment), "0"))
+		return;
+	profile->types[0].type = profile_string(profile, type);
+	profile->types[0].unit = profile_string(profile, unit);
+	profile_set_period(profile, type, unit, 1);
+}
+
 int folded_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
 	struct lines lines = input_lines(source);
@@ -110,8 +139,12 @@ int folded_read(const struct source *source, struct profile *profile, struct inp
 
 	profile_add_type(profile, "samples", "count");
 	profile_set_period(profile, "samples", "count", 1);
-	while (!err && lines_next_said(&lines, &line))
-		err = read_line(source, profile, &lines, &ids, error);
+	while (!err && lines_next(&lines, &line)) {
+		if (text_is_comment(line))
+			take_type(profile, line);
+		else
+			err = read_line(source, profile, &lines, &ids, error);
+	}
 	vec_release(&ids);
 	return err;
 }

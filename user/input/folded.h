@@ -5,7 +5,8 @@
  *	main;work;operator new(unsigned long) 12
  *
  * A stack a line, root first, its frames parted by ';', then a space and a whole number. It becomes
- * samples/count. A frame without a name is "[unknown]".
+ * samples/count, or what a comment such as "# cprof: inuse_space/bytes 0" says. A frame without a name is
+ * "[unknown]".
  *
  * Source: FlameGraph's README.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output/folded.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,24 @@ static void put_tree(struct text_out *out, const struct stacktree *tree, char *c
 		put_value(out, NO_STACK, &unplaced);
 }
 
+static bool is_word(const char *text)
+{
+	for (const char *at = text; *at; at++)
+		if (!isalnum((unsigned char)*at) && *at != '_')
+			return false;
+	return *text;
+}
+
+/* What the numbers are, behind all stacks, where the first line is what tells others of the format. */
+static void put_type(struct text_out *out, const struct profile *profile, uint32_t type)
+{
+	const char *name = strtab_get(&profile->strings, profile->types[type].type);
+	const char *unit = strtab_get(&profile->strings, profile->types[type].unit);
+
+	if (is_word(name) && is_word(unit) && (strcmp(name, "samples") || strcmp(unit, "count")))
+		text_out_print(out, FOLDED_TYPE_MARK "%s/%s 0\n", name, unit);
+}
+
 int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct frames frames;
@@ -88,6 +107,7 @@ int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, vo
 		names[i] = folded_name(frames.at[i].name);
 	text_out_open(&out, sink, ctx);
 	put_tree(&out, &tree, names);
+	put_type(&out, profile, type);
 	err = text_out_close(&out);
 	for (size_t i = 0; i < frames.nr; i++)
 		free(names[i]);

@@ -9,6 +9,11 @@
  * characters are written "\x3b": a name cannot make a frame or a line. Samples without a
  * stack are "[no stack]", so that nothing is missing from the sum.
  *
+ * A number is a count of samples to whoever reads such a file: Firefox's importer makes so many. Where it is
+ * something else, a last line says so, which is a stack of nothing to others and which cprof reads:
+ *
+ *	# cprof: inuse_space/bytes 0
+ *
  * Source: the head of Brendan Gregg's flamegraph.pl.
  */
 #ifndef CPROF_OUTPUT_FOLDED_H
@@ -18,6 +23,8 @@
 
 #include "base/textout.h"
 #include "profile/model.h"
+
+#define FOLDED_TYPE_MARK "# cprof: "
 
 /* type: position of the sample type. -errno of the sink. */
 int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);

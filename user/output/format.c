@@ -13,6 +13,7 @@
 #include "output/pprof.h"
 #include "output/speedscope.h"
 #include "output/text.h"
+#include "profile/algebra.h"
 
 static int encode_proto(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
@@ -52,15 +53,21 @@ static int encode_svg(const struct profile *profile, uint32_t type, sink_fn sink
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
 static const struct output_format formats[] = {
-	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, true},
-	{"proto-plain", {".pb"}, encode_plain, NULL, false, true},
-	{"legacy", {".heap", ".legacy"}, encode_legacy, NO_NEGATIVE, true, false},
-	{"text", {".txt"}, encode_text, NO_NEGATIVE, true, false},
-	{"folded", {".folded", ".folded.txt", ".collapsed"}, folded_encode, NULL, false, false},
-	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false, false},
-	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false},
-	{"html", {".html", ".htm"}, encode_html, NULL, false, false},
-	{"svg", {".svg"}, encode_svg, NULL, false, false},
+	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, false, true},
+	{"proto-plain", {".pb"}, encode_plain, NULL, false, false, true},
+	{"legacy", {".heap", ".legacy"}, encode_legacy, NO_NEGATIVE, true, false, false},
+	{"text", {".txt"}, encode_text, NO_NEGATIVE, true, false, false},
+	{"folded",
+	 {".folded", ".folded.txt", ".collapsed"},
+	 folded_encode,
+	 NULL,
+	 false,
+	 true,
+	 false},
+	{"speedscope", {".speedscope.json"}, speedscope_encode, NO_NEGATIVE, false, false, false},
+	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false, false},
+	{"html", {".html", ".htm"}, encode_html, NULL, false, false, false},
+	{"svg", {".svg"}, encode_svg, NULL, false, false, false},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -91,6 +98,17 @@ const struct output_format *format_by_name(const char *name)
 		if (!strcmp(name, formats[i].name))
 			return &formats[i];
 	return NULL;
+}
+
+uint32_t format_main_type(const struct output_format *format, const struct profile *profile)
+{
+	const struct strtab *strings = &profile->strings;
+
+	for (uint32_t i = 0; format->counts && i < profile->nr_types; i++)
+		if (!strcmp(strtab_get(strings, profile->types[i].type), "samples") &&
+		    !strcmp(strtab_get(strings, profile->types[i].unit), "count"))
+			return i;
+	return profile_main_type(profile);
 }
 
 const struct output_format *format_at(unsigned int i)

@@ -29,12 +29,18 @@ struct output_format {
 	 * wants profile->records, where there are any.
 	 */
 	bool one_process;
+	bool counts; /* its readers take a number for a count: of samples, where a profile has these */
 	bool is_pprof; /* what `go tool pprof` and cprof itself read with nothing lost */
 };
 
 /* Both static; NULL: there is none. By the longest suffix: "x.speedscope.json". */
 const struct output_format *format_of_path(const char *path, const char **suffix);
 const struct output_format *format_by_name(const char *name);
+/*
+ * The sample type that a format is written of when nobody chose one: the profile's own (profile_main_type()),
+ * or samples/count, if it has that and the format counts.
+ */
+uint32_t format_main_type(const struct output_format *format, const struct profile *profile);
 /* The i-th; NULL after the last. The first is the default, pprof. */
 const struct output_format *format_at(unsigned int i);
 /* "proto, legacy, ...", for people. Returns out. */

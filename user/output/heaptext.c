@@ -95,6 +95,11 @@ static int64_t value_of(const struct heaptext *text, const struct profile_sample
 	return text->column_of[column] < 0 ? 0 : sample->values[text->column_of[column]];
 }
 
+static int compare_values(int64_t a, int64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
 static void put_values(struct heaptext *text, const int64_t values[NR_COLUMNS])
 {
 	text_out_print(&text->out, "%" PRId64 ": %" PRId64 " [%" PRId64 ": %" PRId64 "] @",
@@ -171,8 +176,11 @@ static void put_frames(struct heaptext *text, const struct frames *frames,
 			text_escape(*frame->function ? frame->function : frame->name, name,
 				    sizeof(name));
 			text_escape(where, file, sizeof(file));
-			text_out_print(&text->out, "#\t0x%" PRIx64 "\t%s\t%s",
-				       address ? address - 1 : 0, name, file);
+			if (address)
+				text_out_print(&text->out, "#\t0x%" PRIx64, address - 1);
+			else
+				text_out_print(&text->out, "#\t");
+			text_out_print(&text->out, "\t%s\t%s", name, file);
 			if (*frame->file && frame->line)
 				text_out_print(&text->out, ":%" PRId64, frame->line);
 			text_out_print(&text->out, "\n");
@@ -213,9 +221,40 @@ static bool is_in_domain(const struct heaptext *text, bool *empty,
 	return true;
 }
 
+/* Most bytes in use first, then most allocated, then as they are; of what is no heap, the value. */
+static int compare_samples(const void *a, const void *b, void *ctx)
+{
+	static const int keys[] = {1, 3, 0, 2}; /* columns */
+	const struct profile_sample *x = *(struct profile_sample *const *)a;
+	const struct profile_sample *y = *(struct profile_sample *const *)b;
+	const struct heaptext *text = ctx;
+	int order = 0;
+
+	if (!text->is_heap)
+		order = compare_values(x->values[text->type], y->values[text->type]);
+	for (int i = 0; text->is_heap && !order && i < NR_COLUMNS; i++)
+		order = compare_values(value_of(text, x, keys[i]), value_of(text, y, keys[i]));
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* For people the samples are sorted, as in output/text.h; for readers they stay in their order. */
+static const struct profile_sample **samples_in_order(struct heaptext *text, bool sorted)
+{
+	const struct profile *profile = text->profile;
+	size_t nr = profile->samples.nr;
+	const struct profile_sample **order = xcalloc(nr, sizeof(*order));
+
+	for (size_t i = 0; i < nr; i++)
+		order[i] = &profile->samples.at[i];
+	if (sorted && nr)
+		qsort_r(order, nr, sizeof(*order), compare_samples, text);
+	return order;
+}
+
 static int put_profile(struct heaptext *text, bool names)
 {
 	const struct profile *profile = text->profile;
+	const struct profile_sample **order scoped(freep) = NULL;
 	struct frames frames;
 	bool empty;
 
@@ -225,15 +264,17 @@ static int put_profile(struct heaptext *text, bool names)
 	lay_out(text);
 	frames_make(profile, FRAME_BY_LINE, &frames);
 	put_head(text);
-	vec_for_each(&profile->samples, sample) {
-		is_in_domain(text, &empty, sample);
+	order = samples_in_order(text, names);
+	for (size_t i = 0; i < profile->samples.nr; i++) {
+		is_in_domain(text, &empty, order[i]);
 		if (empty)
 			continue;
-		put_line(text, sample);
+		put_line(text, order[i]);
 		if (names)
-			put_frames(text, &frames, sample);
+			put_frames(text, &frames, order[i]);
 	}
-	put_maps(text);
+	if (!names)
+		put_maps(text);
 	frames_release(&frames);
 	free(text->shift);
 	return 0;

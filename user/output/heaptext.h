@@ -11,7 +11,7 @@
  *	10000000 @ 0x401234 0x401567
  *	#	0x401233	parse	app.c:12		(with names)
  *
- *	MAPPED_LIBRARIES:				(--- Memory map: --- in the second)
+ *	MAPPED_LIBRARIES:				(--- Memory map: --- in the second; not with names)
  *	00400000-00500000 r-xp 00000000 00:00 0 /usr/bin/app
  *
  * Each address is one more than the location's, as a return address is: readers take 1 away again.
@@ -30,7 +30,7 @@
 #include "profile/model.h"
 
 /*
- * names: each line followed by its frames. type: what is written of a profile that is no heap
+ * names: for people, in the shape of output/text.h: largest first, each line followed by its frames. type: what is written of a profile that is no heap
  * profile. -EDOM: a value is negative, which the format does not know; -errno of the sink.
  */
 int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,

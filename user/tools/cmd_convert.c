@@ -63,6 +63,7 @@ static int write_one(struct convert *convert, const char *path)
 {
 	const struct output_format *format;
 	struct save save = {.path = NULL};
+	uint32_t type = convert->type;
 	char safe[512];
 	int err = choose_format(convert, path, &format);
 
@@ -70,7 +71,9 @@ static int write_one(struct convert *convert, const char *path)
 		err = save_open(&save, path);
 	if (err)
 		return err;
-	err = format->encode(suitable(convert, format), convert->type, save_write, &save);
+	if (!convert->selection.sample_type)
+		type = format_main_type(format, convert->profile);
+	err = format->encode(suitable(convert, format), type, save_write, &save);
 	if (err != -EDOM)
 		return save_close(&save, err);
 	save_abandon(&save);
