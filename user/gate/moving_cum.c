@@ -85,6 +85,16 @@ static const struct run_function *comes_from(const struct moving *moving, size_t
 	return most ? &runs->functions.at[most->caller] : from;
 }
 
+/* More than the floors, and than chance: half of the interval that the whole growth has. */
+static bool is_too_much(const struct moving *moving, size_t row, double rest)
+{
+	const struct stats_test *stats = &moving->cum_tests[row]->stats;
+	double head = moving->cum[RUN_HEAD][row];
+
+	return moving_is_large(moving, head - rest, head) &&
+	       rest > (stats->ci_high - stats->ci_low) / 2;
+}
+
 /* Takes out those with too much that is not explained. true: there were any. */
 static bool take_out(const struct moving *moving, bool *is_moved)
 {
@@ -96,7 +106,7 @@ static bool take_out(const struct moving *moving, bool *is_moved)
 		if (!is_moved[row] || !is_regressed(moving->cum_tests[row]))
 			continue;
 		rest = fmin(head, unexplained(moving, row, is_moved));
-		if (!moving_is_large(moving, head - rest, head))
+		if (!is_too_much(moving, row, rest))
 			continue;
 		is_moved[row] = false;
 		any = true;
