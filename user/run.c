@@ -167,7 +167,8 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 	struct run *run = ctx;
 
 	unwinder_on_map(run->unwinder, process);
-	if (is_heap(run))
+	/* Before the start it is over when interrupted: nobody waits until all files are read. */
+	if (is_heap(run) && (run->schedule.started_ns || !interrupt_seen()))
 		prober_on_map(&run->prober, process, map);
 }
 
