@@ -17,7 +17,7 @@
 
 /* More than a bucket of the map can hold, or a batch of it would not fit. */
 #define BATCH 8192
-#define PAUSE 20 /* times the length of a sweep */
+#define PAUSE 20 /* times the CPU time of a sweep: on a busy machine it may have waited, too */
 
 void purge_open(struct purge *purge, const struct purge_maps *maps)
 {
@@ -146,16 +146,15 @@ static void delete_ended(struct purge *purge, int live_fd, uint32_t nr, void *ct
 
 int purge_sweep(struct purge *purge, bool urgent)
 {
-	uint64_t start_ns = clock_monotonic_ns();
+	uint64_t used_ns = clock_thread_cpu_ns();
 	uint32_t nr_ended = purge->maps.nr_ended ? *purge->maps.nr_ended : 0;
 	int err;
 
-	if (nr_ended == purge->nr_seen || (!urgent && start_ns < purge->next_ns))
+	if (nr_ended == purge->nr_seen || (!urgent && clock_monotonic_ns() < purge->next_ns))
 		return 0;
 	list_ended(purge);
 	err = walk_live(purge, delete_ended, NULL);
-	purge->next_ns = clock_monotonic_ns();
-	purge->next_ns += PAUSE * (purge->next_ns - start_ns);
+	purge->next_ns = clock_monotonic_ns() + PAUSE * (clock_thread_cpu_ns() - used_ns);
 	if (err)
 		return err;
 	vec_for_each(&purge->exited, image)
