@@ -120,6 +120,18 @@ def shows_a_function_wherever_it_is_called():
         assert found[0].startswith("+60") and any(row.startswith("−30") and row.endswith("gone") for row in found), found
 
 
+@h.test
+def a_function_is_in_sight_between_its_callers_and_callees():
+    stacks = {";".join(f"up{i}" for i in range(60)) + ";middle;" + ";".join(f"down{i}" for i in range(60)): [3]}
+    for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 800, "touch": True}):
+        with shown(built(stacks), **size) as page:
+            page.js("page.pivot([...page.table.frames].find(frame => page.profile.name(frame) === 'middle'))")
+            page.settle()
+            page.settle()
+            assert page.js("page.sandwich.graphs.map(graph => graph.isInSight(0))") == [True, True], size
+            assert page.js("document.documentElement.scrollWidth") <= size["width"]
+
+
 LABELLED = {"main;work | thread=io pid=7": [4], "main;work | thread=cpu pid=7": [10], "main;idle | thread=cpu pid=8": [5],
             "main;work;deep | thread=<b>x pid=8 user=a:b": [20], "main;idle": [1]}
 

@@ -49,7 +49,7 @@ class Graph {
   resize() {
     if (!this.tree)
       return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = window.devicePixelRatio || 1, below = this.height - this.cssHeight - this.element.scrollTop;
     this.cssWidth = this.element.clientWidth;
     this.cssHeight = this.element.clientHeight;
     this.canvas.width = Math.round(this.cssWidth * ratio);
@@ -58,6 +58,8 @@ class Graph {
     this.canvas.style.height = this.cssHeight + 'px';
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.measureHeight();
+    if (this.isFlame && below >= 0) // what is as far from the root stays in sight
+      this.element.scrollTop = this.height - this.cssHeight - below;
     this.draw();
   }
 
