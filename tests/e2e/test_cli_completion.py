@@ -23,7 +23,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 
 
 def said(*arguments):
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=h.HANGS, check=True)
     return done.stdout
 
 
@@ -41,7 +41,7 @@ def options(command):
 
 
 def bash(*words, folder=None):
-    done = subprocess.run(["bash", "-c", BASH, "bash", *words], capture_output=True, text=True, timeout=60, env=ENV,
+    done = subprocess.run(["bash", "-c", BASH, "bash", *words], capture_output=True, text=True, timeout=h.HANGS, env=ENV,
                           check=True, cwd=folder)
     assert not done.stderr, done.stderr
     return sorted(filter(None, done.stdout.split("\n")))
@@ -50,7 +50,7 @@ def bash(*words, folder=None):
 def fish(*words):
     line = " ".join(words)
     done = subprocess.run(["fish", "--no-config", "-c", f"source {SCRIPTS}/cprof.fish; complete -C '{line}'"],
-                          capture_output=True, text=True, timeout=60, env={**ENV, "HOME": h.folder()}, check=True)
+                          capture_output=True, text=True, timeout=h.HANGS, env={**ENV, "HOME": h.folder()}, check=True)
     assert not done.stderr, done.stderr
     return sorted(line.split("\t")[0] for line in done.stdout.splitlines())
 
@@ -101,9 +101,9 @@ class Zsh:
         os.write(self.terminal, text.encode())
 
     def until(self, expected):
-        text, end = "", time.monotonic() + 20
+        text, end = "", time.monotonic() + h.HANGS
         while expected not in text:
-            assert time.monotonic() < end and select.select([self.terminal], [], [], 20)[0], (expected, text)
+            assert time.monotonic() < end and select.select([self.terminal], [], [], h.HANGS)[0], (expected, text)
             text += os.read(self.terminal, 65536).decode(errors="replace")
         return text
 
@@ -153,7 +153,7 @@ def words_that_are_offered_are_taken():
                         "peek": ["main", path], "diff": [path, path]}.get(command, [path])
             refusal, answer = (subprocess.run([h.CPROF, command, name, word, *operands], stderr=subprocess.PIPE,
                                               stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
-                                              timeout=60, check=False).stderr
+                                              timeout=h.HANGS, check=False).stderr
                                for word in ("bogus", value))
             assert "bogus" in refusal or command == "flame", (command, name, refusal)
             assert answer != refusal.replace("bogus", value), (command, answer)
@@ -164,12 +164,12 @@ def install_and_uninstall():
     """Where shells look for them; and nothing is left."""
     root = h.folder()
     make = ["make", "-s", "-C", h.ROOT, f"DESTDIR={root}", "PREFIX=/usr"]
-    subprocess.run([*make, "install"], check=True, capture_output=True, timeout=90)
+    subprocess.run([*make, "install"], check=True, capture_output=True, timeout=h.HANGS)
     found = {os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names}
     assert {"usr/bin/cprof", "usr/share/man/man1/cprof.1", "usr/share/man/man1/cprof-top.1",
             "usr/share/bash-completion/completions/cprof", "usr/share/zsh/site-functions/_cprof",
             "usr/share/fish/vendor_completions.d/cprof.fish"} <= found, found
-    subprocess.run([*make, "uninstall"], check=True, capture_output=True, timeout=90)
+    subprocess.run([*make, "uninstall"], check=True, capture_output=True, timeout=h.HANGS)
     left = [name for _, _, names in os.walk(root) for name in names]
     assert not left, left
 

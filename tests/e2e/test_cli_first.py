@@ -14,7 +14,7 @@ COMMANDS = ["record", "heap", "info", "lint", "merge", "diff", "top", "tree", "p
 
 
 def cprof(*arguments, status=0, folder=None):
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=h.HANGS, check=False,
                           cwd=folder or h.folder(), stdin=subprocess.DEVNULL)
     assert done.returncode == status, (arguments, done)
     return done

@@ -17,7 +17,7 @@ def said_nothing(run):
 @h.test
 def idle_is_idle():
     target = h.Workload("idle")
-    target.says()
+    target.sleeps()
     said = said_nothing(h.cprof("record", "-d", "500ms", "-p", target.pid))
     assert "idle or waiting" in said and "waited for a CPU" not in said, said
 
@@ -72,8 +72,9 @@ def go_program():
     folder = h.folder()
     source = os.path.join(folder, "alloc.go")
     with open(source, "w", encoding="ascii") as file:
-        file.write("package main\n\nimport (\n\t\"fmt\"\n\t\"time\"\n)\n\nvar kept [][]byte\n\n"
-                   "func main() {\n\tfmt.Println(\"{}\")\n\tfor i := 0; i < 3000; i++ {\n"
+        file.write("package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"time\"\n)\n\nvar kept [][]byte\n\n"
+                   "func main() {\n\tfmt.Println(\"{}\")\n\tfor i := 0; len(os.Args) == 1 || i < 3000; i++ {\n"
+                   "\t\tif i%1000 == 0 {\n\t\t\tkept = nil\n\t\t}\n"
                    "\t\tkept = append(kept, make([]byte, 4096))\n\t\ttime.Sleep(time.Millisecond)\n\t}\n}\n")
     path = os.path.join(folder, "alloc")
     done = subprocess.run(["go", "build", "-ldflags", "-s -w", "-o", path, source], check=False,
@@ -92,7 +93,7 @@ def heap_of_a_go_program():
         said = said_nothing(h.cprof("heap", *whom, "-d", "300ms"))
         assert "a Go program" in said and "debug/pprof/heap" in said, said
     target.process.kill()
-    said = said_nothing(h.cprof("heap", "--", path))
+    said = said_nothing(h.cprof("heap", "--", path, "ends"))
     assert "a Go program" in said and "do not pass malloc" in said, said
 
 
@@ -105,7 +106,7 @@ def heap_of_a_java_program():
     source = os.path.join(folder, "Alloc.java")
     with open(source, "w", encoding="ascii") as file:
         file.write("class Alloc { static Object kept; public static void main(String[] a) throws Exception {\n"
-                   "System.out.println(\"{}\"); for (int i = 0; i < 100000; i++) { kept = new byte[1024];"
+                   "System.out.println(\"{}\"); for (int i = 0; i < 100000000; i++) { kept = new byte[1024];"
                    " if (i % 100 == 0) Thread.sleep(10); } } }\n")
     target = h.Workload("/usr/bin/java", "-Xmx64m", source)
     target.says()
@@ -118,7 +119,7 @@ def heap_of_a_java_program():
 @h.test
 def heap_of_what_does_not_allocate():
     target = h.Workload("idle")
-    target.says()
+    target.sleeps()
     said = said_nothing(h.cprof("heap", "-d", "300ms", "-p", target.pid))
     assert "no call of malloc was seen" in said, said
 

@@ -19,7 +19,7 @@ CPU = (("samples", "count"), ("cpu", "nanoseconds"))
 
 
 def cprof(*arguments, codes=(0,)):
-    done = subprocess.run([h.CPROF, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    done = subprocess.run([h.CPROF, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=h.HANGS, check=False)
     assert done.returncode in codes, f"{arguments}: exit code {done.returncode}: {done.stderr.decode()}"
     return done.stdout.decode()
 

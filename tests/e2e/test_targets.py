@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import chance
 import harness as h
 
 SPINS = {"worker_spin", "helper_spin", "late_spin"}
@@ -31,6 +32,14 @@ def prefork(*arguments, kind="record", rate=("-F", "499")):
     return run.stop(), target
 
 
+def until_seen(targets, *options):
+    """Records until each has used enough of a CPU to be seen on it."""
+    run = h.cprof("record", "-F", "499", *options).attached()
+    for target in targets:
+        target.uses(0.2)
+    return run.stop()
+
+
 # Families ----------------------------------------------------------------------------------------
 
 @h.test
@@ -42,8 +51,8 @@ def descendants_that_were_there_before():
     assert h.share(profile, "samples", *SPINS) > 0.9, counts
     assert len(h.labels(profile, "pid") - {target.pid}) == 5, h.labels(profile, "pid")
     # two workers, one late one; two helpers of half the time
-    h.near(counts["worker_spin"], 2 * counts["late_spin"], 0.3, "workers")
-    h.near(counts["worker_spin"], 2 * counts["helper_spin"], 0.3, "helpers")
+    chance.ratio_is(counts["worker_spin"], counts["late_spin"], 2, "workers")
+    chance.ratio_is(counts["worker_spin"], counts["helper_spin"], 2, "helpers")
 
 
 @h.test
@@ -98,7 +107,7 @@ def lists_as_pidof_gives_them():
     targets = [h.Workload("hot", 60) for _ in range(3)]
     pids = [str(target.pid) for target in targets]
     for words in ((" ".join(pids),), (", ".join(pids),), tuple(pids), (f"{pids[0]}\n{pids[1]}\t{pids[2]}\n",)):
-        run = h.cprof("record", "-F", "499", "-p", *words, "-d", "700ms").wait()
+        run = until_seen(targets, "-p", *words)
         assert h.labels(run.profile(), "pid") == {target.pid for target in targets}, words
 
 
@@ -120,7 +129,7 @@ def by_the_name_of_the_executable():
     path = named("cprof-a-name-longer-than-fifteen-bytes")
     target = h.Workload(path, 60)
     for name in (os.path.basename(path), path):
-        run = h.cprof("record", "-F", "499", "-p", name, "-d", "500ms").wait()
+        run = until_seen([target], "-p", name)
         assert h.labels(run.profile(), "pid") == {target.pid}, name
 
 
@@ -170,7 +179,7 @@ def by_comm_newcomers_and_renamed_too():
     wanted, other = named("cprof-wanted", "exiter"), named("cprof-other", "exiter")
     run = h.cprof("record", "-F", "999", "--comm", "^cprof-wan.*d$").attached()
     loop = h.Workload("/bin/sh", "-c", f"for i in 1 2 3 4 5 6 7 8; do {wanted} 0.08 & {other} 0.08 & wait; done")
-    loop.wait(90)
+    loop.wait()
     profile = run.stop().profile()
     assert h.labels(profile, "comm") == {"cprof-wanted"}, h.labels(profile, "comm")
     assert len(h.labels(profile, "pid")) == 8, h.labels(profile, "pid")
@@ -241,7 +250,7 @@ def by_cgroup_and_container():
         relative = path[len(root):]
         for options in (("--cgroup", path), ("--cgroup", relative), ("--container", digest[:12]),
                         ("-p", f"{inside.pid},{outside.pid}", "--container", digest)):
-            run = h.cprof("record", "-F", "499", "-d", "400ms", *options).wait()
+            run = until_seen([inside], *options)
             assert h.labels(run.profile(), "pid") == {inside.pid}, options
         run = h.cprof("record", "-F", "499", "--cgroup", "/cprof-test").attached()
         started = h.Workload("/bin/sh", "-c",
@@ -264,7 +273,7 @@ def by_cgroup_and_container():
 def all_of_a_filter_each_in_a_file():
     targets = [h.Workload(named("cprof-each"), 60) for _ in range(2)]
     folder = os.path.join(h.folder(), "profiles")
-    run = h.cprof("record", "-F", "499", "-d", "500ms", "-a", "--comm", "cprof-each", "-o", folder).wait()
+    run = until_seen(targets, "-a", "--comm", "cprof-each", "-o", folder)
     profiles = run.profiles()
     assert len(profiles) == 2 and {os.path.dirname(path) for path in profiles} == {folder}, profiles
     assert {pid for p in profiles.values() for pid in h.labels(p, "pid")} == {t.pid for t in targets}
@@ -278,7 +287,7 @@ def heap_by_name_newcomers_too():
     run = h.cprof("heap", "--rate", "1", "-p", "cprof-heap-name").attached()
     second = h.Workload(path, 1000)
     second.says()
-    time.sleep(1.5)  # a newcomer's allocator is probed when it is noticed
+    run.awaits(f"process {second.pid} is profiled, too")  # its allocator is probed when it is noticed
     for target in (first, second):
         target.go()
         target.says()
