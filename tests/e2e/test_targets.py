@@ -60,9 +60,10 @@ def no_children():
     """Neither old nor new; and who is busy instead is named."""
     target = h.Workload("prefork", 30)
     target.says()
-    run = h.cprof("record", "-F", "499", "--no-children", "-p", target.pid).attached()
     target.go()
-    until_busy(target.pid, 0.3)
+    until_busy(target.pid, 0.1)  # the master has forked its last one, and sleeps
+    run = h.cprof("record", "-F", "499", "--no-children", "-p", target.pid).attached()
+    until_busy(target.pid, 0.8)
     ended = run.stop()
     said = "\n".join(ended.lines)
     assert ended.code == 3 and f"process {target.pid} " in said, said
