@@ -8,7 +8,7 @@
  * There the walk goes on by rbp and marks what it finds as guessed, until it is back in code that is
  * described. Where the code itself shows where its caller is (code_abi.h), that is better, and exact.
  * What is found either way has to be a return address: rbp may be used for anything. The same in user
- * space is user/object/codestep.c, which the tests compare this with.
+ * space is user/unwind/codestep.c, which the tests compare this with.
  */
 #include "step.bpf.h"
 

@@ -2,7 +2,7 @@
 /*
  * A stack walk: look up the rule for the ip, compute the caller's registers, write its ip, repeat.
  * Compilers describe every function of a binary that way for exceptions (.eh_frame); user space has
- * made tables of it (user/object/ehframe.h). The arithmetic here is that of user/object/unwindstep.c,
+ * made tables of it (user/unwind/ehframe.h). The arithmetic here is that of user/unwind/unwindstep.c,
  * which the tests compare it with.
  *
  * Where there is no description, gap.bpf.c makes the step. Nothing of what the target's memory says is

@@ -3,7 +3,7 @@
 #include "cmd.h"
 #include "exit.h"
 #include "options.h"
-#include "run.h"
+#include "record/run.h"
 
 int cmd_record(int argc, char **argv)
 {

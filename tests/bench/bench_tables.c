@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "object/elf.h"
-#include "object/unwindtable.h"
+#include "unwind/unwindtable.h"
 
 struct figures {
 	size_t nr_files, nr_fdes, nr_rows, nr_pages, nr_wides, max_wides, nr_bytes;

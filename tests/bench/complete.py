@@ -14,7 +14,7 @@ in code which does not promise one ("guessed": code made at run time). Such a st
 lack a frame: of a function that was interrupted before it had set up its own.
 
 A JVM's compiled code uses rbp for other things, unless it is told not to: both are measured. Without
-frame pointers its frames are found by what the VM says of its code (user/object/hotspot.h).
+frame pointers its frames are found by what the VM says of its code (user/runtime/hotspot.h).
 
 Nothing is installed: what is missing is named and left out. Servers listen on loopback only and keep
 their data in a temporary folder; whatever is started here is ended here, by pid.

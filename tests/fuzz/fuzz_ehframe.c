@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/unwindstep.h"
-#include "object/unwindtable.h"
+#include "unwind/unwindstep.h"
+#include "unwind/unwindtable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len_bytes);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/hotspot.h"
+#include "runtime/hotspot.h"
 #include "unit/vm_image.h"
 
 #define MAX_BYTES (1u << 16) /* to be analyzed in one look */

@@ -9,7 +9,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "object/probesite.h"
+#include "heap/probesite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/stackflow.h"
+#include "unwind/stackflow.h"
 
 #define ADDR 0x10000ull
 

@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "profile/builder.h"
+#include "record/builder.h"
 #include "temp.h"
 #include "unit/judge.h"
 

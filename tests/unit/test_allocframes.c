@@ -8,7 +8,7 @@
 
 #include "profile/allocframes.h"
 #include "profile/prune.h"
-#include "profile/tame.h"
+#include "base/tame.h"
 #include "profile_case.h"
 
 /* frame is a leaf below main. */

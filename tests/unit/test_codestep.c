@@ -14,7 +14,7 @@
 #include <Zydis/Zydis.h>
 
 #include "code_abi.h"
-#include "object/codestep.h"
+#include "unwind/codestep.h"
 
 #define NR_TRIES 400000
 

@@ -10,7 +10,7 @@
 
 #include "profile/filter.h"
 #include "profile/prune.h"
-#include "profile/tame.h"
+#include "base/tame.h"
 #include "profile_case.h"
 
 static struct profile *stacks(void)

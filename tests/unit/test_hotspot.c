@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "object/hotspot.h"
+#include "runtime/hotspot.h"
 #include "vm_image.h"
 
 /* mov %eax,-0x14000(%rsp); push %rbp; sub $0x20,%rsp; nop; add $0x20,%rsp; pop %rbp; ret */

@@ -16,8 +16,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/vec.h"
-#include "child.h"
-#include "needed.h"
+#include "record/child.h"
+#include "record/needed.h"
 #include "temp.h"
 #include "unit/judge.h"
 

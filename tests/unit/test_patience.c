@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "patience.h"
+#include "base/patience.h"
 #include "process/busiest.h"
 #include "temp.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "object/elf.h"
-#include "object/probesite.h"
+#include "heap/probesite.h"
 #include "object/symtab.h"
 #include "unit/judge.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "schedule.h"
+#include "record/schedule.h"
 
 #define START (1000 * NSEC_PER_SEC)
 #define S(n)  (START + (n)*NSEC_PER_SEC)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "object/stackflow.h"
+#include "unwind/stackflow.h"
 
 #define ADDR 0x7f0000001000ull
 

@@ -24,7 +24,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "profile/symbolize.h"
+#include "record/symbolize.h"
 #include "temp.h"
 #include "unit/judge.h"
 

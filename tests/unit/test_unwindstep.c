@@ -21,8 +21,8 @@
 
 #include "base/alloc.h"
 #include "object/elf.h"
-#include "object/unwindstep.h"
-#include "object/unwindtable.h"
+#include "unwind/unwindstep.h"
+#include "unwind/unwindtable.h"
 
 /* Memory: word i of stack[] is at BASE + 8 * i and holds 0x1000 + i. */
 #define BASE  0x7000ull

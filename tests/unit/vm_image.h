@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/vmstructs.h"
+#include "runtime/vmstructs.h"
 
 #define IMAGE_BASE     0x7f0000000000ull
 #define IMAGE_BYTES    0x10000u

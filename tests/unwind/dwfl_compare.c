@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "captures.h"
+#include "record/captures.h"
 
 #define MAX_FRAMES 4096
 #define MAX_KINDS  256

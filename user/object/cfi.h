@@ -2,7 +2,7 @@
 /*
  * Call frame information as it lies in a section: a bounded reader of .eh_frame and .debug_frame.
  *
- * Bytes in, entries out; what the entries' instructions mean is object/cfa.h. Nothing is copied:
+ * Bytes in, entries out; what the entries' instructions mean is unwind/cfa.h. Nothing is copied:
  * everything points into the section, which has to outlive it. Nothing is believed: a cursor that
  * would leave its bounds turns bad, stays bad, and yields zeros.
  */

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "object/ehframe.h"
+#include "unwind/ehframe.h"
 
 struct function {
 	uint64_t start, limit; /* elf_addr */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile/shortname.h"
-#include "profile/tame.h"
+#include "base/tame.h"
 
 /*
  * The functions that are probed, and what calls nothing but them: pprof's own list is longer, and

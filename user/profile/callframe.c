@@ -19,7 +19,7 @@ const char *callframe_base_name(const char *path, size_t *len_bytes)
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	size_t len = strlen(base);
 
-	/* profile/filemap.h: the unnamed code of a file has a mapping "/lib/[libc.so.6]". */
+	/* record/filemap.h: the unnamed code of a file has a mapping "/lib/[libc.so.6]". */
 	if (slash && len > 2 && base[0] == '[' && base[len - 1] == ']') {
 		base++;
 		len -= 2;

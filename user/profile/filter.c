@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/tame.h"
+#include "base/tame.h"
 
 /* What a regex says of functions and mappings, by id; 0, none, does not match. */
 struct answers {

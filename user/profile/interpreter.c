@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/magnitude.h"
-#include "profile/tame.h"
+#include "base/tame.h"
 
 #define ENOUGH 0.5
 

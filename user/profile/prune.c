@@ -7,7 +7,7 @@
 
 #include "profile/allocframes.h"
 #include "profile/merge.h"
-#include "profile/tame.h"
+#include "base/tame.h"
 
 /* What becomes of a location, by id. */
 enum fate {

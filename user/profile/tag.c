@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/tame.h"
+#include "base/tame.h"
 #include "profile/unit.h"
 
 #define TAG_UNIT_BYTES 32

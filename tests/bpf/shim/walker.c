@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "object/codestep.h"
+#include "unwind/codestep.h"
 #include "registers.bpf.h"
 #include "unwind.bpf.h"
 

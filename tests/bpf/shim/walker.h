@@ -11,8 +11,8 @@
 
 #include "base/vec.h"
 #include "collect/tables.h"
-#include "object/unwindstep.h"
-#include "object/unwindtable.h"
+#include "unwind/unwindstep.h"
+#include "unwind/unwindtable.h"
 
 struct walker_vma {
 	u64 start, limit, bias;

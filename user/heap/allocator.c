@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "heap/allocator.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "heap/probesite.h"
+
+/*
+ * malloc(3), posix_memalign(3), cfree(3); aliases come after the name that should be shown. An object
+ * is an allocator if it has the first two.
+ *
+ * may_be_leaf: the functions that nearly all allocations are made by, so that it pays to know whether
+ * they call others. The rest is taken to: glibc's realloc(NULL, n) and aligned_alloc() end in malloc.
+ */
+static const struct {
+	const char *name;
+	enum session_shape shape;
+	bool may_be_leaf;
+} functions[] = {
+	{"malloc", SHAPE_MALLOC, true},
+	{"free", SHAPE_FREE, false},
+	{"calloc", SHAPE_CALLOC, true},
+	{"realloc", SHAPE_REALLOC, false},
+	{"reallocarray", SHAPE_REALLOCARRAY, false},
+	{"posix_memalign", SHAPE_POSIX_MEMALIGN, false},
+	{"aligned_alloc", SHAPE_MEMALIGN, false},
+	{"memalign", SHAPE_MEMALIGN, false},
+	{"valloc", SHAPE_MALLOC, false},
+	{"pvalloc", SHAPE_MALLOC, false},
+	{"cfree", SHAPE_FREE, false},
+	/* C23 */
+	{"free_sized", SHAPE_FREE, false},
+	{"free_aligned_sized", SHAPE_FREE, false},
+	/*
+	 * C++, where an allocator brings its own: those of libstdc++ call malloc of another object. By
+	 * the Itanium ABI: new and new[] of (size), with std::nothrow, with an alignment, with both.
+	 */
+	{"_Znwm", SHAPE_MALLOC, true},
+	{"_Znam", SHAPE_MALLOC, true},
+	{"_ZnwmRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnamRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnwmSt11align_val_t", SHAPE_MALLOC, false},
+	{"_ZnamSt11align_val_t", SHAPE_MALLOC, false},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", SHAPE_MALLOC, false},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", SHAPE_MALLOC, false},
+	/* delete and delete[] of (pointer), with a size, and the same again. */
+	{"_ZdlPv", SHAPE_FREE, false},
+	{"_ZdaPv", SHAPE_FREE, false},
+	{"_ZdlPvm", SHAPE_FREE, false},
+	{"_ZdaPvm", SHAPE_FREE, false},
+	{"_ZdlPvRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdaPvRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdlPvSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdaPvSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdlPvmSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdaPvmSt11align_val_t", SHAPE_FREE, false},
+	{"_ZdlPvSt11align_val_tRKSt9nothrow_t", SHAPE_FREE, false},
+	{"_ZdaPvSt11align_val_tRKSt9nothrow_t", SHAPE_FREE, false},
+	/* jemalloc(3): flags come last */
+	{"mallocx", SHAPE_MALLOC, false},
+	{"rallocx", SHAPE_REALLOC, false},
+	{"dallocx", SHAPE_FREE, false},
+	{"sdallocx", SHAPE_FREE, false},
+};
+
+#define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+_Static_assert(NR_FUNCTIONS <= SESSION_MAX_SITES, "more functions than sites");
+
+/* The registers that hold the arguments of a shape that matter (see bpf/alloc.bpf.c). */
+static const unsigned int keeps[] = {
+	[SHAPE_MALLOC] = PROBESITE_STACK | PROBESITE_DI,
+	[SHAPE_CALLOC] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI,
+	[SHAPE_REALLOC] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI,
+	[SHAPE_REALLOCARRAY] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI | PROBESITE_DX,
+	[SHAPE_MEMALIGN] = PROBESITE_STACK | PROBESITE_SI,
+	[SHAPE_POSIX_MEMALIGN] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_DX,
+	[SHAPE_FREE] = PROBESITE_DI | PROBESITE_DI_OR_0,
+};
+
+static bool is_known(const uint64_t *all, size_t nr, uint64_t one)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (all[i] == one)
+			return true;
+	return false;
+}
+
+/* An object in which calls are followed, and where its allocators are: a look-up is slow. */
+struct search {
+	const struct elf_file *elf;
+	const struct symtab *symtab;
+	int fd;
+	uint64_t allocators[NR_FUNCTIONS];
+	size_t nr_allocators;
+	unsigned int depth, nr_followed; /* from one function on */
+};
+
+/* What a function calls is followed so far: to a wrapper's helper, not through all of a C library. */
+#define MAX_DEPTH    2
+#define MAX_FOLLOWED 64
+
+/* The code of a function; false: there is none to be had. code->bytes is the caller's: free(). */
+static bool read_code(const struct elf_file *elf, int fd, const struct symbol *symbol,
+		      struct probesite_code *code)
+{
+	uint8_t *bytes;
+	uint64_t file_off;
+
+	if (!symbol->len_bytes || symbol->len_bytes > PROBESITE_MAX_BYTES ||
+	    elf_file_offset(elf, symbol->elf_addr, &file_off))
+		return false;
+	bytes = xmalloc(symbol->len_bytes);
+	*code = (struct probesite_code){bytes, symbol->len_bytes, symbol->elf_addr};
+	if (pread(fd, bytes, code->len_bytes, file_off) == (ssize_t)code->len_bytes)
+		return true;
+	free(bytes);
+	return false;
+}
+
+/*
+ * Is a stub's name that of a function that allocates? It leads to another object, which may well be
+ * probed: under that name, or as an alias of it (__libc_malloc).
+ */
+static bool sounds_like_allocator(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && !strcmp(name + len - 4, "@plt") &&
+	       (strstr(name, "alloc") || strstr(name, "memalign") || !strncmp(name, "_Znw", 4) ||
+		!strncmp(name, "_Zna", 4));
+}
+
+/* Is elf_addr one of the functions, a stub that leads to one, or does it call one? */
+static bool is_allocator(void *ctx, uint64_t elf_addr)
+{
+	struct search *search = ctx;
+	struct symbol symbol;
+	struct probesite_code code;
+	bool calls;
+
+	if (is_known(search->allocators, search->nr_allocators, elf_addr))
+		return true;
+	if (!symtab_find(search->symtab, elf_addr, &symbol))
+		return false;
+	if (sounds_like_allocator(symbol.name))
+		return true;
+	if (search->depth == MAX_DEPTH || search->nr_followed == MAX_FOLLOWED ||
+	    symbol.elf_addr != elf_addr || !read_code(search->elf, search->fd, &symbol, &code))
+		return false;
+	search->depth++;
+	search->nr_followed++;
+	calls = probesite_calls(&code, false, is_allocator, search);
+	search->depth--;
+	free((void *)code.bytes);
+	return calls;
+}
+
+/* Moves a site from its function's entry to where a probe is cheaper; returns how far. */
+static uint32_t refine(struct search *search, const struct symbol *symbol, bool may_be_leaf,
+		       struct session_site *site)
+{
+	struct probesite_code code;
+	uint32_t offset;
+
+	if (!read_code(search->elf, search->fd, symbol, &code))
+		return 0;
+	offset = probesite_choose(&code, keeps[site->shape]);
+	site->file_off += offset;
+	search->depth = search->nr_followed = 0;
+	site->is_leaf = may_be_leaf && !probesite_calls(&code, true, is_allocator, search);
+	free((void *)code.bytes);
+	return offset;
+}
+
+/* Where the functions are that an object defines, in symbols; false: not both malloc and free. */
+static bool find_functions(struct search *search, struct symbol symbols[NR_FUNCTIONS])
+{
+	uint64_t file_off;
+	bool is_ifunc;
+
+	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+		if (!symtab_lookup(search->symtab, functions[i].name, &symbols[i], &is_ifunc) ||
+		    is_ifunc || elf_file_offset(search->elf, symbols[i].elf_addr, &file_off)) {
+			if (i < 2)
+				return false;
+			symbols[i] = (struct symbol){0};
+			continue;
+		}
+		if (functions[i].shape != SHAPE_FREE)
+			search->allocators[search->nr_allocators++] = symbols[i].elf_addr;
+	}
+	return true;
+}
+
+void allocator_find(struct object *object, int fd, struct allocator *allocator)
+{
+	struct search search = {.elf = object_elf(object), .fd = fd};
+	struct symbol symbols[NR_FUNCTIONS];
+	uint64_t entries[NR_FUNCTIONS];
+	size_t nr = 0;
+
+	allocator->nr = 0;
+	if (!search.elf)
+		return;
+	search.symtab = object_symtab(object);
+	if (!find_functions(&search, symbols))
+		return;
+	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+		struct session_site site = {.shape = functions[i].shape};
+
+		if (!symbols[i].name ||
+		    elf_file_offset(search.elf, symbols[i].elf_addr, &site.file_off) ||
+		    is_known(entries, nr, site.file_off))
+			continue;
+		entries[nr] = site.file_off;
+		allocator->names[nr] = functions[i].name;
+		allocator->offsets[nr] =
+			refine(&search, &symbols[i], functions[i].may_be_leaf, &site);
+		allocator->sites[nr++] = site;
+	}
+	allocator->nr = nr;
+}
+
+void allocator_drop_frees(struct allocator *allocator)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < allocator->nr; i++) {
+		if (allocator->sites[i].shape == SHAPE_FREE)
+			continue;
+		allocator->sites[kept] = allocator->sites[i];
+		allocator->names[kept] = allocator->names[i];
+		allocator->offsets[kept++] = allocator->offsets[i];
+	}
+	allocator->nr = kept;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "heap/managed.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Its linker writes these sections even where everything else is stripped. */
+static const char *const go_sections[] = {".go.buildinfo", ".note.go.buildid"};
+
+static const struct managed go = {
+	.what = "a Go program",
+	.advice = "its runtime has a heap profile of its own: go tool pprof "
+		  "http://HOST:PORT/debug/pprof/heap, with net/http/pprof in the program, or "
+		  "runtime/pprof.WriteHeapProfile",
+};
+
+static const struct managed by_file[] = {
+	{"libjvm.so", "a Java program",
+	 "record its allocations with JFR (jcmd PID JFR.start settings=profile) or async-profiler "
+	 "(asprof -e alloc PID)"},
+	{"libcoreclr.so", "a .NET program",
+	 "dotnet-gcdump collect -p PID shows its heap, dotnet-trace collect --profile gc-verbose "
+	 "-p "
+	 "PID its allocations"},
+	{"libnode.so", "a Node.js program", "run it with node --heap-prof, or node --inspect"},
+	{"node", "a Node.js program", "run it with node --heap-prof, or node --inspect"},
+	{"beam.smp", "an Erlang program", "ask its VM: instrument:allocations(), recon_alloc"},
+};
+
+/* "libjvm.so" is the beginning of "libjvm.so.1", and "node" none of "nodemon". */
+static bool begins(const char *name, const char *file)
+{
+	size_t len = strlen(file);
+
+	return !strncmp(name, file, len) && (!name[len] || name[len] == '.');
+}
+
+const struct managed *managed_of(struct object *object, const char *path)
+{
+	const struct elf_file *elf = object_elf(object);
+	const char *name = text_base_name(path);
+	struct elf_section section;
+
+	for (size_t i = 0; elf && i < sizeof(go_sections) / sizeof(go_sections[0]); i++)
+		if (elf_file_section(elf, go_sections[i], &section))
+			return &go;
+	for (size_t i = 0; i < sizeof(by_file) / sizeof(by_file[0]); i++)
+		if (begins(name, by_file[i].file))
+			return &by_file[i];
+	return NULL;
+}

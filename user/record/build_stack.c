@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which frames a heap profile leaves out: who allocates is the question, and malloc is no answer. Go's
+ * runtime leaves its own allocator out of the file as well; drop_frames (prune.h) says the same, but of the
+ * readers only pprof heeds it, and Pyroscope, Parca and speedscope show malloc at the leaf of everything.
+ * The rule is that of drop_frames: from the outermost frame of an allocator's the stack goes, towards the
+ * leaf. What it does not say: of a stack of nothing else the outermost frame stays.
+ */
+#include "record/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/allocframes.h"
+
+/* What is known of a name. */
+enum {
+	IS_UNKNOWN,
+	IS_ALLOCATOR,
+	IS_OTHER
+};
+
+void build_begin_stacks(struct build *build)
+{
+	if (build->builder->options.kind == PROFILE_HEAP && !build->order->all_frames)
+		build->allocators = prune_rule_new(allocator_frames, NULL);
+	while (build->cuts.nr < build->builder->stacks.nr)
+		vec_push(&build->cuts, (struct cut){0});
+}
+
+void build_end_stacks(struct build *build)
+{
+	prune_rule_free(build->allocators);
+	vec_release(&build->locations);
+	vec_release(&build->cuts);
+	vec_release(&build->is_allocators);
+	hash_release(&build->record_index);
+}
+
+/*
+ * Some outermost functions have no unwind information to say that they are: those of other C
+ * libraries, and Go's.
+ */
+static bool is_outermost(const char *name)
+{
+	static const char *const names[] = {"_start",	      "__clone",	"clone",
+					    "clone3",	      "__clone3",	"_dlstart",
+					    "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
+	size_t len;
+
+	/* "runtime.goexit.abi0", but not "clone.cold" */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		len = strlen(names[i]);
+		if (!strncmp(name, names[i], len) &&
+		    (!name[len] || !strncmp(name + len, ".abi", 4)))
+			return true;
+	}
+	return false;
+}
+
+static const char *function_name(const struct profile *profile, uint32_t location)
+{
+	const struct profile_line *line = profile->locations.at[location - 1].lines;
+
+	return strtab_get(&profile->strings, profile->functions.at[line->function - 1].system_name);
+}
+
+/* Why the user stack that was just written is not whole: "no unwind info for libfoo.so"; or NULL. */
+static char *describe_end(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	static const struct {
+		const char *text;
+		bool names_file;
+	} ends[] = {
+#define X(id, text, names_file) {text, names_file},
+		STACK_ENDS(X)
+#undef X
+	};
+	const char *text = ends[entry->end].text, *file;
+
+	if (!text)
+		return NULL;
+	if (entry->end == END_NO_ROOT && user->nr &&
+	    is_outermost(
+		    function_name(build->profile, build->locations.at[build->locations.nr - 1])))
+		return NULL;
+	if (!ends[entry->end].names_file || !user->nr)
+		return xstrdup(text);
+	file = symbolize_mapping_name(build->symbolizer, entry->image,
+				      (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1),
+				      entry->time_ns);
+	return xasprintf("%s %s", text, file);
+}
+
+/* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
+static bool is_elided(const struct stack *user, uint32_t i)
+{
+	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
+}
+
+static uint32_t locate_user(struct build *build, const struct entry *entry,
+			    const struct stack *user, uint32_t i)
+{
+	if (is_elided(user, i))
+		return symbolize_note(build->symbolizer, build->profile, "[... frames elided]");
+	return symbolize_user(build->symbolizer, build->profile, entry->image, user->ips[i],
+			      entry->time_ns, i > 0);
+}
+
+/* The allocator's frames ------------------------------------------------------------------------- */
+
+static bool is_allocator(struct build *build, const struct entry *entry, const struct stack *user,
+			 uint32_t i)
+{
+	const char *text;
+	uint32_t name;
+
+	if (is_elided(user, i))
+		return false;
+	name = symbolize_user_name(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+				   i > 0, &text);
+	while (build->is_allocators.nr <= name)
+		vec_push(&build->is_allocators, IS_UNKNOWN);
+	if (build->is_allocators.at[name] == IS_UNKNOWN)
+		build->is_allocators.at[name] =
+			prune_rule_drops(build->allocators, text) ? IS_ALLOCATOR : IS_OTHER;
+	return build->is_allocators.at[name] == IS_ALLOCATOR;
+}
+
+static uint32_t nr_allocators(struct build *build, const struct entry *entry,
+			      const struct stack *user)
+{
+	bool found_other = false;
+
+	for (uint32_t i = user->nr; i-- > 0;) {
+		bool is_other = !is_allocator(build, entry, user, i);
+
+		if (!is_other && found_other)
+			return i + 1;
+		found_other |= is_other;
+	}
+	return found_other || !user->nr ? 0 : user->nr - 1;
+}
+
+/* Once for each stack, as a rule: there are several entries of one, a size each. */
+static uint32_t nr_cut(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	struct cut *cut = &build->cuts.at[entry->user_stack];
+
+	if (!build->allocators)
+		return 0;
+	if (cut->image != entry->image)
+		*cut = (struct cut){entry->image, nr_allocators(build, entry, user)};
+	return cut->nr;
+}
+
+/* Stacks ----------------------------------------------------------------------------------------- */
+
+void build_set_stack(struct build *build, struct entry *entry)
+{
+	const struct builder *builder = build->builder;
+	const struct stack *kernel = &builder->stacks.at[entry->kernel_stack];
+	const struct stack *user = &builder->stacks.at[entry->user_stack];
+	char *note scoped(freep) = NULL, *why scoped(freep) = NULL;
+
+	build->locations.nr = 0;
+	build->nr_cut = nr_cut(build, entry, user);
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
+							     kernel->ips[i], i > 0));
+	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
+	 * instruction after its syscall, which is no call to step back into. */
+	for (uint32_t i = build->nr_cut; i < user->nr; i++)
+		vec_push(&build->locations, locate_user(build, entry, user, i));
+	why = describe_end(build, entry, user);
+	if (entry->end != END_NO_USER)
+		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
+	entry->nr_ended = entry->nr_taken;
+	if (why)
+		note = xasprintf("[truncated: %s]", why);
+	else if (!build->locations.nr)
+		note = xstrdup("[no stack]");
+	if (note)
+		vec_push(&build->locations,
+			 symbolize_note(build->symbolizer, build->profile, note));
+}
+
+/* Records ---------------------------------------------------------------------------------------- */
+
+static bool same_record(const void *ctx, uint32_t value, const void *key)
+{
+	const struct profile *profile = ctx;
+	const struct profile_record *a = &profile->records.at[value], *b = key;
+
+	return a->size_bytes == b->size_bytes && a->nr_ips == b->nr_ips &&
+	       a->nr_locations == b->nr_locations &&
+	       !memcmp(a->call_ips, b->call_ips, a->nr_ips * sizeof(*a->call_ips)) &&
+	       !memcmp(a->locations, b->locations, a->nr_locations * sizeof(*a->locations));
+}
+
+/* The record of the stack in build->locations, made if need be. */
+static struct profile_record *record_of(struct build *build, const struct profile_record *wanted)
+{
+	struct profile *profile = build->profile;
+	struct arena *arena = &profile->arena;
+	size_t ips_bytes = wanted->nr_ips * sizeof(*wanted->call_ips);
+	size_t locations_bytes = wanted->nr_locations * sizeof(*wanted->locations);
+	uint64_t code =
+		hash_combine(hash_bytes(wanted->call_ips, ips_bytes, 0), wanted->size_bytes);
+	uint32_t i = hash_find(&build->record_index, code, same_record, profile, wanted);
+	struct profile_record record = *wanted;
+
+	if (i != HASH_NONE)
+		return &profile->records.at[i];
+	record.call_ips = memcpy(arena_alloc(arena, ips_bytes), wanted->call_ips, ips_bytes);
+	record.locations =
+		memcpy(arena_alloc(arena, locations_bytes), wanted->locations, locations_bytes);
+	i = profile->records.nr;
+	vec_push(&profile->records, record);
+	hash_insert(&build->record_index, code, i);
+	return &profile->records.at[i];
+}
+
+void build_add_record(struct build *build, const struct entry *entry, uint64_t nr_taken,
+		      uint64_t nr_live)
+{
+	const struct stack *kernel = &build->builder->stacks.at[entry->kernel_stack];
+	const struct stack *user = &build->builder->stacks.at[entry->user_stack];
+	uint64_t *call_ips scoped(freep) = xcalloc(kernel->nr + user->nr, sizeof(*call_ips));
+	struct profile_record wanted = {.call_ips = call_ips,
+					.locations = build->locations.at,
+					.nr_locations = build->locations.nr,
+					.size_bytes = entry->size_bytes};
+	struct profile_record *record;
+
+	/* Where it was interrupted, there and then in the kernel; the rest are return addresses. */
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		call_ips[wanted.nr_ips++] = kernel->ips[i] + !i;
+	for (uint32_t i = build->nr_cut; i < user->nr; i++)
+		call_ips[wanted.nr_ips++] = is_elided(user, i) ? 0
+							       : (user->ips[i] & ~IP_GUESSED) + !i;
+	record = record_of(build, &wanted);
+	record->nr_taken += nr_taken;
+	record->nr_live += nr_live;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * While the run goes on only numbers are kept (builder_state.h).
+ *
+ * A record and its counts arrive in any order, so either makes the entry. Who a record belongs to
+ * (process, image) is asked of process/task twice: when it arrives, so that a process nobody
+ * announced is read from /proc while it lives, and again when results are asked for, since an exec
+ * or a mapping may be announced after the samples that ran it.
+ */
+#include "record/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/builder_state.h"
+
+const char *drop_reason_text(enum drop_reason reason)
+{
+	static const char *const texts[] = {
+#define X(id, text) [DROP_##id] = text,
+		DROP_REASONS(X)
+#undef X
+	};
+
+	return texts[reason];
+}
+
+struct builder *builder_new(const struct builder_options *options, struct tasks *tasks)
+{
+	struct builder *builder = xcalloc(1, sizeof(*builder));
+
+	builder->options = *options;
+	builder->tasks = tasks;
+	vec_push(&builder->stacks, (struct stack){0});
+	return builder;
+}
+
+void builder_free(struct builder *builder)
+{
+	if (!builder)
+		return;
+	vec_release(&builder->entries);
+	hash_release(&builder->entry_index);
+	vec_release(&builder->stacks);
+	hash_release(&builder->stack_index);
+	arena_release(&builder->arena);
+	strtab_release(&builder->strings);
+	strtab_release(&builder->end_names);
+	vec_release(&builder->ends);
+	vec_release(&builder->processes);
+	vec_release(&builder->groups);
+	vec_release(&builder->order);
+	free(builder);
+}
+
+/* Collecting ------------------------------------------------------------------------------------- */
+
+static bool same_entry(const void *ctx, uint32_t value, const void *key)
+{
+	const struct builder *builder = ctx;
+
+	return builder->entries.at[value].id == *(const uint64_t *)key;
+}
+
+/* The entry of a record id, made if need be. Borrowed until the next call. */
+static struct entry *entry_of(struct builder *builder, uint64_t id)
+{
+	uint64_t code = hash_u64(id);
+	uint32_t i = hash_find(&builder->entry_index, code, same_entry, builder, &id);
+
+	if (i == HASH_NONE) {
+		i = builder->entries.nr;
+		vec_push(&builder->entries, (struct entry){.id = id});
+		hash_insert(&builder->entry_index, code, i);
+	}
+	return &builder->entries.at[i];
+}
+
+static bool same_stack(const void *ctx, uint32_t value, const void *key)
+{
+	const struct builder *builder = ctx;
+	const struct stack *a = &builder->stacks.at[value], *b = key;
+
+	return a->nr == b->nr && !memcmp(a->ips, b->ips, a->nr * sizeof(*a->ips));
+}
+
+static uint32_t stack_id(struct builder *builder, const uint64_t *ips, uint32_t nr)
+{
+	struct stack stack = {ips, nr};
+	uint64_t code;
+	uint32_t i;
+
+	if (!nr)
+		return STACK_EMPTY;
+	code = hash_bytes(ips, nr * sizeof(*ips), 0);
+	i = hash_find(&builder->stack_index, code, same_stack, builder, &stack);
+	if (i != HASH_NONE)
+		return i;
+	stack.ips = memcpy(arena_alloc(&builder->arena, nr * sizeof(*ips)), ips, nr * sizeof(*ips));
+	i = builder->stacks.nr;
+	vec_push(&builder->stacks, stack);
+	hash_insert(&builder->stack_index, code, i);
+	return i;
+}
+
+void builder_record(struct builder *builder, const struct record *record)
+{
+	struct entry *entry = entry_of(builder, record->id);
+	struct image *image;
+
+	if (entry->has_record)
+		return;
+	entry->has_record = true;
+	entry->tgid = record->tgid;
+	entry->tid = record->tid;
+	entry->start_ns = record->start_ns;
+	entry->time_ns = record->time_ns;
+	entry->size_bytes = record->size_bytes;
+	entry->comm = strtab_intern_len(&builder->strings, record->comm, COMM_BYTES);
+	entry->end = record->end;
+	entry->kernel_stack = stack_id(builder, record->kernel_ips, record->nr_kernel);
+	entry->user_stack = stack_id(builder, record->user_ips, record->nr_user);
+	builder->is_resolved = false;
+
+	image = tasks_image(builder->tasks, record->tgid, record->start_ns, record->time_ns);
+	image->process->is_sampled = true;
+}
+
+void builder_count(struct builder *builder, const struct count *count)
+{
+	struct entry *entry = entry_of(builder, count->id);
+
+	entry->nr_taken += count->nr_taken;
+	entry->nr_freed += count->nr_freed;
+	builder->nr_taken += count->nr_taken;
+	builder->is_resolved = false;
+}
+
+/* Whether an entry is left out of every profile, and why; NR_DROP_REASONS: it is not. */
+static enum drop_reason drop_reason_of(const struct builder *builder, const struct entry *entry)
+{
+	if (!entry->has_record)
+		return DROP_NO_RECORD;
+	if (builder->options.kind == PROFILE_HEAP && !entry->size_bytes)
+		return DROP_ZERO_SIZE;
+	return NR_DROP_REASONS;
+}
+
+bool builder_is_whole(const struct builder *builder, const struct entry *entry)
+{
+	return drop_reason_of(builder, entry) == NR_DROP_REASONS;
+}
+
+/* A count whose record has not come yet is in no piece so far: it waits for one. */
+void builder_mark(struct builder *builder, enum builder_mark mark)
+{
+	vec_for_each(&builder->entries, entry)
+		if (builder_is_whole(builder, entry))
+			entry->nr_marked[mark] = entry->nr_taken;
+}
+
+uint64_t builder_dropped(const struct builder *builder, enum drop_reason reason)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < builder->entries.nr; i++)
+		if (drop_reason_of(builder, &builder->entries.at[i]) == reason)
+			nr += builder->entries.at[i].nr_taken;
+	return nr;
+}
+
+uint64_t builder_taken(const struct builder *builder)
+{
+	return builder->nr_taken;
+}
+
+/* Grouping by process ---------------------------------------------------------------------------- */
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Process by process, within one in the order of arrival. */
+static int compare_entries(const void *a, const void *b, void *ctx)
+{
+	const struct builder *builder = ctx;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct process *p = builder->entries.at[i].image->process;
+	const struct process *q = builder->entries.at[j].image->process;
+
+	if (p == q)
+		return compare(i, j);
+	if (p->tgid != q->tgid)
+		return compare(p->tgid, q->tgid);
+	if (p->start_ns != q->start_ns)
+		return compare(p->start_ns, q->start_ns);
+	return compare((uintptr_t)p, (uintptr_t)q);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *p = a, *q = b;
+
+	if (p->built.nr_taken != q->built.nr_taken)
+		return compare(q->built.nr_taken, p->built.nr_taken);
+	return compare(p->first, q->first);
+}
+
+/* Fills builder->order: the entries that have anything to show, grouped. */
+static void order_entries(struct builder *builder)
+{
+	builder->order.nr = 0;
+	for (size_t i = 0; i < builder->entries.nr; i++) {
+		struct entry *entry = &builder->entries.at[i];
+
+		if (!entry->nr_taken || !builder_is_whole(builder, entry))
+			continue;
+		entry->image =
+			tasks_image(builder->tasks, entry->tgid, entry->start_ns, entry->time_ns);
+		entry->image->process->is_sampled = true;
+		vec_push(&builder->order, i);
+	}
+	if (builder->order.nr)
+		qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at),
+			compare_entries, builder);
+}
+
+static void add_to_group(struct group *group, const struct entry *entry)
+{
+	group->nr++;
+	group->built.process = entry->image->process;
+	group->built.nr_taken += entry->nr_taken;
+	if (!group->last_image || entry->time_ns >= group->last_ns) {
+		group->last_image = entry->image;
+		group->last_ns = entry->time_ns;
+		group->built.comm = entry->image->comm;
+	}
+}
+
+void builder_resolve(struct builder *builder)
+{
+	const struct process *previous = NULL;
+
+	if (builder->is_resolved)
+		return;
+	order_entries(builder);
+	builder->groups.nr = 0;
+	for (uint32_t i = 0; i < builder->order.nr; i++) {
+		const struct entry *entry = &builder->entries.at[builder->order.at[i]];
+
+		if (entry->image->process != previous)
+			vec_push(&builder->groups, (struct group){.first = i});
+		previous = entry->image->process;
+		add_to_group(&builder->groups.at[builder->groups.nr - 1], entry);
+	}
+	if (builder->groups.nr)
+		qsort(builder->groups.at, builder->groups.nr, sizeof(*builder->groups.at),
+		      compare_groups);
+	builder->processes.nr = 0;
+	for (size_t i = 0; i < builder->groups.nr; i++)
+		vec_push(&builder->processes, builder->groups.at[i].built);
+	builder->is_resolved = true;
+}
+
+const struct built_process *builder_processes(struct builder *builder, size_t *nr)
+{
+	builder_resolve(builder);
+	*nr = builder->processes.nr;
+	return builder->processes.at;
+}
+
+/* How stacks ended ------------------------------------------------------------------------------- */
+
+void builder_count_end(struct builder *builder, const char *why, uint64_t nr)
+{
+	uint32_t id = strtab_intern(&builder->end_names, why ? why : "");
+
+	while (builder->ends.nr <= id)
+		vec_push(&builder->ends, (struct built_end){0});
+	builder->ends.at[id].nr += nr;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct built_end *x = a, *y = b;
+
+	return compare(y->nr, x->nr);
+}
+
+const struct built_end *builder_ends(struct builder *builder, size_t *nr)
+{
+	for (uint32_t i = 0; i < builder->ends.nr; i++)
+		builder->ends.at[i].why = i ? strtab_get(&builder->end_names, i) : NULL;
+	if (builder->ends.nr > 1)
+		qsort(builder->ends.at + 1, builder->ends.nr - 1, sizeof(*builder->ends.at),
+		      compare_ends);
+	*nr = builder->ends.nr;
+	return builder->ends.at;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "output/file.h"
+
+#define MAX_GROUPS	256
+#define GIVE_UP_LOOK_MS 100
+
+/* Who the command runs as; worked out before the fork, because looking up groups allocates. */
+struct identity {
+	struct output_owner owner;
+	gid_t groups[MAX_GROUPS];
+	int nr_groups;
+};
+
+static void identity_of_sudo_user(struct identity *who)
+{
+	struct passwd *user;
+
+	who->owner = output_owner_from_env();
+	who->nr_groups = 0;
+	if (!who->owner.given)
+		return;
+	user = getpwuid(who->owner.uid);
+	who->nr_groups = MAX_GROUPS;
+	if (!user || getgrouplist(user->pw_name, who->owner.gid, who->groups, &who->nr_groups) < 0)
+		who->nr_groups = 0;
+}
+
+static int become(const struct identity *who)
+{
+	if (!who->owner.given)
+		return 0;
+	return setgroups(who->nr_groups, who->groups) || setgid(who->owner.gid) ||
+	       setuid(who->owner.uid);
+}
+
+/*
+ * Nothing here allocates: the allocator is being probed already. The release pipe at end-of-file
+ * means that cprof gave up or died.
+ */
+static void __attribute__((noreturn))
+run_child(char **argv, const struct identity *who, int release_fd, int error_fd, int stdout_fd)
+{
+	char go;
+	int err;
+
+	if (read(release_fd, &go, 1) != 1)
+		_exit(127);
+	if ((stdout_fd < 0 || dup2(stdout_fd, STDOUT_FILENO) >= 0) && !become(who)) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		execvp(argv[0], argv);
+	}
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int child_spawn(struct child *child, char **argv, int stdout_fd)
+{
+	int release[2], error[2];
+	struct identity who;
+	pid_t pid;
+
+	identity_of_sudo_user(&who);
+	if (pipe2(release, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
+		return fail(-errno, "make a pipe to '%s'", argv[0]);
+	pid = fork();
+	if (pid < 0)
+		return fail(-errno, "fork for '%s'", argv[0]);
+	if (!pid) {
+		close(release[1]);
+		run_child(argv, &who, release[0], error[1], stdout_fd);
+	}
+	close(release[0]);
+	close(error[1]);
+	*child = (struct child){.pid = pid, .release_fd = release[1], .error_fd = error[0]};
+	return 0;
+}
+
+/* Reads what comes from fd until its end. */
+static int read_all(int fd, char *text, size_t bytes, uint64_t end_ns)
+{
+	size_t len = 0;
+	char rest[4096];
+
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		bool fits = len + 1 < bytes;
+		ssize_t nr;
+
+		if (now_ns >= end_ns || poll(&ready, 1, (end_ns - now_ns) / 1000000 + 1) <= 0)
+			return -ETIMEDOUT;
+		nr = fits ? read(fd, text + len, bytes - 1 - len) : read(fd, rest, sizeof(rest));
+		if (nr < 0)
+			return -errno;
+		len += fits ? nr : 0;
+		text[len] = '\0';
+		if (!nr)
+			return 0;
+	}
+}
+
+/* Waits for who has said all: most likely it is about to end. -ETIMEDOUT: it had to be killed. */
+static int wait_until(pid_t pid, uint64_t end_ns, int *status)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	while (!waitpid(pid, status, WNOHANG)) {
+		if (clock_monotonic_ns() >= end_ns) {
+			kill(pid, SIGKILL);
+			while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+				;
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn))
+run_helper(const char *const argv[], const struct identity *who, int out_fd)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
+	    dup2(out_fd, STDOUT_FILENO) >= 0 && !become(who))
+		execv(argv[0], (char *const *)argv);
+	_exit(127);
+}
+
+int child_capture(const char *const argv[], char *text, size_t bytes)
+{
+	uint64_t end_ns = clock_monotonic_ns() + 2 * NSEC_PER_SEC;
+	struct identity who;
+	int fds[2], status = 0, err;
+	pid_t pid;
+
+	identity_of_sudo_user(&who);
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	err = pid < 0 ? -errno : 0;
+	if (!pid)
+		run_helper(argv, &who, fds[1]);
+	close(fds[1]);
+	if (!err) {
+		err = read_all(fds[0], text, bytes, end_ns);
+		if (wait_until(pid, err ? 0 : end_ns, &status) && !err)
+			err = -ETIMEDOUT;
+	}
+	close(fds[0]);
+	return err ? err : status ? -ECHILD : 0;
+}
+
+int child_release(struct child *child, const char *name)
+{
+	ssize_t len;
+	int err = 0;
+
+	if (write(child->release_fd, "g", 1) != 1)
+		return fail(-errno, "start '%s'", name);
+	/* Closed by a successful exec: then there is nothing to read. */
+	do
+		len = read(child->error_fd, &err, sizeof(err));
+	while (len < 0 && errno == EINTR);
+	if (len != sizeof(err))
+		return 0;
+	child_wait(child, NULL);
+	return fail(-err, "run '%s'", name);
+}
+
+int child_wait(struct child *child, bool (*gives_up)(void))
+{
+	int pidfd scoped(closep) = -1;
+	int status = 0;
+
+	if (!child->pid)
+		return 0;
+	pidfd = syscall(SYS_pidfd_open, child->pid, 0);
+	while (!waitpid(child->pid, &status, WNOHANG)) {
+		struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+		if (gives_up && gives_up())
+			return -EINTR;
+		poll(&end, 1, GIVE_UP_LOOK_MS);
+	}
+	child->pid = 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void child_abandon(struct child *child)
+{
+	if (child->release_fd >= 0)
+		close(child->release_fd);
+	if (child->error_fd >= 0)
+		close(child->error_fd);
+	child->release_fd = child->error_fd = -1;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A reader that wants to ask the file itself computes a base to take from each address first, from the
+ * mapping we write. pprof (internal/elfexec, GetBase) has
+ *
+ *	base = start - offset + p_offset - p_vaddr
+ *
+ * so the mapping is written as the segment would be mapped at base 0: start = p_vaddr and offset =
+ * p_offset, both rounded down to the page they share a place in, limit = p_vaddr + p_memsz rounded
+ * up. GetBase's shortcut for kernels (base = offset where p_vaddr == start - offset) can only strike
+ * where p_offset is 0, and is right there too.
+ *
+ * What a mapping says of its names. has_functions tells pprof to leave the mapping alone; without it
+ * pprof opens the file at that path itself, complains on stderr when it is missing or another, and
+ * where it is there puts addr2line's "??" over our "libfoo.so.6+0x1234". So the flag decides what a
+ * user sees, and must not lie either. Named and unnamed code of a file go into two mappings:
+ *
+ *	/usr/lib/libfoo.so.6	has_functions, build-id		all its locations have a symbol
+ *	/usr/lib/[libfoo.so.6]	no flag, no build-id		none has
+ *
+ * A base name that begins with '[' is what pprof does not look for (Mapping.Unsymbolizable). The
+ * build-id is left out of the second because pprof merges mappings by it: the flag of one would stand
+ * for both. Alternative rejected: the flag on one mapping as soon as one symbol is known, which says of
+ * a stripped library that its names are as good as they get.
+ */
+#include "record/filemap.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+#define PAGE_BYTES 4096ull
+
+/* "/usr/lib/[libfoo.so.6]", which pprof does not try to open. Owned by the caller. */
+static char *bracketed(const char *path)
+{
+	const char *base = text_base_name(path);
+
+	return xasprintf("%.*s[%s]", (int)(base - path), path, base);
+}
+
+static uint64_t page_floor(uint64_t addr)
+{
+	return addr & ~(PAGE_BYTES - 1);
+}
+
+/* The end of a range, rounded up; hostile sizes stick at the last page. */
+static uint64_t page_limit(uint64_t start, uint64_t len_bytes)
+{
+	uint64_t limit;
+
+	if (__builtin_add_overflow(start, len_bytes, &limit) || limit > UINT64_MAX - PAGE_BYTES)
+		return page_floor(UINT64_MAX);
+	return page_floor(limit + PAGE_BYTES - 1);
+}
+
+struct profile_mapping filemap_of_file(struct profile *profile, const struct filemap_file *file,
+				       uint64_t file_off, const struct mapping *map, bool is_named)
+{
+	const struct elf_file *elf = object_elf(file->object);
+	const struct elf_segment *segment = elf ? elf_file_segment_at(elf, file_off) : NULL;
+	char *unnamed scoped(freep) = bracketed(file->path);
+	struct profile_mapping mapping = {
+		.path = profile_string(profile, is_named ? file->path : unnamed),
+		.build_id = is_named ? profile_string(profile, object_build_id(file->object)) : 0,
+	};
+
+	if (segment) {
+		mapping.start = page_floor(segment->elf_addr);
+		mapping.limit = page_limit(segment->elf_addr, segment->mem_bytes);
+		mapping.file_off = page_floor(segment->file_off);
+	} else {
+		mapping.start = page_floor(map ? map->file_off : file_off);
+		mapping.limit = map ? page_limit(map->file_off, map->limit - map->start)
+				    : page_limit(file_off, 1);
+		mapping.file_off = mapping.start;
+	}
+	return mapping;
+}
+
+struct profile_mapping filemap_of_name(struct profile *profile, const char *name, uint64_t start,
+				       uint64_t limit)
+{
+	bool is_known = *text_base_name(name) == '[' || !strcmp(name, "//anon");
+	char *unnamed scoped(freep) = bracketed(name);
+
+	if (!*name)
+		name = "//anon";
+	else if (!is_known)
+		name = unnamed;
+	return (struct profile_mapping){
+		.path = profile_string(profile, name), .start = start, .limit = limit};
+}
+
+struct profile_mapping filemap_of_vdso(struct profile *profile, const struct object *vdso,
+				       uint64_t len_bytes)
+{
+	struct profile_mapping mapping =
+		filemap_of_name(profile, "[vdso]", 0, page_limit(0, len_bytes));
+
+	mapping.build_id = profile_string(profile, object_build_id(vdso));
+	return mapping;
+}
+
+uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *mapping, bool is_file,
+		       bool is_named)
+{
+	size_t nr_before = profile->mappings.nr;
+	uint32_t id = profile_mapping_id(profile, mapping);
+	bool *has_functions = &profile->mappings.at[id - 1].has_functions;
+
+	/* Of a file's two mappings this is the right one; it may be there without a location. */
+	if (is_file || profile->mappings.nr > nr_before)
+		*has_functions = is_named;
+	else
+		*has_functions = *has_functions && is_named;
+	return id;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The mappings of a profile that cprof itself takes: a file's own segment, so that pprof's base comes out as
+ * 0 and one libc is one libc across all processes; and names in brackets for code in no file.
+ *
+ * has_functions is set on a mapping where every location in it has a true symbol name. Since pprof opens
+ * the file of a mapping without it, and complains, the unnamed code of a file has a mapping of its own
+ * that pprof lets be: "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (the reasons are in
+ * filemap.c). The other has_* flags are false: there are no source files or lines yet.
+ */
+#ifndef CPROF_RECORD_FILEMAP_H
+#define CPROF_RECORD_FILEMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/object.h"
+#include "process/mapping.h"
+#include "profile/model.h"
+
+/* Both borrowed. */
+struct filemap_file {
+	const struct object *object;
+	const char *path;
+};
+
+/*
+ * The mapping of the segment of a file that has file_off, for code that has names or for code that has
+ * none. Where that is in no segment the file's own offsets take the place of addresses, and the runtime
+ * mapping's range in the file that of the segment (map, may be NULL: the position's page).
+ */
+struct profile_mapping filemap_of_file(struct profile *profile, const struct filemap_file *file,
+				       uint64_t file_off, const struct mapping *map, bool is_named);
+
+/* One that is no file, by a name that pprof does not take for one: "[x]", or "//anon" as it is. */
+struct profile_mapping filemap_of_name(struct profile *profile, const char *name, uint64_t start,
+				       uint64_t limit);
+
+/* The vdso, of that many bytes, its addresses counted from its start. */
+struct profile_mapping filemap_of_vdso(struct profile *profile, const struct object *vdso,
+				       uint64_t len_bytes);
+
+/* Enters the mapping of a new location. Returns its id; its flag holds if all of its locations are named. */
+uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *mapping, bool is_file,
+		       bool is_named);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/naming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "record/interrupt.h"
+#include "object/kallsyms.h"
+
+/* NULL: there is nothing to name, or nothing to name it by. */
+static struct kallsyms *read_kallsyms(const struct naming *naming)
+{
+	struct kallsyms *kallsyms = NULL;
+	int fd scoped(closep) = -1;
+	int err;
+
+	if (!naming->kernel_stacks)
+		return NULL;
+	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	err = fd < 0 ? -errno : kallsyms_read(fd, &kallsyms);
+	if (err)
+		warn("kernel functions have no names: /proc/kallsyms %s",
+		     err == -EPERM ? "shows no addresses (sysctl kernel.kptr_restrict=1 does)"
+				   : "cannot be read");
+	return kallsyms;
+}
+
+struct symbolizer *naming_symbolizer(struct naming *naming)
+{
+	if (!naming->symbolizer) {
+		naming->kallsyms = read_kallsyms(naming);
+		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->objects,
+						    naming->kallsyms);
+		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
+	}
+	return naming->symbolizer;
+}
+
+void naming_say(const struct naming *naming)
+{
+	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
+
+	if (nr)
+		warn("interrupted again: %s places in code were not looked up, and have no names",
+		     text_count(nr));
+}
+
+void naming_release(struct naming *naming)
+{
+	symbolizer_free(naming->symbolizer);
+	kallsyms_free(naming->kallsyms);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/report.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "record/writer.h"
+
+/* Of stacks that are not whole, shown without -v. */
+#define MAX_REASONS 5
+
+static void add_loss(struct report_losses *losses, const char *reason, uint64_t nr)
+{
+	if (!nr)
+		return;
+	losses->at[losses->nr++] = (struct tally_loss){reason, nr};
+	losses->sum += nr;
+}
+
+void report_losses(const struct report *report, bool is_end, struct report_losses *losses)
+{
+	const struct tally *tally = report->tally;
+
+	*losses = (struct report_losses){0};
+	for (size_t i = 0; i < tally->nr_losses; i++)
+		add_loss(losses, tally->losses[i].reason, tally->losses[i].nr);
+	for (int i = 0; i < NR_DROP_REASONS; i++)
+		if (is_end || i != DROP_NO_RECORD)
+			add_loss(losses, drop_reason_text(i), builder_dropped(report->builder, i));
+}
+
+static uint64_t nr_lost_for(const struct report_losses *losses, const char *reason)
+{
+	for (size_t i = 0; i < losses->nr; i++)
+		if (!strcmp(losses->at[i].reason, reason))
+			return losses->at[i].nr;
+	return 0;
+}
+
+void report_losses_since(struct report_losses *losses, const struct report_losses *before)
+{
+	struct report_losses since = {0};
+
+	for (size_t i = 0; i < losses->nr; i++)
+		add_loss(&since, losses->at[i].reason,
+			 losses->at[i].nr - nr_lost_for(before, losses->at[i].reason));
+	*losses = since;
+}
+
+/* " + lost 13 (event ring full 13)"; "" if there is nothing to say. */
+static void describe_losses(const struct report_losses *losses, char *text, size_t text_bytes)
+{
+	char reasons[512] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < losses->nr && len < sizeof(reasons); i++)
+		len += snprintf(reasons + len, sizeof(reasons) - len, "%s%s %s", len ? ", " : "",
+				losses->at[i].reason, text_count(losses->at[i].nr));
+	snprintf(text, text_bytes, losses->nr ? " + lost %s (%s)" : "", text_count(losses->sum),
+		 reasons);
+}
+
+/* " + not in use any more 12"; "" if there is nothing to say. */
+static void describe_gone(uint64_t nr_gone, char *text, size_t text_bytes)
+{
+	snprintf(text, text_bytes, nr_gone ? " + not in use any more %s" : "", text_count(nr_gone));
+}
+
+static uint64_t nr_taken(const struct report *report)
+{
+	const struct tally *tally = report->tally;
+
+	if (report->options->command == OPTIONS_HEAP)
+		return tally->nr_sampled - tally->nr_failed - tally->nr_cut_off -
+		       tally->nr_under_way;
+	return tally->nr_ticks - tally->nr_filtered;
+}
+
+/* "allocated from 1.000 to 2.000 s, in use at 2.000 s"; "" for all of a run. */
+static void describe_span(const struct report *report, const struct report_part *part, char *text,
+			  size_t text_bytes)
+{
+	bool is_heap = report->options->command == OPTIONS_HEAP;
+	double begin = part->begin_ns / 1e9, end = part->end_ns / 1e9;
+	size_t len = 0;
+
+	*text = '\0';
+	if (part->view == VIEW_INUSE) {
+		snprintf(text, text_bytes, ", in use at %.3f s", end);
+		return;
+	}
+	if (part->is_whole)
+		return;
+	len = snprintf(text, text_bytes, ", %sfrom %.3f to %.3f s", is_heap ? "allocated " : "",
+		       begin, end);
+	if (is_heap && part->view == VIEW_ALL && len < text_bytes)
+		snprintf(text + len, text_bytes - len, ", in use at %.3f s", end);
+}
+
+char *report_comment(const struct report *report, const struct report_part *part)
+{
+	const struct options *options = report->options;
+	bool is_heap = options->command == OPTIONS_HEAP;
+	char losses[600], gone[64], span[128];
+	uint64_t nr_shown = part->nr_written + part->nr_gone;
+
+	describe_losses(&part->lost, losses, sizeof(losses));
+	describe_gone(part->nr_gone, gone, sizeof(gone));
+	describe_span(report, part, span, sizeof(span));
+	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s",
+			 is_heap ? "heap --rate" : "record -F",
+			 is_heap ? options->rate_bytes : options->frequency_hz, span,
+			 text_count(nr_shown + part->lost.sum), text_count(part->nr_written), gone,
+			 losses);
+}
+
+/* How whole the user stacks are, and why the others are not: the main reasons, or all with -v. */
+static void say_ends(const struct report *report, struct builder *builder)
+{
+	const struct built_end *ends;
+	uint64_t nr_all = 0, nr_whole;
+	size_t nr, nr_shown;
+
+	ends = builder_ends(builder, &nr);
+	for (size_t i = 0; i < nr; i++)
+		nr_all += ends[i].nr;
+	nr_whole = nr ? ends[0].nr : 0;
+	if (nr_whole < nr_all || log_is_verbose())
+		say("stacks whole: %s of %s (%.2f %%)", text_count(nr_whole), text_count(nr_all),
+		    nr_all ? 100.0 * nr_whole / nr_all : 100.0);
+	nr_shown = log_is_verbose() || nr < MAX_REASONS ? nr : MAX_REASONS;
+	for (size_t i = 1; i < nr_shown; i++)
+		say("stacks %s: %s of %s (%.2f %%)", ends[i].why, text_count(ends[i].nr),
+		    text_count(nr_all), 100.0 * ends[i].nr / nr_all);
+	if (nr_shown < nr)
+		say("stacks cut short for %zu other reasons (-v shows them)", nr - nr_shown);
+	detail("user frames: %s", text_count(report->tally->nr_frames));
+}
+
+static void say_accounts(const struct report *report, const struct writer *writer)
+{
+	const struct tally *tally = report->tally;
+	uint64_t nr_written = writer->nr_written, nr_gone = writer->nr_gone;
+	char losses[600], gone[64];
+	struct report_losses lost;
+
+	if (report->options->command == OPTIONS_HEAP) {
+		detail("calls %s = nested %s + not sampled %s + failed %s + cut off %s + "
+		       "under way %s + taken %s",
+		       text_count(tally->nr_calls), text_count(tally->nr_nested),
+		       text_count(tally->nr_unsampled), text_count(tally->nr_failed),
+		       text_count(tally->nr_cut_off), text_count(tally->nr_under_way),
+		       text_count(nr_taken(report)));
+		/* The last two are purged from the kernel's map; who exits still holds what it leaves. */
+		detail("stored %s = live %s + freed %s + frees lost %s + purged %s (left at exit "
+		       "%s, gone by exec %s)",
+		       text_count(tally->nr_stored), text_count(tally->nr_live),
+		       text_count(tally->nr_freed), text_count(tally->nr_frees_lost),
+		       text_count(tally->nr_left + tally->nr_purged), text_count(tally->nr_left),
+		       text_count(tally->nr_purged));
+	} else {
+		detail("ticks %s (%s expected) = filtered %s + taken %s",
+		       text_count(tally->nr_ticks), text_count(tally->nr_expected),
+		       text_count(tally->nr_filtered), text_count(nr_taken(report)));
+	}
+	say_ends(report, report->builder);
+	report_losses(report, true, &lost);
+	describe_losses(&lost, losses, sizeof(losses));
+	describe_gone(nr_gone, gone, sizeof(gone));
+	say("taken %s = written %s%s%s", text_count(nr_taken(report)), text_count(nr_written), gone,
+	    losses);
+	if (nr_taken(report) != nr_written + nr_gone + lost.sum)
+		warn("%s samples are not accounted for: please report this.",
+		     text_count(nr_taken(report) - nr_written - nr_gone - lost.sum));
+	if (tally->nr_events_lost)
+		warn("the kernel dropped %s process events: some names may be missing.",
+		     text_count(tally->nr_events_lost));
+	if (tally->nr_frees_lost)
+		warn("%s frees were lost: in-use values are too high by as many samples.",
+		     text_count(tally->nr_frees_lost));
+}
+
+/* What the sentence begins with. */
+static const char *nothing_word(const struct report *report)
+{
+	return report->options->allow_empty ? "no sample" : "nothing to write";
+}
+
+/* Nothing was allocated, or nobody could see it. */
+static void complain_of_no_allocation(const struct report *report)
+{
+	const char *what = nothing_word(report);
+	uint64_t nr_calls = report->tally->nr_calls;
+	double seconds = report->duration_ns / 1e9;
+	char child[256];
+
+	excuse_busy_child(report->excuse, "--follow-fork", child, sizeof(child));
+	if (report->managed)
+		warn("%s: this is %s, and its allocations do not pass malloc. Instead, %s.", what,
+		     report->managed->what, report->managed->advice);
+	else if (nr_calls)
+		warn("%s: %s allocations were seen in %.1f s and none was sampled: a lower --rate "
+		     "takes more.",
+		     what, text_count(nr_calls), seconds);
+	else if (*child)
+		warn("%s: no call of malloc was seen in %.1f s. But %s.", what, seconds, child);
+	else
+		warn("%s: no call of malloc was seen in %.1f s: nothing is allocated, or by an "
+		     "allocator of the program's own.",
+		     what, seconds);
+}
+
+static void complain_of_no_tick(const struct report *report)
+{
+	const struct process *process = report->main_process;
+	const struct whom *whom = &report->options->whom;
+	const char *what = nothing_word(report);
+	double seconds = report->duration_ns / 1e9;
+	char words[256], child[256];
+
+	excuse_busy_child(report->excuse, "leave out --no-children", child, sizeof(child));
+	if (!process)
+		warn("%s: no process%s ran on a CPU at a tick in %.1f s.", what,
+		     whom_filters(whom) || whom_names(whom) ? " that was asked for" : "", seconds);
+	else if (process->exited_ns)
+		warn("%s: process %u exited, and was on no CPU at a tick, in %.1f s: a higher -F "
+		     "sees more.",
+		     what, process->tgid, seconds);
+	else
+		warn("%s: process %u %s.%s%s%s", what, process->tgid,
+		     excuse_words(report->excuse, report->duration_ns, words, sizeof(words)),
+		     *child ? " But " : "", child, *child ? "." : "");
+}
+
+/* No sample at all: the one thing a user must not find out from an empty file. */
+static enum exit_code complain_of_nothing(const struct report *report, const struct writer *writer)
+{
+	bool is_allowed = report->options->allow_empty;
+	const char *what = nothing_word(report);
+
+	if (writer->nr_gone)
+		warn("%s: of %s sampled allocations none is in use any more.", what,
+		     text_count(writer->nr_gone));
+	else if (nr_taken(report))
+		warn("all %s samples were lost.", text_count(nr_taken(report)));
+	else if (report->options->command == OPTIONS_HEAP)
+		complain_of_no_allocation(report);
+	else
+		complain_of_no_tick(report);
+	return is_allowed ? EXIT_DONE : EXIT_NOTHING;
+}
+
+/* What a reader shows first of a heap profile is what is in use. */
+static void say_next(const struct report *report, const struct writer *writer)
+{
+	const struct options *options = report->options;
+	bool holds_nothing = options->command == OPTIONS_HEAP && writer->holds_nothing;
+	char safe[PATH_MAX];
+
+	if (holds_nothing && !options->allocs_only)
+		say("nothing in use at the end; try --sample-type alloc_space");
+	if (writer->main_file)
+		say("next: cprof top %s%s", holds_nothing ? "--sample-type alloc_space " : "",
+		    text_escape(writer->main_file, safe, sizeof(safe)));
+}
+
+enum exit_code report_say(const struct report *report, const struct writer *writer)
+{
+	if (nr_taken(report))
+		say_accounts(report, writer);
+	if (!writer->nr_written)
+		return complain_of_nothing(report, writer);
+	if (writer->series[MARK_WINDOW].nr)
+		say(report->options->command == OPTIONS_HEAP
+			    ? "each file covers its own time: what was allocated adds up, what "
+			      "is in use does not"
+			    : "each file covers its own time: cprof merge adds them up");
+	if (report->managed)
+		say("this is %s: its objects do not pass malloc and are not in here. Instead, %s",
+		    report->managed->what, report->managed->advice);
+	say_next(report, writer);
+	return EXIT_DONE;
+}

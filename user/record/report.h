@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The closing lines, that account for every sample:
+ *
+ *	cprof: taken 29,703 = written 29,690 + lost 13 (event ring full 13)
+ *	cprof: next: cprof top cprof.cpu.python3.4711.pb.gz
+ *
+ * and the same in a profile's comment, of what that profile covers.
+ */
+#ifndef CPROF_RECORD_REPORT_H
+#define CPROF_RECORD_REPORT_H
+
+#include <stdint.h>
+
+#include "collect/session.h"
+#include "record/excuse.h"
+#include "exit.h"
+#include "heap/managed.h"
+#include "options.h"
+#include "record/builder.h"
+
+struct writer;
+
+struct report {
+	const struct options *options;
+	const struct process *main_process; /* the target; NULL with -a */
+	uint64_t duration_ns;
+	const struct tally *tally;
+	struct builder *builder;
+	const struct excuse *excuse;   /* why the target may not have been seen */
+	const struct managed *managed; /* heap: a runtime that does not pass malloc; NULL: none */
+};
+
+/* What was lost so far, by reasons. */
+struct report_losses {
+	struct tally_loss at[TALLY_MAX_LOSSES + NR_DROP_REASONS];
+	size_t nr;
+	uint64_t sum;
+};
+/* is_end: what has not come will not come any more; before that it is not lost. */
+void report_losses(const struct report *report, bool is_end, struct report_losses *losses);
+/* Leaves of losses what came after before was taken. */
+void report_losses_since(struct report_losses *losses, const struct report_losses *before);
+
+/* What the files of one view, written at one moment, cover of a run, and their accounts. */
+struct report_part {
+	enum heap_view view;
+	bool is_whole;		   /* all of a run that is over */
+	uint64_t begin_ns, end_ns; /* since sampling began; of what is in use only the end counts */
+	uint64_t nr_written, nr_gone;
+	struct report_losses lost;
+};
+/*
+ * The one line of such files: "cprof 0.1.0 record -F 99, from 1.000 to 2.000 s: taken 99 = written 99".
+ * Owned by the caller.
+ */
+char *report_comment(const struct report *report, const struct report_part *part);
+
+/*
+ * Prints the closing lines. EXIT_DONE; EXIT_NOTHING, having said why, if nothing was written and an empty
+ * file is not allowed.
+ */
+enum exit_code report_say(const struct report *report, const struct writer *writer);
+
+#endif

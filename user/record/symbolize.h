@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From an ip of a process image to a location of a profile: mapping, normalised address, function.
+ *
+ * Addresses are normalised to what the ELF file says, and the mapping is given as the file's own
+ * segment, so that pprof's base comes out as 0 and one libc is one libc across all processes.
+ * Every location has a mapping and a line. Code without a symbol is "libfoo.so.6+0x1234", where 0x1234 is
+ * the address that its function begins at, so that a function is one row wherever it was sampled; its own
+ * address where call frame information does not say (PLT stubs, hand-written code). Code in no mapping is
+ * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case.
+ *
+ * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
+ * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with
+ * their plain names and no file; "[unknown]"; "[cprof]".
+ *
+ * Each distinct (object, address) is looked up once, each location of a profile made once.
+ */
+#ifndef CPROF_RECORD_SYMBOLIZE_H
+#define CPROF_RECORD_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/kallsyms.h"
+#include "object/object.h"
+#include "process/opener.h"
+#include "process/task.h"
+#include "profile/model.h"
+
+struct symbolizer;
+
+/* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
+struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
+				  struct objects *objects, const struct kallsyms *kallsyms);
+void symbolizer_free(struct symbolizer *symbolizer);
+/* From when on is_hurried() says so, what lies in files gets no names that are not known yet. */
+void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
+/* How many places in code have no name for that. */
+size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
+
+/*
+ * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
+ * is_return_address: the ip after a call, so the call itself, one byte before, is what is named and
+ * written.
+ */
+uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
+			uint64_t ip, uint64_t time_ns, bool is_return_address);
+/*
+ * What that location's function is called, in *name (borrowed until the next call), without anything being
+ * added to a profile. The same number is the same name.
+ */
+uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			     uint64_t time_ns, bool is_return_address, const char **name);
+uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
+			  bool is_return_address);
+/*
+ * A frame that is words, not code: "[truncated: ...]". In the mapping "[cprof]", its address made
+ * from the text so that equal frames are one.
+ */
+uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, const char *text);
+
+/*
+ * Makes the mapping of the file that image was started from (its first executable one) the first of
+ * the profile, adding it if no sample fell into it.
+ */
+void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profile,
+			    struct image *image);
+
+/* "libfoo.so.6" of the mapping that ip is in, for a message; "[unknown]" if none. Borrowed. */
+const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				   uint64_t time_ns);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/targets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "process/procfs.h"
+
+int targets_check(const char *proc_root, uint32_t pid)
+{
+	struct proc_stat stat;
+	char comm[4 * COMM_BYTES];
+	uint32_t tgid;
+	int err = procfs_tgid_of(proc_root, pid, &tgid);
+
+	if (!err)
+		err = procfs_stat(proc_root, pid, &stat);
+	if (err == -ESRCH)
+		return fail(err, "there is no process %u.", pid);
+	if (err)
+		return fail(err, "look at process %u", pid);
+	text_escape(stat.comm, comm, sizeof(comm));
+	if (tgid != pid)
+		return fail(-EINVAL, "%u is a thread (%s) of process %u: give -p %u -t.", pid, comm,
+			    tgid, tgid);
+	if (stat.state == 'Z')
+		return fail(-ESRCH,
+			    "process %u (%s) has ended: only its parent has not noticed yet.", pid,
+			    comm);
+	if (stat.is_kernel_thread)
+		return fail(-EINVAL,
+			    "process %u (%s) is a kernel thread: see it with cprof record -a.", pid,
+			    comm);
+	if (pid == (uint32_t)getpid())
+		return fail(-EINVAL, "process %u is this cprof itself.", pid);
+	return 0;
+}
+
+int targets_add(struct targets *targets, uint32_t tgid)
+{
+	int pidfd = syscall(SYS_pidfd_open, tgid, 0);
+
+	if (pidfd < 0)
+		return fail(-errno, "watch process %u", tgid);
+	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+	vec_push(&targets->all, (struct target){tgid, pidfd});
+	return 0;
+}
+
+bool targets_any_left(const struct targets *targets)
+{
+	vec_for_each(&targets->all, target)
+		if (target->pidfd >= 0)
+			return true;
+	return false;
+}
+
+void targets_wait(struct targets *targets, int first_fd, int second_fd, uint64_t wake_ns)
+{
+	struct pollfd *fds scoped(freep) = xcalloc(targets->all.nr + 2, sizeof(*fds));
+	uint64_t now_ns = clock_monotonic_ns(), left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
+	struct timespec timeout = {left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC};
+
+	fds[0] = (struct pollfd){.fd = first_fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = second_fd, .events = POLLIN};
+	for (size_t i = 0; i < targets->all.nr; i++)
+		fds[i + 2] = (struct pollfd){.fd = targets->all.at[i].pidfd, .events = POLLIN};
+	if (ppoll(fds, targets->all.nr + 2, &timeout, NULL) <= 0)
+		return;
+	for (size_t i = 0; i < targets->all.nr; i++) {
+		if (!fds[i + 2].revents)
+			continue;
+		close(targets->all.at[i].pidfd);
+		targets->all.at[i].pidfd = -1;
+	}
+}
+
+void targets_release(struct targets *targets)
+{
+	vec_for_each(&targets->all, target)
+		closep(&target->pidfd);
+	vec_release(&targets->all);
+}

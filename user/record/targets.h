@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The processes that a run was told to profile: are they fit for it, and do they still run? */
+#ifndef CPROF_RECORD_TARGETS_H
+#define CPROF_RECORD_TARGETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct target {
+	uint32_t tgid;
+	int pidfd; /* -1: it has ended */
+};
+
+struct targets {
+	vec_of(struct target) all;
+};
+
+/* Is pid something that can be profiled? If not, prints what it is: -ESRCH, -EINVAL, -errno. */
+int targets_check(const char *proc_root, uint32_t pid);
+/* Watches tgid from now on. -errno, printed. */
+int targets_add(struct targets *targets, uint32_t tgid);
+bool targets_any_left(const struct targets *targets);
+/* Sleeps until a descriptor is readable or a target ends, at most until wake_ns (CLOCK_MONOTONIC). */
+void targets_wait(struct targets *targets, int first_fd, int second_fd, uint64_t wake_ns);
+void targets_release(struct targets *targets);
+
+#endif

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/writer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "output/file.h"
+#include "output/format.h"
+#include "process/procfs.h"
+#include "profile/algebra.h"
+#include "profile/prune.h"
+
+#define PROC "/proc"
+
+/* The main view is the first of those that are chosen. */
+static const struct view {
+	enum options_view option;
+	enum heap_view view;
+	const char *word;
+} views[] = {
+	{OPTIONS_VIEW_ALL, VIEW_ALL, NULL},
+	{OPTIONS_VIEW_ALLOC, VIEW_ALLOC, "alloc"},
+	{OPTIONS_VIEW_INUSE, VIEW_INUSE, "inuse"},
+	{OPTIONS_VIEW_DELTA, VIEW_DELTA, "delta"},
+};
+
+/* What the steps of writing one view share. */
+struct pass {
+	struct writer *writer;
+	const struct writing *writing;
+	const struct view *view;
+	struct report_part part;
+	const char *comment;
+	uint64_t nr_files;
+	unsigned int number;
+	bool is_main;	/* its files are those of the accounts */
+	bool is_single; /* there is one process only */
+};
+
+struct unit {
+	const struct built_process *process; /* NULL: all of them in one */
+	unsigned int turn;		     /* how many before it had the same tgid */
+	bool is_named;			     /* the file's name says which process it is */
+};
+
+void writer_init(struct writer *writer, const struct options *options, const struct place *place,
+		 struct builder *builder, uint64_t now_ns)
+{
+	*writer = (struct writer){.options = options,
+				  .place = place,
+				  .builder = builder,
+				  .started_ns = now_ns,
+				  .started_realtime_ns =
+					  clock_realtime_ns() - (clock_monotonic_ns() - now_ns)};
+	for (int i = 0; i < NR_MARKS; i++)
+		writer->series[i].since_ns = now_ns;
+}
+
+void writer_release(struct writer *writer)
+{
+	free(writer->main_file);
+	vec_for_each(&writer->memory, note)
+		free(note->text);
+	vec_release(&writer->memory);
+}
+
+/* Memory ----------------------------------------------------------------------------------------- */
+
+static bool wants_records(const struct options *options)
+{
+	vec_for_each(&options->targets, target)
+		if (target->format->one_process)
+			return true;
+	return false;
+}
+
+static bool has_one_view(const struct options *options)
+{
+	return !(options->views & (options->views - 1));
+}
+
+static struct memory_note *note_of(struct writer *writer, uint32_t tgid)
+{
+	vec_for_each(&writer->memory, note)
+		if (note->tgid == tgid)
+			return note;
+	vec_push(&writer->memory, (struct memory_note){.tgid = tgid});
+	return &writer->memory.at[writer->memory.nr - 1];
+}
+
+void writer_look(struct writer *writer, uint32_t tgid)
+{
+	struct memory_note *note;
+	char *text;
+
+	if (writer->options->command != OPTIONS_HEAP || !wants_records(writer->options) ||
+	    procfs_memory(PROC, tgid, &text))
+		return;
+	note = note_of(writer, tgid);
+	free(note->text);
+	note->text = text;
+}
+
+static void add_memory(struct writer *writer, const struct process *process,
+		       struct profile *profile)
+{
+	const struct memory_note *note;
+
+	if (!process->exited_ns)
+		writer_look(writer, process->tgid);
+	note = note_of(writer, process->tgid);
+	if (note->text)
+		profile->memory = arena_strndup(&profile->arena, note->text, strlen(note->text));
+}
+
+/* One file --------------------------------------------------------------------------------------- */
+
+static int write_file(const struct profile *profile, const struct output_format *format,
+		      const char *path)
+{
+	struct output_owner owner = output_owner_from_env();
+	struct output_file *file;
+	int err;
+
+	if (output_is_stdout(path)) {
+		signal(SIGPIPE,
+		       SIG_IGN); /* it is an error, and all that follows is still to be said */
+		err = format->encode(profile, format_main_type(format, profile),
+				     output_stdout_write, NULL);
+		return err ? fail(err, "write to standard output") : 0;
+	}
+	err = output_file_create(path, &owner, &file);
+	if (err)
+		return output_file_fail(err, path);
+	err = format->encode(profile, format_main_type(format, profile), output_file_write, file);
+	if (err) {
+		output_file_abandon(file);
+		return fail(err, "write '%s'", path);
+	}
+	err = output_file_commit(file);
+	return err ? fail(err, "write '%s'", path) : 0;
+}
+
+/* What was written, in the unit that a reader would think in. */
+static void say_written(const struct pass *pass, const char *path, const struct built *built,
+			const struct built_process *process, bool is_main)
+{
+	const struct options *options = pass->writer->options;
+	char of_whom[128], comm[4 * COMM_BYTES], safe[PATH_MAX];
+	size_t nr_processes;
+	const char *verb = is_main ? "wrote" : "also wrote";
+	const char *count = text_count(built->nr_written);
+
+	if (process)
+		snprintf(of_whom, sizeof(of_whom), "%s (%u)",
+			 text_escape(process->comm, comm, sizeof(comm)), process->process->tgid);
+	else {
+		builder_processes(pass->writer->builder, &nr_processes);
+		snprintf(of_whom, sizeof(of_whom), "%s processes", text_count(nr_processes));
+	}
+	text_escape(output_is_stdout(path) ? "standard output" : path, safe, sizeof(safe));
+	if (options->command == OPTIONS_HEAP)
+		say("%s %s: %s sampled %s of %s", verb, safe, count,
+		    pass->view->view == VIEW_INUSE ? "blocks in use" : "allocations", of_whom);
+	else
+		say("%s %s: %s samples of %s, %.2f s on the CPU", verb, safe, count, of_whom,
+		    (double)built->nr_written / options->frequency_hz);
+}
+
+static void say_error(const char *what, const struct scale_sum *sum)
+{
+	say("estimate: %s %s bytes, standard error %s (%.2f %%)", what,
+	    text_count(scale_round(sum->bytes)), text_count(scale_round(sqrt(sum->bytes_variance))),
+	    100 * sqrt(sum->bytes_variance) / sum->bytes);
+}
+
+/* The estimates of a whole file, and how far off they may be. */
+static void say_errors(enum heap_view view, const struct built *built)
+{
+	if (view != VIEW_INUSE && built->alloc.bytes > 0)
+		say_error("allocated", &built->alloc);
+	if ((view == VIEW_ALL || view == VIEW_INUSE) && built->inuse.bytes > 0)
+		say_error("in use", &built->inuse);
+}
+
+static int write_format(struct pass *pass, const struct unit *unit, const struct built *built,
+			size_t i)
+{
+	struct writer *writer = pass->writer;
+	const struct options_target *target = &writer->options->targets.at[i];
+	const struct built_process *process = unit->process;
+	struct place_name name = {
+		.comm = process ? process->comm : "",
+		.tgid = unit->is_named ? process->process->tgid : 0,
+		.turn = unit->turn,
+		.view = has_one_view(writer->options) ? NULL : pass->view->word,
+		.number = pass->number,
+		.suffix = target->format->suffixes[0],
+		.file = writer->place->file ? target->file : NULL,
+	};
+	char *path scoped(freep) = place_path(writer->place, &name);
+	struct profile *pruned = NULL;
+	bool is_main = pass->is_main && !i;
+	int err;
+
+	if (name.tgid && name.file && output_is_stdout(name.file))
+		return fail(-EINVAL,
+			    "-o -: %s holds one process, and there are several: give -o FILE.",
+			    target->format->name);
+	/* Readers of pprof files and of addresses drop frames; others show what they are given. */
+	if (!target->format->is_pprof && !target->format->one_process &&
+	    !writer->options->all_frames)
+		profile_pruned_copy(built->profile, &pruned);
+	err = write_file(pruned ? pruned : built->profile, target->format, path);
+	profile_free(pruned);
+	if (err)
+		return err;
+	pass->nr_files++;
+	say_written(pass, path, built, process, is_main);
+	if (is_main && writer->options->errors)
+		say_errors(pass->view->view, built);
+	if (pass->is_main && !writer->main_file && target->format->is_pprof &&
+	    !output_is_stdout(path))
+		writer->main_file = xstrdup(path);
+	return 0;
+}
+
+/* Several processes in -o FILE: a format that cannot hold them has a file for each beside it. */
+static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
+{
+	bool one_process = pass->writer->options->targets.at[i].format->one_process;
+
+	if (!pass->writer->place->file || pass->is_single)
+		return true;
+	return one_process == (unit->process != NULL);
+}
+
+/* Without a sample there is no file, but where it says beside others that nothing is in use. */
+static bool has_file(const struct pass *pass, const struct built *built)
+{
+	bool is_beside = pass->view->view == VIEW_INUSE ? !pass->is_main : !pass->part.is_whole;
+	bool says_inuse = pass->writer->options->command == OPTIONS_HEAP &&
+			  pass->view->option & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE);
+
+	return built->profile->samples.nr || (is_beside && says_inuse) ||
+	       pass->writer->options->allow_empty;
+}
+
+/* One process, or all in one, in every format that suits. */
+static int write_unit(struct pass *pass, const struct unit *unit)
+{
+	struct writer *writer = pass->writer;
+	const struct report_part *part = &pass->part;
+	bool is_moment = part->view == VIEW_INUSE;
+	const struct process *process = unit->process ? unit->process->process : NULL;
+	struct build_order order = {
+		.process = process,
+		.main_process = pass->writing->report->main_process,
+		.time_ns =
+			writer->started_realtime_ns + (is_moment ? part->end_ns : part->begin_ns),
+		.duration_ns = is_moment ? 0 : part->end_ns - part->begin_ns,
+		.comment = pass->comment,
+		.view = part->view,
+		.variances = writer->options->errors,
+		.records = process && wants_records(writer->options),
+		.all_frames = writer->options->all_frames,
+	};
+	struct built built;
+	int err = 0;
+
+	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
+	if (order.records && writer->options->command == OPTIONS_HEAP)
+		add_memory(writer, process, built.profile);
+	for (size_t i = 0; i < writer->options->targets.nr; i++) {
+		if (!suits(pass, unit, i))
+			continue;
+		if (pass->is_main && !i) {
+			writer->nr_written += built.nr_written;
+			writer->nr_gone += built.nr_gone;
+			writer->holds_nothing &= built.inuse.bytes == 0;
+		}
+		if (has_file(pass, &built) && write_format(pass, unit, &built, i))
+			err = -EIO;
+	}
+	profile_free(built.profile);
+	return err;
+}
+
+/* Nobody had a sample: the file is that of the target, if there is one, or says nothing of anybody. */
+static int write_empty(struct pass *pass)
+{
+	const struct process *process = pass->writing->report->main_process;
+	struct built_process target = {.process = process};
+	bool in_file = pass->writer->place->file;
+
+	if (!in_file && !process)
+		return 0;
+	if (process)
+		target.comm = process->images.at[process->images.nr - 1]->comm;
+	pass->is_single = true;
+	return write_unit(
+		pass, &(struct unit){.process = process ? &target : NULL, .is_named = !in_file});
+}
+
+/* One view of every process. */
+static int write_view(struct pass *pass)
+{
+	const struct built_process *processes;
+	bool in_file = pass->writer->place->file, any_alone = false, any_together = false;
+	int err = 0;
+	size_t nr;
+
+	processes = builder_processes(pass->writer->builder, &nr);
+	if (!nr && pass->writer->options->allow_empty)
+		return write_empty(pass);
+	pass->is_single = nr == 1;
+	for (size_t i = 0; i < pass->writer->options->targets.nr; i++) {
+		any_alone |= suits(pass, &(struct unit){.process = processes}, i);
+		any_together |= suits(pass, &(struct unit){0}, i);
+	}
+	if (in_file && !pass->is_single && any_together)
+		err = write_unit(pass, &(struct unit){0});
+	for (size_t i = 0; i < nr && any_alone; i++) {
+		struct unit unit = {.process = &processes[i],
+				    .is_named = !in_file || !pass->is_single};
+
+		for (size_t j = 0; j < i; j++)
+			unit.turn += processes[j].process->tgid == processes[i].process->tgid;
+		if (write_unit(pass, &unit))
+			err = -EIO;
+	}
+	return err;
+}
+
+/* Moments ---------------------------------------------------------------------------------------- */
+
+static bool is_due(enum moment moment, enum heap_view view)
+{
+	return moment == MOMENT_END || (moment == MOMENT_DELTA) == (view == VIEW_DELTA);
+}
+
+static enum builder_mark mark_of(enum heap_view view)
+{
+	return view == VIEW_DELTA ? MARK_DELTA : MARK_WINDOW;
+}
+
+/* The number in a file's name; the last word of a run has none, unless it is the last delta of many. */
+static unsigned int number_of(const struct writer *writer, enum moment moment, enum heap_view view)
+{
+	unsigned int nr = writer->series[mark_of(view)].nr;
+
+	if (moment != MOMENT_END || (view == VIEW_DELTA && nr))
+		return nr + 1;
+	return 0;
+}
+
+static struct report_part part_of(const struct writer *writer, enum moment moment,
+				  const struct writing *writing, enum heap_view view)
+{
+	const struct writer_series *series = &writer->series[mark_of(view)];
+	bool is_end = moment == MOMENT_END;
+	struct report_part part = {
+		.view = view,
+		.is_whole = is_end && series->since_ns == writer->started_ns,
+		.begin_ns = series->since_ns - writer->started_ns,
+		.end_ns = writing->now_ns - writer->started_ns,
+	};
+
+	builder_sum(writer->builder, view, &part.nr_written, &part.nr_gone);
+	report_losses(writing->report, is_end, &part.lost);
+	if (view != VIEW_INUSE)
+		report_losses_since(&part.lost, &series->lost);
+	return part;
+}
+
+static void say_nothing_written(const struct pass *pass)
+{
+	const struct report_part *part = &pass->part;
+
+	if (pass->number)
+		say("no file %u: no sample from %.3f to %.3f s", pass->number, part->begin_ns / 1e9,
+		    part->end_ns / 1e9);
+	else if (!part->is_whole)
+		say("no file of the end: no sample from %.3f to %.3f s", part->begin_ns / 1e9,
+		    part->end_ns / 1e9);
+}
+
+/* The piece that is under way is over, the next one begins. */
+static void begin_piece(struct writer *writer, enum builder_mark mark,
+			const struct writing *writing)
+{
+	struct writer_series *series = &writer->series[mark];
+
+	builder_mark(writer->builder, mark);
+	report_losses(writing->report, false, &series->lost);
+	series->since_ns = writing->now_ns;
+	series->nr++;
+}
+
+enum exit_code writer_write(struct writer *writer, enum moment moment,
+			    const struct writing *writing)
+{
+	const struct view *main_view = NULL;
+	enum exit_code code = EXIT_DONE;
+
+	if (moment != MOMENT_END && writer->place->file && output_is_stdout(writer->place->file)) {
+		say("no file before the end: -o - is one");
+		return EXIT_DONE;
+	}
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		enum heap_view view = views[i].view;
+		char *comment scoped(freep) = NULL;
+		struct pass pass = {.writer = writer, .writing = writing, .view = &views[i]};
+
+		if (!(writer->options->views & views[i].option))
+			continue;
+		if (!main_view)
+			main_view = &views[i];
+		if (!is_due(moment, view))
+			continue;
+		pass.number = number_of(writer, moment, view);
+		pass.part = part_of(writer, moment, writing, view);
+		pass.comment = comment = report_comment(writing->report, &pass.part);
+		pass.is_main = main_view == &views[i] &&
+			       (moment != MOMENT_SNAPSHOT || view != VIEW_INUSE);
+		if (pass.is_main)
+			writer->holds_nothing = view == VIEW_ALL;
+		if (write_view(&pass))
+			code = EXIT_USAGE;
+		else if (main_view == &views[i] && !pass.nr_files)
+			say_nothing_written(&pass);
+	}
+	if (moment != MOMENT_END)
+		begin_piece(writer, moment == MOMENT_DELTA ? MARK_DELTA : MARK_WINDOW, writing);
+	return code;
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How a blob's code is unwound:
+ *
+ *	nmethod		a compiled method: frames of the size that its header says
+ *	Interpreter	rbp frames; its entries are found as codelets whose description says so
+ *	others		from their code, entered at its start, where branches lead, and where the
+ *			VM's table of stub routines points to
+ *
+ * What is known of HotSpot and stands in none of its tables is here: names of blobs, the head of a
+ * codelet, and the jump that ends a method's life.
+ */
+#include "runtime/hotspotblob.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "unwind/stackflow.h"
+
+#define MAX_NAMES	4096
+#define MAX_FRAME_WORDS (1u << 20)
+#define MAX_CODELETS	4096
+#define WORD		8
+#define USER_LIMIT	(1ull << 47)
+
+/*
+ * class InterpreterCodelet, which the VM does not list: what it is (a string), its size, then its code
+ * behind padding of zeros, which do nothing to the stack where they are taken for instructions.
+ */
+#define CODELET_SIZE_AT	     8
+#define CODELET_HEADER_BYTES 16
+
+void blob_release(struct blob *blob)
+{
+	vec_release(&blob->rows);
+}
+
+void blob_reader_release(struct blob_reader *reader)
+{
+	vec_release(&reader->names);
+}
+
+/* Blobs' headers --------------------------------------------------------------------------------- */
+
+static enum blob_kind kind_of_name(const char *name)
+{
+	/* More is written into these all the time, and none of it has a frame. */
+	static const char *const frameless[] = {"vtable", "InlineCacheBuffer",
+						"native signature handlers"};
+
+	if (!strcmp(name, "nmethod") || !strcmp(name, "native nmethod"))
+		return BLOB_NMETHOD;
+	for (size_t i = 0; i < sizeof(frameless) / sizeof(frameless[0]); i++)
+		if (!strncmp(name, frameless[i], strlen(frameless[i])))
+			return BLOB_FRAMELESS;
+	return strstr(name, "forward_exception") ? BLOB_INHERITED : BLOB_STUB;
+}
+
+/* Names are constants of libjvm: each is read once. */
+static enum blob_kind kind_at(struct blob_reader *reader, uint64_t name)
+{
+	struct kind_name kind = {.addr = name};
+	char text[64];
+
+	vec_for_each(&reader->names, known)
+		if (known->addr == name)
+			return known->kind;
+	if (reader->names.nr == MAX_NAMES)
+		return BLOB_STUB;
+	memory_string(reader->memory, name, text, sizeof(text));
+	kind.kind = kind_of_name(text);
+	vec_push(&reader->names, kind);
+	return kind.kind;
+}
+
+/* 0 where it is not known. */
+static uint64_t get(const struct blob_reader *reader, const struct raw_head *raw,
+		    enum vm_field_id id)
+{
+	uint64_t value = 0;
+
+	vm_get(&reader->structs, id, raw->bytes, raw->len_bytes, &value);
+	return value;
+}
+
+/* An address, told as such or as an offset from the blob. */
+static uint64_t get_place(const struct blob_reader *reader, const struct raw_head *raw,
+			  enum vm_field_id pointer, enum vm_field_id offset)
+{
+	uint64_t value;
+
+	if (vm_get(&reader->structs, pointer, raw->bytes, raw->len_bytes, &value))
+		return value;
+	return raw->addr + get(reader, raw, offset);
+}
+
+static void read_nmethod_head(const struct blob_reader *reader, const struct raw_head *raw,
+			      struct blob_head *head)
+{
+	uint64_t entry;
+
+	head->compile_id = (uint32_t)get(reader, raw, VM_NMETHOD_COMPILE_ID);
+	head->osr = get(reader, raw, VM_NMETHOD_OSR);
+	if (!vm_get(&reader->structs, VM_NMETHOD_METHOD, raw->bytes, raw->len_bytes, &head->method))
+		head->method = get(reader, raw, VM_COMPILED_METHOD);
+	if (!vm_get(&reader->structs, VM_NMETHOD_VERIFIED, raw->bytes, raw->len_bytes,
+		    &head->verified) &&
+	    vm_get(&reader->structs, VM_NMETHOD_VERIFIED_OFFSET, raw->bytes, raw->len_bytes,
+		   &entry))
+		head->verified = head->code + entry;
+}
+
+bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, struct blob_head *head)
+{
+	uint64_t frame_words = get(reader, raw, VM_BLOB_FRAME_SIZE);
+
+	head->name = get(reader, raw, VM_BLOB_NAME);
+	head->code = get_place(reader, raw, VM_BLOB_CODE_BEGIN, VM_BLOB_CODE_OFFSET);
+	head->code_limit = get_place(reader, raw, VM_BLOB_CODE_END, VM_BLOB_DATA_OFFSET);
+	if (head->code < raw->addr || head->code_limit > head->limit ||
+	    head->code >= head->code_limit || head->code_limit - head->code > STACKFLOW_MAX_BYTES)
+		return false;
+	if (frame_words < MAX_FRAME_WORDS)
+		head->frame_bytes = (uint32_t)frame_words * WORD;
+	head->kind = kind_at(reader, head->name);
+	if (reader->interpreter - head->code < head->code_limit - head->code)
+		head->kind = BLOB_INTERPRETER;
+	if (head->kind != BLOB_NMETHOD)
+		return true;
+	if ((int64_t)get(reader, raw, VM_NMETHOD_STATE) < 0) /* not installed yet */
+		return false;
+	read_nmethod_head(reader, raw, head);
+	return true;
+}
+
+/* Blobs' code ------------------------------------------------------------------------------------ */
+
+struct entries {
+	struct stackflow_entry *at;
+	size_t nr, cap;
+};
+
+static void entries_release(struct entries *entries)
+{
+	vec_release(entries);
+}
+
+static void add_entry(struct entries *entries, const struct blob_head *head, uint64_t addr,
+		      bool sender_in_r13)
+{
+	if (addr - head->code < head->code_limit - head->code)
+		vec_push(entries, (struct stackflow_entry){addr - head->code, sender_in_r13});
+}
+
+/* Where the VM's table of stub routines points to. */
+static void add_stub_entries(const struct blob_reader *reader, const struct blob_head *head,
+			     struct entries *entries)
+{
+	struct memory_piece pieces[VM_MAX_STUB_FIELDS];
+	uint64_t addrs[VM_MAX_STUB_FIELDS];
+	size_t nr = reader->structs.nr_stub_fields;
+
+	for (size_t i = 0; i < nr; i++)
+		pieces[i] = (struct memory_piece){
+			.addr = reader->structs.stub_fields[i], .to = &addrs[i], .len_bytes = WORD};
+	reader->memory->read(reader->memory->ctx, pieces, nr);
+	for (size_t i = 0; i < nr; i++)
+		if (pieces[i].was_read)
+			add_entry(entries, head, addrs[i], false);
+}
+
+static void add_codelet_entry(const struct blob_reader *reader, const struct blob_head *head,
+			      uint64_t codelet, uint64_t description, struct entries *entries)
+{
+	char text[64];
+
+	if (!description || description >= USER_LIMIT)
+		return;
+	memory_string(reader->memory, description, text, sizeof(text));
+	if (strstr(text, "method entry point"))
+		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, true);
+	else if (!strcmp(text, "slow signature handler") || !strncmp(text, "result handlers", 15))
+		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, false);
+}
+
+/* Along the queue of codelets; to its end only if each has a size that leads there. */
+static void add_codelet_entries(const struct blob_reader *reader, const struct blob_head *head,
+				struct entries *entries)
+{
+	uint64_t queue, at, end;
+
+	if (!vm_load(&reader->structs, reader->memory, VM_INTERPRETER_CODE, 0, &queue) ||
+	    !vm_load(&reader->structs, reader->memory, VM_QUEUE_BUFFER, queue, &at) ||
+	    !vm_load(&reader->structs, reader->memory, VM_QUEUE_END, queue, &end))
+		return;
+	end += at;
+	for (size_t i = 0; i < MAX_CODELETS && at < end && at >= head->start; i++) {
+		uint8_t header[CODELET_HEADER_BYTES];
+		uint64_t description;
+		int32_t size;
+
+		if (!memory_read(reader->memory, at, header, sizeof(header)))
+			return;
+		memcpy(&description, header, sizeof(description));
+		memcpy(&size, header + CODELET_SIZE_AT, sizeof(size));
+		if (size < CODELET_HEADER_BYTES || (uint64_t)size > end - at)
+			return;
+		add_codelet_entry(reader, head, at, description, entries);
+		at += (uint32_t)size;
+	}
+}
+
+/*
+ * A method that is not to be called any more has a jump (5 bytes) in place of its first instruction,
+ * which most often is the probe of the stack's guard pages: mov %eax,-0x14000(%rsp), 7 bytes. Frames
+ * that were there before live on.
+ */
+static void add_behind_jump(const struct blob_head *head, const uint8_t *code,
+			    struct entries *entries)
+{
+	uint64_t offset = head->verified - head->code, len_bytes = head->code_limit - head->code;
+
+	if (offset < len_bytes && len_bytes - offset > 7 && code[offset] == 0xe9 &&
+	    code[offset + 6] == 0xff)
+		add_entry(entries, head, head->verified + 7, false);
+}
+
+static void find_entries(const struct blob_reader *reader, const struct blob_head *head,
+			 const uint8_t *code, struct entries *entries)
+{
+	switch (head->kind) {
+	case BLOB_INTERPRETER:
+		add_codelet_entries(reader, head, entries);
+		break;
+	case BLOB_NMETHOD:
+		add_entry(entries, head, head->code, false);
+		add_entry(entries, head, head->verified, false);
+		add_behind_jump(head, code, entries);
+		add_entry(entries, head, head->osr, false);
+		break;
+	case BLOB_INHERITED:
+		break;
+	default:
+		add_entry(entries, head, head->code, false);
+		add_stub_entries(reader, head, entries);
+	}
+}
+
+static void add_blob_row(void *ctx, const struct unwind_row *row)
+{
+	struct blob *blob = ctx;
+
+	vec_push(&blob->rows,
+		 (struct blob_row){(uint32_t)(row->elf_addr - blob->head.code), row->rule});
+}
+
+static void describe_frameless(struct blob *blob)
+{
+	const struct unwind_rule rule = {
+		.kind = UNWIND_FRAME,
+		.cfa_reg = UNWIND_REG_SP,
+		.cfa_off = WORD,
+		.how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
+		.ra_off = -WORD,
+	};
+
+	vec_push(&blob->rows, (struct blob_row){0, rule});
+}
+
+bool blob_analyze(struct blob_reader *reader, struct blob *blob)
+{
+	static const enum stackflow_kind kinds[] = {
+		[BLOB_STUB] = STACKFLOW_STUB,
+		[BLOB_INHERITED] = STACKFLOW_STUB,
+		[BLOB_NMETHOD] = STACKFLOW_COMPILED,
+		[BLOB_INTERPRETER] = STACKFLOW_INTERPRETER,
+	};
+	size_t len_bytes = blob->head.code_limit - blob->head.code;
+	uint8_t *bytes scoped(freep) = xmalloc(len_bytes);
+	struct entries entries scoped(entries_release) = {0};
+	struct stackflow_code code = {.bytes = bytes,
+				      .len_bytes = len_bytes,
+				      .addr = blob->head.code,
+				      .frame_bytes = blob->head.frame_bytes};
+	uint64_t hash;
+
+	if (!memory_read(reader->memory, blob->head.code, bytes, len_bytes))
+		return false;
+	hash = hash_bytes(bytes, len_bytes, 0);
+	blob->confirmed = blob->rows.nr && hash == blob->code_hash;
+	if (blob->confirmed)
+		return true;
+	blob->code_hash = hash;
+	blob->rows.nr = 0;
+	reader->nr_analyzed++;
+	if (blob->head.kind == BLOB_FRAMELESS) {
+		describe_frameless(blob);
+		return true;
+	}
+	find_entries(reader, &blob->head, bytes, &entries);
+	code.kind = kinds[blob->head.kind];
+	code.entries = entries.at;
+	code.nr_entries = entries.nr;
+	stackflow_rows(&code, add_blob_row, blob);
+	return true;
+}
+
+void blob_find(const struct blob *blob, uint32_t offset, struct unwind_rule *rule)
+{
+	/* At least one: the first row's offset is 0. */
+	size_t nr = vec_partition(&blob->rows, row, row->offset <= offset);
+
+	*rule = blob->rows.at[nr - 1].rule;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One heap of a HotSpot VM's code cache: which blobs there are, and rules for their code. A part of
+ * hotspot.h.
+ */
+#ifndef CPROF_RUNTIME_HOTSPOTHEAP_H
+#define CPROF_RUNTIME_HOTSPOTHEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfa.h"
+#include "runtime/hotspot.h"
+#include "runtime/hotspotblob.h"
+
+struct blobs {
+	struct blob *at;
+	size_t nr, cap;
+};
+
+struct code_heap {
+	struct hotspot_heap shown;
+	uint64_t addr;	    /* of the CodeHeap */
+	struct blobs blobs; /* by start */
+	bool changed;	    /* since its table was made */
+};
+
+void code_heap_release(struct code_heap *heap);
+/* Forgets what is in it. */
+void code_heap_clear(struct code_heap *heap);
+
+/* Looks at it, and analyzes at most *left_bytes of what is new, which get fewer. false: all is as it was. */
+bool code_heap_look(struct code_heap *heap, struct blob_reader *reader, size_t *left_bytes);
+/* The rows of its table: of type unwind_produce_fn, ctx is the heap. */
+void code_heap_emit(void *ctx, cfa_row_fn emit, void *emit_ctx);
+/* The blob whose code ip is in, NULL if it is in none. Borrowed until the next look. */
+struct blob *code_heap_find(struct code_heap *heap, uint64_t ip);
+
+#endif

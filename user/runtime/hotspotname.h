@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a HotSpot VM calls a method: "java.lang.String.hashCode", from its metadata. */
+#ifndef CPROF_RUNTIME_HOTSPOTNAME_H
+#define CPROF_RUNTIME_HOTSPOTNAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/vmstructs.h"
+
+#define HOTSPOT_NAME_BYTES 512 /* longer names are cut */
+
+/*
+ * The name of the Method at addr, in the VM's memory, in name; its bytes are as the VM has them.
+ * false: it cannot be told.
+ */
+bool hotspot_method_name(const struct vmstructs *vm, const struct target_memory *memory,
+			 uint64_t addr, char name[HOTSPOT_NAME_BYTES]);
+
+#endif

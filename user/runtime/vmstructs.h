@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What HotSpot says of its own data structures: where in a running VM which field of which class is.
+ *
+ * libjvm.so exports tables of that for debuggers (gHotSpotVMStructs and others, vmStructs.hpp in
+ * OpenJDK; the serviceability agent reads the same). They are read from the VM's memory, so no
+ * version is asked for: what a VM does not list is not known, and whoever needs it does without.
+ */
+#ifndef CPROF_RUNTIME_VMSTRUCTS_H
+#define CPROF_RUNTIME_VMSTRUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream.h"
+
+/* The target's memory. Reads may fail, and two reads of the same place may differ. */
+struct target_memory {
+	void (*read)(void *ctx, struct memory_piece *pieces, size_t nr);
+	/* The runtime address of one of libjvm.so's symbols, 0: there is none. */
+	uint64_t (*symbol)(void *ctx, const char *name);
+	void *ctx;
+};
+
+bool memory_read(const struct target_memory *memory, uint64_t addr, void *to, size_t len_bytes);
+/*
+ * A string of less than max_bytes, NUL-terminated, as far as it can be read; "" if it cannot be.
+ * Returns its length.
+ */
+size_t memory_string(const struct target_memory *memory, uint64_t addr, char *to, size_t max_bytes);
+
+/* The names that symbol() is asked for. */
+extern const char *const vm_variables[];
+extern const size_t vm_nr_variables;
+
+/* X(id, class, field): all that is ever asked for. */
+#define VM_FIELDS(X)                                                         \
+	X(HEAPS, "CodeCache", "_heaps")                                      \
+	X(ARRAY_LEN, "GrowableArrayBase", "_len")                            \
+	X(OLD_ARRAY_LEN, "GenericGrowableArray", "_len") /* until Java 15 */ \
+	X(ARRAY_DATA, "GrowableArray<int>", "_data")                         \
+	X(HEAP_MEMORY, "CodeHeap", "_memory")                                \
+	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                                \
+	X(HEAP_SEGMENT_SHIFT, "CodeHeap", "_log2_segment_size")              \
+	X(SPACE_LOW, "VirtualSpace", "_low")                                 \
+	X(SPACE_HIGH, "VirtualSpace", "_high")                               \
+	X(SPACE_LIMIT, "VirtualSpace", "_high_boundary")                     \
+	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                      \
+	X(BLOCK_USED, "HeapBlock::Header", "_used")                          \
+	X(BLOB_NAME, "CodeBlob", "_name")                                    \
+	X(BLOB_SIZE, "CodeBlob", "_size")                                    \
+	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                        \
+	X(BLOB_CODE_BEGIN, "CodeBlob", "_code_begin")                        \
+	X(BLOB_CODE_END, "CodeBlob", "_code_end")                            \
+	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                      \
+	X(BLOB_DATA_OFFSET, "CodeBlob", "_data_offset")                      \
+	X(NMETHOD_STATE, "nmethod", "_state")                                \
+	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                      \
+	X(NMETHOD_METHOD, "nmethod", "_method")                              \
+	X(COMPILED_METHOD, "CompiledMethod", "_method")                      \
+	X(NMETHOD_VERIFIED, "nmethod", "_verified_entry_point")              \
+	X(NMETHOD_VERIFIED_OFFSET, "nmethod", "_verified_entry_offset")      \
+	X(NMETHOD_OSR, "nmethod", "_osr_entry_point")                        \
+	X(INTERPRETER_CODE, "AbstractInterpreter", "_code")                  \
+	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                         \
+	X(QUEUE_END, "StubQueue", "_queue_end")                              \
+	X(METHOD_CONST, "Method", "_constMethod")                            \
+	X(CONST_CONSTANTS, "ConstMethod", "_constants")                      \
+	X(CONST_NAME, "ConstMethod", "_name_index")                          \
+	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                       \
+	X(POOL_LENGTH, "ConstantPool", "_length")                            \
+	X(KLASS_NAME, "Klass", "_name")                                      \
+	X(SYMBOL_LENGTH, "Symbol", "_length")                                \
+	X(SYMBOL_BODY, "Symbol", "_body")
+
+enum vm_field_id {
+#define X(id, class, field) VM_##id,
+	VM_FIELDS(X)
+#undef X
+	VM_NR_FIELDS
+};
+
+struct vm_field {
+	bool known;
+	uint8_t width_bytes; /* as a number: 1, 2, 4 or 8; of what is no number 8 */
+	uint64_t at;	     /* in an object; of a static field its address */
+};
+
+/* Static fields that are addresses of code (StubRoutines::_*): where the VM keeps them. */
+#define VM_MAX_STUB_FIELDS 512
+
+struct vmstructs {
+	struct vm_field fields[VM_NR_FIELDS];
+	uint64_t block_header_bytes;  /* sizeof(HeapBlock) */
+	uint64_t constant_pool_bytes; /* sizeof(ConstantPool): its entries follow; 0: not known */
+	uint64_t stub_fields[VM_MAX_STUB_FIELDS];
+	size_t nr_stub_fields;
+};
+
+/*
+ * -ENOENT: libjvm has no such tables; -EAGAIN: they cannot be read, or not yet (it is still being
+ * loaded); -EBADMSG: they are not what they should be.
+ */
+int vmstructs_read(const struct target_memory *memory, struct vmstructs *vm);
+/* "CodeCache::_heaps" */
+const char *vm_field_name(enum vm_field_id id);
+
+/*
+ * The value of a field of an object of which len_bytes are at bytes; sign-extended where its type
+ * has a sign. false: not known, or not within len_bytes.
+ */
+bool vm_get(const struct vmstructs *vm, enum vm_field_id id, const void *bytes, size_t len_bytes,
+	    uint64_t *value);
+/* The same, read from the target's memory; addr is the object's, 0 for a static field. */
+bool vm_load(const struct vmstructs *vm, const struct target_memory *memory, enum vm_field_id id,
+	     uint64_t addr, uint64_t *value);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What call frame instructions mean: one FDE in, unwind rules by address out.
+ *
+ * Only what a stack walk needs is followed: the CFA, the return address, fp (rbp), sp, and bx (rbx)
+ * where asked for. The other registers' instructions are read and forgotten.
+ */
+#ifndef CPROF_UNWIND_CFA_H
+#define CPROF_UNWIND_CFA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/cfi.h"
+#include "unwind_abi.h"
+
+/* One value of the caller, in terms of this frame. A zeroed one is "unchanged". */
+struct cfa_value {
+	enum {
+		VALUE_SAME,
+		VALUE_UNDEFINED,
+		VALUE_AT_CFA, /* at CFA + off */
+		VALUE_IS_CFA, /* CFA + off */
+		VALUE_IN_REG, /* register reg */
+		VALUE_AT_REG, /* at register reg + off */
+		VALUE_OPAQUE, /* an expression of another shape */
+	} how;
+	uint32_t reg;
+	int64_t off;
+};
+
+struct cfa {
+	enum {
+		CFA_NONE,    /* not said yet */
+		CFA_REG,     /* reg + off */
+		CFA_DEREF,   /* *(reg + off) + deref_off */
+		CFA_INDEXED, /* *(reg + 8 * index_reg + off) + deref_off */
+		CFA_PLT,     /* the linker's expression for a PLT; off is where its push ends */
+		CFA_OPAQUE,  /* an expression of another shape */
+	} how;
+	uint32_t reg, index_reg;
+	int64_t off, deref_off;
+};
+
+struct cfa_state {
+	struct cfa cfa;
+	struct cfa_value ra, fp, sp, bx;
+};
+
+/* The state that a CIE's own instructions set up. -EBADMSG: they are damaged. */
+int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
+		struct cfa_state *initial);
+
+/* The rule from elf_addr to where the next row begins. */
+struct unwind_row {
+	uint64_t elf_addr;
+	struct unwind_rule rule;
+};
+
+/*
+ * Called with each place where the rule may change, at ascending addresses within the FDE, the
+ * first of them its start. row is borrowed for the call.
+ */
+typedef void (*cfa_row_fn)(void *ctx, const struct unwind_row *row);
+
+/*
+ * Runs the instructions of fde. From a damaged instruction on, the rule is UNWIND_UNSUPPORTED, and
+ * -EBADMSG is returned. track_bx: rules say where rbx is (else bx_slot is 0).
+ */
+int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
+	    const struct cfa_state *initial, const struct cfi_fde *fde, bool track_bx,
+	    cfa_row_fn emit, void *ctx);
+
+#endif

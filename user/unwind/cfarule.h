@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the columns of a CFI row to one unwind rule of 16 bytes.
+ */
+#ifndef CPROF_UNWIND_CFARULE_H
+#define CPROF_UNWIND_CFARULE_H
+
+#include <stdbool.h>
+
+#include "unwind/cfa.h"
+#include "unwind_abi.h"
+
+/*
+ * The rule that a state amounts to; UNWIND_UNSUPPORTED where no rule can say it. signal: the CIE
+ * has 'S'. track_bx: set bx_slot.
+ */
+struct unwind_rule cfarule_of(const struct cfa_state *state, bool signal, bool track_bx);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finishes a walk that BPF could not: from the registers where it stopped, along a copy of the stack, by
+ * the steps that BPF would have taken (bpf/unwind.bpf.c). Which rules there are is the caller's affair.
+ */
+#ifndef CPROF_UNWIND_COPYWALK_H
+#define CPROF_UNWIND_COPYWALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream.h"
+
+struct unwind_rule;
+
+enum code_known {
+	CODE_NONE, /* there is no code */
+	CODE_FOUND,
+	CODE_NOT_YET, /* nobody has looked, and there is no patience for it */
+};
+
+/* What a walk asks for; ctx is handed to each. */
+struct copywalk_target {
+	/*
+	 * If there is code at ip, puts the rule for it in *rule; in *by_fp, where that is a gap, whether
+	 * rbp is a promised frame pointer.
+	 */
+	enum code_known (*find)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
+	/* len_bytes of code at addr, for where there is no rule. false: some of them cannot be read. */
+	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);
+	void *ctx;
+};
+
+/*
+ * Finishes the user stack of a record that has a copy: its user_ips (then ips, borrowed), nr_user and end
+ * are replaced, its copy is NULL.
+ */
+void copywalk_finish(struct record *record, const struct copywalk_target *target,
+		     uint64_t ips[STACK_MAX_FRAMES]);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A section of call frame information as unwind rows: for every stretch of code, in ascending
+ * order, how to get from a frame to its caller.
+ *
+ * A row holds from its address to the next row's. Code that no FDE describes has rows too (kind
+ * UNWIND_GAP), so that whoever reads rows never has to know about functions. Where FDEs overlap,
+ * an address belongs to the one that starts last before it, as a binary search over starts (which
+ * is what .eh_frame_hdr and libgcc do) would find; of FDEs with equal starts the first is used.
+ *
+ * Time is linear in the section's length, but for sorting; memory is 16 bytes per FDE and about 300
+ * per CIE for the length of the call, and nothing per row.
+ */
+#ifndef CPROF_UNWIND_EHFRAME_H
+#define CPROF_UNWIND_EHFRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfa.h"
+#include "object/cfi.h"
+#include "object/elf.h"
+#include "unwind_abi.h"
+
+struct ehframe_stats {
+	size_t nr_fdes; /* used */
+	size_t nr_cies;
+	size_t nr_skipped; /* FDEs: of length 0, outside the code asked for, or a double */
+	size_t nr_damaged; /* FDEs that could not be read, or not to their end */
+	bool truncated;	   /* the section's chain of lengths leads out of it: its rest is unread */
+};
+
+/* What to read. code_start and code_limit bound the code whose FDEs count (0, UINT64_MAX: all). */
+struct ehframe_input {
+	struct cfi_section section;
+	uint64_t code_start, code_limit;
+	uint64_t entry; /* of the program, where nobody called from; 0: not known */
+	bool track_bx;	/* rules say where rbx is: see unwind_abi.h */
+};
+
+/*
+ * Calls emit for each row: addresses ascend strictly, and the last row is a gap. Never fails for
+ * what the section holds: what is damaged is counted and yields gaps or UNWIND_UNSUPPORTED. -EFBIG:
+ * a section of 4 GB or more. stats may be NULL.
+ */
+int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
+		 struct ehframe_stats *stats);
+
+/*
+ * Calls give for the code of each FDE, elf_addr [start, limit), never empty: a function, or a part of one
+ * that was moved away from it. Ascending, without overlaps: what rows say of them holds here too. -EFBIG.
+ */
+typedef void (*ehframe_range_fn)(void *ctx, uint64_t start, uint64_t limit);
+int ehframe_ranges(const struct ehframe_input *input, ehframe_range_fn give, void *ctx);
+
+/*
+ * Finds the section to read in an ELF file: .eh_frame by its name, else by PT_GNU_EH_FRAME, else
+ * .debug_frame (uncompressed). What input points at is borrowed from file.
+ * -ENOENT: it has none, or no executable segment.
+ */
+int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Of each instruction is known, once a path has led to it, where the CFA is counted from and where
+ * the return address and the caller's rbp are. Most instructions change nothing of that; those that
+ * do are few: push, pop, add, sub, lea, mov, leave, and what overwrites a register that counts.
+ *
+ *	offset		instruction		CFA		return address	caller's rbp
+ *	 0		push %rbp		sp + 8		CFA - 8		rbp
+ *	 1		sub  $0x20,%rsp		sp + 16		CFA - 8		CFA - 16
+ *	 5		...			sp + 48		CFA - 8		CFA - 16
+ *	40		add  $0x20,%rsp		sp + 48		CFA - 8		CFA - 16
+ *	44		pop  %rbp		sp + 16		CFA - 8		CFA - 16
+ *	45		cmp  0x340(%r15),%rsp	sp + 8		CFA - 8		rbp
+ *	4c		ja   60			sp + 8: so it is at 60, where there is no frame any more
+ *	52		ret
+ *
+ * Each path is followed once; where two meet, the first to come is right (code that can run has one
+ * answer, and damaged code needs none). What no path leads to is the target of jumps from elsewhere:
+ * in compiled code that is the body of the frame (handlers of exceptions), in stubs the next function.
+ *
+ * Beyond what compilers make, stubs and the interpreter of HotSpot ask for:
+ *	- a return address that is popped into a register, and pushed again (adapters between
+ *	  compiled and interpreted code, which make room for arguments below it);
+ *	- an aligned sp (and $-16,%rsp), where a register or a word of the stack remembers the old one;
+ *	- the interpreter's frame, whose caller's sp is stored at rbp - 8 because an adapter may have
+ *	  put arguments between it and the return address.
+ *
+ * Rejected: rows for the size of a frame alone, with prologue and epilogue found by patterns of
+ * bytes. They differ between compilers and versions, and code after an epilogue (the slow path of
+ * the safepoint poll at a return) is not told from the body by its bytes.
+ */
+#include "unwind/stackflow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "unwind/stackeffect.h"
+#include "unwind/stackstate.h"
+
+#define UNSEEN UINT32_MAX
+#define INSIDE (UINT32_MAX - 1) /* not the first byte of an instruction */
+#define WORD   8
+
+struct path {
+	uint32_t offset, state;
+};
+
+struct flow {
+	const struct stackflow_code *code;
+	ZydisDecoder decoder, quick_decoder;
+	uint32_t *seen; /* for each byte: the number of its state, UNSEEN or INSIDE */
+	vec_of(struct stackstate) states;
+	vec_of(struct path) paths; /* still to be followed */
+};
+
+static void flow_release(struct flow *flow)
+{
+	free(flow->seen);
+	vec_release(&flow->states);
+	vec_release(&flow->paths);
+}
+
+/* Of code that no path leads to. */
+static struct stackstate in_body(const struct stackflow_code *code)
+{
+	if (code->kind == STACKFLOW_INTERPRETER)
+		return stackstate_interpreted;
+	return code->frame_bytes ? stackstate_body(code->frame_bytes) : stackstate_entry;
+}
+
+/* Paths ------------------------------------------------------------------------------------------ */
+
+static bool is_end(const struct instruction *in)
+{
+	switch (in->decoded.mnemonic) {
+	case ZYDIS_MNEMONIC_JMP:
+	case ZYDIS_MNEMONIC_RET:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint32_t add_state(struct flow *flow, const struct stackstate *state)
+{
+	vec_push(&flow->states, *state);
+	return (uint32_t)flow->states.nr - 1;
+}
+
+/* A relative branch that stays inside is a path. */
+static void add_branch(struct flow *flow, const struct instruction *in, uint32_t state)
+{
+	const ZydisDecodedOperand *target = &in->operands[0];
+	bool is_call = in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL;
+	int64_t offset;
+
+	if (!in->decoded.operand_count_visible || target->type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+	    !target->imm.is_relative)
+		return;
+	offset = in->next + target->imm.value.s;
+	if (offset < 0 || offset >= (int64_t)flow->code->len_bytes || flow->seen[offset] != UNSEEN)
+		return;
+	/* The interpreter calls parts of itself, within one frame. */
+	if (is_call && !flow->states.at[state].interpreted)
+		state = add_state(flow, &stackstate_entry);
+	vec_push(&flow->paths, (struct path){(uint32_t)offset, state});
+}
+
+/* Could an instruction with such operands write sp or rbp, or store or copy them? */
+static bool names_frame_register(const ZydisDecodedInstruction *in)
+{
+	bool is_stack_base = in->raw.modrm.rm == 4 && in->raw.sib.base == 4;
+
+	if (!(in->attributes & ZYDIS_ATTRIB_HAS_MODRM))
+		return in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || (in->opcode & 7) == 4 ||
+		       (in->opcode & 7) == 5;
+	if ((in->raw.modrm.reg & 6) == 4 || (in->raw.modrm.mod == 3 && (in->raw.modrm.rm & 6) == 4))
+		return true;
+	return in->opcode == 0x8d && (is_stack_base || in->raw.modrm.rm == 5); /* lea */
+}
+
+/*
+ * Compiled code is long, most of it does nothing to the stack, and to decode operands takes most of the
+ * time. So what is harmless by its opcode is not decoded further. In doubt: it is not.
+ */
+static bool is_harmless(const ZydisDecodedInstruction *in)
+{
+	uint8_t opcode = in->opcode;
+
+	if (in->opcode_map == ZYDIS_OPCODE_MAP_0F) {
+		if ((opcode & 0xf0) == 0x80 || opcode == 0x0b || opcode == 0x05) /* jcc, ud2 */
+			return false;
+	} else if (in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
+		if ((opcode & 0xf0) == 0x50 || (opcode & 0xf0) == 0x70 || (opcode & 0xfd) == 0x68 ||
+		    opcode == 0x8f || opcode == 0x9c || opcode == 0x9d || opcode >= 0xe0 ||
+		    (opcode & 0xfe) == 0xc2 || (opcode & 0xf8) == 0xc8)
+			return false;
+	}
+	return !names_frame_register(in);
+}
+
+/* Only the length: for instructions that change nothing. false: look closer. */
+static bool decode_quickly(const struct flow *flow, uint32_t offset, const struct stackstate *state,
+			   uint32_t *next)
+{
+	ZydisDecodedInstruction in;
+
+	if (flow->code->kind != STACKFLOW_COMPILED || state->alias != STACKSTATE_NO_REG ||
+	    state->ra_reg != STACKSTATE_NO_REG ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&flow->quick_decoder, NULL,
+							flow->code->bytes + offset,
+							flow->code->len_bytes - offset, &in)) ||
+	    !is_harmless(&in))
+		return false;
+	*next = offset + in.length;
+	return true;
+}
+
+static bool decode(const struct flow *flow, uint32_t offset, struct instruction *in)
+{
+	in->offset = offset;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&flow->decoder, flow->code->bytes + offset,
+						 flow->code->len_bytes - offset, &in->decoded,
+						 in->operands)))
+		return false;
+	in->next = offset + in->decoded.length;
+	return true;
+}
+
+/*
+ * A call keeps no register that the caller's frame could be found by. The interpreter's intrinsic
+ * methods make some before they have a frame: then the caller's sp is taken to be next to the return
+ * address, which is so but for callers that are compiled, and found by their callers' sp anyway.
+ */
+static uint32_t settle(struct flow *flow, const struct instruction *in, uint32_t number)
+{
+	struct stackstate state = flow->states.at[number];
+
+	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CALL || state.sp_known || !state.ra_by_sp ||
+	    state.alias == STACKSTATE_NO_REG)
+		return number;
+	state.sp_known = true;
+	state.sp_off = state.ra_off + WORD;
+	return add_state(flow, &state);
+}
+
+static void mark(struct flow *flow, struct path path, uint32_t next)
+{
+	flow->seen[path.offset] = path.state;
+	for (uint32_t i = path.offset + 1; i < next; i++)
+		if (flow->seen[i] == UNSEEN)
+			flow->seen[i] = INSIDE;
+}
+
+/* Past one instruction. false: the path ends with it. */
+static bool pass(struct flow *flow, struct path *path)
+{
+	struct stackstate state = flow->states.at[path->state];
+	struct instruction in;
+	uint32_t next;
+
+	if (decode_quickly(flow, path->offset, &state, &next)) {
+		mark(flow, *path, next);
+		path->offset = next;
+		return true;
+	}
+	if (!decode(flow, path->offset, &in)) {
+		mark(flow, *path, path->offset + 1);
+		return false;
+	}
+	path->state = settle(flow, &in, path->state);
+	mark(flow, *path, in.next);
+	add_branch(flow, &in, path->state);
+	if (is_end(&in))
+		return false;
+	state = flow->states.at[path->state];
+	stackeffect_apply(&state, &in);
+	/* mov -0x48(%rbp),%rsp: the frame that rbp is of is an interpreter's, or goes on to be. */
+	if (flow->code->kind == STACKFLOW_INTERPRETER && !stackstate_has_base(&state))
+		state = stackstate_interpreted;
+	if (memcmp(&state, &flow->states.at[path->state], sizeof(state)) != 0)
+		path->state = add_state(flow, &state);
+	path->offset = in.next;
+	return true;
+}
+
+static void follow(struct flow *flow, struct path path)
+{
+	while (path.offset < flow->code->len_bytes && flow->seen[path.offset] == UNSEEN)
+		if (!pass(flow, &path))
+			return;
+}
+
+static void follow_all(struct flow *flow, size_t offset, const struct stackstate *state)
+{
+	vec_push(&flow->paths, (struct path){(uint32_t)offset, add_state(flow, state)});
+	while (flow->paths.nr)
+		follow(flow, flow->paths.at[--flow->paths.nr]);
+}
+
+static void follow_entries(struct flow *flow)
+{
+	for (size_t i = 0; i < flow->code->nr_entries; i++) {
+		const struct stackflow_entry *entry = &flow->code->entries[i];
+
+		if (entry->offset < flow->code->len_bytes)
+			follow_all(flow, entry->offset,
+				   entry->sender_in_r13 ? &stackstate_sender_entry
+							: &stackstate_entry);
+	}
+}
+
+/* Then what no path has led to. */
+static void follow_rest(struct flow *flow)
+{
+	struct stackstate body = in_body(flow->code);
+
+	for (size_t i = 0; i < flow->code->len_bytes; i++)
+		if (flow->seen[i] == UNSEEN)
+			follow_all(flow, i, &body);
+}
+
+/* Rules ------------------------------------------------------------------------------------------ */
+
+static struct unwind_rule rule_of(const struct flow *flow, const struct stackstate *state)
+{
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+	struct stackstate body;
+
+	if (stackstate_rule(state, flow->code->kind != STACKFLOW_COMPILED, &rule))
+		return rule;
+	/* Lost, most likely in bytes that are no code; a gap, if there is no usual frame. */
+	if (flow->code->frame_bytes) {
+		body = in_body(flow->code);
+		stackstate_rule(&body, false, &rule);
+	}
+	return rule;
+}
+
+static void emit_rows(const struct flow *flow, cfa_row_fn emit, void *ctx)
+{
+	struct unwind_row row = {.elf_addr = 0};
+	uint32_t last_state = UNSEEN;
+
+	for (size_t i = 0; i < flow->code->len_bytes; i++) {
+		struct unwind_rule rule;
+
+		if (flow->seen[i] >= INSIDE || flow->seen[i] == last_state)
+			continue;
+		last_state = flow->seen[i];
+		rule = rule_of(flow, &flow->states.at[last_state]);
+		if (i != 0 && !memcmp(&rule, &row.rule, sizeof(rule)))
+			continue;
+		row.elf_addr = flow->code->addr + i;
+		row.rule = rule;
+		emit(ctx, &row);
+	}
+}
+
+void stackflow_rows(const struct stackflow_code *code, cfa_row_fn emit, void *ctx)
+{
+	struct flow flow scoped(flow_release) = {.code = code};
+
+	if (code->len_bytes > STACKFLOW_MAX_BYTES || !code->len_bytes) {
+		emit(ctx, &(struct unwind_row){code->addr, {.kind = UNWIND_GAP}});
+		return;
+	}
+	ZydisDecoderInit(&flow.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	flow.quick_decoder = flow.decoder;
+	ZydisDecoderEnableMode(&flow.quick_decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	flow.seen = xreallocarray(NULL, code->len_bytes, sizeof(*flow.seen));
+	memset(flow.seen, 0xff, code->len_bytes * sizeof(*flow.seen));
+	follow_entries(&flow);
+	follow_rest(&flow);
+	emit_rows(&flow, emit, ctx);
+}
