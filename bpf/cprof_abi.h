@@ -174,13 +174,13 @@ struct abi_config {
 /*
  * Where unwind tables live. All of them share one space of 32-bit words, cut into slabs of 1 MB that
  * are added on demand: word w is word w % ABI_SLAB_WORDS of slab w / ABI_SLAB_WORDS. What is read in
- * one go (the rows of a page of text, an entry of pages, a wide rule) never straddles two slabs.
+ * one go (the rows of a page of text, an entry of pages, a extended rule) never straddles two slabs.
  *
  *	processes  tgid -> a run of vmas
  *	vmas	   ip -> table, by binary search in the run; sorted, no overlaps
- *	tables	   where a table's pages and wides begin
+ *	tables	   where a table's pages and extended rules begin
  *	slabs	   pages: 2 words a page of text: where its rows begin, how many they are
- *		   rows:  1 word each (unwind_abi.h); wides: 4 words each
+ *		   rows:  1 word each (unwind_abi.h); extended rules: 4 words each
  */
 #define ABI_SLAB_WORDS (256 * 1024)
 #define ABI_MAX_SLABS  512 /* the stated cap: 512 MB of tables, 20 million FDEs */
@@ -211,8 +211,8 @@ struct abi_process {
 struct abi_table {
 	__u64 start; /* elf_addr of the first page */
 	__u32 nr_pages;
-	__u32 pages_at, wides_at; /* words */
-	__u32 nr_wides;
+	__u32 pages_at, extended_at; /* words */
+	__u32 nr_extended;
 };
 
 /* How the messages of the ring begin. */
@@ -330,16 +330,17 @@ struct abi_inflight {
 
 /*
  * The coin: p = 1 - e^(-size/rate) as a 64-bit fraction, without floating point. Sizes below
- * ABI_COIN_EXACT have an entry each; above, every octave has ABI_COIN_STEPS straight pieces, wrong by
- * less than 2e-5 of p. From 2^ABI_COIN_OCTAVES on everything is sampled.
+ * ABI_SAMPLING_EXACT have an entry each; above, every octave has ABI_SAMPLING_STEPS straight pieces, wrong by
+ * less than 2e-5 of p. From 2^ABI_SAMPLING_OCTAVES on everything is sampled.
  */
-#define ABI_COIN_STEP_BITS 6
-#define ABI_COIN_STEPS	   (1 << ABI_COIN_STEP_BITS)
-#define ABI_COIN_EXACT	   ABI_COIN_STEPS
-#define ABI_COIN_OCTAVES   48
-#define ABI_COIN_PIECES	   ((ABI_COIN_OCTAVES - ABI_COIN_STEP_BITS + 1) * ABI_COIN_STEPS)
+#define ABI_SAMPLING_STEP_BITS 6
+#define ABI_SAMPLING_STEPS     (1 << ABI_SAMPLING_STEP_BITS)
+#define ABI_SAMPLING_EXACT     ABI_SAMPLING_STEPS
+#define ABI_SAMPLING_OCTAVES   48
+#define ABI_SAMPLING_PIECES \
+	((ABI_SAMPLING_OCTAVES - ABI_SAMPLING_STEP_BITS + 1) * ABI_SAMPLING_STEPS)
 
-struct abi_coin_piece {
+struct abi_sampling_piece {
 	__u64 base;  /* p * 2^64 at the left end */
 	__u64 slope; /* growth of that for each byte */
 };
@@ -355,6 +356,6 @@ ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_block_key, 16);
 ABI_ASSERT_SIZE(struct abi_image, 8);
 ABI_ASSERT_SIZE(struct abi_inflight, 56);
-ABI_ASSERT_SIZE(struct abi_coin_piece, 16);
+ABI_ASSERT_SIZE(struct abi_sampling_piece, 16);
 
 #endif

@@ -18,7 +18,7 @@
  */
 #include "heap.bpf.h"
 
-#include "coin.bpf.h"
+#include "sampling.bpf.h"
 #include "live.bpf.h"
 #include "record.bpf.h"
 #include "registers.bpf.h"
@@ -99,7 +99,7 @@ __hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap
 		stat_inc(ABI_STAT_NESTED);
 		return false;
 	}
-	sampled = coin_toss(call->size_bytes);
+	sampled = sampling_draw(call->size_bytes);
 	stat_inc(sampled ? ABI_STAT_SAMPLED : ABI_STAT_UNSAMPLED);
 	if (sampled || !(site & ABI_SITE_LEAF))
 		return note_call(regs, call, sampled);

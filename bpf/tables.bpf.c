@@ -190,7 +190,7 @@ __hidden void tables_find(struct walk *walk)
 	u64 offset;
 
 	at->table = vma ? vma->table : ABI_TABLE_UNBUILT;
-	at->packed = UNWIND_RULE_WIDE | UNWIND_WIDE_GAP;
+	at->packed = UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP;
 	at->pc_delta = 0;
 	at->gap_by_fp = vma && vma->flags & ABI_VMA_GAP_BY_FP;
 	space = bpf_map_lookup_elem(&tables, &zero);
@@ -216,9 +216,9 @@ __hidden void tables_find(struct walk *walk)
 	at->pc_delta = pc - unwind_row_pc(row);
 }
 
-__hidden void tables_wide(const struct rule_at *at, struct unwind_rule *rule)
+__hidden void tables_extended(const struct rule_at *at, struct unwind_rule *rule)
 {
-	u32 zero = 0, i = at->packed & UNWIND_WIDE_MASK, word, *to = (u32 *)rule;
+	u32 zero = 0, i = at->packed & UNWIND_EXTENDED_MASK, word, *to = (u32 *)rule;
 	struct table_space *space = bpf_map_lookup_elem(&tables, &zero);
 	struct abi_table *table;
 	struct slab *slab;
@@ -227,9 +227,9 @@ __hidden void tables_wide(const struct rule_at *at, struct unwind_rule *rule)
 	if (!space || at->table >= ABI_MAX_TABLES)
 		return;
 	table = &space->at[at->table & (ABI_MAX_TABLES - 1)];
-	if (i >= table->nr_wides)
+	if (i >= table->nr_extended)
 		return;
-	word = table->wides_at + 4 * i;
+	word = table->extended_at + 4 * i;
 	slab = slab_of(word);
 	if (!slab)
 		return;

@@ -8,12 +8,12 @@
 
 /* Sets the walk up for current's process. false: it is not known. */
 bool tables_enter(struct walk *walk);
-/* Sets walk->at for its ip: UNWIND_RULE_WIDE | UNWIND_WIDE_GAP where the table says nothing. */
+/* Sets walk->at for its ip: UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP where the table says nothing. */
 void tables_find(struct walk *walk);
 /* Is there code at ip, as far as is known? */
 bool tables_knows(struct walk *walk, u64 ip);
-/* A wide rule in full. */
-void tables_wide(const struct rule_at *at, struct unwind_rule *rule);
+/* A extended rule in full. */
+void tables_extended(const struct rule_at *at, struct unwind_rule *rule);
 
 /* Current runs another image: its vmas are those of another. */
 void tables_forget(u32 tgid);

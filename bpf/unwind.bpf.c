@@ -220,7 +220,7 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 	}
 }
 
-__noinline int unwind_step_wide(u32 slot)
+__noinline int unwind_step_extended(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
 	struct caller caller = {};
@@ -228,7 +228,7 @@ __noinline int unwind_step_wide(u32 slot)
 
 	if (!scratch)
 		return 1;
-	tables_wide(&scratch->walk.at, &rule);
+	tables_extended(&scratch->walk.at, &rule);
 	return go_to_caller(scratch, &caller, step_by_rule(scratch, slot, &rule, &caller));
 }
 
@@ -256,10 +256,11 @@ __noinline int unwind_step(u32 slot)
 		walk->end = ABI_END_UNKNOWN_CODE;
 		return 1;
 	}
-	if (!(walk->at.packed & UNWIND_RULE_WIDE))
+	if (!(walk->at.packed & UNWIND_RULE_EXTENDED))
 		return unwind_step_inline(slot);
-	return walk->at.packed == (UNWIND_RULE_WIDE | UNWIND_WIDE_GAP) ? unwind_step_gap(slot)
-								       : unwind_step_wide(slot);
+	return walk->at.packed == (UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP)
+		       ? unwind_step_gap(slot)
+		       : unwind_step_extended(slot);
 }
 
 /* Many steps: for the verifier a loop of loops, each short, and gone through once. */

@@ -10,13 +10,13 @@
  *	          has pages[i+1] - pages[i] rows: 1 to 4096, never 0
  *	rows[]    u32 per row, sorted by pc within a page; the first has pc 0 and repeats the rule in
  *	          force, so that a look-up never has to go back a page
- *	wides[]   16 bytes per rule that does not fit into 20 bits
+ *	extended[]   16 bytes per rule that does not fit into 20 bits
  *
  *	 31          20 19  18  17          9 8        4  3   2  1   0
  *	+--------------+---+---+-------------+----------+---+---+-----+
  *	| pc in page   | 0 | B |  CFA off/8  | fp slot  | D | W |  N  |   inline rule (over 99 %)
  *	+--------------+---+---+-------------+----------+---+---+-----+
- *	| pc in page   | 1 |     0           |  index in wides[]      |   wide rule (14 bits of index)
+ *	| pc in page   | 1 |     0           |  index in extended[]      |   extended rule (14 bits of index)
  *	+--------------+---+-----------------+------------------------+
  *
  *	B        0: CFA = sp + off, 1: CFA = fp + off
@@ -32,7 +32,7 @@
  * the function that follows, which saves a row for each; longer gaps are rows of their own. (One that
  * lies between a leaf and an outermost function may be a clone system call: UNWIND_CLONE.)
  *
- * Each executable has its own wides[], the first few of which are the same in all (UNWIND_WIDE_*):
+ * Each executable has its own extended[], the first few of which are the same in all (UNWIND_EXTENDED_*):
  * a hostile executable can fill its own and no other's. The words fp, sp and ra are those of every
  * ABI; register numbers are DWARF's for the machine.
  */
@@ -47,20 +47,20 @@
 #define UNWIND_PAGE_BYTES    (1u << UNWIND_PAGE_SHIFT)
 #define UNWIND_PAGE_MAX_ROWS UNWIND_PAGE_BYTES /* 12 steps of a binary search */
 
-#define UNWIND_PC_SHIFT	      20
-#define UNWIND_RULE_MASK      ((1u << UNWIND_PC_SHIFT) - 1)
-#define UNWIND_RULE_WIDE      (1u << 19)
-#define UNWIND_RULE_BASE_FP   (1u << 18)
-#define UNWIND_RULE_CFA_SHIFT 9
-#define UNWIND_RULE_CFA_MASK  0x1ffu
-#define UNWIND_RULE_FP_SHIFT  4
-#define UNWIND_RULE_FP_MASK   0x1fu
-#define UNWIND_RULE_RUN_DOWN  8u
-#define UNWIND_RULE_RUN_WIDE  4u
-#define UNWIND_RULE_RUN_MASK  3u
-#define UNWIND_PADDING_BYTES  16 /* a gap of fewer has no row */
-#define UNWIND_WIDE_MASK      0x3fffu
-#define UNWIND_MAX_WIDES      (UNWIND_WIDE_MASK + 1)
+#define UNWIND_PC_SHIFT		 20
+#define UNWIND_RULE_MASK	 ((1u << UNWIND_PC_SHIFT) - 1)
+#define UNWIND_RULE_EXTENDED	 (1u << 19)
+#define UNWIND_RULE_BASE_FP	 (1u << 18)
+#define UNWIND_RULE_CFA_SHIFT	 9
+#define UNWIND_RULE_CFA_MASK	 0x1ffu
+#define UNWIND_RULE_FP_SHIFT	 4
+#define UNWIND_RULE_FP_MASK	 0x1fu
+#define UNWIND_RULE_RUN_DOWN	 8u
+#define UNWIND_RULE_RUN_EXTENDED 4u
+#define UNWIND_RULE_RUN_MASK	 3u
+#define UNWIND_PADDING_BYTES	 16 /* a gap of fewer has no row */
+#define UNWIND_EXTENDED_MASK	 0x3fffu
+#define UNWIND_MAX_EXTENDED	 (UNWIND_EXTENDED_MASK + 1)
 
 /* DWARF's register numbers on x86-64 (psABI figure 3.36). */
 #define UNWIND_REG_BX  3
@@ -68,13 +68,13 @@
 #define UNWIND_REG_SP  7
 #define UNWIND_NR_REGS 16 /* general registers; a rule names no other */
 
-/* What stands at the same place in every table's wides[]. */
+/* What stands at the same place in every table's extended[]. */
 enum {
-	UNWIND_WIDE_GAP = 0, /* kind UNWIND_GAP, and so on */
-	UNWIND_WIDE_ROOT = 1,
-	UNWIND_WIDE_UNSUPPORTED = 2,
-	UNWIND_WIDE_FP = 3,
-	UNWIND_NR_FIXED_WIDES = 4,
+	UNWIND_EXTENDED_GAP = 0, /* kind UNWIND_GAP, and so on */
+	UNWIND_EXTENDED_ROOT = 1,
+	UNWIND_EXTENDED_UNSUPPORTED = 2,
+	UNWIND_EXTENDED_FP = 3,
+	UNWIND_NR_FIXED_EXTENDED = 4,
 };
 
 enum unwind_kind {
@@ -117,11 +117,11 @@ enum unwind_how {
 };
 
 /*
- * A rule in full: what the wide table holds and what user space computes with. Fields that a kind
+ * A rule in full: what the extended table holds and what user space computes with. Fields that a kind
  * does not use are 0, so that equal rules are equal bytes.
  *
  * rbx is tracked only in tables that have a CFA counted from rbx, which is ld.so's lazy binding
- * (_dl_runtime_resolve): there nearly all rules are wide, everywhere else bx_slot is 0.
+ * (_dl_runtime_resolve): there nearly all rules are extended, everywhere else bx_slot is 0.
  */
 struct unwind_rule {
 	__u8 kind;    /* enum unwind_kind */
@@ -134,9 +134,9 @@ struct unwind_rule {
 	__s16 deref_off;
 };
 
-_Static_assert(sizeof(struct unwind_rule) == 16, "wide rules are 16 bytes");
+_Static_assert(sizeof(struct unwind_rule) == 16, "extended rules are 16 bytes");
 _Static_assert(UNWIND_PC_SHIFT + UNWIND_PAGE_SHIFT == 32, "a row is 32 bits");
-_Static_assert(UNWIND_WIDE_MASK < UNWIND_RULE_WIDE, "index and escape do not overlap");
+_Static_assert(UNWIND_EXTENDED_MASK < UNWIND_RULE_EXTENDED, "index and escape do not overlap");
 _Static_assert((UNWIND_RULE_CFA_MASK << UNWIND_RULE_CFA_SHIFT) == (UNWIND_RULE_BASE_FP - 1) - 0x1ff,
 	       "the CFA field ends below the base bit");
 
@@ -177,7 +177,7 @@ static inline __u32 unwind_rule_cfa_off(__u32 rule)
 static inline __u32 unwind_rule_cfa_off_at(__u32 rule, __u32 pc_delta)
 {
 	__u32 nr = rule & UNWIND_RULE_RUN_MASK;
-	__u32 steps = pc_delta >> !!(rule & UNWIND_RULE_RUN_WIDE);
+	__u32 steps = pc_delta >> !!(rule & UNWIND_RULE_RUN_EXTENDED);
 
 	steps = (steps < nr ? steps : nr) * 8;
 	return unwind_rule_cfa_off(rule) + (rule & UNWIND_RULE_RUN_DOWN ? -steps : steps);
@@ -214,7 +214,7 @@ static inline __u32 unwind_ra_how(const struct unwind_rule *rule)
 	return rule->how >> 4;
 }
 
-/* The 20 bits of a rule that fits (without a run), UNWIND_RULE_WIDE for one that does not. */
+/* The 20 bits of a rule that fits (without a run), UNWIND_RULE_EXTENDED for one that does not. */
 static inline __u32 unwind_rule_pack(const struct unwind_rule *rule)
 {
 	__u32 base = rule->cfa_reg == UNWIND_REG_FP ? UNWIND_RULE_BASE_FP : 0;
@@ -223,13 +223,13 @@ static inline __u32 unwind_rule_pack(const struct unwind_rule *rule)
 	if (rule->kind != UNWIND_FRAME || unwind_ra_how(rule) != UNWIND_AT_CFA ||
 	    rule->ra_off != -8 || (!base && rule->cfa_reg != UNWIND_REG_SP) ||
 	    rule->cfa_off % 8 != 0 || cfa > UNWIND_RULE_CFA_MASK || rule->bx_slot != 0)
-		return UNWIND_RULE_WIDE;
+		return UNWIND_RULE_EXTENDED;
 	if (unwind_fp_how(rule) == UNWIND_AT_CFA) {
 		slot = (0u - (__u32)rule->fp_off) / 8 - 1; /* wraps for what is out of range */
 		if (rule->fp_off % 8 != 0 || slot == 0 || slot > UNWIND_RULE_FP_MASK)
-			return UNWIND_RULE_WIDE;
+			return UNWIND_RULE_EXTENDED;
 	} else if (unwind_fp_how(rule) != UNWIND_SAME) {
-		return UNWIND_RULE_WIDE;
+		return UNWIND_RULE_EXTENDED;
 	}
 	return base | cfa << UNWIND_RULE_CFA_SHIFT | slot << UNWIND_RULE_FP_SHIFT;
 }

@@ -185,7 +185,7 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		uint32_t *value;
 	} names[] = {{"counts", &limits->counts}, {"events", &limits->events},
 		     {"live", &limits->live},	  {"inflight", &limits->inflight},
-		     {"slots", &limits->slots},	  {"way", &limits->way}};
+		     {"slots", &limits->slots},	  {"attach_mode", &limits->attach_mode}};
 	const char *equals = strchrnul(text, '=');
 	uint64_t value;
 
@@ -199,7 +199,8 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		return 0;
 	}
 	return fail(-EINVAL,
-		    "--limit %s: not one of counts, events, live, inflight, slots, way =N.", text);
+		    "--limit %s: not one of counts, events, live, inflight, slots, attach_mode =N.",
+		    text);
 }
 
 /* Each once. */
@@ -292,7 +293,7 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 
 	switch (value) {
 	case 'p':
-		return whom_parse(text, &options->whom);
+		return targetspec_parse(text, &options->spec);
 	case 'a':
 		options->all = true;
 		return 0;
@@ -311,13 +312,13 @@ static int parse_option(int value, const char *text, struct parsing *parsing)
 		options->follow_forks = value == OPT_FOLLOW_FORK;
 		return 0;
 	case OPT_COMM:
-		return whom_add_filter(&options->whom, WHOM_COMM, text);
+		return targetspec_add_filter(&options->spec, TARGETSPEC_COMM, text);
 	case OPT_UID:
-		return whom_add_filter(&options->whom, WHOM_UID, text);
+		return targetspec_add_filter(&options->spec, TARGETSPEC_UID, text);
 	case OPT_CGROUP:
-		return whom_add_filter(&options->whom, WHOM_CGROUP, text);
+		return targetspec_add_filter(&options->spec, TARGETSPEC_CGROUP, text);
 	case OPT_CONTAINER:
-		return whom_add_filter(&options->whom, WHOM_CONTAINER, text);
+		return targetspec_add_filter(&options->spec, TARGETSPEC_CONTAINER, text);
 	case 'd':
 		return parse_time("-d", text, &options->duration_ns);
 	case 'o':
@@ -430,17 +431,17 @@ static int complete(struct parsing *parsing)
 static int check_targets(int argc, char **argv, struct options *options)
 {
 	const char *name = argv[0];
-	int nr_ways = whom_names(&options->whom) + options->all + (optind < argc);
+	int nr_ways = targetspec_names(&options->spec) + options->all + (optind < argc);
 
 	if (optind < argc)
 		options->child_argv = argv + optind;
-	if (!nr_ways && !whom_filters(&options->whom))
+	if (!nr_ways && !targetspec_filters(&options->spec))
 		return fail(-EINVAL,
 			    "%s whom? Give -p PID, -a, or -- COMMAND (see cprof %s --help).", name,
 			    name);
 	if (nr_ways > 1)
 		return fail(-EINVAL, "give one of -p, -a and -- COMMAND, not several.");
-	if (optind < argc && whom_filters(&options->whom))
+	if (optind < argc && targetspec_filters(&options->spec))
 		return fail(-EINVAL,
 			    "--comm, --uid, --cgroup and --container choose among the processes "
 			    "of the machine: not with -- COMMAND.");
@@ -520,8 +521,8 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		err = value == '?' || value == ':' ? complain(value, argv, command)
 						   : parse_option(value, optarg, &parsing);
 		/* -p $(pidof many): no command goes with -p */
-		while (!err && value == 'p' && optind < argc && whom_is_pid(argv[optind]))
-			err = whom_parse(argv[optind++], &options->whom);
+		while (!err && value == 'p' && optind < argc && targetspec_is_pid(argv[optind]))
+			err = targetspec_parse(argv[optind++], &options->spec);
 	}
 	if (!err)
 		err = complete(&parsing);
@@ -531,6 +532,6 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 
 void options_release(struct options *options)
 {
-	whom_release(&options->whom);
+	targetspec_release(&options->spec);
 	vec_release(&options->targets);
 }

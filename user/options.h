@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "output/format.h"
-#include "whom.h"
+#include "targetspec.h"
 
 enum options_command {
 	OPTIONS_RECORD = 1,
@@ -35,7 +35,7 @@ struct options_target {
 
 struct options {
 	enum options_command command;
-	struct whom whom;
+	struct targetspec spec;
 	bool all;
 	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
@@ -58,7 +58,7 @@ struct options {
 		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */
 	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
 	struct options_limits {
-		uint32_t counts, events, live, inflight, slots, way;
+		uint32_t counts, events, live, inflight, slots, attach_mode;
 	} limits;
 };
 

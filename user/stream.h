@@ -95,10 +95,10 @@ struct record {
 /* An unwind table as user space packs it (bpf/unwind_abi.h has the layout); arrays are borrowed. */
 struct table_image {
 	uint64_t start; /* elf_addr of the first page of text */
-	uint32_t nr_pages, nr_rows, nr_wides;
+	uint32_t nr_pages, nr_rows, nr_extended;
 	const uint32_t *pages; /* nr_pages + 1 */
 	const uint32_t *rows;
-	const void *wides; /* 16 bytes each */
+	const void *extended; /* 16 bytes each */
 };
 
 #define TABLE_UNBUILT UINT32_MAX       /* code not sampled yet: its stacks are copied */

@@ -25,7 +25,7 @@
 #include "unwind/unwindtable.h"
 
 struct figures {
-	size_t nr_files, nr_fdes, nr_rows, nr_pages, nr_wides, max_wides, nr_bytes;
+	size_t nr_files, nr_fdes, nr_rows, nr_pages, nr_extended, max_extended, nr_bytes;
 	size_t nr_unsupported, nr_damaged;
 	uint64_t build_ns;
 };
@@ -36,7 +36,7 @@ static void print(const char *name, const struct figures *figures)
 {
 	printf("%-34s %6zu %8zu %9zu %7zu %6zu %6zu %10zu %7.1f %8.2f %6zu %4zu\n", name,
 	       figures->nr_files, figures->nr_fdes, figures->nr_rows, figures->nr_pages,
-	       figures->nr_wides, figures->max_wides, figures->nr_bytes,
+	       figures->nr_extended, figures->max_extended, figures->nr_bytes,
 	       figures->nr_fdes ? (double)figures->nr_bytes / (double)figures->nr_fdes : 0,
 	       (double)figures->build_ns / 1e6, figures->nr_unsupported, figures->nr_damaged);
 }
@@ -47,7 +47,7 @@ static size_t count_unsupported(const struct unwind_table *table)
 
 	for (uint32_t i = 0; i < table->nr_rows; i++)
 		nr += unwind_row_rule(table->rows[i]) ==
-		      (UNWIND_RULE_WIDE | UNWIND_WIDE_UNSUPPORTED);
+		      (UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_UNSUPPORTED);
 	return nr;
 }
 
@@ -57,9 +57,9 @@ static void add(struct figures *figures, const struct unwind_table *table, uint6
 	figures->nr_fdes += table->stats.nr_fdes;
 	figures->nr_rows += table->nr_rows;
 	figures->nr_pages += table->nr_pages;
-	figures->nr_wides += table->nr_wides;
-	if (table->nr_wides > figures->max_wides)
-		figures->max_wides = table->nr_wides;
+	figures->nr_extended += table->nr_extended;
+	if (table->nr_extended > figures->max_extended)
+		figures->max_extended = table->nr_extended;
 	figures->nr_bytes += unwind_table_bytes(table);
 	figures->nr_unsupported += count_unsupported(table);
 	figures->nr_damaged += table->stats.nr_damaged;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	struct rusage usage;
 
 	printf("%-34s %6s %8s %9s %7s %6s %6s %10s %7s %8s %6s %4s\n", "", "files", "FDEs", "rows",
-	       "pages", "wides", "most", "bytes", "per FDE", "build ms", "unsup", "bad");
+	       "pages", "extended rules", "most", "bytes", "per FDE", "build ms", "unsup", "bad");
 	if (argc > 1)
 		for (int i = 1; i < argc; i++)
 			bench(argv[i]);

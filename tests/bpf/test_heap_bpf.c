@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/coin.h"
+#include "collect/sampling.h"
 #include "collect/purge.h"
 #include "collect/tally.h"
 
@@ -890,7 +890,7 @@ static void run_many(u64 rate_bytes, bool grows)
 	host_map_resize("events", 16384);
 	host_config()->rate_bytes = rate_bytes;
 	if (rate_bytes > 1)
-		coin_fill(host_map_value("coin_tables"), rate_bytes);
+		sampling_fill(host_map_value("sampling_tables"), rate_bytes);
 	for (u32 i = 0; i < NR_THREADS; i++)
 		threads[i] = (struct thread){.tgid = 1000 + i % 2, .tid = 1000 + i};
 	for (u32 i = 0; i < 100000; i++) {

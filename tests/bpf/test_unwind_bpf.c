@@ -84,7 +84,7 @@ struct fixture {
 	struct walker walker;
 	struct unwind_table table;
 	u32 pages[NR_CODES + 1], rows[NR_CODES];
-	struct unwind_rule wides[UNWIND_NR_FIXED_WIDES + NR_CODES];
+	struct unwind_rule extended[UNWIND_NR_FIXED_EXTENDED + NR_CODES];
 	u64 words[STACK_WORDS];
 	u32 nr; /* words laid out */
 	struct walked walked;
@@ -105,14 +105,14 @@ static void build_table(struct fixture *f)
 {
 	static const u32 fixed[] = {UNWIND_GAP, UNWIND_ROOT, UNWIND_UNSUPPORTED, UNWIND_FP};
 
-	for (u32 i = 0; i < UNWIND_NR_FIXED_WIDES; i++)
-		f->wides[i].kind = fixed[i];
+	for (u32 i = 0; i < UNWIND_NR_FIXED_EXTENDED; i++)
+		f->extended[i].kind = fixed[i];
 	for (u32 i = 0; i < NR_CODES; i++) {
 		u32 packed = unwind_rule_pack(&rules[i]);
 
-		f->wides[UNWIND_NR_FIXED_WIDES + i] = rules[i];
-		if (packed & UNWIND_RULE_WIDE && rules[i].kind != UNWIND_GAP)
-			packed |= UNWIND_NR_FIXED_WIDES + i;
+		f->extended[UNWIND_NR_FIXED_EXTENDED + i] = rules[i];
+		if (packed & UNWIND_RULE_EXTENDED && rules[i].kind != UNWIND_GAP)
+			packed |= UNWIND_NR_FIXED_EXTENDED + i;
 		f->rows[i] = unwind_row_pack(0, packed);
 		f->pages[i] = i;
 	}
@@ -120,10 +120,10 @@ static void build_table(struct fixture *f)
 	f->table = (struct unwind_table){.start = CODE - BIAS,
 					 .nr_pages = NR_CODES,
 					 .nr_rows = NR_CODES,
-					 .nr_wides = UNWIND_NR_FIXED_WIDES + NR_CODES,
+					 .nr_extended = UNWIND_NR_FIXED_EXTENDED + NR_CODES,
 					 .pages = f->pages,
 					 .rows = f->rows,
-					 .wides = f->wides};
+					 .extended = f->extended};
 }
 
 static int set_up(void **state)

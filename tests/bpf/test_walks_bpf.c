@@ -30,7 +30,7 @@ struct file {
 	struct unwind_table *table;
 	u64 bias;
 	u32 id;
-	vec_of(u64) wides; /* ips of rows with wide rules */
+	vec_of(u64) extended; /* ips of rows with extended rules */
 };
 
 struct fixture {
@@ -57,16 +57,16 @@ static u32 below(u32 limit)
 
 /* Tables ----------------------------------------------------------------------------------------- */
 
-static void note_wides(struct file *file)
+static void note_extended(struct file *file)
 {
 	const struct unwind_table *table = file->table;
 
 	for (u32 page = 0; page < table->nr_pages; page++)
 		for (u32 row = table->pages[page]; row < table->pages[page + 1]; row++)
-			if (unwind_row_rule(table->rows[row]) & UNWIND_RULE_WIDE)
-				vec_push(&file->wides, table->start + page * 4096ull +
-							       unwind_row_pc(table->rows[row]) +
-							       file->bias);
+			if (unwind_row_rule(table->rows[row]) & UNWIND_RULE_EXTENDED)
+				vec_push(&file->extended, table->start + page * 4096ull +
+								  unwind_row_pc(table->rows[row]) +
+								  file->bias);
 }
 
 static void add_table(struct fixture *f, struct unwind_table *table, bool gap_by_fp)
@@ -77,7 +77,7 @@ static void add_table(struct fixture *f, struct unwind_table *table, bool gap_by
 	assert_true(f->nr_files <= MAX_FILES);
 	*file = (struct file){.table = table, .bias = start - table->start};
 	file->id = walker_upload(&f->walker, table);
-	note_wides(file);
+	note_extended(file);
 	walker_add_vma(&f->walker, start, limit, file->bias, table, file->id);
 	f->walker.vmas.at[f->walker.vmas.nr - 1].gap_by_fp = gap_by_fp;
 	f->next_base = limit + below(3) * 4096;
@@ -97,8 +97,8 @@ static void add_file(struct fixture *f, const char *path)
 	assert_int_equal(unwind_table_from_elf(elf, &table), 0);
 	elf_file_close(elf);
 	close(fd);
-	print_message("%s: %u pages, %u rows, %u wide rules\n", path, table->nr_pages,
-		      table->nr_rows, table->nr_wides);
+	print_message("%s: %u pages, %u rows, %u extended rules\n", path, table->nr_pages,
+		      table->nr_rows, table->nr_extended);
 	add_table(f, table, false);
 }
 
@@ -124,7 +124,7 @@ static struct unwind_rule random_rule(void)
 		.deref_off = random_offset(),
 	};
 
-	/* What the packer never makes: gaps but the first of wides[], registers that there are not. */
+	/* What the packer never makes: gaps but the first of extended[], registers that there are not. */
 	if (rule.kind == UNWIND_GAP)
 		rule.kind = UNWIND_ROOT;
 	if (rule.kind == UNWIND_INDEXED || unwind_ra_how(&rule) == UNWIND_IN_REG)
@@ -137,7 +137,7 @@ static struct unwind_rule random_rule(void)
 /* A run that goes below 0 is what the packer never makes. */
 static u32 random_inline(void)
 {
-	u32 packed = bpf_get_prandom_u32() & (UNWIND_RULE_WIDE - 1);
+	u32 packed = bpf_get_prandom_u32() & (UNWIND_RULE_EXTENDED - 1);
 
 	return unwind_rule_cfa_off(packed) < 24 ? packed & ~UNWIND_RULE_RUN_DOWN : packed;
 }
@@ -148,7 +148,7 @@ static struct unwind_table *random_table(u32 nr_pages)
 	struct unwind_table *table =
 		unwind_table_uniform(0x10000, 0x10000 + nr_pages * 4096ull, UNWIND_FP);
 	vec_of(u32) rows = {0};
-	const u32 nr_wides = 2000;
+	const u32 nr_extended = 2000;
 
 	free(table->pages);
 	table->pages = xcalloc(nr_pages + 1, sizeof(u32));
@@ -159,17 +159,17 @@ static struct unwind_table *random_table(u32 nr_pages)
 		table->pages[page] = rows.nr;
 		for (; pc < 4096; pc += 1 + below(sparse))
 			vec_push(&rows, unwind_row_pack(pc, below(3) ? random_inline()
-								     : UNWIND_RULE_WIDE |
-									       below(nr_wides)));
+								     : UNWIND_RULE_EXTENDED |
+									       below(nr_extended)));
 	}
 	table->pages[nr_pages] = rows.nr;
 	free(table->rows);
 	table->rows = rows.at;
 	table->nr_rows = rows.nr;
-	table->wides = xreallocarray(table->wides, nr_wides, sizeof(struct unwind_rule));
-	for (u32 i = UNWIND_NR_FIXED_WIDES; i < nr_wides; i++)
-		table->wides[i] = random_rule();
-	table->nr_wides = nr_wides;
+	table->extended = xreallocarray(table->extended, nr_extended, sizeof(struct unwind_rule));
+	for (u32 i = UNWIND_NR_FIXED_EXTENDED; i < nr_extended; i++)
+		table->extended[i] = random_rule();
+	table->nr_extended = nr_extended;
 	return table;
 }
 
@@ -238,7 +238,7 @@ static int tear_down(void **state)
 
 	for (u32 i = 0; i < f->nr_files; i++) {
 		unwind_table_free(f->files[i].table);
-		vec_release(&f->files[i].wides);
+		vec_release(&f->files[i].extended);
 	}
 	walker_release(&f->walker);
 	free(f);
@@ -256,8 +256,8 @@ static u64 random_ip(const struct fixture *f)
 		return f->made_at + below(4096);
 	if (!below(50)) /* any vma, those without tables too */
 		return f->walker.vmas.at[below(f->walker.vmas.nr)].start + below(4096);
-	if (file->wides.nr && !below(5))
-		return file->wides.at[below(file->wides.nr)] + 1;
+	if (file->extended.nr && !below(5))
+		return file->extended.at[below(file->extended.nr)] + 1;
 	return file->table->start + file->bias + random_u64() % (file->table->nr_pages * 4096ull);
 }
 

@@ -26,7 +26,7 @@ def serve(*options):
 def fork_server():
     """In every way of attaching."""
     for way in WAYS:
-        ended, expected, _ = serve("--follow-fork", "--limit", f"way={way}")
+        ended, expected, _ = serve("--follow-fork", "--limit", f"attach_mode={way}")
         profile = ended.profile()
         heaps.exact(profile, expected)
         assert ended.closing.lost == 0, ended.closing.reasons

@@ -29,7 +29,7 @@ def has_not(way):
 @h.test
 def nested_calls_count_once_exactly():
     for way in WAYS:
-        ended, expected = heaps.measure(h.Workload("nested"), "--rate", "1", "--limit", f"way={way}")
+        ended, expected = heaps.measure(h.Workload("nested"), "--rate", "1", "--limit", f"attach_mode={way}")
         heaps.estimated(ended.profile(), expected, BYTES, 1)
         assert ended.accounts.nested > 0, "nothing was nested"
         used = [line for line in ended.lines if line.startswith("cprof: heap probes: ")]
@@ -37,9 +37,9 @@ def nested_calls_count_once_exactly():
 
 
 @h.test
-def nested_calls_get_one_coin():
+def nested_calls_are_sampled_once():
     for way in WAYS:
-        ended, expected = heaps.measure(h.Workload("nested"), "--rate", BYTES, "--limit", f"way={way}")
+        ended, expected = heaps.measure(h.Workload("nested"), "--rate", BYTES, "--limit", f"attach_mode={way}")
         heaps.estimated(ended.profile(), expected, BYTES, BYTES)
         accounts = ended.accounts
         assert accounts.nested > 0 and accounts.unsampled > 0, vars(accounts)

@@ -35,7 +35,7 @@ static void check_found(const struct rows *rows, uint64_t elf_addr, const struct
 
 	if (!unwind_table_find(table, elf_addr, &found))
 		require(table->truncated || rule->kind == UNWIND_GAP);
-	else if (found.kind != UNWIND_UNSUPPORTED || !table->nr_wides_dropped)
+	else if (found.kind != UNWIND_UNSUPPORTED || !table->nr_extended_dropped)
 		require(memcmp(&found, rule, sizeof(found)) == 0);
 }
 
@@ -60,7 +60,8 @@ static void check_table(const struct unwind_table *table)
 {
 	require(table->start % UNWIND_PAGE_BYTES == 0);
 	require(table->nr_pages <= UNWIND_TABLE_MAX_PAGES);
-	require(table->nr_wides >= UNWIND_NR_FIXED_WIDES && table->nr_wides <= UNWIND_MAX_WIDES);
+	require(table->nr_extended >= UNWIND_NR_FIXED_EXTENDED &&
+		table->nr_extended <= UNWIND_MAX_EXTENDED);
 	require(table->pages[0] == 0 && table->pages[table->nr_pages] == table->nr_rows);
 	for (uint32_t page = 0; page < table->nr_pages; page++) {
 		uint32_t first = table->pages[page], limit = table->pages[page + 1];
@@ -72,8 +73,8 @@ static void check_table(const struct unwind_table *table)
 		for (uint32_t i = first; i < limit; i++) {
 			uint32_t rule = unwind_row_rule(table->rows[i]);
 
-			require(!(rule & UNWIND_RULE_WIDE) ||
-				(rule & UNWIND_WIDE_MASK) < table->nr_wides);
+			require(!(rule & UNWIND_RULE_EXTENDED) ||
+				(rule & UNWIND_EXTENDED_MASK) < table->nr_extended);
 		}
 	}
 }
@@ -89,13 +90,13 @@ static void walk(const struct unwind_table *table)
 {
 	uint64_t leaf[UNWIND_NR_REGS] = {0x1000, 0x2000, 0x3000, 0x4000};
 
-	for (uint32_t i = 0; i < table->nr_wides; i++) {
+	for (uint32_t i = 0; i < table->nr_extended; i++) {
 		struct unwind_regs regs = {.ip = table->start + i,
 					   .sp = 0x7ffe0000,
 					   .fp = 0x7ffe0100,
 					   .leaf = i % 2 ? leaf : NULL};
 
-		unwind_step(&table->wides[i], &regs, read_memory, NULL);
+		unwind_step(&table->extended[i], &regs, read_memory, NULL);
 	}
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes tests/fuzz/corpus/walk/: scenes for tests/bpf/fuzz_walk.c, one a rule and some of many.
 
-A scene is struct scene there, then the words of a slab: pages, wides, rows (bpf/unwind_abi.h).
+A scene is struct scene there, then the words of a slab: pages, extended, rows (bpf/unwind_abi.h).
 """
 import os
 import struct
@@ -42,20 +42,20 @@ def registers(ip, sp, bp):
 
 
 def slab(first_word):
-    """The words, and where in them the wides begin."""
-    wides_at = (2 * len(ROWS) + 3) // 4 * 4
-    rows_at = wides_at + 4 * len(WIDES)
+    """The words, and where in them the extended rules begin."""
+    extended_at = (2 * len(ROWS) + 3) // 4 * 4
+    rows_at = extended_at + 4 * len(WIDES)
     pages, rows = [], []
     for page in ROWS:
         pages += [first_word + rows_at + len(rows), len(page)]
         rows += page
-    words = struct.pack(f"<{len(pages)}I", *pages).ljust(4 * wides_at, b"\0")
+    words = struct.pack(f"<{len(pages)}I", *pages).ljust(4 * extended_at, b"\0")
     words += b"".join(struct.pack("<BBBBiihh", *wide) for wide in WIDES)
-    return words + struct.pack(f"<{len(rows)}I", *rows), wides_at
+    return words + struct.pack(f"<{len(rows)}I", *rows), extended_at
 
 
 def scene(ip, sp, bp, stack, flags=0, table=0, nr_vmas=2, first_word=0):
-    words, wides_at = slab(first_word)
+    words, extended_at = slab(first_word)
     vmas = [
         (CODE, CODE + 4096 * len(ROWS), CODE, table, flags),
         (CODE + 0x100000, CODE + 0x200000, 0, 0xFFFFFFFE, 0),
@@ -64,7 +64,7 @@ def scene(ip, sp, bp, stack, flags=0, table=0, nr_vmas=2, first_word=0):
     ]
     data = registers(ip, sp, bp) + struct.pack("<II", 0, nr_vmas)
     data += b"".join(struct.pack("<QQQII", *vma) for vma in vmas)
-    data += struct.pack("<QIIII", 0, len(ROWS), 0, wides_at, len(WIDES)).ljust(4 * 24, b"\0")
+    data += struct.pack("<QIIII", 0, len(ROWS), 0, extended_at, len(WIDES)).ljust(4 * 24, b"\0")
     return data + struct.pack("<512Q", *stack, *[0] * (512 - len(stack))) + words
 
 

@@ -8,7 +8,7 @@
 
 #include "profile/allocframes.h"
 #include "profile/prune.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 #include "profile_case.h"
 
 /* frame is a leaf below main. */
@@ -177,7 +177,7 @@ static void test_is_heap(void **state)
 	assert_false(profile_is_heap(profile));
 	profile_set_period(profile, "space", "bytes", 1);
 	assert_true(profile_is_heap(profile));
-	assert_true(tame_is(allocator_frames));
+	assert_true(saferegex_is(allocator_frames));
 	profile_free(profile);
 }
 

@@ -10,7 +10,7 @@
 
 #include "profile/filter.h"
 #include "profile/prune.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 #include "profile_case.h"
 
 static struct profile *stacks(void)
@@ -176,43 +176,43 @@ static void test_prune(void **state)
 	profile_free(profile);
 }
 
-static void test_tame(void **state)
+static void test_saferegex(void **state)
 {
 	char deep[41] = "", long_text[9001];
 	regex_t regex;
 
 	(void)state;
-	assert_true(tame_is("^(runtime\\..*|operator new(\\[\\])?|[^]()a-z[:alpha:]+]+)$"));
-	assert_true(tame_is(""));
-	assert_true(tame_is("+*?"));
-	assert_false(tame_is("a{2}"));
-	assert_true(tame_is("a\\{2}"));
-	assert_false(tame_is("(a)\\1"));
-	assert_false(tame_is("a++++++++++++++++++++++++++++++"));
-	assert_false(tame_is("((((((((((((((((a+b)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+"));
-	assert_false(tame_is("(a"));
-	assert_false(tame_is("a)"));
-	assert_false(tame_is("[a"));
-	assert_false(tame_is("[[:alpha"));
-	assert_false(tame_is("a\\"));
+	assert_true(saferegex_is("^(runtime\\..*|operator new(\\[\\])?|[^]()a-z[:alpha:]+]+)$"));
+	assert_true(saferegex_is(""));
+	assert_true(saferegex_is("+*?"));
+	assert_false(saferegex_is("a{2}"));
+	assert_true(saferegex_is("a\\{2}"));
+	assert_false(saferegex_is("(a)\\1"));
+	assert_false(saferegex_is("a++++++++++++++++++++++++++++++"));
+	assert_false(saferegex_is("((((((((((((((((a+b)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+"));
+	assert_false(saferegex_is("(a"));
+	assert_false(saferegex_is("a)"));
+	assert_false(saferegex_is("[a"));
+	assert_false(saferegex_is("[[:alpha"));
+	assert_false(saferegex_is("a\\"));
 	memset(deep, '(', 20);
 	memset(deep + 20, ')', 20);
-	assert_false(tame_is(deep));
+	assert_false(saferegex_is(deep));
 	memset(long_text, 'a', 9000);
 	long_text[9000] = '\0';
-	assert_false(tame_is(long_text));
-	assert_int_equal(tame_compile("b$", &regex), 0);
-	assert_true(tame_matches(&regex, "abc", 2));
-	assert_false(tame_matches(&regex, "abc", 3));
+	assert_false(saferegex_is(long_text));
+	assert_int_equal(saferegex_compile("b$", &regex), 0);
+	assert_true(saferegex_matches(&regex, "abc", 2));
+	assert_false(saferegex_matches(&regex, "abc", 3));
 	regfree(&regex);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames), cmocka_unit_test(test_frames_without_lines),
-		cmocka_unit_test(test_tags),   cmocka_unit_test(test_prune),
-		cmocka_unit_test(test_tame),
+		cmocka_unit_test(test_frames),	  cmocka_unit_test(test_frames_without_lines),
+		cmocka_unit_test(test_tags),	  cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_saferegex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,8 +31,8 @@ static void test_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(parse("record -p 42", OPTIONS_RECORD, &options), 0);
-	assert_int_equal(options.whom.pids.nr, 1);
-	assert_int_equal(options.whom.pids.at[0], 42);
+	assert_int_equal(options.spec.pids.nr, 1);
+	assert_int_equal(options.spec.pids.at[0], 42);
 	assert_int_equal(options.frequency_hz, 99);
 	assert_true(options.kernel_stacks && options.follow_forks);
 	assert_false(options.threads || options.all || options.verbose);
@@ -56,8 +56,8 @@ static void test_everything(void **state)
 			       "--limit counts=16 --limit slots=1",
 			       OPTIONS_RECORD, &options),
 			 0);
-	assert_int_equal(options.whom.pids.nr, 3);
-	assert_int_equal(options.whom.pids.at[2], 3);
+	assert_int_equal(options.spec.pids.nr, 3);
+	assert_int_equal(options.spec.pids.at[2], 3);
 	assert_int_equal(options.frequency_hz, 199);
 	assert_int_equal(options.duration_ns, NSEC_PER_SEC / 2);
 	assert_string_equal(options.output, "x.pb.gz");
@@ -249,29 +249,30 @@ static void test_refusals(void **state)
 
 static void test_whom(void **state)
 {
-	struct whom whom = {0};
+	struct targetspec spec = {0};
 	struct options options;
 
 	(void)state;
-	assert_int_equal(whom_parse("12 7,\t8 , nginx,/usr/bin/x y\n", &whom), 0);
-	assert_int_equal(whom.pids.nr, 3);
-	assert_int_equal(whom.pids.at[2], 8);
-	assert_int_equal(whom.names.nr, 3);
-	assert_string_equal(whom.names.at[0], "nginx");
-	assert_string_equal(whom.names.at[1], "/usr/bin/x");
-	assert_string_equal(whom.names.at[2], "y");
-	whom_release(&whom);
+	assert_int_equal(targetspec_parse("12 7,\t8 , nginx,/usr/bin/x y\n", &spec), 0);
+	assert_int_equal(spec.pids.nr, 3);
+	assert_int_equal(spec.pids.at[2], 8);
+	assert_int_equal(spec.names.nr, 3);
+	assert_string_equal(spec.names.at[0], "nginx");
+	assert_string_equal(spec.names.at[1], "/usr/bin/x");
+	assert_string_equal(spec.names.at[2], "y");
+	targetspec_release(&spec);
 
 	/* As the shell makes it of -p $(pidof many). */
 	assert_int_equal(parse("record -p 12 7 8 -d 1s --no-children", OPTIONS_RECORD, &options),
 			 0);
-	assert_int_equal(options.whom.pids.nr, 3);
+	assert_int_equal(options.spec.pids.nr, 3);
 	assert_int_equal(options.duration_ns, NSEC_PER_SEC);
-	assert_false(options.follow_forks || whom_filters(&options.whom));
+	assert_false(options.follow_forks || targetspec_filters(&options.spec));
 	options_release(&options);
 	assert_int_equal(parse("heap --uid 0 --comm x --comm y", OPTIONS_HEAP, &options), 0);
-	assert_int_equal(options.whom.filters[WHOM_COMM].nr, 2);
-	assert_true(whom_filters(&options.whom) && !whom_names(&options.whom) && !options.all);
+	assert_int_equal(options.spec.filters[TARGETSPEC_COMM].nr, 2);
+	assert_true(targetspec_filters(&options.spec) && !targetspec_names(&options.spec) &&
+		    !options.all);
 	options_release(&options);
 	assert_int_equal(parse("heap -a -o - --delta 1s", OPTIONS_HEAP, &options), 0);
 	options_release(&options);

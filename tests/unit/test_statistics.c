@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Are the estimates what they claim to be? The coin is bpf/coin.bpf.c itself, compiled for the host,
+ * Are the estimates what they claim to be? The coin is bpf/sampling.bpf.c itself, compiled for the host,
  * on the table that user space fills; the estimator is profile/scale. What is expected of n
  * allocations of s bytes at rate R, a = s/R:
  *
@@ -23,15 +23,15 @@
 
 #include "bpf/host.h"
 
-#include "coin.bpf.c"
+#include "sampling.bpf.c"
 
-#include "collect/coin.h"
+#include "collect/sampling.h"
 #include "profile/scale.h"
 
 #define R	  (512 * 1024)
 #define NR(array) (sizeof(array) / sizeof(*(array)))
 
-static struct coin_table table;
+static struct sampling_table table;
 static uint64_t random_state;
 
 static void *host_lookup(const void *map, const void *key)
@@ -54,7 +54,7 @@ static uint32_t host_random(void)
 static void set_rate(uint64_t rate)
 {
 	config.rate_bytes = rate;
-	coin_fill(table.pieces, rate);
+	sampling_fill(table.pieces, rate);
 	random_state = rate;
 }
 
@@ -63,7 +63,7 @@ static uint64_t nr_sampled(uint64_t nr, uint64_t size)
 	uint64_t sampled = 0;
 
 	for (uint64_t i = 0; i < nr; i++)
-		sampled += coin_toss(size);
+		sampled += sampling_draw(size);
 	return sampled;
 }
 
@@ -193,14 +193,14 @@ static void test_independence(void **state)
 	(void)state;
 	set_rate(R);
 	for (int i = 0; i < nr; i++, before = now) {
-		now = coin_toss(R / 2);
+		now = sampling_draw(R / 2);
 		both += ((double)now - p) * ((double)before - p);
 	}
 	expect_within(both / nr / (p * (1 - p)), 0, 4 / sqrt(nr), "lag-1 correlation", R / 2);
 
 	for (int i = 0; i < nr / 2; i++) {
-		large += coin_toss(256 * 1024);
-		small += coin_toss(1024);
+		large += sampling_draw(256 * 1024);
+		small += sampling_draw(1024);
 	}
 	p = scale_heap_probability(256 * 1024, R);
 	expect_within(large, nr / 2 * p, 4 * sqrt(nr / 2 * p * (1 - p)), "alternating", 256 * 1024);
@@ -244,7 +244,7 @@ static void test_everything(void **state)
 	config.rate_bytes = 0;
 	assert_int_equal(nr_sampled(100000, 1), 100000);
 	set_rate(R);
-	assert_int_equal(coin_threshold(0), coin_threshold(1));
+	assert_int_equal(sampling_threshold(0), sampling_threshold(1));
 }
 
 int main(void)

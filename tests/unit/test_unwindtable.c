@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How rows are packed: runs, padding, pages, the wide table and its limits. Each test has the rule
+ * How rows are packed: runs, padding, pages, the extended table and its limits. Each test has the rule
  * it expects at every single address from the rows that were asked for, not from the table.
  */
 #include <stdarg.h>
@@ -239,11 +239,11 @@ static void test_uniform(void **state)
 	unwind_table_free(table);
 }
 
-/* More distinct rules than the wide table holds: unsupported, counted, and the rest is right. */
-static void test_full_wides(void **state)
+/* More distinct rules than the extended table holds: unsupported, counted, and the rest is right. */
+static void test_full_extended(void **state)
 {
-	const unsigned nr = UNWIND_MAX_WIDES - UNWIND_NR_FIXED_WIDES;
-	static uint8_t section[64 + 5 * UNWIND_MAX_WIDES];
+	const unsigned nr = UNWIND_MAX_EXTENDED - UNWIND_NR_FIXED_EXTENDED;
+	static uint8_t section[64 + 5 * UNWIND_MAX_EXTENDED];
 	struct ehframe_input input = {.section = {.bytes = section}, .code_limit = UINT64_MAX};
 	struct unwind_table *table;
 	size_t cie = fresh(), fde = asm_fde_begin(&as, cie), len;
@@ -268,8 +268,8 @@ static void test_full_wides(void **state)
 	memcpy(section, as.bytes, as.len);
 	input.section.len_bytes = len;
 	assert_int_equal(unwind_table_new(&input, &table), 0);
-	assert_int_equal(table->nr_wides, UNWIND_MAX_WIDES);
-	assert_int_equal(table->nr_wides_dropped, 1);
+	assert_int_equal(table->nr_extended, UNWIND_MAX_EXTENDED);
+	assert_int_equal(table->nr_extended_dropped, 1);
 	for (unsigned i = 0; i <= nr; i++) {
 		struct unwind_rule rule;
 
@@ -321,7 +321,7 @@ static void test_packing(void **state)
 			rule.cfa_reg = UNWIND_REG_FP;
 			assert_int_equal(unwind_rule_pack(&rule), packed | UNWIND_RULE_BASE_FP);
 			rule.cfa_reg = UNWIND_REG_BX;
-			assert_int_equal(unwind_rule_pack(&rule), UNWIND_RULE_WIDE);
+			assert_int_equal(unwind_rule_pack(&rule), UNWIND_RULE_EXTENDED);
 		}
 	}
 }
@@ -333,7 +333,7 @@ int main(void)
 		cmocka_unit_test(test_padding), cmocka_unit_test(test_clone),
 		cmocka_unit_test(test_pages),	cmocka_unit_test(test_code_that_ends_with_a_page),
 		cmocka_unit_test(test_too_far), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_uniform), cmocka_unit_test(test_full_wides),
+		cmocka_unit_test(test_uniform), cmocka_unit_test(test_full_extended),
 		cmocka_unit_test(test_rbx),	cmocka_unit_test(test_packing),
 	};
 

@@ -84,7 +84,7 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_autocreate(bpf->maps.live_more, heap);
 	bpf_map__set_autocreate(bpf->maps.inflight, heap);
 	bpf_map__set_autocreate(bpf->maps.holders, heap);
-	bpf_map__set_autocreate(bpf->maps.coin_tables, heap);
+	bpf_map__set_autocreate(bpf->maps.sampling_tables, heap);
 }
 
 /*

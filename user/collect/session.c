@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/attach.h"
-#include "collect/coin.h"
+#include "collect/sampling.h"
 #include "collect/configure.h"
 #include "collect/drain.h"
 #include "collect/probe.h"
@@ -93,16 +93,18 @@ static void choose_programs(struct session *session)
 	}
 }
 
-static int fill_coin_table(struct session *session)
+static int fill_sampling_table(struct session *session)
 {
-	struct abi_coin_piece *pieces scoped(freep) = xcalloc(ABI_COIN_PIECES, sizeof(*pieces));
+	struct abi_sampling_piece *pieces scoped(freep) =
+		xcalloc(ABI_SAMPLING_PIECES, sizeof(*pieces));
 	uint32_t zero = 0;
 	int err;
 
 	if (session->options.source != SESSION_HEAP || session->options.rate_bytes <= 1)
 		return 0;
-	coin_fill(pieces, session->options.rate_bytes);
-	err = bpf_map_update_elem(bpf_map__fd(session->bpf->maps.coin_tables), &zero, pieces, 0);
+	sampling_fill(pieces, session->options.rate_bytes);
+	err = bpf_map_update_elem(bpf_map__fd(session->bpf->maps.sampling_tables), &zero, pieces,
+				  0);
 	return err ? fail(err, "write the table of sampling probabilities") : 0;
 }
 
@@ -118,13 +120,15 @@ static int load_programs(struct session *session)
 	configure_bpf(bpf, options, &session->features);
 	if (options->source == SESSION_HEAP)
 		uprobes_init(&session->uprobes, &session->features,
-			     options->limits.way ? options->limits.way : UPROBES_SESSION, bpf);
+			     options->limits.attach_mode ? options->limits.attach_mode
+							 : UPROBES_SESSION,
+			     bpf);
 	choose_programs(session);
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
 		return fail(err, "load the BPF programs (-v shows the kernel's reasons)");
-	return fill_coin_table(session);
+	return fill_sampling_table(session);
 }
 
 static int attach_tracepoints(struct session *session)

@@ -29,12 +29,12 @@ enum session_source {
 
 /* Sizes of kernel-side stores; 0: the default. For tests of what happens when they are full. */
 struct session_limits {
-	uint32_t counts;   /* entries of each aggregation map */
-	uint32_t events;   /* bytes of the ring: a power of 2, at least a page */
-	uint32_t live;	   /* sampled blocks alive */
-	uint32_t inflight; /* threads inside the allocator */
-	uint32_t slots;	   /* 1 + uprobe programs under way on one CPU */
-	uint32_t way; /* of attaching uprobes, at most: 1 perf events, 2 multi links, 3 sessions */
+	uint32_t counts;      /* entries of each aggregation map */
+	uint32_t events;      /* bytes of the ring: a power of 2, at least a page */
+	uint32_t live;	      /* sampled blocks alive */
+	uint32_t inflight;    /* threads inside the allocator */
+	uint32_t slots;	      /* 1 + uprobe programs under way on one CPU */
+	uint32_t attach_mode; /* of uprobes, at most: 1 perf events, 2 multi links, 3 sessions */
 };
 
 struct session_options {

@@ -57,9 +57,9 @@ void tables_release(struct tables *tables)
 		vec_release(&stored->words);
 	vec_release(&tables->slabs);
 	vec_release(&tables->stored);
-	space_release(&tables->vma_space);
-	space_release(&tables->table_space);
-	space_release(&tables->word_space);
+	rangealloc_release(&tables->vma_space);
+	rangealloc_release(&tables->table_space);
+	rangealloc_release(&tables->word_space);
 }
 
 /* Makes slabs until there is one with this number. */
@@ -93,7 +93,7 @@ static uint32_t *word_at(struct tables *tables, uint32_t word)
 /* Room for nr words in one slab, noted as the table's. */
 static int take_words(struct tables *tables, struct stored_table *stored, uint32_t nr, uint32_t *at)
 {
-	int err = space_take(&tables->word_space, nr, at);
+	int err = rangealloc_take(&tables->word_space, nr, at);
 
 	if (err)
 		return err;
@@ -139,17 +139,18 @@ static int copy_rows(struct tables *tables, struct stored_table *stored,
 static int copy_table(struct tables *tables, struct stored_table *stored,
 		      const struct table_image *image)
 {
-	struct abi_table table = {
-		.start = image->start, .nr_pages = image->nr_pages, .nr_wides = image->nr_wides};
+	struct abi_table table = {.start = image->start,
+				  .nr_pages = image->nr_pages,
+				  .nr_extended = image->nr_extended};
 	int err = take_words(tables, stored, 2 * image->nr_pages, &table.pages_at);
 
 	if (!err)
-		err = take_words(tables, stored, 4 * image->nr_wides, &table.wides_at);
+		err = take_words(tables, stored, 4 * image->nr_extended, &table.extended_at);
 	if (!err)
 		err = copy_rows(tables, stored, image, table.pages_at);
 	if (err)
 		return err;
-	memcpy(word_at(tables, table.wides_at), image->wides, 16ul * image->nr_wides);
+	memcpy(word_at(tables, table.extended_at), image->extended, 16ul * image->nr_extended);
 	tables->tables[stored->id] = table;
 	return 0;
 }
@@ -157,9 +158,9 @@ static int copy_table(struct tables *tables, struct stored_table *stored,
 static void drop(struct tables *tables, struct stored_table *stored)
 {
 	vec_for_each(&stored->words, range)
-		space_give_back(&tables->word_space, range->at, range->nr);
+		rangealloc_free(&tables->word_space, range->at, range->nr);
 	vec_release(&stored->words);
-	space_give_back(&tables->table_space, stored->id, 1);
+	rangealloc_free(&tables->table_space, stored->id, 1);
 }
 
 int tables_add(struct tables *tables, const struct table_image *image, uint32_t *id)
@@ -167,11 +168,11 @@ int tables_add(struct tables *tables, const struct table_image *image, uint32_t 
 	struct stored_table stored = {0};
 	int err;
 
-	if (!image->nr_pages || !image->nr_wides)
+	if (!image->nr_pages || !image->nr_extended)
 		return -EINVAL;
-	if (2 * image->nr_pages > ABI_SLAB_WORDS || 4 * image->nr_wides > ABI_SLAB_WORDS)
+	if (2 * image->nr_pages > ABI_SLAB_WORDS || 4 * image->nr_extended > ABI_SLAB_WORDS)
 		return -EFBIG;
-	err = space_take(&tables->table_space, 1, &stored.id);
+	err = rangealloc_take(&tables->table_space, 1, &stored.id);
 	if (err)
 		return err;
 	err = copy_table(tables, &stored, image);
@@ -200,7 +201,7 @@ int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind
 {
 	struct abi_process process = {.nr_vmas = nr < ABI_MAX_PROCESS_VMAS ? nr
 									   : ABI_MAX_PROCESS_VMAS};
-	int err = nr ? space_take(&tables->vma_space, process.nr_vmas, &process.first_vma) : 0;
+	int err = nr ? rangealloc_take(&tables->vma_space, process.nr_vmas, &process.first_vma) : 0;
 
 	if (err)
 		return err;
@@ -215,10 +216,10 @@ int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	err = bpf_map_update_elem(tables->processes_fd, &tgid, &process, BPF_ANY);
 	if (err) {
-		space_give_back(&tables->vma_space, process.first_vma, process.nr_vmas);
+		rangealloc_free(&tables->vma_space, process.first_vma, process.nr_vmas);
 		return err;
 	}
-	space_give_back(&tables->vma_space, run->at, run->nr);
+	rangealloc_free(&tables->vma_space, run->at, run->nr);
 	*run = (struct vma_run){process.first_vma, process.nr_vmas};
 	return 0;
 }
@@ -226,13 +227,13 @@ int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind
 void tables_remove_process(struct tables *tables, uint32_t tgid, struct vma_run *run)
 {
 	bpf_map_delete_elem(tables->processes_fd, &tgid);
-	space_give_back(&tables->vma_space, run->at, run->nr);
+	rangealloc_free(&tables->vma_space, run->at, run->nr);
 	*run = (struct vma_run){0};
 }
 
 void tables_settle(struct tables *tables)
 {
-	space_settle(&tables->vma_space);
-	space_settle(&tables->table_space);
-	space_settle(&tables->word_space);
+	rangealloc_settle(&tables->vma_space);
+	rangealloc_settle(&tables->table_space);
+	rangealloc_settle(&tables->word_space);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "collect/space.h"
+#include "collect/rangealloc.h"
 #include "cprof_abi.h"
 #include "stream.h"
 
@@ -19,7 +19,7 @@ struct tables {
 	int processes_fd, slabs_fd;
 	struct abi_vma *vmas;	  /* shared with BPF */
 	struct abi_table *tables; /* shared with BPF */
-	struct space vma_space, table_space, word_space;
+	struct rangealloc vma_space, table_space, word_space;
 	vec_of(uint32_t *) slabs; /* shared with BPF */
 	vec_of(struct stored_table) stored;
 };

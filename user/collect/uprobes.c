@@ -44,7 +44,7 @@ _Static_assert(sizeof(struct multi_link) == 64, "the layout is the kernel's");
 #define ALLOCATIONS  (SHAPE(FREE) - 1)
 _Static_assert(SHAPE_FREE > SHAPE_POSIX_MEMALIGN, "free is the last shape");
 
-static const char *const way_texts[] = {
+static const char *const mode_texts[] = {
 	[UPROBES_PERF] = "perf uprobes",
 	[UPROBES_MULTI] = "multi-uprobe links",
 	[UPROBES_SESSION] = "uprobe sessions",
@@ -69,7 +69,7 @@ struct attachment {
 
 #define MAX_ATTACHMENTS 8
 
-static size_t list_attachments(enum uprobes_way way, const struct cprof_bpf *bpf,
+static size_t list_attachments(enum uprobes_mode mode, const struct cprof_bpf *bpf,
 			       struct attachment *list)
 {
 	const struct attachment session[] = {
@@ -86,8 +86,8 @@ static size_t list_attachments(enum uprobes_way way, const struct cprof_bpf *bpf
 		{bpf->progs.enter_memalign, SHAPE(MEMALIGN), false},
 		{bpf->progs.enter_posix_memalign, SHAPE(POSIX_MEMALIGN), false},
 	};
-	const struct attachment *chosen = way == UPROBES_SESSION ? session : pairs;
-	size_t bytes = way == UPROBES_SESSION ? sizeof(session) : sizeof(pairs);
+	const struct attachment *chosen = mode == UPROBES_SESSION ? session : pairs;
+	size_t bytes = mode == UPROBES_SESSION ? sizeof(session) : sizeof(pairs);
 
 	_Static_assert(sizeof(pairs) == MAX_ATTACHMENTS * sizeof(*pairs), "one for each");
 	memcpy(list, chosen, bytes);
@@ -98,7 +98,7 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program)
 {
 	struct attachment list[MAX_ATTACHMENTS];
-	size_t nr = list_attachments(uprobes->way, bpf, list);
+	size_t nr = list_attachments(uprobes->mode, bpf, list);
 
 	for (size_t i = 0; i < nr; i++)
 		if (list[i].program == program)
@@ -107,22 +107,22 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 }
 
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  enum uprobes_way at_most, struct cprof_bpf *bpf)
+		  enum uprobes_mode at_most, struct cprof_bpf *bpf)
 {
 	struct bpf_program *program;
 
 	*uprobes = (struct uprobes){
-		.way = features->uprobe_session ? UPROBES_SESSION
-		       : features->uprobe_multi ? UPROBES_MULTI
-						: UPROBES_PERF,
+		.mode = features->uprobe_session ? UPROBES_SESSION
+			: features->uprobe_multi ? UPROBES_MULTI
+						 : UPROBES_PERF,
 		.has_cookies = features->attach_cookie,
 	};
-	if (uprobes->way > at_most)
-		uprobes->way = at_most;
-	detail("heap probes: %s", way_texts[uprobes->way]);
+	if (uprobes->mode > at_most)
+		uprobes->mode = at_most;
+	detail("heap probes: %s", mode_texts[uprobes->mode]);
 	bpf_object__for_each_program(program, bpf->obj)
 	{
-		if (uprobes->way == UPROBES_PERF || !uprobes_needs(uprobes, bpf, program))
+		if (uprobes->mode == UPROBES_PERF || !uprobes_needs(uprobes, bpf, program))
 			continue;
 		bpf_program__set_expected_attach_type(
 			program, program == bpf->progs.on_call ? ATTACH_SESSION : ATTACH_MULTI);
@@ -191,7 +191,7 @@ int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid)
 {
 	struct attachment list[MAX_ATTACHMENTS];
-	size_t nr_attachments = list_attachments(uprobes->way, bpf, list);
+	size_t nr_attachments = list_attachments(uprobes->mode, bpf, list);
 	char path[64];
 	int err = 0;
 
@@ -201,7 +201,7 @@ int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 
 		if (!chosen.nr)
 			continue;
-		err = uprobes->way == UPROBES_PERF
+		err = uprobes->mode == UPROBES_PERF
 			      ? attach_perf(uprobes, &list[i], path, &chosen, tgid)
 			      : attach_multi(uprobes, &list[i], path, &chosen, tgid);
 	}

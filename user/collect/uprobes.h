@@ -17,23 +17,23 @@ struct bpf_link;
 struct bpf_program;
 struct cprof_bpf;
 
-enum uprobes_way {
-	UPROBES_PERF = 1, /* as session_limits.way */
+enum uprobes_mode {
+	UPROBES_PERF = 1, /* as session_limits.attach_mode */
 	UPROBES_MULTI,
 	UPROBES_SESSION
 };
 
 struct uprobes {
-	enum uprobes_way way;
+	enum uprobes_mode mode;
 	bool has_cookies;
 	vec_of(struct bpf_link *) perf_links;
 	vec_of(int) multi_fds;
 };
 
-/* Chooses the way, `at_most` or a lesser one: before the programs of bpf are loaded, because it shows in them. */
+/* Chooses the attach mode, `at_most` or a lesser one: before the programs of bpf are loaded, because it shows in them. */
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  enum uprobes_way at_most, struct cprof_bpf *bpf);
-/* Does the way need program (one of alloc.bpf.c)? If not it should not be loaded. */
+		  enum uprobes_mode at_most, struct cprof_bpf *bpf);
+/* Does the mode need program (one of alloc.bpf.c)? If not it should not be loaded. */
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
 /* As session_probe(). */

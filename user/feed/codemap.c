@@ -13,7 +13,7 @@
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
 
-struct numbers { /* in codetables */
+struct numbers { /* in tablecache */
 	vec_of(uint32_t) all;
 	struct hash index;
 };
@@ -76,7 +76,7 @@ void codemap_changed(struct codemap *code)
 static void drop(struct codemap *code, struct numbers *used)
 {
 	vec_for_each(&used->all, number)
-		codetables_drop(code->rooms->codetables, *number);
+		tablecache_drop(code->rooms->tablecache, *number);
 	numbers_release(used);
 }
 
@@ -122,7 +122,7 @@ static uint32_t number_of(struct codemap *code, const struct mapping *map)
 {
 	if (map->file == FILE_NONE && !is_vdso(code, map))
 		return NO_FILE;
-	return codetables_of(code->rooms->codetables, map->file);
+	return tablecache_get(code->rooms->tablecache, map->file);
 }
 
 /* ip - elf_addr for a mapping of a built file. */
@@ -146,7 +146,7 @@ static void use(struct codemap *code, uint32_t number)
 		return;
 	hash_insert(&code->used.index, hash, code->used.all.nr);
 	vec_push(&code->used.all, number);
-	codetables_use(code->rooms->codetables, number);
+	tablecache_use(code->rooms->tablecache, number);
 }
 
 static bool is_libjvm(const struct codemap *code, const struct mapping *map)
@@ -177,11 +177,11 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 		if (!is_libjvm(code, map))
 			continue;
 		number = number_of(code, map);
-		codetables_build(code->rooms->codetables, number);
-		codefile = codetables_at(code->rooms->codetables, number);
+		tablecache_build(code->rooms->tablecache, number);
+		codefile = tablecache_at(code->rooms->tablecache, number);
 		if (!codefile->elf)
 			continue;
-		code->jvm = jvm_new(code->rooms->codetables, code->tgid, codefile->elf,
+		code->jvm = jvm_new(code->rooms->tablecache, code->tgid, codefile->elf,
 				    bias_of(codefile, map));
 		if (code->is_eager)
 			jvm_sync(code->jvm, true);
@@ -195,12 +195,12 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 	const struct codefile *codefile;
 
 	if (map->file == FILE_NONE)
-		codetables_build(code->rooms->codetables, number);
+		tablecache_build(code->rooms->tablecache, number);
 	else if (code->is_eager)
-		codetables_build_ahead(code->rooms->codetables, number);
+		tablecache_build_ahead(code->rooms->tablecache, number);
 	use(code, number);
-	codefile = codetables_at(code->rooms->codetables, number);
-	vma.table = codetables_id(code->rooms->codetables, number);
+	codefile = tablecache_at(code->rooms->tablecache, number);
+	vma.table = tablecache_id(code->rooms->tablecache, number);
 	if (codefile->is_built) {
 		vma.bias = bias_of(codefile, map);
 		vma.gap_by_fp = codefile->gap_by_fp;
@@ -293,7 +293,7 @@ static enum code_known no_mapping(const struct image *image)
 enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t ip,
 			     uint64_t time_ns, struct unwind_rule *rule, bool *by_fp)
 {
-	struct codetables *codetables = code->rooms->codetables;
+	struct tablecache *tablecache = code->rooms->tablecache;
 	const struct mapping *map = tasks_mapping(code->rooms->tasks, image, ip, time_ns);
 	const struct unwind_table *table;
 	const struct codefile *codefile;
@@ -308,11 +308,11 @@ enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t
 		find_made_rule(code, image, ip, time_ns, rule);
 		return CODE_FOUND;
 	}
-	codetables_build(codetables, number);
-	codefile = codetables_at(codetables, number);
+	tablecache_build(tablecache, number);
+	codefile = tablecache_at(tablecache, number);
 	if (!codefile->is_built)
 		return CODE_NOT_YET;
-	table = codetables_rules(codetables, number);
+	table = tablecache_rules(tablecache, number);
 	*by_fp = codefile->gap_by_fp;
 	if (table)
 		unwind_table_find(table, ip - bias_of(codefile, map), rule);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The code of one process: by which table BPF unwinds each of its executable mappings, and by which rule
- * we do. A mapping of a file has the file's table (codetables.h); what a JVM made has tables of its own
+ * we do. A mapping of a file has the file's table (tablecache.h); what a JVM made has tables of its own
  * (jvm.h); other code has none, and its frames are guessed by their frame pointers.
  *
  * What BPF has are the process's vmas, written as a whole whenever something changed:
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "feed/codetables.h"
+#include "feed/tablecache.h"
 #include "collect/session.h"
 #include "unwind/copywalk.h"
 #include "process/task.h"
@@ -30,7 +30,7 @@ struct codemap;
 struct codemap_rooms {
 	struct session *session;
 	struct tasks *tasks;
-	struct codetables *codetables;
+	struct tablecache *tablecache;
 };
 
 /* Of process tgid, not written yet. */

@@ -43,7 +43,7 @@ struct variable {
 };
 
 struct jvm {
-	struct codetables *tables;
+	struct tablecache *tables;
 	uint32_t tgid;
 	struct target_memory memory;
 	vec_of(struct variable) variables; /* of libjvm, as far as they were asked for */
@@ -88,7 +88,7 @@ static void note_variables(struct jvm *jvm, const struct elf_file *libjvm, uint6
 	}
 }
 
-struct jvm *jvm_new(struct codetables *tables, uint32_t tgid, const struct elf_file *libjvm,
+struct jvm *jvm_new(struct tablecache *tables, uint32_t tgid, const struct elf_file *libjvm,
 		    uint64_t bias)
 {
 	struct jvm *jvm = xcalloc(1, sizeof(*jvm));
@@ -109,7 +109,7 @@ static void retire(struct jvm *jvm, uint32_t table)
 void jvm_settle(struct jvm *jvm)
 {
 	vec_for_each(&jvm->retired, table)
-		codetables_take_out(jvm->tables, *table);
+		tablecache_remove(jvm->tables, *table);
 	jvm->retired.nr = 0;
 }
 
@@ -161,7 +161,7 @@ static void place(struct jvm *jvm, size_t i, const struct hotspot_heap *heap)
 		.limit = heap->limit,
 		.reserved = heap->reserved,
 		.generation = heap->generation,
-		.table = heap->table ? codetables_put(jvm->tables, heap->table) : TABLE_NO_CFI,
+		.table = heap->table ? tablecache_insert(jvm->tables, heap->table) : TABLE_NO_CFI,
 	};
 }
 
@@ -242,13 +242,13 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 }
 
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
-	      struct madecode *code)
+	      struct jitsyms *code)
 {
 	struct hotspot_name name;
 
 	for (uint32_t i = 0; jvm->vm && i < nr; i++)
 		if (hotspot_take_name(jvm->vm, ips[i] & ~IP_GUESSED, &name))
-			madecode_add(code, name.start, name.limit, time_ns, name.text);
+			jitsyms_add(code, name.start, name.limit, time_ns, name.text);
 }
 
 /* Vmas ------------------------------------------------------------------------------------------- */

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "feed/codetables.h"
+#include "feed/tablecache.h"
 #include "object/elf.h"
-#include "process/madecode.h"
+#include "process/jitsyms.h"
 #include "stream.h"
 #include "unwind_abi.h"
 
@@ -24,7 +24,7 @@ struct jvm;
  * For process tgid, which maps libjvm.so with ip = elf_addr + bias; nothing of the process is read yet.
  * tables is borrowed, libjvm for the call.
  */
-struct jvm *jvm_new(struct codetables *tables, uint32_t tgid, const struct elf_file *libjvm,
+struct jvm *jvm_new(struct tablecache *tables, uint32_t tgid, const struct elf_file *libjvm,
 		    uint64_t bias);
 /* No vma refers to its tables any more. NULL is fine. */
 void jvm_free(struct jvm *jvm);
@@ -45,7 +45,7 @@ bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 
 /* Puts the names of the code that ips are in, and that has none yet, into code, as of time_ns. */
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
-	      struct madecode *code);
+	      struct jitsyms *code);
 
 /*
  * What to tell BPF of the anonymous mapping that begins at start and ends before limit: *vma is its

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "process/procfs.h"
-#include "process/roster.h"
+#include "process/proctable.h"
 #include "process/snapshot.h"
 
 /* Two clock ticks of /proc. */
@@ -30,7 +30,7 @@ struct tasks {
 	const char *proc_root; /* borrowed */
 	struct files *files;   /* borrowed */
 	struct strtab names;
-	struct roster roster;
+	struct proctable proctable;
 	tasks_on_map_fn on_map;
 	void *on_map_ctx;
 	uint32_t nr_losses, nr_losses_swept;
@@ -50,7 +50,7 @@ void tasks_free(struct tasks *tasks)
 {
 	if (!tasks)
 		return;
-	roster_release(&tasks->roster);
+	proctable_release(&tasks->proctable);
 	strtab_release(&tasks->names);
 	free(tasks);
 }
@@ -68,12 +68,12 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx)
 
 size_t tasks_nr(const struct tasks *tasks)
 {
-	return tasks->roster.all.nr;
+	return tasks->proctable.all.nr;
 }
 
 struct process *tasks_at(const struct tasks *tasks, size_t i)
 {
-	return tasks->roster.all.at[i];
+	return tasks->proctable.all.at[i];
 }
 
 static void set_comm(struct image *image, const char *comm)
@@ -106,10 +106,11 @@ static struct process *process_read(struct tasks *tasks, uint32_t tgid,
 				    const struct proc_stat *stat)
 {
 	uint64_t slack_ns = START_SLACK_NS + clock_suspended_ns();
-	struct process *process = roster_started(&tasks->roster, tgid, stat->start_ns, slack_ns);
+	struct process *process =
+		proctable_started(&tasks->proctable, tgid, stat->start_ns, slack_ns);
 
 	if (!process) {
-		process = roster_add(&tasks->roster, tgid, stat->start_ns, slack_ns);
+		process = proctable_add(&tasks->proctable, tgid, stat->start_ns, slack_ns);
 		image_add(tasks, process, 0, stat->comm);
 	} else if (!process->start_ns) {
 		process->start_ns = stat->start_ns;
@@ -165,11 +166,11 @@ static struct process *process_unannounced(struct tasks *tasks, uint32_t tgid, u
 	struct process *process;
 
 	tasks_snapshot(tasks, tgid);
-	process = start_ns ? roster_started(&tasks->roster, tgid, start_ns, 0)
-			   : roster_at(&tasks->roster, tgid, time_ns);
+	process = start_ns ? proctable_started(&tasks->proctable, tgid, start_ns, 0)
+			   : proctable_at(&tasks->proctable, tgid, time_ns);
 	if (process)
 		return process;
-	process = roster_add(&tasks->roster, tgid, start_ns, start_ns ? 0 : UINT64_MAX);
+	process = proctable_add(&tasks->proctable, tgid, start_ns, start_ns ? 0 : UINT64_MAX);
 	process->exited_ns = time_ns;
 	image_add(tasks, process, 0, "?");
 	return process;
@@ -180,9 +181,9 @@ static struct process *process_unannounced(struct tasks *tasks, uint32_t tgid, u
 /* The process that an event is about; NULL where the event is older than the one there is. */
 static struct process *process_of(struct tasks *tasks, uint32_t tgid, uint64_t time_ns)
 {
-	struct process *process = roster_at(&tasks->roster, tgid, time_ns);
+	struct process *process = proctable_at(&tasks->proctable, tgid, time_ns);
 
-	if (process || roster_newest(&tasks->roster, tgid))
+	if (process || proctable_newest(&tasks->proctable, tgid))
 		return process;
 	return process_unannounced(tasks, tgid, 0, time_ns);
 }
@@ -210,7 +211,7 @@ static void inherit(struct tasks *tasks, struct process *child, const struct pro
 static struct process *known_child(const struct tasks *tasks, const struct task_event *event)
 {
 	struct process *child =
-		roster_started(&tasks->roster, event->tgid, event->time_ns, FORK_SLACK_NS);
+		proctable_started(&tasks->proctable, event->tgid, event->time_ns, FORK_SLACK_NS);
 
 	if (!child || child->was_forked)
 		return NULL;
@@ -237,13 +238,14 @@ static bool knows_beginning(const struct process *child, uint64_t time_ns)
 static void apply_fork(struct tasks *tasks, const struct task_event *event)
 {
 	struct process *parent = process_of(tasks, event->parent_tgid, event->time_ns);
-	struct process *before = roster_newest(&tasks->roster, event->tgid);
+	struct process *before = proctable_newest(&tasks->proctable, event->tgid);
 	struct process *child = known_child(tasks, event);
 
 	if (!child) {
 		if (before && !before->exited_ns)
 			before->exited_ns = event->time_ns;
-		child = roster_add(&tasks->roster, event->tgid, event->time_ns, FORK_SLACK_NS);
+		child = proctable_add(&tasks->proctable, event->tgid, event->time_ns,
+				      FORK_SLACK_NS);
 		image_add(tasks, child, event->time_ns, "?");
 	} else if (!child->start_ns) {
 		child->start_ns = event->time_ns;
@@ -296,7 +298,7 @@ static void apply_map(struct tasks *tasks, const struct task_event *event)
 
 static void apply_exit(struct tasks *tasks, const struct task_event *event)
 {
-	struct process *process = roster_at(&tasks->roster, event->tgid, event->time_ns);
+	struct process *process = proctable_at(&tasks->proctable, event->tgid, event->time_ns);
 
 	if (!process)
 		return;
@@ -334,8 +336,8 @@ void tasks_apply(struct tasks *tasks, const struct task_event *event)
 
 struct image *tasks_image(struct tasks *tasks, uint32_t tgid, uint64_t start_ns, uint64_t time_ns)
 {
-	struct process *process = start_ns ? roster_started(&tasks->roster, tgid, start_ns, 0)
-					   : roster_at(&tasks->roster, tgid, time_ns);
+	struct process *process = start_ns ? proctable_started(&tasks->proctable, tgid, start_ns, 0)
+					   : proctable_at(&tasks->proctable, tgid, time_ns);
 
 	if (!process)
 		process = process_unannounced(tasks, tgid, start_ns, time_ns);
@@ -355,7 +357,7 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
 	if (map || image->nr_losses == tasks->nr_losses)
 		return map;
 	image->nr_losses = tasks->nr_losses; /* once, whatever comes of it */
-	if (process != roster_newest(&tasks->roster, process->tgid) ||
+	if (process != proctable_newest(&tasks->proctable, process->tgid) ||
 	    image != process_last_image(process))
 		return NULL;
 	tasks_snapshot(tasks, process->tgid);
@@ -369,7 +371,7 @@ static bool is_alive(const struct tasks *tasks, const struct process *process)
 {
 	struct proc_stat stat;
 
-	if (process != roster_newest(&tasks->roster, process->tgid))
+	if (process != proctable_newest(&tasks->proctable, process->tgid))
 		return false;
 	if (procfs_stat(tasks->proc_root, process->tgid, &stat) || proc_stat_is_dead(&stat))
 		return false;
@@ -386,7 +388,7 @@ static void sweep(struct tasks *tasks, uint64_t time_ns)
 		return;
 	tasks->nr_losses_swept = tasks->nr_losses;
 	tasks->swept_ns = time_ns;
-	vec_for_each(&tasks->roster.all, p) {
+	vec_for_each(&tasks->proctable.all, p) {
 		(*p)->lives_on = false;
 		if (!(*p)->exited_ns && !is_alive(tasks, *p))
 			(*p)->exited_ns = now_ns;
@@ -407,12 +409,12 @@ void tasks_prune(struct tasks *tasks, uint64_t time_ns)
 	size_t nr_over = 0;
 
 	sweep(tasks, time_ns);
-	vec_for_each(&tasks->roster.all, p) {
+	vec_for_each(&tasks->proctable.all, p) {
 		(*p)->is_over = is_over(tasks, *p, time_ns);
 		nr_over += (*p)->is_over;
 		if (!(*p)->is_sampled) /* one that execs again and again would grow without end */
 			process_drop_images(*p, time_ns);
 	}
 	if (nr_over)
-		roster_drop_over(&tasks->roster);
+		proctable_drop_over(&tasks->proctable);
 }

@@ -19,7 +19,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "process/busiest.h"
-#include "process/madecode.h"
+#include "process/jitsyms.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 #include "stream.h"
@@ -29,7 +29,7 @@ struct image {
 	uint64_t since_ns;	 /* 0: since before cprof looked */
 	char comm[COMM_BYTES];	 /* the latest */
 	struct mappings mappings;
-	struct madecode made; /* names for what is in its anonymous ones */
+	struct jitsyms made; /* names for what is in its anonymous ones */
 	bool was_read;	    /* its mappings were read from /proc or inherited: not only announced */
 	uint32_t nr_losses; /* private: TASK_LOSTs that what is known of it takes into account */
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile/shortname.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 
 /*
  * The functions that are probed, and what calls nothing but them: pprof's own list is longer, and
@@ -76,9 +76,10 @@ static void regexes_compile(struct regexes *regexes)
 {
 	char *whole scoped(freep) = xasprintf("^(%s)$", allocator_frames);
 
-	if (tame_compile(whole, &regexes->allocators) ||
-	    tame_compile(libraries, &regexes->libraries) ||
-	    tame_compile(callers, &regexes->callers) || tame_compile(holders, &regexes->holders))
+	if (saferegex_compile(whole, &regexes->allocators) ||
+	    saferegex_compile(libraries, &regexes->libraries) ||
+	    saferegex_compile(callers, &regexes->callers) ||
+	    saferegex_compile(holders, &regexes->holders))
 		abort(); /* what stands above is wrong */
 }
 
@@ -117,12 +118,13 @@ static enum owner owner_of(const struct regexes *regexes, const char *name)
 		return OWNER_NOBODY;
 	shortened = short_name(name);
 	len = strlen(shortened);
-	if (tame_matches(&regexes->allocators, name, strcspn(name, "(")) ||
-	    tame_matches(&regexes->allocators, shortened, len))
+	if (saferegex_matches(&regexes->allocators, name, strcspn(name, "(")) ||
+	    saferegex_matches(&regexes->allocators, shortened, len))
 		return OWNER_LIBRARY;
-	if (!tame_matches(&regexes->libraries, shortened, len) || is_of_program(name, shortened) ||
-	    tame_matches(&regexes->callers, shortened, len) ||
-	    (has_lambda(name) && !tame_matches(&regexes->holders, shortened, len)))
+	if (!saferegex_matches(&regexes->libraries, shortened, len) ||
+	    is_of_program(name, shortened) ||
+	    saferegex_matches(&regexes->callers, shortened, len) ||
+	    (has_lambda(name) && !saferegex_matches(&regexes->holders, shortened, len)))
 		return OWNER_PROGRAM;
 	return OWNER_LIBRARY;
 }

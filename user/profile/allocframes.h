@@ -20,7 +20,7 @@
 
 #include "profile/model.h"
 
-/* A regular expression on whole names, as drop_frames is (prune.h); tame (tame.h). */
+/* A regular expression on whole names, as drop_frames is (prune.h); tame (saferegex.h). */
 extern const char allocator_frames[];
 
 /* Does it say who allocates? By its period, which is a space, or by a sample type of a heap profile. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tame.h"
+#include "base/saferegex.h"
 
 /* What a regex says of functions and mappings, by id; 0, none, does not match. */
 struct answers {
@@ -20,7 +20,7 @@ static bool matches_string(const regex_t *regex, const struct profile *profile, 
 {
 	const char *s = strtab_get(&profile->strings, string);
 
-	return tame_matches(regex, s, strlen(s));
+	return saferegex_matches(regex, s, strlen(s));
 }
 
 static struct answers ask(const struct profile *profile, const regex_t *regex)

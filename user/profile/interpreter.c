@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/magnitude.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 
 #define ENOUGH 0.5
 
@@ -49,7 +49,7 @@ static void compile_whole(const char *pattern, regex_t *regex)
 {
 	char *whole scoped(freep) = xasprintf("^(%s)$", pattern);
 
-	if (tame_compile(whole, regex))
+	if (saferegex_compile(whole, regex))
 		abort(); /* the table above is wrong */
 }
 
@@ -67,10 +67,10 @@ static void find_language(struct search *search, size_t i)
 
 		if (!len)
 			continue;
-		if (tame_matches(&loop, name, len)) {
+		if (saferegex_matches(&loop, name, len)) {
 			search->roles[id].loops |= 1u << i;
 			search->loops[i] = id;
-		} else if (tame_matches(&shown, name, len)) {
+		} else if (saferegex_matches(&shown, name, len)) {
 			search->roles[id].shown |= 1u << i;
 		}
 	}

@@ -7,7 +7,7 @@
 
 #include "profile/allocframes.h"
 #include "profile/merge.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 
 /* What becomes of a location, by id. */
 enum fate {
@@ -26,7 +26,7 @@ static int compile_whole(const char *text, regex_t *regex)
 {
 	char *anchored scoped(freep) = xasprintf("^(%s)$", text);
 
-	return tame_compile(anchored, regex);
+	return saferegex_compile(anchored, regex);
 }
 
 void prune_rule_free(struct prune_rule *rule)
@@ -80,8 +80,8 @@ bool prune_rule_drops(const struct prune_rule *rule, const char *name)
 
 	name += *name == '.'; /* of the PPC64 ELF v1 ABI */
 	len = plain_length(name);
-	return tame_matches(&rule->drop, name, len) &&
-	       !(rule->has_keep && tame_matches(&rule->keep, name, len));
+	return saferegex_matches(&rule->drop, name, len) &&
+	       !(rule->has_keep && saferegex_matches(&rule->keep, name, len));
 }
 
 static enum fate cut_location(struct profile_location *location, const bool *dropped)

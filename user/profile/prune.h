@@ -20,14 +20,14 @@
 
 /* The rule by itself, for names: is it one that drop names, and keep (NULL: nothing) does not? */
 struct prune_rule;
-/* NULL: one of both is not a regex that can be taken (tame.h). */
+/* NULL: one of both is not a regex that can be taken (saferegex.h). */
 struct prune_rule *prune_rule_new(const char *drop, const char *keep);
 void prune_rule_free(struct prune_rule *rule); /* NULL is fine */
 bool prune_rule_drops(const struct prune_rule *rule, const char *name);
 
 /*
  * Does this in place; a profile of something else without drop_frames stays as it is. -EINVAL: one of
- * both is not a regex that can be taken (tame.h); the profile is as it was.
+ * both is not a regex that can be taken (saferegex.h); the profile is as it was.
  */
 int profile_prune(struct profile *profile);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tame.h"
+#include "base/saferegex.h"
 #include "profile/unit.h"
 
 #define TAG_UNIT_BYTES 32
@@ -146,9 +146,9 @@ static bool matches_label(const struct tag *tag, const regex_t *regex,
 	if (!label->str)
 		return false;
 	if (tag->key)
-		return !strcmp(key, tag->key) && tame_matches(regex, value, strlen(value));
+		return !strcmp(key, tag->key) && saferegex_matches(regex, value, strlen(value));
 	text = xasprintf("%s:%s", key, value);
-	return tame_matches(regex, text, strlen(text));
+	return saferegex_matches(regex, text, strlen(text));
 }
 
 static bool any_in_range(const struct tag *tag, const struct profile *profile,

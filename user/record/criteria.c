@@ -26,7 +26,7 @@
 #include "base/text.h"
 #include "process/procfs.h"
 #include "process/traits.h"
-#include "base/tame.h"
+#include "base/saferegex.h"
 #include "stream.h"
 
 #define CGROUPS	 "/sys/fs/cgroup"
@@ -154,7 +154,7 @@ static bool is_in_container(const void *ctx, const char *path)
 	for (const char *part = path; *part;) {
 		size_t len = strcspn(part, "/");
 
-		vec_for_each(&criteria->whom->filters[WHOM_CONTAINER], id)
+		vec_for_each(&criteria->spec->filters[TARGETSPEC_CONTAINER], id)
 			if (len && component_is(part, len, *id))
 				return true;
 		part += len + (part[len] == '/');
@@ -168,7 +168,7 @@ static int add_comm(struct criteria *criteria, const char *word)
 {
 	char safe[512];
 	regex_t regex;
-	int err = tame_compile(word, &regex);
+	int err = saferegex_compile(word, &regex);
 
 	if (err)
 		return fail(err,
@@ -181,7 +181,7 @@ static int add_comm(struct criteria *criteria, const char *word)
 static bool has_comm(const struct criteria *criteria, const char *comm)
 {
 	vec_for_each(&criteria->comms, regex)
-		if (tame_matches(regex, comm, strlen(comm)))
+		if (saferegex_matches(regex, comm, strlen(comm)))
 			return true;
 	return false;
 }
@@ -200,11 +200,11 @@ bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *
 {
 	char exe[PATH_MAX];
 
-	if (!criteria->whom->names.nr)
+	if (!criteria->spec->names.nr)
 		return false;
 	if (traits_exe(criteria->proc_root, tgid, exe, sizeof(exe)))
 		*exe = '\0';
-	vec_for_each(&criteria->whom->names, name)
+	vec_for_each(&criteria->spec->names, name)
 		if (name_is(*name, comm, exe))
 			return true;
 	return false;
@@ -213,8 +213,8 @@ bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *
 static bool is_anybody_named(const struct criteria *criteria, char *name, const uint32_t *tgids,
 			     size_t nr)
 {
-	struct whom only = {.names = {.at = &name, .nr = 1}};
-	struct criteria one = {.proc_root = criteria->proc_root, .whom = &only};
+	struct targetspec only = {.names = {.at = &name, .nr = 1}};
+	struct criteria one = {.proc_root = criteria->proc_root, .spec = &only};
 	struct proc_stat stat;
 
 	for (size_t i = 0; i < nr; i++)
@@ -231,11 +231,11 @@ int criteria_check_names(const struct criteria *criteria)
 	uint32_t *tgids scoped(freep) = NULL;
 	char safe[512];
 	size_t nr;
-	int err = criteria->whom->names.nr ? procfs_list(criteria->proc_root, &tgids, &nr) : 0;
+	int err = criteria->spec->names.nr ? procfs_list(criteria->proc_root, &tgids, &nr) : 0;
 
 	if (err)
 		return fail(err, "list the processes in %s", criteria->proc_root);
-	vec_for_each(&criteria->whom->names, name)
+	vec_for_each(&criteria->spec->names, name)
 		if (!is_anybody_named(criteria, *name, tgids, nr))
 			return fail(
 				-ESRCH,
@@ -246,16 +246,17 @@ int criteria_check_names(const struct criteria *criteria)
 
 /* All together ----------------------------------------------------------------------------------- */
 
-int criteria_open(struct criteria *criteria, const char *proc_root, const struct whom *whom)
+int criteria_open(struct criteria *criteria, const char *proc_root, const struct targetspec *spec)
 {
-	static int (*const add[])(struct criteria *, const char *) = {[WHOM_COMM] = add_comm,
-								      [WHOM_UID] = add_uid,
-								      [WHOM_CGROUP] = add_cgroup,
-								      [WHOM_CONTAINER] = NULL};
+	static int (*const add[])(struct criteria *,
+				  const char *) = {[TARGETSPEC_COMM] = add_comm,
+						   [TARGETSPEC_UID] = add_uid,
+						   [TARGETSPEC_CGROUP] = add_cgroup,
+						   [TARGETSPEC_CONTAINER] = NULL};
 
-	*criteria = (struct criteria){.proc_root = proc_root, .whom = whom};
+	*criteria = (struct criteria){.proc_root = proc_root, .spec = spec};
 	for (int i = 0; i < NR_WHOM_FILTERS; i++)
-		vec_for_each(&whom->filters[i], word) {
+		vec_for_each(&spec->filters[i], word) {
 			int err = add[i] ? add[i](criteria, *word) : 0;
 
 			if (err)
@@ -285,7 +286,7 @@ int criteria_hold(const struct criteria *criteria, uint32_t tgid, const char *co
 		holds = has_uid(criteria, tgid);
 	if (holds == 1 && criteria->cgroups.nr)
 		holds = traits_cgroup(criteria->proc_root, tgid, is_below, criteria);
-	if (holds == 1 && criteria->whom->filters[WHOM_CONTAINER].nr)
+	if (holds == 1 && criteria->spec->filters[TARGETSPEC_CONTAINER].nr)
 		holds = traits_cgroup(criteria->proc_root, tgid, is_in_container, criteria);
 	return holds;
 }
@@ -293,7 +294,7 @@ int criteria_hold(const struct criteria *criteria, uint32_t tgid, const char *co
 bool criteria_change(const struct criteria *criteria)
 {
 	return criteria->uids.nr || criteria->cgroups.nr ||
-	       criteria->whom->filters[WHOM_CONTAINER].nr;
+	       criteria->spec->filters[TARGETSPEC_CONTAINER].nr;
 }
 
 char *criteria_words(const struct criteria *criteria, char *out, size_t out_bytes)
@@ -303,7 +304,7 @@ char *criteria_words(const struct criteria *criteria, char *out, size_t out_byte
 
 	*out = '\0';
 	for (int i = 0; i < NR_WHOM_FILTERS; i++)
-		vec_for_each(&criteria->whom->filters[i], word) {
+		vec_for_each(&criteria->spec->filters[i], word) {
 			char safe[128];
 
 			if (len >= out_bytes)

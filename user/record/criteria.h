@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the words of struct whom mean on this machine: has a process one of the names, do the filters hold
- * for it? Looks at /proc/PID each time it is asked; who descends from whom is the affair of chooser.h.
+ * What the words of struct targetspec mean on this machine: has a process one of the names, do the filters hold
+ * for it? Looks at /proc/PID each time it is asked; who descends from whom is the affair of targetset.h.
  */
 #ifndef CPROF_RECORD_CRITERIA_H
 #define CPROF_RECORD_CRITERIA_H
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "whom.h"
+#include "targetspec.h"
 
 struct criteria {
-	const char *proc_root;	 /* borrowed */
-	const struct whom *whom; /* borrowed */
+	const char *proc_root;	       /* borrowed */
+	const struct targetspec *spec; /* borrowed */
 	vec_of(regex_t) comms;
 	vec_of(uint32_t) uids;
 	vec_of(char *) cgroups; /* as /proc/PID/cgroup has them */
@@ -26,7 +26,7 @@ struct criteria {
  * -EINVAL, printed: no such user, no such cgroup, not a regular expression (or one too costly). Release
  * with criteria_release() whatever the result.
  */
-int criteria_open(struct criteria *criteria, const char *proc_root, const struct whom *whom);
+int criteria_open(struct criteria *criteria, const char *proc_root, const struct targetspec *spec);
 void criteria_release(struct criteria *criteria);
 
 /* Has some process each of the names? -ESRCH, printed, with the one that none has. */

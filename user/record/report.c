@@ -200,7 +200,7 @@ static void complain_of_no_allocation(const struct report *report)
 	double seconds = report->duration_ns / 1e9;
 	char child[256];
 
-	excuse_busy_child(report->excuse, "--follow-fork", child, sizeof(child));
+	nosamples_busy_child(report->nosamples, "--follow-fork", child, sizeof(child));
 	if (report->managed)
 		warn("%s: this is %s, and its allocations do not pass malloc. Instead, %s.", what,
 		     report->managed->what, report->managed->advice);
@@ -219,22 +219,24 @@ static void complain_of_no_allocation(const struct report *report)
 static void complain_of_no_tick(const struct report *report)
 {
 	const struct process *process = report->main_process;
-	const struct whom *whom = &report->options->whom;
+	const struct targetspec *spec = &report->options->spec;
 	const char *what = nothing_word(report);
 	double seconds = report->duration_ns / 1e9;
 	char words[256], child[256];
 
-	excuse_busy_child(report->excuse, "leave out --no-children", child, sizeof(child));
+	nosamples_busy_child(report->nosamples, "leave out --no-children", child, sizeof(child));
 	if (!process)
 		warn("%s: no process%s ran on a CPU at a tick in %.1f s.", what,
-		     whom_filters(whom) || whom_names(whom) ? " that was asked for" : "", seconds);
+		     targetspec_filters(spec) || targetspec_names(spec) ? " that was asked for"
+									: "",
+		     seconds);
 	else if (process->exited_ns)
 		warn("%s: process %u exited, and was on no CPU at a tick, in %.1f s: a higher -F "
 		     "sees more.",
 		     what, process->tgid, seconds);
 	else
 		warn("%s: process %u %s.%s%s%s", what, process->tgid,
-		     excuse_words(report->excuse, report->duration_ns, words, sizeof(words)),
+		     nosamples_words(report->nosamples, report->duration_ns, words, sizeof(words)),
 		     *child ? " But " : "", child, *child ? "." : "");
 }
 

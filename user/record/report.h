@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "collect/session.h"
-#include "record/excuse.h"
+#include "record/nosamples.h"
 #include "exit.h"
 #include "heap/managed.h"
 #include "options.h"
@@ -27,7 +27,7 @@ struct report {
 	uint64_t duration_ns;
 	const struct tally *tally;
 	struct builder *builder;
-	const struct excuse *excuse;   /* why the target may not have been seen */
+	const struct nosamples *nosamples; /* why the target may not have been seen */
 	const struct managed *managed; /* heap: a runtime that does not pass malloc; NULL: none */
 };
 

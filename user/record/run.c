@@ -16,19 +16,19 @@
 #include "base/vec.h"
 #include "record/captures.h"
 #include "record/child.h"
-#include "record/chooser.h"
+#include "record/targetset.h"
 #include "collect/session.h"
-#include "record/enlist.h"
-#include "record/excuse.h"
+#include "record/addtarget.h"
+#include "record/nosamples.h"
 #include "exit.h"
-#include "record/intake.h"
+#include "record/dispatch.h"
 #include "record/interrupt.h"
 #include "object/object.h"
 #include "record/naming.h"
 #include "output/file.h"
-#include "record/needed.h"
-#include "base/patience.h"
-#include "record/place.h"
+#include "record/elfdeps.h"
+#include "base/workbudget.h"
+#include "record/outpath.h"
 #include "heap/prober.h"
 #include "process/busiest.h"
 #include "process/task.h"
@@ -37,35 +37,35 @@
 #include "record/resources.h"
 #include "record/schedule.h"
 #include "record/targets.h"
-#include "feed/unwinder.h"
+#include "feed/tablesync.h"
 #include "record/writer.h"
 
 #define PROC "/proc"
 
 struct run {
 	const struct options *options;
-	struct place place;
+	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;
 	struct objects *objects;
 	struct builder *builder;
 	struct session *session;
 	struct prober prober;
-	struct unwinder *unwinder;
+	struct tablesync *tablesync;
 	struct captures *captures; /* NULL: not asked for */
-	struct intake intake;
+	struct dispatch dispatch;
 	struct child child;
 	bool is_released; /* it runs what it is to run */
 	struct targets targets;
-	struct chooser chooser;
-	struct enlist enlist;
-	struct excuse excuse;
+	struct targetset targetset;
+	struct addtarget addtarget;
+	struct nosamples nosamples;
 	struct naming naming;
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
 	int interrupt_fd;
 	struct busiest busiest; /* with -a */
-	struct patience patience;
+	struct workbudget budget;
 	struct schedule schedule;
 	uint64_t stopped_ns; /* 0: not yet */
 	uint64_t shown_ns;   /* the status line */
@@ -78,32 +78,32 @@ static bool is_heap(const struct run *run)
 
 static int check_output(struct run *run)
 {
-	return place_open(run->options, &run->place) ? EXIT_USAGE : EXIT_DONE;
+	return outpath_open(run->options, &run->outpath) ? EXIT_USAGE : EXIT_DONE;
 }
 
 static int find_targets(struct run *run)
 {
-	const struct chooser_options options = {
+	const struct targetset_options options = {
 		.proc_root = PROC,
-		.whom = &run->options->whom,
+		.spec = &run->options->spec,
 		.follow = run->options->follow_forks,
 		.eager = is_heap(run),
-		.tell = enlist_tell,
-		.ctx = &run->enlist,
+		.tell = addtarget_tell,
+		.ctx = &run->addtarget,
 	};
 
-	vec_for_each(&run->options->whom.pids, pid)
+	vec_for_each(&run->options->spec.pids, pid)
 		if (targets_check(PROC, *pid) || targets_add(&run->targets, *pid))
 			return EXIT_USAGE;
 	if (run->options->all && busiest_look(&run->busiest, PROC))
 		return EXIT_CANNOT;
-	return chooser_open(&run->chooser, &options) ? EXIT_USAGE : EXIT_DONE;
+	return targetset_open(&run->targetset, &options) ? EXIT_USAGE : EXIT_DONE;
 }
 
 /* Every process, and not only some of them. */
 static bool is_everybody(const struct run *run)
 {
-	return run->options->all && !chooser_judges(&run->chooser);
+	return run->options->all && !targetset_judges(&run->targetset);
 }
 
 /* Of a command it is not known yet when it begins to be itself. */
@@ -112,7 +112,7 @@ static uint32_t only_target(const struct run *run)
 	const struct options *o = run->options;
 
 	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1 ||
-	    chooser_judges(&run->chooser))
+	    targetset_judges(&run->targetset))
 		return 0;
 	return run->targets.all.at[0].tgid;
 }
@@ -125,15 +125,15 @@ static int open_session(struct run *run)
 		.frequency_hz = o->frequency_hz,
 		.rate_bytes = o->rate_bytes,
 		.all = is_everybody(run),
-		.judged = chooser_judges(&run->chooser),
-		.follow_forks = o->follow_forks && !whom_filters(&o->whom),
+		.judged = targetset_judges(&run->targetset),
+		.follow_forks = o->follow_forks && !targetspec_filters(&o->spec),
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
 		.allocs_only = o->allocs_only,
 		.only_tgid = is_heap(run) ? only_target(run) : 0,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
-			   o->limits.slots, o->limits.way},
+			   o->limits.slots, o->limits.attach_mode},
 	};
 
 	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;
@@ -166,7 +166,7 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 {
 	struct run *run = ctx;
 
-	unwinder_on_map(run->unwinder, process);
+	tablesync_on_map(run->tablesync, process);
 	/* Before the start it is over when interrupted: nobody waits until all files are read. */
 	if (is_heap(run) && (run->schedule.started_ns || !interrupt_seen()))
 		prober_on_map(&run->prober, process, map);
@@ -185,25 +185,25 @@ static int open_rooms(struct run *run)
 	run->tasks = tasks_new(PROC, run->files);
 	run->objects = objects_new();
 	run->builder = builder_new(&options, run->tasks);
-	run->unwinder =
-		unwinder_new(run->session, run->tasks, run->files, run->objects, &run->patience);
+	run->tablesync =
+		tablesync_new(run->session, run->tasks, run->files, run->objects, &run->budget);
 	tasks_on_map(run->tasks, on_map, run);
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
 		return EXIT_USAGE;
-	run->intake =
-		(struct intake){.session = run->session,
-				.tasks = run->tasks,
-				.unwinder = run->unwinder,
-				.captures = run->captures,
-				.builder = run->builder,
-				.patience = &run->patience,
-				.chooser = chooser_chooses(&run->chooser) ? &run->chooser : NULL,
-				.judges = !is_heap(run) && chooser_judges(&run->chooser)};
-	run->enlist = (struct enlist){.session = run->session,
-				      .tasks = run->tasks,
-				      .unwinder = run->unwinder,
-				      .prober = is_heap(run) ? &run->prober : NULL};
+	run->dispatch = (struct dispatch){
+		.session = run->session,
+		.tasks = run->tasks,
+		.tablesync = run->tablesync,
+		.captures = run->captures,
+		.builder = run->builder,
+		.budget = &run->budget,
+		.targetset = targetset_chooses(&run->targetset) ? &run->targetset : NULL,
+		.judges = !is_heap(run) && targetset_judges(&run->targetset)};
+	run->addtarget = (struct addtarget){.session = run->session,
+					    .tasks = run->tasks,
+					    .tablesync = run->tablesync,
+					    .prober = is_heap(run) ? &run->prober : NULL};
 	run->naming = (struct naming){.tasks = run->tasks,
 				      .files = run->files,
 				      .objects = run->objects,
@@ -214,7 +214,7 @@ static int open_rooms(struct run *run)
 				      .all = is_everybody(run),
 				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
-	if (!chooser_judges(&run->chooser))
+	if (!targetset_judges(&run->targetset))
 		vec_for_each(&run->targets.all, target)
 			prober_add_target(&run->prober, target->tgid);
 	return EXIT_DONE;
@@ -230,37 +230,37 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
 	if (err)
 		return fail(err, "read the mappings of process %u", tgid);
-	unwinder_follow(run->unwinder, tgid, is_child ? UNWINDER_AFTER_EXEC : UNWINDER_NOW);
+	tablesync_follow(run->tablesync, tgid, is_child ? TABLESYNC_AFTER_EXEC : TABLESYNC_NOW);
 	return session_add_target(run->session, tgid, is_child);
 }
 
 /* Who descends from the targets, or is chosen by a name or by filters. */
-static int enlist_family(struct run *run)
+static int addtarget_family(struct run *run)
 {
 	char words[512];
 	int err;
 
-	if (!chooser_chooses(&run->chooser))
+	if (!targetset_chooses(&run->targetset))
 		return 0;
-	err = chooser_scan(&run->chooser);
-	run->enlist.is_running = true;
+	err = targetset_scan(&run->targetset);
+	run->addtarget.is_running = true;
 	if (err)
 		return fail(err, "list the processes in " PROC);
-	detail("processes to profile: %zu", run->chooser.nr_wanted);
-	if (!run->chooser.nr_wanted)
+	detail("processes to profile: %zu", run->targetset.nr_wanted);
+	if (!run->targetset.nr_wanted)
 		say("no process matches %s so far: waiting for one",
-		    criteria_words(&run->chooser.criteria, words, sizeof(words)));
+		    criteria_words(&run->targetset.criteria, words, sizeof(words)));
 	return 0;
 }
 
 static bool is_enough(void *ctx)
 {
-	return patience_is_over(ctx);
+	return workbudget_is_over(ctx);
 }
 
 static int take_snapshot_of_all(struct run *run)
 {
-	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, is_enough, &run->patience);
+	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, is_enough, &run->budget);
 
 	if (nr_left > 0)
 		detail("%d processes will be looked at when they are met", nr_left);
@@ -270,18 +270,18 @@ static int take_snapshot_of_all(struct run *run)
 /* What is mapped now. From here on the side-band says what changes. */
 static int take_snapshot(struct run *run)
 {
-	patience_limit(&run->patience, PATIENCE_START_NS, interrupt_seen);
+	workbudget_limit(&run->budget, WORKBUDGET_START_NS, interrupt_seen);
 	if (is_everybody(run))
 		return take_snapshot_of_all(run);
-	for (size_t i = 0; i < run->targets.all.nr && !chooser_judges(&run->chooser); i++) {
+	for (size_t i = 0; i < run->targets.all.nr && !targetset_judges(&run->targetset); i++) {
 		int err = snapshot_target(run, run->targets.all.at[i].tgid);
 
 		if (err)
 			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
 	}
-	if (enlist_family(run))
+	if (addtarget_family(run))
 		return EXIT_CANNOT;
-	unwinder_sync(run->unwinder);
+	tablesync_sync(run->tablesync);
 	return EXIT_DONE;
 }
 
@@ -296,14 +296,14 @@ static void expect_file(void *ctx, const char *path)
 static int probe_command(struct run *run)
 {
 	if (is_heap(run) && run->child.pid)
-		needed_by(run->options->child_argv[0], expect_file, run);
+		elfdeps_of(run->options->child_argv[0], expect_file, run);
 	return EXIT_DONE;
 }
 
 /* With filters there may be nobody yet. */
 static size_t nr_chosen(const struct run *run)
 {
-	return chooser_judges(&run->chooser) ? run->chooser.nr_wanted : 1;
+	return targetset_judges(&run->targetset) ? run->targetset.nr_wanted : 1;
 }
 
 static int check_probes(struct run *run)
@@ -330,9 +330,9 @@ static void stop(struct run *run)
 		return;
 	session_stop(run->session);
 	run->stopped_ns = clock_monotonic_ns();
-	run->patience.only_needed = true;
-	files_until(run->files, is_enough, &run->patience);
-	patience_limit(&run->patience, PATIENCE_END_NS, interrupt_insisted);
+	run->budget.only_needed = true;
+	files_until(run->files, is_enough, &run->budget);
+	workbudget_limit(&run->budget, WORKBUDGET_END_NS, interrupt_insisted);
 }
 
 /* A drain may last: the end does not wait for it. */
@@ -352,16 +352,16 @@ static uint32_t the_target(const struct run *run)
 
 static int start(struct run *run)
 {
-	excuse_begin(&run->excuse, PROC, the_target(run), !run->options->follow_forks);
-	patience_unlimit(&run->patience);
+	nosamples_begin(&run->nosamples, PROC, the_target(run), !run->options->follow_forks);
+	workbudget_unlimit(&run->budget);
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
-	writer_init(&run->writer, run->options, &run->place, run->builder,
+	writer_init(&run->writer, run->options, &run->outpath, run->builder,
 		    run->schedule.started_ns);
-	run->patience.look = stop_when_due;
-	run->patience.ctx = run;
+	run->budget.look = stop_when_due;
+	run->budget.ctx = run;
 	detail("sampling %s", is_heap(run) ? "malloc and free" : "stacks on the CPU");
 	if (!run->child.pid)
 		return EXIT_DONE;
@@ -373,11 +373,11 @@ static int drain(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 	bool is_new;
-	int err = intake_drain(&run->intake, &is_new);
+	int err = dispatch_drain(&run->dispatch, &is_new);
 
-	if (run->options->all || chooser_judges(&run->chooser))
+	if (run->options->all || targetset_judges(&run->targetset))
 		tasks_prune(run->tasks, run->schedule.drained_ns);
-	chooser_review(&run->chooser, began_ns);
+	targetset_review(&run->targetset, began_ns);
 	schedule_drained(&run->schedule, began_ns, is_new);
 	vec_for_each(&run->targets.all, target)
 		writer_look(&run->writer, target->tgid);
@@ -406,13 +406,13 @@ static struct report report_of(struct run *run, struct tally *tally, uint64_t no
 		.duration_ns = now_ns - run->schedule.started_ns,
 		.tally = tally,
 		.builder = run->builder,
-		.excuse = &run->excuse,
+		.nosamples = &run->nosamples,
 	};
 
 	if (is_heap(run) && !is_everybody(run))
 		report.managed = run->prober.managed;
 	session_tally(run->session, tally);
-	tally->nr_filtered += run->intake.nr_unwanted; /* as if BPF had known */
+	tally->nr_filtered += run->dispatch.nr_unwanted; /* as if BPF had known */
 	if (run->targets.all.nr)
 		report.main_process = tasks_image(run->tasks, run->targets.all.at[0].tgid, 0,
 						  run->schedule.started_ns)
@@ -461,7 +461,7 @@ static void write_what_is_due(struct run *run)
 
 static bool is_anybody_left(const struct run *run)
 {
-	return run->options->all || chooser_is_open(&run->chooser) ||
+	return run->options->all || targetset_is_open(&run->targetset) ||
 	       targets_any_left(&run->targets);
 }
 
@@ -496,7 +496,7 @@ static int collect(struct run *run)
 
 static void say_unknown(const struct run *run)
 {
-	uint64_t nr = unwinder_nr_unknown(run->unwinder);
+	uint64_t nr = tablesync_nr_unknown(run->tablesync);
 
 	if (nr)
 		warn("the time was up before all of the code was read: %s stacks are cut short "
@@ -511,7 +511,7 @@ static int write_profiles(struct run *run)
 	int code, said;
 
 	detail("stacks finished in user space: %s",
-	       text_count(unwinder_nr_completed(run->unwinder)));
+	       text_count(tablesync_nr_completed(run->tablesync)));
 	say_unknown(run);
 	code = write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
@@ -544,7 +544,7 @@ static int wait_for_child(struct run *run, int code)
 
 static void finish(struct run *run)
 {
-	unwinder_free(run->unwinder); /* gives tables back to the session */
+	tablesync_free(run->tablesync); /* gives tables back to the session */
 	session_close(run->session);
 	child_abandon(&run->child);
 	captures_close(run->captures);
@@ -553,13 +553,13 @@ static void finish(struct run *run)
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
-	intake_release(&run->intake);
-	chooser_release(&run->chooser);
-	excuse_release(&run->excuse);
+	intake_release(&run->dispatch);
+	targetset_release(&run->targetset);
+	nosamples_release(&run->nosamples);
 	targets_release(&run->targets);
 	naming_release(&run->naming);
 	writer_release(&run->writer);
-	place_release(&run->place);
+	outpath_release(&run->outpath);
 	busiest_release(&run->busiest);
 }
 

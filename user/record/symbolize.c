@@ -37,7 +37,7 @@
 #define IS_FILE(space) ((space) < SPACE_MADE)
 
 /* A code position that means the same in every profile of the run. */
-struct place {
+struct code_address {
 	uint32_t space;
 	uint64_t position, base;
 	bool guessed; /* reached by a frame pointer nobody promised: a name of its own says so */
@@ -45,7 +45,7 @@ struct place {
 
 /* What is known of a place: its names for good, its location in one profile. */
 struct finding {
-	struct place place;
+	struct code_address address;
 	uint64_t elf_addr;
 	uint32_t raw, display; /* strtab ids; raw 0: it has no symbol, display is made up */
 	uint64_t serial;       /* of the profile that location is an id of */
@@ -141,22 +141,22 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 {
-	struct object *object = file_object(symbolizer, finding->place.space);
+	struct object *object = file_object(symbolizer, finding->address.space);
 	const struct elf_file *elf = object_elf(object);
 
 	/* What is not in a segment (or not ELF) is named by where it is in the file. */
-	finding->elf_addr = finding->place.position;
-	if (!elf || elf_file_addr(elf, finding->place.position, &finding->elf_addr))
+	finding->elf_addr = finding->address.position;
+	if (!elf || elf_file_addr(elf, finding->address.position, &finding->elf_addr))
 		object = NULL;
 	name_in_object(symbolizer, finding, object,
-		       text_base_name(files_path(symbolizer->files, finding->place.space)));
+		       text_base_name(files_path(symbolizer->files, finding->address.space)));
 }
 
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
 {
 	struct kernel_symbol symbol;
 
-	finding->elf_addr = finding->place.position;
+	finding->elf_addr = finding->address.position;
 	if (symbolizer->kallsyms &&
 	    kallsyms_find(symbolizer->kallsyms, finding->elf_addr, &symbol) && *symbol.name)
 		name_symbol(symbolizer, finding, symbol.name);
@@ -175,8 +175,8 @@ static const char *pseudo_name(struct symbolizer *symbolizer, const struct mappi
 static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 		       const struct mapping *map)
 {
-	finding->elf_addr = finding->place.position;
-	switch (finding->place.space) {
+	finding->elf_addr = finding->address.position;
+	switch (finding->address.space) {
 	case SPACE_VDSO:
 		name_in_object(symbolizer, finding, objects_vdso(symbolizer->objects), "[vdso]");
 		break;
@@ -190,16 +190,16 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 		name_number(symbolizer, finding, pseudo_name(symbolizer, map), finding->elf_addr);
 		break;
 	case SPACE_MADE:
-		finding->raw = finding->display = (uint32_t)finding->place.base;
+		finding->raw = finding->display = (uint32_t)finding->address.base;
 		break;
 	case SPACE_NOTE:
 		finding->raw = 0;
-		finding->display = finding->place.base;
+		finding->display = finding->address.base;
 		break;
 	default:
 		name_in_file(symbolizer, finding);
 	}
-	if (finding->place.guessed) {
+	if (finding->address.guessed) {
 		const char *display = strtab_get(&symbolizer->strings, finding->display);
 		char *marked scoped(freep) = xasprintf("%s [guessed]", display);
 
@@ -210,20 +210,20 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 static bool same_place(const void *ctx, uint32_t value, const void *key)
 {
 	const struct symbolizer *symbolizer = ctx;
-	const struct place *a = &symbolizer->findings.at[value].place, *b = key;
+	const struct code_address *a = &symbolizer->findings.at[value].address, *b = key;
 
 	return a->space == b->space && a->position == b->position && a->base == b->base &&
 	       a->guessed == b->guessed;
 }
 
-/* What is at a place, looked up when it is first asked for. Borrowed until the next call. */
-static struct finding *find(struct symbolizer *symbolizer, const struct place *place,
+/* What is at a address, looked up when it is first asked for. Borrowed until the next call. */
+static struct finding *find(struct symbolizer *symbolizer, const struct code_address *address,
 			    const struct mapping *map)
 {
-	uint64_t code = hash_combine(hash_combine(place->space, place->position),
-				     place->base + place->guessed);
-	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, place);
-	struct finding finding = {.place = *place};
+	uint64_t code = hash_combine(hash_combine(address->space, address->position),
+				     address->base + address->guessed);
+	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, address);
+	struct finding finding = {.address = *address};
 
 	if (i == HASH_NONE) {
 		name_place(symbolizer, &finding, map);
@@ -249,7 +249,7 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct profile *profile,
 					 const struct finding *finding, const struct mapping *map)
 {
-	switch (finding->place.space) {
+	switch (finding->address.space) {
 	case SPACE_VDSO:
 		return filemap_of_vdso(profile, objects_vdso(symbolizer->objects),
 				       map->limit - map->start);
@@ -266,8 +266,8 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 	case SPACE_NOTE:
 		return filemap_of_name(profile, "[cprof]", 0, 1ull << 32);
 	default:
-		return file_mapping(symbolizer, profile, finding->place.space,
-				    finding->place.position, map, finding->raw);
+		return file_mapping(symbolizer, profile, finding->address.space,
+				    finding->address.position, map, finding->raw);
 	}
 }
 
@@ -275,9 +275,9 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 
 /* map is the mapping that place was found in; NULL for the spaces that have none. */
 static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
-		       const struct place *place, const struct mapping *map)
+		       const struct code_address *address, const struct mapping *map)
 {
-	struct finding *finding = find(symbolizer, place, map);
+	struct finding *finding = find(symbolizer, address, map);
 	struct profile_function function = {0};
 	struct profile_line line = {0};
 	struct profile_location location = {.lines = &line, .nr_lines = 1};
@@ -291,7 +291,7 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		location.address = mapping.limit - 1;
 	if (location.address < mapping.start)
 		location.address = mapping.start;
-	location.mapping = filemap_enter(profile, &mapping, IS_FILE(place->space), finding->raw);
+	location.mapping = filemap_enter(profile, &mapping, IS_FILE(address->space), finding->raw);
 
 	function.name = profile_string(profile, strtab_get(&symbolizer->strings, finding->display));
 	function.system_name = function.name;
@@ -305,59 +305,62 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 }
 
 /* From (mapping, ip) to the place it is for every process. */
-static struct place place_in(struct symbolizer *symbolizer, struct image *image,
-			     const struct mapping *map, uint64_t ip, uint64_t time_ns)
+static struct code_address code_address_in(struct symbolizer *symbolizer, struct image *image,
+					   const struct mapping *map, uint64_t ip, uint64_t time_ns)
 {
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name), *made;
 
 	if (map->file != FILE_NONE)
-		return (struct place){.space = map->file,
-				      .position = ip - map->start + map->file_off};
+		return (struct code_address){.space = map->file,
+					     .position = ip - map->start + map->file_off};
 	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
-		return (struct place){.space = SPACE_VDSO, .position = ip - map->start};
-	made = madecode_find(&image->made, ip, time_ns);
+		return (struct code_address){.space = SPACE_VDSO, .position = ip - map->start};
+	made = jitsyms_find(&image->made, ip, time_ns);
 	if (made)
-		return (struct place){.space = SPACE_MADE,
-				      .position = ip,
-				      .base = strtab_intern(&symbolizer->strings, made)};
-	return (struct place){.space = SPACE_ANON, .position = ip, .base = map->start};
+		return (struct code_address){.space = SPACE_MADE,
+					     .position = ip,
+					     .base = strtab_intern(&symbolizer->strings, made)};
+	return (struct code_address){.space = SPACE_ANON, .position = ip, .base = map->start};
 }
 
 /* *map: that the place is in; NULL: none. */
-static struct place place_of(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			     uint64_t time_ns, bool is_return_address, const struct mapping **map)
+static struct code_address place_of(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				    uint64_t time_ns, bool is_return_address,
+				    const struct mapping **map)
 {
 	bool guessed = ip & IP_GUESSED;
-	struct place place;
+	struct code_address address;
 
 	ip &= ~IP_GUESSED;
 	if (is_return_address && ip)
 		ip--;
 	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (*map)
-		place = place_in(symbolizer, image, *map, ip, time_ns);
+		address = code_address_in(symbolizer, image, *map, ip, time_ns);
 	else
-		place = (struct place){.space = SPACE_UNKNOWN, .position = ip};
-	place.guessed = guessed;
-	return place;
+		address = (struct code_address){.space = SPACE_UNKNOWN, .position = ip};
+	address.guessed = guessed;
+	return address;
 }
 
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
 			uint64_t ip, uint64_t time_ns, bool is_return_address)
 {
 	const struct mapping *map;
-	struct place place = place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+	struct code_address address =
+		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
 
-	return locate(symbolizer, profile, &place, map);
+	return locate(symbolizer, profile, &address, map);
 }
 
 uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 			     uint64_t time_ns, bool is_return_address, const char **name)
 {
 	const struct mapping *map;
-	struct place place = place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
-	uint32_t display = find(symbolizer, &place, map)->display;
+	struct code_address address =
+		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+	uint32_t display = find(symbolizer, &address, map)->display;
 
 	*name = strtab_get(&symbolizer->strings, display);
 	return display;
@@ -366,21 +369,21 @@ uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image,
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
 			  bool is_return_address)
 {
-	struct place place = {.space = SPACE_KERNEL};
+	struct code_address address = {.space = SPACE_KERNEL};
 
-	place.position = is_return_address && ip ? ip - 1 : ip;
-	if (place.position < KERNEL_START)
-		place.space = SPACE_UNKNOWN;
-	return locate(symbolizer, profile, &place, NULL);
+	address.position = is_return_address && ip ? ip - 1 : ip;
+	if (address.position < KERNEL_START)
+		address.space = SPACE_UNKNOWN;
+	return locate(symbolizer, profile, &address, NULL);
 }
 
 uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, const char *text)
 {
-	struct place place = {.space = SPACE_NOTE};
+	struct code_address address = {.space = SPACE_NOTE};
 
-	place.position = (uint32_t)hash_bytes(text, strlen(text), 0);
-	place.base = strtab_intern(&symbolizer->strings, text);
-	return locate(symbolizer, profile, &place, NULL);
+	address.position = (uint32_t)hash_bytes(text, strlen(text), 0);
+	address.base = strtab_intern(&symbolizer->strings, text);
+	return locate(symbolizer, profile, &address, NULL);
 }
 
 /* The mapping of the lowest address that is a file's, of those there are or were. */

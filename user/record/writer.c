@@ -52,11 +52,11 @@ struct unit {
 	bool is_named;			     /* the file's name says which process it is */
 };
 
-void writer_init(struct writer *writer, const struct options *options, const struct place *place,
-		 struct builder *builder, uint64_t now_ns)
+void writer_init(struct writer *writer, const struct options *options,
+		 const struct outpath *outpath, struct builder *builder, uint64_t now_ns)
 {
 	*writer = (struct writer){.options = options,
-				  .place = place,
+				  .outpath = outpath,
 				  .builder = builder,
 				  .started_ns = now_ns,
 				  .started_realtime_ns =
@@ -198,16 +198,16 @@ static int write_format(struct pass *pass, const struct unit *unit, const struct
 	struct writer *writer = pass->writer;
 	const struct options_target *target = &writer->options->targets.at[i];
 	const struct built_process *process = unit->process;
-	struct place_name name = {
+	struct outpath_name name = {
 		.comm = process ? process->comm : "",
 		.tgid = unit->is_named ? process->process->tgid : 0,
 		.turn = unit->turn,
 		.view = has_one_view(writer->options) ? NULL : pass->view->word,
 		.number = pass->number,
 		.suffix = target->format->suffixes[0],
-		.file = writer->place->file ? target->file : NULL,
+		.file = writer->outpath->file ? target->file : NULL,
 	};
-	char *path scoped(freep) = place_path(writer->place, &name);
+	char *path scoped(freep) = outpath_path(writer->outpath, &name);
 	struct profile *pruned = NULL;
 	bool is_main = pass->is_main && !i;
 	int err;
@@ -239,7 +239,7 @@ static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
 {
 	bool one_process = pass->writer->options->targets.at[i].format->one_process;
 
-	if (!pass->writer->place->file || pass->is_single)
+	if (!pass->writer->outpath->file || pass->is_single)
 		return true;
 	return one_process == (unit->process != NULL);
 }
@@ -300,7 +300,7 @@ static int write_empty(struct pass *pass)
 {
 	const struct process *process = pass->writing->report->main_process;
 	struct built_process target = {.process = process};
-	bool in_file = pass->writer->place->file;
+	bool in_file = pass->writer->outpath->file;
 
 	if (!in_file && !process)
 		return 0;
@@ -315,7 +315,7 @@ static int write_empty(struct pass *pass)
 static int write_view(struct pass *pass)
 {
 	const struct built_process *processes;
-	bool in_file = pass->writer->place->file, any_alone = false, any_together = false;
+	bool in_file = pass->writer->outpath->file, any_alone = false, any_together = false;
 	int err = 0;
 	size_t nr;
 
@@ -412,7 +412,8 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 	const struct view *main_view = NULL;
 	enum exit_code code = EXIT_DONE;
 
-	if (moment != MOMENT_END && writer->place->file && output_is_stdout(writer->place->file)) {
+	if (moment != MOMENT_END && writer->outpath->file &&
+	    output_is_stdout(writer->outpath->file)) {
 		say("no file before the end: -o - is one");
 		return EXIT_DONE;
 	}

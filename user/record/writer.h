@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "exit.h"
 #include "options.h"
-#include "record/place.h"
+#include "record/outpath.h"
 #include "record/builder.h"
 #include "record/symbolize.h"
 #include "record/report.h"
@@ -33,7 +33,7 @@ enum moment {
 
 struct writer {
 	const struct options *options;
-	const struct place *place;
+	const struct outpath *outpath;
 	struct builder *builder;
 	uint64_t started_ns, started_realtime_ns; /* sampling began */
 	struct writer_series {
@@ -52,8 +52,8 @@ struct writer {
 };
 
 /* All borrowed until writer_release(). now_ns: sampling has begun (CLOCK_MONOTONIC). */
-void writer_init(struct writer *writer, const struct options *options, const struct place *place,
-		 struct builder *builder, uint64_t now_ns);
+void writer_init(struct writer *writer, const struct options *options,
+		 const struct outpath *outpath, struct builder *builder, uint64_t now_ns);
 void writer_release(struct writer *writer);
 
 /*

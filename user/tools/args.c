@@ -217,12 +217,12 @@ static void make_tables(const struct args *args, struct option *longs, char *sho
 }
 
 /* Where an operand goes: by the option before it. */
-struct place {
+struct operand_slots {
 	struct arg_list *operands;
 	const char **maybe_file; /* an option just before that may take it; NULL: none */
 };
 
-static void put_operand(struct place *place, const char *operand)
+static void put_operand(struct operand_slots *place, const char *operand)
 {
 	if (place->maybe_file)
 		*place->maybe_file = operand;
@@ -235,7 +235,7 @@ int args_parse(struct args *args, int argc, char **argv)
 {
 	struct option longs[MAX_ROWS + 2] = {{0}};
 	char shorts[2 * MAX_ROWS + 6] = "";
-	struct place place = {.operands = &args->operand};
+	struct operand_slots place = {.operands = &args->operand};
 	const struct arg_row *given;
 	int value, err = 0;
 
@@ -260,7 +260,7 @@ int args_parse(struct args *args, int argc, char **argv)
 			continue;
 		}
 		given = row_of(args, value);
-		place = (struct place){
+		place = (struct operand_slots){
 			.operands = given->kind == ARG_OPERANDS ? given->value : &args->operand,
 			.maybe_file = given->kind == ARG_MAYBE_FILE && !optarg ? given->value
 									       : NULL};

@@ -31,16 +31,17 @@
 struct builder {
 	vec_of(uint32_t) pages;
 	vec_of(uint32_t) rows;
-	vec_of(struct unwind_rule) wides;
-	struct hash wide_index;
+	vec_of(struct unwind_rule) extended;
+	struct hash extended_index;
 	uint64_t start;	    /* of the first page */
 	uint32_t packed;    /* the rule in force, without a run */
 	uint64_t entry;	    /* of the program; 0: not known */
 	uint64_t gap_start; /* if gap_pending: a gap that may turn out to be padding */
 	bool gap_pending;
-	uint32_t nr_wides_dropped;
+	uint32_t nr_extended_dropped;
 	bool truncated, needs_bx;
-	struct unwind_rule last_wide; /* the one packed last, and as what: often the next one too */
+	struct unwind_rule
+		last_extended; /* the one packed last, and as what: often the next one too */
 	uint32_t last_packed;
 };
 
@@ -48,8 +49,8 @@ static void builder_release(struct builder *builder)
 {
 	vec_release(&builder->pages);
 	vec_release(&builder->rows);
-	vec_release(&builder->wides);
-	hash_release(&builder->wide_index);
+	vec_release(&builder->extended);
+	hash_release(&builder->extended_index);
 }
 
 static bool equal_rules(const struct unwind_rule *a, const struct unwind_rule *b)
@@ -57,29 +58,29 @@ static bool equal_rules(const struct unwind_rule *a, const struct unwind_rule *b
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static bool same_wide(const void *ctx, uint32_t value, const void *key)
+static bool same_extended(const void *ctx, uint32_t value, const void *key)
 {
 	const struct builder *builder = ctx;
 
-	return equal_rules(&builder->wides.at[value], key);
+	return equal_rules(&builder->extended.at[value], key);
 }
 
-/* The index of a wide rule, UNWIND_WIDE_UNSUPPORTED where there is no room for another. */
-static uint32_t intern_wide(struct builder *builder, const struct unwind_rule *rule)
+/* The index of a extended rule, UNWIND_EXTENDED_UNSUPPORTED where there is no room for another. */
+static uint32_t intern_extended(struct builder *builder, const struct unwind_rule *rule)
 {
 	/* The stack's address is random: rules cannot be made to collide. */
 	uint64_t code = hash_bytes(rule, sizeof(*rule), (uintptr_t)builder);
-	uint32_t found = hash_find(&builder->wide_index, code, same_wide, builder, rule);
+	uint32_t found = hash_find(&builder->extended_index, code, same_extended, builder, rule);
 
 	if (found != HASH_NONE)
 		return found;
-	if (builder->wides.nr == UNWIND_MAX_WIDES) {
-		builder->nr_wides_dropped++;
-		return UNWIND_WIDE_UNSUPPORTED;
+	if (builder->extended.nr == UNWIND_MAX_EXTENDED) {
+		builder->nr_extended_dropped++;
+		return UNWIND_EXTENDED_UNSUPPORTED;
 	}
-	found = (uint32_t)builder->wides.nr;
-	vec_push(&builder->wides, *rule);
-	hash_insert(&builder->wide_index, code, found);
+	found = (uint32_t)builder->extended.nr;
+	vec_push(&builder->extended, *rule);
+	hash_insert(&builder->extended_index, code, found);
 	return found;
 }
 
@@ -87,28 +88,28 @@ static uint32_t pack_rule(struct builder *builder, const struct unwind_rule *rul
 {
 	uint32_t packed = unwind_rule_pack(rule);
 
-	if (packed != UNWIND_RULE_WIDE)
+	if (packed != UNWIND_RULE_EXTENDED)
 		return packed;
-	if (!equal_rules(rule, &builder->last_wide)) {
-		builder->last_wide = *rule;
-		builder->last_packed = UNWIND_RULE_WIDE | intern_wide(builder, rule);
+	if (!equal_rules(rule, &builder->last_extended)) {
+		builder->last_extended = *rule;
+		builder->last_packed = UNWIND_RULE_EXTENDED | intern_extended(builder, rule);
 	}
 	return builder->last_packed;
 }
 
-/* The fixed wide rules; the first, a gap, is in force before the first row. */
+/* The fixed extended rules; the first, a gap, is in force before the first row. */
 static void builder_init(struct builder *builder)
 {
-	static const uint8_t kinds[UNWIND_NR_FIXED_WIDES] = {
-		[UNWIND_WIDE_GAP] = UNWIND_GAP,
-		[UNWIND_WIDE_ROOT] = UNWIND_ROOT,
-		[UNWIND_WIDE_UNSUPPORTED] = UNWIND_UNSUPPORTED,
-		[UNWIND_WIDE_FP] = UNWIND_FP,
+	static const uint8_t kinds[UNWIND_NR_FIXED_EXTENDED] = {
+		[UNWIND_EXTENDED_GAP] = UNWIND_GAP,
+		[UNWIND_EXTENDED_ROOT] = UNWIND_ROOT,
+		[UNWIND_EXTENDED_UNSUPPORTED] = UNWIND_UNSUPPORTED,
+		[UNWIND_EXTENDED_FP] = UNWIND_FP,
 	};
 
-	for (size_t i = 0; i < UNWIND_NR_FIXED_WIDES; i++)
-		intern_wide(builder, &(struct unwind_rule){.kind = kinds[i]});
-	builder->last_packed = builder->packed = UNWIND_RULE_WIDE | UNWIND_WIDE_GAP;
+	for (size_t i = 0; i < UNWIND_NR_FIXED_EXTENDED; i++)
+		intern_extended(builder, &(struct unwind_rule){.kind = kinds[i]});
+	builder->last_packed = builder->packed = UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP;
 }
 
 /* Begins pages until nr of them have begun, each with the rule in force. */
@@ -128,17 +129,17 @@ static bool extend_run(struct builder *builder, uint32_t pc, uint32_t packed)
 	uint32_t nr = *last & UNWIND_RULE_RUN_MASK, delta = pc - unwind_row_pc(*last), run;
 	bool down = packed + cfa_step == builder->packed;
 
-	if ((packed | builder->packed) & UNWIND_RULE_WIDE ||
+	if ((packed | builder->packed) & UNWIND_RULE_EXTENDED ||
 	    (!down && packed != builder->packed + cfa_step) ||
 	    (packed ^ builder->packed) & ~(UNWIND_RULE_CFA_MASK << UNWIND_RULE_CFA_SHIFT))
 		return false;
 	run = down ? UNWIND_RULE_RUN_DOWN : 0;
 	if (nr == 0)
-		run |= delta == 2 ? UNWIND_RULE_RUN_WIDE : 0;
+		run |= delta == 2 ? UNWIND_RULE_RUN_EXTENDED : 0;
 	else
-		run |= *last & UNWIND_RULE_RUN_WIDE;
-	if (nr == UNWIND_RULE_RUN_MASK || delta != (nr + 1) << !!(run & UNWIND_RULE_RUN_WIDE) ||
-	    (nr > 0 && run != (*last & (UNWIND_RULE_RUN_DOWN | UNWIND_RULE_RUN_WIDE))))
+		run |= *last & UNWIND_RULE_RUN_EXTENDED;
+	if (nr == UNWIND_RULE_RUN_MASK || delta != (nr + 1) << !!(run & UNWIND_RULE_RUN_EXTENDED) ||
+	    (nr > 0 && run != (*last & (UNWIND_RULE_RUN_DOWN | UNWIND_RULE_RUN_EXTENDED))))
 		return false;
 	*last = (*last | run) + 1;
 	return true;
@@ -179,7 +180,7 @@ static bool gap_has_entry(const struct builder *builder, uint64_t limit)
  */
 static void put_gap(struct builder *builder, uint64_t limit)
 {
-	const uint32_t gap = UNWIND_RULE_WIDE | UNWIND_WIDE_GAP;
+	const uint32_t gap = UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP;
 	uint64_t entry = builder->entry;
 
 	if (!builder->gap_pending)
@@ -191,7 +192,7 @@ static void put_gap(struct builder *builder, uint64_t limit)
 	}
 	if (entry > builder->gap_start)
 		put(builder, builder->gap_start, gap);
-	put(builder, entry, UNWIND_RULE_WIDE | UNWIND_WIDE_ROOT);
+	put(builder, entry, UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_ROOT);
 	if (limit - entry > ENTRY_BYTES)
 		put(builder, entry + ENTRY_BYTES, gap);
 }
@@ -214,7 +215,7 @@ static void put_clone(struct builder *builder, uint64_t limit)
 	    builder->packed != unwind_rule_pack(&leaf) || gap_has_entry(builder, limit))
 		return;
 	builder->gap_pending = false;
-	put(builder, builder->gap_start, UNWIND_RULE_WIDE | intern_wide(builder, &clone));
+	put(builder, builder->gap_start, UNWIND_RULE_EXTENDED | intern_extended(builder, &clone));
 }
 
 static void add_row(void *ctx, const struct unwind_row *row)
@@ -231,7 +232,7 @@ static void add_row(void *ctx, const struct unwind_row *row)
 	if (row->rule.cfa_reg == UNWIND_REG_BX)
 		builder->needs_bx = true;
 	packed = pack_rule(builder, &row->rule);
-	if (builder->gap_pending && !(packed & UNWIND_RULE_WIDE) &&
+	if (builder->gap_pending && !(packed & UNWIND_RULE_EXTENDED) &&
 	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES &&
 	    !gap_has_entry(builder, elf_addr)) {
 		elf_addr = builder->gap_start;
@@ -246,7 +247,7 @@ static void add_row(void *ctx, const struct unwind_row *row)
 /* The last row is a gap; one that starts a page says what being outside the table says as well. */
 static void drop_last_gap(struct builder *builder)
 {
-	const uint32_t gap = unwind_row_pack(0, UNWIND_RULE_WIDE | UNWIND_WIDE_GAP);
+	const uint32_t gap = unwind_row_pack(0, UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP);
 
 	if (builder->rows.nr > 0 && builder->rows.at[builder->rows.nr - 1] == gap) {
 		builder->rows.nr--;
@@ -269,16 +270,17 @@ static struct unwind_table *finish(struct builder *builder)
 	table->start = builder->start;
 	table->nr_pages = (uint32_t)builder->pages.nr;
 	table->nr_rows = (uint32_t)builder->rows.nr;
-	table->nr_wides = (uint32_t)builder->wides.nr;
+	table->nr_extended = (uint32_t)builder->extended.nr;
 	vec_push(&builder->pages, table->nr_rows);
 	table->pages = shrink(builder->pages.at, builder->pages.nr, sizeof(*table->pages));
 	table->rows = shrink(builder->rows.at, builder->rows.nr, sizeof(*table->rows));
-	table->wides = shrink(builder->wides.at, builder->wides.nr, sizeof(*table->wides));
+	table->extended =
+		shrink(builder->extended.at, builder->extended.nr, sizeof(*table->extended));
 	table->truncated = builder->truncated;
-	table->nr_wides_dropped = builder->nr_wides_dropped;
+	table->nr_extended_dropped = builder->nr_extended_dropped;
 	builder->pages.at = NULL;
 	builder->rows.at = NULL;
-	builder->wides.at = NULL;
+	builder->extended.at = NULL;
 	return table;
 }
 
@@ -355,7 +357,7 @@ void unwind_table_free(struct unwind_table *table)
 		return;
 	free(table->pages);
 	free(table->rows);
-	free(table->wides);
+	free(table->extended);
 	free(table);
 }
 
@@ -379,8 +381,8 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 			high = middle;
 	}
 	packed = unwind_row_rule(table->rows[low]);
-	if (packed & UNWIND_RULE_WIDE)
-		*rule = table->wides[packed & UNWIND_WIDE_MASK];
+	if (packed & UNWIND_RULE_EXTENDED)
+		*rule = table->extended[packed & UNWIND_EXTENDED_MASK];
 	else
 		*rule = unwind_rule_unpack(packed, pc - unwind_row_pc(table->rows[low]));
 	return true;
@@ -392,15 +394,15 @@ struct table_image unwind_table_image(const struct unwind_table *table)
 		.start = table->start,
 		.nr_pages = table->nr_pages,
 		.nr_rows = table->nr_rows,
-		.nr_wides = table->nr_wides,
+		.nr_extended = table->nr_extended,
 		.pages = table->pages,
 		.rows = table->rows,
-		.wides = table->wides,
+		.extended = table->extended,
 	};
 }
 
 size_t unwind_table_bytes(const struct unwind_table *table)
 {
 	return ((size_t)table->nr_pages + 1 + table->nr_rows) * sizeof(uint32_t) +
-	       table->nr_wides * sizeof(*table->wides);
+	       table->nr_extended * sizeof(*table->extended);
 }

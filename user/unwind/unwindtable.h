@@ -26,13 +26,14 @@ struct unwind_table {
 	uint64_t start;	   /* elf_addr of the first page, a multiple of UNWIND_PAGE_BYTES */
 	uint32_t nr_pages; /* 0: no code with unwind information at all */
 	uint32_t nr_rows;
-	uint32_t nr_wides;
+	uint32_t nr_extended;
 	uint32_t *pages; /* nr_pages + 1 indices into rows, the last of them nr_rows */
 	uint32_t *rows;
-	struct unwind_rule *wides; /* the first UNWIND_NR_FIXED_WIDES are always there */
-	bool tracks_bx;		   /* rules say where rbx is */
-	bool truncated;		   /* rows beyond UNWIND_TABLE_MAX_PAGES were dropped */
-	uint32_t nr_wides_dropped; /* rows that are UNWIND_UNSUPPORTED because wides is full */
+	struct unwind_rule *extended; /* the first UNWIND_NR_FIXED_EXTENDED are always there */
+	bool tracks_bx;		      /* rules say where rbx is */
+	bool truncated;		      /* rows beyond UNWIND_TABLE_MAX_PAGES were dropped */
+	uint32_t
+		nr_extended_dropped; /* rows that are UNWIND_UNSUPPORTED because extended rules is full */
 	struct ehframe_stats stats;
 };
 
@@ -57,7 +58,7 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 /* The table as it crosses to where BPF reads it; borrowed from it. */
 struct table_image unwind_table_image(const struct unwind_table *table);
 
-/* What pages, rows and wides take together. */
+/* What pages, rows and extended rules take together. */
 size_t unwind_table_bytes(const struct unwind_table *table);
 
 #endif

@@ -52,8 +52,8 @@ struct host_map {
 
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
 extern struct host_map *scratch_slots[], *vmas[], *tables[], *slabs[], *processes[], *stats[],
-	*targets[], *counts_even[], *counts_odd[], *events[], *coin_tables[], *inflight[], *live[],
-	*live_more[], *holders[];
+	*targets[], *counts_even[], *counts_odd[], *events[], *sampling_tables[], *inflight[],
+	*live[], *live_more[], *holders[];
 
 static const struct {
 	const char *name;
@@ -69,7 +69,7 @@ static const struct {
 	{"counts_even", counts_even},
 	{"counts_odd", counts_odd},
 	{"events", events},
-	{"coin_tables", coin_tables},
+	{"sampling_tables", sampling_tables},
 	{"inflight", inflight},
 	{"live", live},
 	{"live_more", live_more},

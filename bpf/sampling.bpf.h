@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Is this allocation sampled? An independent coin for each, p = 1 - e^(-size/rate). */
+#ifndef CPROF_SAMPLING_BPF_H
+#define CPROF_SAMPLING_BPF_H
+
+#include "prelude.bpf.h"
+
+/* p as a fraction of 2^64, read off the table that user space wrote. size 0 counts as 1. */
+u64 sampling_threshold(u64 size_bytes);
+bool sampling_draw(u64 size_bytes);
+
+#endif

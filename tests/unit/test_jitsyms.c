@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "process/jitsyms.h"
+
+static void test_empty(void **state)
+{
+	struct jitsyms code = {0};
+
+	(void)state;
+	assert_null(jitsyms_find(&code, 0x1000, 5));
+	jitsyms_release(&code);
+}
+
+static void test_bounds(void **state)
+{
+	struct jitsyms code = {0};
+
+	(void)state;
+	jitsyms_add(&code, 0x2000, 0x2100, 10, "two");
+	jitsyms_add(&code, 0x1000, 0x1100, 10, "one");
+	assert_null(jitsyms_find(&code, 0xfff, 20));
+	assert_string_equal(jitsyms_find(&code, 0x1000, 20), "one");
+	assert_string_equal(jitsyms_find(&code, 0x10ff, 20), "one");
+	assert_null(jitsyms_find(&code, 0x1100, 20));
+	assert_string_equal(jitsyms_find(&code, 0x2001, 20), "two");
+	jitsyms_add(&code, 0x1100, 0x1101, 10, "between");
+	assert_string_equal(jitsyms_find(&code, 0x1100, 20), "between");
+	jitsyms_release(&code);
+}
+
+/* The same place, for one method, then for a larger one, then for the first again. */
+static void test_times(void **state)
+{
+	struct jitsyms code = {0};
+
+	(void)state;
+	jitsyms_add(&code, 0x1000, 0x1100, 10, "first");
+	jitsyms_add(&code, 0x0f00, 0x1200, 20, "second");
+	jitsyms_add(&code, 0x1000, 0x1100, 30, "third");
+	assert_string_equal(jitsyms_find(&code, 0x1010, 5), "first"); /* met a little late */
+	assert_string_equal(jitsyms_find(&code, 0x1010, 10), "first");
+	assert_string_equal(jitsyms_find(&code, 0x1010, 20), "second");
+	assert_string_equal(jitsyms_find(&code, 0x1010, 29), "second");
+	assert_string_equal(jitsyms_find(&code, 0x1010, 31), "third");
+	assert_string_equal(jitsyms_find(&code, 0x1150, 31), "second");
+	jitsyms_release(&code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/workbudget.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+
+#define CLOCK_FACTOR 3
+
+void workbudget_limit(struct workbudget *budget, uint64_t work_ns, bool (*hurries)(void))
+{
+	budget->hurries = hurries;
+	budget->work_until_ns = clock_process_cpu_ns() + work_ns;
+	budget->until_ns = clock_monotonic_ns() + CLOCK_FACTOR * work_ns;
+}
+
+void workbudget_unlimit(struct workbudget *budget)
+{
+	budget->hurries = NULL;
+	budget->work_until_ns = budget->until_ns = 0;
+}
+
+bool workbudget_is_over(struct workbudget *budget)
+{
+	if (budget->look)
+		budget->look(budget->ctx);
+	if (!budget->until_ns)
+		return false;
+	return budget->hurries() || clock_process_cpu_ns() >= budget->work_until_ns ||
+	       clock_monotonic_ns() >= budget->until_ns;
+}

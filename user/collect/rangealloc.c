@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/rangealloc.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+static bool take_free(struct rangealloc *alloc, uint32_t nr, uint32_t *at)
+{
+	for (size_t i = 0; i < alloc->free.nr; i++) {
+		struct range *range = &alloc->free.at[i];
+
+		if (range->nr < nr)
+			continue;
+		*at = range->at;
+		range->at += nr;
+		range->nr -= nr;
+		if (!range->nr)
+			*range = alloc->free.at[--alloc->free.nr];
+		return true;
+	}
+	return false;
+}
+
+int rangealloc_take(struct rangealloc *alloc, uint32_t nr, uint32_t *at)
+{
+	uint32_t left = alloc->boundary ? alloc->boundary - alloc->next % alloc->boundary : nr;
+
+	if (!take_free(alloc, nr, at)) {
+		if (left < nr) { /* what is left before the boundary is for a smaller one */
+			vec_push(&alloc->free, (struct range){alloc->next, left});
+			alloc->next += left;
+		}
+		if (alloc->limit - alloc->next < nr)
+			return -ENOSPC;
+		*at = alloc->next;
+		alloc->next += nr;
+	}
+	alloc->nr_used += nr;
+	return 0;
+}
+
+void rangealloc_free(struct rangealloc *alloc, uint32_t at, uint32_t nr)
+{
+	if (!nr)
+		return;
+	vec_push(&alloc->quarantine, (struct range){at, nr});
+	alloc->nr_used -= nr;
+}
+
+/* Joins a range to a free neighbour if it has one: runs of one size come and go, so most do. */
+static void add_free(struct rangealloc *alloc, struct range range)
+{
+	vec_for_each(&alloc->free, other) {
+		bool crosses = alloc->boundary && range.at % alloc->boundary == 0;
+
+		if (other->at + other->nr == range.at && !crosses) {
+			other->nr += range.nr;
+			return;
+		}
+	}
+	vec_push(&alloc->free, range);
+}
+
+void rangealloc_settle(struct rangealloc *alloc)
+{
+	struct ranges quarantined = alloc->quarantined;
+
+	vec_for_each(&quarantined, range)
+		add_free(alloc, *range);
+	quarantined.nr = 0;
+	alloc->quarantined = alloc->quarantine;
+	alloc->quarantine = quarantined;
+}
+
+void rangealloc_release(struct rangealloc *alloc)
+{
+	vec_release(&alloc->free);
+	vec_release(&alloc->quarantine);
+	vec_release(&alloc->quarantined);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/addtarget.h"
+
+#include "base/log.h"
+
+/* What it mapped before anybody wanted it. */
+static void probe_what_is_mapped(struct addtarget *addtarget, uint32_t tgid)
+{
+	const struct image *image = tasks_image(addtarget->tasks, tgid, 0, UINT64_MAX);
+
+	prober_add_target(addtarget->prober, tgid);
+	vec_for_each(&image->mappings.now, map)
+		prober_on_map(addtarget->prober, image->process, map);
+}
+
+void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
+{
+	struct addtarget *addtarget = ctx;
+
+	if (!wanted) {
+		/* A block whose free is not seen would count as in use for good. */
+		if (!addtarget->prober && session_reject(addtarget->session, tgid))
+			return; /* there is no room: it is sampled, and left out all the same */
+		return;
+	}
+	if (!addtarget->is_running && tasks_snapshot(addtarget->tasks, tgid))
+		return;
+	if (addtarget->prober)
+		probe_what_is_mapped(addtarget, tgid);
+	tablesync_follow(addtarget->tablesync, tgid, TABLESYNC_NOW);
+	if (addtarget->is_running)
+		detail("process %u is profiled, too", tgid);
+	if (session_add_target(addtarget->session, tgid, false))
+		return; /* said */
+}

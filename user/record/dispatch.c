@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "record/dispatch.h"
+
+#define MOST_LOOKS 8 /* for new code, one after the other */
+
+static void on_event(void *ctx, const struct task_event *event)
+{
+	struct dispatch *dispatch = ctx;
+
+	workbudget_is_over(dispatch->budget); /* it notices when the time is up */
+	tasks_apply(dispatch->tasks, event);
+	tablesync_event(dispatch->tablesync, event);
+	if (dispatch->targetset)
+		targetset_event(dispatch->targetset, event);
+}
+
+static bool same_id(const void *ctx, uint32_t value, const void *key)
+{
+	const struct dispatch *dispatch = ctx;
+
+	return dispatch->unwanted.at[value] == *(const uint64_t *)key;
+}
+
+static bool is_unwanted(const struct dispatch *dispatch, uint64_t id)
+{
+	return hash_find(&dispatch->unwanted_index, hash_u64(id), same_id, dispatch, &id) !=
+	       HASH_NONE;
+}
+
+/* BPF did not know whose it was. */
+static bool is_wanted(struct dispatch *dispatch, const struct record *record)
+{
+	const struct image *image;
+	const struct process *process;
+
+	if (!dispatch->judges)
+		return true;
+	image = tasks_image(dispatch->tasks, record->tgid, record->start_ns, record->time_ns);
+	process = image->process;
+	if (targetset_wants(dispatch->targetset, record->tgid, image->comm,
+			    image == process->images.at[process->images.nr - 1]))
+		return true;
+	if (!is_unwanted(dispatch, record->id)) {
+		hash_insert(&dispatch->unwanted_index, hash_u64(record->id), dispatch->unwanted.nr);
+		vec_push(&dispatch->unwanted, record->id);
+	}
+	return false;
+}
+
+static void on_record(void *ctx, const struct record *record)
+{
+	struct dispatch *dispatch = ctx;
+	struct record whole = *record;
+
+	workbudget_is_over(dispatch->budget);
+	if (!is_wanted(dispatch, record))
+		return;
+	if (record->copy)
+		tablesync_complete(dispatch->tablesync, &whole);
+	if (record->capture)
+		captures_write(dispatch->captures, record, &whole);
+	tablesync_name(dispatch->tablesync, &whole);
+	builder_record(dispatch->builder, &whole);
+}
+
+static void on_count(void *ctx, const struct count *count)
+{
+	struct dispatch *dispatch = ctx;
+
+	if (dispatch->judges && is_unwanted(dispatch, count->id))
+		dispatch->nr_unwanted += count->nr_taken;
+	else
+		builder_count(dispatch->builder, count);
+}
+
+int dispatch_drain(struct dispatch *dispatch, bool *is_new)
+{
+	struct session_sink sink = {on_event, on_record, on_count, dispatch};
+	bool found = false, more = true;
+	int err = 0;
+
+	/*
+	 * What is mapped first: it is there at once, and samples go on while the rest is waited for.
+	 * While tables are made more may have been mapped, by a dynamic linker at its work.
+	 */
+	for (int i = 0; !err && more && i < MOST_LOOKS; i++) {
+		err = session_drain(dispatch->session, &sink, true);
+		more = tablesync_sync(dispatch->tablesync);
+		found = found || more;
+	}
+	if (!err)
+		err = session_drain(dispatch->session, &sink, false);
+	/* What is new now will bring more that is new. */
+	*is_new = tablesync_sync(dispatch->tablesync) || found;
+	return err;
+}
+
+void intake_release(struct dispatch *dispatch)
+{
+	vec_release(&dispatch->unwanted);
+	hash_release(&dispatch->unwanted_index);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Why there is nothing to write of a target, by what the kernel says of how its time went: it waited for a
+ * CPU that others had, it ran for too short, its children were busy instead, or it was really idle.
+ */
+#ifndef CPROF_RECORD_NOSAMPLES_H
+#define CPROF_RECORD_NOSAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "process/traits.h"
+
+struct nosamples {
+	const char *proc_root; /* borrowed */
+	uint32_t tgid;	       /* 0: there is no one target */
+	bool with_children;    /* they are not profiled */
+	struct traits_time time;
+	vec_of(struct nosamples_child {
+		uint32_t tgid;
+		struct traits_time time;
+	}) children; /* what descends from it, where that is not profiled */
+};
+
+/* How things stand when sampling begins. children: they are not profiled. */
+void nosamples_begin(struct nosamples *nosamples, const char *proc_root, uint32_t tgid,
+		     bool children);
+void nosamples_release(struct nosamples *nosamples);
+
+/*
+ * What the target did in duration_ns, to follow "process N": a sentence without its full stop. Returns out.
+ */
+char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, char *out,
+		      size_t out_bytes);
+/* "its child ... ran for ...", or "". option: what would have it profiled, too. Returns out. */
+char *nosamples_busy_child(const struct nosamples *nosamples, const char *option, char *out,
+			   size_t out_bytes);
+
+#endif

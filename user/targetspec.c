@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "targetspec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+/* -1, 0x1 and 4294967297 are mistakes, not names. */
+static bool is_number(const char *word)
+{
+	return !word[strspn(word, "+-0123456789")];
+}
+
+bool targetspec_is_pid(const char *word)
+{
+	return *word && !word[strspn(word, "0123456789")];
+}
+
+static int add(struct targetspec *spec, const char *word)
+{
+	unsigned long long pid;
+
+	if (!is_number(word)) {
+		vec_push(&spec->names, xstrdup(word));
+		return 0;
+	}
+	errno = 0;
+	pid = strtoull(word, NULL, 10);
+	if (errno || !targetspec_is_pid(word) || !pid || pid > INT32_MAX)
+		return fail(-EINVAL, "-p: '%s' is not a process id.", word);
+	vec_push(&spec->pids, pid);
+	return 0;
+}
+
+int targetspec_parse(const char *text, struct targetspec *spec)
+{
+	char *copy scoped(freep) = xstrdup(text), *rest = copy, *part, *word;
+	int err = 0;
+
+	while (!err && (part = strsep(&rest, ","))) {
+		bool is_empty = true;
+
+		while (!err && (word = strsep(&part, " \t\n"))) {
+			if (!*word)
+				continue;
+			is_empty = false;
+			err = add(spec, word);
+		}
+		if (is_empty)
+			return fail(-EINVAL, "-p '%s': a process id or a name is missing.", text);
+	}
+	return err;
+}
+
+int targetspec_add_filter(struct targetspec *spec, enum targetspec_filter filter, const char *text)
+{
+	static const char *const names[] = {"--comm", "--uid", "--cgroup", "--container"};
+
+	if (!*text)
+		return fail(-EINVAL, "%s: an empty word.", names[filter]);
+	vec_push(&spec->filters[filter], text);
+	return 0;
+}
+
+bool targetspec_names(const struct targetspec *spec)
+{
+	return spec->pids.nr || spec->names.nr;
+}
+
+bool targetspec_filters(const struct targetspec *spec)
+{
+	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+		if (spec->filters[i].nr)
+			return true;
+	return false;
+}
+
+void targetspec_release(struct targetspec *spec)
+{
+	vec_for_each(&spec->names, name)
+		free(*name);
+	vec_release(&spec->names);
+	vec_release(&spec->pids);
+	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+		vec_release(&spec->filters[i]);
+}
