@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "unwind/ehframe.h"
+#include "object/fdes.h"
 
 struct function {
 	uint64_t start, limit; /* elf_addr */
@@ -49,26 +49,29 @@ static bool is_stub(const struct stubs *stubs, uint64_t elf_addr)
 	return false;
 }
 
-static void add(void *ctx, uint64_t start, uint64_t limit)
+static void add(void *ctx, uint32_t cie, const struct cfi_fde *fde)
 {
 	struct making *making = ctx;
 
-	if (!is_stub(&making->stubs, start))
-		vec_push(&making->functab->functions, (struct function){start, limit});
+	(void)cie;
+	if (!is_stub(&making->stubs, fde->start))
+		vec_push(&making->functab->functions, (struct function){fde->start, fde->limit});
 }
 
 struct functab *functab_new(const struct elf_file *file)
 {
 	struct functab *functab = xcalloc(1, sizeof(*functab));
 	struct making making = {.functab = functab};
-	struct ehframe_input input;
+	struct fdes fdes scoped(fdes_release) = {0};
+	struct fde_source source;
 	struct elf_file *own;
 
 	if (!file || !elf_file_is_linked(file) || elf_file_reopen(file, &own))
 		return functab;
 	find_stubs(&making.stubs, own);
-	if (!ehframe_input_from_elf(own, &input) && input.section.len_bytes <= FUNCTAB_MAX_BYTES)
-		ehframe_ranges(&input, add, &making);
+	if (!fde_source_from_elf(own, &source) && source.section.len_bytes <= FUNCTAB_MAX_BYTES &&
+	    !fdes_read(&source, &fdes))
+		fdes_each(&fdes, add, &making);
 	elf_file_close(own);
 	vec_fit(&functab->functions);
 	return functab;

@@ -3,13 +3,11 @@
  * A section of call frame information as unwind rows: for every stretch of code, in ascending
  * order, how to get from a frame to its caller.
  *
- * A row holds from its address to the next row's. Code that no FDE describes has rows too (kind
- * UNWIND_GAP), so that whoever reads rows never has to know about functions. Where FDEs overlap,
- * an address belongs to the one that starts last before it, as a binary search over starts (which
- * is what .eh_frame_hdr and libgcc do) would find; of FDEs with equal starts the first is used.
+ * A row holds from its address to the next row's. Code that no FDE describes has rows too (kind UNWIND_GAP),
+ * so that a reader of rows need not know about functions. Which FDE an address belongs to says object/fdes.h.
  *
- * Time is linear in the section's length, but for sorting; memory is 16 bytes per FDE and about 300
- * per CIE for the length of the call, and nothing per row.
+ * Time is linear in the section's length, but for sorting; memory is 16 bytes per FDE and about 300 per CIE for
+ * the length of the call, and nothing per row.
  */
 #ifndef CPROF_UNWIND_EHFRAME_H
 #define CPROF_UNWIND_EHFRAME_H
@@ -47,18 +45,7 @@ struct ehframe_input {
 int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);
 
-/*
- * Calls give for the code of each FDE, elf_addr [start, limit), never empty: a function, or a part of one
- * that was moved away from it. Ascending, without overlaps: what rows say of them holds here too. -EFBIG.
- */
-typedef void (*ehframe_range_fn)(void *ctx, uint64_t start, uint64_t limit);
-int ehframe_ranges(const struct ehframe_input *input, ehframe_range_fn give, void *ctx);
-
-/*
- * Finds the section to read in an ELF file: .eh_frame by its name, else by PT_GNU_EH_FRAME, else
- * .debug_frame (uncompressed). What input points at is borrowed from file.
- * -ENOENT: it has none, or no executable segment.
- */
+/* What fde_source_from_elf() finds, and where the program begins. Borrowed from file. -ENOENT. */
 int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input);
 
 #endif
