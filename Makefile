@@ -52,7 +52,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install uninstall clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra simulate-gate
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -259,6 +259,9 @@ bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles
 check: | $(gen)                        ## rooms, headers, README tour, format, warnings
 	$(Q)scripts/check.sh
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/check DEVELOPER=1 all
+
+architecture:                          ## write doc/architecture.md from the files' opening comments
+	$(Q)scripts/architecture.sh > $(BUILD)/architecture.md && mv $(BUILD)/architecture.md doc/architecture.md
 
 fmt:                                   ## format every C file in place
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' | grep -v '^vmlinux/')

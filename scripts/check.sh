@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves what a reader relies on: which room knows what, that every header compiles alone, that the
-# README's tour names every file and no other, that leaf rooms are silent, and the format.
+# Proves what a reader relies on: which room may include what (scripts/rooms.txt), that every header compiles
+# alone, that doc/architecture.md is what the files say, that leaf rooms are silent, and the format.
 #
 #	scripts/check.sh [TREE]		TREE: this one
 #
@@ -9,41 +9,33 @@
 set -u
 export LC_ALL=C
 
-# The rooms. Whatever is not granted here is refused; every room may include the C library and
-# itself. What no room is granted (cmocka, say) belongs to nobody.
-#
-# room     rooms and headers it may include                        libraries
-rooms='
-base       -                                                       -
-process    base stream.h                                           -
-object     base stream.h                                           elf zydis iberty
-profile    base process object stream.h                            -
-collect    base stream.h cprof_abi.h                               bpf
-output     base profile                                            pprof
-input      base profile                                            pprof
-gate       base profile                                            -
-tools      base profile input output gate cmd.h exit.h             -
-localnames base profile object tools                               -
-main       base options.h cmd.h exit.h                             -
-options    base output whom.h                                      -
-top        base process object profile collect output input top stream.h -
+# Which class does a header of a library belong to? One that is in none is refused everywhere.
+libraries='
+c        assert.h ctype.h endian.h errno.h float.h inttypes.h limits.h math.h setjmp.h stdarg.h stdbool.h stddef.h stdint.h
+c        stdio.h stdlib.h string.h strings.h time.h
+files    dirent.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/vfs.h sys/statvfs.h unistd.h
+thread   pthread.h signal.h
+process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
+kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
+kernel   sys/resource.h sys/prctl.h
+terminal getopt.h sys/ioctl.h
+random   sys/random.h
+regex    regex.h
+iberty   libiberty/demangle.h
+elf      libelf.h gelf.h elf.h elfutils/* dwarf.h lzma.h sys/auxv.h
+zydis    Zydis/*
+bpf      bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
+pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
 '
 
-# Which library does an included header belong to? Anything else is the C library's.
-libraries='
-elf     libelf.h gelf.h elfutils/* dwarf.h lzma.h
-zydis   Zydis/*
-iberty  libiberty/demangle.h
-bpf     bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
-pprof   protobuf-c/* *.pb-c.h zlib.h isa-l/*
-cmocka  cmocka.h
-'
+# Headers of our own that stand in no room, and whom a room must be granted by name.
+contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h cmd.h exit.h options.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'
 
 # Who may speak to the user: these, and the files at the top of user/. The rest returns errors.
-speakers='user/base/log.* user/collect/* user/tools/* user/output/file.c'
+speakers='user/base/log.* user/collect/* user/feed/* user/record/* user/heap/prober.c user/tools/* user/output/file.c'
 
 broken=0
 
@@ -53,9 +45,10 @@ broken()
 	broken=1
 }
 
-row() # TABLE NAME: the words of that row
+# The rooms of scripts/rooms.txt, of the tree that is checked.
+rights_of() # ROOM: what it may include
 {
-	awk -v name="$2" '$1 == name { $1 = ""; print }' <<<"$1"
+	awk -F '|' -v room="$1" '!/^#/ { gsub(/ /, "", $1); if ($1 == room) print $4 }' scripts/rooms.txt
 }
 
 files() # FOLDER... -- NAME_PATTERN...: the files of the tree, without what tools leave behind
@@ -88,43 +81,54 @@ room_of() # FILE under user/
 {
 	case ${1#user/} in
 	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
+	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
+	cmd_*.c) echo commands ;;
+	options.[hc] | targetspec.[hc]) echo options ;;
 	main.c) echo main ;;
-	options.[hc] | whom.[hc]) echo options ;;
-	*) echo top ;;
+	*.h) echo "${1#user/}" ;; # a contract
+	*) echo '?' ;;
 	esac
 }
 
-library_of() # HEADER as included
+# kinds_of HEADER: what may grant it: a contract's own name, a room, or the classes of a library
+kinds_of()
 {
 	local name patterns
+	set -f
+	# shellcheck disable=SC2086 # words
+	matches "$1" $contracts && echo "$1" && set +f && return
 	while read -r name patterns; do
-		set -f
 		# shellcheck disable=SC2086 # patterns
-		matches "$1" $patterns && echo "$name" && set +f && return
-		set +f
+		[ -n "$name" ] && matches "$1" $patterns && echo "$name"
 	done <<<"$libraries"
+	set +f
+	[[ $1 == */* && -d user/${1%%/*} ]] && echo "${1%%/*}"
 }
 
 check_rooms()
 {
-	local file header room rights wanted
+	local file header room rights kind granted known
+	[ -e scripts/rooms.txt ] || { broken 'scripts/rooms.txt is missing'; return; }
 	while read -r file header; do
 		room=$(room_of "$file")
-		rights=" $(row "$rooms" "$room") "
-		[ "$rights" != "  " ] || { broken "$file: no such room in the table of scripts/check.sh"; continue; }
-		wanted=$(library_of "$header")
-		if [ -z "$wanted" ]; then
-			case $header in
-			cprof_abi.h | stream.h) wanted=$header ;;
-			*/*) [ -d "user/${header%%/*}" ] && wanted=${header%%/*} ;;
-			*.h) [ -e "user/$header" ] && wanted=$header ;;
-			esac
+		rights=" $(rights_of "$room") "
+		if matches "$room" $contracts; then
+			rights=' base output stream.h c ' # a contract is plain data
+		elif [ "$rights" = "  " ]; then
+			broken "$file: no such room in scripts/rooms.txt"
+			continue
 		fi
-		# a header at the top of user/ that has no row of its own
-		[[ $room == top && -e user/$wanted && -f user/$wanted ]] && wanted=top
-		[[ -z $wanted || $wanted == "$room" || ${wanted%.h} == "$room" ]] && continue
-		[[ $rights == *" $wanted "* ]] || broken "$file: room '$room' must not include $header"
+		known='' granted=''
+		for kind in $(kinds_of "$header"); do
+			known=1
+			[[ $kind == "$room" || $rights == *" $kind "* ]] && granted=1
+		done
+		if [ -z "$known" ]; then
+			broken "$file: $header is in no class of scripts/check.sh"
+		elif [ -z "$granted" ]; then
+			broken "$file: room '$room' must not include $header"
+		fi
 	done < <(files user -- '*.[hc]' |
 		xargs -r sed -n -s -E 's/^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"].*/\1/;T;F;p' |
 		paste -d ' ' - -)
@@ -168,7 +172,7 @@ check_headers_alone()
 	local header machine
 	# clang for BPF does not look where Debian keeps <asm/types.h>
 	machine=/usr/include/$("${CC:-gcc}" -print-multiarch 2>/dev/null)
-	for header in $(files user -- '*.h') $(files bpf -- cprof_abi.h); do
+	for header in $(files user -- '*.h') $(files bpf -- '*_abi.h'); do
 		"${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -Iuser -Ibpf -I"${BUILD:-build}/gen" -Wall -Werror \
 			-fsyntax-only -x c "$header" 2>/dev/null || broken "$header: does not compile alone"
 	done
@@ -179,60 +183,20 @@ check_headers_alone()
 	done
 }
 
-# The tour is the section "The house" of README.md. A line whose first word ends in "/" opens a folder
-# (bpf/, or base/ when it stands below user/); words of it and of the lines below name files of that
-# folder, `x.[hc]` both x.h and x.c, until a line opens another. A path from the top of the tree
-# (user/base/vec.h) is good anywhere. A line that begins with the name of a file that is not there
-# tells of something that was moved or removed.
-tour()
+# doc/architecture.md is made of the first sentences of the files themselves.
+check_architecture()
 {
-	sed -n '/^##* *The house/,$p' README.md | sed '1d' | sed '/^## /,$d' |
-		tr -c 'A-Za-z0-9_./\[\]\n-' ' ' | awk '
-		function is_folder(path) { return path !~ /^\// && system("test -d \"" path "\"") == 0 }
-		function within(word) { return top != "" && is_folder(top word) ? top word : word }
-		function tell(path, leads) { print (leads ? "leads" : "named"), path }
-		{
-			first = 1
-			for (i = 1; i <= NF; i++) {
-				word = $i
-				sub(/[.-]+$/, "", word)
-				if (word !~ /[A-Za-z0-9]/)
-					continue
-				path = word ~ /\// ? word : folder word
-				if (word ~ /\/$/) {
-					path = within(word)
-					if (first && is_folder(path)) {
-						if (path == word)
-							top = word
-						folder = path
-						tell(path, 0)
-						continue # the first file may follow on the same line
-					}
-					tell(path, 0)
-				} else if (sub(/\.\[hc\]$/, "", path)) {
-					tell(path ".h", first)
-					tell(path ".c", first)
-				} else {
-					tell(path, first)
-				}
-				first = 0
-			}
-		}' | sort -u
-}
-
-check_tour()
-{
-	local toured path
-	[ -e README.md ] || { broken "README.md is missing"; return; }
-	toured=$(tour)
+	local path
+	[ -e doc/architecture.in.md ] || { broken 'doc/architecture.in.md is missing'; return; }
+	"$home/architecture.sh" . | cmp -s - doc/architecture.md ||
+		broken 'doc/architecture.md is not what the files say (make architecture)'
+	sed -n 's/^- `[^`]*`: *$/&/p' doc/architecture.md | while read -r path; do
+		echo "check: doc/architecture.md: $path has no first sentence"
+	done | { ! grep .; } || broken=1
 	while read -r path; do
-		grep -qxF -e "named $path" -e "leads $path" <<<"$toured" || broken "$path: not in README.md's tour (The house)"
-	done < <(files bpf user proto vmlinux scripts doc -- '*'
-		find tests -maxdepth 1 -type f \( -name '*.py' -o -name '*.sh' \) 2>/dev/null | sort
-		find tests -mindepth 1 -maxdepth 1 -type d ! -name __pycache__ -printf '%p/\n' 2>/dev/null | sort)
-	while read -r path; do
-		[ -e "$path" ] || broken "README.md's tour names $path, which is not there"
-	done < <(sed -n 's/^leads \(.*\.\(c\|h\|cc\|sh\|py\|proto\)\)$/\1/p' <<<"$toured")
+		grep -qF "\`$path" doc/architecture.in.md || broken "$path: doc/architecture.in.md does not say what it is for"
+	done < <(find tests -mindepth 1 -maxdepth 1 -type d ! -name __pycache__ -printf '%p/\n' 2>/dev/null | sort
+		find tests -maxdepth 1 -type f \( -name '*.py' -o -name '*.sh' \) 2>/dev/null | sort)
 }
 
 check_leftovers()
@@ -252,7 +216,8 @@ check_format()
 	done
 }
 
-cd "${1:-$(dirname "$0")/..}" || exit 2
+home=$(cd "$(dirname "$0")" && pwd) || exit 2
+cd "${1:-$home/..}" || exit 2
 for tool in "${CC:-gcc}" "${CLANG:-clang}" clang-format; do
 	command -v "$tool" >/dev/null || { echo "check: $tool is missing: scripts/setup.sh all" >&2; exit 2; }
 done
@@ -261,7 +226,7 @@ check_rooms
 check_base_words
 check_silence
 check_headers_alone
-check_tour
+check_architecture
 check_leftovers
 check_format
 exit $broken

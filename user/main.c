@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* From argv to an exit code: finds the subcommand in one table and runs it. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,111 +9,119 @@ n=0 failures=0
 
 plant() # TREE: a tree in which every rule holds
 {
-	mkdir -p "$1"/{user/{base,process,object,profile,collect,output},bpf,proto,scripts,doc,tests/unit,build/gen}
+	mkdir -p "$1"/{user/{base,object,collect,output},bpf,proto,vmlinux,scripts,doc,tests/unit,build/gen} "$1/user/output/flame"
 	cp "$(dirname "$check")/../.clang-format" "$1"
-	printf '#include <stdint.h>\n\nuint32_t text_len(void);\n' >"$1/user/base/text.h"
-	printf '#include "base/text.h"\n\n/* a stack of words; printf() */\nuint32_t text_len(void)\n{\n\treturn 1;\n}\n' \
-		>"$1/user/base/text.c"
-	printf '#include "base/text.h"\n' >"$1/user/object/elf.h"
-	printf '#include <zlib.h>\n' >"$1/user/output/pprof.h"
-	printf '#include <bpf/libbpf.h>\n\n#include "cprof_abi.h"\n' >"$1/user/collect/session.h"
-	printf '#include <linux/types.h>\n' >"$1/bpf/cprof_abi.h"
-	printf '#include "collect/session.h"\n#include "output/pprof.h"\n' >"$1/user/cmd_record.c"
-	printf 'int options;\n' >"$1/user/options.h"
-	printf '#include "options.h"\n\nint main(void)\n{\n\treturn 0;\n}\n' >"$1/user/main.c"
-	printf 'syntax = "proto3";\n' >"$1/proto/profile.proto"
-	cat >"$1/README.md" <<'END'
-# toy
-
-## The house
-
-```
-bpf/     cprof_abi.h    what both worlds know; user/ reads /proc/ and base/
-user/    main.c         argv in, exit code out
-         options.h      and cmd_record.c
-  base/  text.[hc]      words
-user/object/elf.h       files, under tests/ of their own
-  output/
-         pprof.h
-  collect/ session.h    like pprof.h, but not
-proto/   profile.proto  the schema
-tests/   unit/ one program for each module
-```
-
-## Next
-
-user/base/ghost.h
+	cat >"$1/scripts/rooms.txt" <<'END'
+# room | runs in | what it is | may include
+bpf      | the kernel | programs | -
+base     | all        | text     | c
+object   | worker     | files    | base c
+tools    | reader     | commands | base c
+localnames | reader   | the door | tools object c
+collect  | main       | the kernel's side | base cprof_abi.h c bpf
+output   | main       | formats  | base c pprof
+commands | main       | commands | collect output c
+options  | main       | options  | c options.h
+main     | main       | main     | options.h base c
 END
+	printf '/* Text. */\n#include <stdint.h>\n\n/* Of a text, in bytes. */\nuint32_t text_len(void);\n' >"$1/user/base/text.h"
+	printf '/* Made of words; printf() */\n#include "base/text.h"\n\nuint32_t text_len(void)\n{\n\treturn 1;\n}\n' \
+		>"$1/user/base/text.c"
+	printf '/* ELF files. */\n#include "base/text.h"\n' >"$1/user/object/elf.h"
+	printf '/* The format. */\n#include <zlib.h>\n' >"$1/user/output/pprof.h"
+	printf '/* A session. */\n#include <bpf/libbpf.h>\n\n#include "cprof_abi.h"\n' >"$1/user/collect/session.h"
+	printf '/* The contract. */\n#include <linux/types.h>\n' >"$1/bpf/cprof_abi.h"
+	printf '/* Unwind tables. */\nstruct unwind_rule;\n' >"$1/bpf/unwind_abi.h"
+	printf '/* Records. */\n#include "collect/session.h"\n#include "output/pprof.h"\n' >"$1/user/cmd_record.c"
+	printf '/* Options. */\nint options;\n' >"$1/user/options.h"
+	printf '/* Begins. */\n#include "options.h"\n\nint main(void)\n{\n\treturn 0;\n}\n' >"$1/user/main.c"
+	printf '// The schema\nsyntax = "proto3";\n' >"$1/proto/profile.proto"
+	printf '# toy\n\nPage of all.\n\n<!-- files -->\n\n`tests/unit/`: one program for each module\n' >"$1/doc/architecture.in.md"
+	architecture "$1"
 }
 
-# expect NAME LINE_PATTERN: the tree in $tree, changed by the function change(), must be found broken
+architecture() # TREE
+{
+	: >"$1/doc/architecture.md"
+	"$(dirname "$check")/architecture.sh" "$1" >"$1/new.md" && mv "$1/new.md" "$1/doc/architecture.md"
+}
+
+# expect NAME LINE_PATTERN...: the tree in $tree, changed by the function change(), must be found broken, with
+# one line for each pattern and no other; without a pattern it must pass in silence
 expect()
 {
-	local name=$1 pattern=$2 tree=$dir/tree out status
+	local name=$1 pattern tree=$dir/tree out status good=1
+	shift
 	rm -rf "$tree" && plant "$tree" && (cd "$tree" && change)
 	out=$("$check" "$tree" 2>&1)
 	status=$?
 	n=$((n + 1))
-	if [ -z "$pattern" ] && [ $status -eq 0 ] && [ -z "$out" ]; then
-		echo "ok $n - $name"
-	elif [ -n "$pattern" ] && [ $status -eq 1 ] && grep -qE "^check: $pattern" <<<"$out" &&
-		[ "$(wc -l <<<"$out")" -eq 1 ]; then
+	[ $status -eq $(($# > 0)) ] && [ "$(grep -c . <<<"$out")" -eq $# ] || good=
+	for pattern in "$@"; do
+		grep -qE "^check: $pattern" <<<"$out" || good=
+	done
+	if [ "$good" ]; then
 		echo "ok $n - $name"
 	else
 		echo "not ok $n - $name"
-		printf '# exit code %s, wanted: %s\n' "$status" "${pattern:-silence}"
+		printf '# exit code %s, wanted: %s\n' "$status" "${*:-silence}"
 		printf '%s\n' "${out:-(silence)}" | sed 's/^/# /'
 		failures=1
 	fi
 }
 
-put() # FILE, text on stdin
-{
-	cat >"$1"
-}
-
 change() { :; }
-expect 'a clean tree passes' ''
-change() { echo '#include <libelf.h>' | put user/base/text.h; echo 'int x;' >>user/base/text.h; sed -i 2d user/base/text.c; }
+expect 'a clean tree passes'
+change() { sed -i 's/<stdint.h>/<libelf.h>/; $d' user/base/text.h; sed -i 2d user/base/text.c; printf 'int x;\n' >>user/base/text.h; sed -i 's/^uint32_t/int/' user/base/text.c; }
 expect 'a library in a room that must not know it' "user/base/text.h: room 'base' must not include libelf.h"
-change() { echo '#include "output/pprof.h"' | put user/object/elf.h; }
+change() { sed -i '2i #include "output/pprof.h"' user/object/elf.h; }
 expect 'a room that must not be known' "user/object/elf.h: room 'object' must not include output/pprof.h"
-change() { echo '#include <bpf/bpf.h>' | put user/cmd_record.c; }
-expect 'libbpf outside collect' "user/cmd_record.c: room 'top' must not include bpf/bpf.h"
-change() { echo '#include "cprof.skel.h"' | put user/cmd_record.c; }
-expect 'a skeleton outside collect' "user/cmd_record.c: room 'top' must not include cprof.skel.h"
-change() { echo '#include "cprof_abi.h"' | put user/output/pprof.h; }
+change() { sed -i '2i #include <fcntl.h>' user/object/elf.h; }
+expect 'a part of the C library that is not granted' "user/object/elf.h: room 'object' must not include fcntl.h"
+change() { sed -i '2i #include <search.h>' user/object/elf.h; }
+expect 'a header that no class lists' "user/object/elf.h: search.h is in no class"
+change() { mkdir user/attic && printf '/* Old. */\n#include <stdint.h>\n' >user/attic/old.h; }
+expect 'a room that is not in the table' "user/attic/old.h: no such room"
+change() { printf '/* New. */\n#include <stdint.h>\n' >user/new.h; architecture .; }
+expect 'a header at the top that is no contract' "user/new.h: no such room"
+change() { sed -i '2i #include <bpf/bpf.h>' user/cmd_record.c; }
+expect 'libbpf outside collect' "user/cmd_record.c: room 'commands' must not include bpf/bpf.h"
+change() { sed -i '2i #include "cprof.skel.h"' user/cmd_record.c; }
+expect 'a skeleton outside collect' "user/cmd_record.c: room 'commands' must not include cprof.skel.h"
+change() { sed -i '2i #include "cprof_abi.h"' user/output/pprof.h; }
 expect 'the BPF contract outside collect' "user/output/pprof.h: room 'output' must not include cprof_abi.h"
-change() { sed -i '1i #include "base/text.h"' user/options.h; sed -i '1i #include "object/elf.h"' user/main.c; }
+change() { sed -i '2i #include "unwind_abi.h"' user/output/pprof.h; }
+expect 'the shape of unwind tables is a contract, too' "user/output/pprof.h: room 'output' must not include unwind_abi.h"
+change() { sed -i '2i #include "object/elf.h"' user/main.c; }
 expect 'main knows options and base only' "user/main.c: room 'main' must not include object/elf.h"
 change() {
 	mkdir user/tools
-	echo '#include "object/elf.h"' | tee user/tools/localnames.c >user/tools/load.c
-	sed -i 's|^  output/$|  tools/ load.c and localnames.c\n  output/|' README.md
+	printf '/* Names. */\n#include "object/elf.h"\n' | tee user/tools/localnames.c >user/tools/load.c
+	architecture .
 }
 expect 'the names of local binaries come through one door' "user/tools/load.c: room 'tools' must not include object/elf.h"
 change() { echo 'int stack_len;' >>user/base/text.c; }
 expect 'a word of the domain in base' "user/base/text.c: base must not know what a 'stack_len' is"
 change() { sed -i 's/return 1/return puts("x")/' user/base/text.c; }
 expect 'a leaf room that prints' 'user/base/text.c: a leaf room must not print \(puts'
-change() { echo 'extern struct nothing x;' | sed 's/struct nothing/nothing/' | put user/output/pprof.h; }
+change() { echo 'extern nothing x;' >>user/output/pprof.h; }
 expect 'a header that needs another one' 'user/output/pprof.h: does not compile alone'
-change() { echo 'typo x;' | put bpf/cprof_abi.h; : >user/collect/session.h; }
-expect 'the BPF contract does not compile alone' 'bpf/cprof_abi.h: does not compile alone'
-change() { : >user/object/new.c; }
-expect 'a file that the tour does not name' "user/object/new.c: not in README.md's tour"
-change() { mkdir tests/e2e; }
-expect 'a folder of tests that the tour does not name' "tests/e2e/: not in README.md's tour"
-change() { : >tests/tool.py; }
-expect 'a tool of the tests that the tour does not name' "tests/tool.py: not in README.md's tour"
-change() { : >user/ghost.h; echo '#include "base/text.h"' | put user/ghost.h; }
-expect 'a file named only outside the tour' "user/ghost.h: not in README.md's tour"
+change() { echo 'typo x;' >>bpf/unwind_abi.h; }
+expect 'a BPF contract does not compile alone' 'bpf/unwind_abi.h: does not compile alone'
+change() { printf '/* New. */\n' >user/object/new.c; }
+expect 'a file that the page does not have' "doc/architecture.md is not what the files say"
 change() { rm user/object/elf.h; }
-expect 'a file that is gone' "README.md's tour names user/object/elf.h, which is not there"
-change() { rm README.md; }
-expect 'no README' 'README.md is missing'
+expect 'a file that is gone' "doc/architecture.md is not what the files say"
+change() { sed -i '1s/Text/Words/' user/base/text.h; }
+expect 'a file that says something else of itself' "doc/architecture.md is not what the files say"
+change() { mkdir tests/e2e; }
+expect 'a folder of tests that the page does not name' "tests/e2e/: doc/architecture.in.md does not say"
+change() { : >tests/tool.py; }
+expect 'a tool of the tests that the page does not name' "tests/tool.py: doc/architecture.in.md does not say"
+change() { rm doc/architecture.in.md; }
+expect 'no page' 'doc/architecture.in.md is missing'
 change() { printf '/* TO''DO: later */\n' >>user/options.h; }
-expect 'work left for later' 'user/options.h:2:TO''DO'
+expect 'work left for later' 'user/options.h:3:TO''DO'
 change() { sed -i 's/^\treturn/    return/' user/main.c; }
 expect 'a file that is not formatted' 'user/main.c: not formatted'
 

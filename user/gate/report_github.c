@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as annotations of GitHub Actions (workflow commands). */
 #include "gate/phrase.h"
 #include "gate/report.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as JSON: everything that the comparison found. */
 #include <math.h>
 
 #include "base/json.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as JUnit test cases, one for each function tested. */
 #include "gate/phrase.h"
 #include "gate/report.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as Markdown, for the summary of a CI job. */
 #include "gate/phrase.h"
 #include "gate/report.h"
 

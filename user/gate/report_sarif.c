@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as SARIF 2.1.0, for code scanning. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

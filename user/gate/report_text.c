@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A verdict as a table for people. */
 #include <string.h>
 
 #include "base/alloc.h"
