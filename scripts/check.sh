@@ -29,7 +29,7 @@ pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
 '
 
 # Headers of our own that stand in no room, and whom a room must be granted by name.
-contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h cmd.h exit.h options.h targetspec.h flame_page.h'
+contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'
@@ -84,7 +84,7 @@ room_of() # FILE under user/
 	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
 	cmd_*.c) echo commands ;;
-	options.[hc] | targetspec.[hc]) echo options ;;
+	options.[hc] | options_*.[hc] | targetspec.[hc]) echo options ;;
 	main.c) echo main ;;
 	*.h) echo "${1#user/}" ;; # a contract
 	*) echo '?' ;;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What follows from several options together, checked once all have been read: which file has which
+ * format, which views are written, and that there is one way of choosing targets. Doing this after getopt
+ * makes the order of options irrelevant.
+ */
+#include "options_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "output/file.h"
+#include "output/format.h"
+
+/*
+ * --format says formats; the name that -o gives is that of the one whose suffix it bears, or of the first
+ * if it bears none: no file's name says that it is of another format. Else each -o says by its suffix
+ * what it is to be, and pprof is what any other name means.
+ */
+static void name_one(struct options *options)
+{
+	const struct output_format *format = options->output ? format_of_path(options->output, NULL)
+							     : NULL;
+
+	vec_for_each(&options->targets, target)
+		if (target->format == format)
+			target->file = options->output;
+	if (!format)
+		options->targets.at[0].file = options->output;
+}
+
+static int choose_targets(struct options_parsing *parsing)
+{
+	struct options *options = parsing->options;
+	size_t nr = parsing->outputs.nr;
+
+	if (nr)
+		options->output = parsing->outputs.at[0];
+	if (options->targets.nr) {
+		name_one(options);
+		return nr < 2 ? 0
+			      : fail(-EINVAL, "--format goes with one -o: of several, the suffixes "
+					      "say the formats.");
+	}
+	if (!nr)
+		options_add_target(options, format_at(0), NULL);
+	for (size_t i = 0; i < nr; i++) {
+		const char *file = parsing->outputs.at[i];
+		const struct output_format *format = format_of_path(file, NULL);
+
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(file, parsing->outputs.at[j]))
+				return fail(-EINVAL, "-o %s is given twice.", file);
+		options_add_target(options, format ? format : format_at(0), file);
+	}
+	return 0;
+}
+
+/* Is there something to write that standard output, which is one file, has no place for? */
+static int check_stdout(const struct options *options)
+{
+	bool series = options->interval_ns || options->views & (options->views - 1) ||
+		      (options->delta_ns && options->duration_ns > options->delta_ns);
+	bool unnamed = false, is_stdout = false;
+
+	vec_for_each(&options->targets, target) {
+		unnamed |= !target->file;
+		is_stdout |= target->file && output_is_stdout(target->file);
+	}
+	if (!is_stdout || (!series && !unnamed))
+		return 0;
+	return fail(-EINVAL, "-o - is one file: not for --interval, or several views or formats.");
+}
+
+/* What follows from several options together. */
+int options_complete(struct options_parsing *parsing)
+{
+	struct options *options = parsing->options;
+	int err = choose_targets(parsing);
+
+	if (err)
+		return err;
+	if (!options->views)
+		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
+	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
+		options->duration_ns = options->delta_ns;
+	if (options->views & OPTIONS_VIEW_DELTA && options->duration_ns < options->delta_ns)
+		return fail(-EINVAL, "--delta is longer than -d: the run would end within it.");
+	return check_stdout(options);
+}
+
+int options_check_targets(int argc, char **argv, struct options *options)
+{
+	const char *name = argv[0];
+	int nr_ways = targetspec_names(&options->spec) + options->all + (optind < argc);
+
+	if (optind < argc)
+		options->child_argv = argv + optind;
+	if (!nr_ways && !targetspec_filters(&options->spec))
+		return fail(-EINVAL,
+			    "%s whom? Give -p PID, -a, or -- COMMAND (see cprof %s --help).", name,
+			    name);
+	if (nr_ways > 1)
+		return fail(-EINVAL, "give one of -p, -a and -- COMMAND, not several.");
+	if (optind < argc && targetspec_filters(&options->spec))
+		return fail(-EINVAL,
+			    "--comm, --uid, --cgroup and --container choose among the processes "
+			    "of the machine: not with -- COMMAND.");
+	return 0;
+}
