@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Can the harness fail? What it must notice, made to happen."""
+import gzip
 import json
 import os
 import subprocess
 import time
 
 import harness as h
+import judges
 
 
 def closing(text):
@@ -100,6 +102,54 @@ def a_damaged_profile_is_noticed():
     with open(path, "ab") as file:
         file.write(b"x")
     fails(h.judge, path)
+
+
+@h.test
+def each_judge_judges():
+    """The others would hide one that says yes to everything."""
+    path = os.path.join(h.folder(), "cpu.pb.gz")
+    h.cprof("record", "-F", "499", "--", h.workload("exiter"), "0.3", output=path).wait().profile()
+    with open(path, "rb") as file:
+        data = file.read()
+    judges.judge_by_pprof(path)
+    judges.judge_by_protoc(path, data, len(h.judge(path)["samples"]))
+    fails(judges.judge_by_protoc, path, data, 0)
+    os.chmod(path, 0o644)
+    fails(h.judge, path)
+    os.chmod(path, 0o600)
+    h.judge(path)
+    with open(path, "wb") as file:
+        file.write(gzip.compress(b"no profile"))
+    fails(judges.judge_by_pprof, path)
+    fails(h.judge, path, False)
+
+
+@h.test
+def accounts_of_calls_are_added_up():
+    calls = "cprof: calls 9 = nested 1 + not sampled 2 + failed 1 + cut off 1 + under way 1 + taken 3"
+    stored = "cprof: stored 3 = live 1 + freed 1 + frees lost 0 + purged 1 (left at exit 1, gone by exec 0)"
+
+    def accounts(calls_line, stored_line):
+        return judges.Accounts(judges.CALLS.match(calls_line), judges.STORED.match(stored_line))
+
+    line = closing("taken 3 = written 3")
+    accounts(calls, stored).check(line)
+    fails(accounts(calls.replace("nested 1", "nested 2"), stored).check, line)
+    fails(accounts(calls, stored.replace("live 1", "live 2")).check, line)
+    fails(accounts(calls, stored.replace("exec 0", "exec 1")).check, line)
+    fails(accounts(calls, stored).check, closing("taken 4 = written 4"))
+
+
+@h.test
+def a_failure_is_shown_where_the_test_made_it():
+    """Not where the harness, in any of its files, noticed it."""
+    def case():
+        h.near(1, 2, 0.1, "one")
+
+    problems = h.run_case(case)
+    assert len(problems) == 2, problems
+    assert "test_harness.py" in problems[0] and "h.near(1" in problems[0], problems
+    assert problems[1].startswith("AssertionError: one: 1, not within"), problems
 
 
 h.main()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a case of an end-to-end test has left behind: BPF objects, uprobes, processes.
+
+Other people trace this machine, too. Only what is of cprof's kind, is new since the case began, stays,
+and is held by no process of somebody else counts as left.
+"""
+import functools
+import json
+import os
+import shutil
+import signal
+import time
+
+from judges import ROOT, silent
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+
+# In the kernel -----------------------------------------------------------------------------------
+
+def attachments(pid):
+    """How many links and perf events a process holds."""
+    count = 0
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+            count += "bpf_link" in target or "bpf-link" in target or "perf_event" in target
+    except OSError:
+        pass  # it opens and closes them while we look
+    return count
+
+
+def listed(kind, tries=10):
+    """What bpftool lists. It fails if something of it goes while it looks: then it looks again."""
+    bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    try:
+        return json.loads(silent([bpftool, "-j", kind, "list"], kind) or "[]")
+    except AssertionError:
+        if tries == 1:
+            raise
+        time.sleep(0.05)
+        return listed(kind, tries - 1)
+
+
+@functools.cache
+def names_of_ours():
+    """What cprof's programs and maps are called in the kernel, which keeps 15 bytes of a name."""
+    symbols = silent(["nm", "--format=just-symbols", os.path.join(BUILD, "gen", "cprof.bpf.o")], "cprof.bpf.o")
+    return {name[:15] for name in [*symbols.split(), "slab"]}
+
+
+def is_ours(item, programs):
+    """Other people's objects come and go, and not all are held by a process: systemd has programs for
+    its control groups. A link has no name, but a program."""
+    name = item.get("name", "")
+    return (name in names_of_ours() or name.startswith(("cprof_bp", ".rodata", ".bss"))
+            or item.get("prog_id") in programs)
+
+
+def kernel_objects():
+    """The BPF programs, maps and links of cprof's kind that there are, and the uprobe events, as a set of
+    names."""
+    found, programs = set(), set()
+    for kind in ("prog", "map", "link"):
+        ours = {item["id"] for item in listed(kind) if is_ours(item, programs)}
+        programs = ours if kind == "prog" else programs
+        found |= {f"{kind}_id:\t{number}" for number in ours}
+    try:
+        with open("/sys/kernel/tracing/uprobe_events", encoding="utf-8") as file:
+            found |= {f"uprobe event {line.strip()}" for line in file}
+    except OSError:
+        pass  # not mounted: libbpf has no such events then
+    return found
+
+
+def held_by_others(objects):
+    """Those of the objects that a process of somebody else holds: other people trace, too."""
+    ours = {os.getpid(), *children(os.getpid())}
+    others = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) in ours:
+            continue
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+                with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8", errors="replace") as file:
+                    others |= objects & set(file.read().splitlines())
+        except OSError:
+            continue  # gone meanwhile
+    return others
+
+
+def other_cprofs():
+    """Processes that run a cprof of somebody else: what their maps hold, nobody's descriptor shows."""
+    ours = {os.getpid(), *children(os.getpid())}
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                if file.read().strip() == "cprof" and int(pid) not in ours:
+                    found.add(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def stray_objects(before, seconds):
+    """What is there after a case, stays, and is held by nobody: the kernel frees in its own time, and
+    what another tracer of this machine has made meanwhile is none of ours. And who ran a cprof beside
+    us: whose a map without a descriptor is cannot be told then."""
+    end = time.monotonic() + seconds
+    left = kernel_objects() - before
+    crowd = other_cprofs()
+    while left and not crowd and time.monotonic() < end:
+        left -= held_by_others(left)
+        crowd |= other_cprofs()
+        time.sleep(0.1)
+        left &= kernel_objects()
+    return sorted(left), sorted(crowd)
+
+
+def left_objects(before, seconds=60):
+    """What a case has left in the kernel. In a crowd that is said, not judged."""
+    left, crowd = stray_objects(before, seconds)
+    if left and crowd:
+        print(f"# other cprofs ran beside this ({crowd}): {len(left)} objects may be theirs, {left[0]} ...")
+        return []
+    return [f"{name} is left" for name in left]
+
+
+# Processes ---------------------------------------------------------------------------------------
+
+def children(pid):
+    """All descendants of a process that live (zombies do not)."""
+    parents = {}
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{other}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in "ZX":
+            parents[int(other)] = int(fields[1])
+    found, front = [], [pid]
+    while front:
+        front = [child for child, parent in parents.items() if parent in front]
+        found += front
+    return found
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid} ({file.read().replace(bytes(1), b' ').decode('utf-8', 'replace').strip()})"
+    except OSError:
+        return f"{pid} (gone)"
+
+
+def kill_and_reap(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    while True:
+        try:
+            if os.waitpid(-1, 0)[0] == 0:
+                break
+        except ChildProcessError:
+            break
+
+
+def left_processes(seconds=30):
+    """What a case has left running. Being orphaned, they are our children: we are a subreaper."""
+    end = time.monotonic() + seconds
+    while children(os.getpid()) and time.monotonic() < end:
+        time.sleep(0.05)
+    left = children(os.getpid())
+    names = [command_line(pid) for pid in left]
+    kill_and_reap(left)
+    return [f"process {name} is left" for name in names]
