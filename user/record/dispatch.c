@@ -95,7 +95,7 @@ int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 	return err;
 }
 
-void intake_release(struct dispatch *dispatch)
+void dispatch_release(struct dispatch *dispatch)
 {
 	vec_release(&dispatch->unwanted);
 	hash_release(&dispatch->unwanted_index);

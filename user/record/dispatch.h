@@ -45,6 +45,6 @@ struct dispatch {
  */
 int dispatch_drain(struct dispatch *dispatch, bool *is_new);
 
-void intake_release(struct dispatch *dispatch);
+void dispatch_release(struct dispatch *dispatch);
 
 #endif

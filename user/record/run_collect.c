@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The loop of a run: wait, drain, write what is due, until the time is up, the targets are gone or the user
+ * interrupts. A drain can last for seconds when much new code is mapped, so the end of the run is also looked for
+ * inside it (stop_when_due(), called through the work budget): sampling stops on time, however late the drain ends.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "record/interrupt.h"
+#include "record/run_state.h"
+
+/* Sampling ends. What it takes to finish what was sampled is limited from now on. */
+static void stop(struct run *run)
+{
+	if (run->stopped_ns)
+		return;
+	session_stop(run->session);
+	run->stopped_ns = clock_monotonic_ns();
+	run->budget.only_needed = true;
+	files_until(run->files, run_is_time_up, &run->budget);
+	workbudget_limit(&run->budget, WORKBUDGET_END_NS, interrupt_insisted);
+}
+
+/* A drain may last: the end does not wait for it. */
+static void stop_when_due(void *ctx)
+{
+	struct run *run = ctx;
+
+	if (interrupt_seen() || clock_monotonic_ns() >= run->schedule.end_ns)
+		stop(run);
+}
+
+/* 0: there are several, or none that one could ask about. */
+static uint32_t the_target(const struct run *run)
+{
+	return run->targets.all.nr == 1 && !run->child.pid ? run->targets.all.at[0].tgid : 0;
+}
+
+int run_start(struct run *run)
+{
+	nosamples_begin(&run->nosamples, PROC, the_target(run), !run->options->follow_forks);
+	workbudget_unlimit(&run->budget);
+	interrupt_set_phase(INTERRUPT_COLLECTED);
+	if (session_start(run->session))
+		return EXIT_CANNOT;
+	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
+	writer_init(&run->writer, run->options, &run->outpath, run->builder,
+		    run->schedule.started_ns);
+	run->budget.look = stop_when_due;
+	run->budget.ctx = run;
+	detail("sampling %s", run_is_heap(run) ? "malloc and free" : "stacks on the CPU");
+	if (!run->child.pid)
+		return EXIT_DONE;
+	run->is_released = true;
+	return child_release(&run->child, run->options->child_argv[0]) ? EXIT_USAGE : EXIT_DONE;
+}
+
+static int drain(struct run *run)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	bool is_new;
+	int err = dispatch_drain(&run->dispatch, &is_new);
+
+	if (run->options->all || targetset_judges(&run->targetset))
+		tasks_prune(run->tasks, run->schedule.drained_ns);
+	targetset_review(&run->targetset, began_ns);
+	schedule_drained(&run->schedule, began_ns, is_new);
+	vec_for_each(&run->targets.all, target)
+		writer_look(&run->writer, target->tgid);
+	return err ? EXIT_CANNOT : EXIT_DONE;
+}
+
+/* At most once a second, however often is drained. */
+static void show_status(struct run *run)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct tally tally;
+
+	if (now_ns < run->shown_ns + NSEC_PER_SEC)
+		return;
+	run->shown_ns = now_ns;
+	session_tally(run->session, &tally);
+	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
+		   (now_ns - run->schedule.started_ns) / 1e9,
+		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost));
+}
+
+static bool is_snapshot_wanted(const struct run *run)
+{
+	if (!interrupt_take_request())
+		return false;
+	if (!run_writes_to_stdout(run->options))
+		return true;
+	warn("no snapshot: -o - is one file, which is written at the end");
+	return false;
+}
+
+/* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
+static void write_what_is_due(struct run *run)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct due due = schedule_take(&run->schedule, now_ns, is_snapshot_wanted(run));
+	int code = EXIT_DONE, delta_code = EXIT_DONE;
+	struct tally tally;
+	struct report report;
+
+	if (!due.snapshot && !due.delta)
+		return;
+	report = run_report(run, &tally, now_ns);
+	if (due.snapshot)
+		code = run_write_files(run, MOMENT_SNAPSHOT, &report, now_ns);
+	if (due.delta)
+		delta_code = run_write_files(run, MOMENT_DELTA, &report, now_ns);
+	if (code || delta_code)
+		run->write_code = code ? code : delta_code;
+}
+
+static bool is_anybody_left(const struct run *run)
+{
+	return run->options->all || targetset_is_open(&run->targetset) ||
+	       targets_any_left(&run->targets);
+}
+
+/*
+ * Waits for the next drain, an interrupt, or the end of the targets; after the least time between two
+ * drains what BPF has to say counts too. false: time to stop.
+ */
+static bool wait_for_more(struct run *run)
+{
+	const struct schedule *schedule = &run->schedule;
+
+	targets_wait(&run->targets, run->interrupt_fd, -1, schedule_rest_ns(schedule));
+	if (!interrupt_seen() && is_anybody_left(run))
+		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session),
+			     schedule_wake_ns(schedule));
+	return !interrupt_seen() && clock_monotonic_ns() < schedule->end_ns && is_anybody_left(run);
+}
+
+int run_collect(struct run *run)
+{
+	int code = EXIT_DONE;
+
+	while (!code && wait_for_more(run)) {
+		code = drain(run);
+		if (!code)
+			write_what_is_due(run);
+		show_status(run);
+	}
+	stop(run);
+	return code ? code : drain(run);
+}

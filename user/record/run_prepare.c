@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The steps of a run up to the first sample: find the targets, load BPF, look at what the targets have mapped, place
+ * heap probes. BPF programs are loaded before the targets are looked at, so that side-band events queue up from then
+ * on: what is mapped between the look and the first drain is seen twice rather than never. Reading all that the
+ * targets map can take long; WORKBUDGET_START_NS limits it, and what is left is read when samples meet it.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "record/elfdeps.h"
+#include "record/interrupt.h"
+#include "record/run_state.h"
+
+int run_find_targets(struct run *run)
+{
+	const struct targetset_options options = {
+		.proc_root = PROC,
+		.spec = &run->options->spec,
+		.follow = run->options->follow_forks,
+		.eager = run_is_heap(run),
+		.tell = addtarget_tell,
+		.ctx = &run->addtarget,
+	};
+
+	vec_for_each(&run->options->spec.pids, pid)
+		if (targets_check(PROC, *pid) || targets_add(&run->targets, *pid))
+			return EXIT_USAGE;
+	if (run->options->all && busiest_look(&run->busiest, PROC))
+		return EXIT_CANNOT;
+	return targetset_open(&run->targetset, &options) ? EXIT_USAGE : EXIT_DONE;
+}
+
+bool run_is_everybody(const struct run *run)
+{
+	return run->options->all && !targetset_judges(&run->targetset);
+}
+
+/* Of a command it is not known yet when it begins to be itself. */
+static uint32_t only_target(const struct run *run)
+{
+	const struct options *o = run->options;
+
+	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1 ||
+	    targetset_judges(&run->targetset))
+		return 0;
+	return run->targets.all.at[0].tgid;
+}
+
+int run_open_session(struct run *run)
+{
+	const struct options *o = run->options;
+	struct session_options options = {
+		.source = run_is_heap(run) ? SESSION_HEAP : SESSION_CPU,
+		.frequency_hz = o->frequency_hz,
+		.rate_bytes = o->rate_bytes,
+		.all = run_is_everybody(run),
+		.judged = targetset_judges(&run->targetset),
+		.follow_forks = o->follow_forks && !targetspec_filters(&o->spec),
+		.threads = o->threads,
+		.kernel_stacks = o->kernel_stacks,
+		.captures = o->captures,
+		.allocs_only = o->allocs_only,
+		.only_tgid = run_is_heap(run) ? only_target(run) : 0,
+		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
+			   o->limits.slots, o->limits.attach_mode},
+	};
+
+	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;
+}
+
+int run_check_output(struct run *run)
+{
+	return outpath_open(run->options, &run->outpath) ? EXIT_USAGE : EXIT_DONE;
+}
+
+/* What a command says must not end up in a profile. */
+static int stdout_of_command(const struct options *options)
+{
+	return run_writes_to_stdout(options) ? STDERR_FILENO : -1;
+}
+
+int run_launch_child(struct run *run)
+{
+	if (!run->options->child_argv)
+		return EXIT_DONE;
+	if (child_spawn(&run->child, run->options->child_argv, stdout_of_command(run->options)))
+		return EXIT_CANNOT;
+	return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
+}
+
+static void on_map(void *ctx, const struct process *process, const struct mapping *map)
+{
+	struct run *run = ctx;
+
+	tablesync_on_map(run->tablesync, process);
+	/* Before the start it is over when interrupted: nobody waits until all files are read. */
+	if (run_is_heap(run) && (run->schedule.started_ns || !interrupt_seen()))
+		prober_on_map(&run->prober, process, map);
+}
+
+/* Each part borrows the others that it uses. */
+static void connect_parts(struct run *run)
+{
+	run->dispatch = (struct dispatch){
+		.session = run->session,
+		.tasks = run->tasks,
+		.tablesync = run->tablesync,
+		.captures = run->captures,
+		.builder = run->builder,
+		.budget = &run->budget,
+		.targetset = targetset_chooses(&run->targetset) ? &run->targetset : NULL,
+		.judges = !run_is_heap(run) && targetset_judges(&run->targetset)};
+	run->addtarget = (struct addtarget){.session = run->session,
+					    .tasks = run->tasks,
+					    .tablesync = run->tablesync,
+					    .prober = run_is_heap(run) ? &run->prober : NULL};
+	run->naming = (struct naming){.tasks = run->tasks,
+				      .files = run->files,
+				      .objects = run->objects,
+				      .kernel_stacks = run->options->kernel_stacks};
+	run->prober = (struct prober){.session = run->session,
+				      .objects = run->objects,
+				      .files = run->files,
+				      .all = run_is_everybody(run),
+				      .follow_forks = run->options->follow_forks,
+				      .allocs_only = run->options->allocs_only};
+	if (!targetset_judges(&run->targetset))
+		vec_for_each(&run->targets.all, target)
+			prober_add_target(&run->prober, target->tgid);
+}
+
+int run_open_parts(struct run *run)
+{
+	struct builder_options options = {
+		.kind = run_is_heap(run) ? PROFILE_HEAP : PROFILE_CPU,
+		.period = run_is_heap(run) ? run->options->rate_bytes
+					   : NSEC_PER_SEC / run->options->frequency_hz,
+		.threads = run->options->threads,
+	};
+
+	run->files = files_new(PROC);
+	run->tasks = tasks_new(PROC, run->files);
+	run->objects = objects_new();
+	run->builder = builder_new(&options, run->tasks);
+	run->tablesync =
+		tablesync_new(run->session, run->tasks, run->files, run->objects, &run->budget);
+	tasks_on_map(run->tasks, on_map, run);
+	if (run->options->captures &&
+	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
+		return EXIT_USAGE;
+	connect_parts(run);
+	return EXIT_DONE;
+}
+
+/* A launched command is still cprof's own image: what it will run is not known yet. */
+static int snapshot_target(struct run *run, uint32_t tgid)
+{
+	bool is_child = tgid == (uint32_t)run->child.pid;
+	int err = tasks_snapshot(run->tasks, tgid);
+
+	if (err == -ESRCH)
+		return fail(err, "process %u ended before it could be profiled.", tgid);
+	if (err)
+		return fail(err, "read the mappings of process %u", tgid);
+	tablesync_follow(run->tablesync, tgid, is_child ? TABLESYNC_AFTER_EXEC : TABLESYNC_NOW);
+	return session_add_target(run->session, tgid, is_child);
+}
+
+/* Who descends from the targets, or is chosen by a name or by filters. */
+static int choose_targets(struct run *run)
+{
+	char words[512];
+	int err;
+
+	if (!targetset_chooses(&run->targetset))
+		return 0;
+	err = targetset_scan(&run->targetset);
+	run->addtarget.is_running = true;
+	if (err)
+		return fail(err, "list the processes in " PROC);
+	detail("processes to profile: %zu", run->targetset.nr_wanted);
+	if (!run->targetset.nr_wanted)
+		say("no process matches %s so far: waiting for one",
+		    criteria_words(&run->targetset.criteria, words, sizeof(words)));
+	return 0;
+}
+
+bool run_is_time_up(void *ctx)
+{
+	return workbudget_is_over(ctx);
+}
+
+static int take_snapshot_of_all(struct run *run)
+{
+	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, run_is_time_up, &run->budget);
+
+	if (nr_left > 0)
+		detail("%d processes will be looked at when they are met", nr_left);
+	return nr_left < 0 ? EXIT_CANNOT : EXIT_DONE;
+}
+
+/* What is mapped now. From here on the side-band says what changes. */
+int run_take_snapshot(struct run *run)
+{
+	workbudget_limit(&run->budget, WORKBUDGET_START_NS, interrupt_seen);
+	if (run_is_everybody(run))
+		return take_snapshot_of_all(run);
+	for (size_t i = 0; i < run->targets.all.nr && !targetset_judges(&run->targetset); i++) {
+		int err = snapshot_target(run, run->targets.all.at[i].tgid);
+
+		if (err)
+			return err == -ESRCH ? EXIT_USAGE : EXIT_CANNOT;
+	}
+	if (choose_targets(run))
+		return EXIT_CANNOT;
+	tablesync_sync(run->tablesync);
+	return EXIT_DONE;
+}
+
+static void expect_file(void *ctx, const char *path)
+{
+	struct run *run = ctx;
+
+	prober_expect(&run->prober, run->child.pid, path);
+}
+
+/* Its first allocation comes before anybody could hear of what it maps. */
+int run_probe_command(struct run *run)
+{
+	if (run_is_heap(run) && run->child.pid)
+		elfdeps_of(run->options->child_argv[0], expect_file, run);
+	return EXIT_DONE;
+}
+
+/* With filters there may be nobody yet. */
+static size_t nr_chosen(const struct run *run)
+{
+	return targetset_judges(&run->targetset) ? run->targetset.nr_wanted : 1;
+}
+
+int run_check_probes(struct run *run)
+{
+	if (!run_is_heap(run))
+		return EXIT_DONE;
+	if (run->prober.err)
+		return EXIT_CANNOT;
+	if (run->prober.nr_sites || run->child.pid || !nr_chosen(run))
+		return EXIT_DONE;
+	if (run->prober.managed)
+		warn("this is %s: its allocations do not pass malloc. Instead, %s.",
+		     run->prober.managed->what, run->prober.managed->advice);
+	else
+		warn("no allocator found: none of the target's files defines malloc and free "
+		     "(a stripped static binary, or an allocator of its own?)");
+	return EXIT_NOTHING;
+}

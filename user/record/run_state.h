@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state of a collecting run, and its steps. Private to run*.c: run.c holds the order of the steps, run_prepare.c
+ * those up to the first sample, run_collect.c sampling, run_write.c what is written of it.
+ *
+ * A step returns an exit code: EXIT_DONE (0) to go on; otherwise it has printed what failed. What a step opens is
+ * released by run.c at the end, so no step undoes its own work.
+ */
+#ifndef CPROF_RECORD_RUN_STATE_H
+#define CPROF_RECORD_RUN_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/workbudget.h"
+#include "collect/session.h"
+#include "exit.h"
+#include "feed/tablesync.h"
+#include "heap/prober.h"
+#include "object/object.h"
+#include "options.h"
+#include "process/busiest.h"
+#include "process/opener.h"
+#include "process/task.h"
+#include "record/addtarget.h"
+#include "record/builder.h"
+#include "record/captures.h"
+#include "record/child.h"
+#include "record/dispatch.h"
+#include "record/naming.h"
+#include "record/nosamples.h"
+#include "record/outpath.h"
+#include "record/report.h"
+#include "record/schedule.h"
+#include "record/targets.h"
+#include "record/targetset.h"
+#include "record/writer.h"
+
+#define PROC "/proc"
+
+struct run {
+	const struct options *options;
+	struct outpath outpath;
+	struct files *files;
+	struct tasks *tasks;
+	struct objects *objects;
+	struct builder *builder;
+	struct session *session;
+	struct prober prober;
+	struct tablesync *tablesync;
+	struct captures *captures; /* NULL: not asked for */
+	struct dispatch dispatch;
+	struct child child;
+	bool is_released; /* it runs what it is to run */
+	struct targets targets;
+	struct targetset targetset;
+	struct addtarget addtarget;
+	struct nosamples nosamples;
+	struct naming naming;
+	struct writer writer;
+	enum exit_code write_code; /* of the files so far */
+	int interrupt_fd;
+	struct busiest busiest; /* with -a */
+	struct workbudget budget;
+	struct schedule schedule;
+	uint64_t stopped_ns; /* 0: not yet */
+	uint64_t shown_ns;   /* the status line */
+};
+
+static inline bool run_is_heap(const struct run *run)
+{
+	return run->options->command == OPTIONS_HEAP;
+}
+
+/* True with -a and no filter: every process is a target. */
+bool run_is_everybody(const struct run *run);
+/* True if one of the files is standard output. */
+bool run_writes_to_stdout(const struct options *options);
+/* For callbacks that ask whether to give up: ctx is the run's struct workbudget. */
+bool run_is_time_up(void *ctx);
+
+/* Finds the processes that the options name. */
+int run_find_targets(struct run *run);
+/* Loads the BPF programs; nothing is sampled yet. */
+int run_open_session(struct run *run);
+/* Checks that the output can be written, before anything costs time. */
+int run_check_output(struct run *run);
+/* Forks the command, if there is one; it does not run yet. */
+int run_launch_child(struct run *run);
+/* Creates what collects and names samples, and connects it. */
+int run_open_parts(struct run *run);
+/* Reads what the targets have mapped, and gives BPF the tables for it. */
+int run_take_snapshot(struct run *run);
+/* heap: probes the allocators that the command will map when it runs. */
+int run_probe_command(struct run *run);
+/* heap: EXIT_NOTHING if no allocator was found. */
+int run_check_probes(struct run *run);
+
+/* Samples from here on, and lets the command run. */
+int run_start(struct run *run);
+/* Drains, writes what is due, and waits, until the run ends; then stops sampling and drains a last time. */
+int run_collect(struct run *run);
+
+/* What there is to report at now_ns (CLOCK_MONOTONIC). Fills *tally, which the report points to. */
+struct report run_report(struct run *run, struct tally *tally, uint64_t now_ns);
+/* Writes the files of moment; those that cannot be written do not keep the others from being written. */
+int run_write_files(struct run *run, enum moment moment, const struct report *report,
+		    uint64_t now_ns);
+/* Writes the files of the end, and the closing lines. */
+int run_write_profiles(struct run *run);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a run writes, in mid-run and at its end: the report is made of the session's counters first, then the files of
+ * it, then the closing lines. Samples that were drained but belong to no target count as filtered, as if BPF had
+ * known: so the accounts are the same whether BPF or user space decides.
+ */
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "output/file.h"
+#include "record/interrupt.h"
+#include "record/run_state.h"
+
+bool run_writes_to_stdout(const struct options *options)
+{
+	vec_for_each(&options->targets, target)
+		if (target->file && output_is_stdout(target->file))
+			return true;
+	return false;
+}
+
+struct report run_report(struct run *run, struct tally *tally, uint64_t now_ns)
+{
+	struct report report = {
+		.options = run->options,
+		.duration_ns = now_ns - run->schedule.started_ns,
+		.tally = tally,
+		.builder = run->builder,
+		.nosamples = &run->nosamples,
+	};
+
+	if (run_is_heap(run) && !run_is_everybody(run))
+		report.managed = run->prober.managed;
+	session_tally(run->session, tally);
+	tally->nr_filtered += run->dispatch.nr_unwanted; /* as if BPF had known */
+	if (run->targets.all.nr)
+		report.main_process = tasks_image(run->tasks, run->targets.all.at[0].tgid, 0,
+						  run->schedule.started_ns)
+					      ->process;
+	return report;
+}
+
+int run_write_files(struct run *run, enum moment moment, const struct report *report,
+		    uint64_t now_ns)
+{
+	struct writing writing = {
+		.symbolizer = naming_symbolizer(&run->naming), .report = report, .now_ns = now_ns};
+
+	return writer_write(&run->writer, moment, &writing);
+}
+
+static void say_unknown(const struct run *run)
+{
+	uint64_t nr = tablesync_nr_unknown(run->tablesync);
+
+	if (nr)
+		warn("the time was up before all of the code was read: %s stacks are cut short "
+		     "([truncated: code not known yet])",
+		     text_count(nr));
+}
+
+int run_write_profiles(struct run *run)
+{
+	struct tally tally;
+	struct report report = run_report(run, &tally, run->stopped_ns);
+	int code, said;
+
+	detail("stacks finished in user space: %s",
+	       text_count(tablesync_nr_completed(run->tablesync)));
+	say_unknown(run);
+	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
+	interrupt_set_phase(INTERRUPT_WRITTEN);
+	naming_say(&run->naming);
+	said = report_say(&report, &run->writer);
+	if (said)
+		return said;
+	return code ? code : (int)run->write_code;
+}
