@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Only words are handled here, nothing is looked up. A word of digits (or one that can only be a mistyped number) is a
+ * process id and never a name, so that a mistake like -p -1 is an error and not a search for a process of that name.
+ */
 #include "targetspec.h"
 
 #include <errno.h>
@@ -8,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-/* -1, 0x1 and 4294967297 are mistakes, not names. */
+/* -1, +5 and 4294967297 are mistakes, not names. */
 static bool is_number(const char *word)
 {
 	return !word[strspn(word, "+-0123456789")];
@@ -72,7 +76,7 @@ bool targetspec_names(const struct targetspec *spec)
 
 bool targetspec_filters(const struct targetspec *spec)
 {
-	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		if (spec->filters[i].nr)
 			return true;
 	return false;
@@ -84,6 +88,6 @@ void targetspec_release(struct targetspec *spec)
 		free(*name);
 	vec_release(&spec->names);
 	vec_release(&spec->pids);
-	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		vec_release(&spec->filters[i]);
 }

@@ -20,13 +20,13 @@ enum targetspec_filter {
 	TARGETSPEC_UID,	 /* a number or a name */
 	TARGETSPEC_CGROUP,
 	TARGETSPEC_CONTAINER,
-	NR_WHOM_FILTERS
+	NR_TARGETSPEC_FILTERS
 };
 
 struct targetspec {
 	vec_of(uint32_t) pids;
-	vec_of(char *) names;			       /* -p NAME; owned */
-	vec_of(const char *) filters[NR_WHOM_FILTERS]; /* borrowed from argv */
+	vec_of(char *) names;				     /* -p NAME; owned */
+	vec_of(const char *) filters[NR_TARGETSPEC_FILTERS]; /* borrowed from argv */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sampler: a software cpu-clock perf event on each CPU, with a BPF program at every tick. */
+/* The CPU sampler: a software cpu-clock perf event on each CPU, with a BPF program at every tick. */
 #ifndef CPROF_COLLECT_ATTACH_H
 #define CPROF_COLLECT_ATTACH_H
 
@@ -10,9 +10,8 @@
 struct perf_event_attr;
 
 /*
- * perf_event_open() for all tasks on each CPU that is online, in CPU order; offline ones are passed
- * over. The descriptors are appended to fds, the caller closes them. -errno, printed: what says what
- * the event is for.
+ * perf_event_open() for all tasks on each online CPU, in CPU order. The descriptors are appended to fds, which the
+ * caller releases. -errno, printed, with what: the purpose of the event.
  */
 struct perf_fds {
 	vec_of(int) fds;
@@ -27,10 +26,11 @@ struct sampler {
 
 /* Opens the events, disabled, and attaches prog_fd. -errno, printed. */
 int sampler_open(struct sampler *sampler, uint32_t frequency_hz, int prog_fd);
+/* -errno, printed. */
 int sampler_enable(struct sampler *sampler);
-/* No tick runs any more when this returns. */
+/* No BPF program of a tick runs any more when this returns. */
 void sampler_disable(struct sampler *sampler);
-/* How many ticks the events' own clocks say there should have been. */
+/* The number of ticks that the running time of the events accounts for. */
 uint64_t sampler_expected(const struct sampler *sampler);
 void sampler_release(struct sampler *sampler);
 

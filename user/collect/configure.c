@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Map sizes and constants are set between open and load: a map's size is fixed when it is created, and the verifier
+ * knows the constants of .rodata, so it drops the branches that a run does not take. Each default says below what it
+ * is derived from; --limit (struct session_limits) overrides it in tests.
+ */
 #include "collect/configure.h"
 
 #include <string.h>

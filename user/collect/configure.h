@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the BPF object is told before it is loaded: how large its maps are, and its constants. */
+/* Sets the sizes of BPF maps and the constants of BPF programs, between opening and loading the BPF object. */
 #ifndef CPROF_COLLECT_CONFIGURE_H
 #define CPROF_COLLECT_CONFIGURE_H
 
@@ -8,7 +8,7 @@
 
 struct cprof_bpf;
 
-/* bpf is open and not loaded. Sets nothing that depends on which targets there are, but for only_tgid. */
+/* bpf is open and not loaded. Of the targets only options->only_tgid is used. */
 void configure_bpf(struct cprof_bpf *bpf, const struct session_options *options,
 		   const struct kernel_features *features);
 

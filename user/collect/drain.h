@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Empties the ring of new records and the map of counts; see bpf/cprof_abi.h for how they fit. */
+/* Empties the ring of new records and the map of counts; bpf/cprof_abi.h describes both. */
 #ifndef CPROF_COLLECT_DRAIN_H
 #define CPROF_COLLECT_DRAIN_H
 
@@ -34,13 +34,14 @@ struct drain {
 	struct abi_count *counts;
 };
 
+/* The descriptors and epoch (shared with BPF) are borrowed until drain_release(). -errno, printed. */
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
 	       volatile uint32_t *epoch);
-/* Takes what is in the ring in, for the next delivery, so that there is room again. Any time. */
+/* Reads what is in the ring, to be delivered later, so that the ring has room again. May be called at any time. */
 void drain_absorb(struct drain *drain);
-/* Begins a new epoch and takes the old one's records in. -errno, printed. */
+/* Begins a new epoch and reads the records of the old one. -errno, printed. */
 int drain_collect(struct drain *drain);
-/* Delivers them, and then the old epoch's counts. -errno, printed. */
+/* Delivers these records, then the counts of the old epoch. -errno, printed. */
 int drain_deliver(struct drain *drain, const struct session_sink *sink);
 void drain_release(struct drain *drain);
 

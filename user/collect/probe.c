@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What forbids a run is read from files (capabilities, the pid namespace, BTF, lockdown); which features there are is
+ * answered by a small BPF program, run once, whose BTF relocations libbpf resolves against the running kernel.
+ * Rejected: comparing kernel versions, because distributions backport features, and leave some out.
+ */
 #include "collect/probe.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can this kernel do, and if it cannot run cprof: why, in words. */
+/* Checks whether this kernel can run cprof and which features it has, and explains what is missing. */
 #ifndef CPROF_COLLECT_PROBE_H
 #define CPROF_COLLECT_PROBE_H
 
@@ -14,8 +14,8 @@ struct kernel_features {
 };
 
 /*
- * Checks everything a run needs, in the order in which a user would want to hear of it.
- * -EPERM: privileges; -ENOTSUP: the kernel. Printed, with what to do.
+ * Checks everything that a run needs: privileges first, then the kernel. Fills *features.
+ * -EPERM: privileges are missing; -ENOTSUP: the kernel lacks something. Printed, with what to do.
  */
 int probe_kernel(struct kernel_features *features);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes the blocks of images that have ended (of exit or exec) out of the live maps: nobody can free
- * them any more, and there is room for a million. BPF notes the ends in the map `holders`; here that
- * is looked at after each drain, and the live maps swept if there is a reason to.
+ * Removes the blocks of images that have ended (by exit or exec) from the live maps.
+ *
+ * Nobody can free these blocks any more, and the maps hold at most a million. BPF notes which images ended in the map
+ * `holders`; it is read here after each drain, and the live maps are swept if it names any.
  */
 #ifndef CPROF_COLLECT_PURGE_H
 #define CPROF_COLLECT_PURGE_H
@@ -31,15 +32,15 @@ struct purge {
 	uint64_t nr_purged; /* of images that another one replaced */
 };
 
+/* maps is copied; the descriptors and pointers in it are borrowed until purge_release(). */
 void purge_open(struct purge *purge, const struct purge_maps *maps);
 /*
- * Without a purge_open(), nothing. Sweeps, if an image with blocks has ended since the last time. A
- * sweep goes through all live blocks (0.1 s for a million blocks), so that unless it is urgent there
- * is none for 20 times as long as the last one took. 0 or -errno, not printed: what could not be taken
- * out is still there.
+ * Sweeps if an image with blocks has ended since the last sweep; does nothing without a purge_open(). A sweep visits
+ * all live blocks (0.1 s for a million), so unless it is urgent the next one waits for 20 times as long as the last
+ * one took. 0 or -errno, not printed: blocks that could not be removed stay in the maps.
  */
 int purge_sweep(struct purge *purge, bool urgent);
-/* How many live blocks there are. */
+/* The number of live blocks; visits them all. */
 uint64_t purge_count_live(struct purge *purge);
 void purge_release(struct purge *purge);
 

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * First fit: the list of free ranges is searched from its start, and only if none is large enough new places are
+ * used. A range that becomes free is joined to a free one that ends where it begins, never across a boundary. Ranges
+ * of one size come and go, so most fit exactly or can be joined again, and the list stays short without an index.
+ */
 #include "collect/rangealloc.h"
 
 #include <errno.h>
@@ -26,7 +31,7 @@ int rangealloc_take(struct rangealloc *alloc, uint32_t nr, uint32_t *at)
 	uint32_t left = alloc->boundary ? alloc->boundary - alloc->next % alloc->boundary : nr;
 
 	if (!take_free(alloc, nr, at)) {
-		if (left < nr) { /* what is left before the boundary is for a smaller one */
+		if (left < nr) { /* a smaller range may use the rest before the boundary */
 			vec_push(&alloc->free, (struct range){alloc->next, left});
 			alloc->next += left;
 		}
@@ -47,7 +52,7 @@ void rangealloc_free(struct rangealloc *alloc, uint32_t at, uint32_t nr)
 	alloc->nr_used -= nr;
 }
 
-/* Joins a range to a free neighbour if it has one: runs of one size come and go, so most do. */
+/* Joins range to the free range that ends where it begins, if there is one. */
 static void add_free(struct rangealloc *alloc, struct range range)
 {
 	vec_for_each(&alloc->free, other) {

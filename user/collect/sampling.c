@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * p(size) = 1 - exp(-size / rate), as a fraction of 2^64, at both ends of each piece of the table: BPF adds the slope
+ * times the distance. Pieces are 64 per power of two, so the relative error is the same for small and large sizes;
+ * sizes below 64 have an entry each and are exact. Computed here because BPF has no floating point.
+ */
 #include "collect/sampling.h"
 
 #include <math.h>

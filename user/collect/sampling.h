@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills the table from which BPF reads the sampling probability (bpf/sampling.bpf.c draws it). */
+/* Fills the table of sampling probabilities that BPF reads (bpf/sampling.bpf.c draws it). */
 #ifndef CPROF_COLLECT_SAMPLING_H
 #define CPROF_COLLECT_SAMPLING_H
 

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * All BPF programs are in one object, so that they share maps; a run loads only those that its source needs, since
+ * each takes the verifier's time. Everything is attached while `stopped` in BPF's memory is set, and programs
+ * return at once: so no probe counts before the others are in place, and a stop takes effect immediately.
+ *
+ * The event ring and the side-band wake one epoll descriptor, so a run waits for one thing however many CPUs there are.
+ */
 #include "collect/session.h"
 
 #include <errno.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One profiling run's kernel side: BPF programs, perf events and probes, from load to detach. The
- * only room that knows libbpf, the skeletons and bpf/cprof_abi.h; plain records (stream.h) come out.
+ * The kernel side of a run: BPF programs, perf events and probes, from load to detach.
+ *
+ * No other room knows libbpf, the skeletons or bpf/cprof_abi.h; plain records (stream.h) come out.
  *
  * Calling sequence:
  *	session_open()			loads the programs, opens the side-band; nothing is sampled yet
  *	session_add_target() ...	and, for heap, session_probe() for each allocator function
  *	session_start()			sampling begins
- *	session_drain() ...		whenever session_fd() is readable, and at least each second
+ *	session_drain() ...		whenever session_fd() is readable, and at least every second
  *	session_stop()			sampling ends, at once; then a last session_drain()
  *	session_tally(), session_close()
  *
@@ -43,8 +44,8 @@ struct session_options {
 	uint64_t rate_bytes;   /* heap: mean distance between samples; 1: every allocation */
 	bool all;	       /* every process, not only targets */
 	/*
-	 * The caller judges processes as they come. CPU: those that are neither targets nor rejected are
-	 * sampled until it has. Heap: only targets are; an exec of anybody wakes session_fd().
+	 * The caller decides about each process when it sees it. CPU: a process that is neither a target nor
+	 * rejected is sampled. Heap: only targets are sampled; every exec wakes session_fd().
 	 */
 	bool judged;
 	bool follow_forks; /* children of targets are targets */
@@ -52,20 +53,20 @@ struct session_options {
 	bool kernel_stacks;
 	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
 	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
-	uint32_t only_tgid; /* heap: the one target there will be, and it runs; 0: who knows */
+	uint32_t only_tgid; /* heap: the only target, which is running; 0: not known */
 	struct session_limits limits;
 };
 
 struct session;
 
-/* -EPERM, -ENOTSUP (the kernel lacks something), or what a system call said. */
+/* Options are copied. -EPERM, -ENOTSUP (the kernel lacks something), or the -errno of a system call. */
 int session_open(const struct session_options *options, struct session **session);
 void session_close(struct session *session); /* NULL is fine */
 
-/* after_exec: only what tgid runs after its next exec is wanted (a command about to be launched). */
+/* Samples tgid; with after_exec only from its next exec on (a command that is about to be launched). */
 int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
 
-/* Nothing more of tgid is sampled until its next exec, or until it is added. Not printed. */
+/* Stops sampling tgid until its next exec, or until it is added. -errno, not printed. */
 int session_reject(struct session *session, uint32_t tgid);
 
 /* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
@@ -100,25 +101,27 @@ int session_probe(struct session *session, const struct session_site *sites, siz
 		  uint32_t tgid);
 
 /*
- * Unwind tables. Copies one in, for all processes; *table is its id. -ENOSPC: there is no more room
- * (512 MB); -EFBIG: too large for a table. Not printed: code without a table is walked by frame
- * pointers.
+ * Copies an unwind table to where BPF reads it, for all processes; *table is its id. -ENOSPC: no more room (512 MB);
+ * -EFBIG: too large for a table. Not printed: code without a table is unwound by frame pointers.
  */
 int session_add_table(struct session *session, const struct table_image *image, uint32_t *table);
-/* When no process's vmas refer to it any more. */
+/* Frees a table that the vmas of no process refer to any more. */
 void session_remove_table(struct session *session, uint32_t table);
 /*
- * The executable mappings of a process, sorted, in place of those in *run. Code that no mapping
- * holds is unknown: its stacks are copied. -errno, not printed.
+ * Replaces the executable mappings of a process, which are in *run, and updates *run. vmas are sorted; copied. Code in
+ * no mapping is unknown, and its stacks are copied to user space. -errno, not printed: nothing has changed.
  */
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
 		     uint32_t nr, struct vma_run *run);
+/* Removes the mappings of a process, which are in *run: all of its code is unknown then. */
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run);
 
+/* Begins to sample. -errno, printed. */
 int session_start(struct session *session);
+/* Ends sampling: no sample is taken after it returns. May be called again. */
 void session_stop(struct session *session);
 
-/* Readable (poll, epoll) when a drain is worthwhile. */
+/* A descriptor, readable (poll, epoll) when a drain is worthwhile. Borrowed. */
 int session_fd(const struct session *session);
 
 /* Where a drain delivers; everything is borrowed for the call. Events come in the order of time. */
@@ -130,14 +133,14 @@ struct session_sink {
 };
 
 /*
- * Delivers task events first, then new records, then what was counted since the last drain. Only the
- * task events if events_only: before the start, while targets are being looked up.
+ * Delivers task events first, then new records, then what was counted since the last drain; with events_only the task
+ * events only. -errno, printed.
  */
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
 
 /*
- * Takes new records in, to be delivered by the next drain: for whoever is busy for longer, so that the
- * ring does not fill up. May be called while a drain delivers.
+ * Reads new records, to be delivered by the next drain, so that the ring does not fill up while the caller is busy.
+ * May be called while a drain delivers.
  */
 void session_absorb(struct session *session);
 
@@ -170,7 +173,7 @@ struct tally {
 	size_t nr_losses;
 };
 
-/* Exact, and with calls under way and live blocks counted, once the session is stopped. */
+/* Fills *tally. Exact, with calls under way and live blocks counted, once the session is stopped. */
 void session_tally(struct session *session, struct tally *tally);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel says about processes while samples are taken: forks, execs, names, executable
- * mappings, exits. A dummy perf event on each CPU announces them, in order, without a tracepoint that
- * every system call would pay for. Delivered in the order of time over all CPUs.
+ * Reads the kernel's announcements about processes: forks, execs, names, executable mappings, exits.
+ *
+ * A dummy perf event on each CPU makes them, in order, without a tracepoint that would slow every system call. They are
+ * delivered in the order of time over all CPUs.
  */
 #ifndef CPROF_COLLECT_SIDEBAND_H
 #define CPROF_COLLECT_SIDEBAND_H
@@ -25,10 +26,10 @@ struct sideband {
 	vec_of(void *) rings;			 /* one mmap for each event */
 	vec_of(struct sideband_pending) pending; /* read, and not delivered yet */
 	struct arena arena;
-	uint64_t nr_lost;
+	uint64_t nr_lost; /* announcements that the kernel dropped */
 };
 
-/* Opened running. -errno, printed. */
+/* Opens the events, enabled. -errno, printed. */
 int sideband_open(struct sideband *sideband);
 /* Delivers everything that happened before the call. */
 void sideband_drain(struct sideband *sideband,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The user side of bpf/tables.bpf.c: what it reads is written here, through shared memory. */
+/* Stores unwind tables and mappings where bpf/tables.bpf.c reads them, through shared memory. */
 #ifndef CPROF_COLLECT_TABLES_H
 #define CPROF_COLLECT_TABLES_H
 
@@ -24,24 +24,25 @@ struct tables {
 	vec_of(struct stored_table) stored;
 };
 
-/* The descriptors of the maps of those names; borrowed. -errno, printed. */
+/* Takes the descriptors of the maps of these names; borrowed until tables_release(). -errno, printed. */
 int tables_open(struct tables *tables, int processes_fd, int vmas_fd, int tables_fd, int slabs_fd);
 void tables_release(struct tables *tables);
 
-/* Copies a table in. -ENOSPC: the stated cap is reached (ABI_MAX_SLABS), -EFBIG: too large. */
+/* Copies a table; *id is what vmas refer to it by. -ENOSPC: ABI_MAX_SLABS are full; -EFBIG: too large for a table. */
 int tables_add(struct tables *tables, const struct table_image *image, uint32_t *id);
-/* No vma refers to it any more. */
+/* Frees a table that no vma refers to any more. */
 void tables_remove(struct tables *tables, uint32_t id);
 
 /*
- * Replaces what is known of tgid, which is in *run; vmas are sorted and do not overlap. -ENOSPC,
- * -errno of the map: then it is as before.
+ * Replaces the vmas of tgid, which are in *run, and updates *run. vmas are sorted and do not overlap; copied.
+ * -ENOSPC, or -errno of the map: then nothing has changed.
  */
 int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind_vma *vmas,
 		       uint32_t nr, struct vma_run *run);
+/* Removes the vmas of tgid, which are in *run; *run is empty then. */
 void tables_remove_process(struct tables *tables, uint32_t tgid, struct vma_run *run);
 
-/* After a grace period: what was removed may be used again. */
+/* Called after a grace period: makes the room of removed tables and vmas available again (rangealloc.h). */
 void tables_settle(struct tables *tables);
 
 #endif

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A counter exists once per CPU, so that BPF programs on different CPUs do not share a cache line; the sum is made here.
+ * Losses are listed by the X macro ABI_LOSSES, which gives both sides the reason's number and its text, so that a new
+ * reason cannot be counted without being reported.
+ */
 #include "collect/tally.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "collect/session.h"
 
 /*
- * Reads the stats map, and the in-flight map unless its descriptor is -1. What the perf events and the
- * live map know is not touched, but for blocks in a realloc. -errno of the kernel.
+ * Reads the stats map, and the in-flight map unless its descriptor is -1. Fields that come from perf events or from
+ * the live map are left alone, except that nr_live counts the blocks inside a realloc. -errno of the kernel.
  */
 int tally_read(int stats_fd, int inflight_fd, struct tally *tally);
 

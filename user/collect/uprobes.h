@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Heap probes, attached in the best of the ways that the kernel knows:
+ * Attaches heap probes, by the best attach mode that the kernel supports:
  *
- *	UPROBES_SESSION	Linux 6.13: entry and return in one; only calls of interest trap at their return
- *	UPROBES_MULTI	Linux 6.10: many sites behind one link, attached and detached at once
- *	UPROBES_PERF	a perf event for each site and end; slow to detach
+ *	UPROBES_SESSION	Linux 6.13: entry and return in one; only sampled calls trap at their return
+ *	UPROBES_MULTI	Linux 6.10: many sites behind one link, attached and detached together
+ *	UPROBES_PERF	a perf event for each site, entry and return; slow to detach
  */
 #ifndef CPROF_COLLECT_UPROBES_H
 #define CPROF_COLLECT_UPROBES_H
@@ -30,13 +30,16 @@ struct uprobes {
 	vec_of(int) multi_fds;
 };
 
-/* Chooses the attach mode, `at_most` or a lesser one: before the programs of bpf are loaded, because it shows in them. */
+/*
+ * Chooses the attach mode: the best one that features allow, up to at_most. Called before bpf is loaded, because the
+ * programs are loaded for one mode. bpf is borrowed for the call.
+ */
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
 		  enum uprobes_mode at_most, struct cprof_bpf *bpf);
-/* Does the mode need program (one of alloc.bpf.c)? If not it should not be loaded. */
+/* Does the attach mode use program? One that it does not use need not be loaded. */
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
-/* As session_probe(). */
+/* See session_probe(). */
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid);
 void uprobes_release(struct uprobes *uprobes);

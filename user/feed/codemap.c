@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A process's vmas are always described anew and written as a whole: BPF searches a sorted array, in which nothing can
+ * be changed in place while a program reads it. Each table that the new vmas refer to is marked as used before the
+ * old ones are released, so that a table which stays is not freed in between.
+ *
+ * A JVM is found by its libjvm.so when mappings change, and its code tables are described as further vmas.
+ */
 #include "feed/codemap.h"
 
 #include <string.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code of one process: by which table BPF unwinds each of its executable mappings, and by which rule
- * we do. A mapping of a file has the file's table (tablecache.h); what a JVM made has tables of its own
- * (jvm.h); other code has none, and its frames are guessed by their frame pointers.
+ * The executable mappings of one process, each with the unwind table or rule for its code.
  *
- * What BPF has are the process's vmas, written as a whole whenever something changed:
+ * A mapping of a file has the file's table (tablecache.h); code that a JVM compiled has tables of its own (jvm.h); other
+ * code has none, and its frames are guessed by frame pointers.
  *
- *	codemap_changed(), codemap_exec(), codemap_look()	notice that
- *	codemap_sync()						writes them, if it is so
+ * BPF sees the mappings as the process's vmas, which are written as a whole after a change:
  *
- * What its vmas refer to is in use, and no table in use is thrown away.
+ *	codemap_changed(), codemap_exec(), codemap_look()	note a change
+ *	codemap_sync()						writes the vmas if one was noted
+ *
+ * Tables that the vmas refer to are in use, and no table in use is freed.
  */
 #ifndef CPROF_FEED_CODEMAP_H
 #define CPROF_FEED_CODEMAP_H
@@ -33,46 +34,46 @@ struct codemap_rooms {
 	struct tablecache *tablecache;
 };
 
-/* Of process tgid, not written yet. */
+/* For process tgid; its vmas are not written yet. rooms is borrowed. */
 struct codemap *codemap_new(const struct codemap_rooms *rooms, uint32_t tgid);
-/* What BPF has of it stays: it is freed with the session. NULL is fine. */
+/* The vmas that BPF has stay until the session is closed. NULL is fine. */
 void codemap_free(struct codemap *code);
 
-/* Are tables built for whatever it maps from now on, or only for what samples met? */
+/* Eager: tables are built for every file that the process maps. Otherwise for those that a sample falls into. */
 void codemap_set_eager(struct codemap *code, bool is_eager);
 
-/* A mapping was made, or more may have changed. */
+/* Notes that mappings may have changed. */
 void codemap_changed(struct codemap *code);
-/* What was in the process's memory is not there any more. */
+/* The process runs a new image: forgets what was in its memory. */
 void codemap_exec(struct codemap *code);
-/* Looks at its JVM, if it has one and it is time to. */
+/* Reads the state of its JVM, if it has one and that is due. */
 void codemap_look(struct codemap *code);
-/* The process has ended: BPF forgets it. The next one of that tgid may use the codemap again. */
+/* The process has ended: removes its vmas from BPF. The codemap can serve the next process of that tgid. */
 void codemap_forget(struct codemap *code);
 
 /*
- * Writes the process's vmas if something changed, or if has_news (tables were built) and some of its files
- * had none. -errno, not printed: no room for them, so BPF has none of it and sends its stacks.
+ * Writes the process's vmas if something changed, or if has_news (tables were built) and some of its files had none.
+ * -errno, not printed: no room for them, so BPF has no vmas of the process and copies its stacks to user space.
  */
 int codemap_sync(struct codemap *code, bool has_news);
 
 /*
- * The rule for the code at ip in image, one of the process's, at time_ns, as bpf/tables.bpf.c finds it;
- * makes the table if there is none yet. *by_fp: where there is no rule, rbp is promised to be a frame
- * pointer.
+ * The unwind rule for the code at ip in image (one of the process's) at time_ns, as bpf/tables.bpf.c finds it; builds
+ * the table if there is none yet. *by_fp: code without a rule keeps rbp as a frame pointer by its ABI.
  */
 enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t ip,
 			     uint64_t time_ns, struct unwind_rule *rule, bool *by_fp);
 
 /*
- * The bytes at addr in image, as they are now. false: some of them cannot be read, or it runs no more.
+ * Reads len_bytes at addr of image's memory as it is now, into to. false: some of them cannot be read, or the process
+ * does not run image any more.
  */
 bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr, void *to,
 		  size_t len_bytes);
 
 /*
- * Notes the names of the code in no file that the user stack of a whole record is in, as far as they can be
- * had: the process's memory has them as long as it runs that image.
+ * Notes the names of JIT-compiled functions in a finished record's user stack. The process's memory has them only
+ * while it runs that image, so this is done early.
  */
 void codemap_name(struct codemap *code, const struct record *record);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code that one HotSpot JVM makes: read from the process, and unwound by tables like a file's.
+ * The code that one HotSpot JVM compiles: read from its memory, and unwound by tables as a file's code is.
  *
- * BPF knows nothing of it: a heap of the code cache is a vma with a table. Where that table does not
- * know the code BPF sends the stack along, and the unwinder finishes it with what a fresh look at the
- * VM says. A VM that does not say enough leaves its frames to guessing, and -v says what it lacks.
+ * BPF knows nothing of JVMs: each heap of the code cache is a vma with a table. Where that table does not know the code,
+ * BPF copies the stack, and user space finishes the walk after reading the VM again. If the VM does not export enough,
+ * its frames are guessed by frame pointers, and -v says what is missing.
  */
 #ifndef CPROF_FEED_JVM_H
 #define CPROF_FEED_JVM_H
@@ -21,35 +21,35 @@
 struct jvm;
 
 /*
- * For process tgid, which maps libjvm.so with ip = elf_addr + bias; nothing of the process is read yet.
- * tables is borrowed, libjvm for the call.
+ * For process tgid, which maps libjvm.so with ip = elf_addr + bias. Reads nothing of the process yet. tables is
+ * borrowed until jvm_free(), libjvm for the call.
  */
 struct jvm *jvm_new(struct tablecache *tables, uint32_t tgid, const struct elf_file *libjvm,
 		    uint64_t bias);
-/* No vma refers to its tables any more. NULL is fine. */
+/* Removes its tables, which no vma may refer to any more. NULL is fine. */
 void jvm_free(struct jvm *jvm);
 
 /*
- * Looks at the VM, if it is time to or look_now says so, and copies what is new to where BPF reads it.
- * Returns whether the process's vmas are to be written again.
+ * Reads the VM's state if that is due or look_now is set, and copies new tables to where BPF reads them. Returns
+ * whether the process's vmas have to be written again.
  */
 bool jvm_sync(struct jvm *jvm, bool look_now);
-/* The vmas that refer to the latest tables are written: those before them can go. */
+/* Called when vmas that refer to the latest tables are written: frees the earlier ones. */
 void jvm_settle(struct jvm *jvm);
 
 /*
- * Is ip of the code cache, as it was at time_ns? If so, *rule is UNWIND_UNKNOWN where nothing is known of
- * it. May look.
+ * Is ip in the code cache, as it was at time_ns? If so, *rule is its unwind rule, UNWIND_UNKNOWN if there is none. May
+ * read the VM's state.
  */
 bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 
-/* Puts the names of the code that ips are in, and that has none yet, into code, as of time_ns. */
+/* Adds to code the names, as of time_ns, of the compiled functions at the nr ips that it has no name for yet. */
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
 	      struct jitsyms *code);
 
 /*
- * What to tell BPF of the anonymous mapping that begins at start and ends before limit: *vma is its
- * first part, and *vma.limit where the next one begins.
+ * The first vma to write for the anonymous mapping [start, limit), in *vma: a heap of the code cache has its table,
+ * the rest none. vma->limit is where the next vma begins.
  */
 void jvm_describe(const struct jvm *jvm, uint64_t start, uint64_t limit, struct unwind_vma *vma);
 

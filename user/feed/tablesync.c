@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * There is one entry for each tgid that was ever followed; when its process ends the entry stays, and the next process
+ * of that tgid uses it again, so indices stay valid. Vmas are written after each drain for all processes that changed,
+ * except that a record with a stack copy has its process written immediately: until then BPF copies every stack of it.
+ */
 #include "feed/tablesync.h"
 
 #include <stdlib.h>

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives the BPF unwinder what it needs, when it needs it, and finishes its work where it could not.
+ * Keeps BPF's unwind tables and mappings up to date, and finishes the stack walks that BPF could not.
  *
- * First things first: of a target that is named (-p) everything is ready before the first sample, of
- * one that is launched as soon as it can be; of others a table is built when their code is first met.
- * Until then BPF sends the registers and up to 128 KB of stack along with a sample, and the walk is
- * finished here by the same rows (copywalk.h): no sample is lost for coming first. Tables are the
- * affair of tablecache.h: one libc serves all processes.
+ * For a target that is named (-p) all tables are ready before the first sample, for a launched command as soon as
+ * possible. For other processes a table is built when a sample first meets the code. Until then BPF copies the registers
+ * and up to 128 KB of stack along with the sample, and the walk is finished here by the same rules (copywalk.h): no
+ * sample is lost because its code is new. Files share tables (tablecache.h): one libc serves all processes.
  *
- *	tablesync_on_map()	a mapping appeared: the process's vmas are to be written again
+ *	tablesync_on_map()	a mapping was made: the process's vmas have to be written again
  *	tablesync_event()	after tasks_apply(): forks, execs, exits
  *	tablesync_complete()	a record came with a stack copy
- *	tablesync_sync()		after each drain: writes what has changed
+ *	tablesync_sync()	after each drain: writes what has changed
  */
 #ifndef CPROF_FEED_TABLESYNC_H
 #define CPROF_FEED_TABLESYNC_H
@@ -26,10 +25,11 @@
 
 struct tablesync;
 
-/* All borrowed. */
+/* All borrowed until tablesync_free(). Never NULL. */
 struct tablesync *tablesync_new(struct session *session, struct tasks *tasks,
 				const struct files *files, struct objects *objects,
 				struct workbudget *budget);
+/* Gives all tables back to the session, so before session_close(). NULL is fine. */
 void tablesync_free(struct tablesync *sync);
 
 /* When tables are built for what a process maps: at the next sync, or when its code is met. */
@@ -39,10 +39,10 @@ enum tablesync_eagerness {
 	TABLESYNC_NOW,
 };
 
-/* tgid is of interest from now on: its vmas are kept up to date. */
+/* Keeps the vmas of tgid up to date from now on. A lower eagerness than before changes nothing. */
 void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eagerness eagerness);
 
-/* A mapping of process came to be known; must not call into tasks. */
+/* Notes that process has a new mapping. Called from tasks, so it does not call back into them. */
 void tablesync_on_map(struct tablesync *sync, const struct process *process);
 void tablesync_event(struct tablesync *sync, const struct task_event *event);
 
@@ -52,15 +52,15 @@ void tablesync_event(struct tablesync *sync, const struct task_event *event);
  */
 void tablesync_complete(struct tablesync *sync, struct record *record);
 
-/* Notes the names of the code in a whole record's user stack that is in no file, while it has them. */
+/* Notes the names of JIT-compiled functions in a finished record's user stack, while the process has them. */
 void tablesync_name(struct tablesync *sync, const struct record *record);
 
-/* How many stacks were finished here so far: each cost a copy. */
+/* The number of stacks finished in user space so far; each was copied by BPF. */
 uint64_t tablesync_nr_completed(const struct tablesync *sync);
-/* How many could not be, since there was no patience to learn of their code. */
+/* The number of stacks that were left unfinished because the time budget was used up. */
 uint64_t tablesync_nr_unknown(const struct tablesync *sync);
 
-/* Writes what changed. Returns whether anything was built: more may be needed soon. */
+/* Writes the vmas that changed. Returns whether tables were built: more may be needed soon. */
 bool tablesync_sync(struct tablesync *sync);
 
 #endif

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Functions are found by name in the object's own symbols, so an allocator is found wherever it is linked. An object
+ * counts as an allocator only if it defines both malloc and free. Symbols of type IFUNC are left out: their value is
+ * the address of a resolver.
+ *
+ * Each site then moves from the function's entry to where a probe costs least (probesite.h), and calls are followed
+ * to see whether the function can reach another site. If not, it is a leaf, and BPF need not expect nested calls.
+ */
 #include "heap/allocator.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Go is recognised by ELF sections, which its linker writes even into stripped binaries; the others by the base name of
+ * a file that they map. Nothing of the target is run or asked.
+ */
 #include "heap/managed.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A file is examined when it is first mapped by a target, and noted as done, whether or not it is an allocator. Notes
+ * are by tgid where probes are for one process, and by tgid 0 where they are for all. Finding an allocator needs its
+ * symbols, which take far longer to read than the notes to search.
+ */
 #include "heap/prober.h"
 
 #include <stdlib.h>

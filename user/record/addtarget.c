@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The order matters: mappings first, then heap probes, then unwind tables, and BPF's list of targets last. So the first
+ * sample of the process finds its tables requested, and probes that are already there count nothing before all
+ * allocators of the process have theirs.
+ */
 #include "record/addtarget.h"
 
 #include "base/log.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Written with stdio, a capture at a time, in the byte order of the machine: the file is read by a test on the same
+ * machine.
+ */
 #include "record/captures.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The child is forked early and blocks on a pipe until it is released: so its pid is known, and everything is attached
+ * to it, before it calls execvp(). A second pipe, closed by a successful exec, carries the errno of a failed one.
+ * Rejected: stopping the command at its first instruction, which takes ptrace and so keeps debuggers away from it.
+ *
+ * Everything that allocates (the user's groups) is done before the fork, because the child's malloc may already have
+ * a probe. child_capture() runs a helper with the same identity, but with a time limit.
+ */
 #include "record/child.h"
 
 #include <errno.h>

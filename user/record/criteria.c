@@ -255,7 +255,7 @@ int criteria_open(struct criteria *criteria, const char *proc_root, const struct
 						   [TARGETSPEC_CONTAINER] = NULL};
 
 	*criteria = (struct criteria){.proc_root = proc_root, .spec = spec};
-	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		vec_for_each(&spec->filters[i], word) {
 			int err = add[i] ? add[i](criteria, *word) : 0;
 
@@ -303,7 +303,7 @@ char *criteria_words(const struct criteria *criteria, char *out, size_t out_byte
 	size_t len = 0;
 
 	*out = '\0';
-	for (int i = 0; i < NR_WHOM_FILTERS; i++)
+	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		vec_for_each(&criteria->spec->filters[i], word) {
 			char safe[128];
 

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A drain has two phases. First only the side-band events are delivered, and unwind tables are made for what they show;
+ * more code may have been mapped meanwhile, so this is repeated a few times. Then records and counts follow.
+ *
+ * Where user space chooses the targets, BPF also samples processes that turn out not to be any. Their records are
+ * left out here, and their ids are kept, because counts for these ids come with every later drain.
+ */
 #include "record/dispatch.h"
 
 #define MOST_LOOKS 8 /* for new code, one after the other */

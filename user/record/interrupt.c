@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The handlers use only what is async-signal-safe: atomic variables, write(), unlinkat() and _exit(). An eventfd carries
+ * the signal to poll(), which also waits for other descriptors. Rejected: signalfd, which needs the signals blocked,
+ * and a launched command would inherit the blocked mask.
+ */
 #include "record/interrupt.h"
 
 #include <errno.h>

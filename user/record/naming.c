@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * /proc/kallsyms is read at the first request and not at the start: it is large, and a run that is interrupted early
+ * does not need it. If it cannot be read, the run goes on and kernel functions have no names.
+ */
 #include "record/naming.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The kernel's scheduler statistics (time on a CPU, time waiting for one) are read when sampling begins and again when
+ * an explanation is needed; the difference tells idle from starved from too short for a tick. The descendants of the
+ * target are noted at the start too, so that one that was busy meanwhile can be named.
+ */
 #include "record/nosamples.h"
 
 #include <stdio.h>

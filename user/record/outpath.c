@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Whether the output can be written is checked before sampling begins (a temporary file is created beside -o FILE and
+ * removed, a folder is created): a run of an hour must not fail at its end because a folder is missing. In -o FILE a suffix that a format
+ * knows is set aside, further words are added to the stem, and the suffix is put back.
+ */
 #include "record/outpath.h"
 
 #include <ctype.h>

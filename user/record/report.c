@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The accounts have two independent sides: what was taken comes from the kernel's counters, what was written and lost
+ * from the builder. If the sums differ, the closing lines say so. Losses are kept as sums since the start; those of
+ * one window are the difference of two sums, reason by reason.
+ */
 #include "record/report.h"
 
 #include <limits.h>

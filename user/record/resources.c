@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Both settings are of the process as a whole, so they are made once, here, instead of where they are needed.
+ */
 #include "record/resources.h"
 
 #include <malloc.h>

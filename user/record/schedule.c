@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Each deadline is an absolute time, UINT64_MAX if it never comes, so the end of a wait is a minimum of a few numbers. A
+ * deadline that was missed moves on by whole intervals: windows keep their grid, and a late drain does not cause a
+ * burst of files.
+ */
 #include "record/schedule.h"
 
 #include "base/clock.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A pidfd names one process for as long as it is open, whatever becomes of its pid, and poll() reports it readable when
+ * the process ends: so one ppoll() waits for targets, signals and samples.
+ */
 #include "record/targets.h"
 
 #include <errno.h>

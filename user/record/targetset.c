@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Every process that was seen is a candidate in a table by tgid, with its parent and the last verdict on it; verdicts
+ * are kept because each costs reads of /proc. An exec, a new name or a review judges anew. A candidate stays in the
+ * table after its process ended, since its descendants still belong to the family; a fork that reuses the tgid
+ * replaces it.
+ */
 #include "record/targetset.h"
 
 #include <unistd.h>
