@@ -16,19 +16,22 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
-	{"record", cmd_record, "where the CPU time goes: sample stacks on the CPU"},
-	{"heap", cmd_heap, "who allocates and who holds the memory: sample malloc and free"},
-	{"info", cmd_info, "what is in a profile"},
-	{"lint", cmd_lint, "which consumer would reject or lose what of it"},
-	{"merge", cmd_merge, "several profiles into one; or one scaled, split, with fewer values"},
-	{"diff", cmd_diff, "what takes more than before, and what less, function by function"},
-	{"top", cmd_top, "where the values of a profile are: flat and cum, by function, line ..."},
-	{"tree", cmd_tree, "the calls of a profile from the root, indented"},
-	{"peek", cmd_peek, "callers and callees of the functions that match"},
-	{"flame", cmd_flame, "a profile, or what changed since another, as a flame graph"},
-	{"convert", cmd_convert, "a profile in other formats: folded, speedscope, gecko, text ..."},
-	{"check", cmd_check, "has it become slower, or larger? A gate for CI"},
-	{"bench", cmd_bench, "two commands, profiled by turns and checked"},
+	{"record", cmd_record, "sample stacks on the CPU, to show where the time goes"},
+	{"heap", cmd_heap, "sample malloc and free, to show what allocates and what holds memory"},
+	{"info", cmd_info, "show what a profile contains"},
+	{"lint", cmd_lint,
+	 "report what pprof, Parca, Pyroscope or speedscope would reject or drop"},
+	{"merge", cmd_merge,
+	 "merge profiles into one; scale or split a profile, or drop sample types"},
+	{"diff", cmd_diff, "compare two profiles, function by function"},
+	{"top", cmd_top, "list the values of a profile, flat and cum, by function, line ..."},
+	{"tree", cmd_tree, "print the call tree of a profile"},
+	{"peek", cmd_peek, "print the callers and callees of matching functions"},
+	{"flame", cmd_flame, "draw a profile, or the difference of two, as a flame graph"},
+	{"convert", cmd_convert,
+	 "convert a profile to another format: folded, speedscope, gecko, text ..."},
+	{"check", cmd_check, "detect regressions between two sets of profiles (a gate for CI)"},
+	{"bench", cmd_bench, "profile two commands in alternation, and check for a regression"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -66,12 +69,18 @@ static const struct command *command_of(const char *name)
 
 static void print_help(FILE *out)
 {
-	fputs("usage: cprof COMMAND [options]\n\n"
-	      "A system-wide profiler: any process, no restart, pprof files.\n\n",
+	fputs("usage: cprof COMMAND [options]\n"
+	      "\n"
+	      "Profile any running process without restarting it; show, compare and convert "
+	      "profiles.\n"
+	      "\n",
 	      out);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fputs("\ncprof help COMMAND tells more; cprof version, the version\n", out);
+	fputs("\n"
+	      "See cprof help COMMAND for the options of a command, and cprof version for the "
+	      "version.\n",
+	      out);
 }
 
 /* As an option's listing is, in two fields (base/optiontext.h). */
@@ -79,7 +88,9 @@ static void list_commands(void)
 {
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		printf("%s\t%s\n", commands[i].name, commands[i].summary);
-	puts("report\tthe same as top\nhelp\thow to use a command\nversion\twhich version this is");
+	puts("report\talias of top\n"
+	     "help\tshow the options of a command\n"
+	     "version\tprint the version");
 }
 
 /* What was meant by a command that there is not; NULL: no idea. */
@@ -105,14 +116,14 @@ static int no_such_command(const char *name)
 
 	text_escape(name, safe, sizeof(safe));
 	if (meant)
-		warn("there is no command '%s'. Did you mean cprof %s?", safe, meant);
+		warn("'%s' is not a cprof command. Did you mean cprof %s?", safe, meant);
 	else if (*name == '-')
-		warn("unknown option %s: a command comes first (see cprof --help).", safe);
+		warn("unknown option %s: give a command first (see cprof --help).", safe);
 	else if (!access(name, F_OK))
-		warn("there is no command '%s'. To see what is in a file: cprof top %s", safe,
+		warn("'%s' is not a cprof command. To show a profile, use cprof top %s", safe,
 		     safe);
 	else
-		warn("there is no command '%s' (see cprof --help).", safe);
+		warn("'%s' is not a cprof command (see cprof --help).", safe);
 	return EXIT_USAGE;
 }
 

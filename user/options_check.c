@@ -40,8 +40,8 @@ static int choose_targets(struct options_parsing *parsing)
 	if (options->targets.nr) {
 		name_one(options);
 		return nr < 2 ? 0
-			      : fail(-EINVAL, "--format goes with one -o: of several, the suffixes "
-					      "say the formats.");
+			      : fail(-EINVAL, "--format cannot be combined with several -o: their "
+					      "suffixes choose the formats.");
 	}
 	if (!nr)
 		options_add_target(options, format_at(0), NULL);
@@ -70,7 +70,8 @@ static int check_stdout(const struct options *options)
 	}
 	if (!is_stdout || (!series && !unnamed))
 		return 0;
-	return fail(-EINVAL, "-o - is one file: not for --interval, or several views or formats.");
+	return fail(-EINVAL, "-o - writes a single file: it cannot be combined with --interval, "
+			     "several views or several formats.");
 }
 
 /* What follows from several options together. */
@@ -86,7 +87,7 @@ int options_complete(struct options_parsing *parsing)
 	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
 		options->duration_ns = options->delta_ns;
 	if (options->views & OPTIONS_VIEW_DELTA && options->duration_ns < options->delta_ns)
-		return fail(-EINVAL, "--delta is longer than -d: the run would end within it.");
+		return fail(-EINVAL, "--delta is longer than -d: give a longer -d.");
 	return check_stdout(options);
 }
 
@@ -99,13 +100,11 @@ int options_check_targets(int argc, char **argv, struct options *options)
 		options->child_argv = argv + optind;
 	if (!nr_ways && !targetspec_filters(&options->spec))
 		return fail(-EINVAL,
-			    "%s whom? Give -p PID, -a, or -- COMMAND (see cprof %s --help).", name,
-			    name);
+			    "no target: use -p PID, -a or -- COMMAND (see cprof %s --help).", name);
 	if (nr_ways > 1)
-		return fail(-EINVAL, "give one of -p, -a and -- COMMAND, not several.");
+		return fail(-EINVAL, "-p, -a and -- COMMAND cannot be combined: give one of them.");
 	if (optind < argc && targetspec_filters(&options->spec))
-		return fail(-EINVAL,
-			    "--comm, --uid, --cgroup and --container choose among the processes "
-			    "of the machine: not with -- COMMAND.");
+		return fail(-EINVAL, "--comm, --uid, --cgroup and --container cannot be combined "
+				     "with -- COMMAND: they select among all processes.");
 	return 0;
 }

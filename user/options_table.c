@@ -30,59 +30,68 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{"pid", 'p', "PID|NAME[,...]", BOTH,
-	 "these processes; a NAME is a process's own or its\nexecutable's, and means all that have "
-	 "it, "
-	 "now or later"},
-	{"all", 'a', NULL, BOTH, "profile every process; -o names a folder, one file per process"},
-	{"comm", OPT_COMM, "REGEX", BOTH, "only processes whose name matches, now or later"},
-	{"uid", OPT_UID, "UID|NAME", BOTH, "only those of this user"},
-	{"cgroup", OPT_CGROUP, "PATH", BOTH, "only those in this cgroup, or below it"},
+	 "profile these processes; NAME selects all processes with\n"
+	 "this command or executable name, now or later"},
+	{"all", 'a', NULL, BOTH,
+	 "profile every process; -o names a folder, for one file\n"
+	 "per process"},
+	{"comm", OPT_COMM, "REGEX", BOTH,
+	 "profile only processes whose name matches, now or later"},
+	{"uid", OPT_UID, "UID|NAME", BOTH, "profile only processes of this user"},
+	{"cgroup", OPT_CGROUP, "PATH", BOTH, "profile only processes in this cgroup, or below it"},
 	{"container", OPT_CONTAINER, "ID", BOTH,
-	 "only those in this container (docker, podman, kubernetes,\nlxc); the ID's beginning will "
-	 "do"},
+	 "profile only processes in this container (docker, podman,\n"
+	 "kubernetes, lxc); a prefix of the ID is enough"},
 	{"no-children", OPT_NO_CHILDREN, NULL, OPTIONS_RECORD,
-	 "not what the processes of -p have forked, or will"},
-	{"frequency", 'F', "HZ", OPTIONS_RECORD, "ticks a second on each CPU (default 99)"},
+	 "do not profile child processes of the -p processes"},
+	{"frequency", 'F', "HZ", OPTIONS_RECORD,
+	 "sample HZ times per second on each CPU (default 99)"},
 	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
-	 "one sample per so many bytes allocated, on average\n(default 524288; 1: every "
-	 "allocation)"},
+	 "take one sample per BYTES allocated, on average\n"
+	 "(default 524288; 1: every allocation)"},
 	{"alloc-only", OPT_ALLOC_ONLY, NULL, OPTIONS_HEAP,
-	 "do not follow frees: half the cost, and only the view\n--alloc, unless another is asked "
-	 "for"},
+	 "do not follow frees, at half the cost; write only the\n"
+	 "--alloc view, unless another is requested"},
 	{"follow-fork", OPT_FOLLOW_FORK, NULL, OPTIONS_HEAP,
-	 "their children too; every process that maps the same\nallocator pays for the probes"},
+	 "profile child processes, too; every process that maps\n"
+	 "the same allocator pays for the probes"},
 	{"duration", 'd', "TIME", BOTH,
-	 "stop after 30s, 500ms, 2m ... (default: at Ctrl-C,\nor when the targets have exited)"},
+	 "stop after TIME: 30s, 500ms, 2m ... (default: when the\n"
+	 "targets exit, or at Ctrl-C)"},
 	{"output", 'o', "FILE|DIR", BOTH,
-	 "one file for all processes, or a folder for one file\neach (default: "
-	 "cprof.KIND.COMM.PID.pb.gz here). Several FILEs:\nthe suffix says the format of each: "
-	 ".pb.gz .html .svg\n.folded .speedscope.json .gecko.json .heap .txt .pb;\n"
+	 "write one file for all processes, or one file per process\n"
+	 "to a folder (default: cprof.KIND.COMM.PID.pb.gz in the\n"
+	 "current folder); may be given several times, for the\n"
+	 "formats of these suffixes: .pb.gz .html .svg .folded\n"
+	 ".speedscope.json .gecko.json .heap .txt .pb;\n"
 	 "- is standard output"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
-	 "only what is in use at the end: alloc values are 0, empty\nsamples left out"},
-	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "only what was allocated: two sample types"},
+	 "write only what is in use at the end: set alloc values\n"
+	 "to 0, and omit empty samples"},
+	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "write only what was allocated: two sample types"},
 	{"delta", OPT_DELTA, "TIME", OPTIONS_HEAP,
-	 "what was allocated in so long a time, then done;\nwith a longer -d a series of them"},
-	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "all of these from one run, a file each"},
+	 "write what is allocated within TIME, then stop; with a\n"
+	 "longer -d, write a series of such profiles"},
+	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "write all of these from one run, one file each"},
 	{"interval", OPT_INTERVAL, "TIME", BOTH,
-	 "each time write what was counted since the last one, in\nfiles .1, .2 ... (SIGUSR1 "
-	 "does so, too)"},
+	 "every TIME, write what was counted since the last write\n"
+	 "to files .1, .2 ... (SIGUSR1 does the same)"},
 	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
-	 "a file each in proto (default), proto-plain, legacy\n(gperftools' text), text (for "
-	 "people), "
-	 "folded, speedscope,\ngecko, html, svg"},
+	 "write one file per format: proto (default), proto-plain,\n"
+	 "legacy (gperftools' text), text (human-readable), folded,\n"
+	 "speedscope, gecko, html, svg"},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
-	 "two more sample types: the variances of the estimates"},
+	 "add two sample types: the variances of the estimates"},
 	{"all-frames", OPT_ALL_FRAMES, NULL, OPTIONS_HEAP,
-	 "the allocator's own frames too (malloc, operator new);\nelse stacks begin with who "
-	 "allocates"},
+	 "keep the allocator's own frames (malloc, operator new);\n"
+	 "by default, the caller of the allocator is the leaf"},
 	{"allow-empty", OPT_ALLOW_EMPTY, NULL, BOTH,
 	 "write a file even if it is empty, and exit with 0"},
 	{"threads", 't', NULL, BOTH, "label samples with their thread"},
-	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "kernel stacks too (default)"},
-	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "user stacks only"},
-	{"verbose", 'v', NULL, BOTH, "say more, and show what the kernel says"},
-	{"help", 'h', NULL, BOTH, "this text"},
+	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "record kernel stacks, too (default)"},
+	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "record user stacks only"},
+	{"verbose", 'v', NULL, BOTH, "print details, and the kernel's messages"},
+	{"help", 'h', NULL, BOTH, "show this help"},
 	{"limit", OPT_LIMIT, "NAME=N", BOTH, NULL},
 	{"captures", OPT_CAPTURES, "FILE", OPTIONS_RECORD, NULL},
 };
@@ -122,13 +131,15 @@ void options_table_help(enum options_command command)
 
 	printf("usage: cprof %s [options] -p PID|NAME[,...] | -a | -- COMMAND [ARGUMENT...]\n\n",
 	       name);
-	puts(heap ? "Samples malloc and free: who allocates, and who holds the memory."
-		  : "Samples stacks on the CPU: where the time goes.");
-	puts("Writes pprof files (gzip'ed profile.proto) for `go tool pprof` and its kin.\n");
+	puts(heap ? "Sample malloc and free, to show what allocates and what holds memory."
+		  : "Sample stacks on the CPU, to show where the time goes.");
+	puts("Write pprof files (gzip-compressed profile.proto) for go tool pprof and other "
+	     "readers.\n");
 	print_rows(command, false);
-	puts("\nExit codes: 0 done, 2 usage or files, 3 nothing to profile, 4 privileges or "
-	     "kernel;\n"
-	     "with a command: its own; where that is 0, as above");
+	puts("\n"
+	     "Exit codes: 0 success, 2 usage error or file error, 3 nothing to profile, 4 missing\n"
+	     "privileges or kernel support. With -- COMMAND: its exit code, or the above if that "
+	     "is 0.");
 }
 
 void options_table_listing(enum options_command command)
@@ -163,8 +174,8 @@ int options_table_complain(int value, char **argv, enum options_command command)
 	if (nearest && nearest->commands & command)
 		return fail(-EINVAL, "unknown option %s. Did you mean --%s?", text, nearest->name);
 	if (nearest)
-		return fail(-EINVAL, "unknown option %s: cprof %s has --%s, %s has not.", text,
-			    command == OPTIONS_HEAP ? "record" : "heap", nearest->name, name);
+		return fail(-EINVAL, "unknown option %s: --%s is an option of cprof %s, not of %s.",
+			    text, nearest->name, command == OPTIONS_HEAP ? "record" : "heap", name);
 	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, name);
 }
 

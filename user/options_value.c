@@ -55,7 +55,8 @@ static int parse_limit(const char *text, struct options_limits *limits)
 		return 0;
 	}
 	return fail(-EINVAL,
-		    "--limit %s: not one of counts, events, live, inflight, slots, attach_mode =N.",
+		    "--limit %s: not NAME=N, with NAME one of counts, events, live, inflight, "
+		    "slots, attach_mode.",
 		    text);
 }
 
@@ -179,7 +180,7 @@ int options_value(int value, const char *text, struct options_parsing *parsing)
 		return parse_time("-d", text, &options->duration_ns);
 	case 'o':
 		if (!*text)
-			return fail(-EINVAL, "-o: an empty name.");
+			return fail(-EINVAL, "-o: the file name is empty.");
 		vec_push(&parsing->outputs, text);
 		return 0;
 	case 't':

@@ -34,7 +34,7 @@ static int add(struct targetspec *spec, const char *word)
 	errno = 0;
 	pid = strtoull(word, NULL, 10);
 	if (errno || !targetspec_is_pid(word) || !pid || pid > INT32_MAX)
-		return fail(-EINVAL, "-p: '%s' is not a process id.", word);
+		return fail(-EINVAL, "-p: '%s' is not a process ID.", word);
 	vec_push(&spec->pids, pid);
 	return 0;
 }
@@ -54,7 +54,7 @@ int targetspec_parse(const char *text, struct targetspec *spec)
 			err = add(spec, word);
 		}
 		if (is_empty)
-			return fail(-EINVAL, "-p '%s': a process id or a name is missing.", text);
+			return fail(-EINVAL, "-p '%s': a process ID or name is missing.", text);
 	}
 	return err;
 }
@@ -64,7 +64,7 @@ int targetspec_add_filter(struct targetspec *spec, enum targetspec_filter filter
 	static const char *const names[] = {"--comm", "--uid", "--cgroup", "--container"};
 
 	if (!*text)
-		return fail(-EINVAL, "%s: an empty word.", names[filter]);
+		return fail(-EINVAL, "%s: the value is empty.", names[filter]);
 	vec_push(&spec->filters[filter], text);
 	return 0;
 }

@@ -236,7 +236,7 @@ def other_order_and_units():
     judge, path = os.path.join(h.folder(), "judge.pb.gz"), os.path.join(h.folder(), "cprof.pb.gz")
     run("go", "tool", "pprof", "-proto", f"-output={judge}", first, second)
     done = subprocess.run([h.CPROF, "merge", first, second, "-o", path], capture_output=True, text=True, check=True)
-    assert "left out" in done.stderr, done.stderr
+    assert "dropped" in done.stderr, done.stderr
     assert rows(path) == rows(judge) == [(["a"], [8, 2000005])], rows(path)
     assert contract.load(path)["units"] == contract.load(judge)["units"]
 
@@ -314,7 +314,7 @@ def wrong_use():
     for arguments, word in ((["merge"], "FILE"), (["merge", path, other, "-o", out], "sample types"),
                             (["merge", path, "/nonexistent", "-o", out], "No such file"),
                             (["merge", path, "--keep-type", "x", "-o", out], "no sample type 'x'"),
-                            (["merge", path, "--drop-type", "cpu", "--drop-type", "samples", "-o", out], "would be left"),
+                            (["merge", path, "--drop-type", "cpu", "--drop-type", "samples", "-o", out], "leave no sample type"),
                             (["merge", path, "--split", "comm"], "-o FOLDER"),
                             (["diff", path], "two profiles"), (["diff", path, other], "in common"),
                             (["diff", path, path, "--diff-base"], "-o"),

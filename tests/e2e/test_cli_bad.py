@@ -75,7 +75,7 @@ def rates_and_durations():
 @h.test
 def usage():
     target = h.Workload("idle")
-    refused(USAGE, "-p|whom")
+    refused(USAGE, "no target: use -p")
     refused(USAGE, "one of", "-a", "-p", target.pid)
     refused(USAGE, "one of", "-p", target.pid, "--", "true")
     refused(USAGE, "unknown option", "--no-such-option", "-p", target.pid)

@@ -59,7 +59,7 @@ def lint_says_so():
 def drop_negative():
     base, head, change = both()
     said = cprof("diff", base, head, "-o", change, "--drop-negative").stderr
-    assert "2 samples" in said and "left out" in said, said
+    assert "2 samples" in said and "dropped" in said, said
     assert leaves(change) == {"more": 8, "new": 1}, leaves(change)
     assert "negative-value" not in cprof("lint", change, status=1).stdout
     cprof("convert", change, "-o", change + ".speedscope.json")

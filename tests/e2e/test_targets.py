@@ -311,7 +311,7 @@ def filters_that_cannot_be():
                                (("--cgroup", "/cprof-no-such-cgroup"), "no such cgroup"),
                                (("--comm", "(a+)+{9}{9}"), "regular expression"),
                                (("--comm", "("), "regular expression"), (("--comm", ""), "empty"),
-                               (("--uid", "0", "--", "true"), "not with -- COMMAND")):
+                               (("--uid", "0", "--", "true"), "cannot be combined with -- COMMAND")):
         for kind in ("record", "heap"):
             h.cprof(kind, *arguments, verbose=False).wait().refused(2, pattern)
 

@@ -275,13 +275,13 @@ def what_is_not_in_the_profile():
             assert told(command, "--by", by, folded).count("\n") == 1
             assert not told(command, "--by", by, made(91))
     assert not told("top", folded)
-    for by, words in (("thread", r"no sample has a label 'thread'; there are comm, pid \(cprof record -t"),
-                      ("tag=request", "no sample has a label 'request'; there are comm, pid"),
+    for by, words in (("thread", r"no sample has a label 'thread'; use one of comm, pid \(record it with cprof record -t"),
+                      ("tag=request", "no sample has a label 'request'; use one of comm, pid"),
                       ("tag=", "--by tag=: not one of"), ("tags", "--by tags: not one of")):
         done = subprocess.run([h.CPROF, "top", "--by", by, made(92)], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and not done.stdout and re.search(words, done.stderr), done
     done = subprocess.run([h.CPROF, "top", "--by", "pid", folded], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "there are no labels at all" in done.stderr, done
+    assert done.returncode == 2 and "the profile has no labels" in done.stderr, done
 
 
 @h.test

@@ -49,7 +49,8 @@ static const char *words_of(const struct args *args, const struct arg_row *row, 
 /* All options that are not hidden: for people, or for a shell. */
 static void print_rows(const struct args *args, bool is_listing)
 {
-	static const struct arg_row help = {.name = "help", .letter = 'h', .help = "this text"};
+	static const struct arg_row help = {
+		.name = "help", .letter = 'h', .help = "show this help"};
 	char space[256];
 
 	for (size_t i = 0; i <= args->nr_rows; i++) {
@@ -75,7 +76,9 @@ static void print_help(const struct args *args)
 {
 	printf("usage: cprof %s [options] %s\n\n%s\n%s\n", args->command, args->operands,
 	       args->about,
-	       args->takes_newest ? "Without a FILE: the newest profile of this folder.\n" : "");
+	       args->takes_newest
+		       ? "Without a FILE, read the newest profile in the current folder.\n"
+		       : "");
 	print_rows(args, false);
 	if (args->epilog)
 		printf("\n%s\n", args->epilog);
@@ -278,7 +281,7 @@ bool args_take_newest(struct args *args)
 	args->newest = newest_profile(".");
 	if (!args->newest)
 		return false;
-	say("no file is given: this is %s, the newest profile here",
+	say("no FILE given: reading %s, the newest profile in this folder",
 	    text_escape(args->newest, safe, sizeof(safe)));
 	vec_push(&args->operand, args->newest);
 	return true;
@@ -293,8 +296,8 @@ bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 		return false;
 	if (!args->needs_file || args->operand.nr || (args->takes_newest && args_take_newest(args)))
 		return true;
-	warn("%s needs a FILE, or - for stdin%s (see cprof %s --help).", args->command,
-	     args->takes_newest ? "; no profile is in this folder" : "", args->command);
+	warn("%s: no FILE given%s: give one, or - for stdin (see cprof %s --help).", args->command,
+	     args->takes_newest ? ", and no profile in this folder" : "", args->command);
 	*code = EXIT_USAGE;
 	return false;
 }

@@ -62,7 +62,7 @@ static int open_folder(const char *keep, char **path)
 		return 0;
 	}
 	free(folder);
-	return fail(err, "make the folder %s", safe);
+	return fail(err, "cannot create the folder %s", safe);
 }
 
 /* It is ours: nothing but files is in it. */
@@ -86,7 +86,7 @@ static enum exit_code confirm(struct bench *bench, const struct gate_result *fir
 	struct runs runs = {0};
 	enum exit_code code;
 
-	say("a regression: once more, to confirm it (--confirm)");
+	say("regression found: measuring again to confirm it (--confirm)");
 	bench->replicate.nr_warm_up = 0;
 	code = replicate(&bench->replicate, "confirm", &bench->gating, &runs);
 	if (!code) {
@@ -122,14 +122,15 @@ static int complete(struct bench *bench, const struct arg_list *operands)
 	struct replicate *replicate = &bench->replicate;
 
 	if (operands->nr)
-		return fail(-EINVAL, "'%s' is no option: a command goes in quotes, --head 'CMD'.",
+		return fail(-EINVAL,
+			    "unexpected argument '%s': quote the command, as in --head 'CMD'.",
 			    operands->at[0]);
 	if (!replicate->commands[RUN_BASE] || !replicate->commands[RUN_HEAD])
-		return fail(-EINVAL, "bench what? Give --base 'CMD' and --head 'CMD'.");
+		return fail(-EINVAL, "no commands to compare: use --base 'CMD' and --head 'CMD'.");
 	if (!replicate->nr_reps)
-		return fail(-EINVAL, "--reps 0: at least one run a side.");
+		return fail(-EINVAL, "--reps 0: give at least 1.");
 	if (!replicate->heap && replicate->rate)
-		return fail(-EINVAL, "--rate goes with --heap.");
+		return fail(-EINVAL, "--rate needs --heap.");
 	if (replicate->heap && !bench->gating.selection.sample_type)
 		bench->gating.selection.sample_type = "alloc_space";
 	if (!bench->interrupts && !bench->gating.selection.ignore)
@@ -159,39 +160,42 @@ int cmd_bench(int argc, char **argv)
 					    .frequency = DEFAULT_HZ}};
 	struct replicate *replicate = &bench.replicate;
 	const struct arg_row rows[] = {
-		{"base", 0, ARG_TEXT, "'CMD'", "how it was, for sh -c",
+		{"base", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the old version",
 		 &replicate->commands[RUN_BASE]},
-		{"head", 0, ARG_TEXT, "'CMD'", "how it is now", &replicate->commands[RUN_HEAD]},
-		{"reps", 'r', ARG_COUNT, "N", "runs of each, at least (default 5)",
+		{"head", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the new version",
+		 &replicate->commands[RUN_HEAD]},
+		{"reps", 'r', ARG_COUNT, "N", "run each command at least N times (default 5)",
 		 &replicate->nr_reps},
 		{"max-time", 0, ARG_DURATION, "TIME",
-		 "no run begins later (default 10m); --confirm doubles it",
+		 "start no run after TIME (default 10m; doubled by --confirm)",
 		 &replicate->max_time_ns},
-		{"warm-up", 0, ARG_COUNT, "N", "runs of each first that do not count (default 1)",
-		 &replicate->nr_warm_up},
-		{"frequency", 'F', ARG_TEXT, "HZ", "ticks a second on each CPU (default 997)",
-		 &replicate->frequency},
-		{"heap", 0, ARG_FLAG, NULL, "what they allocate, not the CPU", &replicate->heap},
-		{"rate", 0, ARG_TEXT, "BYTES", "with --heap: one sample per so many bytes",
+		{"warm-up", 0, ARG_COUNT, "N",
+		 "run each command N times first, uncounted (default 1)", &replicate->nr_warm_up},
+		{"frequency", 'F', ARG_TEXT, "HZ",
+		 "sample HZ times per second on each CPU (default 997)", &replicate->frequency},
+		{"heap", 0, ARG_FLAG, NULL, "profile allocations, not CPU time", &replicate->heap},
+		{"rate", 0, ARG_TEXT, "BYTES", "with --heap, take one sample per BYTES allocated",
 		 &replicate->rate},
-		{"keep", 0, ARG_TEXT, "DIR", "leave profiles and logs there", &bench.keep},
-		{"confirm", 0, ARG_FLAG, NULL, "a regression counts if it is there a second time",
+		{"keep", 0, ARG_TEXT, "DIR", "keep profiles and logs in DIR", &bench.keep},
+		{"confirm", 0, ARG_FLAG, NULL,
+		 "report a regression only if a second measurement finds it,\n"
+		 "too",
 		 &bench.confirm},
-		{"interrupts", 0, ARG_FLAG, NULL,
-		 "count the time that interrupts took from them, too", &bench.interrupts},
+		{"interrupts", 0, ARG_FLAG, NULL, "count the time spent in interrupts, too",
+		 &bench.interrupts},
 		GATING_ROWS(&bench.gating),
 	};
 	struct args args scoped(args_release) = {
 		.command = "bench",
 		.operands = "--base 'CMD' --head 'CMD'",
-		.about = "Profiles two commands by turns, until there are enough runs and samples, "
-			 "and\n"
-			 "compares them as check does. (--min-samples: 3000 of each by default.)",
+		.about = "Profile two commands in alternation, until there are enough runs and "
+			 "samples, and\n"
+			 "compare them as cprof check does.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or a command that "
-			  "failed,\n"
-			  "3 inconclusive, 4 privileges or kernel",
+		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage error or a command "
+			  "that failed,\n"
+			  "3 inconclusive, 4 missing privileges or kernel support",
 	};
 	enum exit_code code;
 

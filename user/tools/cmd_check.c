@@ -56,17 +56,16 @@ static enum exit_code report(struct check *check, const struct runs *runs)
 /* What is missing, lest a mistyped name pass for a first run. */
 static void say_missing(const struct check *check)
 {
-	const char *allowed = check->allow_missing_baseline
-				      ? ", and need not be one (--allow-missing-baseline)"
-				      : "";
+	const char *allowed =
+		check->allow_missing_baseline ? " (accepted by --allow-missing-baseline)" : "";
 	char name[512];
 
 	if (!check->base.nr)
-		say("there is no baseline%s", allowed);
+		say("no baseline%s", allowed);
 	else
-		say("there is no baseline%s: '%s' is not there%s", allowed,
+		say("no baseline%s: '%s' does not exist%s", allowed,
 		    text_escape(check->base.at[0], name, sizeof(name)),
-		    check->base.nr > 1 ? ", nor any other of --base" : "");
+		    check->base.nr > 1 ? ", nor does any other --base file" : "");
 }
 
 /* Without a baseline the head must be good even so: a job whose profiler broke is not to pass. */
@@ -77,12 +76,13 @@ static enum exit_code compare(struct check *check)
 	enum exit_code code = EXIT_USAGE;
 
 	if (!check->head.nr) {
-		warn("check what? Give --base FILE... --head FILE..., or --self-test FILE...");
+		warn("no profiles to check: use --base FILE... --head FILE..., or --self-test "
+		     "FILE...");
 		return EXIT_USAGE;
 	}
 	if (!check->base.given && !check->allow_missing_baseline) {
-		warn("check against what? Give --base FILE... (--allow-missing-baseline: a first "
-		     "run).");
+		warn("no baseline given: use --base FILE..., or --allow-missing-baseline for a "
+		     "first run.");
 		return EXIT_USAGE;
 	}
 	if ((missing || !add_all(check, &check->base, RUN_BASE, &runs)) &&
@@ -170,7 +170,7 @@ static enum exit_code say_self_test(const struct check *check, const struct runs
 	}
 	if (rate <= check->gating.options.alpha)
 		return EXIT_DONE;
-	printf("more than --alpha %g: these runs are not alike; a verdict on them means little\n",
+	printf("more than --alpha %g: these runs differ too much for a reliable verdict\n",
 	       check->gating.options.alpha);
 	return EXIT_NOTHING;
 }
@@ -182,12 +182,14 @@ static enum exit_code self_test(struct check *check)
 	enum exit_code code = EXIT_USAGE;
 
 	if (check->self_test.nr < LEAST_TO_TEST || check->base.nr || check->head.nr) {
-		warn("--self-test takes %d runs or more, and neither --base nor --head.",
+		warn("--self-test needs at least %d runs, and cannot be combined with --base or "
+		     "--head.",
 		     LEAST_TO_TEST);
 		return EXIT_USAGE;
 	}
 	if (gating_has_reports(&check->gating)) {
-		warn("--self-test has no verdict to report: --json and its kin do not go with it.");
+		warn("--self-test has no verdict to report: it cannot be combined with --json, "
+		     "--markdown, --junit, --sarif or --github.");
 		return EXIT_USAGE;
 	}
 	if (!add_all(check, &check->self_test, RUN_BASE, &runs)) {
@@ -204,7 +206,7 @@ static enum exit_code self_test(struct check *check)
 static enum exit_code run_check(struct check *check, const struct arg_list *operands)
 {
 	if (operands->nr) {
-		warn("'%s' is neither base nor head: give --base FILE... --head FILE...",
+		warn("unexpected argument '%s': give profiles with --base FILE... --head FILE...",
 		     operands->at[0]);
 		return EXIT_USAGE;
 	}
@@ -217,27 +219,30 @@ int cmd_check(int argc, char **argv)
 {
 	struct check check = {.allow_missing_baseline = false};
 	const struct arg_row rows[] = {
-		{"base", 0, ARG_OPERANDS, "FILE...", "runs of what it was", &check.base},
-		{"head", 0, ARG_OPERANDS, "FILE...", "runs of what it is now", &check.head},
+		{"base", 0, ARG_OPERANDS, "FILE...",
+		 "read these profiles as runs of the old version", &check.base},
+		{"head", 0, ARG_OPERANDS, "FILE...",
+		 "read these profiles as runs of the new version", &check.head},
 		{"self-test", 0, ARG_OPERANDS, "FILE...",
-		 "runs of one program: how often is a half of them\nflagged against the other?",
+		 "split runs of one program at random, and report how often\n"
+		 "one half is flagged against the other",
 		 &check.self_test},
-		{"allow-missing-baseline", 0, ARG_FLAG, NULL, "exit 0 where no base file is there",
+		{"allow-missing-baseline", 0, ARG_FLAG, NULL, "exit with 0 if no base file exists",
 		 &check.allow_missing_baseline},
 		GATING_ROWS(&check.gating),
 	};
 	struct args args scoped(args_release) = {
 		.command = "check",
 		.operands = "--base FILE... --head FILE...",
-		.about =
-			"Has it become slower, or larger? Compares several runs of either side, in "
-			"total\nand by function, and tells a regression from the noise of runs.",
+		.about = "Detect performance regressions: compare several runs of each side, in "
+			 "total and by\n"
+			 "function, and tell a significant change from the noise between runs.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage or a file that "
-			  "cannot be "
-			  "read or\n"
-			  "written, 3 inconclusive: too little, or not comparable, or no baseline",
+		.epilog =
+			"Exit codes: 0 no regression, 1 regression, 2 usage error, or a file "
+			"cannot be read or\n"
+			"written, 3 inconclusive: too few samples, not comparable, or no baseline",
 	};
 	enum exit_code code;
 

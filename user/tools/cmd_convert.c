@@ -39,7 +39,7 @@ static int choose_format(const struct convert *convert, const char *path,
 	format_names(names, sizeof(names));
 	if (convert->format)
 		return fail(-EINVAL, "--format %s: not one of %s.", convert->format, names);
-	return fail(-EINVAL, "-o %s: the name does not say which format; --format is one of %s.",
+	return fail(-EINVAL, "-o %s: the suffix is no known format: give --format with one of %s.",
 		    text_escape(path, safe, sizeof(safe)), names);
 }
 
@@ -52,8 +52,7 @@ static const struct profile *suitable(struct convert *convert, const struct outp
 	if (format->is_pprof || !convert->prune)
 		return convert->profile;
 	if (!convert->pruned && profile_pruned_copy(convert->profile, &convert->pruned)) {
-		warn("the profile's own drop_frames is not a regular expression: all frames are "
-		     "written");
+		warn("the profile's drop_frames is not a regular expression: writing all frames");
 		convert->prune = false;
 	}
 	return convert->pruned ? convert->pruned : convert->profile;
@@ -133,13 +132,14 @@ int cmd_convert(int argc, char **argv)
 	struct convert convert = {.format = NULL};
 	const struct arg_row rows[] = {
 		{"output", 'o', ARG_LIST, "FILE",
-		 "where to; its suffix says the format; may be given several\ntimes; - is stdout",
+		 "write to FILE, in the format of its suffix; may be given\n"
+		 "several times; - is stdout",
 		 &convert.outputs},
 		{"format", 0, ARG_TEXT, "NAME",
-		 "the format: proto, proto-plain, legacy, text, folded,\nspeedscope, gecko, html, "
-		 "svg",
+		 "write this format: proto, proto-plain, legacy, text,\n"
+		 "folded, speedscope, gecko, html, svg",
 		 &convert.format},
-		{"to", 0, ARG_TEXT, "NAME", "the same", &convert.format},
+		{"to", 0, ARG_TEXT, "NAME", "same as --format", &convert.format},
 		SELECTION_ROWS(&convert.selection),
 		SYMBOLIZE_ROW(&convert.selection),
 	};
@@ -148,13 +148,16 @@ int cmd_convert(int argc, char **argv)
 		.operands = "[FILE...] -o FILE",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "Writes a profile in other formats. What it reads, the bytes say; what it "
-			 "writes, the\nsuffix: .pb.gz .html .svg .folded .speedscope.json "
-			 ".gecko.json .heap .txt .pb.\nSeveral files are merged; - is stdin.",
+		.about = "Convert profiles to another format. The input format is detected from "
+			 "the content; the\n"
+			 "suffix chooses the output format: .pb.gz .html .svg .folded "
+			 ".speedscope.json\n"
+			 ".gecko.json .heap .txt .pb. Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option, a file that cannot be read or "
-			  "written, or a\nprofile that the format cannot express.",
+		.epilog = "Exit codes: 0 success, 2 usage error, a file cannot be read or written, "
+			  "or the format\n"
+			  "cannot express the profile.",
 	};
 	enum exit_code code;
 

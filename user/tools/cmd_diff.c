@@ -68,8 +68,8 @@ static int load_both(const struct options *options, const struct arg_list *paths
 		localnames_add(head->profile);
 	}
 	if (profile_align(head->profile, base->profile))
-		return fail(-EINVAL, "the two cannot be compared: they have no sample type in "
-				     "common, or other units or period types.");
+		return fail(-EINVAL, "the profiles cannot be compared: they have no sample type in "
+				     "common, or their units or period types differ.");
 	return options->normalize ? profile_normalize(head->profile, base->profile) : 0;
 }
 
@@ -102,11 +102,11 @@ static void tell_negative(const struct options *options, struct profile *merged)
 	if (!nr)
 		return;
 	if (options->drop_negative)
-		warn("--drop-negative: negative values of %zu samples are left out", nr);
+		warn("dropped the negative values of %zu samples (--drop-negative)", nr);
 	else
-		warn("%zu samples have negative values: go tool pprof takes them, Pyroscope drops "
-		     "the samples and shows wrong totals, speedscope opens no such file; "
-		     "--drop-negative writes none",
+		warn("%zu samples have negative values: go tool pprof accepts them, Pyroscope "
+		     "drops the samples and shows wrong totals, speedscope cannot open the file; "
+		     "use --drop-negative to leave them out",
 		     nr);
 }
 
@@ -318,15 +318,13 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 	if (view_check(&options->view) || load_both(options, paths, &base, &head))
 		return EXIT_USAGE;
 	if (options->output && options->diff_base && options->drop_negative) {
-		warn("--diff-base labels what is negative, which --drop-negative leaves out: give "
-		     "one of them.");
+		warn("--diff-base and --drop-negative cannot be combined: give one of them.");
 		return EXIT_USAGE;
 	}
 	if (options->output)
 		return write_difference(options, &base, &head) ? EXIT_USAGE : EXIT_DONE;
 	if (options->diff_base || options->drop_negative) {
-		warn("%s is about the file that -o writes.",
-		     options->diff_base ? "--diff-base" : "--drop-negative");
+		warn("%s needs -o FILE.", options->diff_base ? "--diff-base" : "--drop-negative");
 		return EXIT_USAGE;
 	}
 	if (sum_up(options, &base, &head))
@@ -338,33 +336,36 @@ int cmd_diff(int argc, char **argv)
 {
 	struct options options = {.limit = VIEW_DEFAULT_LIMIT};
 	const struct arg_row rows[] = {
-		{"cum", 'c', ARG_FLAG, NULL, "sort by what is below, too", &options.cum},
+		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &options.cum},
 		VIEW_LIMIT_ROW(&options.limit),
 		{"normalize", 0, ARG_FLAG, NULL,
 		 "scale HEAD to BASE's totals: compare shares, not amounts", &options.normalize},
 		{"output", 'o', ARG_TEXT, "FILE",
-		 "write HEAD - BASE as pprof, whole, instead of a table;\n- is stdout",
+		 "write HEAD - BASE as a pprof file, instead of a table;\n"
+		 "- is stdout",
 		 &options.output},
 		{"diff-base", 0, ARG_FLAG, NULL,
-		 "with -o: label BASE's samples pprof::base, so that pprof\nshows shares of BASE",
+		 "with -o, label BASE's samples pprof::base, so that pprof\n"
+		 "shows shares of BASE",
 		 &options.diff_base},
 		{"drop-negative", 0, ARG_FLAG, NULL,
-		 "with -o: only what grew, for readers that know no negative\nvalues (Pyroscope)",
+		 "with -o, write only what grew, for readers that do not\n"
+		 "accept negative values (Pyroscope)",
 		 &options.drop_negative},
 		VIEW_ROWS(&options.view),
 	};
 	struct args args scoped(args_release) = {
 		.command = "diff",
 		.operands = "BASE HEAD",
-		.about = "What takes more in HEAD than in BASE, and what less, function by "
-			 "function;\n"
-			 "what is new and what is gone, too. Largest difference first.",
+		.about = "Compare two profiles function by function: what grew, what shrank, what "
+			 "is new and what\n"
+			 "is gone, the largest difference first.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, whatever differs; 2 a wrong option, a file that "
-			  "cannot be "
-			  "read\nor written, or two that cannot be compared. cprof check is what "
-			  "judges.",
+		.epilog = "Exit codes: 0 success, whether or not the profiles differ; 2 usage "
+			  "error, a file cannot\n"
+			  "be read or written, or the two cannot be compared. For a verdict, use "
+			  "cprof check.",
 	};
 	enum exit_code code;
 

@@ -80,7 +80,7 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 	int err;
 
 	if (!choose_format(options)) {
-		warn("-o x.html or x.svg, or else --format html or svg.");
+		warn("no known format: use -o FILE.html or FILE.svg, or --format html or svg.");
 		return EXIT_USAGE;
 	}
 	if (!is_width(options->flame.width_px)) {
@@ -104,7 +104,7 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 	options->flame.base_sources = options->base.at;
 	options->flame.nr_base_sources = options->base.nr;
 	if (base && !profile_same_types(profile, base)) {
-		warn("the profile and its base have different sample types.");
+		warn("the profile and --base have different sample types: record both alike.");
 		return EXIT_USAGE;
 	}
 	if (base)
@@ -117,20 +117,24 @@ int cmd_flame(int argc, char **argv)
 	struct options options = {0};
 	const struct arg_row rows[] = {
 		{"output", 'o', ARG_TEXT, "FILE",
-		 "where to: x.html, or x.svg; - is stdout, and so is a pipe", &options.output},
-		{"format", 0, ARG_TEXT, "NAME", "html or svg, whatever FILE is called",
+		 "write to FILE.html or FILE.svg; - is stdout, the default\n"
+		 "unless that is a terminal",
+		 &options.output},
+		{"format", 0, ARG_TEXT, "NAME", "write html or svg, whatever the suffix of FILE",
 		 &options.format},
 		{"base", 'b', ARG_LIST, "FILE",
-		 "show what changed since this profile (given several\ntimes: since all of them)",
+		 "show the difference from this profile; if given several\n"
+		 "times, from all of them merged",
 		 &options.base},
 		{"normalize", 0, ARG_FLAG, NULL, "scale the base to the same total",
 		 &options.flame.normalize},
-		{"inverted", 'i', ARG_FLAG, NULL, "begin with the functions that stacks end in",
+		{"inverted", 'i', ARG_FLAG, NULL,
+		 "begin with the innermost functions, and show their callers",
 		 &options.flame.inverted},
-		{"title", 0, ARG_TEXT, "TEXT", "the heading (default: the process)",
+		{"title", 0, ARG_TEXT, "TEXT", "set the heading (default: the process)",
 		 &options.flame.title},
-		{"width", 0, ARG_COUNT, "PX", "of an SVG, 200 to 20000 (default 1200)",
-		 &options.flame.width_px},
+		{"width", 0, ARG_COUNT, "PX",
+		 "set the width of an SVG, 200 to 20000 (default 1200)", &options.flame.width_px},
 		SELECTION_ROWS(&options.selection),
 		SYMBOLIZE_ROW(&options.selection),
 	};
@@ -139,12 +143,12 @@ int cmd_flame(int argc, char **argv)
 		.operands = "[FILE...]",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "Draws profiles as a flame graph: one HTML file with all sample types, "
-			 "zoom,\n"
-			 "search and a table, that needs no network; or an SVG of one sample type.",
+		.about = "Draw profiles as a flame graph: one HTML file with all sample types, "
+			 "zoom, search and a\n"
+			 "table, which needs no network; or an SVG of one sample type.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
+		.epilog = "Exit codes: 0 success, 2 usage error, or a file cannot be read or "
 			  "written.",
 	};
 	enum exit_code code;

@@ -312,19 +312,20 @@ int cmd_info(int argc, char **argv)
 {
 	bool as_json = false;
 	const struct arg_row rows[] = {
-		{"json", 0, ARG_FLAG, NULL, "an array with an object for each file", &as_json},
+		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
+		 &as_json},
 	};
 	struct args args scoped(args_release) = {
 		.command = "info",
 		.operands = "[FILE...]",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "What is in profiles: format, sample types and their totals, period, "
-			 "time, counts,\n"
-			 "labels, mappings. \"-\" is stdin.",
+		.about = "Show what profiles contain: format, sample types and their totals, "
+			 "period, time, counts,\n"
+			 "labels and mappings. - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done; 2 a file cannot be read.",
+		.epilog = "Exit codes: 0 success, 2 usage error or a file cannot be read.",
 	};
 	enum exit_code code;
 

@@ -106,19 +106,21 @@ int cmd_lint(int argc, char **argv)
 {
 	bool as_json = false;
 	const struct arg_row rows[] = {
-		{"json", 0, ARG_FLAG, NULL, "an array with an object for each file", &as_json},
+		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
+		 &as_json},
 	};
 	struct args args scoped(args_release) = {
 		.command = "lint",
 		.operands = "[FILE...]",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "What go tool pprof, Parca, Pyroscope and speedscope would reject or lose "
-			 "of pprof\n"
-			 "files: a line for each rule that a file breaks. \"-\" is stdin.",
+		.about = "Report what go tool pprof, Parca, Pyroscope or speedscope would reject "
+			 "or drop of pprof\n"
+			 "files: one line for each rule that a file breaks. - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 nothing found; 1 something; 2 a file cannot be read.",
+		.epilog = "Exit codes: 0 no findings, 1 findings, 2 usage error or a file cannot "
+			  "be read.",
 	};
 	enum exit_code code;
 

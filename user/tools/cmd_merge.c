@@ -64,7 +64,7 @@ static int choose_types(const struct options *options, struct profile *profile)
 		any |= keep[i];
 	}
 	if (!any)
-		return fail(-EINVAL, "no sample type would be left.");
+		return fail(-EINVAL, "--keep-type and --drop-type leave no sample type.");
 	if (options->keep.nr || options->drop.nr)
 		profile_keep_types(profile, keep);
 	return 0;
@@ -104,7 +104,7 @@ static int load_delta(const struct arg_list *paths, struct profile **delta)
 	int err;
 
 	if (paths->nr != 2)
-		return fail(-EINVAL, "--delta takes two heap profiles, the earlier one first.");
+		return fail(-EINVAL, "--delta needs two heap profiles, the earlier one first.");
 	err = load_heap(paths->at[0], &first);
 	if (err)
 		return err;
@@ -215,7 +215,7 @@ static int write_parts(const struct options *options, const struct profile *prof
 	int err;
 
 	if (mkdir(parts.folder, 0777) && errno != EEXIST)
-		return fail(-errno, "make the folder %s",
+		return fail(-errno, "cannot create the folder %s",
 			    text_escape(parts.folder, name, sizeof(name)));
 	vec_push(&parts.names.strings, ""); /* id 0 is there from the start: see part_path() */
 	err = profile_split(profile, options->split, write_part, &parts);
@@ -232,7 +232,7 @@ static int merge(const struct options *options, const struct arg_list *paths)
 	int err;
 
 	if (options->split && (!options->output || !strcmp(options->output, "-")))
-		return fail(-EINVAL, "--split writes files: give -o FOLDER.");
+		return fail(-EINVAL, "--split writes several files: use -o FOLDER.");
 	err = make(options, paths, &profile);
 	if (err)
 		return err;
@@ -246,34 +246,41 @@ int cmd_merge(int argc, char **argv)
 {
 	struct options options = {.scale = 1};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_TEXT, "FILE", "where to; - is stdout, and so is a pipe",
+		{"output", 'o', ARG_TEXT, "FILE",
+		 "write to FILE; - is stdout, the default unless that is a\n"
+		 "terminal",
 		 &options.output},
-		{"scale", 0, ARG_REAL, "X", "multiply every value by X; -1 is what subtracts",
+		{"scale", 0, ARG_REAL, "X", "multiply every value by X (-1 to subtract)",
 		 &options.scale},
-		{"keep-type", 0, ARG_LIST, "NAME", "only this sample type (and others so named)",
-		 &options.keep},
-		{"drop-type", 0, ARG_LIST, "NAME", "all sample types but this", &options.drop},
+		{"keep-type", 0, ARG_LIST, "NAME",
+		 "keep only this sample type; may be given several times", &options.keep},
+		{"drop-type", 0, ARG_LIST, "NAME",
+		 "drop this sample type; may be given several times", &options.drop},
 		{"inuse", 0, ARG_FLAG, NULL,
-		 "of heap profiles: what is in use; allocation values\nbecome 0, empty samples go",
+		 "keep only what heap profiles have in use: set allocation\n"
+		 "values to 0, and drop empty samples",
 		 &options.inuse},
 		{"delta", 0, ARG_FLAG, NULL,
-		 "of two heap profiles, the earlier one first: what was\nallocated in between",
+		 "write what was allocated between two heap profiles, the\n"
+		 "earlier one first",
 		 &options.delta},
 		{"split", 0, ARG_TEXT, "LABEL",
-		 "a file for each value of this label (comm, pid),\nin the folder that -o names",
+		 "write one file for each value of this label (comm, pid) to\n"
+		 "the folder that -o names",
 		 &options.split},
 		{"restamp", 0, ARG_FLAG, NULL,
-		 "make now the profile's time: servers refuse old ones", &options.restamp},
+		 "set the profile's time to now: servers refuse old ones", &options.restamp},
 	};
 	struct args args scoped(args_release) = {
 		.command = "merge",
 		.operands = "FILE...",
 		.needs_file = true,
-		.about = "Merges profiles as pprof does: equal stacks with equal labels add up.\n"
-			 "Any format that cprof reads; written as pprof (gzip'ed profile.proto).",
+		.about = "Merge profiles as pprof does: add up equal stacks with equal labels.\n"
+			 "Read any format that cprof knows; write pprof (gzip-compressed "
+			 "profile.proto).",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read or "
+		.epilog = "Exit codes: 0 success, 2 usage error, or a file cannot be read or "
 			  "written.",
 	};
 	enum exit_code code;

@@ -143,7 +143,7 @@ static bool has_operands(struct args *args)
 	if (args->operand.nr > 1 ||
 	    (args->operand.nr && access(args->operand.at[0], F_OK) && args_take_newest(args)))
 		return true;
-	warn("peek at what? Give a regular expression and a file (see cprof peek --help).");
+	warn("no REGEX given: use cprof peek REGEX [FILE...] (see cprof peek --help).");
 	return false;
 }
 
@@ -169,18 +169,19 @@ int cmd_peek(int argc, char **argv)
 {
 	struct peek peek = {.cum = false};
 	const struct arg_row rows[] = {
-		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &peek.cum},
+		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &peek.cum},
 		VIEW_ROWS(&peek.view),
 	};
 	struct args args scoped(args_release) = {
 		.command = "peek",
 		.operands = "REGEX [FILE...]",
-		.about = "Functions whose name matches, their callers above and their callees "
-			 "below.\nSeveral files are merged; - is stdin.",
+		.about = "Print the functions whose name matches, with their callers above and "
+			 "callees below.\n"
+			 "Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read, 3 "
-			  "nothing\nmatches.",
+		.epilog = "Exit codes: 0 success, 2 usage error or a file cannot be read, 3 no "
+			  "match.",
 	};
 	enum exit_code code;
 

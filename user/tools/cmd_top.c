@@ -62,7 +62,7 @@ static void print_table(struct top *top)
 	       view_value(view, shown, shown_text), share_text,
 	       view_value(view, view->selection.total, total));
 	if (top->summary.unplaced)
-		printf("In samples without a stack, and so in no row: %s\n",
+		printf("Not in any row (samples without a stack): %s\n",
 		       view_value(view, top->summary.unplaced, total));
 	printf("%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
 	for (size_t i = 0; i < nr; i++) {
@@ -112,7 +112,7 @@ int cmd_top(int argc, char **argv)
 {
 	struct top top = {.limit = VIEW_DEFAULT_LIMIT};
 	const struct arg_row rows[] = {
-		{"cum", 'c', ARG_FLAG, NULL, "sort by cum: what is below, too", &top.cum},
+		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &top.cum},
 		VIEW_LIMIT_ROW(&top.limit),
 		VIEW_ROWS(&top.view),
 	};
@@ -121,11 +121,12 @@ int cmd_top(int argc, char **argv)
 		.operands = "[FILE...]",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "Where the values of a profile are: in each function (flat), and below it "
-			 "(cum).\nSeveral files are merged; - is stdin.",
+		.about = "List where the values of a profile are: in each function (flat), and in "
+			 "it and its\n"
+			 "callees (cum). Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
+		.epilog = "Exit codes: 0 success, 2 usage error or a file cannot be read.",
 	};
 	enum exit_code code;
 

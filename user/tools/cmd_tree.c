@@ -183,9 +183,10 @@ int cmd_tree(int argc, char **argv)
 	struct tree tree = {.min_share = -1};
 	const struct arg_row rows[] = {
 		{"min-share", 0, ARG_PERCENT, "PERCENT",
-		 "cut off what is less (default 0.5%; with --json nothing)", &tree.min_share},
-		{"depth", 0, ARG_COUNT, "N", "no more than so many frames from the root",
-		 &tree.depth},
+		 "hide branches below this share (default 0.5%; with --json\n"
+		 "0)",
+		 &tree.min_share},
+		{"depth", 0, ARG_COUNT, "N", "show at most N frames from the root", &tree.depth},
 		VIEW_ROWS(&tree.view),
 	};
 	struct args args scoped(args_release) = {
@@ -193,12 +194,13 @@ int cmd_tree(int argc, char **argv)
 		.operands = "[FILE...]",
 		.needs_file = true,
 		.takes_newest = true,
-		.about = "The calls of a profile from the root, indented. A frame that takes all "
-			 "its "
-			 "caller\nhas stands right below it. Several files are merged; - is stdin.",
+		.about = "Print the call tree of a profile, indented from the root. A frame with "
+			 "the same value\n"
+			 "as its caller is not indented further. Several files are merged; - is "
+			 "stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 done, 2 a wrong option or a file that cannot be read.",
+		.epilog = "Exit codes: 0 success, 2 usage error or a file cannot be read.",
 	};
 	enum exit_code code;
 

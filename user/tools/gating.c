@@ -75,7 +75,7 @@ static int check_file(const char *option, const char *path, bool is_appended)
 	int err;
 
 	if (!*path)
-		return fail(-EINVAL, "%s: the name of its file is empty.", option);
+		return fail(-EINVAL, "%s: the file name is empty.", option);
 	err = is_appended ? 0 : output_file_check(path, &owner);
 	return err ? output_file_fail(err, path) : 0;
 }
@@ -173,7 +173,8 @@ static void give_new_file(int fd)
 
 	if (owner.given && !fstat(fd, &status) && S_ISREG(status.st_mode) && !status.st_size &&
 	    fchown(fd, owner.uid, owner.gid))
-		warn("cannot give the summary to the user behind sudo: %s", strerror(errno));
+		warn("cannot change the owner of the summary to the user who ran sudo: %s",
+		     strerror(errno));
 }
 
 static int append_file(const struct gate_result *result, const struct report_options *options,

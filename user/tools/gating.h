@@ -38,45 +38,50 @@ struct gating {
 /* clang-format off */
 #define GATING_ROWS(gating)                                                                        \
 	{"max-growth", 0, ARG_PERCENT, "PCT",                                                      \
-	 "fails what grew by more of itself (default 10%), and",                                   \
+	 "fail if a value grows by more than this share of itself\n"                               \
+	 "(default 10%) and by more than --max-delta",                                             \
 	 &(gating)->options.max_growth},                                                           \
 	{"max-delta", 0, ARG_PERCENT, "POINTS",                                                    \
-	 "by more of the base's total (default 0.5pp)", &(gating)->options.max_delta},             \
+	 "fail only if it grows by more than this share of the\n"                                  \
+	 "base's total (default 0.5pp)", &(gating)->options.max_delta},                            \
 	{"min-share", 0, ARG_PERCENT, "PCT",                                                       \
-	 "functions below it are not tested (default 0.5%)", &(gating)->options.min_share},        \
+	 "do not test functions below this share (default 0.5%)", &(gating)->options.min_share},   \
 	{"alpha", 0, ARG_REAL, "P",                                                                \
-	 "probability of any false alarm (default 0.05)", &(gating)->options.alpha},               \
+	 "set the probability of any false alarm (default 0.05)", &(gating)->options.alpha},       \
 	{"as", 0, ARG_TEXT, "WHAT",                                                                \
-	 "share (of a run), absolute (per run) or both (default)", &(gating)->as},                 \
-	{"measure", 0, ARG_TEXT, "WHAT", "flat, cum or both (default)", &(gating)->measure},       \
+	 "compare share (of a run), absolute (per run) or both\n"                                  \
+	 "(default)", &(gating)->as},                                                              \
+	{"measure", 0, ARG_TEXT, "WHAT", "compare flat, cum or both (default)", &(gating)->measure}, \
 	{"min-samples", 0, ARG_COUNT, "N",                                                         \
-	 "fewer on a side are too few (default 1000; bench 3000)",                                 \
+	 "require N samples on each side (default 1000; bench 3000)",                              \
 	 &(gating)->options.min_samples},                                                          \
-	{"max-loss", 0, ARG_PERCENT, "PCT", "a run that lost more is no good (default 1%)",        \
+	{"max-loss", 0, ARG_PERCENT, "PCT", "reject runs that lost more samples (default 1%)",     \
 	 &(gating)->options.max_loss},                                                             \
 	{"max-unknown", 0, ARG_PERCENT, "POINTS",                                                  \
-	 "the sides' unknown stacks may differ by (default 2pp)",                                  \
+	 "reject sides whose shares of unknown stacks differ by\n"                                 \
+	 "more (default 2pp)",                                                                     \
 	 &(gating)->options.max_unknown},                                                          \
 	{"single", 0, ARG_FLAG, NULL,                                                              \
-	 "without replicates: assume that runs differ by 15%", &(gating)->options.single},         \
-	{"rename", 0, ARG_LIST, "OLD=NEW", "a function that has another name in head",             \
+	 "accept one run per side: assume that runs differ by 15%", &(gating)->options.single},    \
+	{"rename", 0, ARG_LIST, "OLD=NEW", "compare function OLD of base with NEW of head",        \
 	 &(gating)->rename_texts},                                                                 \
-	{"no-templates", 0, ARG_FLAG, NULL, "names without <template arguments>",                  \
+	{"no-templates", 0, ARG_FLAG, NULL, "ignore <template arguments> in names",                \
 	 &(gating)->no_templates},                                                                 \
 	{"inconclusive", 0, ARG_TEXT, "WHAT",                                                      \
-	 "pass: exit 0 where nothing can be decided; fail: 3", &(gating)->inconclusive},           \
-	{"all", 0, ARG_FLAG, NULL, "show every function that was tested", &(gating)->all},         \
+	 "exit with 0 (pass) or 3 (fail, the default) if inconclusive", &(gating)->inconclusive},  \
+	{"all", 0, ARG_FLAG, NULL, "show every tested function", &(gating)->all},                  \
 	{"json", 0, ARG_MAYBE_FILE, "FILE",                                                        \
-	 "all of it for scripts; this and the next three: to\nstdout in place of the table, or "   \
-	 "to a FILE",                                                                              \
+	 "write a JSON report; this and the next three go to FILE,\n"                              \
+	 "or to stdout in place of the table",                                                     \
 	 &(gating)->files[GATING_JSON]},                                                           \
-	{"markdown", 0, ARG_MAYBE_FILE, "FILE", "a table; appended to $GITHUB_STEP_SUMMARY",       \
+	{"markdown", 0, ARG_MAYBE_FILE, "FILE", "write a Markdown table, and append it to FILE",   \
 	 &(gating)->files[GATING_MARKDOWN]},                                                       \
-	{"junit", 0, ARG_MAYBE_FILE, "FILE", "a test case for each function",                      \
+	{"junit", 0, ARG_MAYBE_FILE, "FILE", "write JUnit XML, with one test case per function",   \
 	 &(gating)->files[GATING_JUNIT]},                                                          \
-	{"sarif", 0, ARG_MAYBE_FILE, "FILE", "for code scanning",                                  \
+	{"sarif", 0, ARG_MAYBE_FILE, "FILE", "write SARIF, for code scanning",                     \
 	 &(gating)->files[GATING_SARIF]},                                                          \
-	{"github", 0, ARG_FLAG, NULL, "annotations (::error ...), at most 10, besides the table",  \
+	{"github", 0, ARG_FLAG, NULL, "print GitHub annotations (::error ...), at most 10, in\n"   \
+	 "addition to the table",                                                                  \
 	 &(gating)->github},                                                                       \
 	SELECTION_ROWS(&(gating)->selection)
 /* clang-format on */

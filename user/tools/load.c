@@ -132,7 +132,7 @@ int load_merged(const struct arg_list *paths, struct profile **profile)
 	}
 	*profile = merger_finish(merger);
 	if ((*profile)->nr_types < nr_types)
-		warn("sample types that are not in all of the profiles are left out");
+		warn("dropped sample types that are not in all of the profiles");
 	return 0;
 }
 
@@ -154,6 +154,6 @@ int load_sample_type(const struct profile *profile, const char *name, uint32_t *
 
 		snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", known);
 	}
-	return fail(-EINVAL, "no sample type '%s': there are %s.", name,
+	return fail(-EINVAL, "no sample type '%s': use one of %s.", name,
 		    text_escape(names, (char[1024]){0}, 1024));
 }

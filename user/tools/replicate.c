@@ -37,16 +37,16 @@ static int spawn_and_wait(char **argv, const char *log)
 	pid_t pid;
 
 	if (log_fd < 0)
-		return fail(-errno, "write %s", log);
+		return fail(-errno, "cannot write %s", log);
 	pid = fork();
 	if (!pid)
 		run_profiler(argv, log_fd);
 	close(log_fd);
 	if (pid < 0)
-		return fail(-errno, "fork");
+		return fail(-errno, "cannot fork");
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return fail(-errno, "wait for the profiler");
+			return fail(-errno, "cannot wait for the profiler");
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -162,7 +162,7 @@ enum exit_code replicate(const struct replicate *replicate, const char *word, st
 		code = one_pair(replicate, "warm-up", i, gating, NULL);
 	while (!code && !is_enough(replicate, gating, runs, nr_pairs)) {
 		if (clock_monotonic_ns() > end_ns) {
-			warn("the time is up (--max-time) after %u pairs of runs.", nr_pairs);
+			warn("stopped by --max-time after %u pairs of runs.", nr_pairs);
 			break;
 		}
 		code = one_pair(replicate, word, ++nr_pairs, gating, runs);

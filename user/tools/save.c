@@ -34,7 +34,7 @@ int save_open(struct save *save, const char *path)
 
 	*save = (struct save){.path = path};
 	if (!path && isatty(STDOUT_FILENO))
-		return fail(-EINVAL, "where to? -o FILE, or a pipe.");
+		return fail(-EINVAL, "no output: use -o FILE, or redirect stdout.");
 	if (!path || output_is_stdout(path))
 		return 0;
 	die_clean_on_signals();
@@ -64,7 +64,7 @@ int save_close(struct save *save, int err)
 		return output_file_fail(err, save->path);
 	if (err == -EPIPE)
 		return 0; /* a reader that went away is no error */
-	return err ? fail(err, "write to stdout") : 0;
+	return err ? fail(err, "cannot write to stdout") : 0;
 }
 
 void save_abandon(struct save *save)

@@ -94,11 +94,10 @@ int selection_apply(struct selection *selection, struct profile *profile, uint32
 	if (err)
 		return err;
 	if (!selection->all_frames && profile_prune(profile))
-		warn("the profile's own drop_frames is not a regular expression: all frames are "
-		     "shown");
+		warn("the profile's drop_frames is not a regular expression: showing all frames");
 	selection->total = profile_whole(profile, *type);
 	if (profile_filter_samples(profile, &compiled.filter) && !profile->samples.nr)
-		warn("no sample is left by --focus, --ignore and the like");
+		warn("no samples match the selection (--focus, --ignore, --tag-focus, ...)");
 	return 0;
 }
 

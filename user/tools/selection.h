@@ -35,26 +35,28 @@ struct selection {
 /* clang-format off */
 #define SELECTION_ROWS(selection)                                                                  \
 	{"sample-type", 0, ARG_TEXT, "NAME",                                                       \
-	 "the values: cpu, inuse_space ... (default: the\nprofile's own choice)",                  \
+	 "use this sample type: cpu, inuse_space ... (default: the\n"                              \
+	 "profile's default)",                                                                     \
 	 &(selection)->sample_type},                                                               \
 	{"focus", 0, ARG_TEXT, "REGEX",                                                            \
-	 "only stacks with such a frame (function, file, mapping)", &(selection)->focus},          \
-	{"ignore", 0, ARG_TEXT, "REGEX", "no stacks with such a frame", &(selection)->ignore},     \
-	{"hide", 0, ARG_TEXT, "REGEX", "leave such frames out", &(selection)->hide},               \
-	{"show", 0, ARG_TEXT, "REGEX", "leave all other frames out", &(selection)->show},          \
-	{"show-from", 0, ARG_TEXT, "REGEX", "stacks begin at the outermost such frame",            \
+	 "keep only stacks with a matching frame (function, file or\n"                             \
+	 "mapping)", &(selection)->focus},                                                         \
+	{"ignore", 0, ARG_TEXT, "REGEX", "drop stacks with a matching frame", &(selection)->ignore}, \
+	{"hide", 0, ARG_TEXT, "REGEX", "remove matching frames from stacks", &(selection)->hide},  \
+	{"show", 0, ARG_TEXT, "REGEX", "remove all frames but matching ones from stacks", &(selection)->show}, \
+	{"show-from", 0, ARG_TEXT, "REGEX", "begin stacks at the outermost matching frame",        \
 	 &(selection)->show_from},                                                                 \
-	{"tag-focus", 0, ARG_TEXT, "TAG",                                                        \
-	 "only samples with such a label: comm=nginx", &(selection)->tag_focus},                   \
-	{"tag", 0, ARG_TEXT, "TAG", "the same", &(selection)->tag_focus},                        \
-	{"tag-ignore", 0, ARG_TEXT, "TAG", "no samples with such a label",                       \
+	{"tag-focus", 0, ARG_TEXT, "TAG",                                                          \
+	 "keep only samples with a matching label: comm=nginx", &(selection)->tag_focus},          \
+	{"tag", 0, ARG_TEXT, "TAG", "same as --tag-focus", &(selection)->tag_focus},               \
+	{"tag-ignore", 0, ARG_TEXT, "TAG", "drop samples with a matching label",                   \
 	 &(selection)->tag_ignore},                                                                \
-	{"all-frames", 0, ARG_FLAG, NULL, "also frames that the profile says to drop",             \
+	{"all-frames", 0, ARG_FLAG, NULL, "keep the frames that the profile says to drop",         \
 	 &(selection)->all_frames}
 /* Of the commands that show names, and judge nothing. */
 #define SYMBOLIZE_ROW(selection)                                                                   \
 	{"no-symbolize", 0, ARG_FLAG, NULL,                                                        \
-	 "do not name what has no name from this machine's\nbinaries", &(selection)->no_symbolize}
+	 "do not name unnamed locations from local binaries", &(selection)->no_symbolize}
 /* clang-format on */
 
 /*

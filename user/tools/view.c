@@ -61,10 +61,11 @@ int view_apply_label(const struct view *view, struct profile *profile, bool alon
 	profile_label_keys(profile, keys, sizeof(keys));
 	return fail(-EINVAL, "--by %s: no sample has a label '%s'%s%s%s.", view->by_text,
 		    text_escape(key, safe[0], sizeof(safe[0])),
-		    *keys ? "; there are " : ": there are no labels at all",
+		    *keys ? "; use one of " : ": the profile has no labels",
 		    text_escape(keys, safe[1], sizeof(safe[1])),
-		    !strcmp(key, "tid") || !strcmp(key, "thread") ? " (cprof record -t makes it)"
-								  : "");
+		    !strcmp(key, "tid") || !strcmp(key, "thread")
+			    ? " (record it with cprof record -t)"
+			    : "");
 }
 
 int view_open(struct view *view, const struct arg_list *paths, bool label_alone)
@@ -303,6 +304,6 @@ enum exit_code view_finish(void)
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return EXIT_DONE;
-	warn("write to stdout: %s", errno ? strerror(errno) : "not all of it could be written");
+	warn("cannot write to stdout: %s", errno ? strerror(errno) : "short write");
 	return EXIT_USAGE;
 }

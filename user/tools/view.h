@@ -42,23 +42,23 @@ struct view {
 };
 
 /* clang-format off */
-#define VIEW_ROWS(view)                                                                           \
+#define VIEW_ROWS(view)                                                                            \
 	{"by", 0, ARG_TEXT, "WHAT",                                                                \
-	 "rows are: function (default), line, file, mapping, address,\nor the values of a label: "   \
-	 "pid, comm, tid, thread, tag=KEY",                                                         \
+	 "group by function (default), line, file, mapping, address,\n"                            \
+	 "or the values of a label: pid, comm, tid, thread, tag=KEY",                              \
 	 &(view)->by_text},                                                                        \
-	{"unit", 0, ARG_TEXT, "UNIT", "show values in it: ms, s, MB ... (default: one that fits)", \
+	{"unit", 0, ARG_TEXT, "UNIT", "show values in UNIT: ms, s, MB ... (default: chosen to fit)", \
 	 &(view)->unit_text},                                                                      \
-	{"json", 0, ARG_FLAG, NULL, "for scripts: raw values, nothing cut off", &(view)->json},    \
+	{"json", 0, ARG_FLAG, NULL, "print JSON, with raw values and all rows", &(view)->json},    \
 	{"full-names", 0, ARG_FLAG, NULL,                                                          \
-	 "on a terminal, too: without it template arguments and\narguments of functions are left "  \
-	 "out there",                                                                              \
+	 "print whole names on a terminal, with template and\n"                                    \
+	 "function arguments",                                                                     \
 	 &(view)->full_names},                                                                     \
 	SYMBOLIZE_ROW(&(view)->selection), SELECTION_ROWS(&(view)->selection)
 
 /* -n of the commands that show the largest rows first. */
 #define VIEW_LIMIT_ROW(limit)                                                                      \
-	{"limit", 'n', ARG_COUNT, "N", "so many rows (default 30; with --json all; 0: all)", limit}
+	{"limit", 'n', ARG_COUNT, "N", "show at most N rows (default 30, with --json all; 0: all)", limit}
 /* clang-format on */
 
 #define VIEW_DEFAULT_LIMIT UINT32_MAX /* what limit is before it is parsed */
