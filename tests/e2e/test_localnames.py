@@ -57,7 +57,8 @@ class Binary:
 
 def names(profile, *options):
     """The functions of the stack, from the leaf."""
-    folded = run(h.CPROF, "convert", "--format", "folded", profile, *options).strip()
+    text = run(h.CPROF, "convert", "--format", "folded", profile, *options)
+    (folded,) = [line for line in text.splitlines() if not line.startswith("#")]
     return folded.rsplit(" ", 1)[0].split(";")[::-1]
 
 
