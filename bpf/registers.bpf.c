@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * A tick that interrupts user space has its registers at hand. One that hits the kernel needs those that
+ * the kernel saved when the task entered it, from the top of the task's kernel stack. Three cases need
+ * care: tasks without user memory (exiting, or in the middle of an exec), tasks stopped at a uprobe's
+ * breakpoint, and kernels before 5.15, which have no helper for the saved registers.
+ */
 #include "registers.bpf.h"
 
 #define INT3 0xcc

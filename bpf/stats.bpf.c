@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * One value of a per-CPU array holds all counters, so that user space reads them with one lookup and CPUs do
+ * not share cache lines.
+ */
 #include "stats.bpf.h"
 
 struct {

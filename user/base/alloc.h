@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that cannot fail, memory that goes away by itself, and arenas.
+ * Allocation that never fails, locals that free themselves, and arenas.
  *
- * cprof is a program, not a library: out of memory ends it with one line, and the kernel detaches
- * its probes with its descriptors. So nobody above this file has a branch for a failed malloc.
+ * cprof is a program, not a library: when memory runs out it prints one line and exits, and the kernel
+ * detaches its probes with its descriptors. So no caller has a branch for a failed malloc.
  *
- * Three lifetimes: the call (scoped locals), the profile (one arena), the session.
+ * Memory has one of three lifetimes: the call (scoped locals), the profile (one arena), the session.
  */
 #ifndef CPROF_BASE_ALLOC_H
 #define CPROF_BASE_ALLOC_H
@@ -13,17 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Heap blocks, owned by the caller, released with free(). Never NULL; sizes of 0 are allowed. */
+/*
+ * Heap blocks, owned by the caller, released with free(). Never NULL; sizes of 0 are allowed. Where
+ * nr * size_bytes overflows, that is out of memory. xcalloc()'s blocks are zeroed.
+ */
 void *xmalloc(size_t len_bytes);
 void *xcalloc(size_t nr, size_t size_bytes);
-/* nr * size_bytes is checked for overflow (an overflow is out of memory). */
 void *xreallocarray(void *old, size_t nr, size_t size_bytes);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * `char *s scoped(freep) = xstrdup(x);` frees s when it goes out of scope, so that an early return
- * is always right. To hand a scoped value on, assign it and set the local to NULL.
+ * leaks nothing. To hand a scoped value on, assign it and set the local to NULL.
  */
 #define scoped(release) __attribute__((cleanup(release)))
 void freep(void *pointer_to_pointer); /* free() */
@@ -32,7 +34,7 @@ struct _IO_FILE;
 void fclosep(struct _IO_FILE **file); /* fclose(), unless NULL */
 
 /*
- * An arena: many small blocks with one end. Blocks are 16-byte aligned and zeroed, and stay where
+ * An arena: many small blocks that are freed together. Blocks are 16-byte aligned and zeroed, and stay where
  * they are until arena_release(). A zeroed struct arena is an empty one.
  */
 struct arena {
@@ -40,9 +42,11 @@ struct arena {
 	size_t used_bytes;	    /* in the newest chunk; private */
 };
 
+/* A zeroed block of len_bytes, never NULL. Borrowed until arena_release(). */
 void *arena_alloc(struct arena *arena, size_t len_bytes);
 /* A copy of the len_bytes bytes at bytes, NUL-terminated. Borrowed until arena_release(). */
 char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes);
+/* Frees every block; the arena is empty again. */
 void arena_release(struct arena *arena);
 
 #endif

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reads clocks with clock_gettime(), which needs no system call for most of them, and parses durations with
+ * strtod(), after ruling out the forms that a duration must not have (hex, exponents, "inf", "nan").
+ */
 #include "base/clock.h"
 
 #include <ctype.h>

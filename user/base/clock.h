@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Time. Everything is in nanoseconds. CLOCK_MONOTONIC is the clock of the BPF programs
- * (bpf_ktime_get_ns), of the side-band events and of a process's start; CLOCK_REALTIME is only
- * written into profiles.
+ * Clocks and durations, in nanoseconds.
+ *
+ * CLOCK_MONOTONIC is the clock of the BPF programs (bpf_ktime_get_ns), of the side-band events and of the
+ * start times of processes. CLOCK_REALTIME is only written into profiles.
  */
 #ifndef CPROF_BASE_CLOCK_H
 #define CPROF_BASE_CLOCK_H
@@ -12,17 +13,22 @@
 
 #define NSEC_PER_SEC 1000000000ull
 
+/* The time now: CLOCK_MONOTONIC; CLOCK_REALTIME, since the epoch. */
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
-/* What the calling thread has spent on the CPU. */
+/* CPU time spent so far: by the calling thread; by all threads of this process. */
 uint64_t clock_thread_cpu_ns(void);
-uint64_t clock_process_cpu_ns(void); /* of all threads */
-/* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: what to subtract from a start time in /proc/PID/stat. */
+uint64_t clock_process_cpu_ns(void);
+/*
+ * How long the machine has been suspended: CLOCK_BOOTTIME minus CLOCK_MONOTONIC. Subtract it from a start
+ * time in /proc/PID/stat to get CLOCK_MONOTONIC.
+ */
 uint64_t clock_suspended_ns(void);
 
 /*
- * "30s", "500ms", "1.5m", "2h", "250us"; a bare number is seconds. 0, negative, empty, infinite or
- * trailing text: -EINVAL. More than a year: -ERANGE.
+ * Parses a duration: "30s", "500ms", "1.5m", "2h", "250us"; a bare number is seconds. -EINVAL: zero,
+ * negative, empty, infinite, or followed by other text. -ERANGE: more than a year. *duration_ns is set on
+ * success only.
  */
 int clock_parse_duration(const char *s, uint64_t *duration_ns);
 

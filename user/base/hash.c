@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Linear probing over slots of 8 bytes in a table of a power of two, at most 3/4 full. There is no
+ * removal, and so no tombstone: callers that drop items build their index anew.
+ *
+ * Rejected: SipHash, which is stronger against chosen keys, but slower. Codes never leave the process, so
+ * the author of a file has nothing to learn the secret from.
+ */
 #include "base/hash.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Writes each token as soon as it is known. All the state is a stack of closing brackets and a flag that
+ * says whether the next token needs a comma. A document that nests too deeply or is not closed is a mistake
+ * in the source, and aborts.
+ */
 #include "base/json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Prints with stdio straight to stderr, which is not buffered. The status line needs no cursor addressing: a
+ * carriage return and "erase to the end of the line" remove it before anything else is printed.
+ */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How large a number is, whatever its sign. */
+/* The magnitude of a signed number, and its use in sorting. */
 #ifndef CPROF_BASE_MAGNITUDE_H
 #define CPROF_BASE_MAGNITUDE_H
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Formats one option at a time into a string of its own. The help text is split at its newlines: the first
+ * line stands beside the option, the others below it in the same column.
+ */
 #include "base/optiontext.h"
 
 #include <stdio.h>

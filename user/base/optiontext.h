@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is said about an option of a command: for people, below --help, and for the shells' completions
- * (doc/completion), to which `cprof COMMAND --list-options` says all there is. From one description, so
- * that nothing is offered that is not there.
+ * The text of an option: its lines in --help, and its line in --list-options, which the shell completions
+ * (doc/completion) read.
  *
- *	  -o, --output FILE            where to; - is stdout,
+ * Both come from one description, so that the completions offer exactly the options that exist.
+ *
+ *	  -o, --output FILE            where to write; - is stdout,
  *	                               and so is a pipe
  *
- *	--output	-o	FILE	-	where to; - is stdout, and so is a pipe
+ *	--output	-o	FILE	-	where to write; - is stdout, and so is a pipe
  */
 #ifndef CPROF_BASE_OPTIONTEXT_H
 #define CPROF_BASE_OPTIONTEXT_H
 
 #include <stdbool.h>
 
-#define OPTION_LISTING "--list-options" /* the only argument then */
+#define OPTION_LISTING "--list-options" /* must be the only argument */
 
 struct option_text {
 	const char *name;  /* without "--" */
 	char letter;	   /* 0: none */
-	const char *value; /* what it is called: "FILE"; NULL: it takes none */
+	const char *value; /* the name of its argument, "FILE"; NULL: it takes none */
 	bool is_optional;  /* --name[=FILE] */
-	const char *words; /* the values there are, parted by blanks; NULL: any */
-	const char *help;  /* lines parted by '\n' */
+	const char *words; /* the possible values, separated by blanks; NULL: any */
+	const char *help;  /* lines, separated by '\n' */
 };
 
-/* Both owned by the caller, with '\n' at the end. Column: where help begins, counted from 0. */
+/* The lines for --help; the help text starts in column (from 0). Owned by the caller; ends with '\n'. */
 char *option_help(const struct option_text *option, int column);
-/* Fields parted by tabs, "-" where there is none: name, letter, value, words, help. */
+/*
+ * The line for --list-options, with tabs between the fields and "-" for an empty one: name, letter, value,
+ * words, help. Owned by the caller; ends with '\n'.
+ */
 char *option_listing(const struct option_text *option);
 
 #endif

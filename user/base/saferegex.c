@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Estimates the compiled size in one pass over the text, before regcomp() sees it: a stack of group sizes, in
+ * which a + doubles the item before it, as glibc does.
+ *
+ * Rejected: RE2 or PCRE2 with limits, a dependency for the sake of a few expressions that pprof files carry;
+ * regcomp() in a child with a memory limit, which costs a fork per file.
+ */
 #include "base/saferegex.h"
 
 #include <ctype.h>
@@ -29,8 +36,8 @@ static const char *skip_brackets(const char *s)
 
 bool saferegex_is(const char *text)
 {
-	size_t sizes[MAX_DEPTH + 1] = {0}; /* of what is open, but for the last item of it */
-	size_t depth = 0, last = 0;	   /* the last item: what a + repeats */
+	size_t sizes[MAX_DEPTH + 1] = {0}; /* of each open group, without its last item */
+	size_t depth = 0, last = 0;	   /* last: size of the last item, which a + repeats */
 
 	for (const char *s = text; s && *s; s++) {
 		if (strchr("*?+", *s)) {
@@ -64,7 +71,7 @@ int saferegex_compile(const char *text, regex_t *regex)
 
 bool saferegex_matches(const regex_t *regex, const char *text, size_t len)
 {
-	regmatch_t part = {0, len < TAME_MAX_TEXT ? len : TAME_MAX_TEXT};
+	regmatch_t part = {0, len < SAFEREGEX_MAX_TEXT_BYTES ? len : SAFEREGEX_MAX_TEXT_BYTES};
 
 	return !regexec(regex, text, 1, &part, REG_STARTEND);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Regular expressions that a file gives, and that nobody has read. What glibc makes of a regex can be
- * exponential in its text: r+ is compiled as rr*, so that ((((r+)+)+)+)+ doubles at each level, and
- * r{9}{9}{9} multiplies; its parser recurses at every parenthesis (CVE-2010-4051, not mended); and
- * back-references make it search every way there is. A tame one has none of this. Nor are the texts
- * to be trusted: glibc needs some 10 bytes for each that it looks at.
+ * Regular expressions from untrusted files, limited to forms that compile and match in bounded time and
+ * memory.
+ *
+ * glibc compiles some regexes to a size exponential in the length of their text: r+ becomes rr*, so
+ * ((((r+)+)+)+)+ doubles at each level, and r{9}{9}{9} multiplies. Its parser recurses at every parenthesis
+ * (CVE-2010-4051, not fixed), and back-references make it try every possible match. A safe regex has none of
+ * these. The texts are not trusted either: glibc allocates about 10 bytes for each byte that it looks at.
  */
 #ifndef CPROF_BASE_SAFEREGEX_H
 #define CPROF_BASE_SAFEREGEX_H
@@ -13,18 +15,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TAME_MAX_TEXT 65536 /* bytes: what is beyond is not looked at */
+#define SAFEREGEX_MAX_TEXT_BYTES 65536 /* text beyond this is ignored */
 
 /*
- * Is it small once compiled? No intervals, no back-references, parentheses at most 16 deep, at most
- * 8192 characters with everything under a + counted twice.
+ * Whether a regex is safe: no intervals, no back-references, parentheses at most 16 deep, and at most 8192
+ * characters where everything under a + counts twice.
  */
 bool saferegex_is(const char *text);
 
-/* POSIX extended, without subexpressions. -EINVAL: not tame, or not a regex. */
+/* Compiles a POSIX extended regex, for regfree(). -EINVAL: not safe, or not a regex; *regex is unset then. */
 int saferegex_compile(const char *text, regex_t *regex);
 
-/* Is there a match in the first len bytes? They need no NUL. The regex may be anybody's. */
+/*
+ * Whether regex matches anywhere in the len bytes at text, which need no NUL. The regex may also be one of
+ * the user's own, compiled without saferegex_compile().
+ */
 bool saferegex_matches(const regex_t *regex, const char *text, size_t len);
 
 #endif

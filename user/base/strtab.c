@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The bytes are in an arena, the pointers in an array by id, and a hash index finds the id of a string. The
+ * codes are keyed with the secret of the process, because the strings come from files that others own.
+ */
 #include "base/strtab.h"
 
 #include <stdbool.h>

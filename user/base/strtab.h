@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interned strings: each distinct string once, known by a small id; id 0 is "".
- * Strings stay where they are until strtab_release(). A zeroed struct strtab is empty (and knows "").
+ * Interned strings: each distinct string is stored once and known by a small id.
+ *
+ * Id 0 is "". Strings do not move until strtab_release(). A zeroed struct strtab is empty (and knows "").
  */
 #ifndef CPROF_BASE_STRTAB_H
 #define CPROF_BASE_STRTAB_H
@@ -19,13 +20,13 @@ struct strtab {
 	struct hash index;
 };
 
-/* The id of s; the same for equal strings. s is copied. */
+/* The id of s; equal strings have equal ids. s is copied. */
 uint32_t strtab_intern(struct strtab *strtab, const char *s);
 /* The same for len_bytes bytes that need no NUL; a NUL inside ends the string. */
 uint32_t strtab_intern_len(struct strtab *strtab, const char *s, size_t len_bytes);
 /* The string of an id this table gave out, borrowed until strtab_release(). */
 const char *strtab_get(const struct strtab *strtab, uint32_t id);
-/* How many ids there are, "" included: ids run from 0 to strtab_nr() - 1. */
+/* The number of ids, "" included: ids are 0 to strtab_nr() - 1. */
 size_t strtab_nr(const struct strtab *strtab);
 void strtab_release(struct strtab *strtab);
 

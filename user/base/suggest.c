@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Computes the optimal string alignment distance (Levenshtein's with swapped neighbours) in a table on the
+ * stack. Words of more than 32 letters are never near, which bounds the table.
+ */
 #include "base/suggest.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_LETTERS 32 /* nobody means one of ours by a longer word */
+#define MAX_LETTERS 32 /* longer words are no misspelling of ours */
 #define MIN_PREFIX  3
 #define FAR	    SIZE_MAX
 

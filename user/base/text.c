@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One decoder of UTF-8 (RFC 3629) serves all: copying walks the text a sequence at a time and replaces what
+ * is invalid or not to be shown by "\xNN" for each of its bytes.
+ *
+ * Rejected: mbrtowc() and iswprint(), whose answers depend on the locale.
+ */
 #include "base/text.h"
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text that a target chose (a comm, a path, a symbol) is data: it may hold escape sequences for the
- * terminal, broken UTF-8, newlines. These make it fit to store and fit to show.
+ * Makes text from targets (a comm, a path, a symbol) fit to store and safe to show.
+ *
+ * Such text is data: it may hold escape sequences for the terminal, invalid UTF-8, newlines.
  */
 #ifndef CPROF_BASE_TEXT_H
 #define CPROF_BASE_TEXT_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Are these len bytes, NULs and all, valid UTF-8? */
+/* Whether the len bytes at s are valid UTF-8; NULs count as characters. */
 bool text_is_utf8(const char *s, size_t len);
 
 /*
@@ -20,15 +21,13 @@ bool text_is_utf8(const char *s, size_t len);
  */
 char *text_to_utf8(const char *s, char *out, size_t out_bytes);
 
-/* The same, and control characters (C0, DEL, C1) and bidirectional overrides become "\xNN" too. */
+/* Like text_to_utf8(), but control characters (C0, DEL, C1) and bidirectional overrides become "\xNN" too. */
 char *text_escape(const char *s, char *out, size_t out_bytes);
 
-/*
- * 1234567 as "1,234,567", in one of a few rotating static buffers: for printf arguments only.
- */
+/* 1234567 as "1,234,567", in one of eight rotating static buffers: for printf arguments only. */
 const char *text_count(uint64_t value);
 
-/* What stands after the last '/' of a path: a part of it. */
+/* The part of path after its last '/', or all of it. Borrowed from path. */
 const char *text_base_name(const char *path);
 
 #endif

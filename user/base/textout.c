@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A buffer of 64 KiB is passed to the sink whenever it is full. Formatted text is printed straight into the
+ * buffer; only where it does not fit is it printed a second time, to a block of its own.
+ */
 #include "base/textout.h"
 
 #include <errno.h>

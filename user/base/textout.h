@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes through a sink, gathered in one buffer: what all writers of text share.
+ * Buffered output of text through a sink, shared by all text formats.
  *
  *	struct text_out out;
  *	text_out_open(&out, sink, ctx);
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Takes len_bytes bytes, all of them. 0 or -errno, which ends the writing. */
+/* Takes all of the len_bytes bytes at bytes. 0, or -errno: then nothing more is written. */
 typedef int (*sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
 
 struct text_out { /* private */
@@ -20,11 +20,14 @@ struct text_out { /* private */
 	void *ctx;
 	char *buffer;
 	size_t used;
-	int err; /* the first one; nothing is written after it */
+	int err; /* the first error; nothing is written after it */
 };
 
+/* Starts output to sink, which is passed ctx. Every text_out_open() needs one text_out_close(). */
 void text_out_open(struct text_out *out, sink_fn sink, void *ctx);
-int text_out_close(struct text_out *out); /* the error of it all */
+/* Writes what is buffered and frees the buffer: 0, or the first error. */
+int text_out_close(struct text_out *out);
+/* Append formatted text, or len_bytes bytes. Errors wait for text_out_close(). */
 void text_out_print(struct text_out *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void text_out_write(struct text_out *out, const char *bytes, size_t len_bytes);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A new thread inherits the signal mask of its creator, so the mask is blocked around pthread_create(). There
+ * is no moment in which the new thread could take a signal.
+ */
 #include "base/thread.h"
 
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread that helps with one call and is joined (pthread_join) before that call returns. All signals
- * are blocked in it: they stay with those threads that expect them.
+ * Helper threads: a thread that works for one call and is joined (pthread_join) before that call returns.
+ *
+ * All signals are blocked in it, so that they are delivered to the threads that expect them.
  */
 #ifndef CPROF_BASE_THREAD_H
 #define CPROF_BASE_THREAD_H
@@ -9,9 +10,9 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* 0 or -errno; then do the work without. */
+/* Runs run(ctx) in a new thread. -errno: there is none; do the work in the calling thread instead. */
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
-/* The same with room for so many bytes of local variables; memory is taken as it is used. */
+/* The same with a stack of room_bytes (0: the default); its memory is allocated as it is touched. */
 int thread_start_with_room(pthread_t *thread, size_t room_bytes, void *(*run)(void *ctx),
 			   void *ctx);
 

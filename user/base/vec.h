@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Growable arrays of any type: a struct with `at`, `nr` and `cap`, zeroed when empty.
+ * Growable arrays of any type: a struct with `at`, `nr` and `cap`, empty when zeroed.
  *
  *	struct { struct mapping *at; size_t nr, cap; } maps = {0};
  *	vec_push(&maps, m);
  *	vec_release(&maps);
  *
- * Pushing may move the array: hold indices across a push, not pointers.
+ * Pushing may move the array: keep indices across a push, not pointers.
  */
 #ifndef CPROF_BASE_VEC_H
 #define CPROF_BASE_VEC_H
@@ -41,7 +41,7 @@
 		(v)->at[(v)->nr++] = (__VA_ARGS__); \
 	} while (0)
 
-/* Gives back the room that an array grew for and does not need any more. */
+/* Shrinks the array to its nr items. */
 #define vec_fit(v)                                                           \
 	do {                                                                 \
 		(v)->at = xreallocarray((v)->at, (v)->nr, sizeof(*(v)->at)); \
@@ -52,11 +52,11 @@
 	for (__typeof__((v)->at + 0) item = (v)->at; item && item < (v)->at + (v)->nr; item++)
 
 /*
- * How many items at the front of v pass a test, where all that pass stand before all that do not:
+ * How many items at the front of v pass a test, if all that pass come before all that fail:
  *
- *	size_t nr = vec_partition(&maps, map, map->start <= ip);	the last that begins by ip is nr - 1
+ *	size_t nr = vec_partition(&maps, map, map->start <= ip);	the last is nr - 1
  *
- * A binary search; the test may look at nothing but the item.
+ * A binary search; the test must depend on the item alone.
  */
 #define vec_partition(v, item, test)                                             \
 	({                                                                       \

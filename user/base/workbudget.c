@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Keeps two deadlines, one in CPU time and one on the clock, and compares them at each call. It
+ * holds no state besides, so a budget may be shared by all the work that it limits.
+ */
 #include "base/workbudget.h"
 
 #include <stddef.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long cprof may be busy with what it has to know of the targets' code, which can be very much:
+ * Time limits for the analysis of the targets' code (unwind tables, symbols), which can be large:
  *
- *	before sampling begins		WORKBUDGET_START_NS: the rest is looked at when a sample meets it
- *	while samples come		without limit: the ring is emptied meanwhile
- *	once the time is up		WORKBUDGET_END_NS: what is not known then stays so, and is counted
+ *	before sampling		WORKBUDGET_START_NS; the rest is analyzed when a sample needs it
+ *	while sampling		no limit; the ring is drained meanwhile
+ *	after the end		WORKBUDGET_END_NS; what is unknown then stays so, and is counted
  *
- * What is limited is work, in CPU time of this process, so that less is done on no busy machine; but three
- * times that on the clock ends it too. Whoever is at such work asks between its pieces, and often.
+ * The limit is CPU time of this process, so that a busy machine gets as much work done; three times as much
+ * wall-clock time ends the work too. Code that does such work checks workbudget_is_over() between its pieces,
+ * and often.
  */
 #ifndef CPROF_BASE_WORKBUDGET_H
 #define CPROF_BASE_WORKBUDGET_H
@@ -18,10 +19,10 @@
 #define WORKBUDGET_START_NS 500000000ull
 #define WORKBUDGET_END_NS   2000000000ull
 
-/* Zeroed: without limit. */
+/* Zeroed: no limit. */
 struct workbudget {
-	bool only_needed; /* nothing is to be learnt ahead of need any more */
-	/* Called whenever it is asked: a place to notice that the time is up. May be NULL. */
+	bool only_needed; /* analyze only what a sample needs, nothing ahead of time */
+	/* Called by each workbudget_is_over(), so that the end of the run is noticed. May be NULL. */
 	void (*look)(void *ctx);
 	void *ctx;
 	/* Private. */
@@ -29,9 +30,11 @@ struct workbudget {
 	uint64_t work_until_ns, until_ns; /* 0: no limit */
 };
 
-/* So much work from now on; none once hurries() says so. */
+/* Allows work_ns of CPU time from now on; the budget is over as soon as hurries() returns true. */
 void workbudget_limit(struct workbudget *budget, uint64_t work_ns, bool (*hurries)(void));
+/* Removes the limit. */
 void workbudget_unlimit(struct workbudget *budget);
+/* Whether to stop. Calls look() and hurries(). */
 bool workbudget_is_over(struct workbudget *budget);
 
 #endif

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Scans .dynsym from its start. Its hash tables (.gnu.hash) would be faster, but they are optional, and
+ * hostile ones need more checks than a scan.
+ */
 #include "object/dynsym.h"
 
 #include <elf.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Objects are found by key in a hash index, and own the ELF file, its symbols and its function starts.
+ * Whatever fails to open is kept as an empty object, so that it is tried once and not for each address.
+ *
+ * The vdso is read from this process's own mapping: it is in no file, and the kernel maps the same one into
+ * every 64-bit process.
+ */
 #include "object/object.h"
 
 #include <elf.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two looks at all of /proc/PID/stat, joined by (tgid, start time), and a sort by the difference.
+ *
+ * Rejected: /proc/PID/schedstat, which counts in nanoseconds but covers only the first thread.
+ */
 #include "process/busiest.h"
 
 #include <stdlib.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reads each file into memory whole, with a limit on its size, and parses the copy: the kernel makes such a
+ * file as it is read, so that a second read may see another state. Only maps may be large, and is read a line
+ * at a time.
+ *
+ * The comm is found by the last ')' of the line, since it may hold parentheses and blanks itself. Fields of
+ * status are found by the newline before them: the kernel escapes newlines in the name.
+ */
 #include "process/procfs.h"
 
 #include <dirent.h>

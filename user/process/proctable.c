@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes are indexed by tgid; those that had the same tgid form a list, the latest start first. A process
+ * keeps its images in an array by time, nearly always of one or two. Dropping processes builds the index
+ * anew: it happens once per prune, and the index has no removal.
+ */
 #include "process/proctable.h"
 
 #include <stdlib.h>

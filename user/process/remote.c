@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * process_vm_readv() stops at the first piece that it cannot read and says only how many bytes it has read.
+ * So the pieces before that are good, that one is not, and the next call begins after it.
+ *
+ * Rejected: /proc/PID/mem, which takes a system call for each piece.
+ */
 #include "process/remote.h"
 
 #include <sys/uio.h>

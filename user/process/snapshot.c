@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reads stat, maps, and stat again: if the start time changed in between, the tgid was reused and the
+ * mappings may belong to another process, so the look is discarded. Only executable mappings are kept. Where
+ * the first thread has ended but others run, the maps are read from one of those.
+ */
 #include "process/snapshot.h"
 
 #include <errno.h>

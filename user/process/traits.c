@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reads the link exe, and the files status, cgroup and each thread's schedstat with bounded reads
+ * (process/procfs.h). Time on the CPU is summed over threads, because the schedstat of a process is that of
+ * its first thread alone. At most 1024 threads are read.
+ */
 #include "process/traits.h"
 
 #include <dirent.h>

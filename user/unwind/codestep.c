@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Decides how to get to the caller, in order of certainty: follow the instructions from ip to a nearby ret,
+ * recognize a prologue, trust rbp. What is found must be a return address: behind a call, or where a
+ * signal handler returns to.
+ *
+ * bpf/gap.bpf.c takes the same decisions, so that a walk that moves from the kernel to user space gives the
+ * same frames.
+ */
 #include "unwind/codestep.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Runs unwind_step() and codestep() over the copied stack, with reads bounded by the copy. The number of
+ * steps is bounded by the words in the copy, so that a stack whose frame pointers form a circle ends.
+ *
+ * A long walk keeps its leaf side in place and the rest in a ring, as the BPF walk does, so that both give
+ * the same record for the same stack.
+ */
 #include "unwind/copywalk.h"
 
 #include <string.h>

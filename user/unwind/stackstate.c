@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A state holds up to four ways to find the CFA at once: from sp, from rbp, from one other register (an
+ * alias), and from a word of the stack that holds an old sp (the home). An instruction that destroys one
+ * may leave the others, and a rule is made from the best that is left.
+ *
+ * Offsets beyond STACKSTATE_MAX_OFF make a way unknown, so that hostile code cannot overflow them.
+ */
 #include "unwind/stackstate.h"
 
 #include <stdlib.h>
