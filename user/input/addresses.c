@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Addresses become locations when the file is read, but get their mappings at its end, where the
+ * memory map stands. Mappings are then sorted, and each address is one binary search: pprof's own
+ * loop over all mappings is quadratic in a file that can be long in both.
+ *
+ * Also at the end, pprof's repairs: a first mapping of huge pages before the rest of its binary, a
+ * main binary that does not begin at 0x400000 but should, and mappings whose first part is
+ * missing.
+ */
 #include "input/addresses.h"
 
 #include <errno.h>
@@ -131,7 +140,7 @@ static void mend_main_mapping(struct profile *profile)
 	}
 }
 
-/* Mappings in the order of their addresses: both arrays may be long, and a file need not be honest. */
+/* Mappings in the order of their addresses: a file may have very many of them, and of addresses. */
 struct map_order {
 	vec_of(uint32_t) all; /* positions in profile->mappings */
 };

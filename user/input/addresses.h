@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile of bare addresses, as all the older formats are: stacks are collected while a file is
- * read, and become samples and locations once its memory map is known.
+ * Builds a profile from stacks of bare addresses, which all the older formats have. Stacks are collected
+ * while a file is read, and become samples and locations once its memory map is known.
  *
  *	struct addresses addresses = {.profile = profile};
  *	addresses_add(&addresses, stack, nr, values, 0);	any number of times
@@ -47,9 +47,12 @@ int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
  */
 void addresses_make_samples(struct addresses *addresses);
 uint32_t addresses_location(const struct addresses *addresses, uint64_t address);
-/* Makes samples, locations and mappings of it; what is left of lines is the memory map. -EFBIG. */
+/*
+ * Makes samples, locations and mappings of it; what is left of lines is the memory map. -EFBIG: more
+ * than max_items mappings.
+ */
 int addresses_finish(struct addresses *addresses, struct lines *lines);
-/* Skips lines up to one that says that the memory map follows. */
+/* Skips lines, and the one that announces the memory map, which then follows. */
 void addresses_skip_to_map(struct lines *lines);
 bool addresses_is_map_head(struct text line);
 void addresses_release(struct addresses *addresses);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A line is read from its end: the count behind the last space, then frames by the last ';'. Names
+ * may hold spaces, but no ';' (output/folded.h escapes it). Frames are interned in the profile, in
+ * one mapping without a name, and equal stacks are added up.
+ */
 #include "input/folded.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folded stacks, what flamegraph.pl and its kin read and most profilers can write:
+ * Reads folded stacks, the text that flamegraph.pl and similar tools read:
  *
  *	main;work;operator new(unsigned long) 12
  *
@@ -15,6 +15,7 @@
 
 #include "input/reader.h"
 
+/* As input/reader.h has it. Detects a line that ends in a whole number: any format may look so. */
 bool folded_detect(const struct source *source);
 int folded_read(const struct source *source, struct profile *profile, struct input_error *error);
 

@@ -47,7 +47,7 @@ static bool is_bomb(const struct inflater *inflater)
 }
 
 /*
- * The last four bytes of a member are its length (mod 2^32); not believed, but where it is plausible
+ * The last four bytes of a member are its length (mod 2^32); a hint only: where it is plausible
  * nothing has to grow.
  */
 static size_t first_size(const uint8_t *bytes, size_t len, const struct input_limits *limits)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inflates a gzip file that anybody may have made. All its members are one stream (RFC 1952, 2.2), and
- * nothing may follow the last one: what pprof holds it to.
+ * Inflates a gzip file from an untrusted source, within limits. All its members are one stream (RFC
+ * 1952, 2.2), and nothing may follow the last one, as in pprof.
  */
 #ifndef CPROF_INPUT_GUNZIP_H
 #define CPROF_INPUT_GUNZIP_H
@@ -12,6 +12,7 @@
 
 #include "input/input.h"
 
+/* Do the bytes begin like a gzip file? */
 bool gunzip_detect(const void *bytes, size_t len);
 
 /*

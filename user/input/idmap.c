@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Small ids index an array with four entries for each id; calloc() zeroes it by mapping pages, so
+ * that entries nobody touches cost no memory. Other ids are chained from the first of them on: a
+ * head by hash and one link for each position, in two arrays, so that no id is allocated by
+ * itself.
+ *
+ * When there is no randomness to be had, the multiplier is a constant: a map still, but one
+ * against which a file could be made.
+ */
 #include "input/idmap.h"
 
 #include <stdlib.h>

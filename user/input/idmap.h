@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the ids of a file, any 64 bits that whoever wrote it liked, to positions 1..N.
+ * Maps the ids of a file, which can be any 64-bit numbers, to positions 1..N.
  *
  * Nearly every writer counts from 1, so that small ids go straight into an array. The others are
  * hashed, multiply-shift with a random odd multiplier, into chains: ids cannot be chosen so that they

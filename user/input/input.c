@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Bytes pass three gates: the size of the file, the size and ratio of what it inflates to, and the
+ * limits of the reader that is chosen. One table holds the formats; the first row whose detect()
+ * accepts the bytes reads them, so that rows stand from the most particular to the most general.
+ * Files that people take for profiles (perf.data, an executable, other compressions) are
+ * recognised to say what they are.
+ *
+ * The whole file is read before it is parsed. Rejected: mmap(), since a file that is cut short
+ * meanwhile would kill the process with SIGBUS; and streaming, since pprof's tables may follow
+ * what uses them.
+ */
 #include "input/input.h"
 
 #include <errno.h>

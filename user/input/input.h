@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a profile from a file that anybody may have made: pprof (gzip'ed or plain), and the older
- * formats of which input_format_name() gives the list. What it is, the bytes say, not the name.
+ * Reads a profile from an untrusted file: pprof (gzip'ed or plain), and the older and text formats of
+ * enum input_format. The bytes decide which format it is, not the name.
  *
- * Everything is bounded (struct input_limits), every index and id is checked, nothing is believed.
- * An error says what is wrong and at which byte, in one line; nothing of a broken file is returned.
+ * Everything is bounded (struct input_limits), and every index, id and length is checked. An error says
+ * what is wrong and at which byte, in one line; nothing of a broken file is returned.
  *
  * Source: pprof's profile package (proto and legacy parsers); each reader cites its own.
  */
@@ -62,8 +62,9 @@ int input_read(const char *path, const struct input_limits *limits, struct profi
 	       enum input_format *format, struct input_error *error);
 
 /*
- * The two steps of input_read(), for whoever wants the bytes themselves: those of a file as they are,
- * and what is in them if they are gzip'ed (*inflated is NULL where they are not). The caller frees.
+ * The two steps of input_read(), for callers that want the bytes: those of a file as they are, and what
+ * is in them if they are gzip'ed (else *inflated is NULL, and *inflated_len is len). Errors as above. The
+ * caller frees both.
  */
 int input_load(const char *path, const struct input_limits *limits, uint8_t **bytes, size_t *len,
 	       struct input_error *error);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the readers of older formats share: stacks of hexadecimal addresses, the errors that are
+ * the same for all, and drop_frames patterns. The patterns are those that pprof's reader gives
+ * such files, word for word, so that a file read by either tool is the same profile.
+ */
 #include "input/legacy.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Contention: who waited for locks, from tcmalloc's /contentionz and Go's mutex and block profiles with
- * debug=1.
+ * Reads contention profiles (time spent waiting for locks): tcmalloc's /contentionz, and Go's mutex and
+ * block profiles with debug=1.
  *
  *	--- contention:
  *	cycles/second=3201000000

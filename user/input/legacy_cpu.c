@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The CPU profile that gperftools' libprofiler writes (CPUPROFILE), and Go's first pprof read. It is a
- * row of words, of 4 or 8 bytes, in the byte order of the machine that wrote it:
+ * Reads the binary CPU profile of gperftools' libprofiler (CPUPROFILE). It is a sequence of words, of 4
+ * or 8 bytes, in the byte order of the machine that wrote it:
  *
  *	header	0, 3, 0, period in us, 0
  *	record	count, n, address 1 (leaf), ... address n		any number of times

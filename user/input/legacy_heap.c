@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Heap profiles as text: what gperftools (HEAPPROFILE), tcmalloc's /heapz and /growthz, Go with
+ * Reads heap profiles as text, which gperftools (HEAPPROFILE), tcmalloc's /heapz and /growthz, Go with
  * debug=1, cprof with --format legacy, and jemalloc (prof.dump) write.
  *
  *	heap profile: 3: 3072 [4: 4096] @ heap/1048576
@@ -12,7 +12,7 @@
  *	heap/N		each byte with probability 2/N: rate N/2, values are to be scaled
  *	heap_v2/R	the same with rate R (heapz_v2 too)
  *	heapprofile	everything was counted; nothing to scale
- *	growth, fragmentation	likewise
+ *	growth, fragmentation	the same
  *
  * A line's values are scaled by its average size: 1/(1 - e^(-size/R)), and cut to whole numbers, as
  * pprof does; objects of 0 bytes in a profile that was sampled are none, whatever the rate. Values that

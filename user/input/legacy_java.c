@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What Java programs at Google wrote (heapz, contentionz, profilez), of which pprof's own test data has
- * some: samples of numbers that stand for places in code, and behind them what the numbers are. Heap and
- * contention profiles are text:
+ * Reads the profiles of Java programs that pprof reads (heapz, contentionz, profilez): samples of
+ * numbers that stand for places in code, followed by a list of these places. Heap and contention
+ * profiles are text:
  *
  *	--- heapz 1 ---				(--- contentionz 1 ---)
  *	format = java
@@ -15,7 +15,7 @@
  *	 0x0000006 GC
  *
  * A CPU profile has the words of legacy_cpu.c and then such places. Nothing in it is an address, and so
- * no location has one. A place that is not told of belongs to a mapping without a name.
+ * no location has one. A place that is not in the list belongs to a mapping without a name.
  *
  * Source: pprof's profile/legacy_java_profile.go.
  */

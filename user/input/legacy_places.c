@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What stands behind the samples of a Java program's profile: what the numbers in its stacks are.
+ * Reads the list of places behind the samples of a Java program's profile: what the numbers in its
+ * stacks stand for.
  *
  *	0x0000003 com.example.f (source.java:3)		a function, its file, its line
  *	0x0000004 Gen::g (/usr/lib/libjvm.so)		a function of a library

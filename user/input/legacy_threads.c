@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Threads, and what they were at: tcmalloc's /threadz, one stack each.
+ * Reads the stacks of threads, one for each thread, from tcmalloc's /threadz, and Go's counts of stacks.
  *
  *	--- threadz 1 ---
  *
@@ -11,7 +11,7 @@
  *	    [same as previous thread]
  *	---- no stack trace for ... ---
  *
- * And the counts of Go's older tools (goroutine, threadcreate with debug=1):
+ * Go's counts (goroutine, threadcreate with debug=1):
  *
  *	goroutine profile: total 7
  *	3 @ 0x42f5f0 0x42a5c8			so many of them, return addresses

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Each text_take...() works on a copy of the view and stores it back only when everything was
+ * there, so that a caller can try one reading after another without undoing anything. Numbers are
+ * summed with overflow checks; strtol() would need NUL-terminated text, skip blanks and depend on
+ * the locale.
+ */
 #include "input/lines.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text, line by line, and what stands in a line. Nothing is copied: a line is a view of the bytes, and
- * what is taken from it moves its beginning on.
+ * Reads text line by line, and takes words and numbers from a line. Nothing is copied: a line is a view
+ * of the bytes, and taking something moves its beginning on.
  *
  *	struct lines lines = {.at = bytes, .end = bytes + len};
  *	struct text line;
@@ -29,7 +29,7 @@ struct lines {
 
 /* The next line, without its end ("\n" or "\r\n"). false: there is none. */
 bool lines_next(struct lines *lines, struct text *line);
-/* The next that says something: neither blank nor a comment. false: none does, and *line is empty. */
+/* The next line that is neither blank nor a comment. false: there is none, and *line is empty. */
 bool lines_next_said(struct lines *lines, struct text *line);
 
 bool text_is_blank(struct text text); /* white space only */

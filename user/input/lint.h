@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who would reject, or quietly lose, what of a pprof file: go tool pprof, Parca, Pyroscope, speedscope.
- * Looks at the bytes, since a profile in memory (profile/model.h) cannot hold what is broken.
+ * Checks a pprof file for what go tool pprof, Parca, Pyroscope or speedscope would reject or drop. Looks
+ * at the bytes, since a profile in memory (profile/model.h) cannot hold what is broken.
  *
  * The rules are what these programs were seen to do with files that have one fault each (pprof of Go
  * 1.26, Parca and Pyroscope as of 2026, speedscope 1.25). NULL: it takes such a file, and shows all of

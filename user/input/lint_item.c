@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What lint thinks of one message: a string, a function, a sample. */
+/*
+ * Checks one message of a pprof file: a string, a sample type, a mapping, a function, a location or a
+ * sample. lint.c calls these in the order of the file's tables, so that what an item refers to is known.
+ */
 #include "input/linter.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lint.c, which walks over a file, and lint_item.c, which judges what it comes by, share. Private
- * to them.
+ * The state of linting one file, private to lint.c, which walks over the file, and lint_item.c, which
+ * checks each message in it.
  */
 #ifndef CPROF_INPUT_LINTER_H
 #define CPROF_INPUT_LINTER_H

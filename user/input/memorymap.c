@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A line is tried as a mapping (range, permissions, then the columns of /proc/PID/maps or the
+ * brief ones), else as a variable; what is neither is skipped, as pprof does. pprof has regexes
+ * for it, which are linear in Go, but not in the C library: hence scanners by hand. What variables
+ * expand to is bounded for the whole file (MAX_REPLACED_BYTES), since one may stand in a line many
+ * times.
+ *
+ * Adjacent parts of a file are joined after all were read: loaders map one segment in pieces.
+ */
 #include "input/memorymap.h"
 
 #include <ctype.h>

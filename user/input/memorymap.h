@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory map at the end of an older profile: executable mappings, in the form of /proc/PID/maps
+ * Reads the memory map at the end of an older profile: executable mappings, in the form of /proc/PID/maps
  *
  *	55d0c0de1000-55d0c0de2000 r-xp 00001000 08:01 1234 /usr/bin/app
  *

@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two passes over the text: the first finds the events, since the number of sample types must be
+ * known before the first sample is added; the second makes samples.
+ *
+ * The head of a sample has no separators that a thread's name could not contain. So the end of the
+ * name is searched: at every word that begins like a number, the rest of the line is tried as pid,
+ * cpu, time, period and event, and the first place where all of it fits is taken. Rejected: one
+ * regex for the line; POSIX regexes are greedy, and which words are the name's depends on all that
+ * follows.
+ *
+ * perf prints inlined functions before the frame that they are in, as lines of their own; they
+ * wait in an array until that frame comes, and become its lines.
+ */
 #include "input/perfscript.h"
 
 #include <ctype.h>

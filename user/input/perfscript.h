@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of `perf script`:
+ * Reads the text of `perf script`:
  *
  *	python3 20618/20619 [001] 5213.123456:   10101010 cpu-clock:pppH:
  *	        55d0c0de1234 helper+0x14 (/usr/bin/app)
@@ -22,6 +22,7 @@
 
 #include "input/reader.h"
 
+/* As input/reader.h has it: -EBADMSG or -EFBIG, with *error filled. */
 bool perfscript_detect(const struct source *source);
 int perfscript_read(const struct source *source, struct profile *profile,
 		    struct input_error *error);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The first walk over a pprof file, and how its damage is told. */
+/*
+ * Counts what a pprof file holds, in a first walk over it, and words the errors of its reader. Counts
+ * come first so that every array can be made once, in its final size and within the limits.
+ */
 #include "input/pprof_reader.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The samples of a pprof file, which are most of it: the last walk, by two threads if it is long. */
+/*
+ * Reads the samples of a pprof file, which are most of its bytes: the last walk, by two threads where
+ * the file is large.
+ */
 #include "input/pprof_reader.h"
 
 #include <errno.h>
@@ -129,7 +132,7 @@ static int read_halves(struct pprof_reader *reader)
 	reader->stretch[KIND_SAMPLE].end = reader->half.at;
 	err = pprof_for_rest(reader, KIND_SAMPLE, read_sample);
 	pthread_join(thread, NULL);
-	if (err || !half.err) /* what is wrong with the first half is told first */
+	if (err || !half.err) /* an error in the first half comes first */
 		return err;
 	*reader->error = half.error;
 	return half.err;

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Messages may quote the file: they are escaped here, once for all readers, so that no file can
+ * write control sequences to a terminal. Strings of a file are kept byte by byte, valid UTF-8 or
+ * not: what was read must come out again as it was.
+ */
 #include "input/reader.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the readers of formats share. To add a format: a file of its own with
+ * The interface of an input format's reader, and what readers share. To add a format: a file with
  *
  *	bool NAME_detect(const struct source *source);
  *	int NAME_read(const struct source *source, struct profile *profile, struct input_error *error);
@@ -31,7 +31,7 @@ int input_fail(struct input_error *error, int err, uint64_t offset, const char *
 int input_fail_line(struct input_error *error, int err, uint64_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A text's lines, from the first; and the first that says something, for a detector: empty if none. */
+/* A text's lines, from the first; and the first that is not blank or a comment: empty if none. */
 struct lines input_lines(const struct source *source);
 struct text input_first_line(const struct source *source);
 /* -EBADMSG, for the line that was read last: what is wrong, and how it begins. */

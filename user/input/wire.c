@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Nearly all fields of a profile are short messages with a small number, and nearly all varints
+ * are one or two bytes: these have paths of their own (take_short_body(), wire_varint()),
+ * everything else the general one. Every length is compared with what is left before it is added
+ * to a pointer.
+ *
+ * Groups are skipped with an array of the open ones: not by recursion, whose depth the file would
+ * choose.
+ */
 #include "input/wire.h"
 
 #include <string.h>

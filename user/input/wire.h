@@ -61,7 +61,7 @@ bool wire_next(struct wire *wire, struct wire_field *field);
 /* The slow half of wire_varint(). */
 bool wire_long_varint(struct wire *wire, uint64_t *value);
 
-/* The next varint; false at the end and where it is broken, likewise. */
+/* The next varint; false at the end of the bytes, and where it is broken (wire->why is set then). */
 static inline bool wire_varint(struct wire *wire, uint64_t *value)
 {
 	const uint8_t *at = wire->at;

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Values are scaled as doubles, which are exact up to 2^53; the factors 1 and -1 are taken apart,
+ * so that copies and differences are exact for all of int64_t. Sums are taken in 128 bits and cut
+ * once at the end, so that the order of samples does not show.
+ *
+ * Samples that change their labels get new arrays in the arena: the old ones may be shared with
+ * others.
+ */
 #include "profile/algebra.h"
 
 #include <errno.h>

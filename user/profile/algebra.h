@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arithmetic on a profile's values, and the choice of its sample types, in place. The seeds' algebra:
- * a heap profile's delta is merge(scale(first, -1), second).
+ * Arithmetic on a profile's values, and the choice of its sample types and labels, in place. With
+ * merge.h it is an algebra: a heap profile's delta is merge(scale(first, -1), second).
  *
  * Values are rounded to nearest, halves away from zero, and stick at the ends of int64_t. A sample is
  * dropped when all its values are 0 after, and not otherwise (pprof's ScaleN drops one whose other
@@ -21,8 +21,9 @@
 /* value * factor as above; exact for the factors 1 and -1. A factor that is not a number is 0. */
 int64_t profile_scaled(int64_t value, double factor);
 
+/* Multiplies all values of all samples by factor, as profile_scaled() does. */
 void profile_scale(struct profile *profile, double factor);
-/* nr_types factors. */
+/* The same with one factor for each sample type: factors has profile->nr_types of them. */
 void profile_scale_types(struct profile *profile, const double *factors);
 /*
  * Scales each type of source so that its sum is that of base's type of the same position; a type

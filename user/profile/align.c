@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A plan first, then the change. The plan says for either profile which types stay, in which
+ * order, and by what their values are multiplied; every reason to refuse is found while it is
+ * made, so that both profiles are untouched on failure.
+ *
+ * Types are paired by name, first by first. Of two units the finer one is kept: all factors are 1
+ * or more, and no value is rounded to 0 by the conversion. The period takes part in the same way,
+ * but changes no sample.
+ */
 #include "profile/align.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles of one thing by two tools differ in their sample types: one has a type more, or another
- * order, or counts in milliseconds. Merging wants them the same. Explicit, for it throws types away.
+ * Gives two profiles the same sample types, so that they can be merged: the types that both have, in
+ * one order and in the same units. Profiles by two tools differ in these, or in one type more. It is
+ * a step of its own, and not part of merging, since it throws types away.
  *
  * Source: pprof's CompatibilizeSampleTypes (profile/merge.go) and ScaleProfiles
  * (internal/measurement), which its command line applies to whatever it reads.

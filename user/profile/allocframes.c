@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Regexes on function names decide whose a function is (enum owner), once for each function;
+ * stacks are then cut by the answers. Names are shortened first (profile/shortname.h), so that
+ * template arguments of the program's do not stand in the way of a library's own name.
+ *
+ * A stack loses its frames from the leaf to the first one that is not a library's. Where that one
+ * is a note, [truncated: ...], it stays whole: nothing is known of who allocated. A location that
+ * loses only its innermost inlined lines is copied, since other stacks may have it in their
+ * middle, where all of it belongs.
+ */
 #include "profile/allocframes.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The ids of strings that equal the key are marked first (a file may have a string twice), and
+ * labels are compared by id. Each value becomes a function with a location of its own, in no
+ * mapping; stacks are copied with that location put at their end.
+ */
 #include "profile/bylabel.h"
 
 #include <errno.h>

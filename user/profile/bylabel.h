@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The values of a label as frames, so that what is added up by function is added up by them: how much
- * of the time is of which process, thread, request.
+ * Makes frames of a label's values, so that reports by function show shares by process, thread or
+ * request.
  *
  *	comm=nginx	main;serve;read		alone	nginx		at the root	nginx;main;serve;read
  *	(no comm)	main;f				[no comm]			[no comm];main;f
@@ -20,12 +20,13 @@
 #include "profile/model.h"
 
 /*
- * In place. alone: the value takes the place of the stack; else it is its outermost frame. Such a frame
- * has no mapping. -ENOENT: no sample has the label; the profile is as it was.
+ * Changes the profile in place. With alone the value replaces the stack, else it becomes the stack's
+ * outermost frame. Such a frame has no mapping. -ENOENT: no sample has the label; the profile is
+ * unchanged.
  */
 int profile_by_label(struct profile *profile, const char *key, bool alone);
 
-/* The keys of its labels, each once, as "comm, pid"; "" without any. Returns out, cut to fit. */
+/* The keys of all labels, each once, as "comm, pid"; "" without labels. Returns out, cut to fit. */
 char *profile_label_keys(const struct profile *profile, char *out, size_t out_bytes);
 
 #endif

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Frames are interned in one hash table for all profiles added. Its key is the name and, unless
+ * profiles are compared by name, the base names of the source file and of the mapping: paths
+ * differ between machines where the code is the same.
+ *
+ * What kind of code a frame is (enum frame_kind) is guessed from its name and from the path of its
+ * mapping: profile.proto has no field for it, and profiles of other tools get the same colours
+ * this way.
+ */
 #include "profile/callframe.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frames as flame graphs know them: of several profiles, so a frame is what it is called, not where it
- * was. Of one profile the same function name, base name of the source file and base name of the mapping
- * are the same frame. Where two are compared (by_name) the name alone is, as everywhere else: what is
- * the same function in two builds says profile/identity.h, and profile/unify.h gives it one name.
- * (profile/frames.h has other granularities, of one profile.)
+ * The frames of flame graphs, which are shared by several profiles: known by name, not by address.
+ * Within one profile, frames with the same function name, base name of the source file and base name of
+ * the mapping are the same frame. Where two profiles are compared (by_name), the name alone counts:
+ * profile/identity.h defines what is the same function in two builds, and profile/unify.h gives it one
+ * name. (profile/frames.h has the other granularities, for one profile.)
  *
  * Inlined functions are frames of their own; a location without a line is a frame of its mapping,
  * "[libc.so.6]". No I/O, no printing.
@@ -27,7 +27,7 @@ enum frame_kind {
 	FRAME_KERNEL,  /* modules too */
 	FRAME_JIT,     /* code in no file */
 	FRAME_UNNAMED, /* "libc.so.6+0x1234" */
-	FRAME_GUESSED, /* "f [guessed]": found by a frame pointer that nobody promised */
+	FRAME_GUESSED, /* "f [guessed]": found by a frame pointer, where none need be kept */
 	FRAME_NOTE,    /* no code at all: "[truncated: ...]" */
 	FRAME_NR_KINDS,
 };
@@ -49,9 +49,10 @@ struct callframes {
 	bool by_name;	   /* set before the first is added */
 };
 
+/* Frees what it holds, not the struct itself. */
 void callframes_release(struct callframes *frames);
 
-/* The position of a frame that is words, not code: "[no stack]". */
+/* The position of a frame that is a note and not code: "[no stack]". It is added if it is new. */
 uint32_t callframes_note(struct callframes *frames, const char *text);
 
 /* The frames of every location of a profile, innermost first, one location after another. */

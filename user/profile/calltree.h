@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stacks of a profile as a prefix tree: two stacks share the nodes of the callers they have in
- * common, from the root on. What a flame graph draws, one box a node.
+ * The stacks of one or two profiles as a prefix tree, as a flame graph draws them: stacks share the
+ * nodes of the callers that they have in common, from the root on, and each node is a box.
  *
  *	main 10                  samples:  main > parse > read   7
  *	  parse 9                          main > parse          2
@@ -12,8 +12,9 @@
  *	calltree_arrange(tree, 0, 1);
  *	totals = calltree_totals(tree);
  *
- * Two profiles can be in one tree, in columns of their own, to be compared: tree->frames.by_name is set
- * before the first is added. What is the same frame says profile/callframe.h. A stack without a frame is "[no stack]".
+ * To compare two profiles, add both to one tree, in columns of their own; set tree->frames.by_name
+ * before the first is added. profile/callframe.h defines which frames are the same. A stack without
+ * frames is "[no stack]".
  *
  * Nothing here recurses, however deep a stack is. No I/O, no printing.
  */
@@ -53,6 +54,7 @@ struct calltree {
 	struct calltree_index *index; /* private */
 };
 
+/* An empty tree: its root, and nr_columns (at least 1) values for each node. Never NULL. */
 struct calltree *calltree_new(uint32_t nr_columns, bool inverted);
 void calltree_free(struct calltree *tree); /* NULL is fine */
 

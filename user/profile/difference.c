@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A join of two summaries by frame name: a string table of the names gives each row its position,
+ * so that neither side needs an order. Rows without any difference are left out before sorting.
+ */
 #include "profile/difference.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two profiles frame by frame: what each frame had and has, the frames that came and went among them.
- * Frames are the same that have the same name: profile/unify.h names them alike first. No I/O, no printing.
+ * Two profiles compared frame by frame: the values of each frame in both, frames that are in only one
+ * included. Frames with the same name are the same; profile/unify.h gives them the same names first. No
+ * I/O, no printing.
  *
  *	struct difference difference;
  *	difference_make(&base_summary, &head_summary, false, &difference);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which samples and which frames stay, in place: pprof's -focus, -ignore, -hide, -show, -show_from,
- * -tagfocus and -tagignore, applied in that order. Mappings, functions and locations that are in no
- * sample then stay where they are (profile_compact() leaves them out).
+ * Filters samples and frames in place, by pprof's -focus, -ignore, -hide, -show, -show_from, -tagfocus
+ * and -tagignore, applied in that order. Mappings, functions and locations that are then in no sample
+ * stay where they are (profile_compact() leaves them out).
  *
  * A regex matches anywhere in a function's name, its file, or the file of the mapping. Where functions
  * were inlined, a location has several frames: hide, show and show_from look at each, focus and ignore
@@ -21,7 +21,7 @@
 #include "profile/model.h"
 #include "profile/tag.h"
 
-/* What is NULL is not asked. */
+/* A condition that is NULL is not applied. All are borrowed. */
 struct profile_filter {
 	const regex_t *focus;  /* keep samples with such a frame */
 	const regex_t *ignore; /* then drop samples with such a frame */

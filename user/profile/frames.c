@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Frames are interned by their names: a string table gives the name its id, and id - 1 is the
+ * frame's position. That is done once for each line of each location; a walk over samples then
+ * only looks up positions (frames_of()).
+ *
+ * Names are put together as pprof's internal/graph does it (NodeInfo.PrintableName), so that rows
+ * can be compared with those of `go tool pprof` as text.
+ */
 #include "profile/frames.h"
 
 #include <errno.h>
@@ -27,7 +35,7 @@ int frame_by_name(const char *text, enum frame_by *by)
 }
 
 /*
- * "./a//b/../c.c" is "a/c.c": one file is one, however its compiler was told of it. By the text alone,
+ * "./a//b/../c.c" is "a/c.c": one file is one frame, however its compiler spells it. By the text alone,
  * as Go's filepath.Clean: nothing is looked up. The result is never longer; out may not be path.
  */
 static void clean_path(const char *path, char *out)

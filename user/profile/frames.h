@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a profile at one granularity: what `top` has a row for, what a flame graph has a box
- * for. A location is one frame, or several where functions were inlined: each of its lines is one. A
- * location without a line is a frame of its mapping, "[libc.so.6]".
+ * The frames of a profile at one granularity (function, file, line, mapping or address), which are the
+ * rows of `top`. A location is one frame, or several where functions were inlined: one for each of its
+ * lines. A location without a line is a frame of its mapping, "[libc.so.6]".
  *
  * Two places are the same frame if they have the same name; names are pprof's:
  *

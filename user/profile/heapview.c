@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Both views are a few steps of the profile algebra: in use, values of allocations are set to 0; a
+ * delta is first, multiplied by -1, merged with second, of which the two allocation types are
+ * kept. What takes care is the check that the columns are what they seem, and the times.
+ */
 #include "profile/heapview.h"
 
 #include <errno.h>

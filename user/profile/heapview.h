@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The seeds' two views of heap profiles that were read from files: what is in use, and what was
- * allocated between two of them. Both take only what has the four sample types of a heap profile in
- * their order (alloc_objects, alloc_space, inuse_objects, inuse_space; cprof's variances may follow):
- * a column that is not what it seems makes nonsense of either.
+ * Two views of heap profiles that were read from files: what is in use, and what was allocated between
+ * two of them. Both refuse a profile that does not have the four sample types of a heap profile in
+ * their order (alloc_objects, alloc_space, inuse_objects, inuse_space; cprof's variances may follow): a
+ * column with another meaning would make either of them wrong.
  *
- * Source: the seeds' heapProfile, deltaAllocProfile and goHeapProfile.
+ * Source: Go's runtime/pprof (the sample types of its heap profile) and net/http/pprof (the deltas that
+ * it serves for ?seconds=N).
  */
 #ifndef CPROF_PROFILE_HEAPVIEW_H
 #define CPROF_PROFILE_HEAPVIEW_H

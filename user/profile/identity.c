@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A chain of small scanners, each of which removes one kind of ending or insertion; every function
+ * of both profiles passes through, so none of them is a regex. The order matters:
+ *
+ *	1. names made of a file and an address, or of a file alone, are none of a function: done at once
+ *	2. insertions anywhere: numbers of hidden classes, ABI tags, crate hashes
+ *	3. endings, again until there is none: foo.isra.0.cold has two
+ *	4. symbol version, then template arguments on request
+ *	5. the user's renames, which are on names as they are now
+ *
+ * A scanner that is not sure leaves the name alone: two functions taken for one hide a change, one
+ * taken for two shows up as one that went and one that came.
+ *
+ * Rejected: comparing mangled names. Profiles of other tools have none, and C++ mangles ABI tags
+ * and template arguments into them as well.
+ */
 #include "profile/identity.h"
 
 #include <ctype.h>

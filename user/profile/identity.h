@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is this function of one build that function of another? What diff, flame --base, check and bench go
- * by: two functions are the same if identity_name() gives them the same name. Neither the binary nor
- * the source file counts, so that a binary may be renamed and a function may move.
+ * Defines which functions of two builds are the same, for diff, flame --base, check and bench. Two
+ * functions are the same if identity_name() gives them the same name. Neither the binary nor the source
+ * file counts, so that a binary may be renamed and a function may move.
  *
  * Names carry what a compiler, a linker or a run made up, which two builds of one source do not share:
  *
@@ -75,8 +75,10 @@ struct identity_builds {
 	vec_of(uint32_t) file_of;    /* by build */
 };
 
+/* Adds the mappings of a profile that have a build-id, as those of the head or of the base. */
 void identity_builds_add(struct identity_builds *builds, const struct profile *profile,
 			 bool is_head);
+/* Frees what it holds, not the struct itself. */
 void identity_builds_release(struct identity_builds *builds);
 
 /*

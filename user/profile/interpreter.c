@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * For each language two regexes on function names: its interpreter loop, and functions of the
+ * program that a JIT or a trampoline makes visible. A sample hides the program if its stack has a
+ * loop and no such function of the same language.
+ *
+ * By the names of functions, not by that of the binary: interpreters are embedded in other
+ * programs, and statically linked. All languages are counted in one pass over the samples, one bit
+ * each.
+ */
 #include "profile/interpreter.h"
 
 #include <stddef.h>

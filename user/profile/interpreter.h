@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose functions are not in a profile: an interpreter's stacks are those of its loop, and what the
- * program does is in its data. Unless something shows it all the same: a JIT's code, a trampoline for
- * each function (python3 -X perf).
+ * Detects profiles of interpreted programs, in which the program's own functions are missing: native
+ * stacks show the interpreter's loop, and not what it interprets. A JIT's code or a trampoline for each
+ * function (python3 -X perf) shows the program all the same; such samples do not count.
  */
 #ifndef CPROF_PROFILE_INTERPRETER_H
 #define CPROF_PROFILE_INTERPRETER_H

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two steps. Adding notes the labels of each sample as pairs of small numbers (key, value). Making
+ * decides which keys and values stay, and builds the sets from the pairs; while there are too many
+ * sets it leaves out the key with the most values and builds them again, which is why the pairs
+ * are kept.
+ *
+ * Texts are interned once for all profiles. While a profile is added, an array from its string ids
+ * to keys spares comparing the texts of keys.
+ */
 #include "profile/labelset.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What samples can be told apart by: the labels they carry, as few small numbers. A sample's set is which
- * value it has of each key; there are far fewer sets than samples (one a thread, say).
+ * The labels of samples as small numbers: for each sample one set, which is the value that it has for
+ * each key. There are far fewer sets than samples (one for each thread, say).
  *
  *	struct labelsets sets = {.type = type};
  *	labelsets_add(&sets, profile);		each, head before base
@@ -9,9 +9,9 @@
  *	... sets.keys, sets.nr_sets, labelsets_value(&sets, set, key), sets.set_of.at[sample] ...
  *	labelsets_release(&sets);
  *
- * Only keys that tell anything apart are kept: of which not all samples have one value. All is bounded,
- * whatever a file has: of a key the LABELSET_MAX_VALUES values with the most in them stay, the others are
- * "(other)"; where there are too many sets, or keys, those with the most values go.
+ * A key is kept only if it tells samples apart: if not all of them have the same value. Everything is
+ * bounded, whatever a file has: of each key the LABELSET_MAX_VALUES heaviest values stay, the others are
+ * "(other)"; where there are too many sets or keys, the keys with the most values go.
  *
  * A sample that has a key several times has the first of them here. No I/O, no printing.
  */
@@ -62,8 +62,11 @@ struct labelsets {
 	struct hash index;
 };
 
+/* Adds the labels of all samples, in their order. Keeps nothing of the profile. */
 void labelsets_add(struct labelsets *sets, const struct profile *profile);
+/* Chooses keys and values, and makes the sets. Call it once, after the last labelsets_add(). */
 void labelsets_make(struct labelsets *sets);
+/* Frees what it holds, not the struct itself. */
 void labelsets_release(struct labelsets *sets);
 
 /* 0: it has no such label; 1 to the number of those shown; one more: "(other)". */

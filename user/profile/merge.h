@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many profiles into one, as pprof's Merge does it, one after another: only the result is held.
+ * Merges profiles into one, as pprof's Merge does. They are added one after another, and only the
+ * result is held in memory.
  *
  *	struct merger *merger = merger_new();
  *	err = merger_add(merger, a);		any number of times
@@ -26,6 +27,7 @@
 
 struct merger;
 
+/* An empty merger, never NULL. End it with merger_finish() or merger_free(). */
 struct merger *merger_new(void);
 /*
  * Adds source, of which nothing is kept. -EINVAL: its sample types or its period type are not those
@@ -45,7 +47,7 @@ int merger_add_aligned(struct merger *merger, struct profile *source, const char
 struct profile *merger_finish(struct merger *merger);
 void merger_free(struct merger *merger); /* NULL is fine */
 
-/* One profile merged with nothing: all that is said twice said once, all that is unused left out. */
+/* A copy with every duplicate interned and everything unused left out; the caller frees it. */
 struct profile *profile_compact(const struct profile *source);
 
 #endif

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Interning. For each kind of item a hash table of positions in that kind's array: a key is
+ * compared field by field with the item itself, so that nothing is stored twice.
+ *
+ * A table need not know all that is in its array. Readers of files (input/) push items without
+ * asking, since a file may say things twice and its ids must hold; changes in place drop the
+ * tables (profile_forget_interned()). Then equal items stand there twice until profile_compact()
+ * interns them: no function here may take "not in the table" for "not in the profile".
+ *
+ * What varies in length (lines, stacks, labels, values) is copied into the arena and freed with
+ * it.
+ */
 #include "profile/model.h"
 
 #include <stdlib.h>

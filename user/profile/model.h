@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile in memory, in the shape of profile.proto: one arena's worth of interned strings,
- * mappings, functions, locations and samples. Ids are 1..N in the order of their arrays, 0 is none.
- * Strings are ids of the profile's own string table, 0 is "".
+ * A profile in memory, in the shape of profile.proto: interned strings, mappings, functions, locations
+ * and samples. Ids are 1..N in the order of their arrays, 0 is none. Strings are ids of the profile's
+ * own string table, 0 is "".
  *
- * Everything that could be given twice is interned: adding an equal mapping, function or location
- * gives the id it has. Samples with the same stack and labels are one sample, their values added.
- * A profile that was read from a file (input/) keeps what the file says twice, in its order; merging
- * it into a new one (profile/merge.h) interns it. No I/O, no printing; whoever only looks at a profile
- * (the encoders in output/) reads these arrays directly.
+ * Items are interned: adding an equal mapping, function or location gives the id of the one that is
+ * there. Samples with the same stack and labels are one sample, their values added. A profile that was
+ * read from a file (input/) keeps the duplicates of the file, in its order; merging it into a new one
+ * (profile/merge.h) interns them. Code that only reads a profile (the encoders in output/) uses these
+ * arrays directly. No I/O, no printing.
  *
  * Source: proto/profile.proto.
  */
@@ -107,13 +107,17 @@ struct profile {
 	struct hash mapping_index, function_index, location_index, sample_index; /* private */
 };
 
+/* An empty profile with a serial of its own; never NULL. The caller frees it. */
 struct profile *profile_new(void);
+/* Frees it with its arena and all that lies in it. NULL is fine. */
 void profile_free(struct profile *profile);
 
 /* The id of s in the profile's string table; s is made valid UTF-8 first (base/text.h). */
 uint32_t profile_string(struct profile *profile, const char *s);
 
+/* Appends a sample type, before the first sample is added. There is room for PROFILE_MAX_TYPES. */
 void profile_add_type(struct profile *profile, const char *type, const char *unit);
+/* Sets the period type and the period, which is in `unit`. */
 void profile_set_period(struct profile *profile, const char *type, const char *unit,
 			int64_t period);
 
@@ -147,8 +151,8 @@ bool profile_is_zero(const struct profile *profile, const struct profile_sample 
 size_t profile_drop_zero_samples(struct profile *profile);
 
 /*
- * For those who change samples or locations in place: nothing that is there is known as interned any
- * more, so that what is added later may be there twice; profile_compact() (merge.h) mends that.
+ * Call it before or after you change samples or locations in place. It forgets which items are
+ * interned: what is added later may be a duplicate, until profile_compact() (merge.h) interns it.
  */
 void profile_forget_interned(struct profile *profile);
 

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Each function's name is matched once, each location gets a fate from its functions, and each
+ * sample is cut by the fates of its locations: the regexes cost what the names cost, not what the
+ * samples do.
+ *
+ * A location with inlined functions may be cut within: the lines from the outermost dropped one
+ * inwards go, in every stack that has the location, as in pprof.
+ *
+ * A name is matched without its argument list, which begins at the first '(' that is not part of
+ * "(anonymous namespace)" or "operator()".
+ */
 #include "profile/prune.h"
 
 #include <errno.h>

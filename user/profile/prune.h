@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile may say which frames are of no interest: the allocator's own, the runtime's. Its
+ * Leaves out the frames that a profile's drop_frames names, such as those of an allocator or a runtime.
  * drop_frames is a regex that must match the whole of a function's name without its argument list;
  * from the outermost frame that it matches, and keep_frames does not, the stack is cut off towards
  * the leaf. Frames before the first one from the root that stays are left alone, so that no stack
  * loses everything.
  *
- * Of a heap profile the frames of C++'s and Rust's libraries that stacks end in then go, too, which
- * such a regex cannot say (allocframes.h); pprof keeps them.
+ * In a heap profile the frames of C++'s and Rust's libraries at the leaf are then cut, too, which such
+ * a regex cannot express (allocframes.h); pprof keeps them.
  *
  * Source: pprof's profile/prune.go.
  */

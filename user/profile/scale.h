@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From what was sampled to what was there.
+ * Scales sampled allocations up to estimates of all allocations.
  *
  * A heap sampler with mean distance rate bytes takes an allocation of s bytes with probability
  * p = 1 - e^(-s/rate). Dividing by p undoes it. Source: scaleHeapSample of Go's runtime/pprof.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A function's name without what makes C++ and Rust names long: template arguments become "<>",
- * argument lists, the qualifiers behind them and the return types of templates go.
+ * Shortens function names for people: template arguments of C++ and Rust become "<>"; argument lists,
+ * the qualifiers behind them and the return types of templates are left out.
  *
  *	void std::vector<Foo<int>, A>::emplace<Foo>(Foo&&)	std::vector<>::emplace<>
  *	run(int)::{lambda(char)#1}::operator()(char) const	run::{lambda#1}::operator()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One profile to several: a part for each value of a label ("comm", "pid"). The parts add up to the
- * whole; each is compact (merge.h) and has the whole's header.
+ * Splits a profile into one part for each value of a label ("comm", "pid"). The parts add up to the
+ * whole; each is compact (merge.h) and has the header of the whole.
  */
 #ifndef CPROF_PROFILE_SPLIT_H
 #define CPROF_PROFILE_SPLIT_H

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A node is known by its parent and its frame, in one hash table that lives only while the tree is
+ * made. Lists of children instead would need no table, but be searched from the start for every
+ * frame of every sample: the square of their length where a dispatcher calls thousands of
+ * functions.
+ *
+ * Nodes are appended, so that a parent has a smaller position than its children: totals are summed
+ * in one loop from the last node to the first, without recursion.
+ *
+ * Sorting is two steps: a counting sort puts siblings side by side, then each group is sorted by
+ * itself. Names are ranked once, so that a comparison of two nodes compares two numbers.
+ */
 #include "profile/stacktree.h"
 
 #include <stdlib.h>

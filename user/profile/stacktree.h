@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stacks of one profile as a tree, at any granularity: every path from a root is a node once,
- * however many samples took it. (calltree.h, of flame graphs, compares two profiles.)
- * What `tree` prints indented, what folded stacks are the lines of, what a stack table is.
+ * The stacks of one profile as a prefix tree, at any granularity, for `cprof tree`, folded stacks and
+ * stack tables. Every path from a root is one node, however many samples have it. (calltree.h is the
+ * tree of flame graphs: it holds two profiles, and values of all sample types.)
  *
  *	struct frames frames;
  *	struct stacktree tree;
@@ -42,7 +42,10 @@ struct stacktree {
 	int64_t unplaced;      /* the sum of those */
 };
 
-/* Samples whose value is 0 make no nodes (their sample_node is STACKTREE_NONE). Borrows frames. */
+/*
+ * Makes the tree of one sample type (its position), of values in that type's unit. Samples whose value
+ * is 0 make no nodes (their sample_node is STACKTREE_NONE). Borrows frames until stacktree_release().
+ */
 void stacktree_make(const struct profile *profile, uint32_t type, const struct frames *frames,
 		    struct stacktree *tree);
 void stacktree_release(struct stacktree *tree);
@@ -51,10 +54,10 @@ enum stacktree_order {
 	STACKTREE_BY_TOTAL, /* siblings: largest magnitude first, then by name */
 	STACKTREE_BY_NAME
 };
-/* Before it there are no children, siblings and root: nothing to walk along. */
+/* Sorts siblings and sets root, child and sibling: until then the tree cannot be walked. */
 void stacktree_sort(struct stacktree *tree, enum stacktree_order order);
 
-/* Parents before children, siblings in order. */
+/* A walk in preorder, parents before children, siblings in order; STACKTREE_NONE ends it. */
 uint32_t stacktree_first(const struct stacktree *tree);
 uint32_t stacktree_next(const struct stacktree *tree, uint32_t node);
 /* The next that is not below node. */

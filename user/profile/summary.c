@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A recursive function counts once for each sample. Instead of a set of what a sample has visited,
+ * each frame and each pair of frames remembers the number of the sample that counted there last
+ * ("turn").
+ *
+ * Pairs (caller, callee) are summed in a hash table while samples are added. Then edges are sorted
+ * twice, by caller and by callee, and the callees and callers of a node are slices of the two
+ * arrays.
+ */
 #include "profile/summary.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile added up by frame: how much is spent in it (flat) and below it (cum), and who calls whom
- * with how much. What top, peek, diff and check show.
+ * A profile added up by frame: the value in each frame (flat), in it and below it (cum), and on each
+ * edge from a caller to a callee. It is what top, peek and diff show.
  *
  * The flat value of a sample goes to its innermost frame; its cum to every frame of the stack, once,
  * however often a recursive function is there. An edge caller -> callee counts once for each sample

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A condition is parsed once, as a range if it reads as one and else as a list of regexes, which
+ * is pprof's order of trying. A range keeps its unit, that of the lower end; a label's number is
+ * converted into it when it is compared.
+ *
+ * Regexes are compiled by regcomp() itself and not by saferegex_compile(): they come from the
+ * command line, not from a file, and regerror() says what is wrong with one. Matching is bounded
+ * all the same.
+ */
 #include "profile/tag.h"
 
 #include <ctype.h>

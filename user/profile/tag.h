@@ -31,6 +31,7 @@ struct tag;
 int tag_new(const char *text, struct tag **tag, char why[TAG_WHY_BYTES]);
 void tag_free(struct tag *tag); /* NULL is fine */
 
+/* Does the condition hold for this sample of the profile? */
 bool tag_matches(const struct tag *tag, const struct profile *profile,
 		 const struct profile_sample *sample);
 

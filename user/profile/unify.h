@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives what is the same function in two profiles the same name in both, by profile/identity.h: what is
- * shown by name afterwards (tables, trees) pairs them. Likewise files: a mapping of the base gets the
- * path of the head's, if there is just one, that is the same file.
+ * Gives functions that are the same in two profiles (profile/identity.h) the same name in both, so that
+ * tables and trees pair them. Files are treated alike: a mapping of the base gets the path of the head's
+ * mapping of the same file, if there is just one.
  *
  * The name is the head's own where head knows the function by one name only, else the base's own, and
  * where a side has several clones of it the name without what the compiler made up. Addresses that say

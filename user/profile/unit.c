@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One table of units, smallest first, with pprof's aliases. A unit that the table does not know is
+ * a family of its own: it is shown as it is and converted only into itself.
+ */
 #include "profile/unit.h"
 
 #include <errno.h>

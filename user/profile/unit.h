@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values for people: 1234567890 nanoseconds is "1.23s", 524288 bytes is "512kB", 7 count is "7". The
- * units, their names and the rounding are pprof's (its internal/measurement), so that both tools'
- * figures can be compared as text. kB is 1024 bytes there, and so it is here.
+ * Formats values for people: 1234567890 nanoseconds is "1.23s", 524288 bytes is "512kB", 7 count is
+ * "7". The units, their names and the rounding are pprof's (its internal/measurement), so that both
+ * tools' figures can be compared as text. kB is 1024 bytes there, and so it is here.
  */
 #ifndef CPROF_PROFILE_UNIT_H
 #define CPROF_PROFILE_UNIT_H
