@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Calls of all runs are summed in a hash table, as the mean of a side's runs; then the edges are
+ * ordered twice by counting sort, so that callers and callees of a function are slices of an
+ * index.
+ */
 #include "gate/callgraph.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who calls whom on either side of a comparison, from all of its runs: callers and callees of each. */
+/*
+ * The call graph of a comparison, from all of its runs: for each function its callers and callees, with
+ * the mean value of a run on either side.
+ */
 #ifndef CPROF_GATE_CALLGRAPH_H
 #define CPROF_GATE_CALLGRAPH_H
 

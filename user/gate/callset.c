@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Calls are found by a hash table of (caller, callee). Each remembers the sample that counted for
+ * it last, so that a recursion counts once without a set for each stack.
+ */
 #include "gate/callset.h"
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who calls whom in one run, and at what cost: of each pair of a caller and a callee that stand next to
- * each other in stacks, the values of those stacks. A pair that a stack has twice (recursion) counts
- * once.
+ * The calls of one run with their values: for each caller and callee that are next to each other in
+ * stacks, the sum of those stacks' values. A pair that a stack has twice (recursion) counts once.
  */
 #ifndef CPROF_GATE_CALLSET_H
 #define CPROF_GATE_CALLSET_H

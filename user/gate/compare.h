@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tests of a comparison that is worth one: selects what has weight, makes units of it (dense: one
- * value for each run), fits, compares, adjusts. Fills tests (but for their outcomes), cv, factor and
+ * Runs the statistical tests of a comparison: selects functions with weight, makes units of them (dense:
+ * one value for each run), fits, compares, adjusts. Fills tests (but for their outcomes), cv, factor and
  * detectable_* of a result whose runs, options and counts are set, and that was not refused.
  *
- * What it made of the runs stays, for whoever asks further questions of them (gate/moved.h).
+ * The intermediate tables stay, for further questions (gate/moved.h).
  */
 #ifndef CPROF_GATE_COMPARE_H
 #define CPROF_GATE_COMPARE_H

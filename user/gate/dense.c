@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Runs are sparse, since each has only the functions that it met; tests want a value from every
+ * run. Only functions with weight on either side get a row: a twentieth of min_share, since cost
+ * that moved may come from several functions that are too small to be tested themselves.
+ */
 #include "gate/dense.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The weighted median is taken twice with one function: of the standard deviations, which gives
+ * the largest weight that a function may have, and then of the logarithms of the ratios.
+ */
 #include "gate/factor.h"
 
 #include <math.h>

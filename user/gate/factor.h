@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much larger are the head's runs, as most functions have it? Divided by their totals, functions
- * that did not change all grow when one shrinks. So the totals of the head are scaled by the median,
+ * Estimates the size factor between the two sides: how much larger the head's runs are by their typical
+ * function. Where runs are divided by their totals, all unchanged functions grow when one shrinks. So the totals of the head are scaled by the median,
  * over the functions with weight, of what their shares changed by: the size factor of DESeq (Anders and
  * Huber, Differential expression analysis for sequence count data, 2010). A slower machine or another
  * amount of work is in it, one function's change is not.

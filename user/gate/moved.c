@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A list of rules, from the surest to the least sure, each of which takes from what is not explained
+ * yet: renamed (one new function, one gone), split (new functions with the callers of one that
+ * shrank), extracted or merged (functions nearby lost as much), inlined (the cumulative value did not
+ * grow). Pairs for a rename are ranked before they are taken. One that has an equally good rival is
+ * not certain (gate_move.is_certain): the user is asked to confirm it by --rename.
+ *
+ * Outcomes change after all rules (set_outcomes()), so that no rule sees what another made of a test.
+ */
 #include "gate/moved.h"
 
 #include <math.h>
@@ -22,7 +31,7 @@ static bool is_regressed(const struct gate_test *test)
 	return test && test->outcome == GATE_REGRESSED;
 }
 
-/* It is told of what would have failed else. */
+/* Only for what would have failed otherwise. */
 static void add_move(struct moving *moving, struct mover *grown, const struct mover *shrunk,
 		     bool is_all, bool is_certain)
 {

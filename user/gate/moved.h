@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cost that moved. A function that was renamed, split, merged, extracted from another or inlined into
- * one has grown from nothing, or by what another lost: no regression, if what is new in one place is
- * gone from another and the surroundings are the same. Of FBDetect's "cost shift" (SOSP 2024) this is
- * the part that a call graph tells.
+ * Finds cost that moved from one function to another, which is no regression. A function that was
+ * renamed, split, merged, extracted from another or inlined into one has grown from nothing, or by what
+ * another lost. It is no regression if what is new in one place is gone from another and the callers or
+ * callees are the same. Of FBDetect's "cost shift" (SOSP 2024) this is the part that a call graph shows.
  *
  * Flat values come first, since each sample is in one of them. What grew is explained, largest first, by
  * what shrank:

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Values and tests are spread into arrays by row, then the rows that grew and shrank are found and
+ * sorted, and for each the nearest callers and callees that exist on both sides: a breadth-first
+ * search through functions of one side only, which sees MAX_VISITED functions at most. The numbers
+ * of what grew and shrank are bounded as well, since every pair of them is looked at.
+ *
+ * What belongs together is tested as one unit with the fit of the flat values
+ * (moving_regressed()), not by the sum of single tests: parts of one function vary together.
+ */
 #include "gate/moving.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of gate/moved.c: the values of one quantity by row of comparison->dense, what of them is
- * explained, and how functions are related.
+ * The state of the search for moved cost (gate/moved.c): values of one quantity by row of
+ * comparison->dense, how much of their change is explained, and how functions are related.
  */
 #ifndef CPROF_GATE_MOVING_H
 #define CPROF_GATE_MOVING_H
@@ -43,6 +43,10 @@ struct moving {
 	vec_of(struct mover) grown, shrunk;	    /* largest first */
 };
 
+/*
+ * Fills *moving with the values, tests and relations of one quantity. Borrows comparison and graph until
+ * moving_release().
+ */
 void moving_make(struct comparison *comparison, const struct callgraph *graph,
 		 enum gate_quantity quantity, struct moving *moving);
 void moving_release(struct moving *moving);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Phrases are values and not allocated, so that one can be an argument of another. Escaping is two
+ * steps: text_escape() makes any bytes valid text without control characters, then the characters
+ * that the format gives a meaning are replaced by a table.
+ */
 #include "gate/phrase.h"
 
 #include <math.h>

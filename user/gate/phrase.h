@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the reports have in common: their words and numbers, and text that is escaped as it is written.
+ * The words and numbers that all reports share, and text that is escaped for a report's format.
  */
 #ifndef CPROF_GATE_PHRASE_H
 #define CPROF_GATE_PHRASE_H

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One function for each reason. The first three are checked alone: where a side is empty, a copy
+ * or of another kind, the numbers that the others look at mean nothing.
+ */
 #include "gate/refuse.h"
 
 #include <math.h>

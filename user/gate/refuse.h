@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a comparison would be worthless: one line for each reason, added to result->reasons.
+ * Refuses comparisons that cannot be trusted: one line for each reason, added to result->reasons.
  *
  * - a side has no run, or a run has no sample, or negative values (a diff);
  * - two runs are the same profile: a copy is no replicate, and never differs from its original;
@@ -17,8 +17,9 @@
 
 #include "gate/verdict.h"
 
+/* Before comparing; of a result whose runs, options and counts are set. gate_release() frees the lines. */
 void gate_refuse(struct gate_result *result);
-/* Once compared: of what was asked for, was there anything? */
+/* After comparing: adds a reason if nothing could be tested. */
 void gate_refuse_untested(struct gate_result *result);
 
 #endif

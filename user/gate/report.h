@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A result for people, for scripts and for CI, each through a sink:
+ * Writes the result of a comparison for people, for scripts and for CI, through a sink:
  *
  *	text		a table, worst first
  *	json		everything, with "verdict"; RFC 8259
@@ -34,6 +34,7 @@ struct report_options {
 typedef int (*report_fn)(const struct gate_result *result, const struct report_options *options,
 			 sink_fn sink, void *ctx);
 
+/* Each writes one whole document. 0, or the -errno of the sink. Borrows all for the call only. */
 int report_text(const struct gate_result *result, const struct report_options *options,
 		sink_fn sink, void *ctx);
 int report_json(const struct gate_result *result, const struct report_options *options,

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Functions are numbered across all runs by a hash table of their names; a run's cells are found by an
+ * array from function to cell, which lasts only while its profile is added. A function that is in a
+ * stack several times counts once: it remembers the sample that counted there last.
+ *
+ * A frame that is an address in a file without names counts for two functions, the address and the
+ * whole file, and so do its calls; runs_compared() chooses between them when all builds are known.
+ */
 #include "gate/runs.h"
 
 #include <ctype.h>
@@ -7,21 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/algebra.h"
+#include "gate/amount.h"
 #include "profile/frames.h"
-#include "profile/scale.h"
-
-/* How the values of a profile's type were sampled. Positions of types, or -1. */
-struct sampling {
-	int value, variance, objects, bytes, count;
-	uint64_t rate_bytes; /* of a heap profile; 0: it is none */
-	double weight;	     /* of a sample, where nothing else is known */
-};
-
-/* What a sample of the profile gives. */
-struct amount {
-	double value, variance, nr_samples;
-};
 
 /* Adding a profile: its functions' positions in runs, and the cells touched by it. */
 struct adding {
@@ -74,93 +69,9 @@ uint32_t runs_function(struct runs *runs, const char *name, const char *file, in
 	return at;
 }
 
-/* Sampling --------------------------------------------------------------------------------------- */
-
 static const char *string(const struct profile *profile, uint32_t id)
 {
 	return strtab_get(&profile->strings, id);
-}
-
-/* The type whose name is that of `type` with its last word, "_objects" say, replaced by another. */
-static int find_sibling(const struct profile *profile, const char *type, const char *word)
-{
-	const char *last = strrchr(type, '_');
-	char *name scoped(freep) = NULL;
-
-	if (!last)
-		return -1;
-	name = xasprintf("%.*s%s", (int)(last - type), type, word);
-	return profile_find_type(profile, name);
-}
-
-static bool is_heap(const struct profile *profile)
-{
-	return !strcmp(string(profile, profile->period_type.type), "space") &&
-	       !strcmp(string(profile, profile->period_type.unit), "bytes");
-}
-
-static struct sampling sampling_of(const struct profile *profile, uint32_t type)
-{
-	const char *name = string(profile, profile->types[type].type);
-	const char *unit = string(profile, profile->types[type].unit);
-	char *variance scoped(freep) = xasprintf("%s_variance", name);
-	struct sampling sampling = {.value = type,
-				    .variance = -1,
-				    .objects = -1,
-				    .bytes = -1,
-				    .count = -1,
-				    .weight = 1};
-
-	if (is_heap(profile)) {
-		sampling.variance = profile_find_type(profile, variance);
-		sampling.objects = find_sibling(profile, name, "_objects");
-		sampling.bytes = find_sibling(profile, name, "_space");
-		sampling.rate_bytes = profile->period > 1 ? profile->period : 1;
-		return sampling;
-	}
-	for (uint32_t i = 0; i < profile->nr_types && sampling.count < 0; i++)
-		if (!strcmp(string(profile, profile->types[i].unit), "count"))
-			sampling.count = i;
-	if (!strcmp(unit, "count"))
-		sampling.count = type;
-	else if (profile->period > 0 && !strcmp(string(profile, profile->period_type.unit), unit))
-		sampling.weight = profile->period;
-	return sampling;
-}
-
-/* (1 - p) / p of each object, times the square of what one stands for. */
-static struct amount heap_amount(const struct sampling *sampling, const int64_t *values)
-{
-	struct amount amount = {.value = values[sampling->value]};
-	double objects = sampling->objects >= 0 ? values[sampling->objects] : 0;
-	double bytes = sampling->bytes >= 0 ? values[sampling->bytes] : 0, p, each;
-
-	/* sums are rounded toward zero: a large object that was seen once may be 0 objects */
-	objects = objects > 0 ? objects : bytes > 0;
-	p = scale_heap_probability(objects > 0 ? (uint64_t)fabs(bytes / objects) : 0,
-				   sampling->rate_bytes);
-	each = objects > 0 ? amount.value / objects : 0;
-	amount.nr_samples = objects * p;
-	amount.variance = sampling->variance >= 0 ? fmax(0, values[sampling->variance])
-						  : objects * (1 - p) / p * each * each;
-	return amount;
-}
-
-static struct amount amount_of(const struct sampling *sampling, const int64_t *values)
-{
-	struct amount amount = {.value = values[sampling->value]};
-
-	if (sampling->rate_bytes)
-		return heap_amount(sampling, values);
-	if (sampling->count >= 0) {
-		amount.nr_samples = fmax(0, values[sampling->count]);
-		if (amount.nr_samples > 0)
-			amount.variance = amount.value * amount.value / amount.nr_samples;
-		return amount;
-	}
-	amount.nr_samples = amount.value / sampling->weight;
-	amount.variance = amount.value * sampling->weight;
-	return amount;
 }
 
 /* Cells ------------------------------------------------------------------------------------------ */
@@ -385,7 +296,7 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 		.run = runs->at.nr - 1,
 		.profile = profile,
 		.identity = identity,
-		.sampling = sampling_of(profile, type),
+		.sampling = amount_sampling(profile, type),
 	};
 
 	frames_make(profile, FRAME_BY_FUNCTION, &adding.frames);

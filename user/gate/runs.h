@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a comparison needs of its profiles, one run each: per function the value on its own (flat) and
- * with all that it calls (cum), how exact these are, who calls whom, and what speaks for or against the run itself.
+ * The runs of a comparison, one for each profile: flat and cumulative values of each function with their
+ * sampling variances, the calls between functions, and facts about the run itself (samples, losses).
  *
  *	runs_add_profile(&runs, "base1.pb.gz", RUN_BASE, profile, type, &identity);	each
  *	... gate_check(&runs, &options)
@@ -15,11 +15,7 @@
  *
  * A run is sparse, functions are numbered across all runs. The profile is not needed afterwards.
  *
- * How exact a value is follows from how it was sampled. Each sample of a CPU profile stands for the
- * same: the variance of n samples that stand for w each is n w^2. A heap profile's are not alike: an
- * allocation of s bytes was taken with p = 1 - e^(-s/rate), and a value scaled up from few large ones
- * is less sure than the same from many small ones. The variance is what `cprof heap --errors` wrote,
- * or else (1 - p) / p s^2 for each object, s being the average of its stack (profile/scale.h).
+ * How exact a value is follows from how it was sampled: gate/amount.h.
  */
 #ifndef CPROF_GATE_RUNS_H
 #define CPROF_GATE_RUNS_H
@@ -92,6 +88,7 @@ uint32_t runs_function(struct runs *runs, const char *name, const char *file, in
 /* What to compare: true for each position of a function; the caller frees it. */
 bool *runs_compared(const struct runs *runs);
 
+/* Frees what it holds and zeroes it. */
 void runs_release(struct runs *runs);
 
 #endif

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The model is in the header; here are its steps in order: rates, variances, Pearson's X^2, the
+ * coefficient of variation by bisection (X^2 falls as it grows), the prior by moments, the
+ * squeeze, and the tests. No unit's fit depends on the order of units, and all of it takes time
+ * linear in their number, but for the sort in each step of the bisection.
+ */
 #include "gate/stats.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Did it grow, or do the runs just differ? A quasi-likelihood test for many units (functions), each
+ * A quasi-likelihood test of whether units (functions) grew or the runs just differ, for many units, each
  * measured in a few runs of either side.
  *
  * Why it takes all of this: in simulated comparisons of a program with itself, a threshold on shares
@@ -98,6 +98,7 @@ struct stats_test {
 	double ci_low, ci_high;	  /* of head - base, 95 %, for this unit alone */
 };
 
+/* Tests one unit whose dispersion is set. Both rates 0 is no difference: p is 1/2. */
 void stats_compare(const struct stats_runs *runs, const struct stats_unit *unit,
 		   const struct stats_fit *fit, struct stats_test *test);
 

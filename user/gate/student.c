@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The incomplete beta function is a continued fraction, evaluated from the front (modified Lentz)
+ * on the side where it converges fast. Quantiles and the inverse trigamma are bisections: their
+ * functions are monotonic and called a few times for each comparison, so that Newton's method
+ * would gain nothing.
+ */
 #include "gate/student.h"
 
 #include <float.h>

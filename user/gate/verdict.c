@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A list of steps: count, refuse, compare, judge each test, find moved cost, judge the whole,
+ * choose the rows to show. A test is judged by significance and size together, and in both
+ * quantities (share and absolute) where both count: a share that grows alone only says that the
+ * rest got faster.
+ */
 #include "gate/verdict.h"
 
 #include <math.h>
@@ -121,7 +127,7 @@ static void choose_rows(struct gate_result *result)
 {
 	size_t nr_functions = result->runs->functions.nr;
 	const struct gate_test **best scoped(freep) = xcalloc(nr_functions + 1, sizeof(*best));
-	/* what is gone, but elsewhere, is told of there */
+	/* cost that moved is shown at the function that has it now */
 	bool *is_gone scoped(freep) = xcalloc(nr_functions + 1, sizeof(*is_gone));
 
 	result->rows.nr = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has the head become more expensive than the base? Everything is tested that has enough weight: the
- * total of a run, and of each function its flat and its cumulative value, as a share of a run whose
+ * Judges whether the head has become more expensive than the base. Everything with enough weight is
+ * tested: the total of a run, and of each function its flat and its cumulative value, as a share of a
+ * run whose
  * size is that of the typical function (gate/factor.h: a slower machine, more load or another
  * function's change does not move it) and as the absolute value of a run (which shows what a share
  * hides: that all of it, or most of its functions, got slower).

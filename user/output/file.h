@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Output files as a root program must write them: beside their final name and renamed when whole,
- * mode 0600, given to the user behind sudo; never through a symlink, never over something that is
- * not a regular file, never over another user's file. A full disk leaves the old file as it was.
+ * Writes output files safely, as a program that runs as root must: beside their final name and renamed
+ * when whole, mode 0600, given to the user behind sudo; never through a symlink, never over something
+ * that is not a regular file, never over another user's file. A full disk leaves the old file as it was.
  *
  *	struct output_file *file;
  *	err = output_file_create("cprof.pb.gz", &owner, &file);

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The page is user/output/flame/page.html with "@name@" replaced by the style, the script and the
+ * data, in one pass. Nothing of a profile is put into the markup, not even its title: the script
+ * reads it from the data. The policy names the hashes of style and script, which scripts/embed.sh
+ * computes at build time.
+ */
 #include "output/flame.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile as a flame graph in one HTML file: it needs no network and no server, holds all sample
- * types, and is drawn by the script in it. The page's source is user/output/flame/, put into the
- * program by scripts/embed.sh.
+ * Writes a profile as a flame graph in one HTML file, which needs no network and no server, holds all
+ * sample types, and is drawn by the script in it. The page's source is user/output/flame/, put into
+ * the program by scripts/embed.sh.
  *
  * What comes from a profile (names, paths, comments) is JSON in a <script> that is not run, in which
  * '<', '>' and '&' are escaped, and becomes text nodes, never markup. A policy in the page

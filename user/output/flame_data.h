@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data of a flame graph's page (output/flame.h): the stacks of a profile, and of its base, as JSON.
+ * Writes the data of a flame graph's page (output/flame.h): stacks of a profile and its base, as JSON.
  *
  *	struct flame_data data;
  *	flame_data_make(profile, &options, &data);

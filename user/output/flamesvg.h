@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile as a flame graph in one SVG file: one sample type, the root on top, for a README, a report
- * or a mail. Every box has a tooltip (its <title>); a small script in it zooms (click) and searches
+ * Writes a profile as a flame graph in one SVG file: one sample type, the root on top, for a README, a
+ * report or a mail. Every box has a tooltip (its <title>); a small script in it zooms (click) and searches
  * (Ctrl-F or "/"), and where scripts are not run (an <img>) the picture is whole without it. Boxes
  * thinner than a fifth of a pixel are left out. Colours are those of the page (output/flame.h).
  */

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The stacks are the paths of a prefix tree sorted by name (profile/stacktree.h), so that each
+ * stands once and in order without comparing whole lines. Names are escaped once for each frame,
+ * not for each line they are in.
+ */
 #include "output/folded.h"
 
 #include <ctype.h>

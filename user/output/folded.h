@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a profile as folded stacks, the format of flamegraph.pl and its kin, one sample type:
+ * Writes a profile as folded stacks, the format of flamegraph.pl and similar tools, one sample type:
  *
  *	main;parse;read_line 12
  *
@@ -9,8 +9,8 @@
  * characters are written "\x3b": a name cannot make a frame or a line. Samples without a
  * stack are "[no stack]", so that nothing is missing from the sum.
  *
- * A number is a count of samples to whoever reads such a file: Firefox's importer makes so many. Where it is
- * something else, a last line says so, which is a stack of nothing to others and which cprof reads:
+ * Readers take a number for a count of samples: Firefox's importer makes that many. Where it is something
+ * else, a last line says so, which cprof reads and which is a stack with the value 0 to others:
  *
  *	# cprof: inuse_space/bytes 0
  *

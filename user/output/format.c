@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One table, whose order is that of `--help`; its first row is the default. Encoders that need
+ * more than a sample type get it from small functions here, so that all rows have one signature.
+ */
 #include "output/format.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The formats that a profile can be written in: one table row each. The end of a file's name says
- * which it is ("p.folded"), or a name does ("folded").
+ * The table of the formats that a profile can be written in. A format is chosen by the suffix of a
+ * file's name ("p.folded"), or by its own name ("folded").
  */
 #ifndef CPROF_OUTPUT_FORMAT_H
 #define CPROF_OUTPUT_FORMAT_H

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The document is prepared first and then written from front to back, since its tables refer to
+ * each other by position: frames by line and functions by name and file are two granularities of
+ * profile/frames.h over the same locations, in the same order, so that one array leads from a
+ * frame to its function. Samples are put in the order of their threads by a counting sort.
+ *
+ * The tables that threads share are in gecko_tables.c.
+ */
 #include "output/gecko.h"
 
 #include <ctype.h>

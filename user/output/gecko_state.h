@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Private to gecko.c and gecko_tables.c: a document under way. */
+/* The state of writing one document for profiler.firefox.com, private to gecko.c and gecko_tables.c. */
 #ifndef CPROF_OUTPUT_GECKO_STATE_H
 #define CPROF_OUTPUT_GECKO_STATE_H
 

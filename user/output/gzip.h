@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * gzip, as it goes: bytes in, a gzip file out through a sink. One member, no name and no time in its
- * head, so that equal bytes make equal files (on one kind of CPU: the matcher depends on it).
+ * Compresses a stream with gzip: bytes in, a gzip file out through a sink. One member, no name and no
+ * time in its head, so that equal bytes make equal files (on one kind of CPU: the matcher depends on it).
  *
  *	struct gzip *gzip = gzip_new(sink, ctx);
  *	gzip_write(gzip, bytes, len);		any number of times
@@ -24,6 +24,7 @@
 
 struct gzip;
 
+/* Never NULL. Ends with gzip_finish(); ctx is borrowed until then. */
 struct gzip *gzip_new(sink_fn sink, void *ctx);
 /*
  * Has the signature of a sink; ctx is the struct gzip. The first error of the sink, or -EIO; it may come

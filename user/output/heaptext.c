@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two things make this more than printing. The addresses of a pprof file are often those in the
+ * files, so that mappings overlap: then each mapping is moved to a range of its own and its
+ * addresses with it, but for the kernel's, which is too large to move. And a reader takes 1 from
+ * every address, so 1 is added to each.
+ *
+ * Negative values are looked for before the first byte is written, so that nothing is left half
+ * done.
+ */
 #include "output/heaptext.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One line for each record, that is for each stack and size, since readers scale a line by its
+ * average size: lines of mixed sizes would be scaled wrongly. Values are held to what a signed
+ * 64-bit reader can take. A stack of a CPU profile without any address gets the address 1: readers
+ * refuse a line without.
+ */
 #include "output/legacy.h"
 
 #include <inttypes.h>

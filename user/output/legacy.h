@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a heap profile as the text that gperftools and Go's runtime/pprof began with:
+ * Writes a heap profile in the legacy text format of gperftools and Go's runtime/pprof:
  *
  *	heap profile: 3: 3072 [4: 4096] @ heap/1048576
  *	3: 3072 [4: 4096] @ 0x7f3a5c0a1234 0x55d0c0de1234

@@ -2,7 +2,7 @@
 /*
  * Writes a profile as gzip'ed profile.proto, one message at a time: each is packed into one small
  * buffer and goes straight into deflate (gzip.h), so that no second copy of the profile ever exists.
- * Bytes come out through a sink (base/textout.h); where they go is output/file's affair.
+ * Bytes come out through a sink (base/textout.h), which decides where they go.
  */
 #ifndef CPROF_OUTPUT_PPROF_H
 #define CPROF_OUTPUT_PPROF_H

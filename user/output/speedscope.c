@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Written in one pass for each sample type, straight from the profile: stacks are lists of
+ * positions in the shared frames, and weights a second list in the same order. A difference is
+ * refused, because speedscope does not open a file with a negative weight.
+ */
 #include "output/speedscope.h"
 
 #include <errno.h>

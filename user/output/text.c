@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Records are sorted by pointers to them, largest first, and each line is followed by one line for
+ * each frame. Frames beyond the addresses (notes such as [truncated: ...]) have no address.
+ */
 #include "output/text.h"
 
 #include <inttypes.h>

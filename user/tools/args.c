@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * getopt_long() does the parsing; its tables are made from the rows, whose position is the value
+ * that it returns. Numbers are checked here, once, so that a command sees only values of the right
+ * kind.
+ */
 #include "tools/args.h"
 
 #include <errno.h>

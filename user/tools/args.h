@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options of the commands that read profiles, from a table: one row an option, its value stored
- * where the row says, `--help` printed from the same rows. (record and heap, whose options depend on
- * one another, have options.h.)
+ * Parses the options of the commands that read profiles, from a table: one row for each option, its
+ * value stored where the row says, `--help` printed from the same rows. (record and heap, whose options
+ * depend on one another, have options.h.)
  *
  *	struct top_options { bool cum; uint32_t limit; const char *focus; } options = {.limit = 20};
  *	const struct arg_row rows[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cprof bench: two commands, profiled by turns until there is enough to compare, and compared. */
+/* cprof bench: profiles two commands alternately until there is enough to compare, and compares them. */
 #include "cmd.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 /*
  * Interrupts, which a busy neighbour's network and timers cause: they are not the program's, they come
- * in bursts, and they hit whoever happens to run.
+ * in bursts, and they hit the run that is on then.
  */
 #define INTERRUPTS                                                                              \
 	"^(asm_)?sysvec_|^(asm_)?common_interrupt|^(__)?irq_exit_rcu$|^handle_softirqs$|^__do_" \

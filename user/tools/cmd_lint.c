@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cprof lint: who would reject or lose what of a pprof file. */
+/* cprof lint: reports what pprof, Parca, Pyroscope or speedscope would reject or drop of a pprof file. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

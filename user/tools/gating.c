@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Reports are rows of a table: option, writer, and whether the file is appended to (a job's
+ * summary). Files are checked before a run, since a comparison may take minutes; at most one
+ * report can go to stdout, where it takes the place of the table.
+ */
 #include "tools/gating.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What check and bench have in common: the options of a comparison, runs from profiles, a result
- * written wherever it was asked for, and the exit code it comes to.
+ * The part that check and bench share: the options of a comparison, adding runs from profiles, writing
+ * the reports, and the exit code.
  */
 #ifndef CPROF_TOOLS_GATING_H
 #define CPROF_TOOLS_GATING_H
@@ -86,6 +86,7 @@ struct gating {
 	SELECTION_ROWS(&(gating)->selection)
 /* clang-format on */
 
+/* Sets the defaults of all options, before they are parsed. */
 void gating_init(struct gating *gating);
 /* After args_parse(): what the texts mean. -EINVAL, printed. */
 int gating_complete(struct gating *gating);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * While one profile is merged, a thread reads the next (struct ahead). Errors are printed in the
+ * order of the command line, whichever file failed first. A single file is not merged with itself:
+ * it stays as it is, duplicates and order included.
+ */
 #include "tools/load.h"
 
 #include <errno.h>

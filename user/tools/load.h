@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles from the command line: read, or one clear line that says why not.
+ * Reads the profiles that a command line names, and prints one line that says why if it cannot.
  */
 #ifndef CPROF_TOOLS_LOAD_H
 #define CPROF_TOOLS_LOAD_H

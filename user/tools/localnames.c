@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Mappings are taken one at a time, with their file and debug file open only that long: a profile
+ * may name very many. A path is opened with O_PATH first, which has no effect on a FIFO or a
+ * device, and for reading only once it is known to be a regular file.
+ */
 #include "tools/localnames.h"
 
 #include <ctype.h>

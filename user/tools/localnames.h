@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names for the locations of a profile that have none (those of a file of bare addresses, say), from
- * the binaries of this machine, as `go tool pprof` and perf report take them.
+ * Names the locations of a profile that have no name (of a file of bare addresses, say) from the
+ * binaries of this machine, as `go tool pprof` and perf report do.
  *
  * A mapping's file is opened by its path. Where the mapping has a build-id, the file must have the same,
  * or it is not used; where it has none, nobody can tell whether the file is still the one that was

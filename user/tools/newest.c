@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One pass over the folder, keeping the best so far: a lower rank, then a later change, then the
+ * later name. Links are not followed, so that a name in a shared folder cannot lead elsewhere.
+ */
 #include "tools/newest.h"
 
 #include <dirent.h>

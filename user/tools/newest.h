@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `cprof top` shows if it is told no file, as perf report shows perf.data: the newest profile of
- * the current folder. A profile is a regular file (no link, no FIFO) that is not empty and is called
+ * Finds the newest profile of a folder, which `cprof top` shows if no file is given, as perf report
+ * shows perf.data. A profile is a regular file (no link, no FIFO) that is not empty and is called
  * like one: *.pb.gz, *.pb, *.pprof, *.prof; only where there are none, *.heap and *.folded. What is
  * in it is not looked at.
  */

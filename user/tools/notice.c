@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A notice looks until it finds the first line, file, mapping or address in a sample: in a profile
+ * that has them that is at once.
+ */
 #include "tools/notice.h"
 
 #include <stdbool.h>

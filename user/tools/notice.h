@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a command says of a profile that cannot show what is asked of it: a line on stderr, and then the
- * rest of it is shown.
+ * Warnings about a profile that cannot show what is asked for: a line on stderr, and then the rest of
+ * it is shown.
  */
 #ifndef CPROF_TOOLS_NOTICE_H
 #define CPROF_TOOLS_NOTICE_H

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A run is this program again (/proc/self/exe), as record or heap, with the command below sh -c: a
+ * profiler of its own for each run, so that no run inherits another's state. Its output goes to a
+ * log, whose last line says why a run failed.
+ */
 #include "tools/replicate.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs of two commands, profiled by turns by this same program: base, head, head, base, base, ... so
- * that what drifts (a machine that gets warm, a neighbour) hits both sides alike (ABBA).
+ * Profiles two commands alternately, with this same program: base, head, head, base, base, ... (ABBA), so
+ * that drift (a machine that gets warm, a noisy neighbour) affects both sides alike.
  */
 #ifndef CPROF_TOOLS_REPLICATE_H
 #define CPROF_TOOLS_REPLICATE_H

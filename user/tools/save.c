@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A signal handler removes the temporary of a file that is not finished, and then raises the
+ * signal again with its default action, so that the exit status is that of the signal.
+ */
 #include "tools/save.h"
 
 #include <errno.h>
@@ -17,7 +21,7 @@ static void die_clean(int signal_nr)
 	raise(signal_nr); /* SA_RESETHAND: by default now, when this handler is left */
 }
 
-/* A file that is not whole does not stay behind, whoever ends us. */
+/* A file that is not whole does not stay behind, whichever of these signals ends the process. */
 static void die_clean_on_signals(void)
 {
 	const struct sigaction action = {.sa_handler = die_clean, .sa_flags = SA_RESETHAND};

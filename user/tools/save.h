@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the commands that read profiles put what they make: a file as output/file.h makes it, or
- * stdout.
+ * Writes the output of the commands that read profiles to a file (output/file.h) or to stdout.
  *
  *	struct save save;
  *	err = save_open(&save, path);

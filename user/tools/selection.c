@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Everything that can be wrong with the options is found before the profile is changed: regexes
+ * are compiled and the sample type is looked up first. Then drop_frames, the total that shares are
+ * of, and the filters, in this order, so that 100 % is the profile before any filter.
+ */
 #include "tools/selection.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which part of which profiles a reading command is about: the options that all of them share, and
- * the one call that turns operands into the profile to show.
+ * Selects the part of the profiles that a reading command shows: the filter options that all of them
+ * share, and one call that turns operands into the profile to show.
  *
  *	struct selection selection = {0};
  *	const struct arg_row rows[] = {

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What top, tree and peek have in common stands here so that their pages look the same: one head,
+ * one unit for a page, one rule for what share is coloured. Output goes to stdio's buffer; whether
+ * all of it was written is asked once, at the end (view_finish()).
+ */
 #include "tools/view.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the commands that show a profile as text share (top, tree, peek): their common options, the
+ * The part that the commands that show a profile as text share (top, tree, peek): common options, the
  * head of the page, values in one unit, JSON on stdout.
  *
  *	struct view view = {0};
@@ -85,6 +85,7 @@ int64_t view_smallest(const struct summary *summary);
 /* Program, comments, type, time, duration and total, as `go tool pprof` has them. */
 void view_print_head(const struct view *view);
 
+/* A value of the sample type, in the unit of the page. Returns out. */
 char *view_value(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
 /* Of the whole (selection.total). */
 char *view_share(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
@@ -93,7 +94,7 @@ const char *view_colour(const struct view *view, int64_t value);
 const char *view_plain(const struct view *view);
 /* A text fit for a terminal. Owned by the caller. */
 char *view_name(const char *name);
-/* The name of a frame, likewise; on a terminal it is short (profile/shortname.h). */
+/* The same for the name of a frame; on a terminal it is short (profile/shortname.h). */
 char *view_frame_name(const struct view *view, const struct frame *frame);
 
 /* A JSON text on stdout, and its end, a line's. What could not be written, view_finish() tells. */

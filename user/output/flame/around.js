@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands around the graph, and says what is in it: header, way to the zoomed box, tooltip, details,
-// legend. The base of the page's class.
+// The parts around the graph: header, path to the zoomed box, tooltip, details, legend. The base of the
+// page's class.
 
 class Surroundings {
   showHeader() {

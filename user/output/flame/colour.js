@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What colours a box has.
+// The colours of boxes.
 //
 // By file or package: warm for programs, cool for libraries, rose for the kernel, green for code that
 // a JIT made; a name decides the shade, so that it is the same in every graph. Code without a name is

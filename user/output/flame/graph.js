@@ -6,8 +6,8 @@
 // The canvas is as large as the window on it and sticks there while an empty block of the graph's
 // full height scrolls below: a stack of thousands of frames is a long page, not a large bitmap.
 //
-// A canvas says nothing to who cannot see it: the frame under the keyboard is told by an element
-// (role treeitem) that the graph names as its active descendant.
+// A canvas has no text for a screen reader: the frame under the keyboard is an element (role treeitem)
+// that the graph names as its active descendant.
 
 const ROW = 20;          // px, a box with its gap
 const THINNEST = 0.7;    // px, of a box that is drawn

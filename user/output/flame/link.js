@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is shown, as the part of the address behind '#': whoever opens it sees the same. It works from
-// file:// too; nothing is stored or sent.
+// The state of the view as the part of the address behind '#', so that a link shows the same view. It
+// works from file:// too; nothing is stored or sent.
 //
 //	#type=cpu&view=inverted&search=parse&tag=thread:worker-1&zoom=0.4.k&of=2n
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the numbers come from: the files this page was made of, what to type to look further into them,
-// and what is in the page itself as folded stacks.
+// The sources of the page: the files it was made of, commands to look further into them, and its own
+// data as folded stacks.
 
 // A word for a shell, whatever a file is called.
 function quoted(path) {

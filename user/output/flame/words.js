@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is said about a box, and what colours stand for.
+// The texts about a box, and the legend of the colours.
 
 // One line, for the footer and for who listens.
 function describeBox(tree, id) {
