@@ -86,7 +86,7 @@ void addresses_make_samples(struct addresses *addresses)
 
 		for (size_t i = 0; i < stack->nr; i++)
 			ids[i] = location_id(addresses, addresses->all.at[stack->first + i]);
-		if (stack->block_bytes) { /* a number that is 0 cannot be told from none */
+		if (stack->block_bytes) { /* a number that is 0 is the same as none */
 			bytes = profile_string(profile, "bytes");
 			label = arena_alloc(&profile->arena, sizeof(*label));
 			*label = (struct profile_label){.key = bytes, .num = stack->block_bytes};

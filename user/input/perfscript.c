@@ -324,7 +324,7 @@ static void set_types(struct perfscript *script)
 	}
 }
 
-/* A number that is 0 and has no unit cannot be told from no label: the idle task has none. */
+/* A number that is 0 and has no unit is the same as no label: the idle task has none. */
 static uint32_t set_labels(struct profile *profile, const struct head *head,
 			   struct profile_label *labels)
 {

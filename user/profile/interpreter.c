@@ -112,7 +112,7 @@ static uint64_t add_up(struct search *search, uint32_t type)
 		struct role role = role_of_stack(search, sample);
 
 		if (__builtin_add_overflow(total, value, &total))
-			return 0; /* no share can be told */
+			return 0; /* no share can be computed */
 		for (size_t i = 0; i < NR_LANGUAGES; i++)
 			if (role.loops & ~role.shown & 1u << i)
 				search->hidden[i] += value;

@@ -204,7 +204,7 @@ static int has_arg(const struct arg_row *row)
 
 /*
  * The tables that getopt_long() wants: longs has room for all rows and two more, shorts twice that.
- * "-": operands come in their place; ":": a missing argument is told from an unknown option.
+ * "-": operands come in their place; ":": a missing argument is reported as ':', not as '?'.
  */
 static void make_tables(const struct args *args, struct option *longs, char *shorts)
 {

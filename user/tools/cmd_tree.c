@@ -31,7 +31,7 @@ struct tree {
 	struct frames frames;
 	struct stacktree stacks;
 	uint64_t *weight; /* of each node */
-	uint32_t *indent; /* likewise */
+	uint32_t *indent; /* of each node, in steps */
 };
 
 static bool is_hidden(const struct tree *tree, uint32_t node)

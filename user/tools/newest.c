@@ -20,7 +20,7 @@
 
 struct candidate {
 	char *name;
-	unsigned int rank; /* 0: what record and heap write unless told otherwise */
+	unsigned int rank; /* 0: what record and heap write by default */
 	struct timespec changed;
 };
 

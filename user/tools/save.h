@@ -32,7 +32,7 @@ int save_write(void *ctx, const void *bytes, size_t len_bytes);
  * that of a pipe whose reader went away.
  */
 int save_close(struct save *save, int err);
-/* Gives it up without a word. */
+/* Removes what was written, and prints nothing. */
 void save_abandon(struct save *save);
 
 /* All of it, as pprof. -errno, printed. */

@@ -68,7 +68,7 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
 		   struct profile **profile, uint32_t *type);
 
 /*
- * The second half of it, for who has a profile: drop_frames, total, filters. -EINVAL, printed: a
+ * The second half of it, for a profile already loaded: drop_frames, total, filters. -EINVAL, printed: a
  * regex that does not compile, a sample type that is not there; profile may be changed then.
  */
 int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type);

@@ -73,7 +73,7 @@ int view_check(struct view *view);
  * interpreter that hides a program, is said on stderr. -errno, printed.
  */
 int view_open(struct view *view, const struct arg_list *paths, bool label_alone);
-/* The label part of it, for who has a profile. -EINVAL, printed: there is no such label. */
+/* The label part of it, for a profile already loaded. -EINVAL, printed: there is no such label. */
 int view_apply_label(const struct view *view, struct profile *profile, bool alone);
 void view_release(struct view *view); /* opened or not */
 
