@@ -49,9 +49,9 @@ line() # FOLDER NAME...
 folder() # FOLDER
 {
 	local file
-	# -f: folders have headings of their own. This page does not list itself.
+	# -f: folders have headings of their own. This page does not list itself, nor pictures.
 	for file in "$1"/*; do
-		[[ -f $file && $file != doc/architecture.* ]] && line "$1" "${file##*/}"
+		[[ -f $file && $file != doc/architecture.* && $file != *.png ]] && line "$1" "${file##*/}"
 	done
 	return 0
 }

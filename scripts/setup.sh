@@ -46,6 +46,7 @@ all      cmd:google-pprof            google-perftools         gperftools        
 all      cmd:musl-gcc                 musl-tools              musl-gcc                  musl         musl-devel
 all      cmd:busybox                 busybox-static           busybox                   busybox      busybox-static
 all      cmd:chromium                chromium                chromium                  chromium     chromium
+all      cmd:mandoc               mandoc                  mandoc                    mandoc       mandoc
 all      cmd:jq                       jq                      jq                        jq           jq
 all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
