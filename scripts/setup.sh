@@ -48,6 +48,8 @@ all      cmd:busybox                 busybox-static           busybox           
 all      cmd:chromium                chromium                chromium                  chromium     chromium
 all      cmd:mandoc               mandoc                  mandoc                    mandoc       mandoc
 all      cmd:jq                       jq                      jq                        jq           jq
+all      cmd:zsh                      zsh                     zsh                       zsh          zsh
+all      cmd:fish                     fish                    fish                      fish         fish
 all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '

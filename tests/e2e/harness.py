@@ -120,6 +120,10 @@ class Workload:
 runs = []      # of the current case, to show when it fails
 
 
+# run_as, for a test of what cprof can do in time: the others that are busy on this machine do not delay it.
+AHEAD_OF_OTHERS = ("nice", "-n", "-20")
+
+
 class Cprof:
     """A cprof under way. Its output goes to files, so that no pipe can fill up."""
 

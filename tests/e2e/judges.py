@@ -142,6 +142,11 @@ class Run:
         return Accounts(*found[0])
 
     @property
+    def ticks(self):
+        """Of all CPUs, cprof's own clock: it stands still while the virtual machine does. With -v."""
+        return number(self.matches(TICKS)[0][1])
+
+    @property
     def ticks_missed(self):
         """Ticks that the perf events' own clocks account for and that never came, on all CPUs: of a
         virtual machine whose processors were taken away meanwhile. Of a CPU profile with -v."""

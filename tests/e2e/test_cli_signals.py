@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Signals and exit codes: what a shell and a user at a terminal rely on."""
+import ctypes
 import fcntl
 import json
 import os
@@ -8,6 +9,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import harness as h
@@ -102,23 +104,40 @@ def a_second_signal_does_not_wait_for_the_command():
 
 @h.test
 def a_signal_before_sampling_begins():
-    """The command is not run, nothing is written, and both are said."""
-    said = 0
-    for _ in range(6):
+    """The command is not run, nothing is written, and both are said. The signal comes at known moments:
+    so many beginnings and ends of system calls after the one from which on it is caught."""
+    for nr_calls in 0, 1, 10, 60:
         folder = h.folder()
-        run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"))
+        run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"), run_as=TRACED)
+        stops(run.pid)
         while not catches_interrupts(run.pid):
-            time.sleep(0.001)
-        run.signal(signal.SIGSTOP)
+            next_stop(run.pid)
+        for _ in range(nr_calls):
+            next_stop(run.pid)
+        assert not h.ATTACHED.search(run.said()), "it samples already"
         run.signal(signal.SIGINT)
-        early = not h.ATTACHED.search(run.said())
-        run.signal(signal.SIGCONT)
+        assert not LIBC.ptrace(PTRACE_DETACH, run.pid, None, None)
         ended = run.wait()
-        if early and not h.ATTACHED.search("\n".join(ended.lines)):
-            said += 1
-            assert not os.listdir(folder) and ended.code == 3, (ended.code, ended.lines)
-            assert any("interrupted before sampling began" in line for line in ended.lines), ended.lines
-    assert said, "no signal came early enough"
+        assert not os.listdir(folder) and ended.code == 3, (nr_calls, ended.code, ended.lines)
+        assert any("interrupted before sampling began" in line for line in ended.lines), (nr_calls, ended.lines)
+
+
+# ptrace(2): cprof stops when it is executed, and then where it begins and ends a system call.
+LIBC = ctypes.CDLL(None)
+LIBC.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+PTRACE_SYSCALL, PTRACE_DETACH = 24, 17
+TRACED = (sys.executable, "-c", "import ctypes, os, sys; ctypes.CDLL(None).ptrace(0, 0, None, None); "
+          "os.execv(sys.argv[1], sys.argv[1:])")
+
+
+def stops(pid):
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSTOPPED(status), f"it ended: {status:#x}"
+
+
+def next_stop(pid):
+    assert not LIBC.ptrace(PTRACE_SYSCALL, pid, None, None)
+    stops(pid)
 
 
 def catches_interrupts(pid):

@@ -116,7 +116,8 @@ def short_lived_processes_with_deep_stacks():
 def short_lived_processes_system_wide():
     """The same with -a, where nobody announced them."""
     folder = h.folder()
-    run = h.cprof("record", "-F", 999, "--no-kernel", "-a", "-o", folder + "/all.pb.gz").attached()
+    run = h.cprof("record", "-F", 999, "--no-kernel", "-a", "-o", folder + "/all.pb.gz",
+                  run_as=h.AHEAD_OF_OTHERS).attached()
     spawner = h.Workload(u.build("spawner"), 300, u.build("brief"), 5)
     pids = spawner.says()
     spawner.wait()

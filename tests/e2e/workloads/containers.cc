@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// containers: functions that allocate through C++'s containers, and code of theirs that the library
+// containers: waits for a line, and ends then. Functions that allocate through C++'s containers, and code of theirs that the library
 // calls back. Every one is the answer to the question who allocates.
 #include <algorithm>
 #include <functional>
@@ -8,6 +8,8 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "workload.h"
 
 struct Thing {
 	char *bytes;
@@ -58,6 +60,8 @@ static void share(std::vector<std::shared_ptr<long>> &to)
 
 int main()
 {
+	wait_for_line("waits");
+
 	std::vector<std::pair<int, std::string>> pairs;
 	std::string text;
 	std::map<int, long> tree;
