@@ -87,6 +87,41 @@ static void closedirp(DIR **dir)
 }
 
 /* Source: Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, how often. */
+static bool add_schedstat(const char *proc_root, uint32_t tgid, const char *thread,
+			  struct traits_time *sum)
+{
+	char *text scoped(freep) = NULL, file[300];
+	uint64_t run_ns, wait_ns;
+	size_t len;
+
+	snprintf(file, sizeof(file), "task/%s/schedstat", thread);
+	if (procfs_read(proc_root, tgid, file, 256, &text, &len) ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &run_ns, &wait_ns) != 2)
+		return false;
+	sum->run_ns += run_ns;
+	sum->wait_ns += wait_ns;
+	return true;
+}
+
+/* Source: proc_pid_status(5). A thread leaves the CPU of its own will when it goes to sleep. */
+static void add_status(const char *proc_root, uint32_t tgid, const char *thread,
+		       struct traits_time *sum)
+{
+	static const char state[] = "\nState:\tR", sleeps[] = "\nvoluntary_ctxt_switches:";
+	char *text scoped(freep) = NULL, file[300];
+	const char *line;
+	uint64_t nr;
+	size_t len;
+
+	snprintf(file, sizeof(file), "task/%s/status", thread);
+	if (procfs_read(proc_root, tgid, file, STATUS_MAX_BYTES, &text, &len))
+		return;
+	sum->is_runnable |= strstr(text, state) != NULL;
+	line = strstr(text, sleeps);
+	if (line && sscanf(line + sizeof(sleeps) - 1, "%" SCNu64, &nr) == 1)
+		sum->nr_sleeps += nr;
+}
+
 int traits_time(const char *proc_root, uint32_t tgid, struct traits_time *time)
 {
 	char *path scoped(freep) = xasprintf("%s/%u/task", proc_root, tgid);
@@ -98,18 +133,10 @@ int traits_time(const char *proc_root, uint32_t tgid, struct traits_time *time)
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (nr < THREADS_READ && (entry = readdir(dir))) {
-		char *text scoped(freep) = NULL, file[300];
-		uint64_t run_ns, wait_ns;
-		size_t len;
-
-		if (*entry->d_name < '0' || *entry->d_name > '9')
+		if (*entry->d_name < '0' || *entry->d_name > '9' ||
+		    !add_schedstat(proc_root, tgid, entry->d_name, &sum))
 			continue;
-		snprintf(file, sizeof(file), "task/%s/schedstat", entry->d_name);
-		if (procfs_read(proc_root, tgid, file, 256, &text, &len) ||
-		    sscanf(text, "%" SCNu64 " %" SCNu64, &run_ns, &wait_ns) != 2)
-			continue;
-		sum.run_ns += run_ns;
-		sum.wait_ns += wait_ns;
+		add_status(proc_root, tgid, entry->d_name, &sum);
 		nr++;
 	}
 	if (!nr)

@@ -23,6 +23,21 @@ static bool has_waited(uint64_t wait_ns, uint64_t duration_ns)
 	return wait_ns > duration_ns / 100 && wait_ns > NSEC_PER_SEC / 100;
 }
 
+/*
+ * How long it was ready to run and had no CPU. The kernel accounts for a wait when it is over: one that
+ * began before sampling counts in part, and one that goes on is not in it at all. Who was runnable at the
+ * start and has not gone to sleep since waited whenever it did not run.
+ */
+static uint64_t waited_ns(const struct traits_time *before, const struct traits_time *now,
+			  uint64_t duration_ns)
+{
+	uint64_t run_ns = now->run_ns - before->run_ns, wait_ns = now->wait_ns - before->wait_ns;
+
+	if (before->is_runnable && now->nr_sleeps == before->nr_sleeps)
+		wait_ns = duration_ns > run_ns ? duration_ns - run_ns : 0;
+	return wait_ns < duration_ns ? wait_ns : duration_ns;
+}
+
 struct family {
 	uint32_t *tgids, *parents;
 	size_t nr;
@@ -102,7 +117,7 @@ char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, c
 		return out;
 	}
 	run_ns = now.run_ns - nosamples->time.run_ns;
-	wait_ns = now.wait_ns - nosamples->time.wait_ns;
+	wait_ns = waited_ns(&nosamples->time, &now, duration_ns);
 	if (has_waited(wait_ns, duration_ns))
 		snprintf(out, out_bytes,
 			 "was on no CPU at a tick in %.1f s: it was ready to run and waited for a "
