@@ -140,13 +140,58 @@ static void what_comes_meanwhile_is_for_the_next_time(void **state)
 	while (clock_monotonic_ns() < later_ns)
 		usleep(1000);
 	assert_string_equal(drained(f), "fork2 /child2 ");
-	assert_int_equal(f->sideband.pending.nr, 0);
+	assert_int_equal(f->sideband.pending.events.nr, 0);
+}
+
+/* As when tables are made meanwhile: the rings are emptied, and what they held is delivered later. */
+static void gathered_before_it_is_delivered(void **state)
+{
+	struct fixture *f = *state;
+	const struct perf_event_mmap_page *control = f->sideband.rings.at[0];
+
+	announce_fork(f, 0, 2, 2000);
+	sideband_gather(&f->sideband);
+	assert_int_equal(control->data_tail, control->data_head);
+	announce_fork(f, 1, 1, 1000);
+	announce_map(f, 0, 2, "/a", 3000);
+	sideband_gather(&f->sideband);
+	announce_map(f, 0, 2, "/b", 4000);
+	assert_string_equal(drained(f), "fork1 fork2 /a2 /b2 ");
+	assert_string_equal(drained(f), "");
+}
+
+/* The receiver of an event looks into files, which may last: more is read, and stays what it is. */
+static void say_and_gather(void *ctx, const struct task_event *event)
+{
+	struct fixture *f = ctx;
+
+	for (int i = 0; event->tgid == 1 && i < 100; i++)
+		announce_map(f, 0, 7, "/later", 5000);
+	sideband_gather(&f->sideband);
+	say(ctx, event);
+}
+
+static void gathered_while_others_are_delivered(void **state)
+{
+	struct fixture *f = *state;
+
+	announce_fork(f, 1, 1, 1000);
+	announce_map(f, 1, 2, "/a", 2000);
+	announce_map(f, 1, 3, "/b", 3000);
+	sideband_drain(&f->sideband, say_and_gather, f);
+	assert_string_equal(f->said, "fork1 /a2 /b3 ");
+	assert_int_equal(f->sideband.pending.events.nr, 100);
+	assert_int_equal(strncmp(drained(f), "/later7 /later7 ", 16), 0);
+	assert_int_equal(f->sideband.pending.events.nr, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(in_the_order_of_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(gathered_before_it_is_delivered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(gathered_while_others_are_delivered, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(what_comes_meanwhile_is_for_the_next_time, set_up,
 						tear_down),
 	};

@@ -42,6 +42,7 @@ struct session {
 	struct cprof_bpf *bpf;
 	struct sampler sampler;
 	struct sideband sideband;
+	uint64_t gather_ns; /* when the next time is due */
 	struct drain drain;
 	struct tables tables;
 	struct uprobes uprobes;
@@ -59,6 +60,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 /* The scheduler's tracepoints: those of every run, then those of the heap. */
 #define MAX_TRACEPOINTS 5
+#define GATHER_EVERY_NS (NSEC_PER_SEC / 100)
 
 static size_t list_tracepoints(const struct session *session,
 			       struct bpf_program *list[MAX_TRACEPOINTS])
@@ -320,6 +322,16 @@ static void clear_wakeups(struct session *session)
 
 	while (epoll_wait(session->epoll_fd, events, 16, 0) == 16)
 		;
+}
+
+void session_gather(struct session *session)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < session->gather_ns)
+		return;
+	session->gather_ns = now_ns + GATHER_EVERY_NS;
+	sideband_gather(&session->sideband);
 }
 
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)

@@ -137,6 +137,8 @@ struct session_sink {
  * events only. -errno, printed.
  */
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
+/* To be called often during long work between drains, so that no task events are lost meanwhile. */
+void session_gather(struct session *session);
 
 /*
  * Reads new records, to be delivered by the next drain, so that the ring does not fill up while the caller is busy.

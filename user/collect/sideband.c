@@ -25,6 +25,8 @@
 
 /* A CPU that execs 2,000 programs a second writes 5 MB of events in that time: 0.2 s of it. */
 #define RING_BYTES (1024 * 1024)
+/* Beyond that the rings are left to overflow, which is counted: memory is limited, too. */
+#define GATHER_MAX_EVENTS (256u << 10)
 
 struct trailer {
 	uint32_t pid, tid;
@@ -94,7 +96,8 @@ int sideband_open(struct sideband *sideband)
 /* A copy of the text in a record's body, which ends at limit at the latest. */
 static const char *copy_text(struct sideband *sideband, const char *text, const void *limit)
 {
-	return arena_strndup(&sideband->arena, text, strnlen(text, (const char *)limit - text));
+	return arena_strndup(&sideband->pending.arena, text,
+			     strnlen(text, (const char *)limit - text));
 }
 
 static void copy_comm(char *to, const char *comm, const void *limit)
@@ -168,7 +171,7 @@ static void read_ring(struct sideband *sideband, void *ring)
 		size_t at = tail % RING_BYTES;
 		const struct perf_event_header *header = (const void *)(data + at);
 		size_t size = header->size; /* headers are 8-byte aligned: they do not wrap */
-		struct sideband_pending pending = {.arrival = sideband->pending.nr};
+		struct sideband_pending pending = {.arrival = sideband->nr_read++};
 		const struct trailer *trailer;
 
 		if (size < sizeof(*header) + sizeof(*trailer))
@@ -181,7 +184,7 @@ static void read_ring(struct sideband *sideband, void *ring)
 		trailer = (const void *)((const char *)header + size - sizeof(*trailer));
 		pending.event.time_ns = trailer->time;
 		if (parse_record(sideband, header, trailer, &pending.event))
-			vec_push(&sideband->pending, pending);
+			vec_push(&sideband->pending.events, pending);
 		tail += size;
 	}
 	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
@@ -197,25 +200,32 @@ static int compare_time(const void *a, const void *b)
 	return x->arrival < y->arrival ? -1 : 1;
 }
 
-/* Keeps the pending events from there on, and their strings, for the next drain. */
-static void keep_from(struct sideband *sideband, size_t first)
+static void batch_release(struct sideband_batch *batch)
 {
-	struct arena old = sideband->arena;
-	size_t nr = sideband->pending.nr - first;
+	vec_release(&batch->events);
+	arena_release(&batch->arena);
+}
 
-	sideband->arena = (struct arena){0};
-	for (size_t i = 0; i < nr; i++) {
-		struct sideband_pending *kept = &sideband->pending.at[i];
-		struct task_event *event = &kept->event;
+/* Puts the events of a batch from there on, and their strings, back for the next drain. */
+static void keep_from(struct sideband *sideband, const struct sideband_batch *batch, size_t first)
+{
+	for (size_t i = first; i < batch->events.nr; i++) {
+		struct sideband_pending kept = batch->events.at[i];
+		struct task_event *event = &kept.event;
 
-		*kept = sideband->pending.at[first + i];
-		kept->arrival = i;
 		if (event->kind == TASK_MAP)
-			event->map.path = arena_strndup(&sideband->arena, event->map.path,
+			event->map.path = arena_strndup(&sideband->pending.arena, event->map.path,
 							strlen(event->map.path));
+		vec_push(&sideband->pending.events, kept);
 	}
-	sideband->pending.nr = nr;
-	arena_release(&old);
+}
+
+void sideband_gather(struct sideband *sideband)
+{
+	if (sideband->pending.events.nr >= GATHER_MAX_EVENTS)
+		return;
+	vec_for_each(&sideband->rings, ring)
+		read_ring(sideband, *ring);
 }
 
 /*
@@ -227,16 +237,19 @@ void sideband_drain(struct sideband *sideband,
 		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx)
 {
 	uint64_t began_ns = clock_monotonic_ns();
+	struct sideband_batch batch;
 	size_t nr = 0;
 
 	vec_for_each(&sideband->rings, ring)
 		read_ring(sideband, *ring);
-	if (sideband->pending.nr)
-		qsort(sideband->pending.at, sideband->pending.nr, sizeof(*sideband->pending.at),
-		      compare_time);
-	while (nr < sideband->pending.nr && sideband->pending.at[nr].event.time_ns <= began_ns)
-		deliver(ctx, &sideband->pending.at[nr++].event);
-	keep_from(sideband, nr);
+	batch = sideband->pending;
+	sideband->pending = (struct sideband_batch){0};
+	if (batch.events.nr)
+		qsort(batch.events.at, batch.events.nr, sizeof(*batch.events.at), compare_time);
+	while (nr < batch.events.nr && batch.events.at[nr].event.time_ns <= began_ns)
+		deliver(ctx, &batch.events.at[nr++].event);
+	keep_from(sideband, &batch, nr);
+	batch_release(&batch);
 }
 
 void sideband_release(struct sideband *sideband)
@@ -244,7 +257,6 @@ void sideband_release(struct sideband *sideband)
 	vec_for_each(&sideband->rings, ring)
 		munmap(*ring, ring_bytes());
 	vec_release(&sideband->rings);
-	vec_release(&sideband->pending);
-	arena_release(&sideband->arena);
+	batch_release(&sideband->pending);
 	perf_fds_release(&sideband->events);
 }

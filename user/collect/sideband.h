@@ -17,20 +17,30 @@
 #include "stream.h"
 
 struct sideband_pending {
-	struct task_event event; /* its strings are in the arena */
-	size_t arrival;
+	struct task_event event; /* its strings are in the batch's arena */
+	uint64_t arrival;
+};
+
+struct sideband_batch {
+	vec_of(struct sideband_pending) events;
+	struct arena arena;
 };
 
 struct sideband {
 	struct perf_fds events;
-	vec_of(void *) rings;			 /* one mmap for each event */
-	vec_of(struct sideband_pending) pending; /* read, and not delivered yet */
-	struct arena arena;
+	vec_of(void *) rings;	       /* one mmap for each event */
+	struct sideband_batch pending; /* read, and not delivered yet */
+	uint64_t nr_read;
 	uint64_t nr_lost; /* announcements that the kernel dropped */
 };
 
 /* Opens the events, enabled. -errno, printed. */
 int sideband_open(struct sideband *sideband);
+/*
+ * Reads what the rings hold, for the next drain to deliver: they are small, and overflow while cprof is
+ * busy with something else. May be called while events are delivered, too.
+ */
+void sideband_gather(struct sideband *sideband);
 /* Delivers everything that happened before the call. */
 void sideband_drain(struct sideband *sideband,
 		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx);

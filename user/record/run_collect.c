@@ -2,7 +2,7 @@
 /*
  * The loop of a run: wait, drain, write what is due, until the time is up, the targets are gone or the user
  * interrupts. A drain can last for seconds when much new code is mapped, so the end of the run is also looked for
- * inside it (stop_when_due(), called through the work budget): sampling stops on time, however late the drain ends.
+ * inside it (look_up_from_work(), called through the work budget): sampling stops on time, however late the drain ends.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,10 +24,11 @@ static void stop(struct run *run)
 }
 
 /* A drain may last: the end does not wait for it. */
-static void stop_when_due(void *ctx)
+static void look_up_from_work(void *ctx)
 {
 	struct run *run = ctx;
 
+	session_gather(run->session);
 	if (interrupt_seen() || clock_monotonic_ns() >= run->schedule.end_ns)
 		stop(run);
 }
@@ -48,7 +49,7 @@ int run_start(struct run *run)
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->outpath, run->builder,
 		    run->schedule.started_ns);
-	run->budget.look = stop_when_due;
+	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
 	detail("sampling %s", run_is_heap(run) ? "malloc and free" : "stacks on the CPU");
 	if (!run->child.pid)

@@ -204,9 +204,19 @@ static int take_snapshot_of_all(struct run *run)
 	return nr_left < 0 ? EXIT_CANNOT : EXIT_DONE;
 }
 
+/* Reading files may last: what the kernel says meanwhile is not lost. */
+static void gather(void *ctx)
+{
+	struct run *run = ctx;
+
+	session_gather(run->session);
+}
+
 /* What is mapped now. From here on the side-band says what changes. */
 int run_take_snapshot(struct run *run)
 {
+	run->budget.look = gather;
+	run->budget.ctx = run;
 	workbudget_limit(&run->budget, WORKBUDGET_START_NS, interrupt_seen);
 	if (run_is_everybody(run))
 		return take_snapshot_of_all(run);
