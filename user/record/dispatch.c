@@ -8,6 +8,8 @@
  */
 #include "record/dispatch.h"
 
+#include "base/clock.h"
+
 #define MOST_LOOKS 8 /* for new code, one after the other */
 
 static void on_event(void *ctx, const struct task_event *event)
@@ -95,6 +97,7 @@ int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 		more = tablesync_sync(dispatch->tablesync);
 		found = found || more;
 	}
+	dispatch->collected_ns = clock_monotonic_ns();
 	if (!err)
 		err = session_drain(dispatch->session, &sink, false);
 	/* What is new now will bring more that is new. */

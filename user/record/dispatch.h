@@ -33,6 +33,8 @@ struct dispatch {
 	struct targetset *targetset; /* NULL: it has nothing to choose */
 	bool judges;		     /* what comes of processes that it does not want is left out */
 
+	uint64_t collected_ns; /* to be read: samples taken until then are delivered */
+
 	/* Private. */
 	vec_of(uint64_t) unwanted; /* ids of their records */
 	struct hash unwanted_index;

@@ -98,22 +98,28 @@ static bool is_snapshot_wanted(const struct run *run)
 	return false;
 }
 
-/* Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. */
+/*
+ * Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. What it covers ends
+ * when the samples were collected: those that came while they were delivered are in the next file.
+ */
 static void write_what_is_due(struct run *run)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-	struct due due = schedule_take(&run->schedule, now_ns, is_snapshot_wanted(run));
+	uint64_t end_ns = run->dispatch.collected_ns;
+	struct due due =
+		schedule_take(&run->schedule, clock_monotonic_ns(), is_snapshot_wanted(run));
 	int code = EXIT_DONE, delta_code = EXIT_DONE;
 	struct tally tally;
 	struct report report;
 
+	if (run->stopped_ns && run->stopped_ns < end_ns)
+		end_ns = run->stopped_ns;
 	if (!due.snapshot && !due.delta)
 		return;
-	report = run_report(run, &tally, now_ns);
+	report = run_report(run, &tally, end_ns);
 	if (due.snapshot)
-		code = run_write_files(run, MOMENT_SNAPSHOT, &report, now_ns);
+		code = run_write_files(run, MOMENT_SNAPSHOT, &report, end_ns);
 	if (due.delta)
-		delta_code = run_write_files(run, MOMENT_DELTA, &report, now_ns);
+		delta_code = run_write_files(run, MOMENT_DELTA, &report, end_ns);
 	if (code || delta_code)
 		run->write_code = code ? code : delta_code;
 }
