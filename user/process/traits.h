@@ -25,8 +25,9 @@ int traits_cgroup(const char *proc_root, uint32_t tgid,
 
 /* What all its threads together have spent since they began; of very many threads, of some. */
 struct traits_time {
-	uint64_t run_ns;  /* on a CPU */
-	uint64_t wait_ns; /* runnable, and waiting for one; a wait that goes on is in it once it is over */
+	uint64_t run_ns; /* on a CPU */
+	uint64_t
+		wait_ns; /* runnable, and waiting for one; a wait that goes on is in it once it is over */
 	uint64_t nr_sleeps;
 	bool is_runnable; /* one of them is on a CPU, or waits for one */
 };
