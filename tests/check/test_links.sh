@@ -59,7 +59,11 @@ objects_of() # ROOM...
 	local room source
 	for room in "$@"; do
 		case $room in
-		*.h) echo "$build/user/${room%.h}.o" ;;
+		*.h)
+			for source in user/"${room%.h}"*.c; do
+				echo "$build/${source%.c}.o"
+			done
+			;;
 		*)
 			for source in user/"$room"/*.c; do
 				[ "$source" = user/tools/localnames.c ] || echo "$build/${source%.c}.o"
