@@ -236,16 +236,23 @@ static void test_complete(void **state)
 	struct fixture *fixture = *state;
 	struct capture *capture = xcalloc(1, sizeof(*capture));
 	struct record record;
+	int nr_more = 0;
 
 	capture_here(capture);
 	record = record_of(capture);
 	tablesync_complete(fixture->sync, &record);
 	assert_int_equal(record.end, END_ROOT);
 	assert_null(record.copy);
-	assert_int_equal(record.nr_user, capture->nr_judge);
 	assert_int_equal(record.user_ips[0], capture->copy.ip);
+	assert_true(record.nr_user > 1);
+	/* The judge begins in this function, or, under a sanitizer, in its own frame. */
+	while (nr_more + 1 < capture->nr_judge &&
+	       record.user_ips[1] != (uintptr_t)capture->judge[nr_more + 1])
+		nr_more++;
+	assert_in_range(nr_more, 0, 1);
+	assert_int_equal(record.nr_user, capture->nr_judge - nr_more);
 	for (uint32_t i = 1; i < record.nr_user; i++)
-		assert_int_equal(record.user_ips[i], (uintptr_t)capture->judge[i]);
+		assert_int_equal(record.user_ips[i], (uintptr_t)capture->judge[nr_more + i]);
 	assert_int_equal(tablesync_nr_completed(fixture->sync), 1);
 	assert_int_equal(tablesync_nr_unknown(fixture->sync), 0);
 	/* BPF has at once what was met, so that the next sample needs no copy. */
