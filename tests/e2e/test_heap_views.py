@@ -93,7 +93,7 @@ def only_in_use_and_nothing_is():
     target.says()  # done
     ended = run.stop()
     assert ended.code == 3 and ended.closing.taken > 0, (ended.code, vars(ended.closing))
-    assert not ended.files and "none is in use" in ended.lines[-1], ended.lines
+    assert not ended.files and "still in use" in ended.lines[-1], ended.lines
 
 
 @h.test

@@ -122,7 +122,7 @@ def heap_of_what_does_not_allocate():
     target = h.Workload("idle")
     target.sleeps()
     said = said_nothing(h.cprof("heap", "-d", "300ms", "-p", target.pid))
-    assert "no call of malloc was seen" in said, said
+    assert "no call of malloc" in said, said
 
 
 h.main()

@@ -201,7 +201,7 @@ def by_user_and_what_becomes_of_it():
     early = subprocess.Popen([*demote, named("cprof-user"), "60"], stdout=subprocess.DEVNULL)
     h.running.append(early)
     late.go()
-    run.awaits(f"process {late.pid} is profiled, too")
+    run.awaits(f"also profiling process {late.pid}")
     late.uses(0.2)
     until_busy(early.pid, 0.2, itself=True)
     pids = h.labels(run.stop().profile(), "pid")
@@ -257,7 +257,7 @@ def by_cgroup_and_container():
         started = h.Workload("/bin/sh", "-c",
                              f"echo $$ > {path}/cgroup.procs; exec {h.workload('hot')} 60")
         enter(path, late.pid)
-        run.awaits(f"process {late.pid} is profiled, too")
+        run.awaits(f"also profiling process {late.pid}")
         late.uses(0.1)
         started.uses(0.2)
         inside.uses(0.1)
@@ -288,7 +288,7 @@ def heap_by_name_newcomers_too():
     run = h.cprof("heap", "--rate", "1", "-p", "cprof-heap-name").attached()
     second = h.Workload(path, 1000)
     second.says()
-    run.awaits(f"process {second.pid} is profiled, too")  # its allocator is probed when it is noticed
+    run.awaits(f"also profiling process {second.pid}")  # its allocator is probed when it is noticed
     for target in (first, second):
         target.go()
         target.says()

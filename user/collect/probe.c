@@ -93,7 +93,7 @@ static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
 	int err = bpf_prog_test_run_opts(bpf_program__fd(probe->progs.probe_kernel), &run);
 
 	if (err || !probe->bss->has_ran)
-		return fail(err ? err : -EIO, "run the BPF program that probes the kernel");
+		return fail(err ? err : -EIO, "cannot run the BPF program that probes the kernel");
 	*features = (struct kernel_features){
 		.task_pt_regs = probe->bss->has_task_pt_regs,
 		.attach_cookie = probe->bss->has_attach_cookie,
@@ -122,8 +122,8 @@ int probe_kernel(struct kernel_features *features)
 	}
 	probe = probe_bpf__open_and_load();
 	if (!probe)
-		return fail(-errno, "load the smallest of BPF programs (is bpf(2) filtered by "
-				    "seccomp? -v shows the kernel's own words)");
+		return fail(-errno, "cannot load a minimal BPF program (is bpf(2) filtered by "
+				    "seccomp? -v shows the kernel's messages)");
 	err = run_probe(probe, features);
 	probe_bpf__destroy(probe);
 	return err;

@@ -114,7 +114,7 @@ static int fill_sampling_table(struct session *session)
 	sampling_fill(pieces, session->options.rate_bytes);
 	err = bpf_map_update_elem(bpf_map__fd(session->bpf->maps.sampling_tables), &zero, pieces,
 				  0);
-	return err ? fail(err, "write the table of sampling probabilities") : 0;
+	return err ? fail(err, "cannot write the table of sampling probabilities") : 0;
 }
 
 static int load_programs(struct session *session)
@@ -124,7 +124,7 @@ static int load_programs(struct session *session)
 	int err;
 
 	if (!bpf)
-		return fail(-errno, "open the BPF programs");
+		return fail(-errno, "cannot open the BPF programs");
 	session->bpf = bpf;
 	configure_bpf(bpf, options, &session->features);
 	if (options->source == SESSION_HEAP)
@@ -136,7 +136,7 @@ static int load_programs(struct session *session)
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
-		return fail(err, "load the BPF programs (-v shows the kernel's reasons)");
+		return fail(err, "cannot load the BPF programs (-v shows the kernel's reasons)");
 	return fill_sampling_table(session);
 }
 
@@ -149,7 +149,7 @@ static int attach_tracepoints(struct session *session)
 		struct bpf_link *link = bpf_program__attach_trace(list[i]);
 
 		if (!link)
-			return fail(-errno, "attach %s", bpf_program__name(list[i]));
+			return fail(-errno, "cannot attach %s", bpf_program__name(list[i]));
 		vec_push(&session->links, link);
 	}
 	return 0;
@@ -191,11 +191,11 @@ static int open_streams(struct session *session)
 					    });
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->epoll_fd < 0)
-		return fail(-errno, "create an epoll descriptor");
+		return fail(-errno, "cannot create an epoll descriptor");
 	err = watch(session->epoll_fd, bpf_map__fd(bpf->maps.events));
 	vec_for_each(&session->sideband.events.fds, fd)
 		err = err ? err : watch(session->epoll_fd, *fd);
-	return err ? fail(err, "watch the event rings") : 0;
+	return err ? fail(err, "cannot watch the event rings") : 0;
 }
 
 static int open_sampler(struct session *session)
@@ -260,7 +260,7 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 	int err =
 		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &when, BPF_ANY);
 
-	return err ? fail(err, "add process %u to the targets", tgid) : 0;
+	return err ? fail(err, "cannot add process %u to the targets", tgid) : 0;
 }
 
 int session_reject(struct session *session, uint32_t tgid)

@@ -87,7 +87,8 @@ int sideband_open(struct sideband *sideband)
 		void *ring = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 
 		if (ring == MAP_FAILED)
-			return fail(-errno, "map a side-band ring of %d KB", RING_BYTES / 1024);
+			return fail(-errno, "cannot map a side-band ring of %d KB",
+				    RING_BYTES / 1024);
 		vec_push(&sideband->rings, ring);
 	}
 	return 0;

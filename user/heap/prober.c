@@ -95,8 +95,8 @@ static void probe_file(struct prober *prober, uint32_t process, uint32_t file)
 		return;
 	err = session_probe(prober->session, allocator.sites, allocator.nr, fd, tgid);
 	if (err && !prober->err)
-		prober->err =
-			fail(err, "probe the allocator in '%s'", files_path(prober->files, file));
+		prober->err = fail(err, "cannot probe the allocator in '%s'",
+				   files_path(prober->files, file));
 	if (err)
 		return;
 	say_where(&allocator, files_path(prober->files, file));

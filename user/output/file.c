@@ -224,7 +224,7 @@ static int move_into_place(struct output_file *file)
 	if (fchmod(file->fd, 0600))
 		return -errno;
 	if (file->owner.given && fchown(file->fd, file->owner.uid, file->owner.gid))
-		warn("the output stays with uid %u, it cannot be given to uid %u (%s)", geteuid(),
+		warn("cannot change the owner of the output from uid %u to uid %u: %s", geteuid(),
 		     file->owner.uid, strerror(errno));
 	if (fsync(file->fd))
 		return -errno;
@@ -281,5 +281,5 @@ int output_file_fail(int err, const char *path)
 
 	text_escape(path, safe, sizeof(safe));
 	return refusal ? fail(err, "output '%s' is %s.", safe, refusal)
-		       : fail(err, "write '%s'", safe);
+		       : fail(err, "cannot write '%s'", safe);
 }

@@ -34,7 +34,7 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 		probe_what_is_mapped(addtarget, tgid);
 	tablesync_follow(addtarget->tablesync, tgid, TABLESYNC_NOW);
 	if (addtarget->is_running)
-		detail("process %u is profiled, too", tgid);
+		detail("also profiling process %u", tgid);
 	if (session_add_target(addtarget->session, tgid, false))
 		return; /* said */
 }

@@ -26,7 +26,7 @@ int captures_open(const char *path, struct tasks *tasks, const struct files *fil
 	FILE *file = fopen(path, "we");
 
 	if (!file)
-		return fail(-errno, "write '%s'", path);
+		return fail(-errno, "cannot write '%s'", path);
 	*captures = xcalloc(1, sizeof(**captures));
 	**captures = (struct captures){file, path, tasks, files};
 	return 0;

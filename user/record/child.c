@@ -90,10 +90,10 @@ int child_spawn(struct child *child, char **argv, int stdout_fd)
 
 	identity_of_sudo_user(&who);
 	if (pipe2(release, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
-		return fail(-errno, "make a pipe to '%s'", argv[0]);
+		return fail(-errno, "cannot create a pipe to '%s'", argv[0]);
 	pid = fork();
 	if (pid < 0)
-		return fail(-errno, "fork for '%s'", argv[0]);
+		return fail(-errno, "cannot fork for '%s'", argv[0]);
 	if (!pid) {
 		close(release[1]);
 		run_child(argv, &who, release[0], error[1], stdout_fd);
@@ -186,7 +186,7 @@ int child_release(struct child *child, const char *name)
 	int err = 0;
 
 	if (write(child->release_fd, "g", 1) != 1)
-		return fail(-errno, "start '%s'", name);
+		return fail(-errno, "cannot start '%s'", name);
 	/* Closed by a successful exec: then there is nothing to read. */
 	do
 		len = read(child->error_fd, &err, sizeof(err));
@@ -194,7 +194,7 @@ int child_release(struct child *child, const char *name)
 	if (len != sizeof(err))
 		return 0;
 	child_wait(child, NULL);
-	return fail(-err, "run '%s'", name);
+	return fail(-err, "cannot run '%s'", name);
 }
 
 int child_wait(struct child *child, bool (*gives_up)(void))

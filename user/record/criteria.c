@@ -49,7 +49,7 @@ static int add_uid(struct criteria *criteria, const char *word)
 	}
 	user = getpwnam(word);
 	if (!user)
-		return fail(-EINVAL, "--uid %s: there is no such user.",
+		return fail(-EINVAL, "--uid %s: no such user.",
 			    text_escape(word, safe, sizeof(safe)));
 	vec_push(&criteria->uids, user->pw_uid);
 	return 0;
@@ -112,7 +112,7 @@ static int add_cgroup(struct criteria *criteria, const char *word)
 	vec_push(&criteria->cgroups, clean);
 	if (cgroup_exists(clean))
 		return 0;
-	return fail(-EINVAL, "--cgroup %s: there is no such cgroup under " CGROUPS ".",
+	return fail(-EINVAL, "--cgroup %s: no such cgroup under " CGROUPS ".",
 		    text_escape(word, safe, sizeof(safe)));
 }
 
@@ -172,7 +172,8 @@ static int add_comm(struct criteria *criteria, const char *word)
 
 	if (err)
 		return fail(err,
-			    "--comm %s: not an extended regular expression, or too costly a one.",
+			    "--comm %s: not an extended regular expression, or one that is too "
+			    "costly to match.",
 			    text_escape(word, safe, sizeof(safe)));
 	vec_push(&criteria->comms, regex);
 	return 0;
@@ -234,7 +235,7 @@ int criteria_check_names(const struct criteria *criteria)
 	int err = criteria->spec->names.nr ? procfs_list(criteria->proc_root, &tgids, &nr) : 0;
 
 	if (err)
-		return fail(err, "list the processes in %s", criteria->proc_root);
+		return fail(err, "cannot list the processes in %s", criteria->proc_root);
 	vec_for_each(&criteria->spec->names, name)
 		if (!is_anybody_named(criteria, *name, tgids, nr))
 			return fail(

@@ -48,7 +48,7 @@ void naming_say(const struct naming *naming)
 	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
 
 	if (nr)
-		warn("interrupted again: %s places in code were not looked up, and have no names",
+		warn("interrupted again: %s code addresses were not looked up and have no names",
 		     text_count(nr));
 }
 

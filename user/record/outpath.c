@@ -70,12 +70,13 @@ static int make_folder(const char *path, const struct output_owner *owner)
 {
 	if (!mkdir(path, 0700)) {
 		if (owner->given && lchown(path, owner->uid, owner->gid))
-			return fail(-errno, "give folder '%s' to user %u", path, owner->uid);
+			return fail(-errno, "cannot change the owner of folder '%s' to user %u",
+				    path, owner->uid);
 		return 0;
 	}
 	if (errno != EEXIST)
-		return fail(-errno, "make folder '%s'", path);
-	return access(path, W_OK | X_OK) ? fail(-errno, "write to folder '%s'", path) : 0;
+		return fail(-errno, "cannot create folder '%s'", path);
+	return access(path, W_OK | X_OK) ? fail(-errno, "cannot write to folder '%s'", path) : 0;
 }
 
 /* Of all formats pprof's is the one that no terminal shows. */
@@ -83,8 +84,8 @@ static int check_stdout(const struct output_format *format)
 {
 	if (!format->is_pprof || !isatty(STDOUT_FILENO))
 		return 0;
-	return fail(-EINVAL, "-o -: a profile is binary, and standard output is a terminal: give "
-			     "-o FILE, or a pipe.");
+	return fail(-EINVAL,
+		    "-o -: not writing a binary profile to a terminal: use -o FILE, or a pipe.");
 }
 
 /* What -o FILE says: the files that it names, and those of further formats beside it. */
@@ -134,7 +135,8 @@ int outpath_open(const struct options *options, struct outpath *outpath)
 		return check_files(outpath, &owner);
 	}
 	if (!options->output && !options->all)
-		return access(".", W_OK | X_OK) ? fail(-errno, "write to the current folder") : 0;
+		return access(".", W_OK | X_OK) ? fail(-errno, "cannot write to the current folder")
+						: 0;
 	outpath->folder = options->output ? xstrdup(options->output) : default_folder(options);
 	return make_folder(outpath->folder, &owner);
 }

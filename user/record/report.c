@@ -181,7 +181,7 @@ static void say_accounts(const struct report *report, const struct writer *write
 	say("taken %s = written %s%s%s", text_count(nr_taken(report)), text_count(nr_written), gone,
 	    losses);
 	if (nr_taken(report) != nr_written + nr_gone + lost.sum)
-		warn("%s samples are not accounted for: please report this.",
+		warn("%s samples are not accounted for: please report this bug.",
 		     text_count(nr_taken(report) - nr_written - nr_gone - lost.sum));
 	if (tally->nr_events_lost)
 		warn("the kernel dropped %s process events: some names may be missing.",
@@ -210,14 +210,13 @@ static void complain_of_no_allocation(const struct report *report)
 		warn("%s: this is %s, and its allocations do not pass malloc. Instead, %s.", what,
 		     report->managed->what, report->managed->advice);
 	else if (nr_calls)
-		warn("%s: %s allocations were seen in %.1f s and none was sampled: a lower --rate "
-		     "takes more.",
+		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
 	else if (*child)
-		warn("%s: no call of malloc was seen in %.1f s. But %s.", what, seconds, child);
+		warn("%s: no call of malloc in %.1f s. But %s.", what, seconds, child);
 	else
-		warn("%s: no call of malloc was seen in %.1f s: nothing is allocated, or by an "
-		     "allocator of the program's own.",
+		warn("%s: no call of malloc in %.1f s: the program allocates nothing, or uses its "
+		     "own allocator.",
 		     what, seconds);
 }
 
@@ -231,13 +230,14 @@ static void complain_of_no_tick(const struct report *report)
 
 	nosamples_busy_child(report->nosamples, "leave out --no-children", child, sizeof(child));
 	if (!process)
-		warn("%s: no process%s ran on a CPU at a tick in %.1f s.", what,
-		     targetspec_filters(spec) || targetspec_names(spec) ? " that was asked for"
-									: "",
+		warn("%s: no process%s was on a CPU at any tick in %.1f s.", what,
+		     targetspec_filters(spec) || targetspec_names(spec)
+			     ? " that matches the targets"
+			     : "",
 		     seconds);
 	else if (process->exited_ns)
-		warn("%s: process %u exited, and was on no CPU at a tick, in %.1f s: a higher -F "
-		     "sees more.",
+		warn("%s: process %u exited after %.1f s without being on a CPU at any tick: use a "
+		     "higher -F.",
 		     what, process->tgid, seconds);
 	else
 		warn("%s: process %u %s.%s%s%s", what, process->tgid,
@@ -252,7 +252,7 @@ static enum exit_code complain_of_nothing(const struct report *report, const str
 	const char *what = nothing_word(report);
 
 	if (writer->nr_gone)
-		warn("%s: of %s sampled allocations none is in use any more.", what,
+		warn("%s: none of %s sampled allocations is still in use.", what,
 		     text_count(writer->nr_gone));
 	else if (nr_taken(report))
 		warn("all %s samples were lost.", text_count(nr_taken(report)));
@@ -285,8 +285,8 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 		return complain_of_nothing(report, writer);
 	if (writer->series[MARK_WINDOW].nr)
 		say(report->options->command == OPTIONS_HEAP
-			    ? "each file covers its own time: what was allocated adds up, what "
-			      "is in use does not"
+			    ? "each file covers its own time: allocations add up over the files, "
+			      "memory in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
 	if (report->managed)
 		say("this is %s: its objects do not pass malloc and are not in here. Instead, %s",

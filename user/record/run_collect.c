@@ -94,7 +94,7 @@ static bool is_snapshot_wanted(const struct run *run)
 		return false;
 	if (!run_writes_to_stdout(run->options))
 		return true;
-	warn("no snapshot: -o - is one file, which is written at the end");
+	warn("no snapshot written: -o - is a single file, written at the end");
 	return false;
 }
 

@@ -166,7 +166,7 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 	if (err == -ESRCH)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
 	if (err)
-		return fail(err, "read the mappings of process %u", tgid);
+		return fail(err, "cannot read the mappings of process %u", tgid);
 	tablesync_follow(run->tablesync, tgid, is_child ? TABLESYNC_AFTER_EXEC : TABLESYNC_NOW);
 	return session_add_target(run->session, tgid, is_child);
 }
@@ -182,7 +182,7 @@ static int choose_targets(struct run *run)
 	err = targetset_scan(&run->targetset);
 	run->addtarget.is_running = true;
 	if (err)
-		return fail(err, "list the processes in " PROC);
+		return fail(err, "cannot list the processes in " PROC);
 	detail("processes to profile: %zu", run->targetset.nr_wanted);
 	if (!run->targetset.nr_wanted)
 		say("no process matches %s so far: waiting for one",
@@ -200,7 +200,7 @@ static int take_snapshot_of_all(struct run *run)
 	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, run_is_time_up, &run->budget);
 
 	if (nr_left > 0)
-		detail("%d processes will be looked at when they are met", nr_left);
+		detail("%d processes are read later, when they are sampled", nr_left);
 	return nr_left < 0 ? EXIT_CANNOT : EXIT_DONE;
 }
 

@@ -54,8 +54,8 @@ static void say_unknown(const struct run *run)
 	uint64_t nr = tablesync_nr_unknown(run->tablesync);
 
 	if (nr)
-		warn("the time was up before all of the code was read: %s stacks are cut short "
-		     "([truncated: code not known yet])",
+		warn("stopped before all code was read: %s stacks are cut short ([truncated: code "
+		     "not known yet])",
 		     text_count(nr));
 }
 

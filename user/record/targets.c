@@ -26,23 +26,24 @@ int targets_check(const char *proc_root, uint32_t pid)
 	if (!err)
 		err = procfs_stat(proc_root, pid, &stat);
 	if (err == -ESRCH)
-		return fail(err, "there is no process %u.", pid);
+		return fail(err, "no process with ID %u.", pid);
 	if (err)
-		return fail(err, "look at process %u", pid);
+		return fail(err, "cannot inspect process %u", pid);
 	text_escape(stat.comm, comm, sizeof(comm));
 	if (tgid != pid)
 		return fail(-EINVAL, "%u is a thread (%s) of process %u: give -p %u -t.", pid, comm,
 			    tgid, tgid);
 	if (stat.state == 'Z')
 		return fail(-ESRCH,
-			    "process %u (%s) has ended: only its parent has not noticed yet.", pid,
-			    comm);
+			    "process %u (%s) has exited: it is a zombie, which its parent has not "
+			    "waited for.",
+			    pid, comm);
 	if (stat.is_kernel_thread)
 		return fail(-EINVAL,
 			    "process %u (%s) is a kernel thread: see it with cprof record -a.", pid,
 			    comm);
 	if (pid == (uint32_t)getpid())
-		return fail(-EINVAL, "process %u is this cprof itself.", pid);
+		return fail(-EINVAL, "process %u is cprof itself.", pid);
 	return 0;
 }
 
@@ -51,7 +52,7 @@ int targets_add(struct targets *targets, uint32_t tgid)
 	int pidfd = syscall(SYS_pidfd_open, tgid, 0);
 
 	if (pidfd < 0)
-		return fail(-errno, "watch process %u", tgid);
+		return fail(-errno, "cannot watch process %u", tgid);
 	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
 	vec_push(&targets->all, (struct target){tgid, pidfd});
 	return 0;

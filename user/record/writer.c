@@ -277,7 +277,7 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 
 	if (moment != MOMENT_END && writer->outpath->file &&
 	    output_is_stdout(writer->outpath->file)) {
-		say("no file before the end: -o - is one");
+		say("no file written before the end: -o - is a single file");
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {

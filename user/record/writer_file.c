@@ -36,7 +36,7 @@ static int write_file(const struct profile *profile, const struct output_format 
 		       SIG_IGN); /* it is an error, and all that follows is still to be said */
 		err = format->encode(profile, format_main_type(format, profile),
 				     output_stdout_write, NULL);
-		return err ? fail(err, "write to standard output") : 0;
+		return err ? fail(err, "cannot write to standard output") : 0;
 	}
 	err = output_file_create(path, &owner, &file);
 	if (err)
@@ -44,10 +44,10 @@ static int write_file(const struct profile *profile, const struct output_format 
 	err = format->encode(profile, format_main_type(format, profile), output_file_write, file);
 	if (err) {
 		output_file_abandon(file);
-		return fail(err, "write '%s'", path);
+		return fail(err, "cannot write '%s'", path);
 	}
 	err = output_file_commit(file);
-	return err ? fail(err, "write '%s'", path) : 0;
+	return err ? fail(err, "cannot write '%s'", path) : 0;
 }
 
 /* What was written, in the unit that a reader would think in. */
