@@ -329,7 +329,7 @@ struct abi_inflight {
 };
 
 /*
- * The coin: p = 1 - e^(-size/rate) as a 64-bit fraction, without floating point. Sizes below
+ * The sampling probability p = 1 - e^(-size/rate) as a 64-bit fraction, without floating point. Sizes below
  * ABI_SAMPLING_EXACT have an entry each; above, every octave has ABI_SAMPLING_STEPS straight pieces, wrong by
  * less than 2e-5 of p. From 2^ABI_SAMPLING_OCTAVES on everything is sampled.
  */
@@ -345,6 +345,7 @@ struct abi_sampling_piece {
 	__u64 slope; /* growth of that for each byte */
 };
 
+/* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 48);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);

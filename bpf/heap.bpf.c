@@ -4,7 +4,7 @@
  * to malloc), so a thread's outermost call is noted in `inflight` and what it calls is left alone. The
  * note and the return that ends it cost more than everything else, so an unsampled call of a function
  * that calls no other (ABI_SITE_LEAF) goes without: whatever the thread does until it returns, there
- * is no second coin for it. A stack pointer tells the cases apart, stacks growing down:
+ * it is not drawn for a second time. A stack pointer tells the cases apart, stacks growing down:
  *
  *	entry below the noted call's		nested in it
  *	entry at it, of another function	nested: the noted one jumped there

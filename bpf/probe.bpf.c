@@ -21,7 +21,7 @@ bool has_uprobe_session = false; /* 6.13: decide at entry whether the return is 
 struct bpf_mem_alloc___probe {
 } __attribute__((preserve_access_index));
 
-/* Named as the kernel names them; the values are the kernel's affair. */
+/* Named as the kernel names them; the running kernel has the values. */
 enum bpf_attach_type___probe {
 	BPF_TRACE_UPROBE_MULTI___probe = 48,
 	BPF_TRACE_KPROBE_SESSION___probe = 56,

@@ -6,7 +6,7 @@
  *	size = 1 b5 b4 b3 b2 b1 b0 | rest		octave = position of the 1
  *	piece = (octave - 6 + 1) * 64 + b5..b0		p = base + slope * rest
  *
- * and sizes below 64 are pieces by themselves. The toss compares 32 random bits with the upper half
+ * and sizes below 64 are pieces by themselves. The draw compares 32 random bits with the upper half
  * of p, and only where they are equal the next 32 with the lower half: exact to 2^-64, for the price
  * of one random number.
  */

@@ -5,6 +5,7 @@
 
 #include "prelude.bpf.h"
 
+/* Add 1, or nr, to a counter of this CPU. */
 void stat_inc(enum abi_stat stat);
 void stat_add(enum abi_stat stat, u64 nr);
 

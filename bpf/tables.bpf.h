@@ -12,7 +12,7 @@ bool tables_enter(struct walk *walk);
 void tables_find(struct walk *walk);
 /* Is there code at ip, as far as is known? */
 bool tables_knows(struct walk *walk, u64 ip);
-/* A extended rule in full. */
+/* The extended rule that at names, in full. */
 void tables_extended(const struct rule_at *at, struct unwind_rule *rule);
 
 /* Current runs another image: its vmas are those of another. */

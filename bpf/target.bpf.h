@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Is this task wanted? And who is it? */
+/* Decides whether the current task is a target, and identifies it. */
 #ifndef CPROF_TARGET_BPF_H
 #define CPROF_TARGET_BPF_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information as it lies in a section: a bounded reader of .eh_frame and .debug_frame.
+ * A bounded reader of call frame information (.eh_frame and .debug_frame).
  *
- * Bytes in, entries out; what the entries' instructions mean is unwind/cfa.h. Nothing is copied:
- * everything points into the section, which has to outlive it. Nothing is believed: a cursor that
- * would leave its bounds turns bad, stays bad, and yields zeros.
+ * Bytes in, entries out; unwind/cfa.h interprets the instructions in them. Nothing is copied: everything
+ * points into the section, which has to outlive it. Nothing is trusted: a cursor that would leave its bounds
+ * turns bad, stays bad, and yields zeros.
  */
 #ifndef CPROF_OBJECT_CFI_H
 #define CPROF_OBJECT_CFI_H
@@ -23,23 +23,28 @@ struct cfi_section {
 	bool debug_frame;   /* the DWARF form: CIE pointers are offsets, addresses are plain */
 };
 
+/* A position in a section; bad once a read went past end. */
 struct cfi_cursor {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
+/*
+ * Read a little-endian number or a LEB128 number, or skip len_bytes. Past the end they return 0 and set
+ * cursor->bad. Call cfi_uleb() rather than cfi_uleb_any().
+ */
 uint16_t cfi_u16(struct cfi_cursor *cursor);
 uint32_t cfi_u32(struct cfi_cursor *cursor);
 uint64_t cfi_u64(struct cfi_cursor *cursor);
 uint64_t cfi_uleb_any(struct cfi_cursor *cursor);
 int64_t cfi_sleb(struct cfi_cursor *cursor);
 void cfi_skip(struct cfi_cursor *cursor, uint64_t len_bytes);
-/* The next len_bytes bytes as a cursor of their own; cursor moves past them. */
+/* A cursor over the next len_bytes bytes; cursor moves past them. */
 struct cfi_cursor cfi_block(struct cfi_cursor *cursor, uint64_t len_bytes);
 
 /*
- * A pointer in the encoding of a DW_EH_PE byte. What would need memory (DW_EH_PE_indirect) or a
- * base that we do not have (funcrel) makes the cursor bad, as do "omit" and unknown encodings.
+ * A pointer in the encoding of a DW_EH_PE byte. An encoding that needs memory (DW_EH_PE_indirect) or
+ * a base that is not known here (funcrel) makes the cursor bad, as do "omit" and unknown encodings.
  */
 uint64_t cfi_pointer(struct cfi_cursor *cursor, const struct cfi_section *section,
 		     uint8_t encoding);
@@ -62,15 +67,15 @@ static inline uint64_t cfi_uleb(struct cfi_cursor *cursor)
 }
 
 struct cfi_entry {
-	size_t off;		/* of the entry's length word in the section */
-	bool is_cie;		/* else an FDE */
-	size_t cie_off;		/* FDE: where its CIE is; checked to lie inside the section only */
+	size_t off;	/* of the entry's length word in the section */
+	bool is_cie;	/* else an FDE */
+	size_t cie_off; /* FDE: offset of its CIE, inside the section but not checked further */
 	struct cfi_cursor body; /* after the id or CIE pointer */
 };
 
 /*
- * The entry at *off, which moves on to the next. Zero words (terminators, which `ld -r` and
- * crtend.o leave in the middle too) are passed over.
+ * Reads the entry at *off and moves *off to the next. Skips zero words (terminators, which `ld -r` and
+ * crtend.o leave in the middle too).
  *
  * true: *entry is set. false: the section ends here, or a length leads out of it (then *off is not
  * the section's length).
@@ -88,7 +93,7 @@ struct cfi_cie {
 	struct cfi_cursor instructions;
 };
 
-/* -EBADMSG: damaged, or of a kind that cannot be read safely (unknown augmentation, version). */
+/* Reads a CIE. -EBADMSG: damaged, or of an unknown augmentation or version. */
 int cfi_cie_read(const struct cfi_section *section, const struct cfi_entry *entry,
 		 struct cfi_cie *cie);
 
@@ -97,7 +102,7 @@ struct cfi_fde {
 	struct cfi_cursor instructions;
 };
 
-/* -EBADMSG: damaged. -ENOENT: describes no code (length 0). */
+/* Reads an FDE of cie. -EBADMSG: damaged. -ENOENT: it describes no code (length 0). */
 int cfi_fde_read(const struct cfi_section *section, const struct cfi_cie *cie,
 		 const struct cfi_entry *entry, struct cfi_fde *fde);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Variables that an ELF file exports, by name. Functions are symtab.h's. */
+/* Finds the variables that an ELF file exports, by name; for functions see object/symtab.h. */
 #ifndef CPROF_OBJECT_DYNSYM_H
 #define CPROF_OBJECT_DYNSYM_H
 
@@ -9,7 +9,7 @@
 #include "object/elf.h"
 
 /*
- * The address of the variable that .dynsym defines under exactly that name, any version. A linear scan:
+ * The address of the variable that .dynsym defines under this name, whatever its version. A linear scan,
  * for a handful of names of one object. false: there is none.
  */
 bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr);

@@ -35,7 +35,7 @@
 #include "base/vec.h"
 
 #define PAGE_BYTES 4096ull
-/* The build-id is in one of the first notes, and they are short, or it is not believed. */
+/* The build-id is in one of the first notes, and these are short; else it is ignored. */
 #define NOTES_MAX_BYTES (64u << 10)
 #define NOTES_MAX_NR	64
 #define NATIVE_CLASS	(sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
@@ -71,7 +71,7 @@ static bool peek(const struct elf_file *file, uint64_t off, void *out, size_t le
 	return true;
 }
 
-/* Is this a file that libelf may be let loose on? */
+/* Whether the file is safe for libelf. */
 static bool header_is_sane(const struct elf_file *file)
 {
 	Elf64_Ehdr header;

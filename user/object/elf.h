@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One ELF file, opened from a descriptor: its segments, sections and build-id, bounds checked.
+ * An ELF file opened from a descriptor: its segments, sections and build-id, with every bound checked.
  *
- * The bytes come from whoever wrote the target's binary, so nothing in them is believed: every
- * offset and size is checked against the file before it is used, and counts are capped. libelf does
- * the reading; it never opens a path. This room knows no pid, no path and no BPF.
+ * Anybody may have written the file, so nothing in it is trusted: every offset and size is checked against
+ * the file before it is used, and counts are capped. libelf does the reading; it never opens a path. This
+ * room knows no pid, no path and no BPF.
  *
- * Nothing is mapped: the owner of a mapped file can truncate it under us, and the next touch of the
- * lost pages is a SIGBUS. So libelf reads (ELF_C_READ), one section at a time and only those that are
- * asked for, into memory that lives until elf_file_close(). Whoever wants large sections once opens
- * an elf_file of his own from the same descriptor (elf_file_reopen()) and closes it afterwards.
+ * Nothing is mapped: the owner of a mapped file can truncate it, and the next access to the lost pages
+ * raises SIGBUS. So libelf reads (ELF_C_READ) one section at a time, only those that are asked for, into
+ * memory that lives until elf_file_close(). To use large sections once, open a second elf_file on the same
+ * descriptor (elf_file_reopen()) and close it afterwards.
  */
 #ifndef CPROF_OBJECT_ELF_H
 #define CPROF_OBJECT_ELF_H
@@ -52,15 +52,16 @@ struct elf_file;
  * -ENOEXEC: not an ELF file, of another class or byte order than this machine, or damaged.
  */
 int elf_file_open(int fd, struct elf_file **file);
-/* The same for an image in memory (the vdso), borrowed. */
+/* The same for an image in memory (the vdso), borrowed until elf_file_close(). */
 int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **file);
-/* A second elf_file on what file was opened on; the borrowed is borrowed by both. */
+/* A second elf_file on the same descriptor or image, which both borrow. The same errors. */
 int elf_file_reopen(const struct elf_file *file, struct elf_file **again);
 void elf_file_close(struct elf_file *file); /* NULL is fine */
 
+/* The PT_LOADs, in the order of the program headers: their number, and the i-th, borrowed. */
 size_t elf_file_nr_segments(const struct elf_file *file);
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
-/* ET_EXEC or ET_DYN. In others (.o, .ko, core) a symbol's value is no address. */
+/* Whether it is ET_EXEC or ET_DYN: in others (.o, .ko, core) a symbol's value is not an address. */
 bool elf_file_is_linked(const struct elf_file *file);
 
 /*
@@ -69,17 +70,20 @@ bool elf_file_is_linked(const struct elf_file *file);
  */
 const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t file_off);
 
-/* file_off to the address the ELF file gives it. -ENOENT: in no segment. */
+/* Turns a file offset into an ELF address. -ENOENT: it is in no segment. */
 int elf_file_addr(const struct elf_file *file, uint64_t file_off, uint64_t *elf_addr);
-/* The other way round. -ENOENT: in no segment's file part. */
+/* Turns an ELF address into a file offset. -ENOENT: no segment has it in the file. */
 int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *file_off);
 
-/* By name. false: no such section. Compressed sections are given as they are. */
+/* The first section of that name. false: there is none. Compressed sections are not decompressed. */
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 /* The same, but bytes stays NULL and nothing is read: .text may be 50 MB. */
 bool elf_file_section_named(const struct elf_file *file, const char *name,
 			    struct elf_section *section);
-/* By index, 0 to elf_file_nr_sections() - 1; _header leaves bytes NULL and reads nothing. */
+/*
+ * Sections by index, 0 to elf_file_nr_sections() - 1. false: there is none. elf_file_section_header() leaves
+ * bytes NULL and reads nothing.
+ */
 size_t elf_file_nr_sections(const struct elf_file *file);
 bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section);
 bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_section *section);
@@ -87,7 +91,8 @@ bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_s
 /* Lower-case hex of the GNU build-id note, "" if there is none. Borrowed. */
 const char *elf_file_build_id(const struct elf_file *file);
 
-struct Elf; /* libelf's handle, for the other files of this room only */
+/* libelf's handle, for the other files of this room only. Borrowed. */
+struct Elf;
 struct Elf *elf_file_libelf(const struct elf_file *file);
 
 #endif

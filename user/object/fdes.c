@@ -206,7 +206,7 @@ static bool bytes_at(const struct elf_file *file, uint64_t elf_addr, struct cfi_
 
 /*
  * Without section headers: .eh_frame_hdr is in the program headers and says where .eh_frame starts.
- * Its length nobody says: it ends with a zero word, and what follows is then another section's
+ * No header says how long it is: it ends with a zero word, and what follows is then another section's
  * bytes. Reading on there is harmless, as FDEs outside the code are dropped.
  */
 static bool use_header(const struct elf_file *file, struct cfi_section *out)

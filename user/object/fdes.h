@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The FDEs of an ELF file: which stretches of code its call frame information describes, in ascending
- * order and without overlaps. What their instructions mean is not this file's concern (unwind/cfa.h).
+ * The FDEs of an ELF file, by ascending address and without overlaps: the ranges of code that its call frame
+ * information describes. unwind/cfa.h interprets their instructions.
  *
  * Where FDEs overlap, an address belongs to the one that starts last before it, as a binary search over
  * starts (which is what .eh_frame_hdr and libgcc do) would find; of FDEs with equal starts the first is used.
@@ -20,7 +20,7 @@
 #include "object/cfi.h"
 #include "object/elf.h"
 
-/* What to read. code_start and code_limit bound the code whose FDEs count (0, UINT64_MAX: all). */
+/* What to read. FDEs outside [code_start, code_limit) are skipped (0, UINT64_MAX: none are). */
 struct fde_source {
 	struct cfi_section section;
 	uint64_t code_start, code_limit;
@@ -28,8 +28,7 @@ struct fde_source {
 
 /*
  * Finds the section to read in an ELF file: .eh_frame by its name, else by PT_GNU_EH_FRAME, else
- * .debug_frame (uncompressed). What source points at is borrowed from file.
- * -ENOENT: it has none, or no executable segment.
+ * .debug_frame (uncompressed). source borrows from file. -ENOENT: it has none, or no executable segment.
  */
 int fde_source_from_elf(const struct elf_file *file, struct fde_source *source);
 
@@ -48,17 +47,17 @@ struct fde_place {
 struct fdes {
 	struct fde_source source;
 	vec_of(struct fde_cie) cies;   /* by offset */
-	vec_of(struct fde_place) list; /* by start, doubles included */
-	size_t nr_skipped; /* FDEs: of length 0, outside the code asked for, or a double */
+	vec_of(struct fde_place) list; /* by start, duplicates included */
+	size_t nr_skipped; /* FDEs: of length 0, outside the code asked for, or duplicates */
 	size_t nr_damaged; /* FDEs that could not be read */
 	bool truncated;	   /* the chain of lengths leads out of the section: its rest is unread */
 };
 
-/* -EFBIG: a section of 4 GB or more. Release with fdes_release() whatever the result. */
+/* Reads and sorts the FDEs of source. -EFBIG: a section of 4 GB or more. Release whatever the result. */
 int fdes_read(const struct fde_source *source, struct fdes *fdes);
 void fdes_release(struct fdes *fdes);
 
-/* Calls take for each FDE that is used. cie is a position in fdes->cies; fde is borrowed for the call. */
+/* Calls take for each FDE in use, ascending. cie: position in fdes->cies; fde: borrowed for the call. */
 typedef void (*fde_fn)(void *ctx, uint32_t cie, const struct cfi_fde *fde);
 void fdes_each(struct fdes *fdes, fde_fn take, void *ctx);
 

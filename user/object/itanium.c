@@ -5,10 +5,10 @@
  * bytes double it. Names of real programs do so, too: of a few hundred bytes of nested containers come
  * megabytes. Four bounds:
  *
- *	output	the demangler hands over what it prints piece by piece; at 64 KiB it is left, by a long jump
+ *	output	the demangler hands over what it prints piece by piece; at 64 KiB a long jump ends it
  *	time	some work prints nothing: a pack expansion looks for its pack in all that came before, and a
  *		conversion operator's arguments are parsed twice at each level. So such a name has a thread of
- *		its own, which is cancelled after so much time of the processor. That is safe since the
+ *		its own, which is cancelled after a tenth of a second of CPU time. That is safe since the
  *		demangler allocates nothing and holds no lock; after MAX_CANCELLED such names no more are tried
  *	stack	the demangler nests as deep as the name does, and its arrays are on the stack; the thread has
  *		room for the worst name (P repeated 64 Ki times takes 20 MB). One array's size is a product,
@@ -17,7 +17,7 @@
  *
  * Most names need no thread: what one could print is bounded from the name, as each back reference at most
  * doubles it, and each pack expansion (Dp, sp) at most multiplies it by its length. libstdc++'s
- * __cxa_demangle() can be told none of this, and refuses all above 1 KiB.
+ * __cxa_demangle() has no such bounds, and refuses everything above 1 KiB.
  */
 #include "object/itanium.h"
 

@@ -84,7 +84,7 @@ struct object *objects_get(struct objects *objects, uint32_t key, int fd)
 }
 
 /*
- * The kernel tells where its vdso begins, not how long it is. It is an ELF file that is mapped
+ * The kernel says where its vdso begins, not how long it is. It is an ELF file that is mapped
  * whole, sections and all, so it ends with the page that the last thing in its headers ends in.
  */
 static size_t vdso_len(const char *image)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The objects whose code was sampled, each opened once and asked by elf_addr: ELF files by the index of
- * their descriptor, and the vdso. Symbols are read when the first address is asked for, where functions
- * begin when the first of no symbol is, not when the object becomes known. Sections that others read from
- * object_elf() stay in memory with the object: read large ones from an elf_file_reopen() of it.
+ * The objects whose code was sampled: each ELF file is opened once, and symbols are looked up in it.
+ *
+ * ELF files are known by the index of their descriptor; the vdso is one more object. Symbols are read when
+ * the first address is looked up, and function starts when the first address without a symbol is. Sections
+ * that are read through object_elf() stay in memory with the object: read large ones from an
+ * elf_file_reopen() of it.
  */
 #ifndef CPROF_OBJECT_OBJECT_H
 #define CPROF_OBJECT_OBJECT_H
@@ -19,24 +21,29 @@
 struct object;
 struct objects;
 
+/* An empty set; objects_free() (NULL is fine) frees it with all of its objects. */
 struct objects *objects_new(void);
 void objects_free(struct objects *objects);
 
 /*
- * The object for key (a file's index), read from fd (borrowed until objects_free()) at the first
- * call. Never NULL: what is not a readable ELF file is an object without segments and symbols.
+ * The object for key (a file's index), read from fd (borrowed until objects_free()) at the first call.
+ * Never NULL: a file that is not readable ELF gives an object without segments and symbols. Owned by
+ * objects.
  */
 struct object *objects_get(struct objects *objects, uint32_t key, int fd);
-/* This kernel's vdso, read from our own mapping of it: it is the same in every 64-bit process. */
+/* The vdso of this kernel, read from this process's mapping of it: every 64-bit process has the same. */
 struct object *objects_vdso(struct objects *objects);
 
-/* 0, or why it is empty: -ENOEXEC, -EBADF (fd was -1). */
+/*
+ * About an object, all borrowed from it: 0, or why it is empty (-ENOEXEC; -EBADF: fd was -1); its build-id,
+ * "" if it has none; its ELF file, NULL if it is not one.
+ */
 int object_error(const struct object *object);
-const char *object_build_id(const struct object *object);	/* "" if none */
-const struct elf_file *object_elf(const struct object *object); /* NULL if it is not one */
-/* The symbols; empty, not NULL, where there are none. */
+const char *object_build_id(const struct object *object);
+const struct elf_file *object_elf(const struct object *object);
+/* Its symbols; empty, not NULL, where there are none. Borrowed. */
 const struct symtab *object_symtab(struct object *object);
-/* Where functions begin, symbols or not; empty, not NULL, where nothing says so. */
+/* Its function starts, symbols or not; empty, not NULL, where there are none. Borrowed. */
 const struct functab *object_functab(struct object *object);
 
 #endif

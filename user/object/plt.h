@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stubs through which a file calls what other files define: "malloc@plt". They have no symbols;
- * what they are called follows from the GOT slot that each jumps through.
+ * Names for PLT stubs ("malloc@plt"), through which a file calls functions of other files.
+ *
+ * Stubs have no symbols; the name follows from the GOT slot that each jumps through.
  */
 #ifndef CPROF_OBJECT_PLT_H
 #define CPROF_OBJECT_PLT_H
@@ -16,7 +17,7 @@
 
 struct plt_slot {
 	uint64_t elf_addr; /* PLT_SLOT_BYTES of code */
-	uint32_t name;	   /* offset in the string table of .dynsym, checked by whoever reads it */
+	uint32_t name;	   /* offset in the string table of .dynsym, not checked */
 };
 
 struct plt {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stretches of addresses that nest and overlap, flattened into spans that do not, so that whose an
- * address is takes one binary search. At any address the stretch with the greatest start wins; of
- * equal starts the last that was added.
+ * Turns nested and overlapping address ranges into disjoint spans, so that finding the owner of an address is
+ * one binary search.
  *
- *	spans_add()	for each stretch, by ascending start
+ * At any address the range with the greatest start wins; of equal starts, the last that was added.
+ *
+ *	spans_add()	for each range, by ascending start
  *	spans_finish()	once
  *	spans_find()	from then on
  *
- * n stretches give at most 2 n + 1 spans, 12 bytes each, in time linear in n, however hostile. Owners
+ * n ranges give at most 2 n + 1 spans, 12 bytes each, in time linear in n, however hostile they are. Owners
  * are the caller's numbers.
  */
 #ifndef CPROF_OBJECT_SPANS_H
@@ -27,18 +28,18 @@ struct spans {
 	vec_of(struct open_span {
 		uint64_t limit;
 		uint32_t owner;
-	}) open; /* while they are made: the stretches that lie around, the innermost last */
+	}) open; /* while building: the ranges around the last start, the innermost last */
 };
 
 /*
- * Ends what ends at addr or before, which is at least the last start that was added. Returns where the
- * innermost of the stretches around addr ends, UINT64_MAX: there is none.
+ * Closes the ranges that end at addr or before. addr must not be less than the last start added. Returns
+ * where the innermost of the ranges around addr ends; UINT64_MAX: there is none.
  */
 uint64_t spans_advance(struct spans *spans, uint64_t addr);
 
-/* [start, limit), not empty, is owner's. start: the last one's or more. */
+/* Adds [start, limit), not empty, for owner. start must not be less than the last one's. */
 void spans_add(struct spans *spans, uint64_t start, uint64_t limit, uint32_t owner);
-/* All were added; gives back what memory is not needed any more. */
+/* Call after the last range: closes all and shrinks the arrays. */
 void spans_finish(struct spans *spans);
 
 /* The owner of addr, or SPANS_NONE. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The function symbols of one ELF file (.symtab, and .dynsym where that adds any), as one sorted
- * array: elf_addr to name in a binary search. libdw's own look-up scans the whole table each time.
- * The stubs of .plt and .plt.sec are there too, as "malloc@plt" (x86-64; object/plt.h).
+ * The function symbols of one ELF file, sorted for binary search by address.
  *
- * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name.
- * Of symbols that nest, the one with the greatest start wins where it is, and the outer one goes on
- * behind it. A symbol of size 0 reaches to the next symbol, the end of its section or the end of
- * the symbol it lies in, whichever is first.
- * Of several names for one address the best is kept: sized over unsized, global over weak over
- * local, fewer leading underscores, the shorter, then the alphabetically first.
+ * They come from .symtab, and from .dynsym where that adds any. libdw's own look-up scans the whole table
+ * each time. The stubs of .plt and .plt.sec are there too, as "malloc@plt" (x86-64; object/plt.h).
+ *
+ * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name. Of
+ * symbols that nest, the one with the greatest start wins where it lies, and the outer one continues after
+ * it. A symbol of size 0 extends to the next symbol, the end of its section or the end of the symbol it
+ * lies in, whichever is first. Of several names for one address the best is kept, which is in this order:
+ * sized over unsized, global over weak over local, fewer leading underscores, the shorter, then the
+ * alphabetically first.
  */
 #ifndef CPROF_OBJECT_SYMTAB_H
 #define CPROF_OBJECT_SYMTAB_H
@@ -29,22 +30,22 @@ struct symbol {
 struct symtab;
 
 /*
- * Never fails for what the file holds: a damaged table gives the symbols that could be read. A file
- * without symbols, without section headers or not linked (.o, .ko, core), and a file of NULL, gives
- * an empty table. The symtab copies what it needs: file may be closed.
+ * Never fails: a damaged table gives the symbols that could be read. A file without symbols, without
+ * section headers or not linked (.o, .ko, core), and a file of NULL, gives an empty table. The symtab
+ * copies what it needs: file may be closed.
  */
 struct symtab *symtab_new(const struct elf_file *file);
 void symtab_free(struct symtab *symtab);
-/* How many names, aliases included. */
+/* The number of names, aliases included. */
 size_t symtab_nr(const struct symtab *symtab);
 
 /* The symbol that elf_addr lies in. false: none. */
 bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol);
 
 /*
- * By exact raw name, any alias (versions are ignored: "malloc" finds "malloc@@GLIBC_2.2.5").
- * Only symbols defined here; for an IFUNC the address is the resolver's and *is_ifunc is set.
- * false: not defined here. A linear scan: for a handful of names per object.
+ * Finds a symbol by its exact raw name, aliases included (versions are ignored: "malloc" finds
+ * "malloc@@GLIBC_2.2.5"). Only symbols defined here; for an IFUNC the address is the resolver's and
+ * *is_ifunc is set. false: not defined here. A linear scan: for a handful of names per object.
  */
 bool symtab_lookup(const struct symtab *symtab, const char *name, struct symbol *symbol,
 		   bool *is_ifunc);

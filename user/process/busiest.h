@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes by how busy they are: what they were on a CPU between two looks at /proc, to a clock tick
- * (10 ms), and before that. For whoever cannot look at all of them, and begins with what matters.
+ * Orders processes by CPU time, most recent use first.
+ *
+ * CPU time is that between two looks at /proc, to a clock tick (10 ms); among equals, all CPU time before.
+ * For work that cannot cover every process and should begin with those that matter.
  */
 #ifndef CPROF_PROCESS_BUSIEST_H
 #define CPROF_PROCESS_BUSIEST_H
@@ -17,16 +19,16 @@ struct busy_process {
 	uint64_t cpu_ticks;
 };
 
-/* The first look; zeroed: there was none. */
+/* What the first look saw; zeroed: there was none. */
 struct busiest {
-	vec_of(struct busy_process) before; /* by tgid */
+	vec_of(struct busy_process) before; /* sorted by tgid */
 };
 
-/* -errno: there is no list of processes. */
+/* The first look: reads the CPU time of every process. -errno: /proc cannot be listed. */
 int busiest_look(struct busiest *busiest, const char *proc_root);
 /*
- * The second look: all processes there are, the busiest since the first one first, among equals the
- * busiest ever. *tgids is the caller's: free(). -errno.
+ * The second look: the tgids of all processes in *tgids (owned by the caller: free()) and their number in
+ * *nr, the busiest since the first look first. -errno: /proc cannot be listed.
  */
 int busiest_order(const struct busiest *busiest, const char *proc_root, uint32_t **tgids,
 		  size_t *nr);

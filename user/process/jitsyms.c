@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Pieces are added all the time, and looked up at the end: so they are sorted when they are looked up,
- * by start and then by time. Those that hold an ip begin before it, most often at once; where pieces
- * of other sizes were at the same place later, a few before.
+ * Pieces are added throughout the run and looked up at its end, so they are sorted at the first look-up, by
+ * start and then by time. The piece that holds an ip nearly always starts last before it; where pieces of
+ * other sizes were at the same place later, a few starts before.
  */
 #include "process/jitsyms.h"
 
 #include <stdbool.h>
 
-#define MAX_BACK 64 /* pieces that are looked at, back from an ip */
+#define MAX_BACK 64 /* pieces examined, back from an ip */
 
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name)
 {
-	if (code->pieces.nr < MADECODE_MAX_PIECES)
-		vec_push(&code->pieces, (struct made_piece){start, limit, since_ns,
-							    strtab_intern(&code->names, name)});
+	if (code->pieces.nr < JITSYMS_MAX)
+		vec_push(&code->pieces, (struct jitsym){start, limit, since_ns,
+							strtab_intern(&code->names, name)});
 }
 
 static int compare_pieces(const void *a, const void *b)
 {
-	const struct made_piece *left = a, *right = b;
+	const struct jitsym *left = a, *right = b;
 
 	if (left->start != right->start)
 		return left->start < right->start ? -1 : 1;
@@ -36,7 +36,7 @@ static void sort(struct jitsyms *code)
 }
 
 /* Of two pieces that hold an ip, does a say more about time_ns than b? */
-static bool is_better(const struct made_piece *a, const struct made_piece *b, uint64_t time_ns)
+static bool is_better(const struct jitsym *a, const struct jitsym *b, uint64_t time_ns)
 {
 	bool a_was = a->since_ns <= time_ns, b_was = b->since_ns <= time_ns;
 
@@ -47,13 +47,13 @@ static bool is_better(const struct made_piece *a, const struct made_piece *b, ui
 
 const char *jitsyms_find(struct jitsyms *code, uint64_t ip, uint64_t time_ns)
 {
-	const struct made_piece *best = NULL;
+	const struct jitsym *best = NULL;
 	size_t i;
 
 	sort(code);
 	i = vec_partition(&code->pieces, piece, piece->start <= ip);
 	for (size_t nr = 0; i-- > 0 && nr < MAX_BACK; nr++) {
-		const struct made_piece *piece = &code->pieces.at[i];
+		const struct jitsym *piece = &code->pieces.at[i];
 
 		if (ip < piece->limit && (!best || is_better(piece, best, time_ns)))
 			best = piece;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The names of code that a process made while it ran, as far as they came to be known. The same address
- * may have been one function's, then another's: a look-up says when.
+ * JIT symbols: the names of code that one process generated at run time.
+ *
+ * An address may have belonged to one function and later to another, so a look-up says at which time.
  */
 #ifndef CPROF_PROCESS_JITSYMS_H
 #define CPROF_PROCESS_JITSYMS_H
@@ -12,28 +13,28 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-#define MADECODE_MAX_PIECES (1u << 20) /* further ones stay without a name */
+#define JITSYMS_MAX (1u << 20) /* pieces of code; further ones have no name */
 
-struct made_piece {
+struct jitsym {
 	uint64_t start, limit; /* ips */
-	uint64_t since_ns;     /* when it was met */
-	uint32_t name;
+	uint64_t since_ns;     /* when it was first seen there */
+	uint32_t name;	       /* id in names */
 };
 
 /* Zeroed: empty. */
 struct jitsyms {
-	vec_of(struct made_piece) pieces;
+	vec_of(struct jitsym) pieces;
 	struct strtab names;
 	size_t nr_sorted; /* private */
 };
 
-/* From since_ns on, what is at [start, limit) is called name (copied), whatever it was before. */
+/* From since_ns on, the code at [start, limit) has this name (copied), whatever name it had before. */
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name);
 
 /*
- * The name of what ip was in at time_ns; failing that, of the first it was in later. NULL: not known.
- * Borrowed until jitsyms_release().
+ * The name of the code that was at ip at time_ns; failing that, of the first that was there later. NULL:
+ * unknown. Borrowed until jitsyms_release().
  */
 const char *jitsyms_find(struct jitsyms *code, uint64_t ip, uint64_t time_ns);
 void jitsyms_release(struct jitsyms *code);

@@ -34,7 +34,7 @@ static size_t first_reaching(const struct mappings *mappings, uint64_t addr)
 	return vec_partition(&mappings->now, map, map->limit < addr);
 }
 
-/* Would every ip that is in both be the same place? */
+/* Whether both map every ip that they share to the same place. */
 static bool same_line(const struct mapping *a, const struct mapping *b)
 {
 	if (a->file != b->file)

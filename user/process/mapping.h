@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The executable mappings of one process image: which file, and where in it, an ip was at a time.
+ * The executable mappings of one process image over time: from (ip, time) to file and offset.
  *
- * Mappings come and go (dlopen, dlclose, a JIT), and a sample is resolved long after it was taken.
- * So a mapping that is replaced is not forgotten: it moves to the past, and a look-up says when.
+ * Mappings come and go (dlopen, dlclose, a JIT), and a sample is resolved long after it was taken. So a
+ * mapping that is replaced is kept as a past one, and a look-up says at which time.
  *
  * Not here: opening files (process/opener), ELF (object/).
  */
@@ -26,7 +26,7 @@
 struct mapping {
 	uint64_t start, limit; /* ips [start, limit) */
 	uint64_t file_off;     /* of start; meaningless where file is FILE_NONE */
-	uint64_t since_ns;     /* 0: there before anyone looked */
+	uint64_t since_ns;     /* 0: since before cprof looked */
 	uint64_t until_ns;     /* UINT64_MAX: still there */
 	uint32_t file;	       /* an index into struct files (process/opener.h), or FILE_NONE */
 	uint32_t name;	       /* strtab id of the path, "[vdso]" or "//anon" */
@@ -35,14 +35,14 @@ struct mapping {
 struct mappings {
 	vec_of(struct mapping) now;  /* sorted by start, no overlaps */
 	vec_of(struct mapping) past; /* in the order they ended */
-	uint32_t *nr_sharers;	     /* private: of now.at, this one included; NULL: nobody else */
+	uint32_t *nr_sharers; /* private: of now.at, this one included; NULL: it is not shared */
 };
 
 /*
  * Adds a mapping that exists since map->since_ns (until_ns is not read). Whatever of the present ones
  * overlaps it ends at that time (a partial replacement keeps its unreplaced ends); where a present
  * one is newer than map, map is the one that ended. Neighbours on the same line (file and offset, or
- * the name where there is no file) become one. Returns whether it was news: a mapping inside a
+ * the name where there is no file) become one. Returns whether anything changed: a mapping inside a
  * present one on the same line changes nothing.
  *
  * At most MAPPINGS_MAX are held, and MAPPINGS_MAX_PAST of the past, the latest.
@@ -61,6 +61,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ip
  * own. It costs nothing until one of the two changes: the array is shared (not across threads).
  */
 void mappings_copy(struct mappings *to, struct mappings *from);
+/* Frees past and present; the mappings are empty again. */
 void mappings_release(struct mappings *mappings);
 
 /*

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the memory of a process while it runs. It takes the right to trace it (ptrace(2)); nothing is
- * stopped, so what is read together need not belong together.
+ * Reads the memory of another process while it runs.
+ *
+ * This needs the right to trace the process (ptrace(2)). The process is not stopped, so pieces read by one
+ * call need not be consistent with each other.
  */
 #ifndef CPROF_PROCESS_REMOTE_H
 #define CPROF_PROCESS_REMOTE_H
@@ -12,8 +14,8 @@
 #include "stream.h"
 
 /*
- * Reads pieces, many with one system call; of each says whether it was read, which it is whole or not
- * at all. Those of a process that is gone are not.
+ * Reads nr pieces, many with one system call, and sets was_read in each: it was read whole, or not at
+ * all. Nothing can be read of a process that is gone.
  */
 void remote_read(uint32_t tgid, struct memory_piece *pieces, size_t nr);
 

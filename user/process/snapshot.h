@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One look at one process: its stat and its executable mappings, with the files behind them opened.
- * What task.c makes its processes of, where no event announced them.
+ * A snapshot of one process from /proc: its stat and its executable mappings, with their files opened.
+ *
+ * process/task.h builds its processes from snapshots where no event announced them.
  */
 #ifndef CPROF_PROCESS_SNAPSHOT_H
 #define CPROF_PROCESS_SNAPSHOT_H
@@ -22,14 +23,15 @@ struct snapshot {
 };
 
 /*
- * -ESRCH: there is no such process, nothing of it runs any more, or it is another one by the end of
- * the look. Mappings that may not be read are in maps_error.
+ * Takes a snapshot of tgid, for snapshot_release(). Files are opened in files, names interned in names.
+ * -ESRCH: there is no such process, it is a zombie, or its tgid was reused in between. Where the mappings
+ * cannot be read, that is in snapshot->maps_error, and the call succeeds.
  */
 int snapshot_take(const char *proc_root, uint32_t tgid, struct files *files, struct strtab *names,
 		  struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
 
-/* A mapping as it is kept: its file opened (in /proc/ID, a tgid or tid) and its name interned. */
+/* The mapping for an event: its file opened (through /proc/ID, a tgid or tid), its name interned. */
 struct mapping snapshot_mapping(const struct map_event *map, uint32_t id, struct files *files,
 				struct strtab *names);
 

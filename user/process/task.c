@@ -23,7 +23,7 @@
  * virtual machine's processor is taken away in between, long before. A tgid is not used again so soon.
  */
 #define FORK_SLACK_NS NSEC_PER_SEC
-/* After losses, who is gone is looked up at most this often. */
+/* After losses, /proc is searched for exited processes at most this often. */
 #define SWEEP_NS NSEC_PER_SEC
 
 struct tasks {
@@ -159,7 +159,7 @@ int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_
 	return nr - i;
 }
 
-/* Nobody announced it: it is read now, or made up where it is gone. */
+/* No event announced it: read it now, or add an empty one where it is gone. */
 static struct process *process_unannounced(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
 					   uint64_t time_ns)
 {
@@ -215,7 +215,7 @@ static struct process *known_child(const struct tasks *tasks, const struct task_
 
 	if (!child || child->was_forked)
 		return NULL;
-	/* The slack for suspends is for what began before us, and nobody is announced before birth. */
+	/* The slack for suspends is for processes older than cprof; no event comes before its fork. */
 	if (child->start_ns && (child->start_ns + FORK_SLACK_NS < event->time_ns ||
 				child->start_ns > event->time_ns + START_SLACK_NS))
 		return NULL;
@@ -302,7 +302,7 @@ static void apply_exit(struct tasks *tasks, const struct task_event *event)
 
 	if (!process)
 		return;
-	process->lives_on = false; /* as far as is known: tasks_prune() looks again */
+	process->lives_on = false; /* for now: tasks_prune() looks again */
 	if (event->tid == event->tgid)
 		process->exited_ns = event->time_ns;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who ran when: every process seen, each image it executed, and that image's mappings.
+ * Every process seen, each image it executed, and the mappings of each image.
  *
- *	struct process	identity (tgid, start_ns); a tgid that is used again is another process
+ *	struct process	identity (tgid, start_ns); a reused tgid is another process
  *	struct image	what it ran between two execs: a comm and mappings
  *
- * Fed by one look at /proc (tasks_snapshot) for what was there before, and by side-band events from
- * then on (tasks_apply), in any order of arrival that is right to within a drain. A process that
- * nobody announced (events were lost) is read from /proc when it is first asked for.
+ * A look at /proc (tasks_snapshot) tells what was there before; from then on side-band events do
+ * (tasks_apply). Events may arrive in any order within one drain of the buffers. A process without an event
+ * (events were lost) is read from /proc when it is first asked for.
  */
 #ifndef CPROF_PROCESS_TASK_H
 #define CPROF_PROCESS_TASK_H
@@ -29,21 +29,21 @@ struct image {
 	uint64_t since_ns;	 /* 0: since before cprof looked */
 	char comm[COMM_BYTES];	 /* the latest */
 	struct mappings mappings;
-	struct jitsyms made; /* names for what is in its anonymous ones */
-	bool was_read;	    /* its mappings were read from /proc or inherited: not only announced */
-	uint32_t nr_losses; /* private: TASK_LOSTs that what is known of it takes into account */
+	struct jitsyms made; /* names of code in its anonymous mappings */
+	bool was_read;	    /* its mappings were read from /proc or inherited, not only announced */
+	uint32_t nr_losses; /* private: how many TASK_LOSTs had come when it was last read */
 };
 
 struct process {
 	uint32_t tgid, parent_tgid;
 	/*
-	 * CLOCK_MONOTONIC; 0: unknown. Exact once a record was asked for (tasks_image()); until then
+	 * CLOCK_MONOTONIC; 0: unknown. Exact once a record was resolved (tasks_image()); until then
 	 * from /proc, to 10 ms, or the time of the TASK_FORK, a little later than the truth.
 	 */
 	uint64_t start_ns;
 	uint64_t exited_ns; /* its first thread ended then; 0: not yet */
 	bool is_kernel_thread;
-	bool is_sampled; /* set by who has records of it: keeps it from being pruned */
+	bool is_sampled; /* set by the owner of its records: keeps it from being pruned */
 	vec_of(struct image *) images; /* oldest first, at least one; owned */
 
 	/* Private. */
@@ -57,7 +57,7 @@ struct process {
 struct tasks;
 
 /*
- * proc_root as for files_new(); files is where mappings are opened; both borrowed. Names in
+ * proc_root as for files_new(); mappings are opened in files; both borrowed until tasks_free(). Names in
  * mappings are ids of tasks_names().
  */
 struct tasks *tasks_new(const char *proc_root, struct files *files);
@@ -65,34 +65,35 @@ void tasks_free(struct tasks *tasks);
 const struct strtab *tasks_names(const struct tasks *tasks);
 
 /*
- * Called for each executable mapping that comes to be known, with the process it is in: the heap
- * probes and the unwind tables start here. Read from /proc, announced, or inherited by a fork. Set
- * before the first snapshot; NULL for none. fn must not call back into tasks.
+ * Called for each new executable mapping, read from /proc, announced, or inherited by a fork, with the
+ * process it is in. The heap probes and the unwind tables start here. Set before the first snapshot; NULL
+ * for none. fn must not call back into tasks.
  */
 typedef void (*tasks_on_map_fn)(void *ctx, const struct process *process,
 				const struct mapping *map);
 void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx);
 
 /*
- * Reads comm, start time and executable mappings of tgid from /proc.
+ * Reads comm, start time and executable mappings of tgid from /proc into the table.
  * -ESRCH: no such process (or a zombie); -EACCES: not permitted.
  */
 int tasks_snapshot(struct tasks *tasks, uint32_t tgid);
-typedef bool (*tasks_enough_fn)(void *ctx);
 /*
- * The same for every process there is, the busiest since `before` first, until enough() (NULL: never);
- * those that vanish meanwhile or may not be read are passed over, and those that are left are read when
- * they are asked for. How many are left; -errno: /proc itself cannot be listed.
+ * The same for every process, the busiest since `before` first, until enough(ctx) returns true (NULL: never).
+ * Processes that vanish meanwhile or may not be read are skipped; those that are left are read when they are
+ * first asked for. Returns how many are left; -errno: /proc itself cannot be listed.
  */
+typedef bool (*tasks_enough_fn)(void *ctx);
 int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_enough_fn enough,
 		       void *ctx);
 
+/* Applies one side-band event (borrowed) to what is known of its process. Never fails. */
 void tasks_apply(struct tasks *tasks, const struct task_event *event);
 
 /*
- * The image that process tgid ran at time_ns. start_ns tells an identity apart where a tgid was
- * used again (0: unknown). A process not known yet is looked up in /proc, and made with a "?" comm
- * and no mappings if it is not there either: never NULL. Borrowed until tasks_free() or a prune.
+ * The image that process tgid ran at time_ns. start_ns identifies the process where the tgid
+ * was reused (0: unknown). A process not known yet is read from /proc; if it is not there either, it gets
+ * the comm "?" and no mappings. Never NULL. Borrowed until tasks_free() or a prune.
  */
 struct image *tasks_image(struct tasks *tasks, uint32_t tgid, uint64_t start_ns, uint64_t time_ns);
 
@@ -101,12 +102,12 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
 				    uint64_t time_ns);
 
 /*
- * Forgets processes that ended before time_ns and have no samples, and what such a live process ran
- * before that time. After TASK_LOST, looks in /proc who is still there.
+ * Frees the processes that ended before time_ns and have no samples, and the images that live processes
+ * without samples ran before that time. After TASK_LOST, checks in /proc which processes still exist.
  */
 void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 
-/* How many processes are known, and each of them: for (i = 0; i < tasks_nr(t); i++). */
+/* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);
 struct process *tasks_at(const struct tasks *tasks, size_t i);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * By what a process may be chosen, and how its time went, as /proc/PID has it. proc_root is "/proc" or a
- * folder made to look like it. Everything is read anew at each call; -ESRCH: there is no such process.
+ * Reads from /proc/PID what processes are chosen by (executable, user, cgroup) and how their time was spent.
+ *
+ * proc_root is "/proc" or a folder that looks like it (tests). Every call reads anew. All return -ESRCH where
+ * there is no such process.
  */
 #ifndef CPROF_PROCESS_TRAITS_H
 #define CPROF_PROCESS_TRAITS_H
@@ -10,20 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The path of its executable, without the kernel's " (deleted)". -ENAMETOOLONG: it is longer. */
+/* The path of its executable, without the kernel's " (deleted)". -ENAMETOOLONG: longer than path_bytes. */
 int traits_exe(const char *proc_root, uint32_t tgid, char *path, size_t path_bytes);
 
-/* Its effective user id. */
+/* Its effective user id. -EINVAL: not a status file. */
 int traits_uid(const char *proc_root, uint32_t tgid, uint32_t *uid);
 
 /*
- * Calls matches() with the path of each cgroup it is in (one for each hierarchy), until one matches.
- * 1: one did, 0: none.
+ * Calls matches() with the path of each cgroup it is in (one for each hierarchy), until that returns
+ * true. 1: one matched, 0: none did, or -errno.
  */
 int traits_cgroup(const char *proc_root, uint32_t tgid,
 		  bool (*matches)(const void *ctx, const char *path), const void *ctx);
 
-/* What all its threads together have spent since they began; of very many threads, of some. */
+/* The time that all its threads have spent since they began (at most 1024 threads are read). */
 struct traits_time {
 	uint64_t run_ns; /* on a CPU */
 	uint64_t
@@ -31,6 +33,8 @@ struct traits_time {
 	uint64_t nr_sleeps;
 	bool is_runnable; /* one of them is on a CPU, or waits for one */
 };
+
+/* Sums *time over the threads of tgid. -errno; *time is untouched then. */
 int traits_time(const char *proc_root, uint32_t tgid, struct traits_time *time);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code that a running HotSpot JVM has made, and how to unwind it: from the VM's own structures
- * (runtime/vmstructs.h) and the code's bytes (unwind/stackflow.h) to unwind tables like those of files.
+ * Unwind tables and names for the code that a running HotSpot JVM has generated.
+ *
+ * They are made from the VM's own structures (runtime/vmstructs.h) and the bytes of the code
+ * (unwind/stackflow.h), in the form that tables of files have.
  *
  * The code cache is a few heaps, each a range of addresses whose code changes all the time. A look
  * notes what there is, and analyzes some of what is new; asking for a rule analyzes the code it is for.
@@ -74,6 +76,7 @@ struct hotspot_name {
  */
 bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name);
 
+/* What is known so far, in *stats. */
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One heap of a HotSpot VM's code cache: which blobs there are, and rules for their code. A part of
- * hotspot.h.
+ * One heap of a HotSpot VM's code cache: its blobs and the unwind rules of their code. Private to
+ * hotspot.c.
  */
 #ifndef CPROF_RUNTIME_HOTSPOTHEAP_H
 #define CPROF_RUNTIME_HOTSPOTHEAP_H
@@ -26,6 +26,7 @@ struct code_heap {
 	bool changed;	    /* since its table was made */
 };
 
+/* Frees its blobs and its table. */
 void code_heap_release(struct code_heap *heap);
 /* Forgets what is in it. */
 void code_heap_clear(struct code_heap *heap);

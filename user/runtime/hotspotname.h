@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a HotSpot VM calls a method: "java.lang.String.hashCode", from its metadata. */
+/* Reads the name of a Java method, "java.lang.String.hashCode", from the metadata of a HotSpot VM. */
 #ifndef CPROF_RUNTIME_HOTSPOTNAME_H
 #define CPROF_RUNTIME_HOTSPOTNAME_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What HotSpot says of its own data structures: where in a running VM which field of which class is.
+ * Finds where the fields of HotSpot's classes are, from the tables that a running VM has of them.
  *
  * libjvm.so exports tables of that for debuggers (gHotSpotVMStructs and others, vmStructs.hpp in
  * OpenJDK; the serviceability agent reads the same). They are read from the VM's memory, so no
- * version is asked for: what a VM does not list is not known, and whoever needs it does without.
+ * version is asked for: what a VM does not list is not known, and users of that field do without.
  */
 #ifndef CPROF_RUNTIME_VMSTRUCTS_H
 #define CPROF_RUNTIME_VMSTRUCTS_H
@@ -23,6 +23,7 @@ struct target_memory {
 	void *ctx;
 };
 
+/* Reads len_bytes at addr of the target into to. false: they cannot be read, and to is undefined. */
 bool memory_read(const struct target_memory *memory, uint64_t addr, void *to, size_t len_bytes);
 /*
  * A string of less than max_bytes, NUL-terminated, as far as it can be read; "" if it cannot be.

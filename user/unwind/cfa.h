@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What call frame instructions mean: one FDE in, unwind rules by address out.
+ * Interprets call frame instructions: one FDE in, unwind rules by address out.
  *
  * Only what a stack walk needs is followed: the CFA, the return address, fp (rbp), sp, and bx (rbx)
  * where asked for. The other registers' instructions are read and forgotten.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DWARF expressions in call frame information. A general one needs a stack machine, which a BPF
- * program cannot afford at every frame; the ones that compilers, linkers and hand-written assembly
- * use come in five shapes, and these are recognized.
+ * Recognizes the DWARF expressions that call frame information uses. A general one needs a stack machine,
+ * which a BPF program cannot afford at every frame; the ones that compilers, linkers and hand-written
+ * assembly use come in five shapes, and these are recognized.
  */
 #ifndef CPROF_UNWIND_CFAEXPR_H
 #define CPROF_UNWIND_CFAEXPR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the columns of a CFI row to one unwind rule of 16 bytes.
+ * Turns the columns of a CFI row into an unwind rule of 16 bytes.
  */
 #ifndef CPROF_UNWIND_CFARULE_H
 #define CPROF_UNWIND_CFARULE_H

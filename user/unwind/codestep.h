@@ -17,14 +17,14 @@ struct codestep_target {
 	unwind_read_fn read_stack;
 	/* len_bytes of code at addr. false: some of them cannot be read. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);
-	/* Is there code at ip, as far as is known? */
+	/* Whether code is known to be at ip. */
 	bool (*knows)(void *ctx, uint64_t ip);
 	void *ctx;
 };
 
 enum codestep {
 	CODESTEP_BY_CODE, /* the registers are the caller's */
-	CODESTEP_GUESSED, /* likewise, if rbp is a frame pointer */
+	CODESTEP_GUESSED, /* the registers are the caller's if rbp is a frame pointer */
 	CODESTEP_NO_FP,	  /* rbp is 0 */
 	CODESTEP_NO_WAY,  /* neither shows the caller */
 	CODESTEP_NEW,	  /* what is found is behind a call, in code that is not known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finishes a walk that BPF could not: from the registers where it stopped, along a copy of the stack, by
- * the steps that BPF would have taken (bpf/unwind.bpf.c). Which rules there are is the caller's affair.
+ * Finishes a stack walk that BPF could not: from the registers where it stopped, along a copy of the stack,
+ * by the steps that BPF would have taken (bpf/unwind.bpf.c). The caller supplies the rules.
  */
 #ifndef CPROF_UNWIND_COPYWALK_H
 #define CPROF_UNWIND_COPYWALK_H
@@ -17,7 +17,7 @@ struct unwind_rule;
 enum code_known {
 	CODE_NONE, /* there is no code */
 	CODE_FOUND,
-	CODE_NOT_YET, /* nobody has looked, and there is no patience for it */
+	CODE_NOT_YET, /* not analyzed yet, and the time for that is up */
 };
 
 /* What a walk asks for; ctx is handed to each. */

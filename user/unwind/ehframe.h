@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A section of call frame information as unwind rows: for every stretch of code, in ascending
+ * Turns a section of call frame information into unwind rows: for every range of code, in ascending
  * order, how to get from a frame to its caller.
  *
  * A row holds from its address to the next row's. Code that no FDE describes has rows too (kind UNWIND_GAP),
  * so that a reader of rows need not know about functions. Which FDE an address belongs to says object/fdes.h.
  *
- * Time is linear in the section's length, but for sorting; memory is 16 bytes per FDE and about 300 per CIE for
- * the length of the call, and nothing per row.
+ * Time is linear in the section's length, but for sorting; memory is 16 bytes per FDE and about 300 per CIE
+ * for the length of the call, and nothing per row.
  */
 #ifndef CPROF_UNWIND_EHFRAME_H
 #define CPROF_UNWIND_EHFRAME_H

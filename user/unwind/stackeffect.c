@@ -215,7 +215,7 @@ static void move(struct stackstate *state, const struct instruction *in)
 	stackstate_set_register(state, to, known, off);
 }
 
-/* Which of its callee's registers a call leaves alone is the ABI's affair. */
+/* Which of its callee's registers a call leaves alone is up to the ABI. */
 static void call(struct stackstate *state)
 {
 	for (uint8_t reg = 0; reg < UNWIND_NR_REGS; reg++)

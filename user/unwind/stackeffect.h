@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an instruction (x86-64) does to what is known of the stack. Private to stackflow.c, which follows
+ * The effect of one x86-64 instruction on what is known of the stack. Private to stackflow.c, which follows
  * code.
  */
 #ifndef CPROF_UNWIND_STACKEFFECT_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows from machine code (x86-64) that nothing describes, but whose maker is known to keep to
- * conventions: what a just-in-time compiler, its stubs and its interpreter do to the stack is
- * followed from instruction to instruction, along every branch.
+ * Unwind rows from x86-64 machine code that has no unwind information.
  *
- * The bytes are not believed: any give rows, at worst wrong ones, in time and memory linear in their
+ * The code must come from a generator that keeps to conventions: what a just-in-time compiler, its stubs
+ * and its interpreter do to the stack is followed from instruction to instruction, along every branch.
+ *
+ * The bytes are not trusted: any give rows, at worst wrong ones, in time and memory linear in their
  * number.
  */
 #ifndef CPROF_UNWIND_STACKFLOW_H
