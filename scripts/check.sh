@@ -28,7 +28,7 @@ bpf      bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
 pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
 '
 
-# Headers of our own that stand in no room, and whom a room must be granted by name.
+# Our own headers that belong to no room: a room must be granted each by name.
 contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.

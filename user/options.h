@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options of the commands that collect (record, heap), from argv to a struct that nobody changes
- * afterwards. One table in options.c says what there is: `--help` is printed from it.
+ * Parses the options of the collecting commands, record and heap, into a struct that does not change afterwards.
+ * `--help` is printed from the same table (options_table.c).
  */
 #ifndef CPROF_OPTIONS_H
 #define CPROF_OPTIONS_H
@@ -67,6 +67,7 @@ struct options {
  * 1: --help was asked for and printed. Release with options_release() whatever the result.
  */
 int options_parse(int argc, char **argv, enum options_command command, struct options *options);
+/* Frees what options own; what is borrowed from argv stays. */
 void options_release(struct options *options);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What follows from several options together, checked once all have been read: which file has which
- * format, which views are written, and that there is one way of choosing targets. Doing this after getopt
+ * Checks combinations of options, and completes the struct. That is which file has which format, which views are
+ * written, and that there is one way of choosing targets. Doing this after getopt
  * makes the order of options irrelevant.
  */
 #include "options_parts.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The table of options, and what is made of it: the tables of getopt_long(), --help, the listing for a
- * shell's completion, and the suggestion for a word that is no option. An option that only the other
+ * The table of options. Made from it: what getopt_long() needs, --help, the listing for a shell's completion, and the
+ * suggestion for an unknown option. An option that only the other
  * command has is suggested with that command's name.
  */
 #include "options_parts.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hinge: the plain records that cross from one room to another. No functions, no pointers that
- * anybody owns: everything a record points at is borrowed for the call that hands it over.
+ * The plain records that the kernel side sends: samples, counts, mappings and task events.
+ *
+ * There are no functions here. Everything that a record points to is borrowed for the call that hands it over.
  *
  * What the kernel side sends is split in two, because a stack is long and a count is short:
  *
- *	struct record	what a sample looked like (who, where, how large), sent once when BPF
+ *	struct record	what a sample looked like (who, where, how large), sent once, when BPF
  *			meets it for the first time, under a 64-bit id;
- *	struct count	how often that id was seen, handed over at every drain. Counts add up.
+ *	struct count	how often that id was seen, delivered by every drain. Counts add up.
  *
- * Three address words, never mixed: ip (a runtime address of one process), file_off (an offset in a
- * file), elf_addr (an address as the ELF file has it). Two task words: tgid (what users call the
- * pid) and tid. Times are CLOCK_MONOTONIC nanoseconds.
+ * Three address words, never mixed: ip (a runtime address of one process), file_off (an offset in a file), elf_addr (an
+ * address as the ELF file has it). Two task words: tgid (what users call the pid) and tid. Times are CLOCK_MONOTONIC
+ * nanoseconds.
  */
 #ifndef CPROF_STREAM_H
 #define CPROF_STREAM_H
@@ -77,7 +78,7 @@ struct stack_copy {
 struct record {
 	uint64_t id;	       /* what the counts refer to */
 	uint32_t tgid;	       /* 0 is never sent */
-	uint32_t tid;	       /* 0 unless threads are told apart */
+	uint32_t tid;	       /* 0 unless threads are recorded */
 	uint64_t start_ns;     /* start of the process: with tgid its identity */
 	uint64_t time_ns;      /* when the record was first met */
 	char comm[COMM_BYTES]; /* of the thread where tid is set, else of the process */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes a collecting command is told to profile, as words: what they mean on this machine is
- * the affair of targetset.h.
+ * The words that choose which processes to profile: -p and the filters. targetset.h says what they mean here and now.
  *
- *	-p		processes, and by a name all that have it: any of these, with what descends from them
- *	filters		of each kind that is given any must hold; of these and of their descendants, or
- *			without -p, of all processes there are
+ *	-p		processes; a name means all that have it. Descendants are included.
+ *	filters		one filter of each given kind must hold: for the processes of -p and their descendants, or
+ *			without -p, for all processes
  */
 #ifndef CPROF_TARGETSPEC_H
 #define CPROF_TARGETSPEC_H
@@ -30,16 +29,16 @@ struct targetspec {
 };
 
 /*
- * The words of one -p: between commas or blanks, as pidof(1) and pgrep(1) give them. Numbers are process
- * ids, all else names. -EINVAL, printed.
+ * Adds the words of one -p, separated by commas or blanks, as pidof(1) and pgrep(1) print them. Numbers are process ids,
+ * other words names; copied. -EINVAL, printed.
  */
 int targetspec_parse(const char *text, struct targetspec *spec);
-/* Is the word one of several process ids? For "-p $(pidof NAME)", which the shell made words of. */
+/* Is the word a process id? For "-p $(pidof NAME)", which the shell splits into words. */
 bool targetspec_is_pid(const char *word);
-/* -EINVAL, printed. */
+/* Adds one filter; text is borrowed. -EINVAL, printed. */
 int targetspec_add_filter(struct targetspec *spec, enum targetspec_filter filter, const char *text);
 
-/* Is anybody named by -p, is any filter given? */
+/* Is there any -p, is there any filter? */
 bool targetspec_names(const struct targetspec *spec);
 bool targetspec_filters(const struct targetspec *spec);
 void targetspec_release(struct targetspec *spec);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which functions of an object allocate: the C library's names, wherever they are defined (libc, a
- * jemalloc, tcmalloc or mimalloc that overrides it, a statically linked or home-made one), and where
- * in each of them a probe is cheapest.
+ * Finds the allocator functions of an object, and where in each of them a probe is cheapest.
+ *
+ * The names are the C library's, wherever they are defined: libc, a jemalloc, tcmalloc or mimalloc that overrides it, or
+ * an allocator that is linked statically.
  */
 #ifndef CPROF_HEAP_ALLOCATOR_H
 #define CPROF_HEAP_ALLOCATOR_H
@@ -22,11 +23,11 @@ struct allocator {
 };
 
 /*
- * The sites in object, whose file fd is; one for each address (free and cfree are often one function).
- * None where the object is not an allocator, which takes both malloc and free.
+ * The sites in object, which was read from the file behind fd; one for each address (free and cfree are often one
+ * function). None (nr 0) if the object does not define both malloc and free. Names are static; nothing to release.
  */
 void allocator_find(struct object *object, int fd, struct allocator *allocator);
-/* Leaves the frees out. */
+/* Removes the sites that free. */
 void allocator_drop_frees(struct allocator *allocator);
 
 #endif

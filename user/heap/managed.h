@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs whose objects live on a heap of their runtime's, which does not come from malloc: what there is
- * to be seen by probing malloc is the runtime's own affairs, or nothing. They are known by a file that they
- * map, and each has tools of its own that know better.
+ * Recognises programs whose runtime keeps objects on a heap of its own, not on malloc's.
+ *
+ * Probing malloc shows only the runtime's internals there, or nothing. Such programs are known by a file that they map,
+ * and each has tools of its own for its heap.
  */
 #ifndef CPROF_HEAP_MANAGED_H
 #define CPROF_HEAP_MANAGED_H
@@ -15,7 +16,7 @@ struct managed {
 	const char *advice; /* what to do instead: a sentence without its full stop */
 };
 
-/* Whose file is this, which was found at path? NULL: nobody's. Static. */
+/* The runtime that object, found at path, belongs to; NULL: none of these. Static. */
 const struct managed *managed_of(struct object *object, const char *path);
 
 #endif

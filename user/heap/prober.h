@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts heap probes on every allocator that targets have mapped or map later, once for each process
- * and file, or once for each file: where every process is a target, and where their children are to
- * be followed. A probe for one process does not work in its child, and one put there when the child
- * is heard of would come too late for its first allocations. So then it is for every process that maps
- * the file, and BPF sorts out who is meant; the others pay for the trap.
+ * Attaches heap probes to every allocator that targets map, now or later.
+ *
+ * Probes are attached once for each process and file. With -a, or if children are followed, they are attached once for
+ * each file and work in every process: a probe for one process does not work in its child, and attaching one when the
+ * child is announced would miss its first allocations. BPF then ignores processes that are no targets, but these pay for
+ * the trap too.
  */
 #ifndef CPROF_HEAP_PROBER_H
 #define CPROF_HEAP_PROBER_H
@@ -33,7 +34,7 @@ struct prober {
 	bool follow_forks; /* children of targets are targets */
 	bool allocs_only;  /* frees are not probed */
 	vec_of(uint32_t)
-		targets; /* whose mappings matter, unless all; and who descends from them */
+		targets; /* with their descendants: their mappings are probed; unused with all */
 	struct hash targets_index; /* by tgid: a fork server has many children */
 	vec_of(struct probed) probed;
 	uint32_t nr_sites; /* functions probed so far */
@@ -42,11 +43,14 @@ struct prober {
 	int err;	  /* the first failure to attach */
 };
 
-/* For each target, before anything is mapped. */
+/* Adds a target; called before prober_on_map() for its mappings. */
 void prober_add_target(struct prober *prober, uint32_t tgid);
-/* Of type tasks_on_map_fn: ctx is the prober. */
+/*
+ * Probes map's file if it is an allocator and process is a target. Of type tasks_on_map_fn: ctx is the prober. A failure
+ * to attach is printed, and the first one kept in prober->err.
+ */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
-/* The same for a file that tgid, a target, has not mapped yet, but will. */
+/* The same for the file at path, which the target tgid will map when it runs. */
 void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
 void prober_release(struct prober *prober);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where in a function a probe is cheap, and does the function call others? Answered from its machine
- * code (x86-64), which is not believed: any bytes give an answer, and a doubtful one is "at the entry"
- * and "it does".
+ * Finds from a function's machine code (x86-64) where a probe is cheapest, and which functions it calls.
+ *
+ * The code is not trusted: any bytes give an answer, and if in doubt it is "at the entry" and "it may call any".
  */
 #ifndef CPROF_HEAP_PROBESITE_H
 #define CPROF_HEAP_PROBESITE_H
@@ -13,7 +13,7 @@
 
 #define PROBESITE_MAX_BYTES 65536 /* of a function: what is longer is not looked at */
 
-/* What a probe wants to find as it was at the function's entry. */
+/* What a probe needs unchanged since the function's entry. */
 #define PROBESITE_DI	  1u /* the first argument */
 #define PROBESITE_SI	  2u
 #define PROBESITE_DX	  4u
@@ -27,14 +27,14 @@ struct probesite_code {
 };
 
 /*
- * The offset of the instruction to probe: one that the kernel emulates, and that each call comes to
- * once, after nothing that spoils what the probe keeps. 0 where there is no such instruction.
+ * The offset in bytes of the instruction to probe: one that the kernel emulates, that every call executes once, and
+ * before which nothing in keeps is changed. 0 if there is none.
  */
 size_t probesite_choose(const struct probesite_code *code, unsigned int keeps);
 
 /*
- * Does any call or jump of code lead to where `of_interest` says yes? What cannot be followed, a target
- * that is computed or an instruction that makes no sense, is a yes if doubt is one.
+ * Does any call or jump of code lead to an address for which of_interest() is true? If a target is computed, or an
+ * instruction is invalid, the answer is doubt.
  */
 bool probesite_calls(const struct probesite_code *code, bool doubt,
 		     bool (*of_interest)(void *ctx, uint64_t elf_addr), void *ctx);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-/* What it mapped before anybody wanted it. */
+/* The mappings that it has already. */
 static void probe_what_is_mapped(struct addtarget *addtarget, uint32_t tgid)
 {
 	const struct image *image = tasks_image(addtarget->tasks, tgid, 0, UINT64_MAX);
@@ -23,9 +23,9 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 	struct addtarget *addtarget = ctx;
 
 	if (!wanted) {
-		/* A block whose free is not seen would count as in use for good. */
+		/* Heap: go on, since a block whose free is not seen would count as in use for ever. */
 		if (!addtarget->prober && session_reject(addtarget->session, tgid))
-			return; /* there is no room: it is sampled, and left out all the same */
+			return; /* no room: it is sampled, and its records are left out later */
 		return;
 	}
 	if (!addtarget->is_running && tasks_snapshot(addtarget->tasks, tgid))
@@ -36,5 +36,5 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 	if (addtarget->is_running)
 		detail("also profiling process %u", tgid);
 	if (session_add_target(addtarget->session, tgid, false))
-		return; /* said */
+		return; /* printed */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What it takes to profile one more process: what it has mapped is known, its tables are made, BPF samples
- * it, and with heap its allocators are probed. For those that are there when a run begins, and for those
- * that come to be wanted later (targetset.h).
+ * Adds one process to the targets of a run: reads its mappings, builds its tables, probes its allocators.
+ *
+ * Used for processes that exist when a run begins, and for those that become targets later (targetset.h).
  */
 #ifndef CPROF_RECORD_ADDTARGET_H
 #define CPROF_RECORD_ADDTARGET_H
@@ -21,10 +21,10 @@ struct addtarget {
 	struct tasks *tasks;
 	struct tablesync *tablesync;
 	struct prober *prober; /* NULL: not a heap profile */
-	bool is_running;       /* events have told of what is mapped */
+	bool is_running;       /* side-band events already say what is mapped */
 };
 
-/* Is the tell of targetset.h: ctx is a struct enlist. What is gone by then is passed over. */
+/* The callback `tell` of targetset.h: ctx is a struct addtarget. A process that has ended meanwhile is ignored. */
 void addtarget_tell(void *ctx, uint32_t tgid, bool wanted);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One builder_build() under way: what build.c, which makes the profile, and build_stack.c, which makes
- * the stack of one sample after another, share. Private to these two.
+ * The state of one builder_build(), shared by build.c (the profile) and build_stack.c (the stack of one sample).
+ *
+ * Private to these two.
  */
 #ifndef CPROF_RECORD_BUILD_H
 #define CPROF_RECORD_BUILD_H
@@ -14,12 +15,12 @@
 #include "profile/prune.h"
 #include "profile/scale.h"
 
-/* A sample's estimates, before they are rounded: at the position of the sample. */
+/* The estimates of the sample at the same index, before they are rounded. */
 struct estimate {
 	struct scale_sum alloc, inuse;
 };
 
-/* What of a user stack is an allocator's: so many frames at its leaf. */
+/* The number of an allocator's frames at the leaf of a user stack. */
 struct cut {
 	const struct image *image; /* in which its addresses were last looked at; NULL: in none */
 	uint32_t nr;
@@ -40,18 +41,19 @@ struct build {
 	struct built built;
 };
 
+/* Called before the first build_set_stack() of a profile, and after the last. */
 void build_begin_stacks(struct build *build);
 void build_end_stacks(struct build *build);
 
 /*
- * Makes build->locations the stack of an entry: kernel, user, then a word on why that is not whole. Of a
- * heap profile the allocator's own frames are left out, unless the order says otherwise.
+ * Sets build->locations to the stack of an entry: kernel, user, then a note if the user stack is not complete. In a heap
+ * profile the allocator's own frames are left out, unless the order has all_frames.
  */
 void build_set_stack(struct build *build, struct entry *entry);
 
 /*
- * Adds to the record of this stack and size in profile->records. What is one stack came as several where
- * the first walks of new code were finished in user space, each by itself.
+ * Adds to the record of this stack and size in profile->records. Several entries can have one stack: the first walks of
+ * new code are finished in user space, each as an entry of its own.
  */
 void build_add_record(struct build *build, const struct entry *entry, uint64_t nr_taken,
 		      uint64_t nr_live);

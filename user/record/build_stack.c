@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which frames a heap profile leaves out: who allocates is the question, and malloc is no answer. Go's
+ * Makes the stack of one sample. A heap profile leaves out the allocator's own frames: readers ask who calls malloc. Go's
  * runtime leaves its own allocator out of the file as well; drop_frames (prune.h) says the same, but of the
  * readers only pprof heeds it, and Pyroscope, Parca and speedscope show malloc at the leaf of everything.
  * The rule is that of drop_frames: from the outermost frame of an allocator's the stack goes, towards the

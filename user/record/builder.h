@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Collects records and counts while a run goes on, and makes profiles of them at its end, one per
- * process or one of all. Holds raw stacks until then: names are looked up late, once per address.
+ * Collects records and counts during a run, and builds profiles of them, one per process or one for all.
  *
- * Samples are labelled with the numbers pid (and tid) and the strings comm (and thread). Heap samples
- * have no label for the size: sizes are scaled apart and then added up (the reasons are in
- * builder.c). A stack without any frame is "[no stack]".
+ * Raw stacks are kept until then: names are looked up late, once per address.
  *
- * Accounts for every sample: what was handed in with builder_count() is, to the last one, either in
- * a profile (struct built.nr_written) or dropped for a reason.
+ * Samples are labelled with the numbers pid (and tid) and the strings comm (and thread). Heap samples have no label for
+ * the size: each size is scaled separately, then they are added up (builder.c has the reasons). A stack without any frame
+ * is "[no stack]".
+ *
+ * Every sample is accounted for: what builder_count() took in is either in a profile (struct built.nr_written) or dropped
+ * for a reason.
  */
 #ifndef CPROF_RECORD_BUILDER_H
 #define CPROF_RECORD_BUILDER_H
@@ -39,6 +40,8 @@ enum drop_reason {
 #undef X
 	NR_DROP_REASONS
 };
+
+/* The text of a reason, as the closing lines show it. Static. */
 const char *drop_reason_text(enum drop_reason reason);
 
 /* Two series of files cut a run into pieces, each for itself: what was counted since the last mark. */
@@ -68,12 +71,13 @@ struct builder_options {
 
 struct builder;
 
+/* options are copied, tasks is borrowed until builder_free(). Never NULL. */
 struct builder *builder_new(const struct builder_options *options, struct tasks *tasks);
-void builder_free(struct builder *builder);
+void builder_free(struct builder *builder); /* NULL is fine */
 
-/* A record may come again (from another CPU): the first is kept. Everything is copied. */
+/* Takes in a record, copied. The same id may come again (from another CPU): the first record is kept. */
 void builder_record(struct builder *builder, const struct record *record);
-/* Adds to the record of count->id; a count whose record never comes is dropped, and counted so. */
+/* Adds to the record of count->id, which may come later. If it never comes, the count is dropped as DROP_NO_RECORD. */
 void builder_count(struct builder *builder, const struct count *count);
 
 /* The processes that have counted samples, most samples first. The array is the builder's. */
@@ -85,16 +89,16 @@ struct built_process {
 const struct built_process *builder_processes(struct builder *builder, size_t *nr);
 
 /*
- * Begins the next piece of a series. What is taken from what are counts of samples, before anything is
- * scaled, so that no value is ever negative, and the pieces add up to the whole.
+ * Begins the next window of a series. Windows are differences of sample counts, taken before anything is scaled, so no
+ * value is ever negative, and the windows add up to the whole.
  */
 void builder_mark(struct builder *builder, enum builder_mark mark);
 
 struct build_order {
 	const struct process *process;	    /* NULL: all of them */
 	const struct process *main_process; /* whose binary is the main one; NULL: the busiest's */
-	uint64_t time_ns;		    /* CLOCK_REALTIME: what it covers begins */
-	uint64_t duration_ns;		    /* and lasts so long; 0: it is of a moment */
+	uint64_t time_ns;		    /* CLOCK_REALTIME: when it begins */
+	uint64_t duration_ns;		    /* 0: it shows a moment */
 	const char *comment;		    /* the profile's one line */
 	enum heap_view view;
 	/*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What builder.c collects and build.c makes profiles of. Private to these two.
+ * The data that builder.c collects and build.c makes profiles of. Private to these two.
  *
- *	entries	 one for each record id: who, when, two stack ids, what was counted	about 120 bytes
- *	stacks	 each distinct list of ips once: (a thread's kernel part or user part)
+ *	entries	 one for each record id: who, when, two stack ids, counts	about 120 bytes
+ *	stacks	 each distinct list of ips once (the kernel or the user part of a stack)
  */
 #ifndef CPROF_RECORD_BUILDER_STATE_H
 #define CPROF_RECORD_BUILDER_STATE_H
@@ -63,13 +63,13 @@ struct builder {
 	vec_of(struct built_process) processes; /* the public part of groups */
 };
 
-/* Is the entry, counts and all, fit to be in a profile? */
+/* Can the entry be in a profile? False if its samples are dropped (enum drop_reason). */
 bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
 /* Adds to the table of builder_ends(). why NULL: the stack is whole. */
 void builder_count_end(struct builder *builder, const char *why, uint64_t nr);
 
-/* Says of every entry whose it is, unless that is known. */
+/* Finds the process and image of every entry, and groups them by process, unless nothing came since the last call. */
 void builder_resolve(struct builder *builder);
 
 #endif

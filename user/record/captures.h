@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests: what each stack walk began with, and what came of it, so that others can walk the same
- * stack and compare (tests/unwind/dwfl_compare.c does). `cprof record --captures FILE` writes it;
- * every sample is then a record of its own, and up to 64 KB of its stack are sent along.
+ * Writes what each stack walk began with and what it found, so that tests can compare it with another unwinder.
+ *
+ * `cprof record --captures FILE` writes it, tests/unwind/dwfl_compare.c reads it. Every sample is then a record of its own,
+ * and up to 64 KB of its stack are copied.
  *
  * The file is a sequence of struct capture, each followed by
  *
@@ -35,10 +36,10 @@ _Static_assert(sizeof(struct capture) == 176, "a file format");
 
 struct captures;
 
-/* tasks and files are borrowed. -errno, printed. */
+/* Creates the file. tasks, files and path are borrowed until captures_close(). -errno, printed. */
 int captures_open(const char *path, struct tasks *tasks, const struct files *files,
 		  struct captures **captures);
-/* sent: a record with a capture as it came; whole: the same with its walk finished. */
+/* sent: a record with a capture, as BPF sent it; whole: the same with its walk finished. */
 void captures_write(struct captures *captures, const struct record *sent,
 		    const struct record *whole);
 void captures_close(struct captures *captures); /* NULL is fine */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command that cprof launches: forked early, so that it can be a target before it runs a single
- * instruction of its own, and let go when everything is attached. Under sudo it runs as the user
- * behind sudo. If cprof dies, however it dies, the command gets SIGTERM.
+ * Launches a command, stopped before its first instruction until everything is attached.
  *
- *	child_spawn()		forked and waiting
- *	child_release()		execs, or says why not
- *	child_wait()		its exit code
+ * It is forked early, so that it can be a target before it runs. Under sudo it runs as the user who called sudo. If cprof
+ * dies, however it dies, the command gets SIGTERM.
+ *
+ *	child_spawn()		forks; the child waits
+ *	child_release()		lets it exec
+ *	child_wait()		waits for its exit code
  */
 #ifndef CPROF_RECORD_CHILD_H
 #define CPROF_RECORD_CHILD_H
@@ -17,7 +18,7 @@
 
 struct child {
 	pid_t pid;	/* 0: none, or waited for already */
-	int release_fd; /* a byte here lets it go; closing it ends it */
+	int release_fd; /* writing a byte lets it exec; closing it ends it */
 	int error_fd;	/* errno of a failed exec, or nothing */
 };
 
@@ -28,15 +29,15 @@ struct child {
  */
 int child_capture(const char *const argv[], char *text, size_t bytes);
 /*
- * argv is NULL-terminated and borrowed. stdout_fd: what it has for its standard output; -1: cprof's.
+ * Forks. argv is NULL-terminated, borrowed. stdout_fd becomes its standard output; -1: it has cprof's.
  * -errno, printed.
  */
 int child_spawn(struct child *child, char **argv, int stdout_fd);
-/* -errno of the exec, printed: no such command, not executable. */
+/* Lets it exec name. -errno of a failed exec, printed: no such command, not executable. */
 int child_release(struct child *child, const char *name);
 /*
- * Blocks until it ends: its exit code, or 128 + the signal that ended it. -EINTR: it runs on, but
- * gives_up() said so (looked at often; NULL: never).
+ * Blocks until it ends. Returns its exit code, or 128 + the signal that ended it; 0 if there is no child. -EINTR:
+ * gives_up() (called often; NULL: never) was true, and it still runs.
  */
 int child_wait(struct child *child, bool (*gives_up)(void));
 /* Ends a child that was never released; closes descriptors. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the words of struct targetspec mean on this machine: has a process one of the names, do the filters hold
- * for it? Looks at /proc/PID each time it is asked; who descends from whom is the affair of targetset.h.
+ * Decides whether one process has a name that -p gives, and whether all filters hold for it.
+ *
+ * Reads /proc/PID at each call. Descent from other processes is targetset.h's part.
  */
 #ifndef CPROF_RECORD_CRITERIA_H
 #define CPROF_RECORD_CRITERIA_H
@@ -29,13 +30,13 @@ struct criteria {
 int criteria_open(struct criteria *criteria, const char *proc_root, const struct targetspec *spec);
 void criteria_release(struct criteria *criteria);
 
-/* Has some process each of the names? -ESRCH, printed, with the one that none has. */
+/* Checks that each name is that of some process. -ESRCH, printed, with the first name that no process has. */
 int criteria_check_names(const struct criteria *criteria);
 /* Has the process, which is called comm, one of the names? */
 bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *comm);
-/* 1: every filter holds; 0: one does not; -ESRCH: what is left to know of it is gone. */
+/* 1: every filter holds; 0: one does not; -ESRCH: the process is gone, so it cannot be decided. */
 int criteria_hold(const struct criteria *criteria, uint32_t tgid, const char *comm);
-/* Can what the filters say of a process change without an exec or a new name? */
+/* Can a filter (user, cgroup) change its verdict without an exec or a new name? */
 bool criteria_change(const struct criteria *criteria);
 /* The filters as they were given, for a message. Returns out. */
 char *criteria_words(const struct criteria *criteria, char *out, size_t out_bytes);

@@ -36,7 +36,7 @@ static bool is_unwanted(const struct dispatch *dispatch, uint64_t id)
 	       HASH_NONE;
 }
 
-/* BPF did not know whose it was. */
+/* BPF samples processes that it was told nothing about: is this one a target? */
 static bool is_wanted(struct dispatch *dispatch, const struct record *record)
 {
 	const struct image *image;
@@ -100,7 +100,7 @@ int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 	dispatch->collected_ns = clock_monotonic_ns();
 	if (!err)
 		err = session_drain(dispatch->session, &sink, false);
-	/* What is new now will bring more that is new. */
+	/* New tables let BPF walk further, into code that may be new too. */
 	*is_new = tablesync_sync(dispatch->tablesync) || found;
 	return err;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session drains, handed to those whom it concerns, in the only order that serves them all:
+ * Hands what a session drains to the parts of a run, in the order that they need:
  *
- *	events	what runs where (tasks), and so what BPF has to know (tablesync)
- *	records	are finished (tablesync), shown as they came and as they became (captures), named where
- *		they lie in code that a process made, and kept (builder)
- *	counts	are added up (builder)
+ *	events	to tasks (what runs where), then to tablesync (what BPF has to know)
+ *	records	finished by tablesync, written by captures, named if in JIT-compiled code, kept by the builder
+ *	counts	added up by the builder
  */
 #ifndef CPROF_RECORD_DISPATCH_H
 #define CPROF_RECORD_DISPATCH_H
@@ -22,31 +21,32 @@
 #include "record/builder.h"
 #include "feed/tablesync.h"
 
-/* The rooms are borrowed. */
+/* All borrowed. */
 struct dispatch {
 	struct session *session;
 	struct tasks *tasks;
 	struct tablesync *tablesync;
-	struct captures *captures; /* NULL: nobody asked for them */
+	struct captures *captures; /* NULL: not asked for */
 	struct builder *builder;
 	struct workbudget *budget;
-	struct targetset *targetset; /* NULL: it has nothing to choose */
-	bool judges;		     /* what comes of processes that it does not want is left out */
+	struct targetset *targetset; /* NULL: targets are fixed */
+	bool judges; /* leave out the samples of processes that targetset does not want */
 
 	uint64_t collected_ns; /* to be read: samples taken until then are delivered */
 
 	/* Private. */
 	vec_of(uint64_t) unwanted; /* ids of their records */
 	struct hash unwanted_index;
-	uint64_t nr_unwanted; /* their samples; to be read */
+	uint64_t nr_unwanted; /* their samples; may be read */
 };
 
 /*
- * Drains, and gives BPF the tables that this showed to be missing. *is_new: there were any, so look again
- * soon. -errno, printed.
+ * Drains, and gives BPF the tables that it was missing. *is_new: there were any, so the next drain should come soon.
+ * -errno, printed.
  */
 int dispatch_drain(struct dispatch *dispatch, bool *is_new);
 
+/* Releases the private part only. */
 void dispatch_release(struct dispatch *dispatch);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a program needs, its own loader knows best: `ld.so --list PROGRAM` (glibc's and musl's) resolves
- * DT_NEEDED, run paths, LD_PRELOAD, LD_LIBRARY_PATH and the cache just as it will in earnest, prints
+ * A program's own loader knows best what it will map: `ld.so --list PROGRAM` (glibc's and musl's) resolves
+ * DT_NEEDED, run paths, LD_PRELOAD, LD_LIBRARY_PATH and the cache as it will when the program runs, prints
  * where it found each library, and runs nothing of the program. It is run as the user that the command
- * will run as, who is about to run the same loader anyway. Rejected: LD_TRACE_LOADED_OBJECTS (what ldd
+ * will run as, and runs the same loader that the command will. Rejected: LD_TRACE_LOADED_OBJECTS (what ldd
  * does), which runs a program whose loader does not know it; and resolving it all here once more.
  */
 #include "record/elfdeps.h"

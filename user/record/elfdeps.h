@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which files a command will map when it is executed: its ELF file, or the interpreter that a script
- * names, and the libraries that the dynamic loader will add. Known before it runs, so that the probes
- * stand at its first instruction; what it opens later (dlopen), or executes in its turn, is not here.
+ * Finds the files that a command will map when it is executed: its ELF file and its libraries.
+ *
+ * For a script it is the interpreter that it names. They are known before the command runs, so that probes are in place
+ * at its first instruction; files that it opens later (dlopen) or executes are not included.
  */
 #ifndef CPROF_RECORD_ELFDEPS_H
 #define CPROF_RECORD_ELFDEPS_H
@@ -11,8 +12,8 @@
 typedef void (*elfdeps_fn)(void *ctx, const char *path);
 
 /*
- * Calls fn for each of them. command is looked for as execvp() does. Nothing is an error: what cannot be
- * found out is not called for.
+ * Calls fn for each file. command is searched for as execvp() does. There are no errors: files that cannot be
+ * determined are left out.
  */
 void elfdeps_of(const char *command, elfdeps_fn fn, void *ctx);
 

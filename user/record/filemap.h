@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The mappings of a profile that cprof itself takes: a file's own segment, so that pprof's base comes out as
- * 0 and one libc is one libc across all processes; and names in brackets for code in no file.
+ * The mappings of a profile: each is a file's own segment, so that pprof computes a base of 0.
  *
- * has_functions is set on a mapping where every location in it has a true symbol name. Since pprof opens
- * the file of a mapping without it, and complains, the unnamed code of a file has a mapping of its own
- * that pprof lets be: "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (the reasons are in
- * filemap.c). The other has_* flags are false: there are no source files or lines yet.
+ * So one libc is one libc across all processes. Code that is in no file has a mapping with a name in brackets.
+ *
+ * has_functions is set on a mapping if every location in it has a symbol name. pprof opens the file of a mapping without
+ * it, and complains; so the unnamed code of a file has a mapping of its own, which pprof does not open:
+ * "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (filemap.c has the reasons). The other has_* flags are false:
+ * there are no source files or lines yet.
  */
 #ifndef CPROF_RECORD_FILEMAP_H
 #define CPROF_RECORD_FILEMAP_H
@@ -32,15 +33,15 @@ struct filemap_file {
 struct profile_mapping filemap_of_file(struct profile *profile, const struct filemap_file *file,
 				       uint64_t file_off, const struct mapping *map, bool is_named);
 
-/* One that is no file, by a name that pprof does not take for one: "[x]", or "//anon" as it is. */
+/* A mapping without a file, under a name that pprof does not take for a path: "[x]", or "//anon" unchanged. */
 struct profile_mapping filemap_of_name(struct profile *profile, const char *name, uint64_t start,
 				       uint64_t limit);
 
-/* The vdso, of that many bytes, its addresses counted from its start. */
+/* The vdso, len_bytes long; its addresses count from its start. */
 struct profile_mapping filemap_of_vdso(struct profile *profile, const struct object *vdso,
 				       uint64_t len_bytes);
 
-/* Enters the mapping of a new location. Returns its id; its flag holds if all of its locations are named. */
+/* Adds the mapping of a new location to profile. Returns its id. is_named: the location has a symbol name. */
 uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *mapping, bool is_file,
 		       bool is_named);
 

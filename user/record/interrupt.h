@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ctrl-C, once or more. The first SIGINT, SIGTERM or SIGHUP makes a descriptor readable: stop, and write
- * what there is. Whoever sends one often sends two: timeout(1) signals the child, then its group. So a
- * further one counts only if it comes at least a second after the last. The second that counts gives up
- * what can be done without (interrupt_insisted()), the third the files, too: cprof says so and ends. A
- * half-written temporary file goes with it. Before anything is collected the second ends it already.
+ * Ctrl-C and other signals that end a run, once or several times.
  *
- * SIGUSR1 makes the descriptor readable too: write what there is, and go on.
+ * The first SIGINT, SIGTERM or SIGHUP makes a descriptor readable: stop, and write what there is. Some senders send two
+ * (timeout(1) signals the child, then its process group), so a further one counts only a second or more after the one
+ * before. The second that counts skips what is not essential (interrupt_insisted()). The third ends cprof at
+ * once, with a message that says what is lost, and removes a half-written temporary file. Before anything is collected
+ * the second does so.
+ *
+ * SIGUSR1 makes the descriptor readable too: write a snapshot, and go on.
  */
 #ifndef CPROF_RECORD_INTERRUPT_H
 #define CPROF_RECORD_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* What there is to be lost. */
+/* What would be lost by ending now. */
 enum interrupt_phase {
 	INTERRUPT_NOTHING,   /* nothing has been collected yet */
-	INTERRUPT_COLLECTED, /* it is to be written */
+	INTERRUPT_COLLECTED, /* samples, not written yet */
 	INTERRUPT_WRITTEN
 };
 
-/* Installs the handlers; the phase is INTERRUPT_NOTHING. The descriptor, readable after each; -errno. */
+/* Installs the handlers; the phase is INTERRUPT_NOTHING. Returns the descriptor (readable after each signal), or -errno. */
 int interrupt_open(void);
+/* Sets what the message of a third signal says is lost. */
 void interrupt_set_phase(enum interrupt_phase phase);
+/* Has a signal come that ends the run? */
 bool interrupt_seen(void);
-/* A second one counted: only what was collected matters now. */
+/* Has a second signal counted? Then only what was collected is still to be written. */
 bool interrupt_insisted(void);
-/* 128 + the last signal. */
+/* The exit code for an interrupted run: 128 + the last signal. */
 int interrupt_exit_code(void);
-/* Was a snapshot asked for since the last call? Makes the descriptor unreadable again. */
+/* Did SIGUSR1 come since the last call? Makes the descriptor unreadable again. */
 bool interrupt_take_request(void);
 
 #endif

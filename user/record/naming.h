@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who names the addresses of a run: a symbolizer, made when the first files are written, since reading the
- * kernel's symbols takes as long as all the rest.
+ * Gives a run its symbolizer, made when the first files are written.
+ *
+ * Reading the kernel's symbols takes as long as the rest of symbolization together, so it is done only when needed.
  */
 #ifndef CPROF_RECORD_NAMING_H
 #define CPROF_RECORD_NAMING_H
@@ -23,9 +24,9 @@ struct naming {
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };
 
-/* Never NULL. Says so where the kernel's functions will have no names. Borrowed. */
+/* Never NULL; borrowed until naming_release(). Warns if the kernel's functions will have no names. */
 struct symbolizer *naming_symbolizer(struct naming *naming);
-/* Says what has no name because the user did not want to wait for it. */
+/* Warns of addresses that have no name because the user interrupted symbolization. */
 void naming_say(const struct naming *naming);
 void naming_release(struct naming *naming);
 

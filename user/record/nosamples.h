@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why there is nothing to write of a target, by what the kernel says of how its time went: it waited for a
- * CPU that others had, it ran for too short, its children were busy instead, or it was really idle.
+ * Explains why a target has no samples, from the kernel's account of its time.
+ *
+ * It waited for a CPU that others had, it ran between ticks only, its children were busy instead, or it was idle.
  */
 #ifndef CPROF_RECORD_NOSAMPLES_H
 #define CPROF_RECORD_NOSAMPLES_H
@@ -15,16 +16,16 @@
 
 struct nosamples {
 	const char *proc_root; /* borrowed */
-	uint32_t tgid;	       /* 0: there is no one target */
+	uint32_t tgid;	       /* 0: there is not exactly one target */
 	bool with_children;    /* they are not profiled */
 	struct traits_time time;
 	vec_of(struct nosamples_child {
 		uint32_t tgid;
 		struct traits_time time;
-	}) children; /* what descends from it, where that is not profiled */
+	}) children; /* its descendants, if they are not profiled */
 };
 
-/* How things stand when sampling begins. children: they are not profiled. */
+/* Notes the times when sampling begins. tgid 0: not exactly one target. children: they are not profiled. */
 void nosamples_begin(struct nosamples *nosamples, const char *proc_root, uint32_t tgid,
 		     bool children);
 void nosamples_release(struct nosamples *nosamples);
@@ -34,7 +35,7 @@ void nosamples_release(struct nosamples *nosamples);
  */
 char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, char *out,
 		      size_t out_bytes);
-/* "its child ... ran for ...", or "". option: what would have it profiled, too. Returns out. */
+/* "its child ... ran for ...", or "". option: the one that would profile it too. Returns out. */
 char *nosamples_busy_child(const struct nosamples *nosamples, const char *option, char *out,
 			   size_t out_bytes);
 

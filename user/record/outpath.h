@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the files of a run go, and what each is called. One process has
+ * Names the output files of a run, and checks that they can be written. One process has
  *
  *	cprof.heap.COMM.PID.pb.gz	in a folder (the current one, or that of -o)
  *	FILE				with -o FILE, all processes together; there may be several
-	-				standard output, the same
+ *	-				standard output, all processes together
  *
- * and whatever is written besides has words of its own before the suffix: p.pb.gz, p.inuse.pb.gz (a
+ * and further files have a word of their own before the suffix: p.pb.gz, p.inuse.pb.gz (a
  * further view), p.3.pb.gz (the third window of time), p.heap (another format). The second process that had
  * the same pid in one run is COMM.PID-2.
  */
@@ -25,8 +25,8 @@ struct outpath {
 };
 
 /*
- * Can the output be written when the time comes? Makes the folder if it is to be one and is not
- * there. -errno, printed. Release with outpath_release() whatever the result.
+ * Checks that the output can be written when the run ends. Creates the folder if -o means one that does not exist.
+ * options is borrowed. -errno, printed. Release with outpath_release() whatever the result.
  */
 int outpath_open(const struct options *options, struct outpath *outpath);
 void outpath_release(struct outpath *outpath);
@@ -40,7 +40,7 @@ struct outpath_name {
 	const char *suffix;  /* of the format: ".pb.gz" */
 	const char *file;    /* the -o FILE that names it, suffix and all; NULL: none does */
 };
-/* Owned by the caller: free(). */
+/* The path of the file of that name. Owned by the caller: free(). */
 char *outpath_path(const struct outpath *outpath, const struct outpath_name *name);
 
 #endif

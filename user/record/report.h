@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The closing lines, that account for every sample:
+ * Prints the closing lines of a run, which account for every sample:
  *
  *	cprof: taken 29,703 = written 29,690 + lost 13 (event ring full 13)
  *	cprof: next: cprof top cprof.cpu.python3.4711.pb.gz
  *
- * and the same in a profile's comment, of what that profile covers.
+ * The comment of each profile says the same of what that profile covers.
  */
 #ifndef CPROF_RECORD_REPORT_H
 #define CPROF_RECORD_REPORT_H
@@ -37,9 +37,9 @@ struct report_losses {
 	size_t nr;
 	uint64_t sum;
 };
-/* is_end: what has not come will not come any more; before that it is not lost. */
+/* Lists what was lost so far. is_end: counts without a record are lost too; before the end the record may still come. */
 void report_losses(const struct report *report, bool is_end, struct report_losses *losses);
-/* Leaves of losses what came after before was taken. */
+/* Subtracts before, the losses at an earlier moment, from losses. */
 void report_losses_since(struct report_losses *losses, const struct report_losses *before);
 
 /* What the files of one view, written at one moment, cover of a run, and their accounts. */
@@ -57,8 +57,8 @@ struct report_part {
 char *report_comment(const struct report *report, const struct report_part *part);
 
 /*
- * Prints the closing lines. EXIT_DONE; EXIT_NOTHING, having said why, if nothing was written and an empty
- * file is not allowed.
+ * Prints the closing lines. Returns EXIT_DONE, or EXIT_NOTHING (with the reason printed) if nothing was written and an
+ * empty file is not allowed.
  */
 enum exit_code report_say(const struct report *report, const struct writer *writer);
 

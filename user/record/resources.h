@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What cprof asks of its own process: many open files, and memory that is given back. */
+/* Adjusts cprof's own process: the limit of open files, and how malloc returns memory to the kernel. */
 #ifndef CPROF_RECORD_RESOURCES_H
 #define CPROF_RECORD_RESOURCES_H
 
-/* Once, before anything large is allocated. What the kernel refuses stays as it is. */
+/* Called once, before anything large is allocated. A setting that the kernel refuses stays as it is. */
 void resources_claim(void);
 
 #endif

@@ -23,14 +23,14 @@ static int catch_interrupts(struct run *run)
 	return EXIT_CANNOT;
 }
 
-/* The command goes on if the time was up before it: its exit code is the user's. */
+/* The command may run longer than sampling does: its exit code is passed on. */
 static int wait_for_child(struct run *run, int code)
 {
 	int child_code;
 
 	if (!run->child.pid)
 		return code;
-	if (!run->is_released) { /* it ends without having begun */
+	if (!run->is_released) { /* it never ran */
 		child_abandon(&run->child);
 		child_wait(&run->child, NULL);
 		return code;

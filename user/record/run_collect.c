@@ -11,7 +11,7 @@
 #include "record/interrupt.h"
 #include "record/run_state.h"
 
-/* Sampling ends. What it takes to finish what was sampled is limited from now on. */
+/* Ends sampling. From now on a budget limits the work of finishing what was sampled. */
 static void stop(struct run *run)
 {
 	if (run->stopped_ns)
@@ -33,7 +33,7 @@ static void look_up_from_work(void *ctx)
 		stop(run);
 }
 
-/* 0: there are several, or none that one could ask about. */
+/* 0: there is not exactly one, or it is a launched command. */
 static uint32_t the_target(const struct run *run)
 {
 	return run->targets.all.nr == 1 && !run->child.pid ? run->targets.all.at[0].tgid : 0;
@@ -73,7 +73,7 @@ static int drain(struct run *run)
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 
-/* At most once a second, however often is drained. */
+/* At most once a second. */
 static void show_status(struct run *run)
 {
 	uint64_t now_ns = clock_monotonic_ns();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The steps of a run up to the first sample: find the targets, load BPF, look at what the targets have mapped, place
- * heap probes. BPF programs are loaded before the targets are looked at, so that side-band events queue up from then
+ * The steps of a run up to the first sample. BPF programs are loaded before the targets are looked at, so that side-band events queue up from then
  * on: what is mapped between the look and the first drain is seen twice rather than never. Reading all that the
  * targets map can take long; WORKBUDGET_START_NS limits it, and what is left is read when samples meet it.
  */
@@ -40,7 +39,7 @@ bool run_is_everybody(const struct run *run)
 	return run->options->all && !targetset_judges(&run->targetset);
 }
 
-/* Of a command it is not known yet when it begins to be itself. */
+/* 0 for a launched command: until its exec it is still an image of cprof. */
 static uint32_t only_target(const struct run *run)
 {
 	const struct options *o = run->options;
@@ -78,7 +77,7 @@ int run_check_output(struct run *run)
 	return outpath_open(run->options, &run->outpath) ? EXIT_USAGE : EXIT_DONE;
 }
 
-/* What a command says must not end up in a profile. */
+/* The output of the command must not end up in a profile. */
 static int stdout_of_command(const struct options *options)
 {
 	return run_writes_to_stdout(options) ? STDERR_FILENO : -1;
@@ -98,7 +97,7 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 	struct run *run = ctx;
 
 	tablesync_on_map(run->tablesync, process);
-	/* Before the start it is over when interrupted: nobody waits until all files are read. */
+	/* An interrupt before the start ends the run: do not read the remaining files. */
 	if (run_is_heap(run) && (run->schedule.started_ns || !interrupt_seen()))
 		prober_on_map(&run->prober, process, map);
 }
@@ -171,7 +170,7 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 	return session_add_target(run->session, tgid, is_child);
 }
 
-/* Who descends from the targets, or is chosen by a name or by filters. */
+/* Adds the descendants of the targets, and the processes that names and filters choose. */
 static int choose_targets(struct run *run)
 {
 	char words[512];
@@ -239,7 +238,7 @@ static void expect_file(void *ctx, const char *path)
 	prober_expect(&run->prober, run->child.pid, path);
 }
 
-/* Its first allocation comes before anybody could hear of what it maps. */
+/* Its first allocation comes before its mappings are reported. */
 int run_probe_command(struct run *run)
 {
 	if (run_is_heap(run) && run->child.pid)
@@ -247,7 +246,7 @@ int run_probe_command(struct run *run)
 	return EXIT_DONE;
 }
 
-/* With filters there may be nobody yet. */
+/* With filters there may be no target yet. */
 static size_t nr_chosen(const struct run *run)
 {
 	return targetset_judges(&run->targetset) ? run->targetset.nr_wanted : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a run writes, in mid-run and at its end: the report is made of the session's counters first, then the files of
- * it, then the closing lines. Samples that were drained but belong to no target count as filtered, as if BPF had
+ * What a run writes, in mid-run and at its end. The report is made first, from the session's counters; then come the
+ * files and the closing lines. Samples that were drained but belong to no target count as filtered, as if BPF had
  * known: so the accounts are the same whether BPF or user space decides.
  */
 #include "base/log.h"

@@ -11,7 +11,7 @@
 /*
  * Between two drains: short while there is code that BPF does not know, then longer and longer. When
  * a sample comes to unknown code BPF asks for the next one, which comes soon: a program that runs for
- * a tenth of a second should not have to do without tables for a third of it.
+ * a tenth of a second should not lack tables for a third of it.
  */
 #define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
@@ -50,7 +50,7 @@ void schedule_drained(struct schedule *schedule, uint64_t began_ns, bool is_new)
 		schedule->interval_ns *= 2;
 }
 
-/* So long after the last drain, or when anything is due before. */
+/* interval_ns after the last drain, or at the next deadline if that comes first. */
 static uint64_t drain_ns(const struct schedule *schedule, uint64_t interval_ns)
 {
 	uint64_t due_ns =

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When a run does what it does again and again: drains, ends of windows, deltas; and when it ends. Arithmetic
- * on CLOCK_MONOTONIC nanoseconds: nothing here waits or looks at a clock.
+ * When a run drains, writes files in mid-run, and ends: arithmetic on CLOCK_MONOTONIC nanoseconds.
  *
- * Drains are frequent while there is code that BPF does not know, then rarer and rarer, once a second at
- * last. They are never closer together than a hundredth of a second, and what is due ends every wait.
+ * Nothing here waits or reads a clock. Drains are frequent while there is code that BPF does not know, then rarer, down to
+ * one per second. They are at least 10 ms apart; every deadline ends a wait.
  */
 #ifndef CPROF_RECORD_SCHEDULE_H
 #define CPROF_RECORD_SCHEDULE_H
@@ -14,7 +13,7 @@
 
 #include "options.h"
 
-/* To be read: started_ns, drained_ns, end_ns. */
+/* Others may read started_ns, drained_ns and end_ns. */
 struct schedule {
 	const struct options *options;
 	uint64_t started_ns;
@@ -24,12 +23,12 @@ struct schedule {
 	uint64_t end_ns;		/* when the time is up; UINT64_MAX: never */
 };
 
-/* Sampling begins. options is borrowed: how long, and what at which intervals. */
+/* Called when sampling begins, at now_ns. options is borrowed. */
 void schedule_start(struct schedule *schedule, const struct options *options, uint64_t now_ns);
 
-/* A drain that began at began_ns is done. is_new: it met code that was not known. */
+/* Notes that a drain which began at began_ns is done. is_new: it met unknown code, so the next one comes soon. */
 void schedule_drained(struct schedule *schedule, uint64_t began_ns, bool is_new);
-/* When the next drain may begin, if BPF asks for it, and when it does in any case. */
+/* When the next drain may begin at the earliest (if BPF asks for it), and at the latest. */
 uint64_t schedule_rest_ns(const struct schedule *schedule);
 uint64_t schedule_wake_ns(const struct schedule *schedule);
 
@@ -39,8 +38,8 @@ struct due {
 };
 
 /*
- * What is due by now_ns, and from then on is not until its next time. asked: everything is, whatever the
- * time. What is due with the end is the end's, however late it is.
+ * The files that are due by now_ns; they are due again after their interval. asked: all are due. A file that would be
+ * due at the end of the run is left to the end.
  */
 struct due schedule_take(struct schedule *schedule, uint64_t now_ns, bool asked);
 

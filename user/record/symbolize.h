@@ -34,9 +34,9 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
 				  struct objects *objects, const struct kallsyms *kallsyms);
 void symbolizer_free(struct symbolizer *symbolizer);
-/* From when on is_hurried() says so, what lies in files gets no names that are not known yet. */
+/* Once is_hurried() is true, code in files that has no name yet does not get one. */
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
-/* How many places in code have no name for that. */
+/* The number of addresses that have no name for that reason. */
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 
 /*

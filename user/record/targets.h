@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processes that a run was told to profile: are they fit for it, and do they still run? */
+/* The processes that -p names or that were launched: checked before the run, watched until they end. */
 #ifndef CPROF_RECORD_TARGETS_H
 #define CPROF_RECORD_TARGETS_H
 
@@ -17,12 +17,13 @@ struct targets {
 	vec_of(struct target) all;
 };
 
-/* Is pid something that can be profiled? If not, prints what it is: -ESRCH, -EINVAL, -errno. */
+/* Checks that pid can be profiled. -ESRCH, -EINVAL or another -errno, printed with what pid is instead. */
 int targets_check(const char *proc_root, uint32_t pid);
 /* Watches tgid from now on. -errno, printed. */
 int targets_add(struct targets *targets, uint32_t tgid);
+/* Does any of them still run? */
 bool targets_any_left(const struct targets *targets);
-/* Sleeps until a descriptor is readable or a target ends, at most until wake_ns (CLOCK_MONOTONIC). */
+/* Sleeps until a descriptor (-1: none) is readable or a target ends, at most until wake_ns (CLOCK_MONOTONIC). */
 void targets_wait(struct targets *targets, int first_fd, int second_fd, uint64_t wake_ns);
 void targets_release(struct targets *targets);
 

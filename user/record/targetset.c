@@ -20,7 +20,7 @@
 
 struct candidate {
 	uint32_t tgid, parent;
-	bool in_family; /* -p means it, or it descends from such a one */
+	bool in_family; /* named by -p, or a descendant of such a process */
 	bool is_judged, is_wanted;
 	bool is_over;
 };
@@ -59,7 +59,7 @@ bool targetset_is_open(const struct targetset *targetset)
 	return spec->names.nr || (!spec->pids.nr && targetspec_filters(spec));
 }
 
-/* Who is known ----------------------------------------------------------------------------------- */
+/* Candidates ------------------------------------------------------------------------------------- */
 
 static bool same_tgid(const void *ctx, uint32_t value, const void *key)
 {
@@ -95,7 +95,7 @@ static bool is_root(const struct targetset *targetset, uint32_t tgid)
 	return false;
 }
 
-/* Does it descend from whom -p means? What is found out is noted along the way. */
+/* Does it descend from a process of -p? Marks its ancestors on the way, so that each is searched once. */
 static bool descends(struct targetset *targetset, const struct candidate *candidate)
 {
 	uint32_t parents[MOST_ANCESTORS];
@@ -115,7 +115,7 @@ static bool descends(struct targetset *targetset, const struct candidate *candid
 
 /* Judging ---------------------------------------------------------------------------------------- */
 
-/* Of one that is gone nothing is left to be known but its parent, which mostly was of the same kind. */
+/* Of a process that is gone only the parent is known: its verdict is used. */
 static bool holds(const struct targetset *targetset, const struct candidate *candidate,
 		  const char *comm)
 {
@@ -154,7 +154,7 @@ static void judge(struct targetset *targetset, struct candidate *candidate, cons
 	targetset->options.tell(targetset->options.ctx, candidate->tgid, wanted);
 }
 
-/* By what it is called now; false: it is gone. */
+/* Decides by its present name; false: it is gone. */
 static bool judge_again(struct targetset *targetset, struct candidate *candidate)
 {
 	struct proc_stat stat;
@@ -180,9 +180,9 @@ bool targetset_wants(struct targetset *targetset, uint32_t tgid, const char *com
 	return candidate->is_wanted;
 }
 
-/* Those that are there --------------------------------------------------------------------------- */
+/* Scans ------------------------------------------------------------------------------------------ */
 
-/* Everybody there is, and who forked whom. */
+/* Notes every process and its parent. */
 static void note_all(struct targetset *targetset, const uint32_t *tgids, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -241,7 +241,7 @@ void targetset_review(struct targetset *targetset, uint64_t now_ns)
 	}
 }
 
-/* Those that come -------------------------------------------------------------------------------- */
+/* Events ----------------------------------------------------------------------------------------- */
 
 static void on_fork(struct targetset *targetset, const struct task_event *event)
 {
@@ -249,7 +249,7 @@ static void on_fork(struct targetset *targetset, const struct task_event *event)
 	bool in_family = targetset->options.follow && parent && parent->in_family;
 	struct candidate *child = find(targetset, event->tgid);
 
-	/* A scan may have met it before its fork is told of. */
+	/* A scan may have seen it before its fork is reported. */
 	if (child && !child->is_over && child->parent == event->parent_tgid)
 		return;
 	if (!child && !in_family && !targetset_judges(targetset))
@@ -262,8 +262,8 @@ static void on_fork(struct targetset *targetset, const struct task_event *event)
 }
 
 /*
- * An exec, or a name by prctl(): it may be another one now. Whom -p means by name is noted at once: its
- * children belong to it, whether it is ever sampled itself or not.
+ * An exec, or a new name by prctl(): the verdict may change. A process that -p names is noted immediately: its children
+ * are targets, whether it is ever sampled itself or not.
  */
 static void on_name(struct targetset *targetset, const struct task_event *event)
 {

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes a run is about: those that struct targetspec means, what descends from those that -p means,
- * and who comes to be one of these while the run goes on.
+ * Decides which processes are targets: those that struct targetspec names, their descendants, and later arrivals.
  *
- *	targetset_scan()		tells of everybody there is, by /proc
- *	targetset_event()		keeps up: forks, execs, new names, exits
- *	targetset_wants()		is asked of whoever was sampled
- *	targetset_review()	looks again at what no event announces: users, cgroups
+ *	targetset_scan()	reports all targets that exist, from /proc
+ *	targetset_event()	follows forks, execs, new names, exits
+ *	targetset_wants()	decides about a process that was sampled
+ *	targetset_review()	checks again what no event announces: users, cgroups
  *
- * Two ways of working. Where only process ids are given, BPF knows whom to sample, and is told of
- * descendants that were there before it. Where there are names or filters (targetset_judges()), it samples
- * everybody it does not know, and what is said here decides: so nobody is missed for being young.
+ * There are two modes. If only process ids are given, BPF decides which processes to sample, and is given the descendants
+ * that existed before it was loaded. If there are names or filters (targetset_judges()), BPF samples every process that it
+ * does not know, and the decision is made here, so that no process is missed because it is young.
  *
- * A scan sees a process only if it lives until it is looked at, and only by whom it was forked now: if its
- * parent ended, it is somebody else's child. So forks are followed from before the scan on, and scans go
- * on until one finds nobody new.
+ * A scan sees a process only if it lives until it is read, and only its present parent: a process whose parent ended has
+ * another one. So forks are followed from before the scan on, and scans are repeated until one finds no new process.
  */
 #ifndef CPROF_RECORD_TARGETSET_H
 #define CPROF_RECORD_TARGETSET_H
@@ -33,9 +31,9 @@ struct candidate;
 struct targetset_options {
 	const char *proc_root;
 	const struct targetspec *spec;
-	bool follow; /* what descends from those of -p, too */
-	bool eager;  /* judge at forks and execs, not when somebody was sampled */
-	/* Each that is wanted, or is not any more; the latter only where it judges. */
+	bool follow; /* descendants of the processes of -p are targets too */
+	bool eager;  /* decide at forks and execs, not when a process was sampled */
+	/* Called for each process that becomes a target, or (if targetset_judges()) is or becomes none. */
 	void (*tell)(void *ctx, uint32_t tgid, bool wanted);
 	void *ctx;
 };
@@ -50,25 +48,27 @@ struct targetset {
 	uint64_t reviewed_ns; /* when the last one was */
 };
 
-/* -errno, printed: what whom means does not exist. Release whatever the result. Words are borrowed. */
+/* -errno, printed: what the spec names does not exist. Release whatever the result. options->spec is borrowed. */
 int targetset_open(struct targetset *targetset, const struct targetset_options *options);
 void targetset_release(struct targetset *targetset);
 
-/* Is there anything to choose: neither -a alone, nor a command? */
+/* Is there anything to decide? Not with -a alone, and not with a launched command. */
 bool targetset_chooses(const struct targetset *targetset);
-/* Does what is said here decide, and not the list of targets that BPF has? */
+/* Is the decision made here, and not by the list of targets that BPF has? */
 bool targetset_judges(const struct targetset *targetset);
-/* May processes come to be wanted when none is left? */
+/* Can there be new targets when none is left? */
 bool targetset_is_open(const struct targetset *targetset);
 
-/* -errno: /proc cannot be listed. */
+/* Decides about every process there is. -errno, not printed: /proc cannot be listed. */
 int targetset_scan(struct targetset *targetset);
+/* Follows one event, after it was applied to tasks. */
 void targetset_event(struct targetset *targetset, const struct task_event *event);
 /*
- * Is tgid wanted, which is, or was, called comm? is_current: it still runs the image that has this name;
- * an older image is judged by itself.
+ * Is process tgid, with the name comm, a target? is_current: it still runs the image that has this name; for an older
+ * image the result is not kept.
  */
 bool targetset_wants(struct targetset *targetset, uint32_t tgid, const char *comm, bool is_current);
+/* Decides again about some of the processes, at most once a second. now_ns: CLOCK_MONOTONIC. */
 void targetset_review(struct targetset *targetset, uint64_t now_ns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files of a run: every view, in every format, of every process, at the end and at moments
- * before it. The first view (all four types, unless options say otherwise) is the main one: its
- * files at the end hold what the accounts call written, and their lines begin "wrote"; all other
- * files are extra: "also wrote".
+ * Writes the files of a run: every view, in every format, of every process, in mid-run and at its end.
  *
- * Files before the end cut the run into windows: what was counted (samples, allocations) is in the file
- * of the window that it was counted in, the last one at the end included, so that the files of the main
- * view add up to what was written, and none says anything twice. What is in use is so at the window's
- * end. Deltas are a series of their own, cut at their own moments; a delta belongs to the main view where
- * it is the only one. Each file's time, duration and comment say what it covers.
+ * The first view (all four types, unless options choose others) is the main one. Its files hold what the accounts call
+ * written, and their lines begin with "wrote"; those of all other files with "also wrote".
+ *
+ * Files before the end divide the run into windows. What was counted (samples, allocations) is in the file of the window
+ * in which it was counted, including the last one at the end: so the files of the main view add up to what was written,
+ * and nothing is counted twice. Memory in use is as of the end of the window. Deltas are a series of their own, with
+ * windows of their own; a delta belongs to the main view if it is the only view. Each file's time, duration and comment
+ * say what it covers.
  */
 #ifndef CPROF_RECORD_WRITER_H
 #define CPROF_RECORD_WRITER_H
@@ -37,9 +37,9 @@ struct writer {
 	struct builder *builder;
 	uint64_t started_ns, started_realtime_ns; /* sampling began */
 	struct writer_series {
-		uint64_t since_ns;	   /* the piece that is under way began */
-		struct report_losses lost; /* until then */
-		unsigned int nr;	   /* pieces that are over */
+		uint64_t since_ns;	   /* when the current window began */
+		struct report_losses lost; /* losses until then */
+		unsigned int nr;	   /* windows that have ended */
 	} series[NR_MARKS];
 	/* What became of it. */
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
@@ -57,8 +57,8 @@ void writer_init(struct writer *writer, const struct options *options,
 void writer_release(struct writer *writer);
 
 /*
- * Notes what a target's memory looks like, for the formats that say so: it may be gone when they are
- * written. Costs nothing where no such format was chosen.
+ * Notes the memory figures of a target, for formats that contain them: the process may be gone when they are written.
+ * Does nothing if no such format was chosen.
  */
 void writer_look(struct writer *writer, uint32_t tgid);
 
@@ -67,7 +67,7 @@ struct writing {
 	const struct report *report; /* of now; its main process NULL: the busiest */
 	uint64_t now_ns; /* CLOCK_MONOTONIC: what was counted until then is in the builder */
 };
-/* EXIT_USAGE if a file cannot be written, printed; the others are. */
+/* Writes the files of moment. EXIT_USAGE if one cannot be written, printed; the others are written all the same. */
 enum exit_code writer_write(struct writer *writer, enum moment moment,
 			    const struct writing *writing);
 
