@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Proves what a reader relies on: which room may include what (scripts/rooms.txt), that every header compiles
-# alone, that doc/architecture.md is what the files say, that leaf rooms are silent, and the format.
+# alone and documents what it declares, that every file says what it is, that doc/architecture.md is what the
+# files say, that leaf rooms are silent, and the format.
 #
 #	scripts/check.sh [TREE]		TREE: this one
 #
@@ -80,7 +81,6 @@ matches() # WORD PATTERN...
 room_of() # FILE under user/
 {
 	case ${1#user/} in
-	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
 	cmd_*.c) echo commands ;;
@@ -199,6 +199,61 @@ check_architecture()
 		find tests -maxdepth 1 -type f \( -name '*.py' -o -name '*.sh' \) 2>/dev/null | sort)
 }
 
+# Every .c opens with a comment that says what it is, or how it goes about it.
+check_openings()
+{
+	local file
+	for file in $(files user bpf -- '*.c'); do
+		awk '/^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ || /^$/ { next } { exit !/^\/\*/ }' "$file" ||
+			broken "$file: no opening comment"
+	done
+}
+
+# Every function that a header declares has its contract: a comment above it, or above the block of lines,
+# without a blank one, that it stands in.
+check_contracts()
+{
+	while IFS= read -r line; do
+		broken "$line: not documented"
+	done < <(files user bpf -- '*.h' | grep -vE 'cmd\.h$' | xargs -r awk '
+		FNR == 1 { depth = commented = within = macro = 0; declared = "" }
+		/^[ \t]*$/ && !within && !depth { commented = 0; declared = ""; next }
+		macro || /^[ \t]*#/ { macro = /\\$/; next }
+		{
+			line = $0; code = ""
+			while (line != "") {
+				if (within) {
+					at = index(line, "*/")
+					line = at ? substr(line, at + 2) : ""
+					within = !at
+				} else if ((at = index(line, "/*"))) {
+					code = code substr(line, 1, at - 1)
+					line = substr(line, at + 2)
+					within = 1
+					if (!depth)
+						commented = 1
+				} else {
+					code = code line
+					line = ""
+				}
+			}
+			if (code ~ /^[ \t]*$/)
+				next
+			if (!depth && declared == "")
+				start = FNR
+			declared = declared " " code
+			depth += gsub(/\{/, "{", code) - gsub(/\}/, "}", code)
+			if (depth || code !~ /[;}][ \t]*$/)
+				next
+			name = declared
+			sub(/\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			if (declared ~ /\(/ && declared !~ /\{|=|^ *typedef|_Static_assert|\(\*/ && !commented)
+				print FILENAME ":" start ": " name "()"
+			declared = ""
+		}')
+}
+
 check_leftovers()
 {
 	local words='TO''DO|FIX''ME|XX''X|HA''CK'
@@ -227,6 +282,8 @@ check_base_words
 check_silence
 check_headers_alone
 check_architecture
+check_openings
+check_contracts
 check_leftovers
 check_format
 exit $broken

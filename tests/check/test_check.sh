@@ -120,6 +120,10 @@ change() { : >tests/tool.py; }
 expect 'a tool of the tests that the page does not name' "tests/tool.py: doc/architecture.in.md does not say"
 change() { rm doc/architecture.in.md; }
 expect 'no page' 'doc/architecture.in.md is missing'
+change() { sed -i 1d user/cmd_record.c; architecture .; }
+expect 'a file that does not say what it is' 'user/cmd_record.c: no opening comment' 'doc/architecture.md: .*no first sentence'
+change() { sed -i 4d user/base/text.h; }
+expect 'a function without a contract' 'user/base/text.h:4: text_len\(\): not documented'
 change() { printf '/* TO''DO: later */\n' >>user/options.h; }
 expect 'work left for later' 'user/options.h:3:TO''DO'
 change() { sed -i 's/^\treturn/    return/' user/main.c; }
