@@ -574,6 +574,22 @@ static void adopts_the_exact_start(void **state)
 	assert_string_equal(tasks_image(f->tasks, 5, 129 * MS + 7, 800 * MS)->comm, "old");
 }
 
+/* Between the kernel's two looks at the clock a virtual machine stood still. */
+static void starts_apart_are_one(void **state)
+{
+	struct fixture *f = *state;
+	struct image *image;
+
+	start(f, f->root);
+	fake(f, 5, "launched", 400 * MS, one_map);
+	assert_int_equal(tasks_snapshot(f->tasks, 5), 0);
+	unfake(f, 5);
+	image = tasks_image(f->tasks, 5, 250 * MS, 500 * MS);
+	assert_string_equal(image->comm, "launched");
+	assert_int_equal(image->process->start_ns, 250 * MS);
+	assert_int_equal(tasks_nr(f->tasks), 1);
+}
+
 static void the_fork_of_one_that_was_read_already(void **state)
 {
 	struct fixture *f = *state;
@@ -784,6 +800,7 @@ int main(void)
 		TEST(a_fork_inherits_and_an_exec_begins_anew),
 		TEST(a_tgid_used_again_is_another_process),
 		TEST(adopts_the_exact_start),
+		TEST(starts_apart_are_one),
 		TEST(the_fork_of_one_that_was_read_already),
 		TEST(the_fork_of_one_that_has_execed_already),
 		TEST(after_a_loss_reads_once_more),

@@ -16,8 +16,12 @@
 #include "process/proctable.h"
 #include "process/snapshot.h"
 
-/* Two clock ticks of /proc. */
-#define START_SLACK_NS 20000000ull
+/*
+ * /proc counts the start in clock ticks of CLOCK_BOOTTIME, BPF sees it in CLOCK_MONOTONIC. At a fork the kernel
+ * reads one clock after the other, and a virtual machine's processor may be taken away in between: more than two
+ * ticks were seen on a loaded host, and then all that a launched command did was nobody's.
+ */
+#define START_SLACK_NS 200000000ull
 /*
  * A fork's time is that of its announcement. The child has started before that, and where a loaded
  * virtual machine's processor is taken away in between, long before. A tgid is not used again so soon.
