@@ -146,7 +146,7 @@ static inline int code_is_behind_call(__u64 before)
 	       code_is_indirect_call(before, 6) || code_is_indirect_call(before, 7);
 }
 
-/* mov $15,%rax; syscall: rt_sigreturn. Whoever returns to it was called by the kernel. */
+/* mov $15,%rax; syscall: rt_sigreturn. The kernel called what returns to it. */
 static inline int code_is_sigreturn(__u64 bytes)
 {
 	return bytes == 0x0f0000000fc0c748ull;

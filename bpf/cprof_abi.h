@@ -3,7 +3,7 @@
  * The contract between the BPF programs and user space: what stands in the maps, what comes over the
  * ring, how large it may be, and every way to lose a sample. The only header both worlds include.
  *
- * Aggregation. A sample is told apart by everything that distinguishes it (process, image, thread,
+ * Aggregation. Everything that distinguishes a sample identifies it (process, image, thread,
  * stack, allocation size). All of that is hashed into one 64-bit id. The first time an id is met,
  * its description goes over the event ring as a struct abi_record; after that only the counter of
  * its id in a `counts` map grows. So a stack crosses to user space once an epoch and not once a
@@ -155,7 +155,7 @@ struct abi_config {
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
 	__u8 unknown_too;	   /* who is not in `targets` is sampled: user space judges */
-	__u8 wake_at_exec;	   /* of anybody: user space chooses by what runs */
+	__u8 wake_at_exec;	   /* of any process: user space chooses targets by what runs */
 	__u8 follow_forks;	   /* children of targets become targets */
 	__u8 threads;		   /* tell threads apart */
 	__u8 kernel_stacks;
@@ -174,7 +174,7 @@ struct abi_config {
 /*
  * Where unwind tables live. All of them share one space of 32-bit words, cut into slabs of 1 MB that
  * are added on demand: word w is word w % ABI_SLAB_WORDS of slab w / ABI_SLAB_WORDS. What is read in
- * one go (the rows of a page of text, an entry of pages, a extended rule) never straddles two slabs.
+ * one go (the rows of a page of text, an entry of pages, an extended rule) never straddles two slabs.
  *
  *	processes  tgid -> a run of vmas
  *	vmas	   ip -> table, by binary search in the run; sorted, no overlaps
@@ -233,7 +233,7 @@ struct abi_record {
 	__u64 time_ns;
 	__u64 size_bytes; /* heap: asked for; CPU: 0 */
 	__u32 tgid;
-	__u32 tid; /* 0 unless threads are told apart */
+	__u32 tid; /* 0 unless samples are kept per thread */
 	char comm[ABI_COMM_BYTES];
 	__u32 nr_kernel, nr_user;
 	__u64 ips[ABI_MAX_FRAMES];
@@ -293,7 +293,7 @@ struct abi_block_key {
 enum abi_holder {
 	ABI_HOLDER_LIVES,
 	ABI_HOLDER_EXITED, /* its blocks are still in the live map */
-	ABI_HOLDER_EXECED, /* likewise */
+	ABI_HOLDER_EXECED, /* its blocks are still in the live map */
 };
 
 /* Allocator functions by the shape of their arguments: BPF programs for each. */

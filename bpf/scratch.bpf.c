@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * A slot has a count of who is in it. To claim it is to add one and to be alone: whoever finds another
- * takes his one away again and tries the next slot, without having touched anything else. There is no
+ * A slot counts its users. A program claims it by adding one and being the only one. If it finds another, it
+ * takes its one away again and tries the next slot, without having touched anything else. There is no
  * add-and-fetch before Linux 5.12, so that two who preempt each other between adding and reading may
  * both go on to the next slot; but never do two stay.
  *

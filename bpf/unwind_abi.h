@@ -112,7 +112,7 @@ enum unwind_how {
 	UNWIND_AT_FP = 3,  /* at fp + off */
 	UNWIND_IN_REG = 4, /* in the register of DWARF number off */
 	UNWIND_IS_CFA = 5, /* it is CFA + off itself (fp only) */
-	UNWIND_LOST = 6,   /* nobody knows (fp only) */
+	UNWIND_LOST = 6,   /* not known (fp only) */
 	UNWIND_NR_HOWS,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A table of the VM is an array of records, ended by one without a name. How large a record is, and
- * where in it what is, is told by further variables:
+ * A table of the VM is an array of records, ended by one without a name. Further variables hold
+ * the size of a record and the offsets of its fields:
  *
  *	gHotSpotVMStructs ------------------> +-----------+-----------+--------+--------+---------+
  *	gHotSpotVMStructEntryArrayStride      | type name | field name| type   | offset | address | ...

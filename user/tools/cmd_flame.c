@@ -2,7 +2,7 @@
 /*
  * cprof flame: profiles as a flame graph, or the difference of two.
  *
- *	read, merged, selected -> (the base likewise, the same functions named alike) -> one HTML or SVG file
+ *	read, merged, selected -> (the same for the base, functions paired by identity) -> one HTML or SVG file
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -49,7 +49,7 @@ bool stackstate_has_base(const struct stackstate *state);
 
 /* The stack grew by that much; negative: it shrank. */
 void stackstate_grow(struct stackstate *state, int64_t len_bytes);
-/* sp is what nobody knows. What was found by it is found by the CFA, if that is. */
+/* sp becomes unknown. What was found relative to sp is then found relative to the CFA, if that is known. */
 void stackstate_lose_sp(struct stackstate *state);
 /* A register has another value from now on. */
 void stackstate_overwrite(struct stackstate *state, uint8_t reg);

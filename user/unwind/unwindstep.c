@@ -176,7 +176,7 @@ static enum unwind_status step_signal(const struct step *step, struct unwind_reg
 
 /*
  * Where rbp is promised to be a frame pointer it may lead to another stack, above or below: Go's
- * runtime.systemstack does that. Whoever only guesses that it is one asks for more.
+ * runtime.systemstack does that. A caller that only guesses that rbp is one checks more.
  */
 static enum unwind_status step_fp(const struct step *step, struct unwind_regs *caller)
 {

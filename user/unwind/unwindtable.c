@@ -65,7 +65,7 @@ static bool same_extended(const void *ctx, uint32_t value, const void *key)
 	return equal_rules(&builder->extended.at[value], key);
 }
 
-/* The index of a extended rule, UNWIND_EXTENDED_UNSUPPORTED where there is no room for another. */
+/* The index of an extended rule, UNWIND_EXTENDED_UNSUPPORTED where there is no room for another. */
 static uint32_t intern_extended(struct builder *builder, const struct unwind_rule *rule)
 {
 	/* The stack's address is random: rules cannot be made to collide. */
