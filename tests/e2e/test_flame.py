@@ -416,7 +416,7 @@ def equal_profiles_make_equal_files():
 @h.test
 def refuses_in_one_line():
     path, folder = built(STACKS, TYPES), h.folder()
-    for arguments, why in (((), "flame needs a FILE"), (("/nonexistent",), "No such file"), ((path, "-o", folder + "/x.png"), "html"),
+    for arguments, why in (((), "flame: no FILE given"), (("/nonexistent",), "No such file"), ((path, "-o", folder + "/x.png"), "html"),
                            (("--base", built(BASE), path, "-o", folder + "/x.html"), "sample types"),
                            (("--sample-type", "none", path, "-o", folder + "/x.html"), "no sample type"),
                            ((path, "-o", "/nonexistent/x.html"), "write"), ((__file__, "-o", folder + "/x.html"), "")):
