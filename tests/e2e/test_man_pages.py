@@ -66,7 +66,7 @@ def pages_are_valid():
     """mandoc finds no error."""
     if not shutil.which("mandoc"):
         raise h.Skip("mandoc is not installed")
-    lint = subprocess.run(["mandoc", "-Tlint", "-W", "error", *PAGES], capture_output=True, text=True,
+    lint = subprocess.run(["mandoc", "-Tlint", "-W", "warning", *PAGES], capture_output=True, text=True,
                           timeout=h.HANGS, check=False)
     assert not lint.returncode and not lint.stdout, lint.stdout + lint.stderr
 
