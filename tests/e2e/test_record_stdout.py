@@ -84,8 +84,8 @@ def refused():
     os.close(terminal)
     for more in (("--interval", "1s"), ("--format", "proto,folded"), ("-o", "-")):
         run = h.cprof("record", *more, "-o", "-", "-p", target.pid, verbose=False)
-        run.wait().refused(2, "one file|twice")
-    h.cprof("heap", "--views", "-o", "-", "-p", target.pid, verbose=False).wait().refused(2, "one file")
+        run.wait().refused(2, "single file|twice")
+    h.cprof("heap", "--views", "-o", "-", "-p", target.pid, verbose=False).wait().refused(2, "single file")
     h.Workload("hot", 60)
     _, said = recorded("-F", "499", "-d", "2s", "--format", "text", "-o", "-", "-a", check=2)
     assert "text holds one process" in said, said
