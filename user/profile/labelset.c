@@ -159,7 +159,8 @@ static bool same_set(const void *ctx, uint32_t set, const void *wanted)
 	const struct labelsets *sets = ctx;
 	size_t nr = sets->keys.nr;
 
-	return !memcmp(sets->sets.at + set * nr, wanted, nr * sizeof(uint32_t));
+	/* Without keys there is one set, and nothing to compare. */
+	return !nr || !memcmp(sets->sets.at + set * nr, wanted, nr * sizeof(uint32_t));
 }
 
 /* The sets of all samples, by the keys that are left. False: they are too many. */
