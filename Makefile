@@ -187,7 +187,7 @@ SECONDS ?= 600
 
 .PHONY: fuzz-long
 fuzz-long: $(fuzz)                     ## run each for SECONDS (600); TESTS=fuzz/NAME: one of them
-	$(Q)FUZZ_SECONDS=$(SECONDS) scripts/run-tests.sh fuzz
+	$(Q)FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$${FUZZ_SEED:-0} scripts/run-tests.sh fuzz
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
 fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/heap/probesite.c \

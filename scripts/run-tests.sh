@@ -16,6 +16,7 @@
 # TEST_TIMEOUT	seconds after which a program hangs (900): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
 # FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
+# FUZZ_SEED	what their new inputs are drawn from (1, so that a verdict depends on the tree alone; 0: another each time)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
 set -u
@@ -219,7 +220,7 @@ unit_tests()
 fuzz_one() # PROGRAM WHAT
 {
 	local new=$dir/corpus-$2 corpus=tests/fuzz/corpus/$2
-	local common=(-timeout=60 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1)
+	local common=(-timeout=60 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1 -seed="${FUZZ_SEED:-1}")
 	mkdir -p "$new"
 	[ -d "$corpus" ] || corpus=
 	"$1" "${common[@]}" -runs=0 "$new" ${corpus:+"$corpus"} || return

@@ -51,7 +51,8 @@ def location(number, *parts):
 LOCATIONS = location(1, msg(4, num(1, 1), num(2, 7))) + location(2, msg(4, num(1, 2)))
 FUNCTIONS = msg(5, num(1, 1), num(2, 4)) + msg(5, num(1, 2), num(2, 5))
 STRINGS = b"".join(map(text, ["", "cpu", "nanoseconds", "/bin/app", "leaf", "main"]))
-HEADER = num(9, 1700000000000000000) + num(10, 10 ** 9) + PERIOD_TYPE + num(12, 10)
+TIME = num(9, 1700000000000000000)
+HEADER = TIME + num(10, 10 ** 9) + PERIOD_TYPE + num(12, 10)
 
 
 def profile(types=TYPE, sample=SAMPLE, mapping=MAPPING, locations=LOCATIONS, functions=FUNCTIONS,

@@ -54,6 +54,7 @@ def rules():
     yield ["first-string"], profile(strings=p.STRINGS.replace(text(""), text("x"), 1))
     yield ["string-index"], profile(sample=msg(2, STACK, msg(3, num(1, 1), num(2, 77))))
     yield ["string-index"], profile(header=p.HEADER + num(13, 6))
+    yield ["string-index", "period-type"], profile(header=p.TIME + msg(11, num(2, 6)) + num(12, 10))
     yield ["string-index-negative"], profile(header=p.HEADER + num(14, -1))
     yield ["utf-8"], profile(strings=strings(b"\xc0\x80"))
     yield ["utf-8"], profile(strings=strings(b"ends in \xe2\x82"))
@@ -99,8 +100,8 @@ def rules():
     yield ["samples"], profile(sample=p.SAMPLE * 16001)
     yield [], profile(sample=p.SAMPLE * 16000)
     yield ["size"], profile(strings=strings(*(f"{i}" * 60000 for i in range(10)) , *("x" * 60000 for _ in range(70))))
-    yield ["period-type"], profile(header=num(9, 1700000000000000000) + num(12, 10))
-    yield ["period"], profile(header=num(9, 1700000000000000000) + p.PERIOD_TYPE)
+    yield ["period-type"], profile(header=p.TIME + num(12, 10))
+    yield ["period"], profile(header=p.TIME + p.PERIOD_TYPE)
     yield ["time"], profile(header=p.PERIOD_TYPE + num(12, 10))
     yield ["time"], profile(header=num(9, 1700000000000000) + p.PERIOD_TYPE + num(12, 10))
 

@@ -188,6 +188,7 @@ static void lint_header(struct linter *linter)
 	struct wire wire = whole(linter);
 	struct wire_field field;
 	uint64_t numbers[16] = {0}, period_type[3] = {0};
+	struct string type, unit;
 
 	while (next(linter, &wire, &field)) {
 		if (field.number < 7 || field.number > 15 || field.number == 13)
@@ -206,8 +207,9 @@ static void lint_header(struct linter *linter)
 	linter_string(linter, numbers[8], NULL, "keep_frames");
 	linter_string(linter, numbers[14], NULL, "default_sample_type");
 	linter_string(linter, numbers[15], NULL, "doc_url");
-	if (!linter_string(linter, period_type[1], NULL, "the period's type").len ||
-	    !linter_string(linter, period_type[2], NULL, "the period's unit").len)
+	type = linter_string(linter, period_type[1], NULL, "the period's type");
+	unit = linter_string(linter, period_type[2], NULL, "the period's unit");
+	if (!type.len || !unit.len)
 		linter_note(linter, LINT_PERIOD_TYPE, NULL, "no period type, or no unit of it");
 	if (!numbers[12])
 		linter_note(linter, LINT_PERIOD, NULL, "the period is 0");
