@@ -6,7 +6,7 @@
  *
  *	return fail(-errno, "open '%s'", path);
  *
- * Only main, options, run, cmd_*, collect/ and output/file may print; the other rooms return errors.
+ * Only main, options, run, cmd_*, collect/ and output/{file,folder} may print; the other rooms return errors.
  * Text that comes from a target (a comm, a path, a symbol) goes through text_escape() first.
  */
 #ifndef CPROF_BASE_LOG_H

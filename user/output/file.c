@@ -115,6 +115,17 @@ static int check_place(int folder, const char *name, const struct output_owner *
 	return check_name(folder, name, owner);
 }
 
+/*
+ * A file system without owners, or one that maps root to nobody, refuses the gift; the profile is worth more than its
+ * owner.
+ */
+static void give_to_owner(int fd, const struct output_owner *owner)
+{
+	if (owner->given && fchown(fd, owner->uid, owner->gid))
+		warn("cannot change the owner of the output from uid %u to uid %u: %s", geteuid(),
+		     owner->uid, strerror(errno));
+}
+
 /* Opens a new file under a name that nobody can foresee. */
 static int open_temporary(int folder, char *name, size_t name_bytes)
 {
@@ -133,31 +144,58 @@ static int open_temporary(int folder, char *name, size_t name_bytes)
 	return -EEXIST;
 }
 
-int output_file_create(const char *path, const struct output_owner *owner,
-		       struct output_file **file)
+int output_file_create_at(int folder, const char *name, const struct output_owner *owner,
+			  struct output_file **file)
 {
-	int folder scoped(closep) = -1;
 	char temporary[sizeof((*file)->temporary)];
-	const char *name = NULL;
-	int fd, err = open_folder(path, &folder, &name);
+	int own_folder, fd, err = check_place(folder, name, owner);
 
-	if (!err)
-		err = check_place(folder, name, owner);
 	if (err)
 		return err;
+	own_folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	if (own_folder < 0)
+		return -errno;
 	fd = open_temporary(folder, temporary, sizeof(temporary));
-	if (fd < 0)
+	if (fd < 0) {
+		close(own_folder);
 		return fd;
-
+	}
 	*file = xcalloc(1, sizeof(**file));
-	(*file)->folder = folder;
-	folder = -1;
+	(*file)->folder = own_folder;
 	(*file)->fd = fd;
 	(*file)->name = xstrdup(name);
 	(*file)->owner = *owner;
 	memcpy((*file)->temporary, temporary, sizeof(temporary));
 	in_progress = *file;
 	return 0;
+}
+
+int output_file_create(const char *path, const struct output_owner *owner,
+		       struct output_file **file)
+{
+	int folder scoped(closep) = -1;
+	const char *name = NULL;
+	int err = open_folder(path, &folder, &name);
+
+	return err ? err : output_file_create_at(folder, name, owner, file);
+}
+
+int output_file_open_new(const char *path, const struct output_owner *owner)
+{
+	int folder scoped(closep) = -1;
+	const char *name = NULL;
+	int fd, err = open_folder(path, &folder, &name);
+
+	if (!err)
+		err = check_place(folder, name, owner);
+	if (!err && unlinkat(folder, name, 0) && errno != ENOENT)
+		err = -errno;
+	if (err)
+		return err;
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		give_to_owner(fd, owner);
+	return fd < 0 ? -errno : fd;
 }
 
 void output_file_remove_temporary(void)
@@ -219,13 +257,10 @@ static int move_into_place(struct output_file *file)
 {
 	int fd, err;
 
-	/* umask may have taken from 0600. A file system without owners, or one that maps root to
-	 * nobody, refuses the gift; the profile is worth more than its owner. */
+	/* umask may have taken from 0600. */
 	if (fchmod(file->fd, 0600))
 		return -errno;
-	if (file->owner.given && fchown(file->fd, file->owner.uid, file->owner.gid))
-		warn("cannot change the owner of the output from uid %u to uid %u: %s", geteuid(),
-		     file->owner.uid, strerror(errno));
+	give_to_owner(file->fd, &file->owner);
 	if (fsync(file->fd))
 		return -errno;
 	fd = file->fd;

@@ -33,6 +33,9 @@ struct output_file;
  */
 int output_file_create(const char *path, const struct output_owner *owner,
 		       struct output_file **file);
+/* The same for name, without a slash, in the folder that is open as folder (output/folder.h), borrowed. */
+int output_file_create_at(int folder, const char *name, const struct output_owner *owner,
+			  struct output_file **file);
 /* Only the check, leaving nothing behind: to fail before a run rather than after it. */
 int output_file_check(const char *path, const struct output_owner *owner);
 /* Has the signature of a sink (output/pprof.h); ctx is the struct output_file. */
@@ -40,6 +43,11 @@ int output_file_write(void *ctx, const void *bytes, size_t len_bytes);
 /* fsync, rename into place, free. On an error nothing is left but what was there before. */
 int output_file_commit(struct output_file *file);
 void output_file_abandon(struct output_file *file); /* NULL is fine */
+/*
+ * Opens a new file at path for writing, for what is written piece by piece over a long time: no temporary, a
+ * file that is there is removed first. The same check. A descriptor that the caller owns, or -errno.
+ */
+int output_file_open_new(const char *path, const struct output_owner *owner);
 /* Removes the temporary of the file created last, if it is not finished. Safe in a signal handler. */
 void output_file_remove_temporary(void);
 /*

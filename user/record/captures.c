@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "output/file.h"
 
 struct captures {
 	FILE *file;
@@ -23,10 +24,12 @@ struct captures {
 int captures_open(const char *path, struct tasks *tasks, const struct files *files,
 		  struct captures **captures)
 {
-	FILE *file = fopen(path, "we");
+	struct output_owner owner = output_owner_from_env();
+	int fd = output_file_open_new(path, &owner);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!file)
-		return fail(-errno, "cannot write '%s'", path);
+		return output_file_fail(fd < 0 ? fd : -errno, path);
 	*captures = xcalloc(1, sizeof(**captures));
 	**captures = (struct captures){file, path, tasks, files};
 	return 0;

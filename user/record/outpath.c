@@ -18,7 +18,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "output/file.h"
+#include "output/folder.h"
 #include "output/format.h"
 #include "stream.h"
 
@@ -64,19 +66,6 @@ static char *default_folder(const struct options *options)
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
 	return xasprintf("cprof.%s.%s", kind_name(options), stamp);
-}
-
-static int make_folder(const char *path, const struct output_owner *owner)
-{
-	if (!mkdir(path, 0700)) {
-		if (owner->given && lchown(path, owner->uid, owner->gid))
-			return fail(-errno, "cannot change the owner of folder '%s' to user %u",
-				    path, owner->uid);
-		return 0;
-	}
-	if (errno != EEXIST)
-		return fail(-errno, "cannot create folder '%s'", path);
-	return access(path, W_OK | X_OK) ? fail(-errno, "cannot write to folder '%s'", path) : 0;
 }
 
 /* Of all formats pprof's is the one that no terminal shows. */
@@ -129,7 +118,7 @@ int outpath_open(const struct options *options, struct outpath *outpath)
 {
 	struct output_owner owner = output_owner_from_env();
 
-	*outpath = (struct outpath){.options = options};
+	*outpath = (struct outpath){.options = options, .folder_fd = -1};
 	if (nr_files(options) > 1 || (options->output && !means_folder(options, options->output))) {
 		outpath->file = options->output;
 		return check_files(outpath, &owner);
@@ -138,11 +127,25 @@ int outpath_open(const struct options *options, struct outpath *outpath)
 		return access(".", W_OK | X_OK) ? fail(-errno, "cannot write to the current folder")
 						: 0;
 	outpath->folder = options->output ? xstrdup(options->output) : default_folder(options);
-	return make_folder(outpath->folder, &owner);
+	return output_folder_open(outpath->folder,
+				  options->output ? OUTPUT_FOLDER_ANY : OUTPUT_FOLDER_NEW, &owner,
+				  &outpath->folder_fd);
+}
+
+int outpath_create(const struct outpath *outpath, const char *path, struct output_file **file)
+{
+	struct output_owner owner = output_owner_from_env();
+
+	if (outpath->folder)
+		return output_file_create_at(outpath->folder_fd, text_base_name(path), &owner,
+					     file);
+	return output_file_create(path, &owner, file);
 }
 
 void outpath_release(struct outpath *outpath)
 {
+	if (outpath->folder)
+		closep(&outpath->folder_fd);
 	free(outpath->folder);
 }
 

@@ -17,10 +17,12 @@
 #include <stdint.h>
 
 #include "options.h"
+#include "output/file.h"
 
 struct outpath {
 	const struct options *options;
 	char *folder;	  /* NULL: the current one, or file is set */
+	int folder_fd;	  /* of folder: files are created relative to it */
 	const char *file; /* the first -o FILE */
 };
 
@@ -40,6 +42,8 @@ struct outpath_name {
 	const char *suffix;  /* of the format: ".pb.gz" */
 	const char *file;    /* the -o FILE that names it, suffix and all; NULL: none does */
 };
+/* Creates the file at path, one of outpath_path(): as output_file_create(). */
+int outpath_create(const struct outpath *outpath, const char *path, struct output_file **file);
 /* The path of the file of that name. Owned by the caller: free(). */
 char *outpath_path(const struct outpath *outpath, const struct outpath_name *name);
 

@@ -24,10 +24,9 @@ static bool has_one_view(const struct options *options)
 	return !(options->views & (options->views - 1));
 }
 
-static int write_file(const struct profile *profile, const struct output_format *format,
-		      const char *path)
+static int write_file(const struct outpath *outpath, const struct profile *profile,
+		      const struct output_format *format, const char *path)
 {
-	struct output_owner owner = output_owner_from_env();
 	struct output_file *file;
 	int err;
 
@@ -38,7 +37,7 @@ static int write_file(const struct profile *profile, const struct output_format 
 				     output_stdout_write, NULL);
 		return err ? fail(err, "cannot write to standard output") : 0;
 	}
-	err = output_file_create(path, &owner, &file);
+	err = outpath_create(outpath, path, &file);
 	if (err)
 		return output_file_fail(err, path);
 	err = format->encode(profile, format_main_type(format, profile), output_file_write, file);
@@ -120,7 +119,7 @@ int writer_write_file(struct pass *pass, const struct unit *unit, const struct b
 	if (!target->format->is_pprof && !target->format->one_process &&
 	    !writer->options->all_frames)
 		profile_pruned_copy(built->profile, &pruned);
-	err = write_file(pruned ? pruned : built->profile, target->format, path);
+	err = write_file(writer->outpath, pruned ? pruned : built->profile, target->format, path);
 	profile_free(pruned);
 	if (err)
 		return err;

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "output/file.h"
+#include "output/folder.h"
 #include "tools/replicate.h"
 
 #define DEFAULT_REPS	5
@@ -35,11 +34,25 @@ struct bench {
 	bool confirm, interrupts;
 };
 
-static int give_to_user(const char *folder)
+static int make_kept(const char *folder)
 {
 	struct output_owner owner = output_owner_from_env();
+	int fd, err = output_folder_open(folder, OUTPUT_FOLDER_ANY, &owner, &fd);
 
-	return owner.given && chown(folder, owner.uid, owner.gid) ? -errno : 0;
+	if (!err)
+		close(fd);
+	return err;
+}
+
+/* folder: a template of mkdtemp(), filled in. */
+static int make_temporary(char *folder)
+{
+	struct output_owner owner = output_owner_from_env();
+	char safe[512];
+
+	if (mkdtemp(folder) && (!owner.given || !chown(folder, owner.uid, owner.gid)))
+		return 0;
+	return fail(-errno, "cannot create the folder %s", text_escape(folder, safe, sizeof(safe)));
 }
 
 /* The folder that was named, made if need be, or a temporary one, in *path, which the caller frees. */
@@ -49,20 +62,13 @@ static int open_folder(const char *keep, char **path)
 	char *folder = keep ? xstrdup(keep)
 			    : xasprintf("%s/cprof-bench-XXXXXX",
 					temporary && *temporary ? temporary : "/tmp");
-	char safe[512];
-	int err = 0;
+	int err = keep ? make_kept(folder) : make_temporary(folder);
 
-	if (keep ? mkdir(folder, 0700) && errno != EEXIST : !mkdtemp(folder))
-		err = -errno;
-	else if (!keep)
-		err = give_to_user(folder);
-	text_escape(folder, safe, sizeof(safe));
-	if (!err) {
+	if (err)
+		free(folder);
+	else
 		*path = folder;
-		return 0;
-	}
-	free(folder);
-	return fail(err, "cannot create the folder %s", safe);
+	return err;
 }
 
 /* It is ours: nothing but files is in it. */

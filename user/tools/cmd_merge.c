@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
+#include "output/folder.h"
 #include "profile/algebra.h"
 #include "profile/heapview.h"
 #include "profile/merge.h"
@@ -170,6 +171,7 @@ static int make(const struct options *options, const struct arg_list *paths,
 
 struct parts {
 	const char *label, *folder;
+	int folder_fd;
 	struct strtab names; /* of the files that were written */
 	size_t nr;
 };
@@ -205,21 +207,22 @@ static int write_part(void *ctx, const char *value, const struct profile *part)
 		return fail(-E2BIG, "the label '%s' has more than %d values.", parts->label,
 			    MAX_PARTS);
 	path = part_path(parts, value);
-	return save_profile(part, path);
+	return save_profile_in(part, parts->folder_fd, path);
 }
 
 static int write_parts(const struct options *options, const struct profile *profile)
 {
 	struct parts parts = {.label = options->split, .folder = options->output};
+	struct output_owner owner = output_owner_from_env();
 	char name[512];
-	int err;
+	int err = output_folder_open(parts.folder, OUTPUT_FOLDER_ANY, &owner, &parts.folder_fd);
 
-	if (mkdir(parts.folder, 0777) && errno != EEXIST)
-		return fail(-errno, "cannot create the folder %s",
-			    text_escape(parts.folder, name, sizeof(name)));
+	if (err)
+		return err;
 	vec_push(&parts.names.strings, ""); /* id 0 is there from the start: see part_path() */
 	err = profile_split(profile, options->split, write_part, &parts);
 	strtab_release(&parts.names);
+	close(parts.folder_fd);
 	if (!err)
 		say("%zu %s in %s", parts.nr, parts.nr == 1 ? "profile" : "profiles",
 		    text_escape(parts.folder, name, sizeof(name)));

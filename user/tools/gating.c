@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
+#include "output/folder.h"
 #include "tools/load.h"
 #include "tools/save.h"
 
@@ -187,11 +189,15 @@ static int append_file(const struct gate_result *result, const struct report_opt
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 		      0644);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
-	int err;
+	struct output_owner owner = output_owner_from_env();
+	int err = fd < 0 ? -errno : output_check_shared_file(fd, path, &owner);
+	FILE *file = err ? NULL : fdopen(fd, "a");
 
-	if (!file)
-		return output_file_fail(-errno, path);
+	if (!file) {
+		err = err ? err : -errno;
+		closep(&fd);
+		return output_file_fail(err, path);
+	}
 	give_new_file(fd);
 	err = report(result, options, append, file);
 	if (fclose(file) && !err)

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "output/file.h"
 
 #define MAX_ARGUMENTS 16
 
@@ -38,11 +39,12 @@ static void __attribute__((noreturn)) run_profiler(char **argv, int log_fd)
 /* Its exit code, or 128 and a signal, or -errno. */
 static int spawn_and_wait(char **argv, const char *log)
 {
-	int log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), status;
+	struct output_owner owner = output_owner_from_env();
+	int log_fd = output_file_open_new(log, &owner), status;
 	pid_t pid;
 
 	if (log_fd < 0)
-		return fail(-errno, "cannot write %s", log);
+		return output_file_fail(log_fd, log);
 	pid = fork();
 	if (!pid)
 		run_profiler(argv, log_fd);

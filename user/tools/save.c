@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "output/pprof.h"
 
 static void die_clean(int signal_nr)
@@ -43,6 +44,17 @@ int save_open(struct save *save, const char *path)
 		return 0;
 	die_clean_on_signals();
 	err = output_file_create(path, &owner, &save->file);
+	return err ? output_file_fail(err, path) : 0;
+}
+
+int save_open_in(struct save *save, int folder, const char *path)
+{
+	struct output_owner owner = output_owner_from_env();
+	int err;
+
+	*save = (struct save){.path = path};
+	die_clean_on_signals();
+	err = output_file_create_at(folder, text_base_name(path), &owner, &save->file);
 	return err ? output_file_fail(err, path) : 0;
 }
 
@@ -81,6 +93,14 @@ int save_profile(const struct profile *profile, const char *path)
 {
 	struct save save;
 	int err = save_open(&save, path);
+
+	return err ? err : save_close(&save, pprof_encode(profile, save_write, &save));
+}
+
+int save_profile_in(const struct profile *profile, int folder, const char *path)
+{
+	struct save save;
+	int err = save_open_in(&save, folder, path);
 
 	return err ? err : save_close(&save, pprof_encode(profile, save_write, &save));
 }

@@ -25,6 +25,8 @@ struct save {
  * borrowed.
  */
 int save_open(struct save *save, const char *path);
+/* The same for the file that path names in folder, an open one that is borrowed (output/folder.h). */
+int save_open_in(struct save *save, int folder, const char *path);
 /* Has the signature of a sink (output/pprof.h); ctx is the struct save. */
 int save_write(void *ctx, const void *bytes, size_t len_bytes);
 /*
@@ -37,5 +39,6 @@ void save_abandon(struct save *save);
 
 /* All of it, as pprof. -errno, printed. */
 int save_profile(const struct profile *profile, const char *path);
+int save_profile_in(const struct profile *profile, int folder, const char *path);
 
 #endif
