@@ -256,7 +256,7 @@ bench-heap: all workloads              ## what the heap profiler costs, beside i
 bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles, beside go tool pprof
 	$(Q)tests/bench/bench_algebra.py
 
-check: | $(gen)                        ## rooms, headers, README tour, format, warnings
+check: | $(gen)                        ## rooms, headers, comments, the architecture page, format, warnings
 	$(Q)scripts/check.sh
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/check DEVELOPER=1 all
 

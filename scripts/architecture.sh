@@ -13,11 +13,11 @@ cd "${1:-$(dirname "$0")/..}"
 first_sentence() # FILE
 {
 	case $1 in
-	*.sh | *.py | *.txt) sed -n '/^#!/d; /^# SPDX/d; /^#/!q; s/^#[[:space:]]*//p' "$1" ;;
+	*.sh | *.py | *.txt) sed -n '/^#!/d; /^# SPDX/d; /^#[[:space:]]*$/q; /^#/!q; s/^#[[:space:]]*//p' "$1" ;;
 	*.1) sed -n 's/^\.Nd //p' "$1" | head -n 1 ;;
 	*.md) sed -n '/^[^#<]/{p;q}' "$1" ;;
 	*.html) sed -n 's/^<!-- *\(.*\) *-->$/\1/p' "$1" | head -n 1 ;;
-	*.js | *.css | *.proto) sed -n '/SPDX/d; /^\(\/\/\|\/\*\)/!q; s#^\(//\|/\*\) *##; s# *\*/$##; p' "$1" ;;
+	*.js | *.css | *.proto) sed -n '/SPDX/d; /^\(\/\/\|\/\*\)/!q; s#^\(//\|/\*\) *##; s# *\*/$##; /^$/q; p' "$1" ;;
 	*) awk '/^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ { next }
 		/^\/\*/ { on = 1 }
 		!on { exit }

@@ -114,6 +114,12 @@ change() { rm user/object/elf.h; }
 expect 'a file that is gone' "doc/architecture.md is not what the files say"
 change() { sed -i '1s/Text/Words/' user/base/text.h; }
 expect 'a file that says something else of itself' "doc/architecture.md is not what the files say"
+change() {
+	printf '#!/bin/sh\n# Does one\n# thing\n#\n#	do.sh FILE\n#\n# And how.\n' >scripts/do.sh
+	architecture .
+	grep -qx -- '- `do.sh`: Does one thing' doc/architecture.md || : >doc/architecture.md
+}
+expect 'the page has the first sentence of a script, without its usage'
 change() { mkdir tests/e2e; }
 expect 'a folder of tests that the page does not name' "tests/e2e/: doc/architecture.in.md does not say"
 change() { : >tests/tool.py; }

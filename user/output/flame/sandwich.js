@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One function: who calls it, above, and what it calls, below, wherever it was called from; and both
-// as numbers, which are those of `cprof peek` and of pprof's -peek. (Others call this view a sandwich.)
+// The sandwich view of one function: its callers above it, its callees below it, and both as numbers.
 //
+// The numbers are those of `cprof peek` and of pprof's -peek.
 // In the graphs each stack is counted once, at the outermost frame of the function; in the tables once
 // for each pair of caller and callee. They differ where functions recurse.
 
