@@ -62,8 +62,7 @@ static const struct option_row rows[] = {
 	 "write one file for all processes, or one file per process\n"
 	 "to a folder (default: cprof.KIND.COMM.PID.pb.gz in the\n"
 	 "current folder); may be given several times, for the\n"
-	 "formats of these suffixes: .pb.gz .html .svg .folded\n"
-	 ".speedscope.json .gecko.json .heap .txt .pb;\n"
+	 "formats of these suffixes: " FORMAT_SUFFIXES_HELP ";\n"
 	 "- is standard output"},
 	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
 	 "write only what is in use at the end: set alloc values\n"
@@ -77,9 +76,7 @@ static const struct option_row rows[] = {
 	 "every TIME, write what was counted since the last write\n"
 	 "to files .1, .2 ... (SIGUSR1 does the same)"},
 	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
-	 "write one file per format: proto (default), proto-plain,\n"
-	 "legacy (gperftools' text), text (human-readable), folded,\n"
-	 "speedscope, gecko, html, svg"},
+	 "write one file per format: " FORMAT_NAMES_HELP},
 	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
 	 "add two sample types: the variances of the estimates"},
 	{"all-frames", OPT_ALL_FRAMES, NULL, OPTIONS_HEAP,

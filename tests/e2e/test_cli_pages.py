@@ -69,4 +69,15 @@ def each_option_of_the_man_page_is_in_help():
         extra = headed(page_of(command)) - helped(command) - {"help"}
         assert not extra, f"{command}: only in its man page: {sorted(extra)}"
 
+
+@h.test
+def each_output_format_is_in_the_man_page_of_convert():
+    said = subprocess.run([h.CPROF, "convert", "--format", "none", os.devnull], capture_output=True, text=True,
+                          timeout=h.HANGS, check=False).stderr
+    formats = re.search(r"not one of (.*)\.$", said, re.M)
+    assert formats, said
+    heads = re.findall(r"^\.It Cm ([\w, -]+) Pq", page_of("convert"), re.M)
+    explained = [name for head in heads for name in head.split(" , ")]
+    assert sorted(formats[1].split(", ")) == sorted(explained), (formats[1], explained)
+
 h.main()

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -73,12 +74,47 @@ static void test_empty(void **state)
 	profile_free(profile);
 }
 
+/* The word at *rest, without the marks and remarks of --help; false: there is none. */
+static bool next_word(const char **rest, char word[32])
+{
+	size_t len;
+
+	*rest += strspn(*rest, " ,\n");
+	if (**rest == '(') /* a remark */
+		*rest += strcspn(*rest, ")") + 1;
+	*rest += strspn(*rest, " ,\n");
+	len = strcspn(*rest, " ,\n");
+	assert_true(len < 32);
+	memcpy(word, *rest, len);
+	word[len] = '\0';
+	*rest += len;
+	return len;
+}
+
+/* --help names each format of the table, in its order, and no other. */
+static void test_help(void **state)
+{
+	const char *names = FORMAT_NAMES_HELP, *suffixes = FORMAT_SUFFIXES_HELP;
+	char word[32];
+
+	(void)state;
+	for (unsigned int i = 0; format_at(i); i++) {
+		assert_true(next_word(&names, word));
+		assert_string_equal(word, format_at(i)->name);
+		assert_true(next_word(&suffixes, word));
+		assert_ptr_equal(format_of_path(word, NULL), format_at(i));
+	}
+	assert_false(next_word(&names, word));
+	assert_false(next_word(&suffixes, word));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_suffixes),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

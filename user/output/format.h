@@ -15,6 +15,18 @@
 
 #define FORMAT_MAX_SUFFIXES 4
 
+/*
+ * The names and the main suffixes of all formats, as `--help` of record, heap and convert shows them. A new
+ * row of the table needs its word in both; tests/unit/test_format.c compares them with the table.
+ */
+#define FORMAT_NAMES_HELP                                             \
+	"proto (default), proto-plain,\n"                             \
+	"legacy (gperftools' text), text (human-readable), folded,\n" \
+	"speedscope, gecko, html, svg"
+#define FORMAT_SUFFIXES_HELP              \
+	".pb.gz .pb .heap .txt .folded\n" \
+	".speedscope.json .gecko.json .html .svg"
+
 struct output_format {
 	const char *name;
 	const char *suffixes[FORMAT_MAX_SUFFIXES]; /* the first is that of files named by us */

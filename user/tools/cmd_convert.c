@@ -135,9 +135,7 @@ int cmd_convert(int argc, char **argv)
 		 "write to FILE, in the format of its suffix; may be given\n"
 		 "several times; - is stdout",
 		 &convert.outputs},
-		{"format", 0, ARG_TEXT, "NAME",
-		 "write this format: proto, proto-plain, legacy, text,\n"
-		 "folded, speedscope, gecko, html, svg",
+		{"format", 0, ARG_TEXT, "NAME", "write this format: " FORMAT_NAMES_HELP,
 		 &convert.format},
 		{"to", 0, ARG_TEXT, "NAME", "same as --format", &convert.format},
 		SELECTION_ROWS(&convert.selection),
@@ -149,10 +147,9 @@ int cmd_convert(int argc, char **argv)
 		.needs_file = true,
 		.takes_newest = true,
 		.about = "Convert profiles to another format. The input format is detected from "
-			 "the content; the\n"
-			 "suffix chooses the output format: .pb.gz .html .svg .folded "
-			 ".speedscope.json\n"
-			 ".gecko.json .heap .txt .pb. Several files are merged; - is stdin.",
+			 "the content.\n"
+			 "Several files are merged; - is stdin. The suffix chooses the output "
+			 "format:\n" FORMAT_SUFFIXES_HELP,
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 success, 2 usage error, a file cannot be read or written, "
