@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
  * What can this kernel do? A skeleton of its own, so small that if it does not load nothing will, and
- * user space can say why in words. It is run once, by BPF_PROG_TEST_RUN, and leaves its findings in
- * its globals. Each is decided by libbpf while loading, from the running kernel's BTF.
+ * user space can say why in words. probe_kernel() is run once, by BPF_PROG_TEST_RUN, and leaves its findings
+ * in its globals. Each is decided by libbpf while loading, from the running kernel's BTF.
  */
 #include "vmlinux.h"
 
@@ -11,6 +11,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+unsigned int nr_calls = 0; /* of count_calls() */
 bool has_ran = false;
 bool has_task_pt_regs = false;	 /* 5.15: user registers of a task in the kernel */
 bool has_attach_cookie = false;	 /* 5.15: a value for each attachment */
@@ -46,5 +47,13 @@ int probe_kernel(void *ctx)
 	has_uprobe_session = bpf_core_enum_value_exists(enum bpf_attach_type___probe,
 							BPF_TRACE_UPROBE_SESSION___probe);
 	has_ran = true;
+	return 0;
+}
+
+/* Attached as a uprobe to a function of cprof's own: does a probe fire? */
+SEC("uprobe")
+int count_calls(void *ctx)
+{
+	nr_calls++;
 	return 0;
 }

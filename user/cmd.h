@@ -8,6 +8,7 @@
 
 int cmd_record(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
 int cmd_merge(int argc, char **argv);

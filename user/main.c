@@ -32,6 +32,7 @@ static const struct command {
 	 "convert a profile to another format: folded, speedscope, gecko, text ..."},
 	{"check", cmd_check, "detect regressions between two sets of profiles (a gate for CI)"},
 	{"bench", cmd_bench, "profile two commands in alternation, and check for a regression"},
+	{"doctor", cmd_doctor, "check whether cprof can record on this machine, and what to do"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))

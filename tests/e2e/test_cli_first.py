@@ -10,7 +10,7 @@ import harness as h
 from madeup import madeup
 
 COMMANDS = ["record", "heap", "info", "lint", "merge", "diff", "top", "tree", "peek", "flame", "convert", "check",
-            "bench"]
+            "bench", "doctor"]
 
 
 def cprof(*arguments, status=0, folder=None):

@@ -223,7 +223,8 @@ int session_open(const struct session_options *options, struct session **session
 	s->epoll_fd = -1;
 	libbpf_set_print(print_libbpf);
 	raise_memlock();
-	err = probe_kernel(&s->features);
+	err = probe_kernel(options->source == SESSION_HEAP ? MACHINE_HEAP : MACHINE_RECORD,
+			   &s->features);
 	err = err ? err : load_programs(s);
 	err = err ? err : open_streams(s);
 	err = err ? err : attach_tracepoints(s);

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The sets of capabilities that PRIVILEGES in cprof-record(1) promises: they are enough, and each member is needed."""
+import os
+import re
+import shutil
+
+import harness as h
+import privileges as p
+
+
+def open_folder():
+    """One that nobody may write to."""
+    path = h.folder()
+    os.chmod(path, 0o777)
+    return path
+
+
+def cprof(capabilities, command, *arguments):
+    output = os.path.join(open_folder(), "x.pb.gz")
+    return h.cprof(command, "-o", output, *arguments, output=output, run_as=p.with_capabilities(*capabilities),
+                   verbose=False)
+
+
+def own_target(name, *arguments):
+    """A workload of the user who profiles it, in a folder that this user may read."""
+    path = os.path.join(open_folder(), name)
+    shutil.copy(h.workload(name), path)
+    command = os.path.join(os.path.dirname(path), "start")
+    with open(command, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nexec {" ".join(p.as_nobody())} {path} "$@"\n')
+    os.chmod(command, 0o755)
+    return h.Workload(command, *arguments)
+
+
+def names_each(capabilities, needed, *arguments):
+    """With the set it works; with each of needed taken away it is refused, and that one is named."""
+    for command in ("record", "heap"):
+        run = cprof(capabilities, command, *(("--rate", "1") if command == "heap" else ("-F", "499")), *arguments).wait()
+        assert run.code == 0, (command, capabilities, run.lines)
+        for one in needed:
+            run = cprof(p.without(capabilities, one), command, *arguments).wait()
+            assert run.code == p.CANNOT, (command, one, run.code, run.lines)
+            assert len(run.lines) == 1 and f"CAP_{one.upper()} is missing" in run.lines[0], (command, one, run.lines)
+
+
+@h.test
+def own_command_needs_two():
+    """record -- COMMAND and heap -- COMMAND."""
+    folder = open_folder()
+    path = shutil.copy(h.workload("allocs"), folder)
+    names_each(p.RECORD, p.RECORD, "--allow-empty", "--", path, "200", "now")
+
+
+@h.test
+def own_process_needs_two():
+    target = own_target("hot", 60)
+    target.uses(0.1)
+    for one in (None, *p.RECORD):
+        run = cprof(p.without(p.RECORD, one), "record", "-F", "999", "-d", "500ms", "-p", target.pid).wait()
+        if one:
+            run.refused(p.CANNOT, f"CAP_{one.upper()} is missing")
+        else:
+            top = h.by_leaf(run.profile(), "samples")
+            assert {"hot_a", "hot_b"} & set(top), top
+
+
+@h.test
+def everything_needs_six():
+    """With the whole set nothing is lost; of the two that are always needed the missing one is named."""
+    target = h.Workload("hot", 60)
+    target.uses(0.1)
+    checks, commands = p.doctor(*p.with_capabilities(*p.WHOLE), status=0)
+    assert all(row["outcome"] == "works" for row in commands.values()), (checks, commands)
+    for command, *arguments in (("record", "-F", "499", "-a"), ("record", "-p", target.pid), ("heap", "-p", target.pid)):
+        for one in (None, *p.RECORD):
+            run = cprof(p.without(p.WHOLE, one), command, "--allow-empty", "-d", "500ms", *arguments).wait()
+            if one:
+                run.refused(p.CANNOT, f"CAP_{one.upper()} is missing")
+            else:
+                assert run.code == 0 and not re.search("CAP_", "\n".join(run.lines)), run.lines
+
+
+@h.test
+def doctor_names_each_that_is_missing():
+    for one in p.WHOLE:
+        name = f"CAP_{one.upper()}"
+        checks, commands = p.doctor(*p.with_capabilities(*p.without(p.WHOLE, one)))
+        cannot = one in p.RECORD
+        at_fault = "kernel symbols" if one == "syslog" else name
+        assert checks[at_fault]["verdict"] == ("no" if cannot else "loss"), checks[at_fault]
+        assert f"{name} is missing" in checks[at_fault]["why"] and name in checks[at_fault]["remedy"], checks[at_fault]
+        assert commands["record -a"]["causes" if cannot else "losses"] == [at_fault], commands
+
+
+@h.test
+def admin_stands_for_both():
+    run = cprof(("sys_admin",), "record", "-F", "499", "--allow-empty", "-d", "300ms", "-a").wait()
+    assert run.code == 0, run.lines
+
+
+h.main()

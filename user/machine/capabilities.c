@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Capabilities, each by its name. CAP_BPF and CAP_PERFMON are needed for everything; the others for processes and
+ * files of other users. CAP_SYS_ADMIN stands for CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE and CAP_SYSLOG, as in
+ * the kernel (include/linux/capability.h).
+ */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "machine/checks.h"
+#include "process/procfs.h"
+
+#define PROCESSES_TRIED 256
+
+#define SUDO_OR(name) "run cprof with sudo, or give it " name " (" PRIVILEGES ")"
+
+bool has_capability(unsigned int capability)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return data[capability / 32].effective >> capability % 32 & 1;
+}
+
+static bool has_or_admin(unsigned int capability)
+{
+	return has_capability(capability) || has_capability(CAP_SYS_ADMIN);
+}
+
+/* The kernel takes CAP_DAC_OVERRIDE for CAP_DAC_READ_SEARCH, too. */
+static bool reads_files_of_others(void)
+{
+	return has_capability(CAP_DAC_READ_SEARCH) || has_capability(CAP_DAC_OVERRIDE);
+}
+
+/* Of one that is missing, why says so. */
+static void set_value(struct machine_finding *finding, bool is_there)
+{
+	snprintf(finding->value, sizeof(finding->value), "%s", is_there ? "yes" : "");
+}
+
+void check_cap_bpf(struct machine_finding *finding)
+{
+	bool bpf = has_or_admin(CAP_BPF), perfmon = has_or_admin(CAP_PERFMON);
+
+	set_value(finding, bpf);
+	if (!bpf && !perfmon)
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
+			    SUDO_OR("CAP_BPF and CAP_PERFMON"),
+			    "profiling other processes needs root: CAP_BPF and CAP_PERFMON are "
+			    "missing");
+	else if (!bpf)
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY, SUDO_OR("CAP_BPF"),
+			    "CAP_BPF is missing, without which no BPF program can be loaded");
+}
+
+void check_cap_perfmon(struct machine_finding *finding)
+{
+	bool is_there = has_or_admin(CAP_PERFMON);
+
+	set_value(finding, is_there);
+	if (!is_there)
+		finding_set(
+			finding, MACHINE_CANNOT, MACHINE_EVERY, SUDO_OR("CAP_PERFMON"),
+			"CAP_PERFMON is missing, without which BPF programs may not read stacks, "
+			"nor perf events see other processes");
+}
+
+/* Newer kernels show mappings to CAP_PERFMON, too; before, only to CAP_SYS_PTRACE. */
+static bool sees_mappings_of_others(void)
+{
+	uint32_t *tgids scoped(freep) = NULL;
+	size_t nr = 0;
+
+	procfs_list("/proc", &tgids, &nr);
+	for (size_t i = 0; i < nr && i < PROCESSES_TRIED; i++) {
+		int fd scoped(closep) = -1;
+		struct stat st;
+		char path[64], byte;
+
+		snprintf(path, sizeof(path), "/proc/%u/maps", tgids[i]);
+		if (stat(path, &st) || st.st_uid == geteuid())
+			continue;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && read(fd, &byte, 1) == 1)
+			return true;
+	}
+	return false;
+}
+
+void check_cap_sys_ptrace(struct machine_finding *finding)
+{
+	bool is_there = has_capability(CAP_SYS_PTRACE);
+
+	set_value(finding, is_there);
+	if (is_there)
+		return;
+	if (sees_mappings_of_others())
+		finding_set(
+			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_SYS_PTRACE"),
+			"CAP_SYS_PTRACE is missing: files of other users' containers, and deleted "
+			"ones, cannot be opened, so their code has no names");
+	else
+		finding_set(
+			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_SYS_PTRACE"),
+			"CAP_SYS_PTRACE is missing: processes of other users cannot be inspected; "
+			"-p refuses them, and with -a their code has no names");
+}
+
+void check_cap_dac_read_search(struct machine_finding *finding)
+{
+	bool is_there = reads_files_of_others();
+
+	set_value(finding, is_there);
+	if (!is_there)
+		finding_set(
+			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_DAC_READ_SEARCH"),
+			"CAP_DAC_READ_SEARCH is missing: files that this user may not read, and "
+			"deleted files of other users' processes, have no names");
+}
+
+void check_cap_checkpoint_restore(struct machine_finding *finding)
+{
+	bool is_there = has_or_admin(CAP_CHECKPOINT_RESTORE);
+
+	set_value(finding, is_there);
+	if (!is_there)
+		finding_set(finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_CHECKPOINT_RESTORE"),
+			    "CAP_CHECKPOINT_RESTORE is missing: deleted and replaced files that "
+			    "are still "
+			    "mapped cannot be opened, so their code has no names");
+}
+
+/* Those that matter only where a trial fails without them. */
+static void set_unless_tried(struct machine_finding *finding, bool is_there, const char *what)
+{
+	set_value(finding, is_there);
+	if (!is_there)
+		finding_set(finding, MACHINE_INFO, 0, "", "missing; %s", what);
+}
+
+void check_cap_syslog(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_or_admin(CAP_SYSLOG),
+			 "see \"kernel symbols\" below for what it costs");
+}
+
+void check_cap_sys_resource(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_SYS_RESOURCE),
+			 "matters before Linux 5.11 only; see \"memlock limit\" below");
+}
+
+void check_cap_sys_admin(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_SYS_ADMIN),
+			 "not needed unless a line below says so");
+}
+
+const char *machine_lacks_for_files(void)
+{
+	static char text[96];
+	const char *names[3];
+	size_t nr = 0;
+
+	if (!has_capability(CAP_SYS_PTRACE))
+		names[nr++] = "CAP_SYS_PTRACE";
+	if (!reads_files_of_others())
+		names[nr++] = "CAP_DAC_READ_SEARCH";
+	if (!has_or_admin(CAP_CHECKPOINT_RESTORE))
+		names[nr++] = "CAP_CHECKPOINT_RESTORE";
+	text[0] = '\0';
+	for (size_t i = 0; i < nr; i++) {
+		strcat(text, !i ? "" : i + 1 < nr ? ", " : " and ");
+		strcat(text, names[i]);
+	}
+	return text;
+}

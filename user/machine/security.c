@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the kernel forbids whatever the capabilities: lockdown, seccomp filters; and what a sandbox can be made of. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "machine/checks.h"
+
+#define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
+#define SECCOMP_FILTER	 2
+
+static const char seccomp_remedy[] =
+	"run cprof outside of the container, or docker run --security-opt seccomp=unconfined";
+
+/* Under lockdown=confidentiality BPF may not read memory, so there are no user stacks. */
+void check_lockdown(struct machine_finding *finding)
+{
+	char text[128] = "", *open, *close;
+
+	if (!read_line("/sys/kernel/security/lockdown", text, sizeof(text))) {
+		snprintf(finding->value, sizeof(finding->value),
+			 "not known (securityfs is not mounted)");
+		return;
+	}
+	open = strchr(text, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (!close)
+		return;
+	snprintf(finding->value, sizeof(finding->value), "%.*s", (int)(close - open - 1), open + 1);
+	if (!strcmp(finding->value, "confidentiality"))
+		finding_set(
+			finding, MACHINE_CANNOT, MACHINE_EVERY,
+			"boot with lockdown=integrity or none",
+			"kernel lockdown is 'confidentiality', which forbids BPF to read memory");
+}
+
+static long status_number(const char *name)
+{
+	FILE *status scoped(fclosep) = fopen("/proc/self/status", "re");
+	char *line scoped(freep) = NULL;
+	size_t cap = 0, len = strlen(name);
+
+	while (status && getline(&line, &cap, status) > 0)
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return strtol(line + len + 1, NULL, 10);
+	return 0;
+}
+
+bool has_seccomp_filter(void)
+{
+	return status_number("Seccomp") == SECCOMP_FILTER;
+}
+
+void check_seccomp(struct machine_finding *finding)
+{
+	snprintf(finding->value, sizeof(finding->value), "%s",
+		 has_seccomp_filter() ? "a filter is in force; the calls below were tried under it"
+				      : "no filter");
+}
+
+void finding_of_refusal(struct machine_finding *finding, unsigned int uses, const char *call,
+			int err, const char *why)
+{
+	bool is_refusal = err == -EPERM || err == -EACCES || err == -ENOSYS;
+
+	if (is_refusal && has_seccomp_filter()) {
+		finding_set(finding, MACHINE_CANNOT, uses, seccomp_remedy,
+			    "a seccomp filter refuses %s (%s)", call, strerror(-err));
+		return;
+	}
+	finding_set(finding, MACHINE_CANNOT, uses,
+		    err == -ENOSYS ? "boot a kernel that has it" : "-v shows the kernel's messages",
+		    "%s: %s", why, strerror(-err));
+	finding->lacks_kernel = err != -EPERM && err != -EACCES;
+}
+
+/* The uid that whatever parses foreign files runs as. */
+void check_nobody(struct machine_finding *finding)
+{
+	const struct passwd *user = getpwnam("nobody");
+
+	if (user)
+		snprintf(finding->value, sizeof(finding->value), "uid %u", user->pw_uid);
+	else
+		finding_set(finding, MACHINE_INFO, 0, "",
+			    "there is no user nobody here: uid 65534 stands for it");
+}
+
+void check_landlock(struct machine_finding *finding)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+
+	if (abi > 0)
+		snprintf(finding->value, sizeof(finding->value), "ABI %ld", abi);
+	else
+		finding_set(finding, MACHINE_INFO, 0,
+			    "boot Linux 5.13 or later with lsm=landlock,...",
+			    "the kernel has no landlock (%s): one wall less around what is read",
+			    strerror(errno));
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * bpf(2), tried: a map of the size that a run needs, and a small BPF program that is run once and says which features
+ * the kernel has. libbpf resolves its BTF relocations against the running kernel.
+ *
+ * Rejected: comparing kernel versions, because distributions backport features, and leave some out.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/alloc.h"
+#include "machine/checks.h"
+#include "probe.skel.h"
+
+/* As much as a run without live blocks needs, that is 64 slabs of 1 MB at the least. */
+#define MAP_BYTES (16u << 20)
+
+void machine_silence_libbpf(void)
+{
+	libbpf_set_print(NULL);
+}
+
+static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
+{
+	struct bpf_test_run_opts run = {.sz = sizeof(run)};
+	int err = bpf_prog_test_run_opts(bpf_program__fd(probe->progs.probe_kernel), &run);
+
+	if (err || !probe->bss->has_ran)
+		return err ? err : -EIO;
+	*features = (struct kernel_features){
+		.task_pt_regs = probe->bss->has_task_pt_regs,
+		.attach_cookie = probe->bss->has_attach_cookie,
+		.map_allocator = probe->bss->has_map_allocator,
+		.uprobe_multi = probe->bss->has_uprobe_multi,
+		.uprobe_session = probe->bss->has_uprobe_session,
+	};
+	return 0;
+}
+
+static int load_probe(struct kernel_features *features)
+{
+	struct probe_bpf *probe = probe_bpf__open();
+	int err;
+
+	if (!probe)
+		return -errno;
+	bpf_program__set_autoload(probe->progs.count_calls, false);
+	err = probe_bpf__load(probe);
+	err = err ? err : run_probe(probe, features);
+	probe_bpf__destroy(probe);
+	return err;
+}
+
+int features_find(struct kernel_features *features)
+{
+	static struct kernel_features found;
+	static bool is_found;
+	static int err;
+
+	if (!is_found)
+		err = load_probe(&found);
+	is_found = true;
+	*features = found;
+	return err;
+}
+
+void check_bpf(struct machine_finding *finding)
+{
+	struct kernel_features features;
+	int err = features_find(&features);
+
+	if (err)
+		finding_of_refusal(finding, MACHINE_EVERY, "bpf(2)", err,
+				   "a minimal BPF program does not load");
+	else
+		snprintf(finding->value, sizeof(finding->value), "a program was loaded and run");
+}
+
+static void set_limit_value(struct machine_finding *finding)
+{
+	struct rlimit limit = {0};
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		snprintf(finding->value, sizeof(finding->value), "unlimited");
+	else
+		snprintf(finding->value, sizeof(finding->value), "%llu KB",
+			 (unsigned long long)limit.rlim_cur / 1024);
+}
+
+/* Before Linux 5.11 the memory of maps counts against the limit; a session raises it, with CAP_SYS_RESOURCE. */
+void check_memlock(struct machine_finding *finding)
+{
+	struct rlimit before, unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	int fd scoped(closep) = -1, small scoped(closep) = -1;
+
+	set_limit_value(finding);
+	if (getrlimit(RLIMIT_MEMLOCK, &before) || before.rlim_cur == RLIM_INFINITY)
+		return;
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	small = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 64, 1, NULL);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, MAP_BYTES / 1024, 1024, NULL);
+	setrlimit(RLIMIT_MEMLOCK, &before);
+	if (small >= 0 && fd < 0)
+		finding_set(
+			finding, MACHINE_CANNOT, MACHINE_EVERY,
+			"run cprof with sudo, or raise the limit first (ulimit -l unlimited), or "
+			"give it CAP_SYS_RESOURCE",
+			"the limit of locked memory (ulimit -l, %llu KB) is too small for BPF "
+			"maps, "
+			"which count against it before Linux 5.11",
+			(unsigned long long)before.rlim_cur / 1024);
+}
