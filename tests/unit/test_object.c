@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "elf_judge.h"
 #include "object/object.h"
@@ -48,6 +49,47 @@ static void test_by_key(void **state)
 	objects_free(NULL);
 }
 
+/* Another file that has the number of a closed descriptor is not read, and the right one is, once it is open again. */
+static void test_a_descriptor_that_is_let_go(void **state)
+{
+	struct objects *objects = objects_new();
+	struct object *object, *late;
+	struct symbol symbol;
+	bool is_ifunc;
+	int fd = judge_fd("pie"), other = judge_fd("script");
+
+	(void)state;
+	object = objects_get(objects, 7, fd);
+	assert_false(object_needs_file(object));
+	objects_let_go(objects, 7);
+	objects_let_go(objects, 8); /* nobody */
+	assert_int_equal(dup2(other, fd), fd);
+	assert_true(object_needs_file(object));
+	assert_int_equal(strlen(object_build_id(object)), 40);
+	assert_ptr_equal(objects_get(objects, 7, other), object); /* refused */
+	assert_true(object_needs_file(object));
+	assert_ptr_equal(objects_get(objects, 7, judge_fd("pie")), object);
+	assert_false(object_needs_file(object));
+	assert_true(symtab_lookup(object_symtab(object), "outer", &symbol, &is_ifunc));
+	objects_let_go(objects, 7);
+	assert_true(object_needs_file(object)); /* its function starts */
+	assert_true(symtab_lookup(object_symtab(object), "inner", &symbol, &is_ifunc));
+	assert_ptr_equal(objects_get(objects, 7, judge_fd("pie")), object);
+	object_functab(object);
+	objects_let_go(objects, 7);
+	assert_false(object_needs_file(object));
+
+	late = objects_get(objects, 9, -1);
+	assert_true(object_needs_file(late));
+	assert_int_equal(symtab_nr(object_symtab(late)), 0);
+	assert_ptr_equal(objects_get(objects, 9, judge_fd("pie")), late);
+	assert_int_equal(object_error(late), 0);
+	assert_true(symtab_lookup(object_symtab(late), "outer", &symbol, &is_ifunc));
+	assert_ptr_equal(objects_known(objects, 9), late);
+	assert_null(objects_known(objects, 10));
+	objects_free(objects);
+}
+
 static void test_vdso(void **state)
 {
 	struct objects *objects = objects_new();
@@ -75,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_key),
+		cmocka_unit_test(test_a_descriptor_that_is_let_go),
 		cmocka_unit_test(test_vdso),
 	};
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -24,6 +25,7 @@
 
 #include "process/mapping.h"
 #include "process/opener.h"
+#include "process/vetted.h"
 #include "temp.h"
 
 #define NOBODY 0x7ffffff0u /* a tgid that is never there */
@@ -484,6 +486,154 @@ static int forget_dir(void **state)
 	return 0;
 }
 
+/* Descriptors that are closed to make room -------------------------------------------------------- */
+
+static uint32_t closed[8];
+static size_t nr_closed;
+
+static void note_closed(void *ctx, uint32_t file)
+{
+	(void)ctx;
+	assert_true(nr_closed < 8);
+	closed[nr_closed++] = file;
+}
+
+/* A set of files that holds two descriptors, and three files that it has met: the first is closed. */
+static struct files *two_of_three(const char *const names[3], uint32_t ids[3])
+{
+	struct files *files = files_new("/proc");
+
+	nr_closed = 0;
+	files_on_close(files, note_closed, NULL);
+	files_limit(files, 2);
+	for (int i = 0; i < 3; i++) {
+		const char *path = in_dir(names[i]);
+		struct map_event map;
+
+		unlink(path);
+		write_file(path, names[i]);
+		map = event_of(path);
+		ids[i] = files_of(files, NOBODY, &map);
+		assert_int_equal(files_error(files, ids[i]), 0);
+	}
+	assert_int_equal(nr_closed, 1);
+	assert_int_equal(closed[0], ids[0]);
+	return files;
+}
+
+static void the_longest_unused_is_closed_and_opened_again(void **state)
+{
+	static const char *const names[] = {"lru-a", "lru-b", "lru-c"};
+	struct map_event map;
+	struct files *files;
+	uint32_t ids[3];
+
+	(void)state;
+	files = two_of_three(names, ids);
+	map = event_of(in_dir(names[1]));
+	assert_int_equal(files_of(files, NOBODY, &map), ids[1]); /* c is the longest unused now */
+	map = event_of(in_dir(names[0]));
+	assert_int_equal(files_of(files, NOBODY, &map), ids[0]);
+	assert_int_equal(nr_closed, 2);
+	assert_int_equal(closed[1], ids[2]);
+	for (int i = 0; i < 3; i++) {
+		assert_holds(files_fd(files, ids[i]), names[i]);
+		assert_int_equal(files_error(files, ids[i]), 0);
+		assert_string_equal(files_why(files, ids[i]), "");
+	}
+	files_free(files);
+}
+
+/* Files that are only met do not push out one that was read. */
+static void what_was_read_is_closed_last(void **state)
+{
+	static const char *const names[] = {"read-a", "read-b", "read-c"};
+	struct map_event map;
+	struct files *files;
+	uint32_t ids[3];
+
+	(void)state;
+	files = two_of_three(names, ids);
+	assert_holds(files_fd(files, ids[1]), names[1]);
+	for (int round = 0; round < 2; round++) {
+		map = event_of(in_dir(names[0]));
+		files_of(files, NOBODY, &map);
+		map = event_of(in_dir(names[2]));
+		files_of(files, NOBODY, &map);
+	}
+	for (size_t i = 0; i < nr_closed; i++)
+		assert_int_not_equal(closed[i], ids[1]);
+	files_free(files);
+}
+
+/* Where it was deleted meanwhile, that is said; if another file is met with its inode, that is another file. */
+static void a_file_that_is_closed_and_gone_says_so(void **state)
+{
+	static const char *const names[] = {"gone-a", "gone-b", "gone-c"};
+	struct files *files;
+	uint32_t ids[3];
+
+	(void)state;
+	files = two_of_three(names, ids);
+	unlink(in_dir(names[0]));
+	assert_int_equal(files_fd(files, ids[0]), -1);
+	assert_int_equal(files_error(files, ids[0]), -ENOENT);
+	assert_string_equal(files_why(files, ids[0]), "deleted or replaced after it was closed");
+	assert_holds(files_fd(files, ids[1]), names[1]);
+	files_free(files);
+}
+
+static void another_file_under_a_closed_inode_is_another(void **state)
+{
+	static const char *const names[] = {"other-a", "other-b", "other-c"};
+	struct map_event map;
+	struct files *files;
+	uint32_t ids[3], other;
+
+	(void)state;
+	files = two_of_three(names, ids);
+	write_file(in_dir(names[0]), "of another length"); /* the same inode */
+	assert_int_equal(files_fd(files, ids[0]), -1);
+	assert_int_equal(files_error(files, ids[0]), -ESTALE);
+	map = event_of(in_dir(names[0]));
+	other = files_of(files, NOBODY, &map);
+	assert_int_not_equal(other, ids[0]);
+	assert_holds(files_fd(files, other), "of another length");
+	assert_int_equal(files_of(files, NOBODY, &map), other);
+	assert_int_equal(files_fd(files, ids[0]), -1);
+	files_free(files);
+}
+
+/* A limit that is lower than was thought: room is made of what is open. */
+static void room_is_made_where_the_limit_is_lower(void **state)
+{
+	struct files *files = files_new("/proc");
+	struct rlimit before, low;
+	struct map_event maps[30];
+	char name[32];
+	int fd;
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "many-%d", i);
+		write_file(in_dir(name), SECRET);
+		maps[i] = event_of(in_dir(name));
+	}
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	fd = dup(0);
+	close(fd);
+	low = before;
+	low.rlim_cur = fd + 8;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "many-%d", i);
+		maps[i].path = in_dir(name);
+		assert_holds(files_fd(files, files_of(files, NOBODY, &maps[i])), SECRET);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +651,11 @@ int main(void)
 		cmocka_unit_test(opens_files_of_an_overlay),
 		cmocka_unit_test(the_mark_of_an_unlinked_file),
 		cmocka_unit_test(no_such_file),
+		cmocka_unit_test(the_longest_unused_is_closed_and_opened_again),
+		cmocka_unit_test(what_was_read_is_closed_last),
+		cmocka_unit_test(a_file_that_is_closed_and_gone_says_so),
+		cmocka_unit_test(another_file_under_a_closed_inode_is_another),
+		cmocka_unit_test(room_is_made_where_the_limit_is_lower),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, forget_dir);

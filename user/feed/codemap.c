@@ -176,6 +176,7 @@ static bool is_libjvm(const struct codemap *code, const struct mapping *map)
 static void find_jvm(struct codemap *code, const struct mappings *mappings)
 {
 	const struct codefile *codefile;
+	const struct elf_file *elf;
 	uint32_t number;
 
 	for (size_t i = 0; !code->jvm && i < mappings->now.nr; i++) {
@@ -185,11 +186,12 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 			continue;
 		number = number_of(code, map);
 		tablecache_build(code->rooms->tablecache, number);
-		codefile = tablecache_at(code->rooms->tablecache, number);
-		if (!codefile->elf)
+		elf = tablecache_elf(code->rooms->tablecache, number);
+		if (!elf)
 			continue;
-		code->jvm = jvm_new(code->rooms->tablecache, code->tgid, codefile->elf,
-				    bias_of(codefile, map));
+		codefile = tablecache_at(code->rooms->tablecache, number);
+		code->jvm =
+			jvm_new(code->rooms->tablecache, code->tgid, elf, bias_of(codefile, map));
 		if (code->is_eager)
 			jvm_sync(code->jvm, true);
 	}
@@ -212,7 +214,7 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 		vma.bias = bias_of(codefile, map);
 		vma.gap_by_fp = codefile->gap_by_fp;
 	}
-	code->has_unbuilt = code->has_unbuilt || !codefile->is_built;
+	code->has_unbuilt = code->has_unbuilt || !codefile->is_built || codefile->is_closed;
 	return vma;
 }
 

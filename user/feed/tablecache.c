@@ -36,7 +36,7 @@ struct shared_table {
 
 struct tablecache {
 	struct session *session;
-	const struct files *files;
+	struct files *files;
 	struct objects *objects;
 	struct workbudget *budget;
 	vec_of(struct codefile) codefiles;
@@ -49,7 +49,7 @@ struct tablecache {
 	bool was_full; /* and said so */
 };
 
-struct tablecache *tablecache_new(struct session *session, const struct files *files,
+struct tablecache *tablecache_new(struct session *session, struct files *files,
 				  struct objects *objects, struct workbudget *budget)
 {
 	struct tablecache *tables = xcalloc(1, sizeof(*tables));
@@ -271,6 +271,12 @@ static struct object *object_of(struct tablecache *tables, uint32_t file)
 		       : objects_get(tables->objects, file, files_fd(tables->files, file));
 }
 
+static bool is_to_build(const struct tablecache *tables, const struct codefile *codefile)
+{
+	return !codefile->is_built ||
+	       (codefile->is_closed && files_fd(tables->files, codefile->file) >= 0);
+}
+
 void tablecache_build(struct tablecache *tables, uint32_t number)
 {
 	struct codefile *codefile = &tables->codefiles.at[number];
@@ -279,21 +285,24 @@ void tablecache_build(struct tablecache *tables, uint32_t number)
 	struct shared_table *shared;
 	struct object *object;
 
-	if (codefile->is_built || workbudget_is_over(tables->budget))
+	if (!is_to_build(tables, codefile) || workbudget_is_over(tables->budget))
 		return;
 	object = object_of(tables, codefile->file);
 	codefile->is_built = true;
 	codefile->elf = object_elf(object);
+	codefile->is_closed = object_error(object) == -EBADF ||
+			      (codefile->elf && !elf_file_is_attached(codefile->elf));
 	if (!codefile->elf)
 		return;
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
 	codefile->gap_by_fp = elf_file_section_named(codefile->elf, ".gopclntab", &gopclntab);
 	tables->has_news = true;
 	codefile->shared = find_shared(tables, object_build_id(object));
-	if (codefile->shared == NO_TABLE)
+	if (codefile->shared == NO_TABLE && !codefile->is_closed)
 		codefile->shared = add_shared(tables, codefile->elf, object_build_id(object));
 	if (codefile->shared == NO_TABLE)
 		return;
+	codefile->is_closed = false; /* another file had the same table */
 	shared = &tables->shared.at[codefile->shared];
 	if (codefile->nr_users && !shared->nr_users++)
 		take_back(tables, shared);
@@ -309,11 +318,21 @@ void tablecache_build_ahead(struct tablecache *tables, uint32_t number)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 
-	if (tables->codefiles.at[number].is_built || tables->budget->only_needed ||
+	if (!is_to_build(tables, &tables->codefiles.at[number]) || tables->budget->only_needed ||
 	    tables->ahead_ns >= MOST_AHEAD_NS)
 		return;
 	tablecache_build(tables, number);
 	tables->ahead_ns += clock_monotonic_ns() - began_ns;
+}
+
+const struct elf_file *tablecache_elf(struct tablecache *tables, uint32_t number)
+{
+	struct codefile *codefile = &tables->codefiles.at[number];
+
+	if (!codefile->elf || elf_file_is_attached(codefile->elf))
+		return codefile->elf;
+	object_of(tables, codefile->file);
+	return elf_file_is_attached(codefile->elf) ? codefile->elf : NULL;
 }
 
 const struct unwind_table *tablecache_rules(const struct tablecache *tables, uint32_t number)

@@ -21,7 +21,7 @@
 struct tablecache;
 
 /* All borrowed until tablecache_free(). Never NULL. */
-struct tablecache *tablecache_new(struct session *session, const struct files *files,
+struct tablecache *tablecache_new(struct session *session, struct files *files,
 				  struct objects *objects, struct workbudget *budget);
 /* NULL is fine. */
 void tablecache_free(struct tablecache *tables);
@@ -30,6 +30,7 @@ void tablecache_free(struct tablecache *tables);
 struct codefile {
 	uint32_t file;		    /* index in files; FILE_NONE: the vdso */
 	bool is_built;		    /* it was read: the rest is valid */
+	bool is_closed;		    /* it could not be opened: built again when it can */
 	bool gap_by_fp;		    /* code without a rule keeps frame pointers by its ABI (Go) */
 	const struct elf_file *elf; /* borrowed from its object, NULL if it is not one */
 	uint32_t shared;	    /* private: which table, UINT32_MAX: none */
@@ -51,6 +52,8 @@ void tablecache_build(struct tablecache *tables, uint32_t number);
  * exceeds it still finishes its table.
  */
 void tablecache_build_ahead(struct tablecache *tables, uint32_t number);
+/* Its ELF file with a descriptor to read sections by, borrowed; NULL: not built, not ELF, or it cannot be opened. */
+const struct elf_file *tablecache_elf(struct tablecache *tables, uint32_t number);
 /* Its rules, borrowed; NULL: not built, or the file has no unwind information. */
 const struct unwind_table *tablecache_rules(const struct tablecache *tables, uint32_t number);
 /* Its id for vmas (session_add_table()), TABLE_UNBUILT or TABLE_NO_CFI. */

@@ -35,9 +35,8 @@ struct tablesync {
 	uint64_t ips[STACK_MAX_FRAMES];
 };
 
-struct tablesync *tablesync_new(struct session *session, struct tasks *tasks,
-				const struct files *files, struct objects *objects,
-				struct workbudget *budget)
+struct tablesync *tablesync_new(struct session *session, struct tasks *tasks, struct files *files,
+				struct objects *objects, struct workbudget *budget)
 {
 	struct tablesync *sync = xcalloc(1, sizeof(*sync));
 

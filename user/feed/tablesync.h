@@ -26,9 +26,8 @@
 struct tablesync;
 
 /* All borrowed until tablesync_free(). Never NULL. */
-struct tablesync *tablesync_new(struct session *session, struct tasks *tasks,
-				const struct files *files, struct objects *objects,
-				struct workbudget *budget);
+struct tablesync *tablesync_new(struct session *session, struct tasks *tasks, struct files *files,
+				struct objects *objects, struct workbudget *budget);
 /* Gives all tables back to the session, so before session_close(). NULL is fine. */
 void tablesync_free(struct tablesync *sync);
 

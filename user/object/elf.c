@@ -45,7 +45,8 @@ _Static_assert(sizeof(void *) == 8, "the header check below reads Elf64_Ehdr");
 
 struct elf_file {
 	Elf *elf;
-	int fd; /* -1: image */
+	vec_of(Elf *) before; /* of descriptors it had: what was read of those is borrowed */
+	int fd;		      /* -1: image, or none */
 	const void *image;
 	size_t len_bytes; /* of the file when it was opened */
 	uint16_t type;	  /* e_type */
@@ -63,7 +64,7 @@ static bool fits(uint64_t off, uint64_t len_bytes, uint64_t in_bytes)
 /* Reads len_bytes at off without libelf. */
 static bool peek(const struct elf_file *file, uint64_t off, void *out, size_t len_bytes)
 {
-	if (!fits(off, len_bytes, file->len_bytes))
+	if (!fits(off, len_bytes, file->len_bytes) || (file->fd < 0 && !file->image))
 		return false;
 	if (file->fd >= 0)
 		return pread(file->fd, out, len_bytes, (off_t)off) == (ssize_t)len_bytes;
@@ -245,8 +246,45 @@ int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **
 
 int elf_file_reopen(const struct elf_file *file, struct elf_file **again)
 {
-	return file->fd >= 0 ? elf_file_open(file->fd, again)
-			     : elf_file_open_memory(file->image, file->len_bytes, again);
+	if (file->fd >= 0)
+		return elf_file_open(file->fd, again);
+	return file->image ? elf_file_open_memory(file->image, file->len_bytes, again) : -EBADF;
+}
+
+void elf_file_detach(struct elf_file *file)
+{
+	if (file->image)
+		return;
+	elf_cntl(file->elf, ELF_C_FDDONE); /* libelf must not read what has the number next */
+	file->fd = -1;
+}
+
+bool elf_file_is_attached(const struct elf_file *file)
+{
+	return file->image || file->fd >= 0;
+}
+
+int elf_file_attach(struct elf_file *file, int fd)
+{
+	struct elf_file *again;
+	int err;
+
+	if (elf_file_is_attached(file))
+		return 0;
+	err = elf_file_open(fd, &again);
+	if (err)
+		return -ESTALE;
+	if (again->len_bytes != file->len_bytes || again->nr_sections != file->nr_sections ||
+	    strcmp(again->build_id, file->build_id) != 0) {
+		elf_file_close(again);
+		return -ESTALE;
+	}
+	vec_push(&file->before, file->elf);
+	file->elf = again->elf;
+	file->fd = fd;
+	again->elf = NULL;
+	elf_file_close(again);
+	return 0;
 }
 
 void elf_file_close(struct elf_file *file)
@@ -254,6 +292,9 @@ void elf_file_close(struct elf_file *file)
 	if (!file)
 		return;
 	elf_end(file->elf);
+	vec_for_each(&file->before, elf)
+		elf_end(*elf);
+	vec_release(&file->before);
 	vec_release(&file->segments);
 	free(file);
 }

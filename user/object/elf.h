@@ -57,6 +57,14 @@ int elf_file_open_memory(const void *image, size_t len_bytes, struct elf_file **
 /* A second elf_file on the same descriptor or image, which both borrow. The same errors. */
 int elf_file_reopen(const struct elf_file *file, struct elf_file **again);
 void elf_file_close(struct elf_file *file); /* NULL is fine */
+/*
+ * Lets go of the descriptor: what was read of the file so far stays, further sections have no bytes, and
+ * elf_file_reopen() fails with -EBADF. Then goes on with another descriptor of the same file. -ESTALE: it is another
+ * file, and the elf_file stays without a descriptor. Nothing is done to an image in memory.
+ */
+void elf_file_detach(struct elf_file *file);
+int elf_file_attach(struct elf_file *file, int fd);
+bool elf_file_is_attached(const struct elf_file *file); /* or an image */
 
 /* The PT_LOADs, in the order of the program headers: their number, and the i-th, borrowed. */
 size_t elf_file_nr_segments(const struct elf_file *file);

@@ -68,19 +68,54 @@ static bool same_key(const void *ctx, uint32_t value, const void *key)
 	return objects->all.at[value]->key == *(const uint32_t *)key;
 }
 
-struct object *objects_get(struct objects *objects, uint32_t key, int fd)
+struct object *objects_known(const struct objects *objects, uint32_t key)
 {
 	uint32_t found = hash_find(&objects->by_key, hash_u64(key), same_key, objects, &key);
-	struct object *object;
 
-	if (found != HASH_NONE)
-		return objects->all.at[found];
-	object = xcalloc(1, sizeof(*object));
-	object->key = key;
-	object->error = fd < 0 ? -EBADF : elf_file_open(fd, &object->elf);
-	hash_insert(&objects->by_key, hash_u64(key), objects->all.nr);
-	vec_push(&objects->all, object);
+	return found == HASH_NONE ? NULL : objects->all.at[found];
+}
+
+/* Those of an object without a descriptor are empty. */
+static void forget_tables(struct object *object)
+{
+	symtab_free(object->symtab);
+	functab_free(object->functab);
+	object->symtab = NULL;
+	object->functab = NULL;
+}
+
+static void use_descriptor(struct object *object, int fd)
+{
+	if (object->elf) {
+		elf_file_attach(object->elf, fd);
+	} else if (object->error == -EBADF) {
+		forget_tables(object);
+		object->error = elf_file_open(fd, &object->elf);
+	}
+}
+
+struct object *objects_get(struct objects *objects, uint32_t key, int fd)
+{
+	struct object *object = objects_known(objects, key);
+
+	if (!object) {
+		object = xcalloc(1, sizeof(*object));
+		object->key = key;
+		object->error = -EBADF;
+		hash_insert(&objects->by_key, hash_u64(key), objects->all.nr);
+		vec_push(&objects->all, object);
+	}
+	if (fd >= 0)
+		use_descriptor(object, fd);
 	return object;
+}
+
+void objects_let_go(struct objects *objects, uint32_t key)
+{
+	struct object *object = objects_known(objects, key);
+
+	if (object && object->elf)
+		elf_file_detach(object->elf);
 }
 
 /*
@@ -133,6 +168,14 @@ const char *object_build_id(const struct object *object)
 const struct elf_file *object_elf(const struct object *object)
 {
 	return object->elf;
+}
+
+bool object_needs_file(const struct object *object)
+{
+	if (object->error == -EBADF)
+		return true;
+	return object->elf && !elf_file_is_attached(object->elf) &&
+	       (!object->symtab || !object->functab);
 }
 
 const struct symtab *object_symtab(struct object *object)

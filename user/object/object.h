@@ -26,11 +26,15 @@ struct objects *objects_new(void);
 void objects_free(struct objects *objects);
 
 /*
- * The object for key (a file's index), read from fd (borrowed until objects_free()) at the first call.
- * Never NULL: a file that is not readable ELF gives an object without segments and symbols. Owned by
- * objects.
+ * The object for key (a file's index), read from fd at the first call; where there was no descriptor then (fd is -1), or
+ * it was let go since, at the next call with one. Never NULL: a file that is not readable ELF gives an object without
+ * segments and symbols. Owned by objects. fd is borrowed until objects_free() or objects_let_go().
  */
 struct object *objects_get(struct objects *objects, uint32_t key, int fd);
+/* The object for key, NULL before the first objects_get(). */
+struct object *objects_known(const struct objects *objects, uint32_t key);
+/* The descriptor of key is about to be closed: what was read of the file stays. */
+void objects_let_go(struct objects *objects, uint32_t key);
 /* The vdso of this kernel, read from this process's mapping of it: every 64-bit process has the same. */
 struct object *objects_vdso(struct objects *objects);
 
@@ -41,6 +45,8 @@ struct object *objects_vdso(struct objects *objects);
 int object_error(const struct object *object);
 const char *object_build_id(const struct object *object);
 const struct elf_file *object_elf(const struct object *object);
+/* Has it no descriptor, and not all of its symbols and function starts read? Asking for them gives empty ones then. */
+bool object_needs_file(const struct object *object);
 /* Its symbols; empty, not NULL, where there are none. Borrowed. */
 const struct symtab *object_symtab(struct object *object);
 /* Its function starts, symbols or not; empty, not NULL, where there are none. Borrowed. */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Three ways to a file, from certain to likely; each is vetted before anything is opened for
- * reading, and none of the steps can block on what the target put there: O_PATH opens nothing,
- * AT_STATX_DONT_SYNC asks no remote server, and O_NONBLOCK opens past a file lease that the target holds.
+ * Three ways to a file, from certain to likely, and a list of the open ones in the order of their use.
  *
- * Not against it: openat2(RESOLVE_IN_ROOT) under /proc/PID/root. The path of a mapping is canonical, so
- * where a symlink leads somewhere else it was put there since, and device and inode tell.
+ * An open descriptor keeps the number of its inode from being used again; once it is closed to make room, another file
+ * may have the number. Such a file gets an index of its own, since names and unwind tables are kept by index.
  */
 #include "process/opener.h"
 
@@ -16,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,38 +22,73 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/mapping.h"
+#include "process/vetted.h"
 
-struct inode_id {
-	uint32_t dev_major, dev_minor;
-	uint64_t inode; /* 0: any */
+#define NO_ENTRY UINT32_MAX
+
+/* Files that were only met are closed before those that somebody has read: their names may be wanted again. */
+enum {
+	LIST_MET,
+	LIST_WANTED,
+	NR_LISTS
 };
-
-/* Is it the inode that was asked for? */
-typedef bool (*is_expected_fn)(const struct statx *st, const struct inode_id *expected);
 
 struct file {
 	struct inode_id id;
-	char *path; /* owned */
-	int fd;	    /* -1: not open, because of error */
+	char *path;    /* owned */
+	uint32_t tgid; /* who had it mapped when it was met the last time, and where */
+	uint64_t start, limit;
+	uint64_t size; /* when it was first opened, so that it is known again */
+	struct statx_timestamp modified;
+	uint32_t newer, older; /* in the order of their use; of those that are open */
+	int fd; /* -1: not open, because of error unless it was closed to make room */
 	int error;
 	bool is_refused; /* map_files itself led to nothing to be opened: it will not again */
+	bool was_open;	 /* size and modified are valid */
+	bool was_wanted; /* somebody has read it */
+	bool is_other;	 /* what has its inode now is another file */
 };
 
 struct files {
 	const char *proc_root; /* borrowed */
 	vec_of(struct file) all;
-	size_t nr_open;
+	size_t nr_open, max_open, path_bytes;
+	struct list {
+		uint32_t newest, oldest;
+	} open[NR_LISTS];
+	uint64_t nr_refused;
 	bool (*enough)(void *ctx); /* NULL: never */
 	void *enough_ctx;
+	void (*on_close)(void *ctx, uint32_t file); /* NULL: nobody asks */
+	void *on_close_ctx;
 	struct hash by_id; /* positions in all */
 };
+
+/* The other half is for what else cprof opens: BPF, perf events, probes. */
+static size_t most_open(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > FILES_MAX_OPEN)
+		return FILES_MAX_OPEN;
+	return limit.rlim_cur > 2 ? limit.rlim_cur / 2 : 1;
+}
 
 struct files *files_new(const char *proc_root)
 {
 	struct files *files = xcalloc(1, sizeof(*files));
 
 	files->proc_root = proc_root;
+	files->max_open = most_open();
+	for (int i = 0; i < NR_LISTS; i++)
+		files->open[i] = (struct list){NO_ENTRY, NO_ENTRY};
 	return files;
+}
+
+void files_on_close(struct files *files, void (*fn)(void *ctx, uint32_t file), void *ctx)
+{
+	files->on_close = fn;
+	files->on_close_ctx = ctx;
 }
 
 void files_until(struct files *files, bool (*enough)(void *ctx), void *ctx)
@@ -84,72 +118,153 @@ size_t path_len_undeleted(const char *path)
 	return len > mark_len && !strcmp(path + len - mark_len, mark) ? len - mark_len : len;
 }
 
-static bool is_same(const struct statx *st, const struct inode_id *expected)
+/* Open descriptors, the newest first ----------------------------------------------------------- */
+
+static struct list *list_of(struct files *files, const struct file *file)
 {
-	return !expected->inode ||
-	       (st->stx_ino == expected->inode && st->stx_dev_major == expected->dev_major &&
-		st->stx_dev_minor == expected->dev_minor);
+	return &files->open[file->was_wanted ? LIST_WANTED : LIST_MET];
 }
 
-/*
- * For map_files, which leads to the right file unless another was mapped at the same place since.
- * overlayfs (xino) adds the number of the layer to an inode's number, in its high bits.
- */
-static bool is_same_number(const struct statx *st, const struct inode_id *expected)
+static void list_remove(struct files *files, uint32_t i)
 {
-	return (uint32_t)st->stx_ino == (uint32_t)expected->inode;
+	const struct file *file = &files->all.at[i];
+	struct list *list = list_of(files, file);
+
+	if (file->newer == NO_ENTRY)
+		list->newest = file->older;
+	else
+		files->all.at[file->newer].older = file->older;
+	if (file->older == NO_ENTRY)
+		list->oldest = file->newer;
+	else
+		files->all.at[file->older].newer = file->newer;
 }
 
-/* A descriptor for reading of what path_fd (an O_PATH one) stands for, or -errno. */
-static int reopen_regular(int path_fd, const struct inode_id *expected, is_expected_fn is_expected)
+static void list_push(struct files *files, uint32_t i)
 {
-	char self[64];
+	struct file *file = &files->all.at[i];
+	struct list *list = list_of(files, file);
+
+	file->newer = NO_ENTRY;
+	file->older = list->newest;
+	if (list->newest == NO_ENTRY)
+		list->oldest = i;
+	else
+		files->all.at[list->newest].newer = i;
+	list->newest = i;
+}
+
+/* An open file is met or wanted now. */
+static void touch(struct files *files, uint32_t i, bool is_wanted)
+{
+	list_remove(files, i);
+	files->all.at[i].was_wanted |= is_wanted;
+	list_push(files, i);
+}
+
+static void close_oldest(struct files *files)
+{
+	uint32_t i = files->open[LIST_MET].oldest;
+
+	if (i == NO_ENTRY)
+		i = files->open[LIST_WANTED].oldest;
+	if (files->on_close)
+		files->on_close(files->on_close_ctx, i);
+	list_remove(files, i);
+	closep(&files->all.at[i].fd);
+	files->all.at[i].fd = -1;
+	files->nr_open--;
+}
+
+void files_limit(struct files *files, size_t nr)
+{
+	files->max_open = nr;
+	while (files->nr_open > nr)
+		close_oldest(files);
+}
+
+/* Opening ---------------------------------------------------------------------------------------- */
+
+/* Is it the file that was open before? The number of an inode is used again soon after a file is deleted. */
+static bool is_unchanged(struct file *file, int fd)
+{
 	struct statx st;
-	int fd;
 
-	if (statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-		  STATX_TYPE | STATX_SIZE | STATX_INO, &st))
-		return -errno;
-	if (!is_expected(&st, expected))
-		return -ESTALE;
-	if (!S_ISREG(st.stx_mode) || !st.stx_size)
-		return -ENOTSUP;
-	if (st.stx_size > FILES_MAX_BYTES)
-		return -EFBIG;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE | STATX_MTIME, &st))
+		return false;
+	if (!file->was_open) {
+		file->size = st.stx_size;
+		file->modified = st.stx_mtime;
+		file->was_open = true;
+		return true;
+	}
+	return file->size == st.stx_size && file->modified.tv_sec == st.stx_mtime.tv_sec &&
+	       file->modified.tv_nsec == st.stx_mtime.tv_nsec;
 }
 
-static int open_vetted(const char *path, const struct inode_id *expected,
-		       is_expected_fn is_expected)
-{
-	int path_fd scoped(closep) = open(path, O_PATH | O_CLOEXEC);
-
-	return path_fd < 0 ? -errno : reopen_regular(path_fd, expected, is_expected);
-}
-
-int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode)
-{
-	return open_vetted(path, &(struct inode_id){dev_major, dev_minor, inode}, is_same);
-}
-
-/* id: whose folder in /proc to look in. */
-static int open_mapped(const struct files *files, uint32_t id, const struct map_event *map,
-		       struct file *file)
+/* From the process that had it mapped last. */
+static int open_mapped(const struct files *files, struct file *file)
 {
 	char link[PATH_MAX];
 	int len, fd;
 
-	len = snprintf(link, sizeof(link), "%s/%u/map_files/%lx-%lx", files->proc_root, id,
-		       (unsigned long)map->start, (unsigned long)map->limit);
-	fd = len < (int)sizeof(link) ? open_vetted(link, &file->id, is_same_number) : -ENAMETOOLONG;
+	len = snprintf(link, sizeof(link), "%s/%u/map_files/%lx-%lx", files->proc_root, file->tgid,
+		       (unsigned long)file->start, (unsigned long)file->limit);
+	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME_NUMBER)
+				     : -ENAMETOOLONG;
 	file->is_refused = fd == -ENOTSUP || fd == -EFBIG;
-	if (fd >= 0 || file->is_refused || file->path[0] != '/')
+	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || file->is_refused || file->path[0] != '/')
 		return fd;
-	len = snprintf(link, sizeof(link), "%s/%u/root%s", files->proc_root, id, file->path);
-	fd = len < (int)sizeof(link) ? open_vetted(link, &file->id, is_same) : -ENAMETOOLONG;
-	return fd >= 0 ? fd : open_vetted(file->path, &file->id, is_same);
+	len = snprintf(link, sizeof(link), "%s/%u/root%s", files->proc_root, file->tgid,
+		       file->path);
+	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME) : -ENAMETOOLONG;
+	return fd >= 0 ? fd : vetted_open(file->path, &file->id, VETTED_SAME);
+}
+
+/* Where even half of the limit is too much, because more is in use than was thought, it is lowered. */
+static int open_with_room(struct files *files, struct file *file)
+{
+	int fd;
+
+	if (files->enough && files->enough(files->enough_ctx))
+		return -ETIME;
+	while (files->nr_open >= files->max_open)
+		close_oldest(files);
+	fd = open_mapped(files, file);
+	while (fd == -EMFILE && files->nr_open > 1) {
+		files_limit(files, (files->nr_open + 1) / 2);
+		fd = open_mapped(files, file);
+	}
+	return fd;
+}
+
+/* Opens a file that is not open. -ESTALE: it is another one now. */
+static void open_file(struct files *files, uint32_t i)
+{
+	struct file *file = &files->all.at[i];
+	int fd = open_with_room(files, file);
+
+	if (fd >= 0 && !is_unchanged(file, fd)) {
+		close(fd);
+		fd = -ESTALE;
+		file->is_other = true;
+	}
+	file->error = fd < 0 ? fd : 0;
+	if (fd < 0)
+		return;
+	file->fd = fd;
+	files->nr_open++;
+	list_push(files, i);
+}
+
+static struct inode_id id_of(const struct map_event *map)
+{
+	return (struct inode_id){map->dev_major, map->dev_minor, map->inode};
+}
+
+static uint64_t code_of(const struct inode_id *id)
+{
+	return hash_combine((uint64_t)id->dev_major << 32 | id->dev_minor, id->inode);
 }
 
 static bool same_inode(const void *ctx, uint32_t value, const void *key)
@@ -157,68 +272,102 @@ static bool same_inode(const void *ctx, uint32_t value, const void *key)
 	const struct files *files = ctx;
 	const struct inode_id *a = &files->all.at[value].id, *b = key;
 
-	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+	return !files->all.at[value].is_other && a->inode == b->inode &&
+	       a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-static uint32_t find_or_add(struct files *files, const struct map_event *map)
+static uint32_t add_file(struct files *files, const struct map_event *map)
 {
-	const struct inode_id id = {map->dev_major, map->dev_minor, map->inode};
-	uint64_t code = hash_combine((uint64_t)id.dev_major << 32 | id.dev_minor, id.inode);
-	uint32_t i = hash_find(&files->by_id, code, same_inode, files, &id);
-	struct file file = {.id = id, .fd = -1, .error = -ENOENT};
+	struct file file = {.id = id_of(map), .fd = -1, .error = -ENOENT};
+	size_t len = path_len_undeleted(map->path);
+	uint32_t i = files->all.nr;
 
-	if (i != HASH_NONE || files->all.nr >= FILES_MAX_KNOWN)
-		return i;
+	if (i >= FILES_MAX_KNOWN || files->path_bytes + len > FILES_MAX_PATH_BYTES) {
+		files->nr_refused++;
+		return FILE_NONE;
+	}
 	file.path = xstrdup(map->path);
-	file.path[path_len_undeleted(map->path)] = '\0';
-	i = files->all.nr;
+	file.path[len] = '\0';
+	files->path_bytes += len;
 	vec_push(&files->all, file);
-	hash_insert(&files->by_id, code, i);
+	hash_insert(&files->by_id, code_of(&file.id), i);
 	return i;
 }
 
-static int open_if_possible(struct files *files, uint32_t tgid, const struct map_event *map,
-			    struct file *file)
+/* Opens the file behind map, where it was met now; its index. */
+static uint32_t meet(struct files *files, uint32_t i, uint32_t tgid, const struct map_event *map)
 {
-	if (files->nr_open >= FILES_MAX_OPEN)
-		return -EMFILE;
-	if (files->enough && files->enough(files->enough_ctx))
-		return -ETIME;
-	return open_mapped(files, tgid, map, file);
+	struct file *file = &files->all.at[i];
+
+	file->tgid = tgid;
+	file->start = map->start;
+	file->limit = map->limit;
+	if (file->fd >= 0)
+		touch(files, i, false);
+	else if (!file->is_refused)
+		open_file(files, i);
+	return i;
 }
 
 uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *map)
 {
-	struct file *file;
+	const struct inode_id id = id_of(map);
 	uint32_t i;
-	int fd;
 
 	_Static_assert(HASH_NONE == FILE_NONE, "what is not found is no file");
 	if (!map->inode)
 		return FILE_NONE;
-	i = find_or_add(files, map);
-	if (i == FILE_NONE)
-		return FILE_NONE;
-	file = &files->all.at[i];
-	if (file->fd >= 0 || file->is_refused)
-		return i;
-	fd = open_if_possible(files, tgid, map, file);
-	file->error = fd < 0 ? fd : 0;
-	if (fd < 0)
-		return i;
-	file->fd = fd;
-	files->nr_open++;
-	return i;
+	i = hash_find(&files->by_id, code_of(&id), same_inode, files, &id);
+	if (i != FILE_NONE) {
+		meet(files, i, tgid, map);
+		if (!files->all.at[i].is_other)
+			return i;
+	}
+	i = add_file(files, map);
+	return i == FILE_NONE ? i : meet(files, i, tgid, map);
 }
 
-int files_fd(const struct files *files, uint32_t file)
+int files_fd(struct files *files, uint32_t i)
 {
-	return file < files->all.nr ? files->all.at[file].fd : -1;
+	if (i >= files->all.nr)
+		return -1;
+	if (files->all.at[i].fd < 0 && !files->all.at[i].error) /* it was closed to make room */
+		open_file(files, i);
+	if (files->all.at[i].fd >= 0)
+		touch(files, i, true);
+	return files->all.at[i].fd;
 }
 
 int files_error(const struct files *files, uint32_t file)
 {
 	return file < files->all.nr ? files->all.at[file].error : -ENOENT;
+}
+
+const char *files_why(const struct files *files, uint32_t i)
+{
+	const struct file *file = i < files->all.nr ? &files->all.at[i] : NULL;
+	int error = files_error(files, i);
+
+	switch (error) {
+	case 0:
+		return "";
+	case -ENOENT:
+	case -ESRCH:
+	case -ESTALE:
+		return file && file->was_open ? "deleted or replaced after it was closed"
+					      : "deleted or replaced, or its process has ended";
+	case -ENOTSUP:
+		return "not a regular file, or empty";
+	case -ETIME:
+		return "there was no time";
+	default:
+		return strerror(-error);
+	}
+}
+
+uint64_t files_nr_refused(const struct files *files)
+{
+	return files->nr_refused;
 }
 
 const char *files_path(const struct files *files, uint32_t file)

@@ -4,12 +4,12 @@
  *
  * So a binary that is unlinked or replaced, or whose process exits, keeps its names.
  *
- * A target chooses its paths, and a path may be a FIFO that never opens, a device, or a symlink out of a
- * container. So nothing is opened for reading before it is known to be a regular file:
+ * Descriptors are few: when all are in use, that of the file which was not met or read for the longest time is closed,
+ * one that was never read first. It is opened again when it is needed, in the same ways, and must then be the same file: device, inode, size and time of
+ * the last change. A file that was deleted meanwhile stays closed, and files_why() says so.
  *
- *	open(/proc/PID/map_files/START-LIMIT, O_PATH)	the kernel's own link to the inode
- *	statx: S_ISREG, 0 < size <= FILES_MAX_BYTES
- *	open(/proc/self/fd/N, O_RDONLY|O_NONBLOCK|O_NOCTTY|O_CLOEXEC)
+ * A target chooses its paths, so they are opened with care (process/vetted.h), first by the kernel's own link to the
+ * inode: /proc/PID/map_files/START-LIMIT.
  *
  * Where the process is gone already or may not be inspected, the path is opened in the same way, first
  * under /proc/PID/root and then on the host, and must have the expected device and inode. Files from
@@ -25,16 +25,20 @@
 
 #include "stream.h"
 
-#define FILES_MAX_BYTES (4ull << 30)
-/* Most descriptors held; further files are known but not open. The caller raises RLIMIT_NOFILE. */
+/* Most descriptors held, and never more than half of RLIMIT_NOFILE, which the caller raises. */
 #define FILES_MAX_OPEN 16384
-/* Most files known; a mapping of a further one has no file (FILE_NONE). */
-#define FILES_MAX_KNOWN 65536
+/* Most files known, and the bytes of their paths; a mapping of a further one has no file (FILE_NONE). */
+#define FILES_MAX_KNOWN	     262144
+#define FILES_MAX_PATH_BYTES (32u << 20)
 
 struct files;
 
 /* proc_root is "/proc", or a folder that looks like it (tests). Borrowed until files_free(). */
 struct files *files_new(const char *proc_root);
+/* Holds at most nr descriptors from now on; nr > 0. */
+void files_limit(struct files *files, size_t nr);
+/* fn is called just before the descriptor of a file is closed, except by files_free(). */
+void files_on_close(struct files *files, void (*fn)(void *ctx, uint32_t file), void *ctx);
 /* Once enough() returns true, no more files are opened: they are known by path, with the error -ETIME. */
 void files_until(struct files *files, bool (*enough)(void *ctx), void *ctx);
 void files_free(struct files *files); /* closes every descriptor; NULL is fine */
@@ -47,13 +51,17 @@ void files_free(struct files *files); /* closes every descriptor; NULL is fine *
  */
 uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *map);
 
-/* The descriptor, borrowed until files_free(); -1 if the file is not open. */
-int files_fd(const struct files *files, uint32_t file);
+/* The descriptor, opened again if need be; -1 if that fails. Borrowed until the next call for any file. */
+int files_fd(struct files *files, uint32_t file);
 /*
  * Why it is not open: 0 or -errno (-ENOTSUP: not a regular file, or an empty one as those of /proc;
- * -EFBIG; -ESTALE: another inode; -EMFILE: too many are open; -ETIME: time was up, see files_until()).
+ * -EFBIG; -ESTALE: another file; -EMFILE: too many are open; -ETIME: time was up, see files_until()).
  */
 int files_error(const struct files *files, uint32_t file);
+/* The same in words, as "Too many open files" or "deleted or replaced after it was closed"; "" if it is open. Not owned. */
+const char *files_why(const struct files *files, uint32_t file);
+/* How many mappings have no file because too many files are known. */
+uint64_t files_nr_refused(const struct files *files);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */
 const char *files_path(const struct files *files, uint32_t file);
 /* The number of files known; indices are 0 to files_nr() - 1. */
@@ -61,11 +69,5 @@ size_t files_nr(const struct files *files);
 
 /* The length of path without the " (deleted)" that the kernel appends for an unlinked file. */
 size_t path_len_undeleted(const char *path);
-
-/*
- * Opens path for reading if it is a regular file, vetted with O_PATH first. It must have this device
- * and inode, unless inode is 0. Returns a descriptor that the caller owns, or -errno as above.
- */
-int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode);
 
 #endif

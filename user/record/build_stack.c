@@ -76,7 +76,8 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 		STACK_ENDS(X)
 #undef X
 	};
-	const char *text = ends[entry->end].text, *file;
+	const char *text = ends[entry->end].text, *file, *closed;
+	uint64_t ip;
 
 	if (!text)
 		return NULL;
@@ -86,9 +87,11 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 		return NULL;
 	if (!ends[entry->end].names_file || !user->nr)
 		return xstrdup(text);
-	file = symbolize_mapping_name(build->symbolizer, entry->image,
-				      (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1),
-				      entry->time_ns);
+	ip = (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1);
+	file = symbolize_mapping_name(build->symbolizer, entry->image, ip, entry->time_ns);
+	closed = symbolize_why_closed(build->symbolizer, entry->image, ip, entry->time_ns);
+	if (*closed)
+		return xasprintf("cannot open %s (%s)", file, closed);
 	return xasprintf("%s %s", text, file);
 }
 

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "record/child.h"
 #include "object/elf.h"
-#include "process/opener.h"
+#include "process/vetted.h"
 
 #define MAX_SCRIPTS    4   /* a script's interpreter may be a script: as in the kernel */
 #define MAX_LINE_BYTES 256 /* of a script's first line: as in the kernel */

@@ -43,6 +43,24 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 	return naming->symbolizer;
 }
 
+static void say_closed(const struct naming *naming)
+{
+	uint64_t nr_refused = files_nr_refused(naming->files);
+	const char *file, *why;
+	char safe[512];
+	size_t nr = 0;
+
+	if (naming->symbolizer)
+		nr = symbolizer_nr_closed(naming->symbolizer, &file, &why);
+	if (nr)
+		warn("%s code addresses have no names, their files could not be opened (%s: %s)",
+		     text_count(nr), text_escape(text_base_name(file), safe, sizeof(safe)),
+		     *why ? why : "it could later");
+	if (nr_refused)
+		warn("more than %s files are mapped: %s mappings of further ones have no names",
+		     text_count(FILES_MAX_KNOWN), text_count(nr_refused));
+}
+
 void naming_say(const struct naming *naming)
 {
 	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
@@ -50,6 +68,7 @@ void naming_say(const struct naming *naming)
 	if (nr)
 		warn("interrupted again: %s code addresses were not looked up and have no names",
 		     text_count(nr));
+	say_closed(naming);
 }
 
 void naming_release(struct naming *naming)

@@ -17,7 +17,7 @@
 /* The first four are the caller's, and borrowed. */
 struct naming {
 	struct tasks *tasks;
-	const struct files *files;
+	struct files *files;
 	struct objects *objects;
 	bool kernel_stacks;	       /* there are kernel addresses to name */
 	struct kallsyms *kallsyms;     /* private */
@@ -26,7 +26,7 @@ struct naming {
 
 /* Never NULL; borrowed until naming_release(). Warns if the kernel's functions will have no names. */
 struct symbolizer *naming_symbolizer(struct naming *naming);
-/* Warns of addresses that have no name because the user interrupted symbolization. */
+/* Warns of addresses that have no name because the user interrupted symbolization, or a file could not be opened. */
 void naming_say(const struct naming *naming);
 void naming_release(struct naming *naming);
 

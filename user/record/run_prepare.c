@@ -133,6 +133,12 @@ static void connect_parts(struct run *run)
 			prober_add_target(&run->prober, target->tgid);
 }
 
+/* A descriptor is closed to make room for others. */
+static void let_go(void *ctx, uint32_t file)
+{
+	objects_let_go(ctx, file);
+}
+
 int run_open_parts(struct run *run)
 {
 	struct builder_options options = {
@@ -148,6 +154,7 @@ int run_open_parts(struct run *run)
 	run->builder = builder_new(&options, run->tasks);
 	run->tablesync =
 		tablesync_new(run->session, run->tasks, run->files, run->objects, &run->budget);
+	files_on_close(run->files, let_go, run->objects);
 	tasks_on_map(run->tasks, on_map, run);
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))

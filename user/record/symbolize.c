@@ -54,18 +54,19 @@ struct finding {
 
 struct symbolizer {
 	struct tasks *tasks;
-	const struct files *files;
+	struct files *files;
 	struct objects *objects;
 	const struct kallsyms *kallsyms;
 	bool (*is_hurried)(void); /* NULL: there is time */
-	size_t nr_unnamed;
+	size_t nr_unnamed, nr_closed;
+	uint32_t closed_file; /* one of these */
 	vec_of(struct finding) findings;
 	struct hash index;
 	struct strtab strings;
 };
 
-struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
-				  struct objects *objects, const struct kallsyms *kallsyms)
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct objects *objects,
+				  const struct kallsyms *kallsyms)
 {
 	struct symbolizer *symbolizer = xcalloc(1, sizeof(*symbolizer));
 
@@ -96,11 +97,26 @@ size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer)
 	return symbolizer->nr_unnamed;
 }
 
+size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **file,
+			    const char **why)
+{
+	if (symbolizer->nr_closed) {
+		*file = files_path(symbolizer->files, symbolizer->closed_file);
+		*why = files_why(symbolizer->files, symbolizer->closed_file);
+	}
+	return symbolizer->nr_closed;
+}
+
 /* The names of what a place holds ---------------------------------------------------------------- */
 
+/* With a descriptor, if one is needed to look for names. */
 static struct object *file_object(struct symbolizer *symbolizer, uint32_t file)
 {
-	return objects_get(symbolizer->objects, file, files_fd(symbolizer->files, file));
+	struct object *object = objects_known(symbolizer->objects, file);
+
+	if (!object || object_needs_file(object))
+		object = objects_get(symbolizer->objects, file, files_fd(symbolizer->files, file));
+	return object;
 }
 
 static void name_symbol(struct symbolizer *symbolizer, struct finding *finding, const char *raw)
@@ -141,15 +157,21 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 {
-	struct object *object = file_object(symbolizer, finding->address.space);
+	uint32_t file = finding->address.space;
+	struct object *object = file_object(symbolizer, file);
 	const struct elf_file *elf = object_elf(object);
+
+	if (object_needs_file(object)) {
+		symbolizer->nr_closed++;
+		symbolizer->closed_file = file;
+	}
 
 	/* What is not in a segment (or not ELF) is named by where it is in the file. */
 	finding->elf_addr = finding->address.position;
 	if (!elf || elf_file_addr(elf, finding->address.position, &finding->elf_addr))
 		object = NULL;
 	name_in_object(symbolizer, finding, object,
-		       text_base_name(files_path(symbolizer->files, finding->address.space)));
+		       text_base_name(files_path(symbolizer->files, file)));
 }
 
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
@@ -240,7 +262,8 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 					   uint32_t file, uint64_t file_off,
 					   const struct mapping *map, bool is_named)
 {
-	struct filemap_file described = {file_object(symbolizer, file),
+	struct object *object = objects_known(symbolizer->objects, file);
+	struct filemap_file described = {object ? object : file_object(symbolizer, file),
 					 files_path(symbolizer->files, file)};
 
 	return filemap_of_file(profile, &described, file_off, map, is_named);
@@ -417,6 +440,14 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
 						   .limit = PAGE_BYTES};
 	}
 	profile_set_main_mapping(profile, profile_mapping_id(profile, &mapping));
+}
+
+const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				 uint64_t time_ns)
+{
+	const struct mapping *map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
+
+	return map && map->file != FILE_NONE ? files_why(symbolizer->files, map->file) : "";
 }
 
 const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,

@@ -31,13 +31,19 @@
 struct symbolizer;
 
 /* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
-struct symbolizer *symbolizer_new(struct tasks *tasks, const struct files *files,
-				  struct objects *objects, const struct kallsyms *kallsyms);
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct objects *objects,
+				  const struct kallsyms *kallsyms);
 void symbolizer_free(struct symbolizer *symbolizer);
 /* Once is_hurried() is true, code in files that has no name yet does not get one. */
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
 /* The number of addresses that have no name for that reason. */
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
+/*
+ * The number of addresses that have no name because their file could not be opened; *file is one of these files, and
+ * *why the reason in words (borrowed, untouched for 0).
+ */
+size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **file,
+			    const char **why);
 
 /*
  * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
@@ -67,6 +73,9 @@ uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, 
 void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profile,
 			    struct image *image);
 
+/* Why the file of the mapping that ip is in is not open, in words (process/opener.h); "" if it is or there is none. */
+const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				 uint64_t time_ns);
 /* "libfoo.so.6" of the mapping that ip is in, for a message; "[unknown]" if none. Borrowed. */
 const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 				   uint64_t time_ns);
