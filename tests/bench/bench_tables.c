@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "object/elf.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 
 struct figures {
 	size_t nr_files, nr_fdes, nr_rows, nr_pages, nr_extended, max_extended, nr_bytes;

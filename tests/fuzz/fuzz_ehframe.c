@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "unwind/unwindstep.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len_bytes);
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 #include "unit/cfi_asm.h"
 
 #define START 0x1000

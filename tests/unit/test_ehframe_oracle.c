@@ -24,7 +24,7 @@
 
 #include "base/alloc.h"
 #include "object/elf.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 #include "temp.h"
 
 struct judge {

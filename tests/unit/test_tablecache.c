@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "feed/tablecache.h"
+#include "unwind/tablebuild.h"
 #include "elf_judge.h"
 #include "unit/session_case.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "object/elf.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 
 /* The kind of rule at offset from the entry point of path. */
 static enum unwind_kind kind_at(const char *path, int64_t offset)

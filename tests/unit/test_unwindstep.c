@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "object/elf.h"
 #include "unwind/unwindstep.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 
 /* Memory: word i of stack[] is at BASE + 8 * i and holds 0x1000 + i. */
 #define BASE  0x7000ull

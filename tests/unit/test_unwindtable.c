@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 #include "unit/cfi_asm.h"
 
 static struct cfi_asm as;

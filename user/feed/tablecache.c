@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/vec.h"
+#include "unwind/tablebuild.h"
 
 #define UNUSED_MAX_BYTES (8u << 20)
 #define UNUSED_MAX_NR	 1024

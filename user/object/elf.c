@@ -34,7 +34,6 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 
-#define PAGE_BYTES 4096ull
 /* The build-id is in one of the first notes, and these are short; else it is ignored. */
 #define NOTES_MAX_BYTES (64u << 10)
 #define NOTES_MAX_NR	64
@@ -105,21 +104,18 @@ static void read_segments(struct elf_file *file)
 	if (nr > ELF_MAX_SEGMENTS)
 		nr = ELF_MAX_SEGMENTS;
 	for (size_t i = 0; i < nr; i++) {
+		struct elf_segment segment;
 		GElf_Phdr phdr;
-		uint64_t end;
 
 		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
 			continue;
-		/* The kernel refuses these; below, sums of the fields must not wrap. */
-		if (phdr.p_filesz > phdr.p_memsz ||
-		    __builtin_add_overflow(phdr.p_vaddr, phdr.p_memsz, &end) ||
-		    __builtin_add_overflow(phdr.p_offset, phdr.p_filesz, &end))
-			continue;
-		vec_push(&file->segments, (struct elf_segment){.elf_addr = phdr.p_vaddr,
-							       .mem_bytes = phdr.p_memsz,
-							       .file_off = phdr.p_offset,
-							       .file_bytes = phdr.p_filesz,
-							       .executable = phdr.p_flags & PF_X});
+		segment = (struct elf_segment){.elf_addr = phdr.p_vaddr,
+					       .mem_bytes = phdr.p_memsz,
+					       .file_off = phdr.p_offset,
+					       .file_bytes = phdr.p_filesz,
+					       .executable = phdr.p_flags & PF_X};
+		if (segment_is_sane(&segment))
+			vec_push(&file->segments, segment);
 	}
 }
 
@@ -314,64 +310,24 @@ bool elf_file_is_linked(const struct elf_file *file)
 	return file->type == ET_DYN || file->type == ET_EXEC;
 }
 
-/*
- * How well a segment answers for file_off: 0 not at all. Only executable mappings are sampled, so an
- * executable segment that has the offset in its first page goes before one, of data, that has it in
- * its middle: lld lets both share a page of the file.
- */
-static int segment_score(const struct elf_segment *segment, uint64_t file_off)
+struct segments elf_file_segments(const struct elf_file *file)
 {
-	uint64_t page = segment->file_off & ~(PAGE_BYTES - 1);
-	bool exact = file_off >= segment->file_off &&
-		     file_off - segment->file_off < segment->file_bytes;
-	bool near = file_off >= page && file_off < segment->file_off && segment->file_bytes;
-
-	if (!exact && !near)
-		return 0;
-	return 1 + exact + 2 * segment->executable;
+	return (struct segments){file->segments.at, file->segments.nr};
 }
 
 const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t file_off)
 {
-	const struct elf_segment *best = NULL;
-	int best_score = 0;
-
-	for (size_t i = 0; i < file->segments.nr; i++) {
-		int score = segment_score(&file->segments.at[i], file_off);
-
-		if (score > best_score) {
-			best = &file->segments.at[i];
-			best_score = score;
-		}
-	}
-	return best;
+	return segments_at(elf_file_segments(file), file_off);
 }
 
 int elf_file_addr(const struct elf_file *file, uint64_t file_off, uint64_t *elf_addr)
 {
-	const struct elf_segment *segment = elf_file_segment_at(file, file_off);
-
-	if (!segment)
-		return -ENOENT;
-	/* Before p_offset, in its page, is before p_vaddr: which may be nowhere. */
-	if (file_off < segment->file_off && segment->file_off - file_off > segment->elf_addr)
-		return -ENOENT;
-	*elf_addr = segment->elf_addr + (file_off - segment->file_off);
-	return 0;
+	return segments_addr(elf_file_segments(file), file_off, elf_addr);
 }
 
 int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *file_off)
 {
-	for (size_t i = 0; i < file->segments.nr; i++) {
-		const struct elf_segment *segment = &file->segments.at[i];
-
-		if (elf_addr < segment->elf_addr ||
-		    elf_addr - segment->elf_addr >= segment->file_bytes)
-			continue;
-		*file_off = segment->file_off + (elf_addr - segment->elf_addr);
-		return 0;
-	}
-	return -ENOENT;
+	return segments_offset(elf_file_segments(file), elf_addr, file_off);
 }
 
 size_t elf_file_nr_sections(const struct elf_file *file)

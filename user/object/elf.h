@@ -18,19 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/segments.h"
+
 #define BUILD_ID_MAX_BYTES 64
 #define SECTION_MAX_BYTES  (256u << 20) /* larger sections are not read: a sparse file is cheap */
 #define ELF_MAX_SECTIONS   65536	/* files with more are refused: -ENOEXEC */
-#define ELF_MAX_SEGMENTS   1170 /* 64 KiB of program headers, as in the kernel; the rest is ignored */
-
-struct elf_segment {	     /* a PT_LOAD */
-	uint64_t elf_addr;   /* p_vaddr */
-	uint64_t mem_bytes;  /* p_memsz */
-	uint64_t file_off;   /* p_offset */
-	uint64_t file_bytes; /* p_filesz */
-	bool executable;
-};
-
 /*
  * bytes is borrowed from the elf_file; NULL for SHT_NOBITS, out of bounds, more than
  * SECTION_MAX_BYTES or unreadable, whatever len_bytes (sh_size) says. It may be unaligned: memcpy.
@@ -69,6 +61,8 @@ bool elf_file_is_attached(const struct elf_file *file); /* or an image */
 /* The PT_LOADs, in the order of the program headers: their number, and the i-th, borrowed. */
 size_t elf_file_nr_segments(const struct elf_file *file);
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
+/* All of them, for segments_at() and its like. Borrowed. */
+struct segments elf_file_segments(const struct elf_file *file);
 /* Whether it is ET_EXEC or ET_DYN: in others (.o, .ko, core) a symbol's value is not an address. */
 bool elf_file_is_linked(const struct elf_file *file);
 

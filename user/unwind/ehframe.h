@@ -17,17 +17,10 @@
 #include <stdint.h>
 
 #include "unwind/cfa.h"
+#include "unwind/unwindtable.h"
 #include "object/cfi.h"
 #include "object/elf.h"
 #include "unwind_abi.h"
-
-struct ehframe_stats {
-	size_t nr_fdes; /* used */
-	size_t nr_cies;
-	size_t nr_skipped; /* FDEs: of length 0, outside the code asked for, or a double */
-	size_t nr_damaged; /* FDEs that could not be read, or not to their end */
-	bool truncated;	   /* the section's chain of lengths leads out of it: its rest is unread */
-};
 
 /* What to read. code_start and code_limit bound the code whose FDEs count (0, UINT64_MAX: all). */
 struct ehframe_input {

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/ehframe.h"
 #include "stream.h"
 #include "unwind_abi.h"
 
@@ -21,6 +20,15 @@
  * rows. It also bounds the memory that a section of a few bytes can ask for to 4 MB.
  */
 #define UNWIND_TABLE_MAX_PAGES (1u << 19)
+
+/* What call frame information (unwind/ehframe.h) a table was made of. */
+struct ehframe_stats {
+	size_t nr_fdes; /* used */
+	size_t nr_cies;
+	size_t nr_skipped; /* FDEs: of length 0, outside the code asked for, or a double */
+	size_t nr_damaged; /* FDEs that could not be read, or not to their end */
+	bool truncated;	   /* the section's chain of lengths leads out of it: its rest is unread */
+};
 
 struct unwind_table {
 	uint64_t start;	   /* elf_addr of the first page, a multiple of UNWIND_PAGE_BYTES */
@@ -37,19 +45,8 @@ struct unwind_table {
 	struct ehframe_stats stats;
 };
 
-/* A new table from a section of call frame information, for unwind_table_free(). -EFBIG. */
-int unwind_table_new(const struct ehframe_input *input, struct unwind_table **table);
-/* The same from what the ELF file has. -ENOENT: nothing. The table borrows nothing from file. */
-int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table);
-/* One rule for all of [start, limit): UNWIND_FP for a Go program, say. Never empty. */
-struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind);
-/*
- * From whatever produce emits: rows at ascending addresses, the last of them a gap. For code that is
- * in no file.
- */
-typedef void (*unwind_produce_fn)(void *ctx, cfa_row_fn emit, void *emit_ctx);
-struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx);
-void unwind_table_free(struct unwind_table *table); /* NULL is fine */
+/* Frees a table with its arrays, each of them malloc()ed. NULL is fine. */
+void unwind_table_free(struct unwind_table *table);
 
 /* The rule for elf_addr. false: outside the table, which is as good as UNWIND_GAP. */
 bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "collect/tables.h"
 #include "unwind/unwindstep.h"
-#include "unwind/unwindtable.h"
+#include "unwind/tablebuild.h"
 
 struct walker_vma {
 	u64 start, limit, bias;
