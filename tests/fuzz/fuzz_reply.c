@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The input is the payload of a worker's reply: kind (1 byte), number of items (4 bytes), payload. Whatever is
+ * accepted is used as main uses it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/reply.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile uint64_t sink;
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void use_file(const struct reply_file *file)
+{
+	uint64_t addr, off;
+
+	require(strlen(file->build_id) < sizeof(file->build_id));
+	for (size_t i = 0; i < file->segments.nr; i++) {
+		const struct elf_segment *segment = &file->segments.at[i];
+		const uint64_t offs[] = {segment->file_off, segment->file_off - 1,
+					 segment->file_off + segment->file_bytes, 0, UINT64_MAX};
+
+		for (size_t j = 0; j < sizeof(offs) / sizeof(offs[0]); j++)
+			if (!segments_addr(file->segments, offs[j], &addr))
+				sink += segments_offset(file->segments, addr, &off);
+	}
+}
+
+static void use_table(const struct unwind_table *table)
+{
+	uint64_t limit = table->start + ((uint64_t)table->nr_pages << UNWIND_PAGE_SHIFT);
+	struct unwind_rule rule;
+
+	for (uint32_t page = 0; page < table->nr_pages; page++)
+		for (uint64_t pc = 0; pc < UNWIND_PAGE_BYTES; pc += 255) {
+			uint64_t addr = table->start + ((uint64_t)page << UNWIND_PAGE_SHIFT) + pc;
+
+			require(unwind_table_find(table, addr, &rule));
+			require(rule.kind < UNWIND_NR_KINDS && rule.cfa_reg < UNWIND_NR_REGS);
+			sink += rule.cfa_off;
+		}
+	require(!unwind_table_find(table, limit, &rule));
+	require(!unwind_table_find(table, table->start - 1, &rule));
+}
+
+static void use_names(const struct reply_name *names, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		sink += strlen(names[i].raw) + strlen(names[i].display);
+		require((names[i].kind == MESSAGE_NAME_SYMBOL) == (*names[i].raw != '\0'));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reply_file *file = NULL;
+	struct unwind_table *table = NULL;
+	struct reply_name *names = NULL;
+	uint32_t nr;
+
+	if (size < 1 + sizeof(nr))
+		return 0;
+	memcpy(&nr, data + 1, sizeof(nr));
+	size -= 1 + sizeof(nr);
+	switch (data[0] % 3) {
+	case 0:
+		if (!reply_read_file(data + 5, size, nr, &file))
+			use_file(file);
+		break;
+	case 1:
+		if (!reply_read_table(data + 5, size, &table))
+			use_table(table);
+		break;
+	case 2:
+		if (!reply_read_names(data + 5, size, nr, &names))
+			use_names(names, nr);
+		break;
+	}
+	free(file);
+	unwind_table_free(table);
+	free(names);
+	return 0;
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes tests/fuzz/corpus/reply: replies of each kind (user/sandbox/message.h) that are accepted, and some with one
+thing wrong."""
+import os
+import struct
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
+FILE, TABLE, NAMES = 0, 1, 2
+EXTENDED = 1 << 19
+
+
+def file_reply(build_id, *segments):
+    return b"".join([struct.pack("<136sQ", build_id, 0), *(struct.pack("<5Q", *segment) for segment in segments)])
+
+
+def rule(kind, cfa_reg=0, how=0, cfa_off=0, fp_off=0, ra_off=0):
+    return struct.pack("<4Biihh", kind, cfa_reg, how, 0, cfa_off, fp_off, ra_off, 0)
+
+
+FIXED = [rule(0), rule(1), rule(2), rule(3)]
+
+
+def table_reply(pages, rows, extended=(), start=0x401000, tracks_bx=0):
+    rules = [*FIXED, *extended]
+    head = struct.pack("<Q6IQ", start, len(pages) - 1, len(rows), len(rules), tracks_bx, 0, 0, len(rows))
+    return head + struct.pack(f"<{len(pages)}I", *pages) + struct.pack(f"<{len(rows)}I", *rows) + b"".join(rules)
+
+
+def row(pc, packed):
+    return pc << 20 | packed
+
+
+def names_reply(*names):
+    heads = [struct.pack("<QIIII", start, kind, len(raw), len(display), 0) for kind, start, raw, display in names]
+    return b"".join(heads) + b"".join(raw + display for _, _, raw, display in names)
+
+
+SP8 = 1 << 9
+REPLIES = {
+    "file": (FILE, 2, file_reply(b"0123456789abcdef", (0x400000, 0x1000, 0, 0x1000, 0), (0x401000, 0x2000, 0x1000, 0x1800, 1))),
+    "file_empty": (FILE, 0, file_reply(b"")),
+    "file_id": (FILE, 0, file_reply(b"XYZ")),
+    "file_wraps": (FILE, 1, file_reply(b"00", (2**64 - 1, 0x1000, 0, 0x1000, 1))),
+    "table": (TABLE, 0, table_reply([0, 3, 4], [row(0, EXTENDED), row(0x10, SP8), row(0x14, 2 * SP8 | 3), row(0, SP8)])),
+    "table_rules": (TABLE, 0, table_reply([0, 2], [row(0, EXTENDED | 4), row(8, EXTENDED | 5)],
+                                          [rule(4, 3, 0x11, 16, -16, -8), rule(6, 7, 0x14, 8, 6, 13)], tracks_bx=1)),
+    "table_rule": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 9)])),
+    "table_pages": (TABLE, 0, table_reply([0, 0, 1], [row(0, EXTENDED)])),
+    "table_register": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 4)], [rule(4, 16)])),
+    "names": (NAMES, 3, names_reply((2, 0, b"_Z3foov", b"foo()"), (1, 0x401000, b"", b""), (0, 0, b"", b""))),
+    "names_same": (NAMES, 1, names_reply((2, 0, b"main", b""))),
+    "names_nul": (NAMES, 1, names_reply((2, 0, b"ma\0n", b""))),
+    "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
+}
+
+os.makedirs(HERE, exist_ok=True)
+for name, (kind, nr, payload) in REPLIES.items():
+    with open(os.path.join(HERE, name), "wb") as out:
+        out.write(struct.pack("<BI", kind, nr) + payload)

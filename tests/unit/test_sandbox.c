@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Against real workers, forked and confined: what they answer about real files, how they are confined as /proc tells it,
+ * and what becomes of those that die, stall, spin, lie, or use a system call that they must not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "object/elf.h"
+#include "object/symtab.h"
+#include "sandbox/confine.h"
+#include "sandbox/parser.h"
+#include "sandbox/transfer.h"
+#include "unwind/tablebuild.h"
+#include "worker/serve.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED true /* then system calls are not limited */
+#else
+#define IS_SANITIZED false
+#endif
+
+/* The file that makes a worker misbehave; it behaves with others. */
+#define BAD  7u
+#define GOOD 1u
+
+static __attribute__((noinline)) void a_known_function(void)
+{
+	__asm__ volatile("nop; nop; nop; nop");
+}
+
+static int own_fd(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct parser *open_parser(keeper_serve_fn serve_fn, bool in_process)
+{
+	const struct peer_options options = {.serve = serve_fn,
+					     .in_process = in_process,
+					     .stall_ns = NSEC_PER_SEC / 2,
+					     .cpu_ns = NSEC_PER_SEC / 5};
+	struct parser *parser = NULL;
+	uint32_t missing;
+
+	assert_int_equal(parser_open(&options, &parser), 0);
+	assert_int_equal(parser_meet(parser, &missing), 0);
+	return parser;
+}
+
+/* Processes -------------------------------------------------------------------------------------- */
+
+/* A line of /proc/PID/status, "Name:\tvalue" without its name; owned by the caller, NULL: no such process. */
+static char *status_of(pid_t pid, const char *name)
+{
+	char path[64], line[512], *found = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':') {
+			line[strcspn(line, "\n")] = '\0';
+			found = xstrdup(line + strlen(name) + 1 +
+					strspn(line + strlen(name) + 1, "\t "));
+		}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A child of parent of that name; 0: none. */
+static pid_t child_of(pid_t parent, const char *name)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (!found && (entry = readdir(proc))) {
+		pid_t pid = atoi(entry->d_name);
+		char *comm scoped(freep) = pid ? status_of(pid, "Name") : NULL;
+		char *ppid scoped(freep) = comm ? status_of(pid, "PPid") : NULL;
+
+		if (ppid && atoi(ppid) == parent && !strcmp(comm, name))
+			found = pid;
+	}
+	closedir(proc);
+	return found;
+}
+
+static pid_t keeper_of(pid_t parent)
+{
+	return child_of(parent, "cprof-keeper");
+}
+
+static pid_t worker_of(pid_t parent)
+{
+	pid_t keeper = keeper_of(parent);
+
+	return keeper ? child_of(keeper, "cprof-parser") : 0;
+}
+
+static bool is_gone(pid_t pid)
+{
+	for (int i = 0; i < 3000; i++) {
+		char *state scoped(freep) = status_of(pid, "State");
+
+		if (!state || *state == 'Z' || *state == 'X')
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Answers ---------------------------------------------------------------------------------------- */
+
+static void check_table(struct parser *parser, int fd)
+{
+	struct unwind_table *table, *here;
+	struct elf_file *elf;
+
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), 0);
+	assert_int_equal(elf_file_open(fd, &elf), 0);
+	assert_int_equal(unwind_table_from_elf(elf, &here), 0);
+	assert_int_equal(table->start, here->start);
+	assert_int_equal(table->nr_pages, here->nr_pages);
+	assert_int_equal(table->stats.nr_fdes, here->stats.nr_fdes);
+	assert_int_equal(unwind_table_bytes(table), unwind_table_bytes(here));
+	assert_memory_equal(table->pages, here->pages, (table->nr_pages + 1) * sizeof(uint32_t));
+	assert_memory_equal(table->rows, here->rows, table->nr_rows * sizeof(uint32_t));
+	assert_memory_equal(table->extended, here->extended,
+			    table->nr_extended * sizeof(*table->extended));
+	elf_file_close(elf);
+	unwind_table_free(table);
+	unwind_table_free(here);
+}
+
+static void check_names(struct parser *parser, int fd)
+{
+	static const char symbol_name[] = "a_known_function";
+	struct elf_file *elf;
+	struct symtab *symtab;
+	struct symbol symbol;
+	struct reply_name *names;
+	uint64_t addrs[2];
+	bool is_ifunc;
+	size_t nr;
+
+	assert_int_equal(elf_file_open(fd, &elf), 0);
+	symtab = symtab_new(elf);
+	assert_true(symtab_lookup(symtab, symbol_name, &symbol, &is_ifunc));
+	addrs[0] = symbol.elf_addr + 1;
+	addrs[1] = 1; /* in the ELF header: no function */
+	symtab_free(symtab);
+	elf_file_close(elf);
+	assert_int_equal(parser_names(parser, GOOD, fd, addrs, 2, &names, &nr), 0);
+	assert_int_equal(nr, 2);
+	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
+	assert_string_equal(names[0].raw, symbol_name);
+	assert_ptr_equal(names[0].display, names[0].raw);
+	assert_int_equal(names[1].kind, MESSAGE_NAME_NONE);
+	free(names);
+	assert_int_equal(parser_names(parser, GOOD, fd, addrs, 0, &names, &nr), -EINVAL);
+}
+
+static void check_variables(struct parser *parser, int fd)
+{
+	const char *names[] = {"no such variable", "stdout", ""};
+	uint64_t addrs[3] = {1, 1, 1};
+
+	fflush(stdout); /* so that this program has a copy of it */
+	assert_int_equal(parser_variables(parser, GOOD, fd, names, 3, addrs), 0);
+	assert_int_equal(addrs[0], 0);
+	assert_int_not_equal(addrs[1], 0);
+	assert_int_equal(addrs[2], 0);
+}
+
+static void check_answers(bool in_process)
+{
+	struct parser *parser = open_parser(serve, in_process);
+	const struct reply_file *file;
+	int fd scoped(closep) = own_fd(), script scoped(closep) = -1;
+	struct unwind_table *table;
+	uint64_t file_off = 0, elf_addr;
+
+	file = parser_file(parser, GOOD, fd);
+	assert_non_null(file);
+	assert_ptr_equal(parser_file(parser, GOOD, fd), file);
+	assert_true(strlen(file->build_id) > 8);
+	assert_false(file->has_gopclntab);
+	assert_int_equal(segments_addr(file->segments, file_off, &elf_addr), 0);
+	check_table(parser, fd);
+	check_names(parser, fd);
+	check_variables(parser, fd);
+	assert_non_null(parser_file(parser, PARSER_VDSO, -1));
+	assert_int_equal(parser_table(parser, PARSER_VDSO, -1, &table), 0);
+	unwind_table_free(table);
+
+	script = memfd_create("script", MFD_CLOEXEC);
+	assert_int_equal(write(script, "#!/bin/sh\n", 10), 10);
+	assert_null(parser_file(parser, 2, script));
+	assert_int_equal(parser_table(parser, 2, script, &table), -ENOEXEC);
+	/* Not open now, but later: it is asked again. */
+	assert_null(parser_file(parser, 3, -1));
+	assert_int_equal(parser_table(parser, 3, -1, &table), -EBADF);
+	assert_non_null(parser_file(parser, 3, fd));
+	assert_int_equal(parser_nr_left_out(parser), 0);
+	parser_close(parser);
+}
+
+static void test_answers(void **state)
+{
+	(void)state;
+	a_known_function();
+	check_answers(false);
+}
+
+static void test_answers_in_process(void **state)
+{
+	(void)state;
+	check_answers(true);
+}
+
+/* A worker forgets after so many files, and nobody notices. */
+static void test_many_files(void **state)
+{
+	struct parser *parser = open_parser(serve, false);
+	int fd scoped(closep) = own_fd();
+
+	(void)state;
+	for (uint32_t key = 0; key < SERVE_MAX_FILES + 200; key++)
+		assert_non_null(parser_file(parser, key, fd));
+	check_names(parser, fd);
+	assert_int_equal(parser_nr_left_out(parser), 0);
+	parser_close(parser);
+}
+
+/* Limits ----------------------------------------------------------------------------------------- */
+
+static void expect_status(pid_t pid, const char *name, const char *value)
+{
+	char *found scoped(freep) = status_of(pid, name);
+
+	assert_non_null(found);
+	assert_string_equal(found, value);
+}
+
+static void test_is_confined(void **state)
+{
+	struct parser *parser;
+	pid_t keeper, worker;
+	char path[64];
+	struct stat st;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	parser = open_parser(serve, false);
+	keeper = keeper_of(getpid());
+	worker = worker_of(getpid());
+	assert_true(keeper > 0 && worker > 0);
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = i ? worker : keeper;
+
+		expect_status(pid, "Uid", "65534\t65534\t65534\t65534");
+		expect_status(pid, "Gid", "65534\t65534\t65534\t65534");
+		expect_status(pid, "Groups", "");
+		expect_status(pid, "CapInh", "0000000000000000");
+		expect_status(pid, "CapPrm", "0000000000000000");
+		expect_status(pid, "CapEff", "0000000000000000");
+		expect_status(pid, "CapBnd", "0000000000000000");
+		expect_status(pid, "CapAmb", "0000000000000000");
+		expect_status(pid, "NoNewPrivs", "1");
+	}
+	if (!IS_SANITIZED)
+		expect_status(worker, "Seccomp", "2");
+	/* Its one descriptor, and /dev/null three times. */
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", worker, CONFINE_FD);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", worker, CONFINE_FD + 1);
+	assert_int_not_equal(stat(path, &st), 0);
+	parser_close(parser);
+	assert_true(is_gone(worker));
+	assert_true(is_gone(keeper));
+}
+
+/* What a worker must not do; which is in the request's number of items. */
+static void do_forbidden(uint32_t which)
+{
+	switch (which) {
+	case 0:
+		open("/etc/passwd", O_RDONLY);
+		break;
+	case 1:
+		socket(AF_INET, SOCK_STREAM, 0);
+		break;
+	case 2:
+		fork();
+		break;
+	case 3:
+		kill(getppid(), SIGKILL);
+		break;
+	case 4:
+		execl("/bin/true", "true", NULL);
+		break;
+	case 5:
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		break;
+	case 6:
+		memfd_create("x", 0);
+		break;
+	case 7:
+		setuid(0);
+		break;
+	}
+}
+
+static void serve_forbidden(int socket)
+{
+	struct message request;
+	int fd;
+
+	while (!transfer_receive(socket, &request, sizeof(request), &fd, NULL)) {
+		struct message reply = request;
+
+		closep(&fd);
+		reply.status = -ENOENT;
+		if (request.key < 100)
+			do_forbidden(request.key);
+		transfer_send(socket, &reply, NULL, -1, NULL);
+	}
+}
+
+static void test_forbidden_calls(void **state)
+{
+	struct parser *parser;
+	struct unwind_table *table;
+	int fd scoped(closep) = own_fd(), err;
+
+	(void)state;
+	if (IS_SANITIZED)
+		skip();
+	parser = open_parser(serve_forbidden, false);
+	for (uint32_t which = 0; which < 8; which++) {
+		assert_int_equal(parser_table(parser, which, fd, &table), -EPIPE);
+		assert_int_equal(parser_nr_left_out(parser), which + 1);
+		assert_int_equal(parser_left_out(parser, which, &err), which);
+		assert_int_equal(err, -EPIPE);
+	}
+	assert_int_equal(parser_table(parser, 100, fd, &table), -ENOENT);
+	assert_int_equal(parser_nr_left_out(parser), 8);
+	parser_close(parser);
+}
+
+/* Failures --------------------------------------------------------------------------------------- */
+
+/* What the workers of a test do about the bad file; they are forked with it. */
+static enum {
+	DIES,
+	STALLS,
+	SPINS,
+	LIES,
+} how;
+static unsigned int lie;
+
+static void stall(void)
+{
+	for (;;)
+		ppoll(NULL, 0, NULL, NULL);
+}
+
+static void spin(void)
+{
+	for (volatile unsigned int i = 0;; i++)
+		;
+}
+
+/* Replies to a question for a file, each wrong in one thing. */
+static void tell_lie(int socket, const struct message *request)
+{
+	struct {
+		struct message header;
+		struct message_file file;
+		struct message_segment segments[2];
+	} reply = {
+		.header = {.kind = request->kind,
+			   .key = request->key,
+			   .serial = request->serial,
+			   .nr = 1,
+			   .len_bytes =
+				   sizeof(struct message_file) + sizeof(struct message_segment)},
+		.file = {.build_id = "0123456789abcdef"},
+		.segments = {{.mem_bytes = 1, .file_bytes = 1}},
+	};
+	struct message *header = &reply.header;
+	struct iovec piece = {&reply, 0};
+	struct msghdr whole = {.msg_iov = &piece, .msg_iovlen = 1};
+
+	switch (lie) {
+	case 0:
+		header->kind = MESSAGE_TABLE;
+		break;
+	case 1:
+		header->key++;
+		break;
+	case 2:
+		header->serial--;
+		break;
+	case 3:
+		header->status = 1;
+		break;
+	case 4:
+		header->status = -ENOENT; /* with a payload */
+		break;
+	case 5:
+		header->nr = 2;
+		break;
+	case 6:
+		header->nr = UINT32_MAX;
+		break;
+	case 7:
+		header->len_bytes = UINT64_MAX;
+		break;
+	case 8:
+		header->len_bytes--;
+		break;
+	case 9:
+		reply.file.build_id[3] = '/';
+		break;
+	case 10:
+		memset(reply.file.build_id, 'a', sizeof(reply.file.build_id));
+		break;
+	case 11:
+		reply.file.has_gopclntab = 2;
+		break;
+	case 12:
+		reply.segments[0].file_bytes = 2;
+		break;
+	case 13:
+		reply.segments[0].elf_addr = UINT64_MAX;
+		break;
+	case 14:
+		reply.segments[0].executable = 256;
+		break;
+	}
+	/* of more than there is the beginning */
+	piece.iov_len = header->len_bytes < sizeof(reply) - sizeof(*header)
+				? sizeof(*header) + header->len_bytes
+				: sizeof(reply);
+	sendmsg(socket, &whole, MSG_NOSIGNAL);
+}
+
+#define NR_LIES 15
+
+static void misbehave(int socket, const struct message *request)
+{
+	switch (how) {
+	case DIES:
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV); /* no such system call either: it dies in any case */
+		_exit(1);
+	case STALLS:
+		stall();
+		break;
+	case SPINS:
+		spin();
+		break;
+	case LIES:
+		tell_lie(socket, request);
+		break;
+	}
+}
+
+static void serve_badly(int socket)
+{
+	struct message request;
+	int fd;
+
+	while (!transfer_receive(socket, &request, sizeof(request), &fd, NULL)) {
+		struct message reply = {.kind = request.kind,
+					.key = request.key,
+					.serial = request.serial,
+					.status = -ENOEXEC};
+
+		closep(&fd);
+		if (request.key == BAD)
+			misbehave(socket, &request);
+		else
+			transfer_send(socket, &reply, NULL, -1, NULL);
+	}
+}
+
+/* The bad file is left out because of err, after nr_failed workers; others have their answers, before and after. */
+static void check_failure(int err)
+{
+	struct parser *parser = open_parser(serve_badly, false);
+	struct unwind_table *table = NULL;
+	int fd scoped(closep) = own_fd(), why = 0;
+
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOEXEC);
+	assert_null(parser_file(parser, BAD, fd));
+	assert_int_equal(parser_nr_left_out(parser), 1);
+	assert_int_equal(parser_left_out(parser, 0, &why), BAD);
+	assert_int_equal(why, err);
+	/* It is not asked about again, whatever the question. */
+	assert_int_equal(parser_table(parser, BAD, fd, &table), err);
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOEXEC);
+	assert_int_equal(parser_nr_left_out(parser), 1);
+	assert_null(table);
+	parser_close(parser);
+}
+
+static void test_dies(void **state)
+{
+	(void)state;
+	how = DIES;
+	check_failure(-EPIPE);
+}
+
+static void test_stalls(void **state)
+{
+	(void)state;
+	how = STALLS;
+	check_failure(-ETIME);
+}
+
+static void test_spins(void **state)
+{
+	(void)state;
+	how = SPINS;
+	check_failure(-ETIME);
+}
+
+static void test_lies(void **state)
+{
+	(void)state;
+	how = LIES;
+	for (lie = 0; lie < NR_LIES; lie++)
+		check_failure(-EBADMSG);
+}
+
+static bool has_had_enough(void *ctx)
+{
+	return ++*(int *)ctx == 5;
+}
+
+/* Who asks has no time: the file is not left out for that, and may be asked about again. */
+static void test_gives_up(void **state)
+{
+	struct parser *parser;
+	struct unwind_table *table;
+	int fd scoped(closep) = own_fd(), nr = 0, err;
+
+	(void)state;
+	how = STALLS;
+	parser = open_parser(serve_badly, false);
+	parser_while_waiting(parser, (struct peer_idle){has_had_enough, &nr});
+	assert_int_equal(parser_table(parser, BAD, fd, &table), -EINTR);
+	assert_int_equal(nr, 5);
+	assert_int_equal(parser_nr_left_out(parser), 0);
+	parser_while_waiting(parser, (struct peer_idle){0});
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOEXEC);
+	assert_int_equal(parser_table(parser, BAD, fd, &table), -ETIME);
+	assert_int_equal(parser_left_out(parser, 0, &err), BAD);
+	parser_close(parser);
+}
+
+/* Killed by somebody: the file is not to blame, and has its answer. */
+static void test_is_killed(void **state)
+{
+	struct parser *parser = open_parser(serve, false);
+	int fd scoped(closep) = own_fd();
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++) {
+		pid_t worker = worker_of(getpid());
+
+		assert_true(worker > 0);
+		assert_int_equal(kill(worker, SIGKILL), 0);
+		assert_non_null(parser_file(parser, i, fd));
+		check_table(parser, fd);
+	}
+	assert_int_equal(parser_nr_left_out(parser), 0);
+	assert_true(parser_cpu_ns(parser) > 0);
+	parser_close(parser);
+}
+
+/* Without the keeper there is no other worker: that is told, and no file is blamed. */
+static void test_keeper_is_killed(void **state)
+{
+	struct parser *parser = open_parser(serve, false);
+	pid_t keeper = keeper_of(getpid()), worker = worker_of(getpid());
+	int fd scoped(closep) = own_fd();
+	struct unwind_table *table;
+
+	(void)state;
+	assert_int_equal(kill(keeper, SIGKILL), 0);
+	assert_true(is_gone(worker));
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOTCONN);
+	assert_null(parser_file(parser, 2, fd));
+	parser_close(parser);
+}
+
+/* Whoever main is killed by, nothing of it stays. */
+static void test_main_is_killed(void **state)
+{
+	pid_t parent = fork(), keeper, worker;
+
+	(void)state;
+	if (!parent) {
+		open_parser(serve, false);
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < 3000 && !worker_of(parent); i++)
+		usleep(1000);
+	keeper = keeper_of(parent);
+	worker = worker_of(parent);
+	assert_true(keeper > 0 && worker > 0);
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	assert_true(is_gone(keeper));
+	assert_true(is_gone(worker));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_answers_in_process),
+		cmocka_unit_test(test_many_files),
+		cmocka_unit_test(test_is_confined),
+		cmocka_unit_test(test_forbidden_calls),
+		cmocka_unit_test(test_dies),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_spins),
+		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_gives_up),
+		cmocka_unit_test(test_is_killed),
+		cmocka_unit_test(test_keeper_is_killed),
+		cmocka_unit_test(test_main_is_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a process gives up before it reads what somebody else wrote.
+ *
+ *	confine_process()	every descriptor but one, signals, the network, files (landlock), its user and groups, all
+ *				capabilities, core dumps, being traced by its user, most of its resources
+ *	confine_calls()		all system calls but a few (seccomp), none of which opens, creates or connects anything
+ *
+ * System calls are what counts: without them the process can compute, read the descriptors that it is sent, and answer.
+ * The rest protects against what the kernel's own faults would give. None of it can be undone.
+ */
+#ifndef CPROF_SANDBOX_CONFINE_H
+#define CPROF_SANDBOX_CONFINE_H
+
+#include <stdint.h>
+
+/* The descriptor that is left open; 0 to 2 are /dev/null. */
+#define CONFINE_FD 3
+
+#define CONFINE_MEMORY_BYTES (1ull << 30) /* address space */
+#define CONFINE_CPU_S	     60	  /* over the life of a worker; more than one file may take */
+#define CONFINE_MAX_FILES    1100 /* descriptors */
+
+/* What a kernel, or a container, did not let a process give up: a set. */
+enum confine_missing {
+	CONFINE_NO_USER = 1,	 /* it still runs as the user that started cprof */
+	CONFINE_NO_LANDLOCK = 2, /* landlock(7) is not there */
+	CONFINE_NO_NETNS = 4,	 /* it is in cprof's network namespace */
+	CONFINE_NO_CAPSET = 8,	 /* it still has capabilities */
+	CONFINE_NO_PRIVS = 16,	 /* a program that it runs may gain privileges */
+	CONFINE_NO_LIMITS = 32,	 /* its resources are not limited */
+	CONFINE_NO_SECCOMP = 64, /* it may use all system calls */
+	CONFINE_NR_MISSING = 128,
+};
+/* Without these it is not safe to go on. */
+#define CONFINE_NEEDED (CONFINE_NO_SECCOMP | CONFINE_NO_CAPSET | CONFINE_NO_PRIVS)
+
+/* Keeps fd, as CONFINE_FD. Returns the set of what is missing. */
+uint32_t confine_process(int fd);
+/* The last step. 0, or CONFINE_NO_SECCOMP. */
+uint32_t confine_calls(void);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Main sends one byte with the worker's end of a socket pair; the keeper kills the worker that it has, forks another,
+ * and answers with its pid. Main itself may not kill a process of another user once it has dropped its capabilities.
+ *
+ * A worker that a file system holds (FUSE, NFS) may outlive its SIGKILL until the file system answers: nobody waits for
+ * it. It is reaped when the next one is made, or by init.
+ */
+#include "sandbox/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "sandbox/confine.h"
+#include "sandbox/transfer.h"
+
+#define ANSWER_MS 1000
+#define STOP_MS	  100
+
+/* In the keeper ---------------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn))
+run_worker(int socket, keeper_serve_fn serve, pid_t keeper, uint32_t missing)
+{
+	struct message hello = {.kind = MESSAGE_HELLO};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "cprof-parser");
+	if (getppid() != keeper) /* it died before that */
+		_exit(1);
+	if (dup2(socket, CONFINE_FD) < 0)
+		_exit(1);
+	closep(&socket);
+	hello.nr = missing | confine_calls();
+	if (!transfer_send(CONFINE_FD, &hello, NULL, -1, NULL))
+		serve(CONFINE_FD);
+	_exit(0);
+}
+
+static void end_worker(pid_t *worker)
+{
+	if (*worker > 0)
+		kill(*worker, SIGKILL);
+	*worker = 0;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void __attribute__((noreturn)) run_keeper(keeper_serve_fn serve, uint32_t missing)
+{
+	pid_t self = getpid(), worker = 0;
+	struct message order;
+	int socket;
+
+	while (!transfer_receive(CONFINE_FD, &order, sizeof(order), &socket, NULL)) {
+		struct message answer = {.serial = order.serial};
+
+		end_worker(&worker);
+		worker = socket < 0 ? -1 : fork();
+		if (!worker)
+			run_worker(socket, serve, self, missing);
+		answer.status = worker < 0 ? -EAGAIN : 0;
+		answer.nr = worker < 0 ? 0 : worker;
+		closep(&socket);
+		transfer_send(CONFINE_FD, &answer, NULL, -1, NULL);
+	}
+	end_worker(&worker);
+	_exit(0);
+}
+
+/* In main ---------------------------------------------------------------------------------------- */
+
+int keeper_start(struct keeper *keeper, keeper_serve_fn serve)
+{
+	pid_t parent = getpid(), pid;
+	uint32_t missing;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		missing = confine_process(sockets[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "cprof-keeper");
+		if (getppid() != parent)
+			_exit(1);
+		run_keeper(serve, missing);
+	}
+	close(sockets[1]);
+	if (pid < 0) {
+		close(sockets[0]);
+		return -EAGAIN;
+	}
+	*keeper = (struct keeper){pid, sockets[0]};
+	return 0;
+}
+
+static int wait_a_second(void *ctx, int fd, short events)
+{
+	struct pollfd ready = {.fd = fd, .events = events};
+
+	(void)ctx;
+	return poll(&ready, 1, ANSWER_MS) > 0 || errno == EINTR ? 0 : -ETIME;
+}
+
+int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker)
+{
+	const struct transfer_wait wait = {wait_a_second, NULL};
+	struct message order = {.kind = MESSAGE_HELLO}, answer;
+	int ends[2], err;
+
+	if (keeper->socket < 0)
+		return -EPIPE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	err = transfer_send(keeper->socket, &order, NULL, ends[1], &wait);
+	close(ends[1]);
+	if (!err)
+		err = transfer_receive(keeper->socket, &answer, sizeof(answer), NULL, &wait);
+	if (!err)
+		err = answer.status;
+	if (err) {
+		close(ends[0]);
+		return err;
+	}
+	*socket = ends[0];
+	*worker = (pid_t)answer.nr;
+	return 0;
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (keeper->socket < 0)
+		return;
+	close(keeper->socket);
+	keeper->socket = -1;
+	for (int i = 0; i < STOP_MS && !waitpid(keeper->pid, NULL, WNOHANG); i++)
+		nanosleep(&pause, NULL);
+}

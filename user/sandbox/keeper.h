@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keeper: a process that forks workers when it is asked to, and does nothing else.
+ *
+ * A worker could be forked by main itself, but would inherit what main holds by then: samples, kernel addresses, open
+ * files. The keeper is forked when there is none of that, has given up its powers already, and is small, so a
+ * worker of it costs 0.3 ms. It ends when main does, by whatever cause, and its worker with it.
+ */
+#ifndef CPROF_SANDBOX_KEEPER_H
+#define CPROF_SANDBOX_KEEPER_H
+
+#include <sys/types.h>
+
+/*
+ * What a worker does: answers what comes from the socket, returns when the other side is gone. Its first message is
+ * HELLO, sent for it.
+ */
+typedef void (*keeper_serve_fn)(int socket);
+
+struct keeper {
+	pid_t pid;
+	int socket; /* -1: there is none */
+};
+
+/* Forks the keeper. Call it while the process has one thread, and holds nothing. -errno. */
+int keeper_start(struct keeper *keeper, keeper_serve_fn serve);
+/*
+ * Asks for a new worker, which answers at the other end of *socket; the one before is killed. -errno: -EPIPE if the
+ * keeper is gone; -ETIME if it does not answer within a second.
+ */
+int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker);
+/* Ends the keeper and its worker. Waits for 100 ms at most. */
+void keeper_stop(struct keeper *keeper);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The messages between cprof's main process and the worker that parses the targets' files.
+ *
+ * Any process chooses the ELF files that cprof reads about it, so reading them is the dangerous act of a profiler that
+ * runs as root. Main, which holds BPF and the capabilities, does not do it. It has three processes:
+ *
+ *	main ---- descriptors, questions ----> worker	nobody, no capability, few system calls
+ *	  |  <--- numbers, rows, names -------    ^	parses; may die at any time
+ *	  +------ "another worker" --> keeper ----+	forks workers; parses nothing
+ *
+ * The keeper (sandbox/keeper.h) is forked before anything is opened or loaded, so that it and its workers hold nothing:
+ * no BPF map, no sample, no descriptor but their sockets. What a worker gives up is in sandbox/confine.h.
+ *
+ * A message is a header and len_bytes of payload on a stream socket; a request may carry one descriptor (SCM_RIGHTS).
+ * Each request has one reply with its kind, key and serial. One request is under way at a time.
+ *
+ *	kind	 payload of the request		payload of the reply
+ *	HELLO	 (never asked)			a worker's first message: status, nr = what is missing (confine.h)
+ *	FILE	 -				message_file, nr message_segments
+ *	TABLE	 -				message_table, pages, rows, extended rules
+ *	NAMES	 nr elf_addrs			nr message_names (fewer: ask again for the rest), their bytes
+ *	VARIABLES nr names, each with its NUL	nr elf_addrs, 0 for a variable that is not there
+ *
+ * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself. Each request carries
+ * the file's descriptor again, so a new worker needs no introduction. The worker keeps what it has parsed.
+ *
+ * Nothing in a reply is believed. Its length is checked against the bound of its kind before it is read, and its
+ * content (sandbox/reply.h) before it is used: a worker that was taken over can give wrong names and rows for what it
+ * was asked about, and cannot do more. A reply that breaks the rules ends the worker.
+ *
+ * The time that a reply may take is bounded (sandbox/peer.h); main goes on draining while it waits. A worker that dies
+ * is replaced and asked again once; a file that two workers died of, or that exceeded the time, is left out for the
+ * rest of the run and named in the closing lines.
+ *
+ * Alternatives: tables in sealed memory files (one copy less, 5 ms for a table of 18 MB that takes 330 ms to build;
+ * costs the worker three system calls and the right to allocate files, and what is checked must be copied anyhow);
+ * a worker per file (0.5 ms each, and 1,000 files are common).
+ *
+ * Not behind the sandbox yet: the memory of HotSpot JVMs (runtime/), a few bytes of machine code around a sampled
+ * address (unwind/codestep.h), and the allocators' code that heap probes (heap/). Main parses these itself.
+ */
+#ifndef CPROF_SANDBOX_MESSAGE_H
+#define CPROF_SANDBOX_MESSAGE_H
+
+#include <stdint.h>
+
+#define MESSAGE_VDSO UINT32_MAX
+
+enum message_kind {
+	MESSAGE_HELLO,
+	MESSAGE_FILE,
+	MESSAGE_TABLE,
+	MESSAGE_NAMES,
+	MESSAGE_VARIABLES,
+	NR_MESSAGE_KINDS,
+};
+
+struct message {
+	uint32_t kind;
+	int32_t status; /* of a reply: 0 or -errno; then there is no payload */
+	uint32_t key;
+	uint32_t nr; /* items in the payload */
+	uint64_t serial;
+	uint64_t len_bytes; /* of the payload */
+};
+
+/* Bounds. */
+#define MESSAGE_MAX_NAMES      512	   /* in one request */
+#define MESSAGE_NAME_MAX_BYTES (64u << 10) /* longer names are cut; no NUL inside */
+#define MESSAGE_NAMES_BYTES    (1u << 20)  /* a worker ends a reply early rather than exceed it */
+#define MESSAGE_MAX_VARIABLES  64
+#define MESSAGE_TABLE_BYTES    (128u << 20)
+#define MESSAGE_REQUEST_BYTES  (MESSAGE_MAX_NAMES * sizeof(uint64_t))
+
+#define MESSAGE_BUILD_ID_BYTES 136 /* two hexadecimal digits for each byte, and a NUL */
+
+struct message_file {
+	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if there is none; lower-case hex */
+	uint64_t has_gopclntab;
+};
+
+struct message_segment { /* struct elf_segment */
+	uint64_t elf_addr, mem_bytes, file_off, file_bytes, executable;
+};
+
+/* pages: nr_pages + 1 numbers of 4 bytes; rows: 4 bytes each; extended: 16 bytes each (bpf/unwind_abi.h). */
+struct message_table {
+	uint64_t start;
+	uint32_t nr_pages, nr_rows, nr_extended;
+	uint32_t tracks_bx, truncated, nr_extended_dropped;
+	uint64_t nr_fdes;
+};
+
+enum message_name_kind {
+	MESSAGE_NAME_NONE,  /* nothing is known */
+	MESSAGE_NAME_START, /* where the function begins */
+	MESSAGE_NAME_SYMBOL /* its name */
+};
+
+/* The bytes come after the array, in its order: raw, then display (none: it is the same as raw). */
+struct message_name {
+	uint64_t start;
+	uint32_t kind, raw_bytes, display_bytes, zero;
+};
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A worker that dies may not have died of the file that it was asked about (somebody killed it), so a second one is
+ * asked. One that takes too long is not: the second would hold everything up as long again.
+ */
+#include "sandbox/parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define MAX_DEATHS 2
+
+struct asked {
+	uint32_t key;
+	bool is_known; /* file is what there is to know */
+	bool is_left_out;
+	uint32_t nr_deaths;
+	int err; /* why it is left out */
+	struct reply_file *file;
+};
+
+struct parser {
+	struct peer *peer;
+	struct peer_idle idle;
+	vec_of(struct asked) asked;
+	struct hash by_key;
+	vec_of(uint32_t) left_out; /* keys */
+};
+
+int parser_open(const struct peer_options *options, struct parser **parser)
+{
+	struct peer *peer;
+	int err = peer_open(options, &peer);
+
+	if (err)
+		return err;
+	*parser = xcalloc(1, sizeof(**parser));
+	(*parser)->peer = peer;
+	return 0;
+}
+
+void parser_close(struct parser *parser)
+{
+	if (!parser)
+		return;
+	peer_close(parser->peer);
+	vec_for_each(&parser->asked, asked)
+		free(asked->file);
+	vec_release(&parser->asked);
+	vec_release(&parser->left_out);
+	hash_release(&parser->by_key);
+	free(parser);
+}
+
+int parser_meet(struct parser *parser, uint32_t *missing)
+{
+	return peer_meet(parser->peer, missing);
+}
+
+void parser_while_waiting(struct parser *parser, struct peer_idle idle)
+{
+	parser->idle = idle;
+}
+
+uint64_t parser_cpu_ns(const void *ctx)
+{
+	return peer_cpu_ns(((const struct parser *)ctx)->peer);
+}
+
+size_t parser_nr_left_out(const struct parser *parser)
+{
+	return parser->left_out.nr;
+}
+
+static bool same_key(const void *ctx, uint32_t value, const void *key)
+{
+	return ((const struct parser *)ctx)->asked.at[value].key == *(const uint32_t *)key;
+}
+
+/* What is known of a file. Borrowed until the next call. */
+static struct asked *find(struct parser *parser, uint32_t key)
+{
+	uint64_t code = hash_u64(key);
+	uint32_t i = hash_find(&parser->by_key, code, same_key, parser, &key);
+
+	if (i == HASH_NONE) {
+		i = parser->asked.nr;
+		vec_push(&parser->asked, (struct asked){.key = key});
+		hash_insert(&parser->by_key, code, i);
+	}
+	return &parser->asked.at[i];
+}
+
+uint32_t parser_left_out(const struct parser *parser, size_t i, int *err)
+{
+	uint32_t key = parser->left_out.at[i];
+	uint32_t at = hash_find(&parser->by_key, hash_u64(key), same_key, parser, &key);
+
+	*err = parser->asked.at[at].err;
+	return key;
+}
+
+/* Questions -------------------------------------------------------------------------------------- */
+
+/* A question, and what reads the payload of its reply: 0, or -EBADMSG. */
+struct question {
+	struct message request;
+	const void *payload;
+	int (*read)(const void *payload, const struct message *reply, void *to);
+	void *to;
+};
+
+static int ask_once(struct parser *parser, struct question *question, int fd)
+{
+	void *payload scoped(freep) = NULL;
+	struct message reply;
+	int err = peer_call(parser->peer, &question->request, question->payload, fd, &parser->idle,
+			    &reply, &payload);
+
+	if (err)
+		return err;
+	err = question->read(payload, &reply, question->to);
+	if (err)
+		peer_distrust(parser->peer);
+	return err;
+}
+
+static void leave_out(struct parser *parser, struct asked *asked, int err)
+{
+	asked->is_left_out = true;
+	asked->err = err;
+	vec_push(&parser->left_out, asked->key);
+}
+
+/* Is it the worker that failed, and not the file that has no answer? */
+static bool is_failure(uint32_t nr_failed, const struct parser *parser)
+{
+	return peer_nr_failed(parser->peer) != nr_failed;
+}
+
+static int ask(struct parser *parser, struct question *question, int fd)
+{
+	struct asked *asked = find(parser, question->request.key);
+	int err;
+
+	if (asked->is_left_out)
+		return asked->err;
+	if (fd < 0 && question->request.key != MESSAGE_VDSO)
+		return -EBADF;
+	for (;;) {
+		uint32_t nr_failed = peer_nr_failed(parser->peer);
+
+		err = ask_once(parser, question, fd);
+		if (!is_failure(nr_failed, parser))
+			return err;
+		if (err == -ETIME || ++asked->nr_deaths >= MAX_DEATHS)
+			break;
+	}
+	leave_out(parser, asked, err);
+	return err;
+}
+
+static int read_file(const void *payload, const struct message *reply, void *to)
+{
+	return reply_read_file(payload, reply->len_bytes, reply->nr, to);
+}
+
+const struct reply_file *parser_file(struct parser *parser, uint32_t key, int fd)
+{
+	struct reply_file *file = NULL;
+	struct question question = {
+		.request = {.kind = MESSAGE_FILE, .key = key}, .read = read_file, .to = &file};
+	struct asked *asked = find(parser, key);
+	int err;
+
+	if (asked->is_known)
+		return asked->file;
+	err = ask(parser, &question, fd);
+	if (err == -EBADF || err == -EINTR || err == -ENOTCONN)
+		return NULL;
+	asked->is_known = true;
+	asked->file = file;
+	return file;
+}
+
+static int read_table(const void *payload, const struct message *reply, void *to)
+{
+	return reply_read_table(payload, reply->len_bytes, to);
+}
+
+int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_table **table)
+{
+	struct question question = {
+		.request = {.kind = MESSAGE_TABLE, .key = key}, .read = read_table, .to = table};
+
+	return ask(parser, &question, fd);
+}
+
+struct names {
+	struct reply_name *names;
+	size_t nr;
+};
+
+static int read_names(const void *payload, const struct message *reply, void *to)
+{
+	struct names *names = to;
+
+	names->nr = reply->nr;
+	return reply_read_names(payload, reply->len_bytes, reply->nr, &names->names);
+}
+
+int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
+		 struct reply_name **names, size_t *nr_named)
+{
+	struct names named = {0};
+	struct question question = {
+		.request = {.kind = MESSAGE_NAMES,
+			    .key = key,
+			    .nr = nr,
+			    .len_bytes = nr * sizeof(*elf_addrs)},
+		.payload = elf_addrs,
+		.read = read_names,
+		.to = &named,
+	};
+	int err = nr && nr <= MESSAGE_MAX_NAMES ? ask(parser, &question, fd) : -EINVAL;
+
+	if (err)
+		return err;
+	*names = named.names;
+	*nr_named = named.nr;
+	return 0;
+}
+
+static int read_variables(const void *payload, const struct message *reply, void *to)
+{
+	memcpy(to, payload, reply->len_bytes);
+	return 0;
+}
+
+int parser_variables(struct parser *parser, uint32_t key, int fd, const char *const *names,
+		     size_t nr, uint64_t *elf_addrs)
+{
+	char text[MESSAGE_REQUEST_BYTES];
+	struct question question = {
+		.request = {.kind = MESSAGE_VARIABLES, .key = key, .nr = nr},
+		.payload = text,
+		.read = read_variables,
+		.to = elf_addrs,
+	};
+	size_t len = 0;
+
+	if (!nr || nr > MESSAGE_MAX_VARIABLES)
+		return -EINVAL;
+	for (size_t i = 0; i < nr; i++) {
+		size_t bytes = strlen(names[i]) + 1;
+
+		if (bytes > sizeof(text) - len)
+			return -EINVAL;
+		memcpy(text + len, names[i], bytes);
+		len += bytes;
+	}
+	question.request.len_bytes = len;
+	return ask(parser, &question, fd);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the rest of cprof asks about the files that targets map: a worker parses them (sandbox/message.h has the design).
+ *
+ * Files are known by a key, as the index of their descriptor; PARSER_VDSO is the vdso. A failure is the file's: it is
+ * empty then, and parser_left_out() says which files it happened to.
+ */
+#ifndef CPROF_SANDBOX_PARSER_H
+#define CPROF_SANDBOX_PARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/peer.h"
+#include "sandbox/reply.h"
+
+#define PARSER_VDSO MESSAGE_VDSO
+
+struct parser;
+
+/* See struct peer_options. Call it while the process has one thread and holds nothing. -errno. */
+int parser_open(const struct peer_options *options, struct parser **parser);
+void parser_close(struct parser *parser); /* NULL is fine */
+/* What the worker could not give up (sandbox/confine.h). -errno: there is no worker that answers. */
+int parser_meet(struct parser *parser, uint32_t *missing);
+
+/*
+ * Called while a worker is waited for, every 2 ms or more often; true: give up, the question then has no answer and may be
+ * asked again. Valid until the next call; {NULL}: nothing.
+ */
+void parser_while_waiting(struct parser *parser, struct peer_idle idle);
+
+/*
+ * About the file of that key behind fd (borrowed; -1: not open). NULL: it is not readable ELF, or was left out. Asked
+ * once for each key that is open. Borrowed until parser_close().
+ */
+const struct reply_file *parser_file(struct parser *parser, uint32_t key, int fd);
+/*
+ * Its unwind table, for unwind_table_free(). -ENOENT: it has no call frame information; -ENODATA: none that says
+ * anything; -EFBIG; or why there is no answer.
+ */
+int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_table **table);
+/*
+ * The names of nr elf_addrs (1 to MESSAGE_MAX_NAMES) of it: of the first *nr_named of them, at least one, in a block that the
+ * caller owns. -errno: there is no answer.
+ */
+int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
+		 struct reply_name **names, size_t *nr_named);
+/*
+ * The elf_addrs of variables that it exports: *elf_addrs has as many as names, 0 where there is none. At most
+ * MESSAGE_MAX_VARIABLES. -errno: there is no answer.
+ */
+int parser_variables(struct parser *parser, uint32_t key, int fd, const char *const *names,
+		     size_t nr, uint64_t *elf_addrs);
+
+/* The number of files that were left out, and the key of the i-th; *err: -ETIME, or how its worker died (peer_call()). */
+size_t parser_nr_left_out(const struct parser *parser);
+uint32_t parser_left_out(const struct parser *parser, size_t i, int *err);
+
+/* CPU time that the workers took; ctx is the parser. */
+uint64_t parser_cpu_ns(const void *ctx);
+
+#endif

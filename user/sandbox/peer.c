@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The clock of a worker's CPU time is read from outside (clock_getcpuclockid(3)), so the worker cannot lie about it.
+ * RLIMIT_CPU is for its whole life and cannot be raised again: a worker that has used most of it is replaced between two
+ * calls, which is no failure.
+ */
+#include "sandbox/peer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "sandbox/confine.h"
+#include "sandbox/reply.h"
+#include "sandbox/transfer.h"
+
+#define WAKE_MS	       2
+#define OLD_AGE_NS     (CONFINE_CPU_S * NSEC_PER_SEC / 2)
+#define IDLE_TOLERANCE 1000000 /* CPU time that counts as none */
+
+struct peer {
+	struct peer_options options;
+	struct keeper keeper;
+	int socket; /* of the worker; -1: none */
+	pid_t worker;
+	bool is_thread, is_met;
+	pthread_t thread;
+	uint64_t serial;
+	uint64_t earlier_cpu_ns; /* of the workers before */
+	uint32_t nr_failed;
+};
+
+/* A call that is under way. */
+struct call {
+	struct peer *peer;
+	const struct peer_idle *idle;
+	uint64_t began_ns, began_cpu_ns;
+	uint64_t moved_ns, moved_cpu_ns; /* when the worker last did something */
+};
+
+/* Workers ---------------------------------------------------------------------------------------- */
+
+static uint64_t worker_cpu_ns(const struct peer *peer)
+{
+	struct timespec now;
+	clockid_t clock;
+
+	if (peer->is_thread || peer->socket < 0 || clock_getcpuclockid(peer->worker, &clock) ||
+	    clock_gettime(clock, &now))
+		return 0;
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+uint64_t peer_cpu_ns(const struct peer *peer)
+{
+	return peer->earlier_cpu_ns + worker_cpu_ns(peer);
+}
+
+uint32_t peer_nr_failed(const struct peer *peer)
+{
+	return peer->nr_failed;
+}
+
+static void drop_worker(struct peer *peer)
+{
+	peer->earlier_cpu_ns += worker_cpu_ns(peer);
+	closep(&peer->socket);
+	peer->socket = -1;
+	peer->is_met = false;
+	if (peer->is_thread) /* it ends with the socket */
+		pthread_join(peer->thread, NULL);
+	peer->is_thread = false;
+}
+
+struct thread_start {
+	keeper_serve_fn serve;
+	int socket;
+};
+
+static void *serve_in_thread(void *arg)
+{
+	struct thread_start start = *(struct thread_start *)arg;
+	struct message hello = {.kind = MESSAGE_HELLO};
+
+	free(arg);
+	if (!transfer_send(start.socket, &hello, NULL, -1, NULL))
+		start.serve(start.socket);
+	closep(&start.socket);
+	return NULL;
+}
+
+static int start_thread(struct peer *peer)
+{
+	struct thread_start *start;
+	int ends[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	start = xmalloc(sizeof(*start));
+	*start = (struct thread_start){peer->options.serve, ends[1]};
+	err = thread_start(&peer->thread, serve_in_thread, start);
+	if (err) {
+		free(start);
+		close(ends[0]);
+		close(ends[1]);
+		return err;
+	}
+	peer->socket = ends[0];
+	peer->is_thread = true;
+	return 0;
+}
+
+static int start_worker(struct peer *peer)
+{
+	if (peer->options.in_process)
+		return start_thread(peer);
+	return keeper_fork(&peer->keeper, &peer->socket, &peer->worker);
+}
+
+int peer_open(const struct peer_options *options, struct peer **peer)
+{
+	struct peer *opened = xcalloc(1, sizeof(*opened));
+	int err = 0;
+
+	opened->options = *options;
+	opened->socket = opened->keeper.socket = -1;
+	if (!opened->options.stall_ns)
+		opened->options.stall_ns = PEER_STALL_NS;
+	if (!opened->options.cpu_ns)
+		opened->options.cpu_ns = PEER_CPU_NS;
+	if (!options->in_process)
+		err = keeper_start(&opened->keeper, options->serve);
+	if (err) {
+		peer_close(opened);
+		return err;
+	}
+	*peer = opened;
+	return 0;
+}
+
+void peer_close(struct peer *peer)
+{
+	if (!peer)
+		return;
+	drop_worker(peer);
+	keeper_stop(&peer->keeper);
+	free(peer);
+}
+
+/* Waiting ---------------------------------------------------------------------------------------- */
+
+static bool is_stalled(struct call *call, uint64_t now_ns, uint64_t cpu_ns)
+{
+	if (call->peer->is_thread)
+		return false; /* its clock is not known, nor can it be killed */
+	if (cpu_ns > call->moved_cpu_ns + IDLE_TOLERANCE) {
+		call->moved_cpu_ns = cpu_ns;
+		call->moved_ns = now_ns;
+	}
+	return now_ns - call->moved_ns >= call->peer->options.stall_ns ||
+	       now_ns - call->began_ns >= PEER_CALL_NS ||
+	       cpu_ns >= call->began_cpu_ns + call->peer->options.cpu_ns;
+}
+
+static int wait_for_worker(void *ctx, int fd, short events)
+{
+	struct pollfd ready = {.fd = fd, .events = events};
+	struct call *call = ctx;
+
+	if (poll(&ready, 1, WAKE_MS) > 0)
+		return 0;
+	if (call->idle && call->idle->gives_up && call->idle->gives_up(call->idle->ctx))
+		return -EINTR;
+	return is_stalled(call, clock_monotonic_ns(), worker_cpu_ns(call->peer)) ? -ETIME : 0;
+}
+
+static void begin_call(struct call *call, struct peer *peer, const struct peer_idle *idle)
+{
+	*call = (struct call){.peer = peer,
+			      .idle = idle,
+			      .began_ns = clock_monotonic_ns(),
+			      .began_cpu_ns = worker_cpu_ns(peer)};
+	call->moved_ns = call->began_ns;
+	call->moved_cpu_ns = call->began_cpu_ns;
+}
+
+/* Calls ------------------------------------------------------------------------------------------ */
+
+/* The worker's first message. */
+static int meet(struct peer *peer, const struct transfer_wait *wait, uint32_t *missing)
+{
+	struct message hello;
+	int err = 0;
+
+	if (!peer->is_met)
+		err = transfer_receive(peer->socket, &hello, sizeof(hello), NULL, wait);
+	if (err || peer->is_met)
+		return err;
+	if (hello.kind != MESSAGE_HELLO || hello.len_bytes || hello.status ||
+	    hello.nr >= CONFINE_NR_MISSING)
+		return -EBADMSG;
+	peer->is_met = true;
+	*missing = hello.nr;
+	return 0;
+}
+
+/* A worker to ask: the one there is, unless it is old. */
+static int find_worker(struct peer *peer)
+{
+	if (peer->socket >= 0 && worker_cpu_ns(peer) >= OLD_AGE_NS)
+		drop_worker(peer);
+	if (peer->socket >= 0)
+		return 0;
+	return start_worker(peer) ? -ENOTCONN : 0;
+}
+
+static void on_failure(struct peer *peer, int err)
+{
+	if (err != -EINTR)
+		peer->nr_failed++;
+	drop_worker(peer);
+}
+
+void peer_distrust(struct peer *peer)
+{
+	on_failure(peer, -EBADMSG);
+}
+
+int peer_meet(struct peer *peer, uint32_t *missing)
+{
+	struct call call;
+	const struct transfer_wait wait = {wait_for_worker, &call};
+	int err = find_worker(peer);
+
+	if (err)
+		return err;
+	begin_call(&call, peer, NULL);
+	err = meet(peer, &wait, missing);
+	if (err)
+		on_failure(peer, err);
+	return err;
+}
+
+static int exchange(struct peer *peer, const struct message *request, const void *payload, int fd,
+		    const struct transfer_wait *wait, struct message *reply, void **answer)
+{
+	char *bytes scoped(freep) = NULL;
+	uint32_t missing;
+	int err = meet(peer, wait, &missing);
+
+	if (!err)
+		err = transfer_send(peer->socket, request, payload, fd, wait);
+	if (!err)
+		err = transfer_receive(peer->socket, reply, sizeof(*reply), NULL, wait);
+	if (err)
+		return err;
+	if (!reply_fits(request, reply))
+		return -EBADMSG;
+	if (reply->len_bytes) {
+		bytes = xmalloc(reply->len_bytes);
+		err = transfer_receive(peer->socket, bytes, reply->len_bytes, NULL, wait);
+	}
+	if (err)
+		return err;
+	*answer = bytes;
+	bytes = NULL;
+	return 0;
+}
+
+int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
+	      const struct peer_idle *idle, struct message *reply, void **answer)
+{
+	struct call call;
+	const struct transfer_wait wait = {wait_for_worker, &call};
+	int err = find_worker(peer);
+
+	if (err)
+		return err;
+	request->serial = ++peer->serial;
+	begin_call(&call, peer, idle);
+	err = exchange(peer, request, payload, fd, &wait, reply, answer);
+	if (err) {
+		on_failure(peer, err);
+		return err;
+	}
+	return reply->status;
+}

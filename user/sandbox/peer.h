@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls a worker: one question, one checked header, its payload, within a time; and replaces workers that fail.
+ *
+ * A call ends at the latest after PEER_CPU_NS of the worker's CPU time, PEER_STALL_NS in which it got none (a file
+ * system that does not answer), or PEER_CALL_NS. So a busy machine does not cost a file, and a stuck one does soon.
+ */
+#ifndef CPROF_SANDBOX_PEER_H
+#define CPROF_SANDBOX_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/keeper.h"
+#include "sandbox/message.h"
+
+#define PEER_CPU_NS   5000000000ull
+#define PEER_STALL_NS 2000000000ull
+#define PEER_CALL_NS  10000000000ull
+
+struct peer;
+
+struct peer_options {
+	keeper_serve_fn serve;
+	bool in_process; /* the worker is a thread of this process: nothing is confined, nothing can be killed */
+	uint64_t stall_ns, cpu_ns; /* 0: PEER_STALL_NS, PEER_CPU_NS (tests have less) */
+};
+
+/* Starts the keeper, and orders the first worker. -errno. */
+int peer_open(const struct peer_options *options, struct peer **peer);
+void peer_close(struct peer *peer); /* NULL is fine */
+
+/*
+ * Waits for the first worker to say how it is confined: *missing, see confine.h. -errno: it did not. Call it once, before
+ * the first call.
+ */
+int peer_meet(struct peer *peer, uint32_t *missing);
+
+/* Called every 2 ms of a call, and more often. Return true to give up: the call is -EINTR then. */
+struct peer_idle {
+	bool (*gives_up)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Asks. request's serial is set here; len_bytes of payload are sent, and fd with them unless it is -1. *reply is the
+ * checked header, *answer its payload (NULL: none), owned by the caller.
+ *
+ * Returns the reply's status, or what became of the worker, which is replaced at the next call: -EPIPE, it died;
+ * -EBADMSG, it broke the rules; -ETIME, it took too long; -EINTR; -ENOTCONN, there is no other.
+ */
+int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
+	      const struct peer_idle *idle, struct message *reply, void **answer);
+/* The worker gave a reply whose payload does not hold what it should: it is replaced at the next call. */
+void peer_distrust(struct peer *peer);
+
+/* CPU time of all workers so far. */
+uint64_t peer_cpu_ns(const struct peer *peer);
+/* The number of workers that failed. */
+uint32_t peer_nr_failed(const struct peer *peer);
+
+#endif

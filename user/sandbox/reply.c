@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The payload may be unaligned and is copied out piece by piece; each count is checked against the bytes that are left
+ * before anything of its size is allocated.
+ *
+ * Of a table everything is checked that a look-up relies on: in main (unwind_table_find(), unwind/unwindstep.c) and in
+ * BPF, where the verifier relies on nothing but a look-up that ran astray would cost time.
+ */
+#include "sandbox/reply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+bool reply_fits(const struct message *request, const struct message *reply)
+{
+	uint64_t len = reply->len_bytes;
+
+	if (reply->kind != request->kind || reply->key != request->key ||
+	    reply->serial != request->serial || reply->status > 0 || reply->status < -4095)
+		return false;
+	if (reply->status)
+		return !len && !reply->nr;
+	switch (reply->kind) {
+	case MESSAGE_FILE:
+		return reply->nr <= ELF_MAX_SEGMENTS &&
+		       len == sizeof(struct message_file) +
+				       reply->nr * sizeof(struct message_segment);
+	case MESSAGE_TABLE:
+		return len <= MESSAGE_TABLE_BYTES;
+	case MESSAGE_NAMES:
+		return reply->nr && reply->nr <= request->nr && len <= MESSAGE_NAMES_BYTES;
+	case MESSAGE_VARIABLES:
+		return reply->nr == request->nr && len == reply->nr * sizeof(uint64_t);
+	default:
+		return false;
+	}
+}
+
+/* The bytes of a payload that are not read yet. */
+struct rest {
+	const char *at;
+	size_t len_bytes;
+};
+
+static bool take(struct rest *rest, void *to, size_t len_bytes)
+{
+	if (rest->len_bytes < len_bytes)
+		return false;
+	memcpy(to, rest->at, len_bytes);
+	rest->at += len_bytes;
+	rest->len_bytes -= len_bytes;
+	return true;
+}
+
+/* A copy of nr items, NULL if there are not as many. Owned by the caller. */
+static void *take_array(struct rest *rest, size_t nr, size_t size_bytes)
+{
+	void *items;
+
+	if (nr > rest->len_bytes / size_bytes)
+		return NULL;
+	items = xmalloc(nr * size_bytes);
+	take(rest, items, nr * size_bytes);
+	return items;
+}
+
+/* Files ------------------------------------------------------------------------------------------ */
+
+static bool is_build_id(const char *id)
+{
+	size_t len = strnlen(id, MESSAGE_BUILD_ID_BYTES);
+
+	return len < MESSAGE_BUILD_ID_BYTES && strspn(id, "0123456789abcdef") == len;
+}
+
+int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file)
+{
+	struct rest rest = {payload, len_bytes};
+	struct reply_file *read scoped(freep) = NULL;
+	struct elf_segment *segments;
+	struct message_segment segment;
+	struct message_file about;
+
+	if (!take(&rest, &about, sizeof(about)) || !is_build_id(about.build_id) ||
+	    about.has_gopclntab > 1 || nr > ELF_MAX_SEGMENTS ||
+	    rest.len_bytes != nr * sizeof(segment))
+		return -EBADMSG;
+	read = xcalloc(1, sizeof(*read) + nr * sizeof(*segments));
+	segments = (struct elf_segment *)(read + 1);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!take(&rest, &segment, sizeof(segment)) || segment.executable > 1)
+			return -EBADMSG;
+		segments[i] = (struct elf_segment){segment.elf_addr, segment.mem_bytes,
+						   segment.file_off, segment.file_bytes,
+						   segment.executable};
+		if (!segment_is_sane(&segments[i]))
+			return -EBADMSG;
+	}
+	memcpy(read->build_id, about.build_id, sizeof(read->build_id));
+	read->has_gopclntab = about.has_gopclntab;
+	read->segments = (struct segments){segments, nr};
+	*file = read;
+	read = NULL;
+	return 0;
+}
+
+/* Tables ----------------------------------------------------------------------------------------- */
+
+static bool is_rule(const struct unwind_rule *rule)
+{
+	return rule->kind < UNWIND_NR_KINDS && rule->cfa_reg < UNWIND_NR_REGS &&
+	       unwind_fp_how(rule) < UNWIND_NR_HOWS && unwind_ra_how(rule) < UNWIND_NR_HOWS &&
+	       (unwind_fp_how(rule) != UNWIND_IN_REG ||
+		(rule->fp_off >= 0 && rule->fp_off < UNWIND_NR_REGS)) &&
+	       ((unwind_ra_how(rule) != UNWIND_IN_REG && rule->kind != UNWIND_INDEXED) ||
+		(rule->ra_off >= 0 && rule->ra_off < UNWIND_NR_REGS));
+}
+
+static bool are_rules(const struct unwind_table *table)
+{
+	for (uint32_t i = 0; i < table->nr_extended; i++)
+		if (!is_rule(&table->extended[i]))
+			return false;
+	return table->extended[UNWIND_EXTENDED_GAP].kind == UNWIND_GAP &&
+	       table->extended[UNWIND_EXTENDED_ROOT].kind == UNWIND_ROOT &&
+	       table->extended[UNWIND_EXTENDED_UNSUPPORTED].kind == UNWIND_UNSUPPORTED &&
+	       table->extended[UNWIND_EXTENDED_FP].kind == UNWIND_FP;
+}
+
+/* The rows of a page: the first at its start, the others after one another. */
+static bool is_page(const struct unwind_table *table, uint32_t first, uint32_t limit)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = first; i < limit; i++) {
+		uint32_t pc = unwind_row_pc(table->rows[i]), rule = unwind_row_rule(table->rows[i]);
+
+		if (i == first ? pc != 0 : pc <= before)
+			return false;
+		if (rule & UNWIND_RULE_EXTENDED &&
+		    (rule & ~UNWIND_RULE_EXTENDED) >= table->nr_extended)
+			return false;
+		before = pc;
+	}
+	return true;
+}
+
+static bool are_pages(const struct unwind_table *table)
+{
+	const uint32_t *pages = table->pages;
+
+	if (pages[0] != 0 || pages[table->nr_pages] != table->nr_rows)
+		return false;
+	for (uint32_t i = 0; i < table->nr_pages; i++)
+		if (pages[i] >= pages[i + 1] || pages[i + 1] > table->nr_rows ||
+		    !is_page(table, pages[i], pages[i + 1]))
+			return false;
+	return true;
+}
+
+static bool is_table(const struct unwind_table *table)
+{
+	uint64_t bytes = (uint64_t)table->nr_pages << UNWIND_PAGE_SHIFT, limit;
+
+	return table->start % UNWIND_PAGE_BYTES == 0 &&
+	       !__builtin_add_overflow(table->start, bytes, &limit) && are_rules(table) &&
+	       are_pages(table);
+}
+
+int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table)
+{
+	struct rest rest = {payload, len_bytes};
+	struct message_table about;
+	struct unwind_table *read;
+
+	if (!take(&rest, &about, sizeof(about)) || about.tracks_bx > 1 || about.truncated > 1 ||
+	    about.nr_pages > UNWIND_TABLE_MAX_PAGES || about.nr_extended > UNWIND_MAX_EXTENDED ||
+	    about.nr_extended < UNWIND_NR_FIXED_EXTENDED)
+		return -EBADMSG;
+	read = xcalloc(1, sizeof(*read));
+	read->start = about.start;
+	read->nr_pages = about.nr_pages;
+	read->nr_rows = about.nr_rows;
+	read->nr_extended = about.nr_extended;
+	read->tracks_bx = about.tracks_bx;
+	read->truncated = about.truncated;
+	read->nr_extended_dropped = about.nr_extended_dropped;
+	read->stats.nr_fdes = about.nr_fdes;
+	read->pages = take_array(&rest, (size_t)about.nr_pages + 1, sizeof(*read->pages));
+	read->rows = take_array(&rest, about.nr_rows, sizeof(*read->rows));
+	read->extended = take_array(&rest, about.nr_extended, sizeof(*read->extended));
+	if (!read->pages || !read->rows || !read->extended || rest.len_bytes || !is_table(read)) {
+		unwind_table_free(read);
+		return -EBADMSG;
+	}
+	*table = read;
+	return 0;
+}
+
+/* Names ------------------------------------------------------------------------------------------ */
+
+static bool is_name(const struct message_name *name)
+{
+	if (name->zero || name->raw_bytes > MESSAGE_NAME_MAX_BYTES ||
+	    name->display_bytes > MESSAGE_NAME_MAX_BYTES)
+		return false;
+	if (name->kind == MESSAGE_NAME_SYMBOL)
+		return name->raw_bytes && !name->start;
+	return !name->raw_bytes && !name->display_bytes &&
+	       (name->kind == MESSAGE_NAME_START ||
+		(name->kind == MESSAGE_NAME_NONE && !name->start));
+}
+
+/* A text of len bytes, none of them NUL, to *to and beyond, which is advanced. */
+static bool take_text(struct rest *rest, size_t len, char **to)
+{
+	char *text = *to;
+
+	if (!take(rest, text, len) || memchr(text, '\0', len))
+		return false;
+	text[len] = '\0';
+	*to += len + 1;
+	return true;
+}
+
+static bool read_name(struct rest *heads, struct rest *texts, char **to, struct reply_name *name)
+{
+	struct message_name head;
+
+	if (!take(heads, &head, sizeof(head)) || !is_name(&head))
+		return false;
+	*name = (struct reply_name){.kind = head.kind, .start = head.start, .raw = *to};
+	if (!take_text(texts, head.raw_bytes, to))
+		return false;
+	name->display = head.display_bytes ? *to : name->raw;
+	return !head.display_bytes || take_text(texts, head.display_bytes, to);
+}
+
+int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names)
+{
+	struct rest heads = {payload, nr * sizeof(struct message_name)}, texts;
+	struct reply_name *read;
+	bool is_good = true;
+	char *to;
+
+	if (!nr || nr > MESSAGE_MAX_NAMES || len_bytes < heads.len_bytes)
+		return -EBADMSG;
+	texts = (struct rest){heads.at + heads.len_bytes, len_bytes - heads.len_bytes};
+	/* each text gets a NUL */
+	read = xmalloc(nr * (sizeof(*read) + 2) + texts.len_bytes);
+	to = (char *)(read + nr);
+	for (uint32_t i = 0; i < nr && is_good; i++)
+		is_good = read_name(&heads, &texts, &to, &read[i]);
+	if (!is_good || texts.len_bytes) {
+		free(read);
+		return -EBADMSG;
+	}
+	*names = read;
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks the replies of a worker, which may have been taken over by a file that it parsed, and turns them into what
+ * main uses.
+ *
+ * Lengths, counts and ranges are exact or the reply is refused as a whole (-EBADMSG). What is accepted is safe to use
+ * by every function that takes it; whether it is true, nobody can say.
+ */
+#ifndef CPROF_SANDBOX_REPLY_H
+#define CPROF_SANDBOX_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/segments.h"
+#include "sandbox/message.h"
+#include "unwind/unwindtable.h"
+
+/* Does the header answer that request, with a payload that its kind may have? */
+bool reply_fits(const struct message *request, const struct message *reply);
+
+/* A file that is readable ELF. Owned by the caller: free(). */
+struct reply_file {
+	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if it has none */
+	bool has_gopclntab;		       /* Go's compiler made it */
+	struct segments segments;	       /* in the same block */
+};
+
+/* What the payload of a reply of that kind says, nr as in its header. -EBADMSG, and outputs are untouched. */
+int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
+/* For unwind_table_free(). */
+int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);
+
+/* A name of an address; the texts are borrowed from the block that reply_read_names() makes. */
+struct reply_name {
+	enum message_name_kind kind;
+	uint64_t start;	     /* MESSAGE_NAME_START */
+	const char *raw;     /* MESSAGE_NAME_SYMBOL: the symbol, not empty */
+	const char *display; /* demangled; where that makes no difference it is raw */
+};
+/* nr names in one block, owned by the caller: free(). nr is at least 1. */
+int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names);
+
+#endif

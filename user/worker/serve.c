@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One request after the other, so there is no state but the files. The worker believes main, but checks what would have it
+ * read out of bounds: that costs nothing.
+ *
+ * Replies are put together in one block before they are sent: a table of 18 MB is copied once more for that, in 5 ms.
+ */
+#include "worker/serve.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "object/demangle.h"
+#include "object/dynsym.h"
+#include "object/object.h"
+#include "sandbox/transfer.h"
+#include "unwind/tablebuild.h"
+
+struct worker {
+	int socket;
+	struct objects *objects;
+	vec_of(int) fds; /* the objects' */
+	vec_of(uint32_t) keys;
+	vec_of(char) payload; /* of the reply */
+};
+
+static void append(struct worker *worker, const void *bytes, size_t len_bytes)
+{
+	vec_reserve(&worker->payload, len_bytes);
+	if (len_bytes)
+		memcpy(worker->payload.at + worker->payload.nr, bytes, len_bytes);
+	worker->payload.nr += len_bytes;
+}
+
+static void forget_all(struct worker *worker)
+{
+	objects_free(worker->objects);
+	worker->objects = objects_new();
+	vec_for_each(&worker->fds, fd)
+		closep(fd);
+	worker->fds.nr = worker->keys.nr = 0;
+}
+
+/* The object of key, which may be behind *fd; takes that over where it is new. NULL: there is none. */
+static struct object *find_object(struct worker *worker, uint32_t key, int *fd)
+{
+	if (key == MESSAGE_VDSO)
+		return objects_vdso(worker->objects);
+	vec_for_each(&worker->keys, known)
+		if (*known == key)
+			return objects_get(worker->objects, key, -1);
+	if (*fd < 0)
+		return NULL;
+	if (worker->keys.nr == SERVE_MAX_FILES)
+		forget_all(worker);
+	vec_push(&worker->keys, key);
+	vec_push(&worker->fds, *fd);
+	*fd = -1;
+	return objects_get(worker->objects, key, worker->fds.at[worker->fds.nr - 1]);
+}
+
+/* Answers ---------------------------------------------------------------------------------------- */
+
+static int answer_file(struct worker *worker, struct object *object, struct message *reply)
+{
+	const struct elf_file *elf = object_elf(object);
+	struct segments segments = elf_file_segments(elf);
+	struct message_file about = {0};
+	struct elf_section section;
+
+	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
+	about.has_gopclntab = elf_file_section_named(elf, ".gopclntab", &section);
+	strncpy(about.build_id, object_build_id(object), sizeof(about.build_id) - 1);
+	append(worker, &about, sizeof(about));
+	for (size_t i = 0; i < segments.nr; i++) {
+		const struct elf_segment *segment = &segments.at[i];
+
+		append(worker,
+		       &(struct message_segment){segment->elf_addr, segment->mem_bytes,
+						 segment->file_off, segment->file_bytes,
+						 segment->executable},
+		       sizeof(struct message_segment));
+	}
+	reply->nr = segments.nr;
+	return 0;
+}
+
+static int append_table(struct worker *worker, const struct unwind_table *table)
+{
+	struct message_table about = {
+		.start = table->start,
+		.nr_pages = table->nr_pages,
+		.nr_rows = table->nr_rows,
+		.nr_extended = table->nr_extended,
+		.tracks_bx = table->tracks_bx,
+		.truncated = table->truncated,
+		.nr_extended_dropped = table->nr_extended_dropped,
+		.nr_fdes = table->stats.nr_fdes,
+	};
+
+	if (!table->nr_pages)
+		return -ENODATA;
+	if (sizeof(about) + unwind_table_bytes(table) > MESSAGE_TABLE_BYTES)
+		return -EFBIG;
+	append(worker, &about, sizeof(about));
+	append(worker, table->pages, ((size_t)table->nr_pages + 1) * sizeof(*table->pages));
+	append(worker, table->rows, (size_t)table->nr_rows * sizeof(*table->rows));
+	append(worker, table->extended, (size_t)table->nr_extended * sizeof(*table->extended));
+	return 0;
+}
+
+/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+static int answer_table(struct worker *worker, struct object *object)
+{
+	struct unwind_table *table = NULL;
+	struct elf_file *again;
+	int err = elf_file_reopen(object_elf(object), &again);
+
+	if (err)
+		return err;
+	err = unwind_table_from_elf(again, &table);
+	elf_file_close(again);
+	if (!err)
+		err = append_table(worker, table);
+	unwind_table_free(table);
+	return err;
+}
+
+/* What names an address: its symbol, else where its function begins. */
+struct found {
+	struct message_name head;
+	char *raw, *display; /* owned; NULL: none */
+};
+
+static void found_release(struct found *found)
+{
+	free(found->raw);
+	free(found->display);
+}
+
+static void find_name(struct object *object, uint64_t elf_addr, struct found *found)
+{
+	struct symbol symbol;
+
+	if (!symtab_find(object_symtab(object), elf_addr, &symbol) || !*symbol.name) {
+		if (functab_find(object_functab(object), elf_addr, &found->head.start))
+			found->head.kind = MESSAGE_NAME_START;
+		return;
+	}
+	found->head.kind = MESSAGE_NAME_SYMBOL;
+	found->raw = xasprintf("%.*s", (int)MESSAGE_NAME_MAX_BYTES, symbol.name);
+	found->display = demangle(symbol.name);
+	found->head.raw_bytes = strlen(found->raw);
+	if (!found->display)
+		return;
+	found->head.display_bytes = strlen(found->display);
+	if (found->head.display_bytes > MESSAGE_NAME_MAX_BYTES)
+		found->head.display_bytes = MESSAGE_NAME_MAX_BYTES;
+}
+
+static int answer_names(struct worker *worker, struct object *object, const uint64_t *elf_addrs,
+			struct message *reply)
+{
+	uint32_t nr_asked = reply->nr;
+	vec_of(char) texts = {0};
+
+	for (reply->nr = 0; reply->nr < nr_asked; reply->nr++) {
+		struct found found scoped(found_release) = {0};
+		size_t len;
+
+		find_name(object, elf_addrs[reply->nr], &found);
+		len = (size_t)found.head.raw_bytes + found.head.display_bytes;
+		if (worker->payload.nr + sizeof(found.head) + texts.nr + len > MESSAGE_NAMES_BYTES)
+			break;
+		append(worker, &found.head, sizeof(found.head));
+		vec_reserve(&texts, len);
+		if (found.raw)
+			memcpy(texts.at + texts.nr, found.raw, found.head.raw_bytes);
+		if (found.display)
+			memcpy(texts.at + texts.nr + found.head.raw_bytes, found.display,
+			       found.head.display_bytes);
+		texts.nr += len;
+	}
+	append(worker, texts.at, texts.nr);
+	vec_release(&texts);
+	return 0;
+}
+
+static int answer_variables(struct worker *worker, struct object *object, const char *names,
+			    size_t len_bytes, uint32_t nr)
+{
+	const char *end = names + len_bytes;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		size_t len = strnlen(names, end - names);
+		uint64_t elf_addr;
+
+		if (names + len == end)
+			return -EINVAL;
+		if (!dynsym_variable(object_elf(object), names, &elf_addr))
+			elf_addr = 0;
+		append(worker, &elf_addr, sizeof(elf_addr));
+		names += len + 1;
+	}
+	return 0;
+}
+
+/* Requests --------------------------------------------------------------------------------------- */
+
+static int answer(struct worker *worker, const struct message *request, const void *payload,
+		  int *fd, struct message *reply)
+{
+	struct object *object = find_object(worker, request->key, fd);
+
+	if (!object)
+		return -EBADF;
+	if (object_error(object) || !object_elf(object))
+		return -ENOEXEC;
+	switch (request->kind) {
+	case MESSAGE_FILE:
+		return answer_file(worker, object, reply);
+	case MESSAGE_TABLE:
+		return answer_table(worker, object);
+	case MESSAGE_NAMES:
+		if (!request->nr || request->nr > MESSAGE_MAX_NAMES ||
+		    request->len_bytes != request->nr * sizeof(uint64_t))
+			return -EINVAL;
+		reply->nr = request->nr;
+		return answer_names(worker, object, payload, reply);
+	case MESSAGE_VARIABLES:
+		reply->nr = request->nr;
+		return answer_variables(worker, object, payload, request->len_bytes, request->nr);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* false: there is nobody to answer. */
+static bool serve_one(struct worker *worker)
+{
+	uint64_t payload[MESSAGE_REQUEST_BYTES / sizeof(uint64_t)]; /* aligned */
+	struct message request, reply;
+	int fd scoped(closep) = -1;
+
+	if (transfer_receive(worker->socket, &request, sizeof(request), &fd, NULL) ||
+	    request.len_bytes > sizeof(payload) ||
+	    transfer_receive(worker->socket, payload, request.len_bytes, NULL, NULL))
+		return false;
+	reply = (struct message){
+		.kind = request.kind, .key = request.key, .serial = request.serial};
+	worker->payload.nr = 0;
+	reply.status = answer(worker, &request, payload, &fd, &reply);
+	if (reply.status) {
+		reply.nr = 0;
+		worker->payload.nr = 0;
+	}
+	reply.len_bytes = worker->payload.nr;
+	return !transfer_send(worker->socket, &reply, worker->payload.at, -1, NULL);
+}
+
+void serve(int socket)
+{
+	struct worker worker = {.socket = socket, .objects = objects_new()};
+
+	while (serve_one(&worker))
+		if (worker.payload.cap > MESSAGE_NAMES_BYTES) /* a large table's */
+			vec_release(&worker.payload);
+	forget_all(&worker);
+	objects_free(worker.objects);
+	vec_release(&worker.fds);
+	vec_release(&worker.keys);
+	vec_release(&worker.payload);
+}
