@@ -16,13 +16,13 @@ static char *tree_text(const struct calltree *tree)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	for (size_t i = 1; i < tree->nodes.nr; i++) {
-		const struct calltree_node *node = &tree->nodes.at[i];
+	for (size_t i = 1; i < prefixtree_nr(&tree->stacks); i++) {
+		uint32_t frame = prefixtree_key(&tree->stacks, i);
 
-		fprintf(out, "%*s%s", (int)node->depth - 1, "",
-			strtab_get(&tree->frames.strings, tree->frames.at[node->frame].name));
-		for (uint32_t column = 0; column < tree->nr_columns; column++)
-			fprintf(out, " %ld", tree->self.at[i * tree->nr_columns + column]);
+		fprintf(out, "%*s%s", (int)tree->stacks.depth[i] - 1, "",
+			strtab_get(&tree->frames.strings, tree->frames.at[frame].name));
+		for (uint32_t column = 0; column < tree->stacks.nr_columns; column++)
+			fprintf(out, " %ld", prefixtree_self(&tree->stacks, i)[column]);
 		fputc('\n', out);
 	}
 	fclose(out);
@@ -61,11 +61,11 @@ static void test_stacks_share_their_callers(void **state)
 
 	(void)state;
 	assert_tree(tree, "main 0\n b 1\n  c 6\n  d 5\n a 1\n");
-	totals = calltree_totals(tree);
+	totals = prefixtree_totals(&tree->stacks);
 	assert_int_equal(totals[0], 13);
 	assert_int_equal(totals[2], 12); /* b */
-	assert_int_equal(tree->nodes.at[2].end, 5);
-	assert_int_equal(tree->nodes.at[0].end, 6);
+	assert_int_equal(tree->stacks.end[2], 5);
+	assert_int_equal(tree->stacks.end[0], 6);
 	free(totals);
 	calltree_free(tree);
 	profile_free(profile);
@@ -93,7 +93,7 @@ static void test_inlined_functions_are_frames(void **state)
 	case_add(profile, "main;inl", "", 1);
 	tree = tree_of(profile, false);
 	assert_tree(tree, "main 0\n f 0\n  inl 0\n   inner 0\n    g 3\n inl 1\n");
-	inl = &tree->frames.at[tree->nodes.at[3].frame];
+	inl = &tree->frames.at[prefixtree_key(&tree->stacks, 3)];
 	assert_true(inl->inlined && inl->called);
 	assert_int_equal(inl->first_line, 7);
 	assert_string_equal(strtab_get(&tree->frames.strings, inl->path), "inl.c");
@@ -225,9 +225,9 @@ static void test_deep_and_large(void **state)
 	sample.nr_locations = 8000;
 	profile_add_sample(profile, &sample);
 	tree = tree_of(profile, false);
-	assert_int_equal(tree->nodes.nr, 8193);
-	assert_int_equal(tree->nodes.at[8192].depth, 8192);
-	totals = calltree_totals(tree);
+	assert_int_equal(prefixtree_nr(&tree->stacks), 8193);
+	assert_int_equal(tree->stacks.depth[8192], 8192);
+	totals = prefixtree_totals(&tree->stacks);
 	assert_true(totals[0] == INT64_MAX);
 	free(totals);
 	calltree_free(tree);
@@ -260,7 +260,7 @@ static void test_recursion_takes_its_time_only(void **state)
 		profile_add_sample(profile, &sample);
 	}
 	calltree_add(tree, profile, 0, CALLTREE_NONE);
-	assert_int_equal(tree->nodes.nr, 1 + NR_ROOTS * (DEPTH + 1));
+	assert_int_equal(prefixtree_nr(&tree->stacks), 1 + NR_ROOTS * (DEPTH + 1));
 	assert_true((clock() - start) / CLOCKS_PER_SEC < 8);
 	calltree_free(tree);
 	profile_free(profile);

@@ -156,7 +156,7 @@ static void test_whole(void **state)
 
 static const char *name_of(const struct stacktree *tree, uint32_t node)
 {
-	return tree->frames->at[tree->at[node].frame].name;
+	return stacktree_frame(tree, node)->name;
 }
 
 static void test_tree(void **state)
@@ -170,7 +170,7 @@ static void test_tree(void **state)
 	struct profile *profile = case_new("samples/count");
 	struct frames frames;
 	struct stacktree tree;
-	uint32_t node;
+	int64_t *totals;
 
 	(void)state;
 	case_add(profile, "main;f;f", "", 5);
@@ -179,18 +179,18 @@ static void test_tree(void **state)
 	case_add(profile, "other", "", 2);
 	case_add(profile, "main;f;f,inl", "", 3);
 	frames_make(profile, FRAME_BY_FUNCTION, &frames);
-	stacktree_make(profile, 0, &frames, &tree);
+	assert_int_equal(stacktree_make(profile, 0, &frames, &tree), 0);
 	stacktree_sort(&tree, STACKTREE_BY_TOTAL);
-	assert_int_equal(tree.nr, 6);
-	node = stacktree_first(&tree);
-	for (size_t i = 0; i < 6; i++, node = stacktree_next(&tree, node)) {
-		assert_string_equal(name_of(&tree, node), expected[i].name);
-		assert_int_equal(tree.at[node].depth, expected[i].depth);
-		assert_int_equal(tree.at[node].self, expected[i].self);
-		assert_int_equal(tree.at[node].total, expected[i].total);
+	totals = prefixtree_totals(&tree.stacks);
+	assert_int_equal(prefixtree_nr(&tree.stacks), 1 + 6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_string_equal(name_of(&tree, i + 1), expected[i].name);
+		assert_int_equal(tree.stacks.depth[i + 1], 1 + expected[i].depth);
+		assert_int_equal(*prefixtree_self(&tree.stacks, i + 1), expected[i].self);
+		assert_int_equal(totals[i + 1], expected[i].total);
 	}
-	assert_int_equal(node, STACKTREE_NONE);
-	assert_string_equal(name_of(&tree, stacktree_skip(&tree, stacktree_first(&tree))), "other");
+	free(totals);
+	assert_string_equal(name_of(&tree, tree.stacks.end[1]), "other");
 	assert_string_equal(name_of(&tree, tree.sample_node[1]), "g");
 	stacktree_release(&tree);
 	frames_release(&frames);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Calls of all runs are summed in a hash table, as the mean of a side's runs; then the edges are
+ * Calls of all runs are numbered by base/pairtable.h and summed, as the mean of a side's runs; then the edges are
  * ordered twice by counting sort, so that callers and callees of a function are slices of an
  * index.
  */
@@ -9,28 +9,15 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/pairtable.h"
 
-static bool same_edge(const void *ctx, uint32_t value, const void *key)
-{
-	const struct callgraph *graph = ctx;
-	const struct call_edge *edge = &graph->edges.at[value];
-	const struct run_call *call = key;
-
-	return edge->caller == call->caller && edge->callee == call->callee;
-}
-
-static void add_call(struct callgraph *graph, struct hash *index, const struct run_call *call,
+static void add_call(struct callgraph *graph, struct pairtable *pairs, const struct run_call *call,
 		     enum run_side side, double part)
 {
-	uint64_t code = hash_combine(hash_u64(call->caller), call->callee);
-	uint32_t at = hash_find(index, code, same_edge, graph, call);
+	uint32_t at = pairtable_enter(pairs, call->caller, call->callee);
 
-	if (at == HASH_NONE) {
-		at = graph->edges.nr;
+	if (at == graph->edges.nr)
 		vec_push(&graph->edges, (struct call_edge){call->caller, call->callee, {0}});
-		hash_insert(index, code, at);
-	}
 	graph->edges.at[at].value[side] += call->value * part;
 }
 
@@ -57,7 +44,7 @@ static void sort_edges(const struct callgraph *graph, size_t nr_functions, bool 
 
 void callgraph_make(const struct runs *runs, struct callgraph *graph)
 {
-	struct hash index = {0};
+	struct pairtable pairs = {0};
 	size_t nr_runs[2] = {0};
 
 	*graph = (struct callgraph){0};
@@ -65,8 +52,8 @@ void callgraph_make(const struct runs *runs, struct callgraph *graph)
 		nr_runs[run->side]++;
 	vec_for_each(&runs->at, run)
 		vec_for_each(&run->calls, call)
-			add_call(graph, &index, call, run->side, 1. / nr_runs[run->side]);
-	hash_release(&index);
+			add_call(graph, &pairs, call, run->side, 1. / nr_runs[run->side]);
+	pairtable_release(&pairs);
 	sort_edges(graph, runs->functions.nr, true, &graph->by_caller, &graph->first_of_caller);
 	sort_edges(graph, runs->functions.nr, false, &graph->by_callee, &graph->first_of_callee);
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "base/pairtable.h"
 #include "base/vec.h"
 
 struct run_call {
@@ -23,7 +23,7 @@ struct run_calls {
 };
 
 struct callset {
-	struct hash index; /* private */
+	struct pairtable pairs; /* private */
 	struct run_calls calls;
 	vec_of(size_t) seen; /* by call: the sample + 1 that it was counted for last */
 };

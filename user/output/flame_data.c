@@ -203,40 +203,42 @@ static void put_frames(struct json *json, const struct calltree *tree)
 	json_end(json);
 }
 
-static void put_nodes(struct json *json, const struct calltree *tree)
+static void put_nodes(struct json *json, const struct prefixtree *tree)
 {
-	const struct calltree_node *nodes = tree->nodes.at;
+	size_t nr = prefixtree_nr(tree);
 
 	json_key(json, "nodes"), json_object(json);
 	json_key(json, "up"), json_array(json);
-	for (size_t i = 1; i < tree->nodes.nr; i++)
-		json_uint(json, nodes[i - 1].depth + 1 - nodes[i].depth);
+	for (size_t i = 1; i < nr; i++)
+		json_uint(json, tree->depth[i - 1] + 1 - tree->depth[i]);
 	json_end(json);
 	json_key(json, "frame"), json_array(json);
-	for (size_t i = 1; i < tree->nodes.nr; i++)
-		json_uint(json, nodes[i].frame);
+	for (size_t i = 1; i < nr; i++)
+		json_uint(json, prefixtree_key(tree, i));
 	json_end(json);
 	json_end(json);
 }
 
-static void put_column(struct json *json, const struct calltree *tree, uint32_t column)
+static void put_column(struct json *json, const struct prefixtree *tree, uint32_t column)
 {
-	const int64_t *self = tree->self.at + column;
-	size_t nr = tree->nr_columns, last = 0;
+	size_t nr = prefixtree_nr(tree), last = 0;
 
 	json_object(json);
 	json_key(json, "step"), json_array(json);
-	for (size_t i = 0; i < tree->nodes.nr; i++) {
-		if (!self[i * nr])
+	for (size_t i = 0; i < nr; i++) {
+		if (!prefixtree_self(tree, i)[column])
 			continue;
 		json_uint(json, i - last);
 		last = i;
 	}
 	json_end(json);
 	json_key(json, "value"), json_array(json);
-	for (size_t i = 0; i < tree->nodes.nr; i++)
-		if (self[i * nr])
-			json_int(json, self[i * nr]);
+	for (size_t i = 0; i < nr; i++) {
+		int64_t value = prefixtree_self(tree, i)[column];
+
+		if (value)
+			json_int(json, value);
+	}
 	json_end(json);
 	json_end(json);
 }
@@ -286,7 +288,7 @@ static void put_columns(struct json *json, const struct flame_data *data, const 
 		if (data->cells.nr)
 			put_cells(json, data, first + i);
 		else
-			put_column(json, data->tree, first + i);
+			put_column(json, &data->tree->stacks, first + i);
 	json_end(json);
 }
 
@@ -328,7 +330,7 @@ int flame_data_put(const struct flame_data *data, const char *title, sink_fn sin
 	json_key(&json, "normalize"), json_bool(&json, data->options->normalize);
 	json_end(&json);
 	put_frames(&json, data->tree);
-	put_nodes(&json, data->tree);
+	put_nodes(&json, &data->tree->stacks);
 	put_labels(&json, &data->labels);
 	put_columns(&json, data, "head", 0);
 	if (data->is_diff)

@@ -36,13 +36,13 @@ static char *folded_name(const char *name)
 }
 
 /* The names from the root to this node. path: work space. */
-static void put_path(struct text_out *out, const struct stacktree *tree, char *const *names,
+static void put_path(struct text_out *out, const struct prefixtree *tree, char *const *names,
 		     uint32_t node, uint32_t *path)
 {
 	uint32_t nr = 0;
 
-	for (; node != STACKTREE_NONE; node = tree->at[node].parent)
-		path[nr++] = tree->at[node].frame;
+	for (; node != PREFIXTREE_ROOT; node = prefixtree_parent(tree, node))
+		path[nr++] = prefixtree_key(tree, node);
 	while (nr-- > 0) {
 		text_out_write(out, names[path[nr]], strlen(names[path[nr]]));
 		if (nr)
@@ -58,21 +58,24 @@ static void put_value(struct text_out *out, const char *name, int64_t *value)
 
 static void put_tree(struct text_out *out, const struct stacktree *tree, char *const *names)
 {
+	const struct prefixtree *stacks = &tree->stacks;
 	uint32_t *path scoped(freep) = NULL, deepest = 0;
 	int64_t unplaced = tree->unplaced; /* until it is written */
 
-	for (size_t i = 0; i < tree->nr; i++)
-		if (tree->at[i].depth > deepest)
-			deepest = tree->at[i].depth;
+	for (size_t i = 1; i < prefixtree_nr(stacks); i++)
+		if (stacks->depth[i] > deepest)
+			deepest = stacks->depth[i];
 	path = xcalloc((size_t)deepest + 1, sizeof(*path));
-	for (uint32_t i = stacktree_first(tree); i != STACKTREE_NONE; i = stacktree_next(tree, i)) {
-		if (!tree->at[i].depth && unplaced &&
-		    strcmp(names[tree->at[i].frame], NO_STACK) > 0)
+	for (size_t i = 1; i < prefixtree_nr(stacks); i++) {
+		int64_t self = *prefixtree_self(stacks, i);
+
+		if (stacks->depth[i] == 1 && unplaced &&
+		    strcmp(names[prefixtree_key(stacks, i)], NO_STACK) > 0)
 			put_value(out, NO_STACK, &unplaced);
-		if (!tree->at[i].self)
+		if (!self)
 			continue;
-		put_path(out, tree, names, i, path);
-		put_value(out, "", &(int64_t){tree->at[i].self});
+		put_path(out, stacks, names, i, path);
+		put_value(out, "", &self);
 	}
 	if (unplaced)
 		put_value(out, NO_STACK, &unplaced);
@@ -105,7 +108,11 @@ int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, vo
 	int err;
 
 	frames_make(profile, FRAME_BY_FUNCTION, &frames);
-	stacktree_make(profile, type, &frames, &tree);
+	err = stacktree_make(profile, type, &frames, &tree);
+	if (err) {
+		frames_release(&frames);
+		return err;
+	}
 	stacktree_sort(&tree, STACKTREE_BY_NAME);
 	names = xcalloc(frames.nr, sizeof(*names));
 	for (size_t i = 0; i < frames.nr; i++)

@@ -117,8 +117,10 @@ static void find_libs(struct gecko *gecko)
 	}
 }
 
-static void gecko_open(struct gecko *gecko, const struct profile *profile, uint32_t type)
+static int gecko_open(struct gecko *gecko, const struct profile *profile, uint32_t type)
 {
+	int err;
+
 	*gecko = (struct gecko){.profile = profile, .type = type};
 	frames_make(profile, FRAME_BY_LINE, &gecko->frames);
 	frames_make(profile, FRAME_BY_FUNCTION_FILE, &gecko->funcs);
@@ -126,9 +128,12 @@ static void gecko_open(struct gecko *gecko, const struct profile *profile, uint3
 	/* Both have an id for each line of each location, in the same order. */
 	for (size_t i = 0; i < gecko->frames.ids.nr; i++)
 		gecko->func_of[gecko->frames.ids.at[i]] = gecko->funcs.ids.at[i];
-	stacktree_make(profile, type, &gecko->frames, &gecko->tree);
+	err = stacktree_make(profile, type, &gecko->frames, &gecko->tree);
+	if (err)
+		return err;
 	find_libs(gecko);
 	find_threads(gecko);
+	return 0;
 }
 
 static void gecko_release(struct gecko *gecko)
@@ -278,7 +283,7 @@ static void put_samples(struct gecko *gecko, const struct gecko_thread *thread,
 		double ms = weighing.to_ms * (double)value;
 
 		if (column == SAMPLE_STACK)
-			node == STACKTREE_NONE ? json_null(json) : json_uint(json, node);
+			node == PREFIXTREE_ROOT ? json_null(json) : json_uint(json, node - 1);
 		else if (column == SAMPLE_TIME)
 			json_real(json, time_ms);
 		else if (weighing.to_ms > 0)
@@ -341,7 +346,11 @@ int gecko_encode(const struct profile *profile, uint32_t type, sink_fn sink, voi
 	struct gecko gecko;
 	int err;
 
-	gecko_open(&gecko, profile, type);
+	err = gecko_open(&gecko, profile, type);
+	if (err) {
+		gecko_release(&gecko);
+		return err;
+	}
 	json_begin(&gecko.json, sink, ctx);
 	json_object(&gecko.json);
 	put_meta(&gecko);

@@ -31,7 +31,7 @@ struct gecko {
 	struct frames frames;	      /* by line: rows of frameTable */
 	struct frames funcs;	      /* by function and file: rows of funcTable */
 	uint32_t *func_of;	      /* a frame's */
-	struct stacktree tree;	      /* rows of stackTable */
+	struct stacktree tree;	      /* rows of stackTable: node - 1, since the root is none */
 	struct strtab strings, libs;  /* libs: paths of mappings; id - 1 is the row */
 	vec_of(uint32_t) lib_mapping; /* position of a lib's first mapping */
 	vec_of(struct gecko_thread) threads;

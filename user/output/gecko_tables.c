@@ -126,14 +126,14 @@ static void put_frame_category(struct gecko *gecko, size_t row)
 
 static void put_stack_frame(struct gecko *gecko, size_t row)
 {
-	json_uint(&gecko->json, gecko->tree.at[row].frame);
+	json_uint(&gecko->json, prefixtree_key(&gecko->tree.stacks, row + 1));
 }
 
 static void put_stack_prefix(struct gecko *gecko, size_t row)
 {
-	uint32_t parent = gecko->tree.at[row].parent;
+	uint32_t parent = prefixtree_parent(&gecko->tree.stacks, row + 1);
 
-	parent == STACKTREE_NONE ? json_null(&gecko->json) : json_uint(&gecko->json, parent);
+	parent == PREFIXTREE_ROOT ? json_null(&gecko->json) : json_uint(&gecko->json, parent - 1);
 }
 
 static void put_lib_name(struct gecko *gecko, size_t row)
@@ -179,7 +179,7 @@ void gecko_put_shared(struct gecko *gecko)
 	struct json *json = &gecko->json;
 
 	json_key(json, "shared"), json_object(json);
-	gecko_put_table(gecko, "stackTable", gecko->tree.nr, stack_columns);
+	gecko_put_table(gecko, "stackTable", prefixtree_nr(&gecko->tree.stacks) - 1, stack_columns);
 	gecko_put_table(gecko, "frameTable", gecko->frames.nr, frame_columns);
 	gecko_put_table(gecko, "funcTable", gecko->funcs.nr, func_columns);
 	/* A row for each function, so that no second index is needed; those without a file are "". */

@@ -10,7 +10,7 @@
  *	struct calltree *tree = calltree_new(nr_columns, false);
  *	calltree_add(tree, profile, 0, CALLTREE_NONE);
  *	calltree_arrange(tree, 0, 1);
- *	totals = calltree_totals(tree);
+ *	totals = prefixtree_totals(&tree->stacks);
  *
  * To compare two profiles, add both to one tree, in columns of their own; set tree->frames.by_name
  * before the first is added. profile/callframe.h defines which frames are the same. A stack without
@@ -28,30 +28,21 @@
 #include "base/vec.h"
 #include "profile/callframe.h"
 #include "profile/model.h"
+#include "profile/prefixtree.h"
 
 #define CALLTREE_NONE UINT32_MAX
-/* 16 bytes and the values each; what does not fit is a frame "[more stacks]" at the root. */
+/* What does not fit is a frame "[more stacks]" at the root. */
 #define CALLTREE_MAX_NODES (1u << 24)
-
-struct calltree_node {
-	uint32_t parent; /* CALLTREE_NONE: this is the root, nodes.at[0] */
-	uint32_t frame;	 /* position in frames; of the root: CALLTREE_NONE */
-	uint32_t depth;	 /* of the root: 0 */
-	uint32_t end;	 /* after calltree_arrange(): the node and all below it are [it, end) */
-};
 
 struct calltree {
 	struct callframes frames;
-	vec_of(struct calltree_node) nodes; /* parents stand before their children */
-	vec_of(int64_t) self; /* nr_columns for each node: the stacks that end in it */
+	struct prefixtree stacks; /* the boxes; their keys are positions in frames */
 	/* With keep_ends, set before the first is added: the node that each sample ends in, in the order
 	 * they were added. */
 	vec_of(uint32_t) ends;
 	bool keep_ends;
-	uint32_t nr_columns;
 	bool inverted; /* stacks begin with their leaf: a node's children are callers */
 	bool full;     /* some stacks did not fit */
-	struct calltree_index *index; /* private */
 };
 
 /* An empty tree: its root, and nr_columns (at least 1) values for each node. Never NULL. */
@@ -67,13 +58,11 @@ void calltree_add(struct calltree *tree, const struct profile *profile, uint32_t
 		  uint32_t negative_column);
 
 /*
- * Puts the nodes in preorder: what is below a node follows it directly. Siblings: the largest total
- * magnitude of all columns [column, column + nr) first, then by name. After this nothing may be added.
+ * Puts the nodes in preorder (profile/prefixtree.h). Siblings: the largest total magnitude of all columns
+ * [column, column + nr) first, then by name, then the frame that was seen first. After this nothing may be
+ * added.
  */
 void calltree_arrange(struct calltree *tree, uint32_t column, uint32_t nr);
-
-/* What is in and below each node: nr_columns for each. The caller frees it. */
-int64_t *calltree_totals(const struct calltree *tree);
 
 /*
  * Keeps about max_nodes nodes: drops those below which is least, as a share of their column's total.

@@ -4,7 +4,7 @@
  * each frame and each pair of frames remembers the number of the sample that counted there last
  * ("turn").
  *
- * Pairs (caller, callee) are summed in a hash table while samples are added. Then edges are sorted
+ * Pairs (caller, callee) are numbered (base/pairtable.h) and summed while samples are added. Then edges are sorted
  * twice, by caller and by callee, and the callees and callers of a node are slices of the two
  * arrays.
  */
@@ -13,16 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/magnitude.h"
+#include "base/pairtable.h"
 
 struct sums {
 	int64_t flat, cum;
 	size_t turn; /* of the last sample that counted here; 1 is the first */
 };
 
-struct pair {
-	uint32_t caller, callee; /* frames */
+struct call {
 	int64_t value;
 	size_t turn;
 	bool is_inline;
@@ -31,62 +30,53 @@ struct pair {
 /* While samples are added up. */
 struct adding {
 	const struct frames *frames;
-	struct sums *sums; /* as many as there are frames */
-	vec_of(struct pair) pairs;
-	struct hash index; /* of pairs */
+	struct sums *sums;	   /* as many as there are frames */
+	struct pairtable pairs;	   /* a frame that calls, and the frame that it calls */
+	vec_of(struct call) calls; /* of each pair */
 };
 
-static bool same_pair(const void *ctx, uint32_t value, const void *key)
+static void add_call(struct adding *adding, uint32_t caller, uint32_t callee,
+		     const struct call *call)
 {
-	const struct adding *adding = ctx;
-	const struct pair *a = &adding->pairs.at[value], *b = key;
+	uint32_t i = pairtable_enter(&adding->pairs, caller, callee);
+	struct call *known;
 
-	return a->caller == b->caller && a->callee == b->callee;
-}
-
-static void add_pair(struct adding *adding, const struct pair *pair)
-{
-	uint64_t code = hash_u64((uint64_t)pair->caller << 32 | pair->callee);
-	uint32_t i = hash_find(&adding->index, code, same_pair, adding, pair);
-	struct pair *known;
-
-	if (i == HASH_NONE) {
-		hash_insert(&adding->index, code, adding->pairs.nr);
-		vec_push(&adding->pairs, *pair);
+	if (i == adding->calls.nr) {
+		vec_push(&adding->calls, *call);
 		return;
 	}
-	known = &adding->pairs.at[i];
-	if (known->turn == pair->turn)
+	known = &adding->calls.at[i];
+	if (known->turn == call->turn)
 		return;
-	known->turn = pair->turn;
-	known->value = profile_sum(known->value, pair->value);
-	known->is_inline &= pair->is_inline;
+	known->turn = call->turn;
+	known->value = profile_sum(known->value, call->value);
+	known->is_inline &= call->is_inline;
 }
 
 /* One sample, from its root to its leaf. turn: which one it is. */
 static void add_sample(struct adding *adding, const struct profile_sample *sample, int64_t value,
 		       size_t turn)
 {
-	struct pair pair = {.caller = UINT32_MAX, .value = value, .turn = turn};
+	struct call call = {.value = value, .turn = turn};
+	uint32_t caller = UINT32_MAX;
 
 	for (uint32_t i = sample->nr_locations; i-- > 0;) {
 		uint32_t nr_lines, nr;
 		const uint32_t *ids = frames_of(adding->frames, sample->locations[i], &nr_lines);
 
-		for (nr = nr_lines; nr-- > 0; pair.caller = pair.callee) {
+		for (nr = nr_lines; nr-- > 0; caller = ids[nr]) {
 			struct sums *sums = &adding->sums[ids[nr]];
 
-			pair.callee = ids[nr];
-			pair.is_inline = nr + 1 != nr_lines;
+			call.is_inline = nr + 1 != nr_lines;
 			if (sums->turn != turn)
 				sums->cum = profile_sum(sums->cum, value);
 			sums->turn = turn;
-			if (pair.caller != UINT32_MAX && pair.caller != pair.callee)
-				add_pair(adding, &pair);
+			if (caller != UINT32_MAX && caller != ids[nr])
+				add_call(adding, caller, ids[nr], &call);
 		}
 	}
 	if (sample->nr_locations)
-		adding->sums[pair.caller].flat = profile_sum(adding->sums[pair.caller].flat, value);
+		adding->sums[caller].flat = profile_sum(adding->sums[caller].flat, value);
 }
 
 static int compare_flat(const void *a, const void *b)
@@ -162,9 +152,11 @@ static void make_edges(const struct adding *adding, struct summary *summary,
 	size_t nr = 0, bytes = sizeof(*summary->edges);
 	struct summary_edge *out = xcalloc(adding->pairs.nr, bytes), *in;
 
-	vec_for_each(&adding->pairs, pair) {
-		struct summary_edge edge = {node_of[pair->caller], node_of[pair->callee],
-					    pair->value, pair->is_inline};
+	for (size_t i = 0; i < adding->pairs.nr; i++) {
+		const struct pair *pair = &adding->pairs.at[i];
+		struct summary_edge edge = {node_of[pair->first], node_of[pair->second],
+					    adding->calls.at[i].value,
+					    adding->calls.at[i].is_inline};
 
 		if (edge.caller != UINT32_MAX && edge.callee != UINT32_MAX)
 			out[nr++] = edge;
@@ -206,8 +198,8 @@ void summary_make(const struct profile *profile, uint32_t type, enum frame_by by
 	make_nodes(&adding, summary, node_of);
 	make_edges(&adding, summary, node_of);
 	free(adding.sums);
-	vec_release(&adding.pairs);
-	hash_release(&adding.index);
+	pairtable_release(&adding.pairs);
+	vec_release(&adding.calls);
 }
 
 void summary_release(struct summary *summary)

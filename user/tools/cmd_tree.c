@@ -12,10 +12,12 @@
  */
 #include "cmd.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/magnitude.h"
 #include "base/text.h"
 #include "profile/stacktree.h"
@@ -30,6 +32,7 @@ struct tree {
 	uint32_t depth;	  /* 0: any */
 	struct frames frames;
 	struct stacktree stacks;
+	int64_t *totals;
 	uint64_t *weight; /* of each node */
 	uint32_t *indent; /* of each node, in steps */
 };
@@ -38,36 +41,38 @@ static bool is_hidden(const struct tree *tree, uint32_t node)
 {
 	double least = tree->min_share / 100 * (double)tree->view.selection.total;
 
-	return (tree->depth && tree->stacks.at[node].depth >= tree->depth) ||
+	return (tree->depth && tree->stacks.stacks.depth[node] > tree->depth) ||
 	       (double)tree->weight[node] < least;
 }
 
 /* Children stand after their parents. A sum beyond 64 bits sticks at the end. */
 static void weigh_all(struct tree *tree)
 {
-	tree->weight = xcalloc(tree->stacks.nr, sizeof(*tree->weight));
-	for (size_t i = tree->stacks.nr; i-- > 0;) {
-		const struct stacktree_node *node = &tree->stacks.at[i];
-		uint64_t *weight = &tree->weight[i], *parent;
+	const struct prefixtree *stacks = &tree->stacks.stacks;
 
-		if (__builtin_add_overflow(*weight, magnitude_of(node->self), weight))
+	tree->weight = xcalloc(prefixtree_nr(stacks), sizeof(*tree->weight));
+	for (size_t i = prefixtree_nr(stacks); i-- > 1;) {
+		uint64_t *weight = &tree->weight[i];
+		uint64_t *parent = &tree->weight[prefixtree_parent(stacks, i)];
+
+		if (__builtin_add_overflow(*weight, magnitude_of(*prefixtree_self(stacks, i)),
+					   weight))
 			*weight = UINT64_MAX;
-		if (node->parent == STACKTREE_NONE)
-			continue;
-		parent = &tree->weight[node->parent];
 		if (__builtin_add_overflow(*parent, *weight, parent))
 			*parent = UINT64_MAX;
 	}
 }
 
-/* Parents stand before their children. */
+/* Parents stand before their children; those below the root have none. */
 static void indent_all(struct tree *tree)
 {
-	tree->indent = xcalloc(tree->stacks.nr, sizeof(*tree->indent));
-	for (size_t i = 0; i < tree->stacks.nr; i++) {
-		uint32_t parent = tree->stacks.at[i].parent;
+	const struct prefixtree *stacks = &tree->stacks.stacks;
 
-		if (parent != STACKTREE_NONE)
+	tree->indent = xcalloc(prefixtree_nr(stacks), sizeof(*tree->indent));
+	for (size_t i = 1; i < prefixtree_nr(stacks); i++) {
+		uint32_t parent = prefixtree_parent(stacks, i);
+
+		if (parent != PREFIXTREE_ROOT)
 			tree->indent[i] =
 				tree->indent[parent] + (tree->weight[parent] != tree->weight[i]);
 	}
@@ -76,29 +81,33 @@ static void indent_all(struct tree *tree)
 static void print_node(const struct tree *tree, uint32_t node)
 {
 	const struct view *view = &tree->view;
-	const struct stacktree_node *at = &tree->stacks.at[node];
+	int64_t in_all = tree->totals[node], own = *prefixtree_self(&tree->stacks.stacks, node);
 	char total[UNIT_TEXT_BYTES], self[UNIT_TEXT_BYTES], shares[2][UNIT_TEXT_BYTES];
-	char *name scoped(freep) = view_frame_name(view, &tree->frames.at[at->frame]);
+	char *name scoped(freep) = view_frame_name(view, stacktree_frame(&tree->stacks, node));
 	uint32_t columns = 2 * tree->indent[node];
 
-	printf("%s%10s %s%s %10s %s  ", view_colour(view, at->total),
-	       view_value(view, at->total, total), view_share(view, at->total, shares[0]),
-	       view_plain(view), view_value(view, at->self, self),
-	       view_share(view, at->self, shares[1]));
+	printf("%s%10s %s%s %10s %s  ", view_colour(view, in_all), view_value(view, in_all, total),
+	       view_share(view, in_all, shares[0]), view_plain(view), view_value(view, own, self),
+	       view_share(view, own, shares[1]));
 	if (columns > MAX_INDENT)
 		printf("%*s(%u) %s\n", MAX_INDENT, "", tree->indent[node], name);
 	else
 		printf("%*s%s\n", (int)columns, "", name);
 }
 
+/* In preorder, without what is below a node that is hidden. */
+static uint32_t next_of(const struct tree *tree, uint32_t node)
+{
+	return is_hidden(tree, node) ? tree->stacks.stacks.end[node] : node + 1;
+}
+
 static int64_t smallest_shown(const struct tree *tree)
 {
-	const struct stacktree *stacks = &tree->stacks;
+	const struct prefixtree *stacks = &tree->stacks.stacks;
 	int64_t smallest = 0;
 
-	for (uint32_t i = stacktree_first(stacks); i != STACKTREE_NONE;
-	     i = is_hidden(tree, i) ? stacktree_skip(stacks, i) : stacktree_next(stacks, i)) {
-		int64_t value = stacks->at[i].self ? stacks->at[i].self : stacks->at[i].total;
+	for (uint32_t i = 1; i < prefixtree_nr(stacks); i = next_of(tree, i)) {
+		int64_t self = *prefixtree_self(stacks, i), value = self ? self : tree->totals[i];
 
 		if (!is_hidden(tree, i) && (!smallest || compare_magnitudes(value, smallest) > 0))
 			smallest = value;
@@ -108,21 +117,17 @@ static int64_t smallest_shown(const struct tree *tree)
 
 static void print_text(struct tree *tree)
 {
-	const struct stacktree *stacks = &tree->stacks;
+	const struct prefixtree *stacks = &tree->stacks.stacks;
 	uint64_t nr_hidden = 0;
-	uint32_t i = stacktree_first(stacks);
 
 	view_choose_unit(&tree->view, smallest_shown(tree));
 	view_print_head(&tree->view);
 	printf("%10s %5s%% %10s %5s%%  calls\n", "total", "total", "self", "self");
-	while (i != STACKTREE_NONE) {
-		if (is_hidden(tree, i)) {
+	for (uint32_t i = 1; i < prefixtree_nr(stacks); i = next_of(tree, i)) {
+		if (is_hidden(tree, i))
 			nr_hidden++;
-			i = stacktree_skip(stacks, i);
-			continue;
-		}
-		print_node(tree, i);
-		i = stacktree_next(stacks, i);
+		else
+			print_node(tree, i);
 	}
 	if (nr_hidden)
 		printf("%s %s cut off (--min-share %g%%%s)\n", text_count(nr_hidden),
@@ -132,44 +137,56 @@ static void print_text(struct tree *tree)
 
 static void print_json(const struct tree *tree)
 {
-	const struct stacktree *stacks = &tree->stacks;
+	const struct prefixtree *stacks = &tree->stacks.stacks;
 	struct json json;
-	uint32_t i = stacktree_first(stacks);
 
 	view_begin_json(&tree->view, "tree", &json);
 	json_key(&json, "rows"), json_array(&json);
-	while (i != STACKTREE_NONE) {
-		if (is_hidden(tree, i)) {
-			i = stacktree_skip(stacks, i);
+	for (uint32_t i = 1; i < prefixtree_nr(stacks); i = next_of(tree, i)) {
+		if (is_hidden(tree, i))
 			continue;
-		}
 		json_object(&json);
-		json_key(&json, "depth"), json_uint(&json, stacks->at[i].depth);
-		view_put_frame(&json, &tree->frames.at[stacks->at[i].frame]);
-		json_key(&json, "self"), json_int(&json, stacks->at[i].self);
-		json_key(&json, "total"), json_int(&json, stacks->at[i].total);
+		json_key(&json, "depth"), json_uint(&json, stacks->depth[i] - 1);
+		view_put_frame(&json, stacktree_frame(&tree->stacks, i));
+		json_key(&json, "self"), json_int(&json, *prefixtree_self(stacks, i));
+		json_key(&json, "total"), json_int(&json, tree->totals[i]);
 		json_end(&json);
-		i = stacktree_next(stacks, i);
 	}
 	json_end(&json);
 	view_end_json(&json);
 }
 
+static enum exit_code too_large(int err)
+{
+	err = fail(err, "more than %u different calls: choose some with --focus, or use cprof top.",
+		   STACKTREE_MAX_NODES);
+	return err ? EXIT_USAGE : EXIT_DONE;
+}
+
 static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 {
+	int err;
+
 	if (tree->min_share < 0)
 		tree->min_share = tree->view.json ? 0 : DEFAULT_SHARE;
 	if (view_open(&tree->view, paths, false))
 		return EXIT_USAGE;
 	frames_make(tree->view.profile, tree->view.by, &tree->frames);
-	stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);
+	err = stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);
+	if (err) {
+		frames_release(&tree->frames);
+		view_release(&tree->view);
+		return too_large(err);
+	}
 	stacktree_sort(&tree->stacks, STACKTREE_BY_TOTAL);
+	tree->totals = prefixtree_totals(&tree->stacks.stacks);
 	weigh_all(tree);
 	indent_all(tree);
 	if (tree->view.json)
 		print_json(tree);
 	else
 		print_text(tree);
+	free(tree->totals);
 	free(tree->weight);
 	free(tree->indent);
 	stacktree_release(&tree->stacks);
