@@ -10,8 +10,8 @@
 # lines of its output below one that failed, then which programs took longest, and at the very end
 # "N passed, N failed, N skipped". Exit code 1 if anything failed or nothing ran.
 #
-# Tests of the kernel side have the machine to themselves. Unit tests, fuzz targets and those that say
-# "# TEST_PARALLEL" are not about time: as many of them as there are processors run at once.
+# As many tests as there are processors run at once: none is about time, and each must hold on a machine
+# that is busy with other things. One that has to have the machine to itself says "# TEST_ALONE".
 #
 # TEST_TIMEOUT	seconds after which a program hangs (900): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
@@ -145,8 +145,9 @@ one()
 	start=$(date +%s%N)
 	# the shell's own word about a program that died is not wanted
 	{ TMPDIR=$home/tmp "$@" >"$home/log" 2>&1 </dev/null; } 2>/dev/null
-	echo "$? $(elapsed "$start")" >"$home/status"
+	echo "$? $(elapsed "$start")" >"$home/status.new"
 	rm -rf "$home/tmp"
+	mv "$home/status.new" "$home/status" # now it has ended
 }
 
 # counted NAME: one() has run it.
@@ -169,23 +170,37 @@ run()
 	counted "$name"
 }
 
+# Of those that were started, the first ones that have ended are counted: in the order in which they were started.
+count_ended()
+{
+	while [ ${#started[@]} -gt 0 ] && [ -e "$dir/${started[0]}/status" ]; do
+		counted "${started[0]}"
+		started=("${started[@]:1}")
+	done
+}
+
 # start NAME COMMAND...: beside what was started before, as soon as a processor is free.
 start()
 {
 	wanted "$1" || return 0
-	[ $running -lt "$(nproc)" ] || { wait -n; running=$((running - 1)); }
+	while [ $running -ge "$(nproc)" ]; do
+		wait -n
+		running=$((running - 1))
+		count_ended
+	done
 	one "$@" &
 	started+=("$1")
 	running=$((running + 1))
 }
 
-# All that was started has ended and is counted, in the order in which it was started.
+# All that was started has ended and is counted.
 finish()
 {
 	local name
 	wait
+	count_ended
 	for name in "${started[@]}"; do
-		counted "$name"
+		failure "$name" 'it did not end properly' /dev/null
 	done
 	started=() running=0
 }
@@ -247,22 +262,25 @@ e2e_test() # PROGRAM
 	limit=${limit:-${TEST_TIMEOUT:-900}}
 	if [ "$(id -u)" -ne 0 ]; then
 		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
-	elif grep -q '^# TEST_PARALLEL$' "$1"; then
-		start "$name" timeout -k 10 "$limit" $interpreter "$1"
-	else
+	elif grep -q '^# TEST_ALONE$' "$1"; then
 		finish
 		run "$name" "$limit" $interpreter "$1"
+	else
+		start "$name" timeout -k 10 "$limit" $interpreter "$1"
 	fi
 }
 
+# Where several cprofs run, whose a map is that was left cannot be told; when all have ended it can.
 e2e_tests()
 {
-	local program
-	for program in $(grep -l '^# TEST_PARALLEL$' tests/e2e/test_*.{sh,py}) \
-		$(grep -L '^# TEST_PARALLEL$' tests/e2e/test_*.{sh,py}); do
+	local program before=$dir/kernel-objects
+	[ "$(id -u)" -ne 0 ] || python3 tests/e2e/nothing_left.py before "$before"
+	for program in $(grep -L '^# TEST_ALONE$' tests/e2e/test_*.{sh,py}) \
+		$(grep -l '^# TEST_ALONE$' tests/e2e/test_*.{sh,py}); do
 		e2e_test "$program"
 	done
 	finish
+	[ ! -e "$before" ] || run e2e/nothing_left 120 python3 tests/e2e/nothing_left.py after "$before"
 }
 
 slowest()

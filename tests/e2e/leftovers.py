@@ -17,18 +17,6 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 
 # In the kernel -----------------------------------------------------------------------------------
 
-def attachments(pid):
-    """How many links and perf events a process holds."""
-    count = 0
-    try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            target = os.readlink(f"/proc/{pid}/fd/{fd}")
-            count += "bpf_link" in target or "bpf-link" in target or "perf_event" in target
-    except OSError:
-        pass  # it opens and closes them while we look
-    return count
-
-
 def listed(kind, tries=10):
     """What bpftool lists. It fails if something of it goes while it looks: then it looks again."""
     bpftool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """Merging, scaling and subtracting is what pprof's own package does, but for its bugs: each of those
 has a case that shows what it does and what cprof does. Filters are judged by `go tool pprof`."""
 import glob

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """The shells' completions: all that --help says is offered, and all that is offered is taken."""
 import os
 import pty

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """What somebody meets who does not know cprof yet: help, slips of the hand, no file given."""
 import os
 import re

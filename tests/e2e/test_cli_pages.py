@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """The man pages: each has the options that --help of its command has, and no others."""
 import os
 import re

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """cprof convert, and -o of record and heap: each format by a reader of its own.
 
 proto, legacy, text   go tool pprof

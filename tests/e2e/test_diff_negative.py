@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """A difference as a file has negative values, which not every reader takes: cprof diff -o and cprof lint say so,
 and --drop-negative writes none."""
 import json

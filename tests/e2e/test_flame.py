@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """cprof flame: the page in a real browser, used as people use it, and what it says against the files.
 
 Every page that is opened must ask the network for nothing but itself and have no word on its console.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """The page of cprof flame: callers and callees of a function, filters, links, and the way to the raw file.
 
 Who calls whom with how much is said by `go tool pprof -peek`.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """What has no name in a profile is named from the binaries at hand: those that its mappings tell of, by their
 build-id where there is one, and nothing but regular files. nm and readelf say what the names are."""
 import os

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """Files that anybody may have made: each bad one is refused with one clear line, exit code 2, below
 256 MB and in no longer than zlib needs for some of them; each odd one is read. pprof's own package says which are which, too."""
 import os

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """cprof lint: each rule has a file that breaks it and nothing else; pprof's own package agrees with
 what is said of it; what cprof writes is clean."""
 import gzip

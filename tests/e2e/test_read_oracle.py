@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """What is read is what pprof reads: 10,000 generated profiles with all fields, and what Go's runtime
 writes, go through cprof and are the same for pprof's own package after it."""
 import glob

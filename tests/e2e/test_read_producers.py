@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """What others' profilers write of real programs, through convert, top, merge and diff: gperftools'
 CPUPROFILE and HEAPPROFILE, Go's runtime/pprof, perf script."""
 import glob

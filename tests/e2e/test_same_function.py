@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """Is a function of one build that function of another? diff, flame --base and check must say the same.
 
 Each is given the same two profiles, and read back: what it has on both sides, on base's alone, on

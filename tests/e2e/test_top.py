@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_PARALLEL
 """cprof top, peek and tree, beside what `go tool pprof` says of the same files.
 
 What is known to differ, and how it is compared then:
