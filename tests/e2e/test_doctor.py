@@ -131,6 +131,27 @@ def seccomp_that_refuses_something_else():
 
 
 @h.test
+def hidden_kernel_symbols():
+    """As kernel.kptr_restrict=2 hides them from root: a run says so once, with the remedy, and goes on."""
+    folder = h.folder()
+    with open(f"{folder}/kallsyms", "w", encoding="ascii") as file:
+        file.write("0000000000000000 T _stext\n0000000000000000 T read_zero\n")
+    with open(f"{folder}/two", "w", encoding="ascii") as file:
+        file.write("2\n")
+    hidden = p.mounted(f"mount --bind {folder}/kallsyms /proc/kallsyms && "
+                       f"mount --bind {folder}/two /proc/sys/kernel/kptr_restrict")
+    checks, commands = p.doctor(*hidden, status=0)
+    row = checks["kernel symbols"]
+    assert row["verdict"] == "loss" and row["commands"] == ["record -p", "record -a"], row
+    assert commands["record -p"]["losses"] == ["kernel symbols"] and commands["heap"]["outcome"] == "works", commands
+    run = h.cprof("record", "-F", "999", "--", h.workload("hot"), "0.5", run_as=hidden).wait()
+    said = [line for line in run.lines if "kernel functions have no names" in line]
+    assert said == ["cprof: kernel functions have no names: kernel.kptr_restrict is 2: "
+                    "sudo sysctl kernel.kptr_restrict=1."], run.lines
+    run.profile()
+
+
+@h.test
 def no_tracefs():
     """Neither tracefs nor debugfs is needed, by any of the commands."""
     bare = p.mounted("for x in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do "

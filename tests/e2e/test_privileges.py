@@ -93,6 +93,40 @@ def doctor_names_each_that_is_missing():
         assert commands["record -a"]["causes" if cannot else "losses"] == [at_fault], commands
 
 
+def leaves(run):
+    return set(h.by_leaf(run.profile(), "samples"))
+
+
+@h.test
+def files_of_others_need_three():
+    """A deleted file in a folder that only root may enter: with one of the three missing its code has no names."""
+    private = h.folder()
+    path = shutil.copy(h.workload("hot"), private)
+    target = h.Workload(path, 60)
+    target.uses(0.1)
+    os.unlink(path)
+    for one in (None, *p.FILES):
+        run = cprof(p.without(p.WHOLE, one), "record", "-F", "999", "-d", "700ms", "-p", target.pid).wait()
+        said = [line for line in run.lines if "CAP_" in line]
+        if one == "sys_ptrace" and run.code == p.CANNOT:  # kernels that show mappings to CAP_SYS_PTRACE alone
+            assert len(said) == 1 and "CAP_SYS_PTRACE is missing" in said[0], run.lines
+        elif one:
+            assert len(said) == 1 and f": CAP_{one.upper()} is missing (" in said[0], run.lines
+            assert not {"hot_a", "hot_b"} & leaves(run), leaves(run)
+        else:
+            assert not said and {"hot_a", "hot_b"} & leaves(run), (run.lines, leaves(run))
+
+
+@h.test
+def names_of_the_kernel_need_syslog():
+    target = h.Workload("hot", 60)
+    for one in (None, "syslog"):
+        run = cprof(p.without(p.WHOLE, one), "record", "-F", "999", "-d", "500ms", "-p", target.pid).wait()
+        said = [line for line in run.lines if "kernel functions have no names" in line]
+        assert run.code == 0 and len(said) == bool(one), run.lines
+        assert not one or "CAP_SYSLOG is missing" in said[0], said
+
+
 @h.test
 def admin_stands_for_both():
     run = cprof(("sys_admin",), "record", "-F", "499", "--allow-empty", "-d", "300ms", "-a").wait()

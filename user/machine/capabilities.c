@@ -168,7 +168,7 @@ void check_cap_sys_admin(struct machine_finding *finding)
 
 const char *machine_lacks_for_files(void)
 {
-	static char text[96];
+	static char text[128];
 	const char *names[3];
 	size_t nr = 0;
 
@@ -183,5 +183,7 @@ const char *machine_lacks_for_files(void)
 		strcat(text, !i ? "" : i + 1 < nr ? ", " : " and ");
 		strcat(text, names[i]);
 	}
+	if (nr)
+		strcat(text, nr > 1 ? " are missing" : " is missing");
 	return text;
 }

@@ -71,7 +71,7 @@ bool machine_first_refusal(unsigned int uses, struct kernel_features *features,
 
 /*
  * Those capabilities, of the ones that opening other users' files takes, that this process lacks: "CAP_SYS_PTRACE and
- * CAP_DAC_READ_SEARCH". "": it has them all. Static, overwritten by the next call.
+ * CAP_DAC_READ_SEARCH are missing". "": it has them all. Static, overwritten by the next call.
  */
 const char *machine_lacks_for_files(void);
 

@@ -43,10 +43,11 @@ struct file {
 	uint32_t newer, older; /* in the order of their use; of those that are open */
 	int fd; /* -1: not open, because of error unless it was closed to make room */
 	int error;
-	bool is_refused; /* map_files itself led to nothing to be opened: it will not again */
-	bool was_open;	 /* size and modified are valid */
-	bool was_wanted; /* somebody has read it */
-	bool is_other;	 /* what has its inode now is another file */
+	bool is_refused;   /* map_files itself led to nothing to be opened: it will not again */
+	bool was_open;	   /* size and modified are valid */
+	bool was_wanted;   /* somebody has read it */
+	bool is_other;	   /* what has its inode now is another file */
+	bool is_forbidden; /* permission was denied on one of the ways to it */
 };
 
 struct files {
@@ -202,6 +203,12 @@ static bool is_unchanged(struct file *file, int fd)
 	       file->modified.tv_nsec == st.stx_mtime.tv_nsec;
 }
 
+static int note_forbidden(struct file *file, int fd)
+{
+	file->is_forbidden |= fd == -EACCES || fd == -EPERM;
+	return fd;
+}
+
 /* From the process that had it mapped last. */
 static int open_mapped(const struct files *files, struct file *file)
 {
@@ -212,13 +219,16 @@ static int open_mapped(const struct files *files, struct file *file)
 		       (unsigned long)file->start, (unsigned long)file->limit);
 	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME_NUMBER)
 				     : -ENAMETOOLONG;
+	note_forbidden(file, fd);
 	file->is_refused = fd == -ENOTSUP || fd == -EFBIG;
 	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || file->is_refused || file->path[0] != '/')
 		return fd;
 	len = snprintf(link, sizeof(link), "%s/%u/root%s", files->proc_root, file->tgid,
 		       file->path);
 	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME) : -ENAMETOOLONG;
-	return fd >= 0 ? fd : vetted_open(file->path, &file->id, VETTED_SAME);
+	if (note_forbidden(file, fd) >= 0)
+		return fd;
+	return note_forbidden(file, vetted_open(file->path, &file->id, VETTED_SAME));
 }
 
 /* Where even half of the limit is too much, because more is in use than was thought, it is lowered. */
@@ -373,6 +383,15 @@ uint64_t files_nr_refused(const struct files *files)
 const char *files_path(const struct files *files, uint32_t file)
 {
 	return file < files->all.nr ? files->all.at[file].path : "";
+}
+
+size_t files_nr_forbidden(const struct files *files)
+{
+	size_t nr = 0;
+
+	vec_for_each(&files->all, file)
+		nr += file->error && file->is_forbidden;
+	return nr;
 }
 
 size_t files_nr(const struct files *files)

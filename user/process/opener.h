@@ -64,6 +64,8 @@ const char *files_why(const struct files *files, uint32_t file);
 uint64_t files_nr_refused(const struct files *files);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */
 const char *files_path(const struct files *files, uint32_t file);
+/* How many files are not open because permission was denied on one of the ways to them. */
+size_t files_nr_forbidden(const struct files *files);
 /* The number of files known; indices are 0 to files_nr() - 1. */
 size_t files_nr(const struct files *files);
 

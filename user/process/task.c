@@ -39,6 +39,7 @@ struct tasks {
 	void *on_map_ctx;
 	uint32_t nr_losses, nr_losses_swept;
 	uint64_t lost_ns, swept_ns;
+	bool was_forbidden; /* to read somebody's mappings */
 };
 
 struct tasks *tasks_new(const char *proc_root, struct files *files)
@@ -68,6 +69,11 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx)
 {
 	tasks->on_map = fn;
 	tasks->on_map_ctx = ctx;
+}
+
+bool tasks_was_forbidden(const struct tasks *tasks)
+{
+	return tasks->was_forbidden;
 }
 
 size_t tasks_nr(const struct tasks *tasks)
@@ -145,6 +151,7 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 		map_add(tasks, image, map);
 	}
 	image->was_read = !snapshot.maps_error;
+	tasks->was_forbidden |= snapshot.maps_error == -EACCES || snapshot.maps_error == -EPERM;
 	image->nr_losses = tasks->nr_losses;
 	return snapshot.maps_error;
 }

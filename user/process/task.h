@@ -110,5 +110,7 @@ void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);
 struct process *tasks_at(const struct tasks *tasks, size_t i);
+/* Was permission denied to read the mappings of any process? */
+bool tasks_was_forbidden(const struct tasks *tasks);
 
 #endif

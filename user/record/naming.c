@@ -11,12 +11,14 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "record/interrupt.h"
+#include "machine/machine.h"
 #include "object/kallsyms.h"
+#include "record/interrupt.h"
 
 /* NULL: there is nothing to name, or nothing to name it by. */
 static struct kallsyms *read_kallsyms(const struct naming *naming)
 {
+	struct machine_finding finding;
 	struct kallsyms *kallsyms = NULL;
 	int fd scoped(closep) = -1;
 	int err;
@@ -25,11 +27,14 @@ static struct kallsyms *read_kallsyms(const struct naming *naming)
 		return NULL;
 	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	err = fd < 0 ? -errno : kallsyms_read(fd, &kallsyms);
-	if (err)
-		warn("kernel functions have no names: /proc/kallsyms %s",
-		     err == -EPERM ? "shows no addresses (sysctl kernel.kptr_restrict=1 does)"
-				   : "cannot be read");
-	return kallsyms;
+	if (!err)
+		return kallsyms;
+	machine_check_named("kernel symbols", &finding);
+	if (*finding.why)
+		warn("%s: %s.", finding.why, finding.remedy);
+	else
+		warn("kernel functions have no names: /proc/kallsyms cannot be read.");
+	return NULL;
 }
 
 struct symbolizer *naming_symbolizer(struct naming *naming)

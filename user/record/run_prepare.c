@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "machine/machine.h"
 #include "record/elfdeps.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
@@ -171,6 +172,12 @@ static int snapshot_target(struct run *run, uint32_t tgid)
 
 	if (err == -ESRCH)
 		return fail(err, "process %u ended before it could be profiled.", tgid);
+	if ((err == -EACCES || err == -EPERM) && *machine_lacks_for_files())
+		return fail(
+			err,
+			"cannot read the mappings of process %u, which another user owns: %s; run "
+			"cprof with sudo (PRIVILEGES in cprof-record(1)).",
+			tgid, machine_lacks_for_files());
 	if (err)
 		return fail(err, "cannot read the mappings of process %u", tgid);
 	tablesync_follow(run->tablesync, tgid, is_child ? TABLESYNC_AFTER_EXEC : TABLESYNC_NOW);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "machine/machine.h"
 #include "output/file.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
@@ -59,6 +60,23 @@ static void say_unknown(const struct run *run)
 		     text_count(nr));
 }
 
+/* What is missing, so that code has no names. */
+static void say_forbidden(const struct run *run)
+{
+	size_t nr = files_nr_forbidden(run->files);
+	const char *lacks = machine_lacks_for_files();
+
+	if (tasks_was_forbidden(run->tasks))
+		warn("the mappings of processes of other users cannot be read, so their code has "
+		     "no "
+		     "names: %s (PRIVILEGES in cprof-record(1)).",
+		     *lacks ? lacks : "permission denied");
+	if (nr)
+		warn("%s files could not be opened, so their code has no names: %s (PRIVILEGES in "
+		     "cprof-record(1)).",
+		     text_count(nr), *lacks ? lacks : "permission denied");
+}
+
 int run_write_profiles(struct run *run)
 {
 	struct tally tally;
@@ -68,6 +86,7 @@ int run_write_profiles(struct run *run)
 	detail("stacks finished in user space: %s",
 	       text_count(tablesync_nr_completed(run->tablesync)));
 	say_unknown(run);
+	say_forbidden(run);
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
 	naming_say(&run->naming);
