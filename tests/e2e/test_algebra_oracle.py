@@ -216,6 +216,23 @@ def sums_stick():
 
 
 @h.test
+def sums_that_stick_say_so():
+    """Whatever adds values up: one line that names the sample type; without an overflow, none."""
+    large = Maker(*CPU).add(["a"], 1, MOST - 5).add(["b"], 1, 7).write()
+    fits = Maker(*CPU).add(["a"], 1, MOST - 8).add(["b"], 1, 7).write()
+    half = Maker(*CPU).add(["a"], 1, MOST // 2 + 2).write()
+    said = f"cprof: {CPU[1][0]}: the values add up to more than 2^63 - 1: sums that are larger are shown as that"
+    out = os.path.join(h.folder(), "out.pb.gz")
+    for arguments in (("top",), ("tree",), ("peek", "a"), ("info",), ("flame", "-o", out + ".html"),
+                      ("convert", "-o", out + ".folded"), ("merge", "-o", out), ("diff", fits), ("top", half)):
+        for path, expected in ((large, 1), (fits, 0)):
+            if half in arguments:
+                path, expected = (half, 1) if expected else (Maker(*CPU).add(["a"], 1, 1).write(), 0)
+            done = subprocess.run([h.CPROF, *arguments, path], check=True, capture_output=True, text=True)
+            assert done.stderr.splitlines().count(said) == expected, (arguments, expected, done.stderr)
+
+
+@h.test
 def columns_of_inlined_lines():
     maker = Maker(*CPU)
     first, second = maker.location("a", 7), maker.location("a", 8)

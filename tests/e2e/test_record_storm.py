@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 import harness as h
 
@@ -57,6 +58,52 @@ def a_file_that_cannot_be_opened_says_so():
     assert re.search(r"^cprof: stacks cannot open large \(File too large\): [\d,]+ of", said, re.M), said
     assert re.search(r"^cprof: [\d,]+ code addresses have no names, their files could not be opened "
                      r"\(large: File too large\)$", said, re.M), said
+
+
+SLOW_DISK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+static int slow = 1;
+
+int renameat(int from, const char *a, int to, const char *b)
+{
+	int (*real)(int, const char *, int, const char *) = dlsym(RTLD_NEXT, "renameat");
+
+	if (slow) {
+		slow = 0;
+		sleep(2);
+	}
+	return real(from, a, to, b);
+}
+"""
+
+
+def slow_disk():
+    """A library that makes the first file that is written take 2 s."""
+    path = os.path.join(h.folder(), "slow.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=SLOW_DISK, text=True, check=True)
+    return path
+
+
+def long_path():
+    """A program whose mappings are announced in 4 KB each: 256 fill a ring."""
+    folder = os.path.join(h.folder(), *["d" * 200] * 18)
+    os.makedirs(folder)
+    return shutil.copy("/bin/true", folder)
+
+
+@h.test
+def writing_does_not_delay_reading():
+    """While a file is written, for seconds, the kernel's announcements are read: none is dropped."""
+    folder = os.path.join(h.folder(), "all")
+    run = h.cprof("record", "-a", "--interval", "500ms", "-o", folder, run_as=h.AHEAD_OF_OTHERS,
+                  env={"LD_PRELOAD": slow_disk()}).attached()
+    storms = [h.Workload("spawner", 3, long_path()) for _ in range(2)]
+    assert all(storm.says()["spawned"] for storm in storms)
+    done = run.stop()
+    assert done.files, done.lines
+    assert not [line for line in done.lines if "dropped" in line], done.lines[-8:]
 
 
 h.main()

@@ -6,6 +6,9 @@
 #include "base/thread.h"
 
 #include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 int thread_start_with_room(pthread_t *thread, size_t room_bytes, void *(*run)(void *ctx), void *ctx)
 {
@@ -27,4 +30,13 @@ int thread_start_with_room(pthread_t *thread, size_t room_bytes, void *(*run)(vo
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
 {
 	return thread_start_with_room(thread, 0, run, ctx);
+}
+
+bool thread_join_for(pthread_t thread, uint64_t ns)
+{
+	uint64_t until_ns = clock_monotonic_ns() + ns;
+	struct timespec until = {.tv_sec = until_ns / NSEC_PER_SEC,
+				 .tv_nsec = until_ns % NSEC_PER_SEC};
+
+	return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 }

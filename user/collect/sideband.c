@@ -26,7 +26,8 @@
 /* A CPU that execs 2,000 programs a second writes 5 MB of events in that time: 0.2 s of it. */
 #define RING_BYTES (1024 * 1024)
 /* Beyond that the rings are left to overflow, which is counted: memory is limited, too. */
-#define GATHER_MAX_EVENTS (256u << 10)
+#define GATHER_MAX_EVENTS     (256u << 10)
+#define GATHER_MAX_TEXT_BYTES (32u << 20) /* of paths, which can be 4 KB each */
 
 struct trailer {
 	uint32_t pid, tid;
@@ -97,8 +98,10 @@ int sideband_open(struct sideband *sideband)
 /* A copy of the text in a record's body, which ends at limit at the latest. */
 static const char *copy_text(struct sideband *sideband, const char *text, const void *limit)
 {
-	return arena_strndup(&sideband->pending.arena, text,
-			     strnlen(text, (const char *)limit - text));
+	size_t len = strnlen(text, (const char *)limit - text);
+
+	sideband->pending.text_bytes += len;
+	return arena_strndup(&sideband->pending.arena, text, len);
 }
 
 static void copy_comm(char *to, const char *comm, const void *limit)
@@ -223,7 +226,8 @@ static void keep_from(struct sideband *sideband, const struct sideband_batch *ba
 
 void sideband_gather(struct sideband *sideband)
 {
-	if (sideband->pending.events.nr >= GATHER_MAX_EVENTS)
+	if (sideband->pending.events.nr >= GATHER_MAX_EVENTS ||
+	    sideband->pending.text_bytes >= GATHER_MAX_TEXT_BYTES)
 		return;
 	vec_for_each(&sideband->rings, ring)
 		read_ring(sideband, *ring);

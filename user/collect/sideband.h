@@ -24,6 +24,7 @@ struct sideband_pending {
 struct sideband_batch {
 	vec_of(struct sideband_pending) events;
 	struct arena arena;
+	size_t text_bytes; /* in arena */
 };
 
 struct sideband {

@@ -135,8 +135,6 @@ static int new_table(struct tablecache *tables, const struct elf_file *elf,
 		     struct unwind_table **table)
 {
 	struct making making = {.elf = elf};
-	struct timespec until;
-	uint64_t until_ns;
 	pthread_t thread;
 
 	if (thread_start(&thread, make_table, &making)) {
@@ -145,10 +143,7 @@ static int new_table(struct tablecache *tables, const struct elf_file *elf,
 		do {
 			session_absorb(tables->session);
 			workbudget_is_over(tables->budget); /* it notices when the time is up */
-			until_ns = clock_monotonic_ns() + LONGEST_BUSY_NS;
-			until.tv_sec = until_ns / NSEC_PER_SEC;
-			until.tv_nsec = until_ns % NSEC_PER_SEC;
-		} while (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until));
+		} while (!thread_join_for(thread, LONGEST_BUSY_NS));
 	}
 	if (!making.err)
 		*table = making.table;

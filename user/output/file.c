@@ -37,6 +37,7 @@ struct output_file {
 	char *name;	    /* the final one, in folder */
 	char temporary[32]; /* the present one; "" once there is nothing to remove */
 	struct output_owner owner;
+	bool does_not_wait;
 };
 
 /* For output_file_remove_temporary(), which a signal handler calls. */
@@ -217,6 +218,11 @@ int output_file_check(const char *path, const struct output_owner *owner)
 	return err;
 }
 
+void output_file_do_not_wait(struct output_file *file)
+{
+	file->does_not_wait = true;
+}
+
 static int write_all(int fd, const void *bytes, size_t len_bytes)
 {
 	const char *p = bytes;
@@ -261,7 +267,7 @@ static int move_into_place(struct output_file *file)
 	if (fchmod(file->fd, 0600))
 		return -errno;
 	give_to_owner(file->fd, &file->owner);
-	if (fsync(file->fd))
+	if (!file->does_not_wait && fsync(file->fd))
 		return -errno;
 	fd = file->fd;
 	file->fd = -1;

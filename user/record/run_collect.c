@@ -7,20 +7,35 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
 
-/* Ends sampling. From now on a budget limits the work of finishing what was sampled. */
-static void stop(struct run *run)
+#define READ_EVERY_NS (NSEC_PER_SEC / 500)
+
+static void stop_sampling(struct run *run)
 {
 	if (run->stopped_ns)
 		return;
 	session_stop(run->session);
 	run->stopped_ns = clock_monotonic_ns();
+}
+
+/* Ends sampling. From now on a budget limits the work of finishing what was sampled. */
+static void stop(struct run *run)
+{
+	if (run->budget.only_needed)
+		return;
+	stop_sampling(run);
 	run->budget.only_needed = true;
 	files_until(run->files, run_is_time_up, &run->budget);
 	workbudget_limit(&run->budget, WORKBUDGET_END_NS, interrupt_insisted);
+}
+
+static bool is_to_end(const struct run *run)
+{
+	return interrupt_seen() || clock_monotonic_ns() >= run->schedule.end_ns;
 }
 
 /* A drain may last: the end does not wait for it. */
@@ -29,7 +44,7 @@ static void look_up_from_work(void *ctx)
 	struct run *run = ctx;
 
 	session_gather(run->session);
-	if (interrupt_seen() || clock_monotonic_ns() >= run->schedule.end_ns)
+	if (is_to_end(run))
 		stop(run);
 }
 
@@ -98,30 +113,61 @@ static bool is_snapshot_wanted(const struct run *run)
 	return false;
 }
 
+struct mid_run {
+	struct run *run;
+	struct due due;
+	const struct report *report;
+	uint64_t end_ns;
+};
+
+/* In a thread of its own, while the run's does nothing but read what the kernel sends (wait_for_writer()). */
+static void *write_mid_run(void *ctx)
+{
+	const struct mid_run *mid = ctx;
+	int code = EXIT_DONE, delta_code = EXIT_DONE;
+
+	if (mid->due.snapshot)
+		code = run_write_files(mid->run, MOMENT_SNAPSHOT, mid->report, mid->end_ns);
+	if (mid->due.delta)
+		delta_code = run_write_files(mid->run, MOMENT_DELTA, mid->report, mid->end_ns);
+	if (code || delta_code)
+		mid->run->write_code = code ? code : delta_code;
+	return NULL;
+}
+
+/* The rings hold a fraction of a second; thousands of files take longer. The end does not wait for them either. */
+static void wait_for_writer(struct run *run, pthread_t thread)
+{
+	do {
+		session_absorb(run->session);
+		session_gather(run->session);
+		if (is_to_end(run))
+			stop_sampling(run);
+	} while (!thread_join_for(thread, READ_EVERY_NS));
+}
+
 /*
  * Whatever is due in mid-run, just after a drain. A file that cannot be written does not end it. What it covers ends
  * when the samples were collected: those that came while they were delivered are in the next file.
  */
 static void write_what_is_due(struct run *run)
 {
-	uint64_t end_ns = run->dispatch.collected_ns;
-	struct due due =
-		schedule_take(&run->schedule, clock_monotonic_ns(), is_snapshot_wanted(run));
-	int code = EXIT_DONE, delta_code = EXIT_DONE;
-	struct tally tally;
+	struct mid_run mid = {.run = run, .end_ns = run->dispatch.collected_ns};
 	struct report report;
+	struct tally tally;
+	pthread_t thread;
 
-	if (run->stopped_ns && run->stopped_ns < end_ns)
-		end_ns = run->stopped_ns;
-	if (!due.snapshot && !due.delta)
+	mid.due = schedule_take(&run->schedule, clock_monotonic_ns(), is_snapshot_wanted(run));
+	if (run->stopped_ns && run->stopped_ns < mid.end_ns)
+		mid.end_ns = run->stopped_ns;
+	if (!mid.due.snapshot && !mid.due.delta)
 		return;
-	report = run_report(run, &tally, end_ns);
-	if (due.snapshot)
-		code = run_write_files(run, MOMENT_SNAPSHOT, &report, end_ns);
-	if (due.delta)
-		delta_code = run_write_files(run, MOMENT_DELTA, &report, end_ns);
-	if (code || delta_code)
-		run->write_code = code ? code : delta_code;
+	report = run_report(run, &tally, mid.end_ns);
+	mid.report = &report;
+	if (run->stopped_ns || thread_start(&thread, write_mid_run, &mid))
+		write_mid_run(&mid);
+	else
+		wait_for_writer(run, thread);
 }
 
 static bool is_anybody_left(const struct run *run)

@@ -24,7 +24,7 @@ static bool has_one_view(const struct options *options)
 	return !(options->views & (options->views - 1));
 }
 
-static int write_file(const struct outpath *outpath, const struct profile *profile,
+static int write_file(const struct pass *pass, const struct profile *profile,
 		      const struct output_format *format, const char *path)
 {
 	struct output_file *file;
@@ -37,9 +37,11 @@ static int write_file(const struct outpath *outpath, const struct profile *profi
 				     output_stdout_write, NULL);
 		return err ? fail(err, "cannot write to standard output") : 0;
 	}
-	err = outpath_create(outpath, path, &file);
+	err = outpath_create(pass->writer->outpath, path, &file);
 	if (err)
 		return output_file_fail(err, path);
+	if (pass->number)
+		output_file_do_not_wait(file);
 	err = format->encode(profile, format_main_type(format, profile), output_file_write, file);
 	if (err) {
 		output_file_abandon(file);
@@ -119,7 +121,7 @@ int writer_write_file(struct pass *pass, const struct unit *unit, const struct b
 	if (!target->format->is_pprof && !target->format->one_process &&
 	    !writer->options->all_frames)
 		profile_pruned_copy(built->profile, &pruned);
-	err = write_file(writer->outpath, pruned ? pruned : built->profile, target->format, path);
+	err = write_file(pass, pruned ? pruned : built->profile, target->format, path);
 	profile_free(pruned);
 	if (err)
 		return err;

@@ -129,6 +129,8 @@ static int write_difference(const struct options *options, struct side *base,
 	if (!err)
 		err = merger_add_scaled(merger, base->profile, -1, &why);
 	merged = merger_finish(merger);
+	for (uint32_t i = 0; !err && i < merged->nr_types; i++)
+		load_warn_of_sums(merged, i);
 	if (!err)
 		tell_negative(options, merged);
 	err = err ? fail(err, "merge: %s.", why) : save_profile(merged, options->output);

@@ -115,6 +115,8 @@ static int info_read(struct info *info)
 	vec_for_each(&info->profile->samples, sample)
 		for (uint32_t i = 0; i < sample->nr_labels; i++)
 			count_label(info, &sample->labels[i]);
+	for (uint32_t i = 0; i < info->profile->nr_types; i++)
+		load_warn_of_sums(info->profile, i);
 	return 0;
 }
 

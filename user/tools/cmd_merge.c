@@ -161,6 +161,8 @@ static int make(const struct options *options, const struct arg_list *paths,
 		return err;
 	if (options->scale != 1)
 		profile_scale(loaded, options->scale);
+	for (uint32_t i = 0; i < loaded->nr_types; i++)
+		load_warn_of_sums(loaded, i);
 	if (is_changed || paths->nr == 1)
 		compact(&loaded);
 	if (options->restamp)

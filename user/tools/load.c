@@ -162,3 +162,14 @@ int load_sample_type(const struct profile *profile, const char *name, uint32_t *
 	return fail(-EINVAL, "no sample type '%s': use one of %s.", name,
 		    text_escape(names, (char[1024]){0}, 1024));
 }
+
+void load_warn_of_sums(const struct profile *profile, uint32_t type)
+{
+	char name[256];
+
+	if (profile_total(profile, type, true) < INT64_MAX)
+		return;
+	text_escape(strtab_get(&profile->strings, profile->types[type].type), name, sizeof(name));
+	warn("%s: the values add up to more than 2^63 - 1: sums that are larger are shown as that",
+	     name);
+}

@@ -26,4 +26,10 @@ int load_merged(const struct arg_list *paths, struct profile **profile);
  */
 int load_sample_type(const struct profile *profile, const char *name, uint32_t *type);
 
+/*
+ * Says so if values of this sample type add up to more than int64_t holds: sums stick at its ends then, and are too
+ * small.
+ */
+void load_warn_of_sums(const struct profile *profile, uint32_t type);
+
 #endif

@@ -101,6 +101,7 @@ int selection_apply(struct selection *selection, struct profile *profile, uint32
 	if (!selection->all_frames && profile_prune(profile))
 		warn("the profile's drop_frames is not a regular expression: showing all frames");
 	selection->total = profile_whole(profile, *type);
+	load_warn_of_sums(profile, *type);
 	if (profile_filter_samples(profile, &compiled.filter) && !profile->samples.nr)
 		warn("no samples match the selection (--focus, --ignore, --tag-focus, ...)");
 	return 0;
