@@ -36,7 +36,7 @@ contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h cmd.h exit.h options.h o
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'
 
 # Who may speak to the user: these, and the files at the top of user/. The rest returns errors.
-speakers='user/base/log.* user/collect/* user/feed/* user/record/* user/heap/prober.c user/tools/* user/output/file.c user/output/folder.c'
+speakers='user/base/log.* user/cli/* user/collect/* user/feed/* user/record/* user/heap/prober.c user/tools/* user/output/file.c user/output/folder.c'
 
 broken=0
 

@@ -1,42 +1,64 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Reads argv with getopt_long(), one option at a time. The stages that it calls stand in files of their
- * own (options_parts.h): the table, the values, the checks of combinations.
+ * Reads argv by the table, with the parser that all commands share (cli/args.h). The stages that it calls stand in
+ * files of their own (options_parts.h): the table, and the checks of combinations.
  */
 #include "options.h"
 
-#include <getopt.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "base/optiontext.h"
 #include "options_parts.h"
 
 #define DEFAULT_HZ   99 /* not a divisor of other timers' rates: no lockstep */
 #define DEFAULT_RATE (512 * 1024)
 
+/* What differs between the commands, besides the options. */
+static struct args command_args(enum options_command command)
+{
+	bool heap = command == OPTIONS_HEAP;
+
+	return (struct args){
+		.command = heap ? "heap" : "record",
+		.operands = "-p PID|NAME[,...] | -a | -- COMMAND [ARGUMENT...]",
+		.about = heap ? "Sample malloc and free, to show what allocates and what holds "
+				"memory.\n"
+				"Write pprof files (gzip-compressed profile.proto) for go tool "
+				"pprof and "
+				"other readers."
+			      : "Sample stacks on the CPU, to show where the time goes.\n"
+				"Write pprof files (gzip-compressed profile.proto) for go tool "
+				"pprof and "
+				"other readers.",
+		.epilog = "Exit codes: 0 success, 2 usage error or file error, 3 nothing to "
+			  "profile, 4 "
+			  "missing privileges or kernel support. With -- COMMAND: its exit code, "
+			  "or the "
+			  "above if that is 0.",
+		.runs_command = true,
+		.other.command = heap ? "record" : "heap",
+	};
+}
+
 /* Every option in turn. 1: --help was asked for and printed. */
 static int read_options(int argc, char **argv, struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
-	struct options_getopt getopt;
-	int value, err = 0;
+	struct options_table table, other;
+	struct args args = command_args(options->command);
+	int err;
 
-	options_table_getopt(options->command, &getopt);
-	optind = 0; /* GNU: begin anew, whatever was parsed before */
-	opterr = 0;
-	while (!err && (value = getopt_long(argc, argv, getopt.shorts, getopt.longs, NULL)) != -1) {
-		if (value == 'h') {
-			options_table_help(options->command);
-			return 1;
-		}
-		err = value == '?' || value == ':'
-			      ? options_table_complain(value, argv, options->command)
-			      : options_value(value, optarg, parsing);
-		/* -p $(pidof many): no command goes with -p */
-		while (!err && value == 'p' && optind < argc && targetspec_is_pid(argv[optind]))
-			err = targetspec_parse(argv[optind++], &options->spec);
-	}
+	options_table_make(options->command, parsing, &table);
+	options_table_make(options->command == OPTIONS_HEAP ? OPTIONS_RECORD : OPTIONS_HEAP,
+			   parsing, &other);
+	args.rows = table.rows;
+	args.nr_rows = table.nr;
+	args.other.rows = other.rows;
+	args.other.nr_rows = other.nr;
+	err = args_parse(&args, argc, argv);
+	options->child_argv = args.child_argv;
+	if (!err)
+		err = options_complete(parsing);
+	args_release(&args);
 	return err;
 }
 
@@ -52,15 +74,8 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.kernel_stacks = command == OPTIONS_RECORD,
 		.follow_forks = command == OPTIONS_RECORD,
 	};
-	if (argc == 2 && !strcmp(argv[1], OPTION_LISTING)) {
-		options_table_listing(command);
-		return 1;
-	}
 	err = read_options(argc, argv, &parsing);
-	if (!err)
-		err = options_complete(&parsing);
-	vec_release(&parsing.outputs);
-	return err ? err : options_check_targets(argc, argv, options);
+	return err ? err : options_check_targets(options);
 }
 
 void options_release(struct options *options)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Checks combinations of options, and completes the struct. That is which file has which format, which views are
- * written, and that there is one way of choosing targets. Doing this after getopt
+ * written, and that there is one way of choosing targets. Doing this once all are read
  * makes the order of options irrelevant.
  */
 #include "options_parts.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "output/file.h"
 #include "output/format.h"
@@ -30,11 +31,32 @@ static void name_one(struct options *options)
 		options->targets.at[0].file = options->output;
 }
 
+/* Adds what is written as format, to file if that is not NULL; a format without a file once. */
+static void add_target(struct options *options, const struct output_format *format,
+		       const char *file)
+{
+	vec_for_each(&options->targets, target)
+		if (!file && target->format == format)
+			return;
+	vec_push(&options->targets, (struct options_target){format, file});
+}
+
+/* --format NAME,NAME: the names are known to be good. */
+static void add_formats(struct options *options, const char *text)
+{
+	char *copy scoped(freep) = xstrdup(text), *rest = copy, *name;
+
+	while ((name = strsep(&rest, ",")))
+		add_target(options, format_by_name(name), NULL);
+}
+
 static int choose_targets(struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
 	size_t nr = parsing->outputs.nr;
 
+	vec_for_each(&parsing->formats, text)
+		add_formats(options, *text);
 	if (nr)
 		options->output = parsing->outputs.at[0];
 	if (options->targets.nr) {
@@ -44,7 +66,7 @@ static int choose_targets(struct options_parsing *parsing)
 					      "suffixes choose the formats.");
 	}
 	if (!nr)
-		options_add_target(options, format_at(0), NULL);
+		add_target(options, format_at(0), NULL);
 	for (size_t i = 0; i < nr; i++) {
 		const char *file = parsing->outputs.at[i];
 		const struct output_format *format = format_of_path(file, NULL);
@@ -52,7 +74,7 @@ static int choose_targets(struct options_parsing *parsing)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(file, parsing->outputs.at[j]))
 				return fail(-EINVAL, "-o %s is given twice.", file);
-		options_add_target(options, format ? format : format_at(0), file);
+		add_target(options, format ? format : format_at(0), file);
 	}
 	return 0;
 }
@@ -74,7 +96,23 @@ static int check_stdout(const struct options *options)
 			     "several views or several formats.");
 }
 
-/* What follows from several options together. */
+/* What a heap run writes. */
+static void choose_views(struct options_parsing *parsing)
+{
+	struct options *options = parsing->options;
+
+	if (parsing->views)
+		options->views |= OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE | OPTIONS_VIEW_ALLOC;
+	if (parsing->inuse)
+		options->views |= OPTIONS_VIEW_INUSE;
+	if (parsing->alloc)
+		options->views |= OPTIONS_VIEW_ALLOC;
+	if (options->delta_ns)
+		options->views |= OPTIONS_VIEW_DELTA;
+	if (!options->views)
+		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
+}
+
 int options_complete(struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
@@ -82,8 +120,10 @@ int options_complete(struct options_parsing *parsing)
 
 	if (err)
 		return err;
-	if (!options->views)
-		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
+	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
+		vec_for_each(&parsing->filters[i], text)
+			vec_push(&options->spec.filters[i], *text);
+	choose_views(parsing);
 	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
 		options->duration_ns = options->delta_ns;
 	if (options->views & OPTIONS_VIEW_DELTA && options->duration_ns < options->delta_ns)
@@ -91,19 +131,18 @@ int options_complete(struct options_parsing *parsing)
 	return check_stdout(options);
 }
 
-int options_check_targets(int argc, char **argv, struct options *options)
+int options_check_targets(const struct options *options)
 {
-	const char *name = argv[0];
-	int nr_ways = targetspec_names(&options->spec) + options->all + (optind < argc);
+	const char *name = options->command == OPTIONS_HEAP ? "heap" : "record";
+	bool has_command = options->child_argv;
+	int nr_ways = targetspec_names(&options->spec) + options->all + has_command;
 
-	if (optind < argc)
-		options->child_argv = argv + optind;
 	if (!nr_ways && !targetspec_filters(&options->spec))
 		return fail(-EINVAL,
 			    "no target: use -p PID, -a or -- COMMAND (see cprof %s --help).", name);
 	if (nr_ways > 1)
 		return fail(-EINVAL, "-p, -a and -- COMMAND cannot be combined: give one of them.");
-	if (optind < argc && targetspec_filters(&options->spec))
+	if (has_command && targetspec_filters(&options->spec))
 		return fail(-EINVAL, "--comm, --uid, --cgroup and --container cannot be combined "
 				     "with -- COMMAND: they select among all processes.");
 	return 0;

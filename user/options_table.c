@@ -1,197 +1,220 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * The table of options. Made from it: what getopt_long() needs, --help, the listing for a shell's completion, and the
- * suggestion for an unknown option. An option that only the other
- * command has is suggested with that command's name.
- */
+/* The options of the collecting commands: one table for both, group by group, from which each takes its rows. */
 #include "options_parts.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/log.h"
-#include "base/optiontext.h"
-#include "base/suggest.h"
 #include "output/format.h"
 
-#define HELP_COLUMN 29
-#define BOTH	    (OPTIONS_RECORD | OPTIONS_HEAP)
+#define BOTH (OPTIONS_RECORD | OPTIONS_HEAP)
 
-/* One option, as --help lists it. */
-struct option_row {
-	const char *name;
-	int value;
-	const char *argument; /* NULL: takes none */
-	int commands;	      /* enum options_command, or'ed */
-	const char *help;     /* NULL: not shown */
+struct command_row {
+	int commands; /* enum options_command, or'ed */
+	struct arg_row row;
 };
 
-static const struct option_row rows[] = {
-	{"pid", 'p', "PID|NAME[,...]", BOTH,
-	 "profile these processes; NAME selects all processes with\n"
-	 "this command or executable name, now or later"},
-	{"all", 'a', NULL, BOTH,
-	 "profile every process; -o names a folder, for one file\n"
-	 "per process"},
-	{"comm", OPT_COMM, "REGEX", BOTH,
-	 "profile only processes whose name matches, now or later"},
-	{"uid", OPT_UID, "UID|NAME", BOTH, "profile only processes of this user"},
-	{"cgroup", OPT_CGROUP, "PATH", BOTH, "profile only processes in this cgroup, or below it"},
-	{"container", OPT_CONTAINER, "ID", BOTH,
-	 "profile only processes in this container (docker, podman,\n"
-	 "kubernetes, lxc); a prefix of the ID is enough"},
-	{"no-children", OPT_NO_CHILDREN, NULL, OPTIONS_RECORD,
-	 "do not profile child processes of the -p processes"},
-	{"frequency", 'F', "HZ", OPTIONS_RECORD,
-	 "sample HZ times per second on each CPU (default 99)"},
-	{"rate", OPT_RATE, "BYTES", OPTIONS_HEAP,
-	 "take one sample per BYTES allocated, on average\n"
-	 "(default 524288; 1: every allocation)"},
-	{"alloc-only", OPT_ALLOC_ONLY, NULL, OPTIONS_HEAP,
-	 "do not follow frees, at half the cost; write only the\n"
-	 "--alloc view, unless another is requested"},
-	{"follow-fork", OPT_FOLLOW_FORK, NULL, OPTIONS_HEAP,
-	 "profile child processes, too; every process that maps\n"
-	 "the same allocator pays for the probes"},
-	{"duration", 'd', "TIME", BOTH,
-	 "stop after TIME: 30s, 500ms, 2m ... (default: when the\n"
-	 "targets exit, or at Ctrl-C)"},
-	{"output", 'o', "FILE|DIR", BOTH,
-	 "write one file for all processes, or one file per process\n"
-	 "to a folder (default: cprof.KIND.COMM.PID.pb.gz in the\n"
-	 "current folder); may be given several times, for the\n"
-	 "formats of these suffixes: " FORMAT_SUFFIXES_HELP ";\n"
-	 "- is standard output"},
-	{"inuse", OPT_INUSE, NULL, OPTIONS_HEAP,
-	 "write only what is in use at the end: set alloc values\n"
-	 "to 0, and omit empty samples"},
-	{"alloc", OPT_ALLOC, NULL, OPTIONS_HEAP, "write only what was allocated: two sample types"},
-	{"delta", OPT_DELTA, "TIME", OPTIONS_HEAP,
-	 "write what is allocated within TIME, then stop; with a\n"
-	 "longer -d, write a series of such profiles"},
-	{"views", OPT_VIEWS, NULL, OPTIONS_HEAP, "write all of these from one run, one file each"},
-	{"interval", OPT_INTERVAL, "TIME", BOTH,
-	 "every TIME, write what was counted since the last write\n"
-	 "to files .1, .2 ... (SIGUSR1 does the same)"},
-	{"format", OPT_FORMAT, "NAME[,NAME]", BOTH,
-	 "write one file per format: " FORMAT_NAMES_HELP},
-	{"errors", OPT_ERRORS, NULL, OPTIONS_HEAP,
-	 "add two sample types: the variances of the estimates"},
-	{"all-frames", OPT_ALL_FRAMES, NULL, OPTIONS_HEAP,
-	 "keep the allocator's own frames (malloc, operator new);\n"
-	 "by default, the caller of the allocator is the leaf"},
-	{"allow-empty", OPT_ALLOW_EMPTY, NULL, BOTH,
-	 "write a file even if it is empty, and exit with 0"},
-	{"threads", 't', NULL, BOTH, "label samples with their thread"},
-	{"kernel", OPT_KERNEL, NULL, OPTIONS_RECORD, "record kernel stacks, too (default)"},
-	{"no-kernel", OPT_NO_KERNEL, NULL, OPTIONS_RECORD, "record user stacks only"},
-	{"verbose", 'v', NULL, BOTH, "print details, and the kernel's messages"},
-	{"help", 'h', NULL, BOTH, "show this help"},
-	{"limit", OPT_LIMIT, "NAME=N", BOTH, NULL},
-	{"captures", OPT_CAPTURES, "FILE", OPTIONS_RECORD, NULL},
-};
-
-#define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
-
-_Static_assert(NR_ROWS <= OPTIONS_ROWS_MAX, "struct options_getopt holds the table");
-
-/* For people, or for a shell. */
-static void print_rows(enum options_command command, bool is_listing)
+static int parse_pids(const char *name, const char *text, void *value)
 {
-	char names[256];
+	(void)name;
+	return targetspec_parse(text, value);
+}
 
-	for (size_t i = 0; i < NR_ROWS; i++) {
-		const struct option_row *row = &rows[i];
-		struct option_text option = {
-			.name = row->name,
-			.letter = row->value < OPT_RATE ? row->value : 0,
-			.value = row->argument,
-			.words = row->value == OPT_FORMAT ? format_words(names, sizeof(names))
-							  : NULL,
-			.help = row->help,
-		};
-		char *text scoped(freep) = NULL;
+static int parse_limit(const char *option, const char *text, void *value)
+{
+	struct options_limits *limits = value;
+	const struct {
+		const char *name;
+		uint32_t *value;
+	} names[] = {{"counts", &limits->counts}, {"events", &limits->events},
+		     {"live", &limits->live},	  {"inflight", &limits->inflight},
+		     {"slots", &limits->slots},	  {"attach_mode", &limits->attach_mode}};
+	const char *equals = strchrnul(text, '=');
+	uint64_t number;
 
-		if (!row->help || !(row->commands & command))
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i].name);
+
+		if ((size_t)(equals - text) != len || strncmp(text, names[i].name, len) ||
+		    !*equals || argtype_whole(equals + 1, 1, 1u << 30, &number))
 			continue;
-		text = is_listing ? option_listing(&option) : option_help(&option, HELP_COLUMN);
-		fputs(text, stdout);
+		*names[i].value = number;
+		return 0;
 	}
+	return fail(-EINVAL,
+		    "%s %s: not NAME=N, with NAME one of counts, events, live, inflight, "
+		    "slots, attach_mode.",
+		    option, text);
 }
 
-void options_table_help(enum options_command command)
+static void add_rows(enum options_command command, const struct command_row *rows, size_t nr,
+		     struct options_table *table)
 {
-	bool heap = command == OPTIONS_HEAP;
-	const char *name = heap ? "heap" : "record";
-
-	printf("usage: cprof %s [options] -p PID|NAME[,...] | -a | -- COMMAND [ARGUMENT...]\n\n",
-	       name);
-	puts(heap ? "Sample malloc and free, to show what allocates and what holds memory."
-		  : "Sample stacks on the CPU, to show where the time goes.");
-	puts("Write pprof files (gzip-compressed profile.proto) for go tool pprof and other "
-	     "readers.\n");
-	print_rows(command, false);
-	puts("\n"
-	     "Exit codes: 0 success, 2 usage error or file error, 3 nothing to profile, 4 missing\n"
-	     "privileges or kernel support. With -- COMMAND: its exit code, or the above if that "
-	     "is 0.");
+	if (table->nr + nr > OPTIONS_ROWS_MAX)
+		abort(); /* the table in the source is too long */
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].commands & command)
+			table->rows[table->nr++] = rows[i].row;
 }
 
-void options_table_listing(enum options_command command)
+static void add_targets(enum options_command command, struct options_parsing *parsing,
+			struct options_table *table)
 {
-	print_rows(command, true);
+	struct options *options = parsing->options;
+	struct arg_list *filters = parsing->filters;
+	const struct command_row rows[] = {
+		{BOTH, ARG_GROUP("Targets")},
+		{BOTH,
+		 {"pid", 'p', ARG_CALL(parse_pids, targetspec_is_pid), "PID|NAME[,...]",
+		  "profile these processes; NAME selects all processes with this command or "
+		  "executable name, now or later",
+		  &options->spec}},
+		{BOTH,
+		 {"all", 'a', ARG_FLAG, NULL,
+		  "profile every process; -o names a folder, for one file per process",
+		  &options->all}},
+		{BOTH,
+		 {"comm", 0, ARG_REGEXES, "REGEX",
+		  "profile only processes whose name matches, now or later",
+		  &filters[TARGETSPEC_COMM]}},
+		{BOTH,
+		 {"uid", 0, ARG_TEXTS, "UID|NAME", "profile only processes of this user",
+		  &filters[TARGETSPEC_UID]}},
+		{BOTH,
+		 {"cgroup", 0, ARG_TEXTS, "PATH",
+		  "profile only processes in this cgroup, or below it",
+		  &filters[TARGETSPEC_CGROUP]}},
+		{BOTH,
+		 {"container", 0, ARG_TEXTS, "ID",
+		  "profile only processes in this container (docker, podman, kubernetes, lxc); a "
+		  "prefix of the ID is enough",
+		  &filters[TARGETSPEC_CONTAINER]}},
+		{OPTIONS_RECORD,
+		 {"no-children", 0, ARG_CLEAR, NULL,
+		  "do not profile child processes of the -p processes", &options->follow_forks}},
+		{OPTIONS_HEAP,
+		 {"follow-fork", 0, ARG_FLAG, NULL,
+		  "profile child processes, too; every process that maps the same allocator pays "
+		  "for the probes",
+		  &options->follow_forks}},
+	};
+
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-static const struct option_row *nearest_row(const char *text)
+static void add_sampling(enum options_command command, struct options *options,
+			 struct options_table *table)
 {
-	struct suggestion suggestion = suggestion_for(text + 2, strcspn(text + 2, "="));
-	const struct option_row *nearest = NULL;
+	const struct command_row rows[] = {
+		{BOTH, ARG_GROUP("Sampling")},
+		{OPTIONS_RECORD,
+		 {"frequency", 'F', ARG_FREQUENCY, "HZ",
+		  "sample HZ times per second on each CPU (default 99)", &options->frequency_hz}},
+		{OPTIONS_HEAP,
+		 {"rate", 0, ARG_SIZE, "BYTES",
+		  "take one sample per BYTES allocated, on average (default 524288; 1: every "
+		  "allocation)",
+		  &options->rate_bytes}},
+		{OPTIONS_HEAP,
+		 {"alloc-only", 0, ARG_FLAG, NULL,
+		  "do not follow frees, at half the cost; write only the --alloc view, unless "
+		  "another is requested",
+		  &options->allocs_only}},
+		{BOTH,
+		 {"duration", 'd', ARG_DURATION, "TIME",
+		  "stop after TIME: 30s, 500ms, 2m ... (default: when the targets exit, or at "
+		  "Ctrl-C)",
+		  &options->duration_ns}},
+		{BOTH,
+		 {"threads", 't', ARG_FLAG, NULL, "label samples with their thread",
+		  &options->threads}},
+		{OPTIONS_RECORD,
+		 {"kernel", 0, ARG_FLAG, NULL, "record kernel stacks, too (default)",
+		  &options->kernel_stacks}},
+		{OPTIONS_RECORD,
+		 {"no-kernel", 0, ARG_CLEAR, NULL, "record user stacks only",
+		  &options->kernel_stacks}},
+	};
 
-	for (size_t i = 0; i < NR_ROWS; i++) {
-		if (rows[i].help)
-			suggestion_offer(&suggestion, rows[i].name);
-		if (suggestion.best == rows[i].name)
-			nearest = &rows[i];
-	}
-	return nearest;
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-/* What getopt choked on, as the user wrote it. */
-int options_table_complain(int value, char **argv, enum options_command command)
+static void add_output(enum options_command command, struct options_parsing *parsing,
+		       struct options_table *table)
 {
-	char letter[] = {'-', optopt, '\0'};
-	bool is_letter = optopt > 0 && optopt < OPT_RATE;
-	const char *text = is_letter ? letter : argv[optind - 1], *name = argv[0];
-	const struct option_row *nearest = is_letter ? NULL : nearest_row(text);
+	struct options *options = parsing->options;
+	const struct command_row rows[] = {
+		{BOTH, ARG_GROUP("Output")},
+		{BOTH,
+		 {"output", 'o', ARG_FILES, "FILE|DIR",
+		  "write one file for all processes, or one file per process to a folder (default: "
+		  "cprof.KIND.COMM.PID.pb.gz in the current folder); may be given several times, "
+		  "for the formats of these suffixes: " FORMAT_SUFFIXES_HELP
+		  "; - is standard output",
+		  &parsing->outputs}},
+		{BOTH,
+		 {"format", 0, ARG_CHOICES(format_words()), "NAME[,NAME]",
+		  "write one file per format: " FORMAT_NAMES_HELP, &parsing->formats}},
+		{BOTH,
+		 {"interval", 0, ARG_DURATION, "TIME",
+		  "every TIME, write what was counted since the last write to files .1, .2 ... "
+		  "(SIGUSR1 does the same)",
+		  &options->interval_ns}},
+		{OPTIONS_HEAP,
+		 {"inuse", 0, ARG_FLAG, NULL,
+		  "write only what is in use at the end: set alloc values to 0, and omit empty "
+		  "samples",
+		  &parsing->inuse}},
+		{OPTIONS_HEAP,
+		 {"alloc", 0, ARG_FLAG, NULL, "write only what was allocated: two sample types",
+		  &parsing->alloc}},
+		{OPTIONS_HEAP,
+		 {"delta", 0, ARG_DURATION, "TIME",
+		  "write what is allocated within TIME, then stop; with a longer -d, write a "
+		  "series of such profiles",
+		  &options->delta_ns}},
+		{OPTIONS_HEAP,
+		 {"views", 0, ARG_FLAG, NULL, "write all of these from one run, one file each",
+		  &parsing->views}},
+		{OPTIONS_HEAP,
+		 {"errors", 0, ARG_FLAG, NULL,
+		  "add two sample types: the variances of the estimates", &options->errors}},
+		{OPTIONS_HEAP,
+		 {"all-frames", 0, ARG_FLAG, NULL,
+		  "keep the allocator's own frames (malloc, operator new); by default, the caller "
+		  "of the allocator is the leaf",
+		  &options->all_frames}},
+		{BOTH,
+		 {"allow-empty", 0, ARG_FLAG, NULL,
+		  "write a file even if it is empty, and exit with 0", &options->allow_empty}},
+	};
 
-	if (value == ':')
-		return fail(-EINVAL, "%s needs an argument (see cprof %s --help).", text, name);
-	if (nearest && nearest->commands & command)
-		return fail(-EINVAL, "unknown option %s. Did you mean --%s?", text, nearest->name);
-	if (nearest)
-		return fail(-EINVAL, "unknown option %s: --%s is an option of cprof %s, not of %s.",
-			    text, nearest->name, command == OPTIONS_HEAP ? "record" : "heap", name);
-	return fail(-EINVAL, "unknown option %s (see cprof %s --help).", text, name);
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-void options_table_getopt(enum options_command command, struct options_getopt *getopt)
+static void add_others(enum options_command command, struct options *options,
+		       struct options_table *table)
 {
-	size_t nr = 0, len = 2;
+	const struct command_row rows[] = {
+		{BOTH, ARG_GROUP("Other options")},
+		{BOTH,
+		 {"verbose", 'v', ARG_FLAG, NULL, "print details, and the kernel's messages",
+		  &options->verbose}},
+		{BOTH, {"limit", 0, ARG_CALL(parse_limit, NULL), "NAME=N", NULL, &options->limits}},
+		{OPTIONS_RECORD, {"captures", 0, ARG_FILE, "FILE", NULL, &options->captures}},
+	};
 
-	*getopt = (struct options_getopt){
-		.shorts = "+:"}; /* stop at the command; tell ':' from '?' */
-	for (size_t i = 0; i < NR_ROWS; i++) {
-		const struct option_row *row = &rows[i];
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
+}
 
-		if (!(row->commands & command))
-			continue;
-		getopt->longs[nr++] = (struct option){row->name, !!row->argument, NULL, row->value};
-		if (row->value < OPT_RATE) {
-			getopt->shorts[len++] = row->value;
-			if (row->argument)
-				getopt->shorts[len++] = ':';
-		}
-	}
+void options_table_make(enum options_command command, struct options_parsing *parsing,
+			struct options_table *table)
+{
+	table->nr = 0;
+	add_targets(command, parsing, table);
+	add_sampling(command, parsing->options, table);
+	add_output(command, parsing, table);
+	add_others(command, parsing->options, table);
 }

@@ -59,16 +59,6 @@ int targetspec_parse(const char *text, struct targetspec *spec)
 	return err;
 }
 
-int targetspec_add_filter(struct targetspec *spec, enum targetspec_filter filter, const char *text)
-{
-	static const char *const names[] = {"--comm", "--uid", "--cgroup", "--container"};
-
-	if (!*text)
-		return fail(-EINVAL, "%s: the value is empty.", names[filter]);
-	vec_push(&spec->filters[filter], text);
-	return 0;
-}
-
 bool targetspec_names(const struct targetspec *spec)
 {
 	return spec->pids.nr || spec->names.nr;

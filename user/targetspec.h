@@ -35,8 +35,6 @@ struct targetspec {
 int targetspec_parse(const char *text, struct targetspec *spec);
 /* Is the word a process id? For "-p $(pidof NAME)", which the shell splits into words. */
 bool targetspec_is_pid(const char *word);
-/* Adds one filter; text is borrowed. -EINVAL, printed. */
-int targetspec_add_filter(struct targetspec *spec, enum targetspec_filter filter, const char *text);
 
 /* Is there any -p, is there any filter? */
 bool targetspec_names(const struct targetspec *spec);

@@ -136,7 +136,9 @@ char *format_names(char *out, size_t out_bytes)
 	return join_names(out, out_bytes, ", ");
 }
 
-char *format_words(char *out, size_t out_bytes)
+const char *format_words(void)
 {
-	return join_names(out, out_bytes, " ");
+	static char words[256];
+
+	return *words ? words : join_names(words, sizeof(words), " ");
 }

@@ -19,13 +19,10 @@
  * The names and the main suffixes of all formats, as `--help` of record, heap and convert shows them. A new
  * row of the table needs its word in both; tests/unit/test_format.c compares them with the table.
  */
-#define FORMAT_NAMES_HELP                                             \
-	"proto (default), proto-plain,\n"                             \
-	"legacy (gperftools' text), text (human-readable), folded,\n" \
-	"speedscope, gecko, html, svg"
-#define FORMAT_SUFFIXES_HELP              \
-	".pb.gz .pb .heap .txt .folded\n" \
-	".speedscope.json .gecko.json .html .svg"
+#define FORMAT_NAMES_HELP                                           \
+	"proto (default), proto-plain, legacy (gperftools' text), " \
+	"text (human-readable), folded, speedscope, gecko, html, svg"
+#define FORMAT_SUFFIXES_HELP ".pb.gz .pb .heap .txt .folded .speedscope.json .gecko.json .html .svg"
 
 struct output_format {
 	const char *name;
@@ -57,7 +54,7 @@ uint32_t format_main_type(const struct output_format *format, const struct profi
 const struct output_format *format_at(unsigned int i);
 /* "proto, legacy, ...", for people. Returns out. */
 char *format_names(char *out, size_t out_bytes);
-/* "proto legacy ...", for a shell. Returns out. */
-char *format_words(char *out, size_t out_bytes);
+/* "proto legacy ...", the choices of an option. Static. */
+const char *format_words(void);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define DEFAULT_REPS	5
 #define DEFAULT_SAMPLES 3000
-#define DEFAULT_HZ	"997" /* ten times record's: runs are short; a prime: no lockstep */
+#define DEFAULT_HZ	997 /* ten times record's: runs are short; a prime: no lockstep */
 
 /*
  * Interrupts, which a busy neighbour's network and timers cause: they are not the program's, they come
@@ -133,9 +133,7 @@ static int complete(struct bench *bench, const struct arg_list *operands)
 			    operands->at[0]);
 	if (!replicate->commands[RUN_BASE] || !replicate->commands[RUN_HEAD])
 		return fail(-EINVAL, "no commands to compare: use --base 'CMD' and --head 'CMD'.");
-	if (!replicate->nr_reps)
-		return fail(-EINVAL, "--reps 0: give at least 1.");
-	if (!replicate->heap && replicate->rate)
+	if (!replicate->heap && replicate->rate_bytes)
 		return fail(-EINVAL, "--rate needs --heap.");
 	if (replicate->heap && !bench->gating.selection.sample_type)
 		bench->gating.selection.sample_type = "alloc_space";
@@ -163,28 +161,28 @@ int cmd_bench(int argc, char **argv)
 	struct bench bench = {.replicate = {.nr_reps = DEFAULT_REPS,
 					    .nr_warm_up = 1,
 					    .max_time_ns = 600 * NSEC_PER_SEC,
-					    .frequency = DEFAULT_HZ}};
+					    .frequency_hz = DEFAULT_HZ}};
 	struct replicate *replicate = &bench.replicate;
 	const struct arg_row rows[] = {
 		{"base", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the old version",
 		 &replicate->commands[RUN_BASE]},
 		{"head", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the new version",
 		 &replicate->commands[RUN_HEAD]},
-		{"reps", 'r', ARG_COUNT, "N", "run each command at least N times (default 5)",
-		 &replicate->nr_reps},
+		{"reps", 'r', ARG_COUNT_FROM(1, UINT32_MAX), "N",
+		 "run each command at least N times (default 5)", &replicate->nr_reps},
 		{"max-time", 0, ARG_DURATION, "TIME",
 		 "start no run after TIME (default 10m; doubled by --confirm)",
 		 &replicate->max_time_ns},
 		{"warm-up", 0, ARG_COUNT, "N",
 		 "run each command N times first, uncounted (default 1)", &replicate->nr_warm_up},
-		{"frequency", 'F', ARG_TEXT, "HZ",
-		 "sample HZ times per second on each CPU (default 997)", &replicate->frequency},
+		{"frequency", 'F', ARG_FREQUENCY, "HZ",
+		 "sample HZ times per second on each CPU (default 997)", &replicate->frequency_hz},
 		{"heap", 0, ARG_FLAG, NULL, "profile allocations, not CPU time", &replicate->heap},
-		{"rate", 0, ARG_TEXT, "BYTES", "with --heap, take one sample per BYTES allocated",
-		 &replicate->rate},
-		{"keep", 0, ARG_TEXT, "DIR", "keep profiles and logs in DIR", &bench.keep},
+		{"rate", 0, ARG_SIZE, "BYTES", "with --heap, take one sample per BYTES allocated",
+		 &replicate->rate_bytes},
+		{"keep", 0, ARG_FILE, "DIR", "keep profiles and logs in DIR", &bench.keep},
 		{"confirm", 0, ARG_FLAG, NULL,
-		 "report a regression only if a second measurement finds it,\n"
+		 "report a regression only if a second measurement finds it, "
 		 "too",
 		 &bench.confirm},
 		{"interrupts", 0, ARG_FLAG, NULL, "count the time spent in interrupts, too",
@@ -195,12 +193,12 @@ int cmd_bench(int argc, char **argv)
 		.command = "bench",
 		.operands = "--base 'CMD' --head 'CMD'",
 		.about = "Profile two commands in alternation, until there are enough runs and "
-			 "samples, and\n"
+			 "samples, and "
 			 "compare them as cprof check does.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 no regression, 1 regression, 2 usage error or a command "
-			  "that failed,\n"
+			  "that failed, "
 			  "3 inconclusive, 4 missing privileges or kernel support",
 	};
 	enum exit_code code;

@@ -131,8 +131,9 @@ static void count_flags(struct self_test *test, const struct gate_result *result
 						       : (ptrdiff_t)runs->functions.nr]++;
 }
 
-/* false: the runs are refused, and nothing can be said. */
-static bool try_splits(struct check *check, struct runs *runs, struct self_test *test)
+/* false: the runs are refused, and nothing can be said: *code. */
+static bool try_splits(struct check *check, struct runs *runs, struct self_test *test,
+		       enum exit_code *code)
 {
 	uint64_t state = 1;
 
@@ -142,7 +143,7 @@ static bool try_splits(struct check *check, struct runs *runs, struct self_test 
 		split(runs, &state);
 		gate_check(runs, &check->gating.options, &result);
 		if (result.verdict == GATE_INCONCLUSIVE) {
-			gating_report(&check->gating, &result);
+			*code = gating_report(&check->gating, &result);
 			gate_release(&result);
 			return false;
 		}
@@ -194,9 +195,8 @@ static enum exit_code self_test(struct check *check)
 	}
 	if (!add_all(check, &check->self_test, RUN_BASE, &runs)) {
 		test.flagged = xcalloc(runs.functions.nr + 1, sizeof(*test.flagged));
-		code = try_splits(check, &runs, &test)
-			       ? say_self_test(check, &runs, &test)
-			       : gating_code(&check->gating, GATE_INCONCLUSIVE);
+		if (try_splits(check, &runs, &test, &code))
+			code = say_self_test(check, &runs, &test);
 		freep(&test.flagged);
 	}
 	runs_release(&runs);
@@ -224,7 +224,7 @@ int cmd_check(int argc, char **argv)
 		{"head", 0, ARG_OPERANDS, "FILE...",
 		 "read these profiles as runs of the new version", &check.head},
 		{"self-test", 0, ARG_OPERANDS, "FILE...",
-		 "split runs of one program at random, and report how often\n"
+		 "split runs of one program at random, and report how often "
 		 "one half is flagged against the other",
 		 &check.self_test},
 		{"allow-missing-baseline", 0, ARG_FLAG, NULL, "exit with 0 if no base file exists",
@@ -235,13 +235,13 @@ int cmd_check(int argc, char **argv)
 		.command = "check",
 		.operands = "--base FILE... --head FILE...",
 		.about = "Detect performance regressions: compare several runs of each side, in "
-			 "total and by\n"
+			 "total and by "
 			 "function, and tell a significant change from the noise between runs.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog =
 			"Exit codes: 0 no regression, 1 regression, 2 usage error, or a file "
-			"cannot be read or\n"
+			"cannot be read or "
 			"written, 3 inconclusive: too few samples, not comparable, or no baseline",
 	};
 	enum exit_code code;

@@ -12,6 +12,7 @@
 #include "output/format.h"
 #include "profile/merge.h"
 #include "profile/prune.h"
+#include "tools/newest.h"
 #include "tools/save.h"
 #include "tools/selection.h"
 
@@ -36,11 +37,8 @@ static int choose_format(const struct convert *convert, const char *path,
 		*format = path && strcmp(path, "-") ? format_of_path(path, NULL) : format_at(0);
 	if (*format)
 		return 0;
-	format_names(names, sizeof(names));
-	if (convert->format)
-		return fail(-EINVAL, "--format %s: not one of %s.", convert->format, names);
 	return fail(-EINVAL, "-o %s: the suffix is no known format: give --format with one of %s.",
-		    text_escape(path, safe, sizeof(safe)), names);
+		    text_escape(path, safe, sizeof(safe)), format_names(names, sizeof(names)));
 }
 
 /*
@@ -131,29 +129,29 @@ int cmd_convert(int argc, char **argv)
 {
 	struct convert convert = {.format = NULL};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_LIST, "FILE",
-		 "write to FILE, in the format of its suffix; may be given\n"
+		{"output", 'o', ARG_FILES, "FILE",
+		 "write to FILE, in the format of its suffix; may be given "
 		 "several times; - is stdout",
 		 &convert.outputs},
-		{"format", 0, ARG_TEXT, "NAME", "write this format: " FORMAT_NAMES_HELP,
-		 &convert.format},
-		{"to", 0, ARG_TEXT, "NAME", "same as --format", &convert.format},
-		SELECTION_ROWS(&convert.selection),
+		{"format", 0, ARG_CHOICE(format_words()), "NAME",
+		 "write this format: " FORMAT_NAMES_HELP, &convert.format},
+		{"to", 0, ARG_CHOICE(format_words()), "NAME", "same as --format", &convert.format},
 		SYMBOLIZE_ROW(&convert.selection),
+		SELECTION_ROWS(&convert.selection),
 	};
 	struct args args scoped(args_release) = {
 		.command = "convert",
 		.operands = "[FILE...] -o FILE",
 		.needs_file = true,
-		.takes_newest = true,
-		.about = "Convert profiles to another format. The input format is detected from "
-			 "the content.\n"
-			 "Several files are merged; - is stdin. The suffix chooses the output "
-			 "format:\n" FORMAT_SUFFIXES_HELP,
+		.implied = &newest_operand,
+		.about =
+			"Convert profiles to another format. The input format is detected from "
+			"the content. Several files are merged; - is stdin. The suffix chooses the "
+			"output format: " FORMAT_SUFFIXES_HELP,
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 success, 2 usage error, a file cannot be read or written, "
-			  "or the format\n"
+			  "or the format "
 			  "cannot express the profile.",
 	};
 	enum exit_code code;

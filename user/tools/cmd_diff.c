@@ -309,7 +309,7 @@ static enum exit_code show(const struct options *options, const struct side *bas
 		print_json(options, base, &difference, &totals);
 	else
 		print_table(options, base, &difference, &totals);
-	return view_finish();
+	return EXIT_DONE;
 }
 
 static enum exit_code diff(struct options *options, const struct arg_list *paths)
@@ -317,7 +317,8 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 	struct side base scoped(side_release) = {.type = 0},
 			 head scoped(side_release) = {.type = 0};
 
-	if (view_check(&options->view) || load_both(options, paths, &base, &head))
+	view_complete(&options->view);
+	if (load_both(options, paths, &base, &head))
 		return EXIT_USAGE;
 	if (options->output && options->diff_base && options->drop_negative) {
 		warn("--diff-base and --drop-negative cannot be combined: give one of them.");
@@ -342,16 +343,16 @@ int cmd_diff(int argc, char **argv)
 		VIEW_LIMIT_ROW(&options.limit),
 		{"normalize", 0, ARG_FLAG, NULL,
 		 "scale HEAD to BASE's totals: compare shares, not amounts", &options.normalize},
-		{"output", 'o', ARG_TEXT, "FILE",
-		 "write HEAD - BASE as a pprof file, instead of a table;\n"
+		{"output", 'o', ARG_FILE, "FILE",
+		 "write HEAD - BASE as a pprof file, instead of a table; "
 		 "- is stdout",
 		 &options.output},
 		{"diff-base", 0, ARG_FLAG, NULL,
-		 "with -o, label BASE's samples pprof::base, so that pprof\n"
+		 "with -o, label BASE's samples pprof::base, so that pprof "
 		 "shows shares of BASE",
 		 &options.diff_base},
 		{"drop-negative", 0, ARG_FLAG, NULL,
-		 "with -o, write only what grew, for readers that do not\n"
+		 "with -o, write only what grew, for readers that do not "
 		 "accept negative values (Pyroscope)",
 		 &options.drop_negative},
 		VIEW_ROWS(&options.view),
@@ -360,12 +361,12 @@ int cmd_diff(int argc, char **argv)
 		.command = "diff",
 		.operands = "BASE HEAD",
 		.about = "Compare two profiles function by function: what grew, what shrank, what "
-			 "is new and what\n"
+			 "is new and what "
 			 "is gone, the largest difference first.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 success, whether or not the profiles differ; 2 usage "
-			  "error, a file cannot\n"
+			  "error, a file cannot "
 			  "be read or written, or the two cannot be compared. For a verdict, use "
 			  "cprof check.",
 	};

@@ -16,7 +16,8 @@
 #include "output/format.h"
 #include "profile/algebra.h"
 #include "profile/unify.h"
-#include "tools/args.h"
+#include "cli/args.h"
+#include "tools/newest.h"
 #include "tools/notice.h"
 #include "tools/save.h"
 #include "tools/selection.h"
@@ -53,12 +54,6 @@ static int load_base(struct options *options, struct profile **base)
 	return selection_load(&selection, &options->base, base, &type);
 }
 
-/* 0: not given. */
-static bool is_width(uint32_t px)
-{
-	return !px || (px >= FLAMESVG_MIN_PX && px <= FLAMESVG_MAX_PX);
-}
-
 static int write_graph(const struct options *options, const struct profile *profile)
 {
 	encode_fn encode = choose_format(options);
@@ -81,11 +76,6 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 
 	if (!choose_format(options)) {
 		warn("no known format: use -o FILE.html or FILE.svg, or --format html or svg.");
-		return EXIT_USAGE;
-	}
-	if (!is_width(options->flame.width_px)) {
-		warn("--width %u: not a number of pixels from %d to %d.", options->flame.width_px,
-		     FLAMESVG_MIN_PX, FLAMESVG_MAX_PX);
 		return EXIT_USAGE;
 	}
 	err = selection_load(&options->selection, paths, &profile, &options->flame.type);
@@ -116,14 +106,14 @@ int cmd_flame(int argc, char **argv)
 {
 	struct options options = {0};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_TEXT, "FILE",
-		 "write to FILE.html or FILE.svg; - is stdout, the default\n"
+		{"output", 'o', ARG_FILE, "FILE",
+		 "write to FILE.html or FILE.svg; - is stdout, the default "
 		 "unless that is a terminal",
 		 &options.output},
-		{"format", 0, ARG_TEXT, "NAME", "write html or svg, whatever the suffix of FILE",
-		 &options.format},
-		{"base", 'b', ARG_LIST, "FILE",
-		 "show the difference from this profile; if given several\n"
+		{"format", 0, ARG_CHOICE("html svg"), "NAME",
+		 "write html or svg, whatever the suffix of FILE", &options.format},
+		{"base", 'b', ARG_FILES, "FILE",
+		 "show the difference from this profile; if given several "
 		 "times, from all of them merged",
 		 &options.base},
 		{"normalize", 0, ARG_FLAG, NULL, "scale the base to the same total",
@@ -133,18 +123,18 @@ int cmd_flame(int argc, char **argv)
 		 &options.flame.inverted},
 		{"title", 0, ARG_TEXT, "TEXT", "set the heading (default: the process)",
 		 &options.flame.title},
-		{"width", 0, ARG_COUNT, "PX",
+		{"width", 0, ARG_COUNT_FROM(FLAMESVG_MIN_PX, FLAMESVG_MAX_PX), "PX",
 		 "set the width of an SVG, 200 to 20000 (default 1200)", &options.flame.width_px},
-		SELECTION_ROWS(&options.selection),
 		SYMBOLIZE_ROW(&options.selection),
+		SELECTION_ROWS(&options.selection),
 	};
 	struct args args scoped(args_release) = {
 		.command = "flame",
 		.operands = "[FILE...]",
 		.needs_file = true,
-		.takes_newest = true,
+		.implied = &newest_operand,
 		.about = "Draw profiles as a flame graph: one HTML file with all sample types, "
-			 "zoom, search and a\n"
+			 "zoom, search and a "
 			 "table, which needs no network; or an SVG of one sample type.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),

@@ -12,8 +12,9 @@
 #include "exit.h"
 #include "input/input.h"
 #include "profile/algebra.h"
-#include "tools/args.h"
+#include "cli/args.h"
 #include "tools/load.h"
+#include "tools/newest.h"
 #include "tools/view.h"
 
 struct label_key {
@@ -321,9 +322,9 @@ int cmd_info(int argc, char **argv)
 		.command = "info",
 		.operands = "[FILE...]",
 		.needs_file = true,
-		.takes_newest = true,
+		.implied = &newest_operand,
 		.about = "Show what profiles contain: format, sample types and their totals, "
-			 "period, time, counts,\n"
+			 "period, time, counts, "
 			 "labels and mappings. - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),

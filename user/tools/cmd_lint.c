@@ -11,8 +11,9 @@
 #include "exit.h"
 #include "input/input.h"
 #include "input/lint.h"
-#include "tools/args.h"
+#include "cli/args.h"
 #include "tools/load.h"
+#include "tools/newest.h"
 #include "tools/view.h"
 
 static int judge(const char *path, struct lint *lint)
@@ -113,9 +114,9 @@ int cmd_lint(int argc, char **argv)
 		.command = "lint",
 		.operands = "[FILE...]",
 		.needs_file = true,
-		.takes_newest = true,
+		.implied = &newest_operand,
 		.about = "Report what go tool pprof, Parca, Pyroscope or speedscope would reject "
-			 "or drop of pprof\n"
+			 "or drop of pprof "
 			 "files: one line for each rule that a file breaks. - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),

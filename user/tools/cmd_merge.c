@@ -22,7 +22,7 @@
 #include "profile/heapview.h"
 #include "profile/merge.h"
 #include "profile/split.h"
-#include "tools/args.h"
+#include "cli/args.h"
 #include "tools/load.h"
 #include "tools/save.h"
 
@@ -251,26 +251,26 @@ int cmd_merge(int argc, char **argv)
 {
 	struct options options = {.scale = 1};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_TEXT, "FILE",
-		 "write to FILE; - is stdout, the default unless that is a\n"
+		{"output", 'o', ARG_FILE, "FILE",
+		 "write to FILE; - is stdout, the default unless that is a "
 		 "terminal",
 		 &options.output},
 		{"scale", 0, ARG_REAL, "X", "multiply every value by X (-1 to subtract)",
 		 &options.scale},
-		{"keep-type", 0, ARG_LIST, "NAME",
+		{"keep-type", 0, ARG_TEXTS, "NAME",
 		 "keep only this sample type; may be given several times", &options.keep},
-		{"drop-type", 0, ARG_LIST, "NAME",
+		{"drop-type", 0, ARG_TEXTS, "NAME",
 		 "drop this sample type; may be given several times", &options.drop},
 		{"inuse", 0, ARG_FLAG, NULL,
-		 "keep only what heap profiles have in use: set allocation\n"
+		 "keep only what heap profiles have in use: set allocation "
 		 "values to 0, and drop empty samples",
 		 &options.inuse},
 		{"delta", 0, ARG_FLAG, NULL,
-		 "write what was allocated between two heap profiles, the\n"
+		 "write what was allocated between two heap profiles, the "
 		 "earlier one first",
 		 &options.delta},
 		{"split", 0, ARG_TEXT, "LABEL",
-		 "write one file for each value of this label (comm, pid) to\n"
+		 "write one file for each value of this label (comm, pid) to "
 		 "the folder that -o names",
 		 &options.split},
 		{"restamp", 0, ARG_FLAG, NULL,
@@ -280,7 +280,7 @@ int cmd_merge(int argc, char **argv)
 		.command = "merge",
 		.operands = "FILE...",
 		.needs_file = true,
-		.about = "Merge profiles as pprof does: add up equal stacks with equal labels.\n"
+		.about = "Merge profiles as pprof does: add up equal stacks with equal labels. "
 			 "Read any format that cprof knows; write pprof (gzip-compressed "
 			 "profile.proto).",
 		.rows = rows,

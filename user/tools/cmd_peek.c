@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "tools/newest.h"
 #include "tools/view.h"
 
 #define RULE "----------------------------------------------------------+-------------"
@@ -126,7 +127,7 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 		print_json(peek);
 	else if (nr)
 		print_text(peek);
-	code = view_finish();
+	code = EXIT_DONE;
 	if (!nr) {
 		warn("no %s matches '%s'.", peek->view.by_text ? peek->view.by_text : "function",
 		     pattern);
@@ -141,7 +142,7 @@ static enum exit_code show(struct peek *peek, const char *pattern)
 static bool has_operands(struct args *args)
 {
 	if (args->operand.nr > 1 ||
-	    (args->operand.nr && access(args->operand.at[0], F_OK) && args_take_newest(args)))
+	    (args->operand.nr && access(args->operand.at[0], F_OK) && args_imply(args)))
 		return true;
 	warn("no REGEX given: use cprof peek REGEX [FILE...] (see cprof peek --help).");
 	return false;
@@ -157,7 +158,7 @@ static enum exit_code open_and_show(struct peek *peek, struct args *args)
 		return EXIT_USAGE;
 	paths = (struct arg_list){.at = args->operand.at + 1, .nr = args->operand.nr - 1};
 	pattern = args->operand.at[0];
-	if (selection_regex("REGEX", pattern, &peek->regex))
+	if (argtype_regex("REGEX", pattern, &peek->regex))
 		return EXIT_USAGE;
 	if (!view_open(&peek->view, &paths, false))
 		code = show(peek, pattern);
@@ -175,8 +176,9 @@ int cmd_peek(int argc, char **argv)
 	struct args args scoped(args_release) = {
 		.command = "peek",
 		.operands = "REGEX [FILE...]",
+		.implied = &newest_operand,
 		.about = "Print the functions whose name matches, with their callers above and "
-			 "callees below.\n"
+			 "callees below. "
 			 "Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),

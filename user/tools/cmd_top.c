@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "tools/newest.h"
 #include "tools/view.h"
 
 struct top {
@@ -105,7 +106,7 @@ static enum exit_code show(struct top *top, const struct arg_list *paths)
 		print_table(top);
 	summary_release(&top->summary);
 	view_release(&top->view);
-	return view_finish();
+	return EXIT_DONE;
 }
 
 int cmd_top(int argc, char **argv)
@@ -120,9 +121,9 @@ int cmd_top(int argc, char **argv)
 		.command = "top",
 		.operands = "[FILE...]",
 		.needs_file = true,
-		.takes_newest = true,
+		.implied = &newest_operand,
 		.about = "List where the values of a profile are: in each function (flat), and in "
-			 "it and its\n"
+			 "it and its "
 			 "callees (cum). Several files are merged; - is stdin.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),

@@ -21,6 +21,7 @@
 #include "base/magnitude.h"
 #include "base/text.h"
 #include "profile/stacktree.h"
+#include "tools/newest.h"
 #include "tools/view.h"
 
 #define DEFAULT_SHARE 0.5
@@ -192,7 +193,7 @@ static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 	stacktree_release(&tree->stacks);
 	frames_release(&tree->frames);
 	view_release(&tree->view);
-	return view_finish();
+	return EXIT_DONE;
 }
 
 int cmd_tree(int argc, char **argv)
@@ -200,7 +201,7 @@ int cmd_tree(int argc, char **argv)
 	struct tree tree = {.min_share = -1};
 	const struct arg_row rows[] = {
 		{"min-share", 0, ARG_PERCENT, "PERCENT",
-		 "hide branches below this share (default 0.5%; with --json\n"
+		 "hide branches below this share (default 0.5%; with --json "
 		 "0)",
 		 &tree.min_share},
 		{"depth", 0, ARG_COUNT, "N", "show at most N frames from the root", &tree.depth},
@@ -210,9 +211,9 @@ int cmd_tree(int argc, char **argv)
 		.command = "tree",
 		.operands = "[FILE...]",
 		.needs_file = true,
-		.takes_newest = true,
+		.implied = &newest_operand,
 		.about = "Print the call tree of a profile, indented from the root. A frame with "
-			 "the same value\n"
+			 "the same value "
 			 "as its caller is not indented further. Several files are merged; - is "
 			 "stdin.",
 		.rows = rows,

@@ -25,17 +25,12 @@ void gating_init(struct gating *gating)
 	*gating = (struct gating){.options = gate_default_options};
 }
 
-/* One of two words, or "both": what is left out. -EINVAL, printed. */
-static int parse_choice(const char *option, const char *text, const char *first, const char *second,
-			bool *no_first, bool *no_second)
+/* One of two words, or "both", or nothing was given: which of the two is left out? */
+static void choose(const char *text, const char *first, const char *second, bool *no_first,
+		   bool *no_second)
 {
-	if (!text || !strcmp(text, "both"))
-		return 0;
-	if (strcmp(text, first) && strcmp(text, second))
-		return fail(-EINVAL, "--%s %s: not %s, %s or both.", option, text, first, second);
-	*no_first = !strcmp(text, second);
-	*no_second = !strcmp(text, first);
-	return 0;
+	*no_first = text && !strcmp(text, second);
+	*no_second = text && !strcmp(text, first);
 }
 
 static int parse_renames(struct gating *gating)
@@ -76,14 +71,10 @@ bool gating_has_reports(const struct gating *gating)
 }
 
 /* What is known to fail fails before a run rather than after it. */
-static int check_file(const char *option, const char *path, bool is_appended)
+static int check_file(const char *path, bool is_appended)
 {
 	struct output_owner owner = output_owner_from_env();
-	int err;
-
-	if (!*path)
-		return fail(-EINVAL, "%s: the file name is empty.", option);
-	err = is_appended ? 0 : output_file_check(path, &owner);
+	int err = is_appended ? 0 : output_file_check(path, &owner);
 	return err ? output_file_fail(err, path) : 0;
 }
 
@@ -101,8 +92,7 @@ static int check_files(const struct gating *gating)
 				    to_stdout, option, option);
 		if (is_stdout(path))
 			to_stdout = option;
-		err = path && !is_stdout(path) ? check_file(option, path, file_rows[i].is_appended)
-					       : 0;
+		err = path && !is_stdout(path) ? check_file(path, file_rows[i].is_appended) : 0;
 		if (err)
 			return err;
 	}
@@ -112,21 +102,14 @@ static int check_files(const struct gating *gating)
 int gating_complete(struct gating *gating)
 {
 	struct gate_options *options = &gating->options;
-	int err = parse_choice("as", gating->as, "share", "absolute", &options->no_share,
-			       &options->no_absolute);
+	int err = parse_renames(gating);
 
-	if (!err)
-		err = parse_choice("measure", gating->measure, "flat", "cum", &options->no_flat,
-				   &options->no_cum);
-	if (!err)
-		err = parse_renames(gating);
 	if (err)
 		return err;
+	choose(gating->as, "share", "absolute", &options->no_share, &options->no_absolute);
+	choose(gating->measure, "flat", "cum", &options->no_flat, &options->no_cum);
 	if (!(options->alpha > 0 && options->alpha < 1))
 		return fail(-EINVAL, "--alpha %g: not between 0 and 1.", options->alpha);
-	if (gating->inconclusive && strcmp(gating->inconclusive, "pass") &&
-	    strcmp(gating->inconclusive, "fail"))
-		return fail(-EINVAL, "--inconclusive %s: not pass or fail.", gating->inconclusive);
 	gating->pass_inconclusive = gating->inconclusive && !strcmp(gating->inconclusive, "pass");
 	gating->identity = (struct identity){.drop_templates = gating->no_templates,
 					     .renames = gating->renames.at,
@@ -205,7 +188,7 @@ static int append_file(const struct gate_result *result, const struct report_opt
 	return err ? output_file_fail(err, path) : 0;
 }
 
-enum exit_code gating_code(const struct gating *gating, enum gate_verdict verdict)
+static enum exit_code code_of(const struct gating *gating, enum gate_verdict verdict)
 {
 	switch (verdict) {
 	case GATE_PASS:
@@ -236,8 +219,8 @@ enum exit_code gating_report(const struct gating *gating, const struct gate_resu
 		with_table &= !is_stdout(gating->files[i]);
 	if (with_table)
 		err |= write_file(result, &options, report_text, "-");
-	if (gating->github)
-		err |= write_file(result, &options, report_github, "-");
+	if (gating->github && !err) /* what cannot be written is said once */
+		err = write_file(result, &options, report_github, "-");
 	for (int i = 0; i < NR_GATING_FILES; i++) {
 		const char *path = gating->files[i];
 
@@ -246,5 +229,5 @@ enum exit_code gating_report(const struct gating *gating, const struct gate_resu
 		else if (path)
 			err |= write_file(result, &options, file_rows[i].write, path);
 	}
-	return err ? EXIT_USAGE : gating_code(gating, result->verdict);
+	return err ? EXIT_USAGE : code_of(gating, result->verdict);
 }

@@ -5,7 +5,7 @@
 #ifndef CPROF_TOOLS_LOAD_H
 #define CPROF_TOOLS_LOAD_H
 
-#include "tools/args.h"
+#include "cli/args.h"
 #include "profile/model.h"
 
 struct input_error;

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
 
 #define MAX_LOOKED_AT 65536
 #define NOT_ONE	      2
@@ -88,3 +90,19 @@ char *newest_profile(const char *folder)
 	}
 	return best.name;
 }
+
+static char *find_operand(void)
+{
+	char *name = newest_profile("."), safe[512];
+
+	if (name)
+		say("no FILE given: reading %s, the newest profile in this folder",
+		    text_escape(name, safe, sizeof(safe)));
+	return name;
+}
+
+const struct args_implied newest_operand = {
+	.find = find_operand,
+	.about = "Without a FILE, read the newest profile in the current folder.",
+	.missing = "no profile in this folder",
+};

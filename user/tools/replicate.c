@@ -96,7 +96,8 @@ static enum exit_code profile_once(const struct replicate *replicate, enum run_s
 {
 	const char *argv[MAX_ARGUMENTS] = {"cprof", replicate->heap ? "heap" : "record", "-o",
 					   profile};
-	const char *value = replicate->heap ? replicate->rate : replicate->frequency;
+	uint64_t value = replicate->heap ? replicate->rate_bytes : replicate->frequency_hz;
+	char *value_text scoped(freep) = xasprintf("%lu", value);
 	size_t nr = 4;
 	int code;
 
@@ -106,7 +107,7 @@ static enum exit_code profile_once(const struct replicate *replicate, enum run_s
 	}
 	if (value) {
 		argv[nr++] = replicate->heap ? "--rate" : "-F";
-		argv[nr++] = value;
+		argv[nr++] = value_text;
 	}
 	argv[nr++] = "--";
 	argv[nr++] = "sh";

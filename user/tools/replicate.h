@@ -18,8 +18,9 @@ struct replicate {
 	uint32_t nr_warm_up;	 /* of each side, not counted */
 	uint64_t max_time_ns;	 /* no run begins later than this */
 	bool heap;
-	const char *frequency, *rate; /* as for record -F and heap --rate; NULL: their default */
-	const char *folder;	      /* where profiles and logs go; there already */
+	uint32_t frequency_hz; /* as for record -F */
+	uint64_t rate_bytes;   /* as for heap --rate; 0: its default */
+	const char *folder;    /* where profiles and logs go; there already */
 };
 
 /*

@@ -61,7 +61,7 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 
 	for (size_t i = 0; i < NR_REGEXES; i++) {
 		regex_t *regex = &compiled->regexes[compiled->nr];
-		int err = rows[i].text ? selection_regex(rows[i].option, rows[i].text, regex) : 0;
+		int err = rows[i].text ? argtype_regex(rows[i].option, rows[i].text, regex) : 0;
 
 		if (err)
 			return err;
@@ -76,17 +76,6 @@ static int compile_all(const struct selection *selection, struct compiled *compi
 	filter->tag_focus = compiled->tag_focus;
 	filter->tag_ignore = compiled->tag_ignore;
 	return 0;
-}
-
-int selection_regex(const char *option, const char *text, regex_t *regex)
-{
-	int status = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-	char why[128];
-
-	if (!status)
-		return 0;
-	regerror(status, regex, why, sizeof(why));
-	return fail(-EINVAL, "%s '%s' is not a regular expression: %s.", option, text, why);
 }
 
 int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type)

@@ -16,12 +16,11 @@
 #ifndef CPROF_TOOLS_SELECTION_H
 #define CPROF_TOOLS_SELECTION_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "profile/model.h"
-#include "tools/args.h"
+#include "cli/args.h"
 
 struct selection {
 	/* As on the command line; NULL: not given. */
@@ -34,17 +33,18 @@ struct selection {
 
 /* clang-format off */
 #define SELECTION_ROWS(selection)                                                                  \
+	ARG_GROUP("Selection"),                                                                    \
 	{"sample-type", 0, ARG_TEXT, "NAME",                                                       \
-	 "use this sample type: cpu, inuse_space ... (default: the\n"                              \
+	 "use this sample type: cpu, inuse_space ... (default: the "                              \
 	 "profile's default)",                                                                     \
 	 &(selection)->sample_type},                                                               \
-	{"focus", 0, ARG_TEXT, "REGEX",                                                            \
-	 "keep only stacks with a matching frame (function, file or\n"                             \
+	{"focus", 0, ARG_REGEX, "REGEX",                                                            \
+	 "keep only stacks with a matching frame (function, file or "                             \
 	 "mapping)", &(selection)->focus},                                                         \
-	{"ignore", 0, ARG_TEXT, "REGEX", "drop stacks with a matching frame", &(selection)->ignore}, \
-	{"hide", 0, ARG_TEXT, "REGEX", "remove matching frames from stacks", &(selection)->hide},  \
-	{"show", 0, ARG_TEXT, "REGEX", "remove all frames but matching ones from stacks", &(selection)->show}, \
-	{"show-from", 0, ARG_TEXT, "REGEX", "begin stacks at the outermost matching frame",        \
+	{"ignore", 0, ARG_REGEX, "REGEX", "drop stacks with a matching frame", &(selection)->ignore}, \
+	{"hide", 0, ARG_REGEX, "REGEX", "remove matching frames from stacks", &(selection)->hide},  \
+	{"show", 0, ARG_REGEX, "REGEX", "remove all frames but matching ones from stacks", &(selection)->show}, \
+	{"show-from", 0, ARG_REGEX, "REGEX", "begin stacks at the outermost matching frame",        \
 	 &(selection)->show_from},                                                                 \
 	{"tag-focus", 0, ARG_TEXT, "TAG",                                                          \
 	 "keep only samples with a matching label: comm=nginx", &(selection)->tag_focus},          \
@@ -72,9 +72,6 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
  * regex that does not compile, a sample type that is not there; profile may be changed then.
  */
 int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type);
-
-/* Compiles what an option (or an operand) of this name was given. -EINVAL, printed. */
-int selection_regex(const char *option, const char *text, regex_t *regex);
 
 /*
  * Why there is nothing to show of this sample type, and where there is something, for people; NULL: there

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What top, tree and peek have in common stands here so that their pages look the same: one head,
- * one unit for a page, one rule for what share is coloured. Output goes to stdio's buffer; whether
- * all of it was written is asked once, at the end (view_finish()).
+ * one unit for a page, one rule for what share is coloured. Output goes to stdio's buffer; main() checks
+ * that all of it was written, once, at the end (cli/stdstreams.h).
  */
 #include "tools/view.h"
 
@@ -43,17 +43,12 @@ static const char *label_of(const char *by)
 	return !strncmp(by, "tag=", 4) && by[4] ? by + 4 : NULL;
 }
 
-int view_check(struct view *view)
+void view_complete(struct view *view)
 {
-	view->by = FRAME_BY_FUNCTION;
 	view->by_label = view->by_text ? label_of(view->by_text) : NULL;
 	view->short_names = isatty(STDOUT_FILENO) && !view->full_names;
-	if (!view->by_text || view->by_label || !frame_by_name(view->by_text, &view->by))
-		return 0;
-	return fail(-EINVAL,
-		    "--by %s: not one of function, line, file, mapping, address, pid, comm, tid, "
-		    "thread, tag=KEY.",
-		    view->by_text);
+	if (!view->by_text || view->by_label || frame_by_name(view->by_text, &view->by))
+		view->by = FRAME_BY_FUNCTION;
 }
 
 int view_apply_label(const struct view *view, struct profile *profile, bool alone)
@@ -76,10 +71,9 @@ int view_apply_label(const struct view *view, struct profile *profile, bool alon
 int view_open(struct view *view, const struct arg_list *paths, bool label_alone)
 {
 	const struct value_type *type;
-	int err = view_check(view);
+	int err;
 
-	if (err)
-		return err;
+	view_complete(view);
 	err = selection_load(&view->selection, paths, &view->profile, &view->type);
 	if (err)
 		return err;
@@ -301,14 +295,5 @@ enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_
 		json_end(&json);
 		view_close_json(&json);
 	}
-	return view_finish() == EXIT_DONE ? code : EXIT_USAGE;
-}
-
-enum exit_code view_finish(void)
-{
-	errno = 0;
-	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
-		return EXIT_DONE;
-	warn("cannot write to stdout: %s", errno ? strerror(errno) : "short write");
-	return EXIT_USAGE;
+	return code;
 }

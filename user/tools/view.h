@@ -8,7 +8,6 @@
  *	err = view_open(&view, &args.operand);
  *	view_print_head(&view);
  *	...
- *	code = view_finish();
  *	view_release(&view);
  */
 #ifndef CPROF_TOOLS_VIEW_H
@@ -28,7 +27,7 @@ struct view {
 	struct selection selection;
 	const char *unit_text, *by_text; /* --unit, --by; NULL: not given */
 	bool json, full_names;
-	/* Filled by view_check(). */
+	/* Filled by view_complete(). */
 	enum frame_by by;
 	const char *
 		by_label; /* --by pid ...: rows are the values of this label; NULL: they are frames */
@@ -43,15 +42,15 @@ struct view {
 
 /* clang-format off */
 #define VIEW_ROWS(view)                                                                            \
-	{"by", 0, ARG_TEXT, "WHAT",                                                                \
-	 "group by function (default), line, file, mapping, address,\n"                            \
+	{"by", 0, ARG_CHOICE("function line file mapping address pid comm tid thread tag=KEY"), "WHAT",                                                                \
+	 "group by function (default), line, file, mapping, address, "                            \
 	 "or the values of a label: pid, comm, tid, thread, tag=KEY",                              \
 	 &(view)->by_text},                                                                        \
 	{"unit", 0, ARG_TEXT, "UNIT", "show values in UNIT: ms, s, MB ... (default: chosen to fit)", \
 	 &(view)->unit_text},                                                                      \
 	{"json", 0, ARG_FLAG, NULL, "print JSON, with raw values and all rows", &(view)->json},    \
 	{"full-names", 0, ARG_FLAG, NULL,                                                          \
-	 "print whole names on a terminal, with template and\n"                                    \
+	 "print whole names on a terminal, with template and "                                    \
 	 "function arguments",                                                                     \
 	 &(view)->full_names},                                                                     \
 	SYMBOLIZE_ROW(&(view)->selection), SELECTION_ROWS(&(view)->selection)
@@ -65,8 +64,8 @@ struct view {
 /* How many of nr rows are shown. */
 size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
-/* What of the options needs no profile. -EINVAL, printed: there is no such --by. */
-int view_check(struct view *view);
+/* What follows from the options alone, without a profile. */
+void view_complete(struct view *view);
 /*
  * Checks the options and loads the profile (selection_load()). With --by LABEL its values are the
  * frames: alone, or at the root of the stacks (profile/bylabel.h). What it cannot show of that, and an
@@ -97,7 +96,7 @@ char *view_name(const char *name);
 /* The same for the name of a frame; on a terminal it is short (profile/shortname.h). */
 char *view_frame_name(const struct view *view, const struct frame *frame);
 
-/* A JSON text on stdout, and its end, a line's. What could not be written, view_finish() tells. */
+/* A JSON text on stdout, and its end, a line's. main() checks that all could be written. */
 void view_open_json(struct json *json);
 void view_close_json(struct json *json);
 /* An object as all of it, which begins with what the head says; the caller adds keys. */
@@ -110,8 +109,5 @@ void view_put_frame(struct json *json, const struct frame *frame);
 typedef enum exit_code (*view_file_fn)(const char *path, struct json *json);
 /* Shows each by itself, as info does: as text, or as a JSON array. The largest of their codes. */
 enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show);
-
-/* After the last byte: could all of it be written? A reader that went away is no error. */
-enum exit_code view_finish(void);
 
 #endif
