@@ -70,29 +70,29 @@ def containers():
     yield "gzip-twice", gzip.compress(GZIP), "twice"
     for cut in (2, 3, 9, 10, 11, 20, len(GZIP) // 2, len(GZIP) - 9, len(GZIP) - 8, len(GZIP) - 4,
                 len(GZIP) - 1):
-        yield f"gzip-cut-{cut}", GZIP[:cut], "cut off|gzip"
+        yield f"gzip-cut-{cut}", GZIP[:cut], "truncated|gzip"
     yield "gzip-then-zeros", GZIP + b"\0" * 100, "follow"
     yield "gzip-then-text", GZIP + b"trailing", "follow"
     yield "gzip-then-one-byte", GZIP + b"\x1f", "follow"
-    yield "gzip-then-half-a-member", GZIP + GZIP[:12], "cut off"
-    yield "gzip-glued", GZIP + GZIP, "glued"
-    yield "glued", GOOD + GOOD, "glued"
+    yield "gzip-then-half-a-member", GZIP + GZIP[:12], "truncated"
+    yield "gzip-glued", GZIP + GZIP, "concatenated"
+    yield "glued", GOOD + GOOD, "concatenated"
     yield "gzip-method", GZIP[:2] + b"\x07" + GZIP[3:], "gzip"
     yield "gzip-flags", GZIP[:3] + b"\xe0" + GZIP[4:], "gzip"
     yield "gzip-crc", GZIP[:-8] + b"\0\0\0\0" + GZIP[-4:], "gzip"
     yield "gzip-length", GZIP[:-4] + b"\xff\xff\xff\x7f", "gzip"
-    yield "gzip-bits", GZIP[:12] + bytes([GZIP[12] ^ 0xff]) + GZIP[13:], "gzip|cut off"
-    yield "gzip-name-without-end", GZIP[:3] + b"\x08" + GZIP[4:10] + b"a" * 5000, "cut off|gzip"
+    yield "gzip-bits", GZIP[:12] + bytes([GZIP[12] ^ 0xff]) + GZIP[13:], "gzip|truncated"
+    yield "gzip-name-without-end", GZIP[:3] + b"\x08" + GZIP[4:10] + b"a" * 5000, "truncated|gzip"
     yield "zlib", zlib.compress(GOOD), "."
     yield "bzip2-magic", b"BZh91AY&SY" + bytes(range(200)), "."
     yield "elf", b"\x7fELF\x02\x01\x01" + bytes(1000), "."
     yield "png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100), "."
-    yield "text", b"hello, world\n" * 100, "no format"
-    yield "html", b"<!DOCTYPE html><html><body>404</body></html>", "no format"
-    yield "json", b'{"profile": []}', "no format"
-    yield "gzip-text", gzip.compress(b"404 page not found\n"), "no format"
+    yield "text", b"hello, world\n" * 100, "any format"
+    yield "html", b"<!DOCTYPE html><html><body>404</body></html>", "any format"
+    yield "json", b'{"profile": []}', "any format"
+    yield "gzip-text", gzip.compress(b"404 page not found\n"), "any format"
     yield "one-byte", b"\x0a", "."
-    yield "one-zero", b"\0", "cut off"
+    yield "one-zero", b"\0", "truncated"
     yield "zeros", bytes(4096), "string table"
     yield "ones", b"\xff" * 4096, "."
 
@@ -111,57 +111,57 @@ def bombs():
 
 def string_indexes():
     for name, bad in (("past", 6), ("far", 10 ** 9), ("negative", -1), ("least", -2 ** 63)):
-        yield f"string-type-{name}", profile(types=msg(1, num(1, bad), num(2, 2))), "type is string"
-        yield f"string-unit-{name}", profile(types=msg(1, num(1, 1), num(2, bad))), "unit is string"
+        yield f"string-type-{name}", profile(types=msg(1, num(1, bad), num(2, 2))), "type refers to string"
+        yield f"string-unit-{name}", profile(types=msg(1, num(1, 1), num(2, bad))), "unit refers to string"
         yield f"string-function-{name}", profile(
-            functions=msg(5, num(1, 1), num(2, bad)) + msg(5, num(1, 2))), "name is string"
+            functions=msg(5, num(1, 1), num(2, bad)) + msg(5, num(1, 2))), "name refers to string"
         yield f"string-system-{name}", profile(
-            functions=msg(5, num(1, 1), num(3, bad)) + msg(5, num(1, 2))), "system name is string"
+            functions=msg(5, num(1, 1), num(3, bad)) + msg(5, num(1, 2))), "system name refers to string"
         yield f"string-source-{name}", profile(
-            functions=msg(5, num(1, 1), num(4, bad)) + msg(5, num(1, 2))), "filename is string"
-        yield f"string-mapping-{name}", profile(mapping=msg(3, num(1, 1), num(5, bad))), "filename is"
-        yield f"string-build-id-{name}", profile(mapping=msg(3, num(1, 1), num(6, bad))), "build id is"
+            functions=msg(5, num(1, 1), num(4, bad)) + msg(5, num(1, 2))), "filename refers to string"
+        yield f"string-mapping-{name}", profile(mapping=msg(3, num(1, 1), num(5, bad))), "filename refers to"
+        yield f"string-build-id-{name}", profile(mapping=msg(3, num(1, 1), num(6, bad))), "build id refers to"
         for what, parts in (("key", (num(1, bad), num(2, 1))), ("value", (num(1, 1), num(2, bad))),
                             ("unit", (num(1, 1), num(3, 1), num(4, bad)))):
             yield f"string-label-{what}-{name}", profile(
-                sample=msg(2, num(1, 1), num(2, 5), msg(3, *parts))), f"label's {what} is string"
+                sample=msg(2, num(1, 1), num(2, 5), msg(3, *parts))), f"label's {what} refers to string"
         for field in (7, 8, 14, 15):
-            yield f"string-field-{field}-{name}", profile(header=num(field, bad)), "is string"
-        yield f"string-comment-{name}", profile(header=num(13, bad)), "comment is string"
+            yield f"string-field-{field}-{name}", profile(header=num(field, bad)), "refers to string"
+        yield f"string-comment-{name}", profile(header=num(13, bad)), "comment refers to string"
         yield f"string-comment-packed-{name}", profile(
-            header=msg(13, varint(1), varint(bad))), "comment is string"
-        yield f"string-period-{name}", profile(header=msg(11, num(1, bad))), "type is string"
-    yield "string-first", profile(strings=STRINGS.replace(text(""), text("first"), 1)), 'must be ""'
+            header=msg(13, varint(1), varint(bad))), "comment refers to string"
+        yield f"string-period-{name}", profile(header=msg(11, num(1, bad))), "type refers to string"
+    yield "string-first", profile(strings=STRINGS.replace(text(""), text("first"), 1)), 'must be empty'
     yield "string-first-escape", profile(strings=text(b"\x1b[31m\n") + STRINGS), r"\\x1b\[31m\\x0a"
     yield "string-none", profile(strings=b""), "string table"
 
 
 def ids():
     yield "mapping-0", profile(mapping=msg(3, num(2, 1))), "mapping 0: its id is 0"
-    yield "mapping-twice", profile(mapping=MAPPING * 2), "mapping 1: its id 1 is that of another"
+    yield "mapping-twice", profile(mapping=MAPPING * 2), "mapping 1: its id 1 is not unique"
     yield "function-0", profile(functions=FUNCTIONS + msg(5, num(2, 4))), "function 2: its id is 0"
     yield "function-twice", profile(functions=FUNCTIONS * 2), "function 2: its id 1"
     yield "location-0", profile(locations=LOCATIONS + location(0)), "location 2: its id is 0"
     yield "location-twice", profile(locations=LOCATIONS + location(2)), "its id 2"
     large = 1 << 63
     yield "location-large-twice", profile(locations=LOCATIONS + location(large) * 2), "its id 9223"
-    yield "sample-location-missing", profile(sample=msg(2, num(1, 99), num(2, 5))), "names location 99"
-    yield "sample-location-0", profile(sample=msg(2, num(1, 0), num(2, 5))), "names location 0"
-    yield "sample-location-large", profile(sample=msg(2, num(1, -1), num(2, 5))), "names location 1844"
+    yield "sample-location-missing", profile(sample=msg(2, num(1, 99), num(2, 5))), "refers to location 99"
+    yield "sample-location-0", profile(sample=msg(2, num(1, 0), num(2, 5))), "refers to location 0"
+    yield "sample-location-large", profile(sample=msg(2, num(1, -1), num(2, 5))), "refers to location 1844"
     yield "sample-location-packed", profile(
-        sample=msg(2, msg(1, varint(1), varint(77)), num(2, 5))), "names location 77"
+        sample=msg(2, msg(1, varint(1), varint(77)), num(2, 5))), "refers to location 77"
     yield "line-function-missing", profile(locations=location(1, msg(4, num(1, 99))) + location(2)), \
-        "names function 99"
+        "refers to function 99"
     yield "line-function-0", profile(locations=location(1, msg(4, num(2, 7))) + location(2)), \
-        "names function 0"
-    yield "line-empty", profile(locations=location(1, msg(4)) + location(2)), "names function 0"
+        "refers to function 0"
+    yield "line-empty", profile(locations=location(1, msg(4)) + location(2)), "refers to function 0"
 
 
 def values():
     yield "values-none", profile(sample=msg(2, num(1, 1))), "0 values"
     yield "values-two", profile(sample=msg(2, num(1, 1), num(2, 1), num(2, 2))), "2 values"
     yield "values-many", profile(sample=msg(2, msg(2, varint(1) * 100000))), "100000 values"
-    yield "values-in-the-second", profile(sample=SAMPLE + msg(2)), "sample 1: 0 values"
+    yield "values-in-the-second", profile(sample=SAMPLE + msg(2)), "sample 1: it has 0 values"
     yield "types-none", profile(types=b""), "no sample type"
     yield "types-33", profile(types=TYPE * 33), "33 sample types"
 
@@ -192,7 +192,7 @@ def wire():
     yield "wire-line-as-bytes", profile(
         locations=location(1, msg(4, msg(1, b"\x01"))) + location(2)), "wire type"
     for kind in (6, 7):
-        yield f"wire-type-{kind}", GOOD + varint(99 << 3 | kind) + bytes(8), "wire type that does not exist"
+        yield f"wire-type-{kind}", GOOD + varint(99 << 3 | kind) + bytes(8), "unknown wire type"
     yield "group-end", GOOD + varint(99 << 3 | 4), "group"
     yield "group-open", GOOD + varint(99 << 3 | 3) + num(1, 1), "group"
     yield "group-other-end", GOOD + varint(99 << 3 | 3) + varint(98 << 3 | 4), "group"
@@ -202,20 +202,20 @@ def wire():
 
 def lengths():
     yield "varint-11-bytes", GOOD + b"\x60" + b"\x80" * 10 + b"\x01", "10 bytes"
-    yield "varint-cut", GOOD + b"\x60\x80\x80", "cut off"
-    yield "varint-packed-cut", profile(sample=msg(2, msg(1, b"\x01\x80"), num(2, 5))), "cut off"
+    yield "varint-cut", GOOD + b"\x60\x80\x80", "truncated"
+    yield "varint-packed-cut", profile(sample=msg(2, msg(1, b"\x01\x80"), num(2, 5))), "truncated"
     yield "varint-packed-long", profile(sample=msg(2, msg(1, b"\xff" * 11 + b"\x01"), num(2, 5))), "10 bytes"
     yield "varint-value-long", profile(sample=msg(2, msg(2, b"\xff" * 11 + b"\x01"))), "10 bytes"
     yield "varint-comment-long", profile(header=msg(13, b"\xff" * 12)), "10 bytes"
-    yield "length-past-end", GOOD + b"\x32\x05abc", "past the end"
-    yield "length-huge", GOOD + b"\x32" + varint(2 ** 64 - 1) + b"abc", "past the end"
-    yield "length-wraps", GOOD + b"\x32" + varint(2 ** 63) + b"abc", "past the end"
-    yield "length-4g", GOOD + b"\x32" + varint(2 ** 32) + b"abc", "past the end"
-    yield "length-inner", profile(locations=msg(4, num(1, 1), b"\x22\x50\x08")), "past the end"
-    yield "length-label", profile(sample=msg(2, num(2, 5), b"\x1a\x7f\x08")), "past the end"
-    yield "fixed-cut", GOOD + varint(99 << 3 | 1) + b"1234567", "cut off"
-    yield "fixed32-cut", GOOD + varint(99 << 3 | 5) + b"123", "cut off"
-    yield "tag-only", GOOD + b"\x60", "cut off"
+    yield "length-past-end", GOOD + b"\x32\x05abc", "exceeds the data"
+    yield "length-huge", GOOD + b"\x32" + varint(2 ** 64 - 1) + b"abc", "exceeds the data"
+    yield "length-wraps", GOOD + b"\x32" + varint(2 ** 63) + b"abc", "exceeds the data"
+    yield "length-4g", GOOD + b"\x32" + varint(2 ** 32) + b"abc", "exceeds the data"
+    yield "length-inner", profile(locations=msg(4, num(1, 1), b"\x22\x50\x08")), "exceeds the data"
+    yield "length-label", profile(sample=msg(2, num(2, 5), b"\x1a\x7f\x08")), "exceeds the data"
+    yield "fixed-cut", GOOD + varint(99 << 3 | 1) + b"1234567", "truncated"
+    yield "fixed32-cut", GOOD + varint(99 << 3 | 5) + b"123", "truncated"
+    yield "tag-only", GOOD + b"\x60", "truncated"
     yield "tag-long", GOOD + b"\xff" * 11, "10 bytes"
     # Cut anywhere before the last string that is used, something is missing.
     end = len(profile(header=b"")) - 1

@@ -171,7 +171,7 @@ def as_text():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
     done = subprocess.run([h.CPROF, "lint", "good", "bad"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout == (
-        "bad: missing-location: sample 0 names location 9, which is not there (and 2 more), at byte 8: "
+        "bad: missing-location: sample 0 refers to location 9, which does not exist (and 2 more), at byte 8: "
         "go tool pprof rejects it; Parca rejects it; Pyroscope drops the sample\n"), done.stdout
     done = subprocess.run([h.CPROF, "lint", "x\x1b[31m", "/nonexistent"], cwd=folder, capture_output=True,
                           text=True, check=False)

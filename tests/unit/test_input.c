@@ -212,7 +212,8 @@ static void test_offsets(void **state)
 		input_parse(bytes.at, bytes.len, &input_default_limits, &profile, NULL, &error),
 		-EBADMSG);
 	assert_ptr_equal(profile, (struct profile *)&bytes);
-	assert_string_equal(error.message, "sample 0: it names location 3, which is not there");
+	assert_string_equal(error.message,
+			    "sample 0: it refers to location 3, which does not exist");
 	assert_int_equal(error.line, 0);
 	/* protoc writes fields by number, packed: tag and length of the id stand before it */
 	assert_memory_equal(bytes.at + error.offset - 2, "\x01\x03", 2);
@@ -250,7 +251,7 @@ static void test_limits(void **state)
 
 	limits.max_items = 10;
 	assert_int_equal(input_parse(bytes.at, bytes.len, &limits, &profile, NULL, &error), -EFBIG);
-	assert_string_equal(error.message, "more than 10 strings");
+	assert_string_equal(error.message, "has more than 10 strings");
 	limits.max_items = 11;
 	assert_int_equal(input_parse(bytes.at, bytes.len, &limits, &profile, NULL, &error), 0);
 	profile_free(profile);
@@ -408,7 +409,7 @@ static void test_many_samples_broken(void **state)
 
 		*at = 9;
 		snprintf(expected, sizeof(expected),
-			 "sample %zu: it names location 9, which is not there", broken[i]);
+			 "sample %zu: it refers to location 9, which does not exist", broken[i]);
 		assert_int_equal(
 			input_parse(bytes, len, &input_default_limits, &profile, NULL, &error),
 			-EBADMSG);

@@ -132,9 +132,10 @@ static void test_cpu_refused(void **state)
 
 	(void)state;
 	refuse(bytes, put_words(bytes, long_stack, 8, 8, false), 0, "1 words are left");
-	refuse(bytes, put_words(bytes, huge_count, 8, 8, false), 0, "4611686018427387904 samples");
-	refuse(bytes, put_words(bytes, lone_word, 9, 8, false), 0, "truncated: 8 bytes");
-	refuse(bytes, put_words(bytes, lone_word, 9, 8, false) - 3, 0, "truncated: 5 bytes");
+	refuse(bytes, put_words(bytes, huge_count, 8, 8, false), 0,
+	       "invalid sample count 4611686018427387904");
+	refuse(bytes, put_words(bytes, lone_word, 9, 8, false), 0, "last 8 bytes");
+	refuse(bytes, put_words(bytes, lone_word, 9, 8, false) - 3, 0, "last 5 bytes");
 	profile_free(parse(bytes, put_words(bytes, lone_word, 8, 8, false), INPUT_LEGACY_CPU));
 }
 
@@ -340,23 +341,23 @@ static void test_texts_refused(void **state)
 	} bad[] = {
 		{"heap profile: 1: 2 [1: 2] @ heapz_v1/5\n", 1, "kind"},
 		{"heap profile: 1: 2 [1: 2]\n", 1, "kind"},
-		{"heap profile: 1: 2 [1: 2] @ heap/2\n1: 2 [1: 2]\n", 2, "no line of a heap"},
-		{"heap profile: 1: 2 [1: 2] @ heap/2\n0: 2 [0: 0] @ 0x1\n", 2, "2 bytes in 0"},
+		{"heap profile: 1: 2 [1: 2] @ heap/2\n1: 2 [1: 2]\n", 2, "not a line of a heap"},
+		{"heap profile: 1: 2 [1: 2] @ heap/2\n0: 2 [0: 0] @ 0x1\n", 2, "2 bytes, but 0"},
 		{"heap profile: 1: 2 [1: 2] @ heap/2\n\n1: 2 [1: 2] @ 0x11111111111111111\n", 3,
 		 "64 bits"},
 		{"heap profile: 1: 2 [1: 2] @ heap/2\n99999999999999999999: 2 [1: 2] @\n", 2,
-		 "no line of a heap"},
-		{"--- contention:\ncycles/second = x\n", 2, "no line of a contention"},
-		{"--- contention:\nformat = java\n", 2, "no line of a contention"},
-		{"--- heapz 1 ---\nformat = java\n1 1 @ 0x3\n", 3, "no resolution"},
-		{"--- heapz 1 ---\nformat = c\n", 2, "no line of a Java"},
-		{"--- heapz 1 ---\nresolution = bytes\n1 0 @ 0x3\n", 3, "no line of a Java"},
+		 "not a line of a heap"},
+		{"--- contention:\ncycles/second = x\n", 2, "not a line of a contention"},
+		{"--- contention:\nformat = java\n", 2, "not a line of a contention"},
+		{"--- heapz 1 ---\nformat = java\n1 1 @ 0x3\n", 3, "come before their resolution"},
+		{"--- heapz 1 ---\nformat = c\n", 2, "not a line of a Java"},
+		{"--- heapz 1 ---\nresolution = bytes\n1 0 @ 0x3\n", 3, "not a line of a Java"},
 		{"--- heapz 1 ---\nresolution = bytes\n1 1 @ 0x11111111111111111\n", 3, "64 bits"},
-		{"--- contention:\n1 @ 0x1\n", 2, "no line of a contention"},
-		{"--- threadz 1 ---\n\n--- Nothing ---\n", 3, "no head of a thread"},
-		{"goroutine profile: total 2\n2 @\n", 2, "no line of a count"},
+		{"--- contention:\n1 @ 0x1\n", 2, "not a line of a contention"},
+		{"--- threadz 1 ---\n\n--- Nothing ---\n", 3, "not the heading of a thread"},
+		{"goroutine profile: total 2\n2 @\n", 2, "not a line of a count"},
 		{"app 1 1.000000: cycles:\n\t1 f (app)\n\nno head\n", 4, "no head of a sample"},
-		{"a;b 3\na;b three\n", 2, "no stack with a whole number"},
+		{"a;b 3\na;b three\n", 2, "expected a stack and a whole number"},
 		{"nothing of the kind\n", 0, "not a profile"},
 	};
 

@@ -97,11 +97,10 @@ static int read_line(const struct source *source, struct profile *profile,
 	struct profile_sample sample = {.values = &count};
 
 	if (!take_count(&stack, &count))
-		return input_fail_text(error, lines, "no stack with a whole number at its end");
+		return input_fail_text(error, lines, "expected a stack and a whole number");
 	if (!take_frames(profile, stack, ids) || profile->samples.nr >= source->limits->max_items ||
 	    profile->locations.nr > source->limits->max_items)
-		return input_fail_line(error, -EFBIG, lines->nr,
-				       "more samples or frames than allowed");
+		return input_fail_line(error, -EFBIG, lines->nr, "too many samples or frames");
 	sample.locations = ids->at;
 	sample.nr_locations = ids->nr;
 	profile_add_sample(profile, &sample);

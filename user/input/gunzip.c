@@ -113,7 +113,7 @@ static int begin_member(struct inflater *inflater, struct input_error *error)
 
 	if (inflater->len - inflater->at > FLAGS_AT && head[FLAGS_AT] & RESERVED_FLAGS)
 		return input_fail(error, -EBADMSG, inflater->at + FLAGS_AT,
-				  "broken gzip: unknown header flags set");
+				  "invalid gzip data: unknown header flags set");
 	isal_inflate_reset(inflater->stream);
 	return 0;
 }
@@ -122,12 +122,13 @@ static int check_limits(const struct inflater *inflater, struct input_error *err
 {
 	if (inflater->used > inflater->limits->max_inflated_bytes)
 		return input_fail(error, -EFBIG, inflater->at,
-				  "inflates to more than %zu MB: too large",
+				  "inflates to more than the limit of %zu MB",
 				  inflater->limits->max_inflated_bytes >> 20);
 	if (is_bomb(inflater))
-		return input_fail(error, -EFBIG, inflater->at,
-				  "inflates to more than %u times its size: a gzip bomb?",
-				  inflater->limits->max_ratio);
+		return input_fail(
+			error, -EFBIG, inflater->at,
+			"inflates to more than %u times its size, which suggests a gzip bomb",
+			inflater->limits->max_ratio);
 	return 0;
 }
 
@@ -138,7 +139,7 @@ static int check_next_member(struct inflater *inflater, struct input_error *erro
 
 	if (!gunzip_detect(inflater->bytes + inflater->at, left))
 		return input_fail(error, -EBADMSG, inflater->at,
-				  "%zu bytes that are no gzip follow the gzip", left);
+				  "%zu bytes of garbage follow the gzip data", left);
 	return begin_member(inflater, error);
 }
 
@@ -154,14 +155,14 @@ static int inflate_members(struct inflater *inflater, struct input_error *error)
 		if (err)
 			return err;
 		if (status < 0 || status == ISAL_NEED_DICT)
-			return input_fail(error, -EBADMSG, inflater->at, "broken gzip: %s",
+			return input_fail(error, -EBADMSG, inflater->at, "invalid gzip data: %s",
 					  why_broken(status));
 		if (inflater->stream->block_state == ISAL_BLOCK_FINISH) {
 			if (inflater->at == inflater->len)
 				return 0;
 			err = check_next_member(inflater, error);
 		} else if (at == inflater->at && used == inflater->used && at == inflater->len) {
-			return input_fail(error, -EBADMSG, at, "the gzip is cut off");
+			return input_fail(error, -EBADMSG, at, "the gzip data is truncated");
 		}
 	}
 	return err;

@@ -105,15 +105,14 @@ static const char *mistaken_for(const struct source *source)
 	static const struct {
 		const char *magic, *what;
 	} rows[] = {
-		{"PERFILE2", "a perf.data file: `perf script` makes the text of it that is read "
-			     "here"},
+		{"PERFILE2", "a perf.data file: convert it to text first (perf script)"},
 		{"\177ELF", "an ELF file, not a profile"},
 		{"PK\003\004", "a zip archive, not a profile"},
 		{"\xfd"
 		 "7zXZ",
-		 "compressed with xz: only gzip is read here"},
-		{"BZh", "compressed with bzip2: only gzip is read here"},
-		{"\x28\xb5\x2f\xfd", "compressed with zstd: only gzip is read here"},
+		 "compressed with xz: decompress it first (xz -d)"},
+		{"BZh", "compressed with bzip2: decompress it first (bzip2 -d)"},
+		{"\x28\xb5\x2f\xfd", "compressed with zstd: decompress it first (zstd -d)"},
 	};
 
 	for (size_t i = 0; !is_text(source) && i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -145,7 +144,7 @@ static int parse_source(const struct source *source, struct profile **profile,
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "%s", mistaken);
 	if (!format)
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-				  "not a profile, or in no format that is known here");
+				  "not a profile in any format that cprof reads");
 	made = profile_new();
 	err = format->read(source, made, error);
 	if (err) {
@@ -170,11 +169,13 @@ int input_inflate(const void *bytes, size_t len, const struct input_limits *limi
 		if (err)
 			return err;
 		if (gunzip_detect(made, made_len))
-			return input_fail(error, -EBADMSG, INPUT_NO_OFFSET, "gzip'ed twice");
+			return input_fail(
+				error, -EBADMSG, INPUT_NO_OFFSET,
+				"compressed twice with gzip: decompress it first (gzip -d)");
 	}
 	if (!made_len)
 		return input_fail(error, -EBADMSG, INPUT_NO_OFFSET,
-				  made ? "an empty file, gzip'ed" : "an empty file");
+				  made ? "the gzip data is empty" : "the file is empty");
 	*inflated = made;
 	*inflated_len = made_len;
 	made = NULL;
@@ -197,7 +198,7 @@ int input_parse(const void *bytes, size_t len, const struct input_limits *limits
 
 static int too_large(const struct input_limits *limits, struct input_error *error)
 {
-	return input_fail(error, -EFBIG, INPUT_NO_OFFSET, "more than %zu MB: too large",
+	return input_fail(error, -EFBIG, INPUT_NO_OFFSET, "larger than the limit of %zu MB",
 			  limits->max_file_bytes >> 20);
 }
 

@@ -44,7 +44,7 @@ struct input_error {
 	uint64_t offset; /* in the (inflated) bytes; INPUT_NO_OFFSET: nowhere in particular */
 	uint64_t line;	 /* of a text format, from 1; 0: not a text */
 	char message
-		[256]; /* "location 7 names function 99, which is not there"; escaped for terminals */
+		[256]; /* "location 7 refers to function 99, which does not exist"; escaped for terminals */
 };
 
 /*

@@ -54,7 +54,7 @@ int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact)
 			continue; /* no number at all */
 		if (!text_take_hex(&number, &address))
 			return input_fail_line(legacy->error, -EBADMSG, legacy->lines.nr,
-					       "an address of more than 64 bits");
+					       "an address has more than 64 bits");
 		if (legacy->stack.nr >= nr_exact)
 			address--;
 		vec_push(&legacy->stack, address);
@@ -65,7 +65,7 @@ int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact)
 static int too_many(struct legacy *legacy, uint64_t line)
 {
 	return input_fail_line(legacy->error, -EFBIG, line,
-			       "more stacks, addresses or mappings than allowed");
+			       "too many stacks, addresses or mappings");
 }
 
 int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes)

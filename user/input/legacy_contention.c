@@ -36,7 +36,7 @@ bool legacy_contention_detect(const struct source *source)
 static int bad_line(struct contention *contention)
 {
 	return input_fail_text(contention->legacy.error, &contention->legacy.lines,
-			       "no line of a contention profile");
+			       "not a line of a contention profile");
 }
 
 /* "name = value": of the whole profile. */

@@ -98,15 +98,16 @@ static int read_records(const struct source *source, struct words *words, bool i
 
 		if (words->nr_left < 2)
 			return input_fail(legacy->error, -EBADMSG, offset,
-					  "truncated: %td bytes are no record", end - words->at);
+					  "truncated: the last %td bytes are not a whole record",
+					  end - words->at);
 		count = word_at(words, 0);
 		nr = word_at(words, 1);
 		skip(words, 2);
 		if (nr > words->nr_left)
 			return input_fail(
 				legacy->error, -EBADMSG, offset,
-				"truncated: a stack of %lu addresses, where %zu words are left", nr,
-				words->nr_left);
+				"truncated: a stack has %lu addresses, but only %zu words are left",
+				nr, words->nr_left);
 		if (!count && nr == 1 && !word_at(words, 0)) {
 			skip(words, 1);
 			break;
@@ -117,8 +118,8 @@ static int read_records(const struct source *source, struct words *words, bool i
 		skip(words, nr);
 		values[0] = count;
 		if (count > INT64_MAX || __builtin_mul_overflow(values[0], period_ns, &values[1]))
-			return input_fail(legacy->error, -EBADMSG, offset, "a count of %lu samples",
-					  count);
+			return input_fail(legacy->error, -EBADMSG, offset,
+					  "invalid sample count %lu", count);
 		err = legacy_add(legacy, values, 0);
 	}
 	return err;
@@ -188,10 +189,10 @@ int legacy_cpu_read(const struct source *source, struct profile *profile, struct
 	int err;
 
 	if (!find_words(source, &words, header))
-		return input_fail(error, -EBADMSG, 0, "no header of a CPU profile");
+		return input_fail(error, -EBADMSG, 0, "the header is not that of a CPU profile");
 	if (header[PERIOD_WORD] > INT64_MAX / 1000)
 		return input_fail(error, -EBADMSG, 3 * words.word_bytes,
-				  "a period of %lu microseconds", header[PERIOD_WORD]);
+				  "invalid period of %lu microseconds", header[PERIOD_WORD]);
 	profile_add_type(profile, "samples", "count");
 	profile_add_type(profile, "cpu", "nanoseconds");
 	profile_set_period(profile, "cpu", "nanoseconds", header[PERIOD_WORD] * 1000);

@@ -202,7 +202,7 @@ static void scale_pair(const struct heap *heap, int64_t values[2])
 static int bad_line(struct heap *heap)
 {
 	return input_fail_text(heap->legacy.error, &heap->legacy.lines,
-			       "no line of a heap profile");
+			       "not a line of a heap profile");
 }
 
 /* Adds the stack with heap->counts. */
@@ -218,7 +218,7 @@ static int add(struct heap *heap)
 			return bad_line(heap);
 		if (!value[0] && value[1])
 			return input_fail_line(heap->legacy.error, -EBADMSG, heap->legacy.lines.nr,
-					       "%ld bytes in 0 objects", value[1]);
+					       "%ld bytes, but 0 objects", value[1]);
 		if (value[0] == -1) /* what INT64_MIN cannot be divided by */
 			block_bytes = -(uint64_t)value[1];
 		else if (value[0])
@@ -333,8 +333,7 @@ int legacy_heap_read(const struct source *source, struct profile *profile,
 	head = next_head(lines);
 	jemalloc = is_jemalloc(head);
 	if (jemalloc ? !take_kind(&heap, head) : !read_head(&heap, head))
-		return input_fail_line(error, -EBADMSG, lines->nr,
-				       "a heap profile of a kind that is not known");
+		return input_fail_line(error, -EBADMSG, lines->nr, "unknown kind of heap profile");
 	if (jemalloc)
 		heap.has_alloc = jemalloc_has_alloc(*lines);
 	set_types(&heap, profile);

@@ -71,7 +71,7 @@ bool legacy_java_detect(const struct source *source)
 static int bad_line(struct java *java)
 {
 	return input_fail_text(java->legacy.error, &java->legacy.lines,
-			       "no line of a Java program's profile");
+			       "not a line of a Java program's profile");
 }
 
 static bool is_word(char c)
@@ -222,7 +222,7 @@ static int read_lines(struct java *java)
 		err = java->has_resolution
 			      ? add(java, &sample)
 			      : input_fail_line(java->legacy.error, -EBADMSG, lines->nr,
-						"no resolution before the samples");
+						"the samples come before their resolution");
 	*lines = before;
 	return err;
 }

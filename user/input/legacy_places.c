@@ -161,7 +161,7 @@ static int read_place(struct legacy *legacy, struct places *places, struct text 
 		return 0;
 	if (!text_take_hex(&digits, &number))
 		return input_fail_line(legacy->error, -EBADMSG, legacy->lines.nr,
-				       "a place of more than 64 bits");
+				       "a location has more than 64 bits");
 	id = addresses_location(places->addresses, number);
 	if (!id)
 		return 0;

@@ -79,7 +79,7 @@ static int read_line(struct threads *threads, struct text line, bool behind)
 	}
 	if (text_starts(line, "---") && !text_starts(line, "--- threadz "))
 		return input_fail_line(threads->legacy.error, -EBADMSG, threads->legacy.lines.nr,
-				       "no head of a thread");
+				       "not the heading of a thread");
 	return read_thread_line(threads, line);
 }
 
@@ -151,7 +151,7 @@ bool legacy_count_detect(const struct source *source)
 
 static int bad_count(struct legacy *legacy)
 {
-	return input_fail_text(legacy->error, &legacy->lines, "no line of a count profile");
+	return input_fail_text(legacy->error, &legacy->lines, "not a line of a count profile");
 }
 
 static int read_count(struct legacy *legacy, struct text line)
@@ -191,7 +191,8 @@ int legacy_count_read(const struct source *source, struct profile *profile,
 
 	lines_next_said(lines, &line);
 	if (!is_count_head(line, &name))
-		return input_fail_line(error, -EBADMSG, lines->nr, "no head of a count profile");
+		return input_fail_line(error, -EBADMSG, lines->nr,
+				       "not the heading of a count profile");
 	set_count_type(profile, name);
 	while (!err && lines_next_said(lines, &line)) {
 		if (text_starts(line, "---") || addresses_is_map_head(line))

@@ -60,10 +60,10 @@ void linter_broken(struct linter *linter, const uint8_t *at, const char *why)
 static void note_odd(struct linter *linter, const struct wire_field *field)
 {
 	if (field->type == WIRE_GROUP)
-		linter_note(linter, LINT_GROUP, field->tag, "a group, field %" PRIu64,
+		linter_note(linter, LINT_GROUP, field->tag, "field %" PRIu64 " is a group",
 			    field->number);
 	else if (!field->number)
-		linter_note(linter, LINT_FIELD_0, field->tag, "a field with the number 0");
+		linter_note(linter, LINT_FIELD_0, field->tag, "a field has the number 0");
 }
 
 /* wire_next() with its failures noted. */
@@ -89,8 +89,7 @@ bool linter_next(struct linter *linter, struct wire *wire, struct wire_field *fi
 bool linter_expect(struct linter *linter, const struct wire_field *field, enum wire_type type)
 {
 	if (field->type != type)
-		linter_broken(linter, field->tag,
-			      "a field of another wire type than the format has");
+		linter_broken(linter, field->tag, "a field has the wrong wire type");
 	return !linter->is_broken;
 }
 
@@ -112,10 +111,11 @@ struct string linter_string(struct linter *linter, uint64_t position, const uint
 	if (position < linter->nr[STRING])
 		return linter->strings[position];
 	if ((int64_t)position < 0)
-		linter_note(linter, LINT_STRING_NEGATIVE, at, "%s is string %" PRId64, what,
+		linter_note(linter, LINT_STRING_NEGATIVE, at, "%s refers to string %" PRId64, what,
 			    (int64_t)position);
 	else
-		linter_note(linter, LINT_STRING_INDEX, at, "%s is string %" PRIu64 " of %zu", what,
+		linter_note(linter, LINT_STRING_INDEX, at,
+			    "%s refers to string %" PRIu64 ", but the table has %zu", what,
 			    position, linter->nr[STRING]);
 	return (struct string){"", 0};
 }
@@ -199,7 +199,7 @@ static void lint_header(struct linter *linter)
 			continue;
 		}
 		if (field.number == 9 && numbers[9])
-			linter_note(linter, LINT_GLUED, field.tag, "a second time_nanos");
+			linter_note(linter, LINT_GLUED, field.tag, "time_nanos occurs twice");
 		if (linter_expect(linter, &field, WIRE_VARINT))
 			numbers[field.number] = field.value;
 	}
@@ -210,7 +210,7 @@ static void lint_header(struct linter *linter)
 	type = linter_string(linter, period_type[1], NULL, "the period's type");
 	unit = linter_string(linter, period_type[2], NULL, "the period's unit");
 	if (!type.len || !unit.len)
-		linter_note(linter, LINT_PERIOD_TYPE, NULL, "no period type, or no unit of it");
+		linter_note(linter, LINT_PERIOD_TYPE, NULL, "the period type or its unit is empty");
 	if (!numbers[12])
 		linter_note(linter, LINT_PERIOD, NULL, "the period is 0");
 	if ((int64_t)numbers[9] < EARLIEST_NS)
@@ -234,16 +234,18 @@ static void lint_comments(struct linter *linter, const struct wire_field *field)
 static void judge_counts(struct linter *linter)
 {
 	if (!linter->nr[TYPE])
-		linter_note(linter, LINT_NO_TYPES, NULL, "no sample type");
+		linter_note(linter, LINT_NO_TYPES, NULL, "the profile has no sample type");
 	else if (!linter->nr[SAMPLE])
-		linter_note(linter, LINT_NO_SAMPLES, NULL, "no sample");
+		linter_note(linter, LINT_NO_SAMPLES, NULL, "the profile has no sample");
 	if (linter->nr[SAMPLE] > MAX_SAMPLES)
-		linter_note(linter, LINT_SAMPLES, NULL, "%zu samples", linter->nr[SAMPLE]);
+		linter_note(linter, LINT_SAMPLES, NULL, "the profile has %zu samples",
+			    linter->nr[SAMPLE]);
 	if (linter->end - linter->bytes > MAX_INFLATED_BYTES)
-		linter_note(linter, LINT_SIZE, NULL, "%td bytes", linter->end - linter->bytes);
+		linter_note(linter, LINT_SIZE, NULL, "the profile has %td bytes",
+			    linter->end - linter->bytes);
 	if (linter->keys.nr > MAX_KEYS)
-		linter_note(linter, LINT_LABELS, NULL, "more than %d different labels with strings",
-			    MAX_KEYS);
+		linter_note(linter, LINT_LABELS, NULL,
+			    "string labels have more than %d different keys", MAX_KEYS);
 }
 
 static void linter_release(struct linter *linter)
@@ -266,7 +268,7 @@ static int lint_wire(const struct source *source, struct lint *lint, struct inpu
 	for (int table = TYPE; table < NR_TABLES; table++)
 		if (linter.nr[table] > source->limits->max_items)
 			return input_fail(error, -EFBIG, INPUT_NO_OFFSET,
-					  "more than %zu items of a kind",
+					  "has more than %zu items of one kind",
 					  source->limits->max_items);
 	if (linter.is_broken)
 		return 0;
@@ -319,9 +321,10 @@ int lint_bytes(const void *bytes, size_t len, const struct input_limits *limits,
 	if (err)
 		note_container(&found, LINT_GZIP, gzip.message, gzip.offset);
 	else if (!source.len)
-		note_container(&found, LINT_EMPTY, "nothing is in it", INPUT_NO_OFFSET);
+		note_container(&found, LINT_EMPTY, "the file is empty", INPUT_NO_OFFSET);
 	else if (inflated && gunzip_detect(source.bytes, source.len))
-		note_container(&found, LINT_GZIP_TWICE, "gzip in gzip", INPUT_NO_OFFSET);
+		note_container(&found, LINT_GZIP_TWICE, "the data is compressed twice with gzip",
+			       INPUT_NO_OFFSET);
 	else if (input_format_of(source.bytes, source.len) != INPUT_PPROF)
 		note_container(&found, LINT_NOT_PPROF,
 			       input_format_name(input_format_of(source.bytes, source.len)),

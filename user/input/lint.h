@@ -38,10 +38,10 @@
 	X(FIRST_STRING, "first-string", "rejects it", "rejects it", "rejects it", NULL)           \
 	X(STRING_INDEX, "string-index", "rejects it", "rejects it", "rejects it",                 \
 	  "shows (unknown)")                                                                      \
-	X(STRING_NEGATIVE, "string-index-negative", "rejects it", "dies, the whole server",       \
-	  "rejects it, or takes the name for empty", NULL)                                        \
-	X(UTF8, "utf-8", NULL, "fails in queries of this type from then on", "rejects it", NULL)  \
-	X(LONG_NAME, "long-name", NULL, NULL, "keeps the last 65,535 bytes of it", NULL)          \
+	X(STRING_NEGATIVE, "string-index-negative", "rejects it", "crashes, for all users",       \
+	  "rejects it, or reads the name as empty", NULL)                                         \
+	X(UTF8, "utf-8", NULL, "fails all later queries of this type", "rejects it", NULL)        \
+	X(LONG_NAME, "long-name", NULL, NULL, "keeps only the last 65,535 bytes", NULL)           \
 	X(ID_ORDER, "id-order", NULL, "rejects it", NULL, NULL)                                   \
 	X(MAPPING_0, "mapping-id-0", "rejects it", "rejects it", "drops the whole profile", NULL) \
 	X(LOCATION_0, "location-id-0", "rejects it", "rejects it", "rejects it", NULL)            \
@@ -52,17 +52,17 @@
 	X(NO_FUNCTION, "missing-function", "rejects it", "rejects it", "drops the sample",        \
 	  "drops the frame")                                                                      \
 	X(NO_LOCATION, "missing-location", "rejects it", "rejects it", "drops the sample", NULL)  \
-	X(NO_LINES, "unsymbolized", NULL, NULL, "shows no flame graph of it", "drops the frame")  \
+	X(NO_LINES, "unsymbolized", NULL, NULL, "shows no flame graph", "drops the frame")        \
 	X(NO_ADDRESS, "no-address", NULL, NULL, "drops the sample", "drops the frame")            \
 	X(NO_NAME, "no-name", NULL, NULL, NULL, "shows (unknown)")                                \
-	X(EMPTY_STACK, "empty-stack", "counts it in the total only", "leaves it out of reports",  \
+	X(EMPTY_STACK, "empty-stack", "counts it in the total only", "omits it from reports",     \
 	  "drops the sample", "drops the sample")                                                 \
-	X(ALLOCATOR, "allocator-leaf", "shows it, if drop_frames does not name it",               \
-	  "shows it in place of who allocates", "shows it in place of who allocates",             \
-	  "shows it in place of who allocates")                                                   \
-	X(DEEP, "deep-stack", NULL, NULL, "cuts the leaves off beyond 1,000 frames", NULL)        \
+	X(ALLOCATOR, "allocator-leaf", "shows it unless drop_frames names it",                    \
+	  "shows it instead of its caller", "shows it instead of its caller",                     \
+	  "shows it instead of its caller")                                                       \
+	X(DEEP, "deep-stack", NULL, NULL, "drops the leaves beyond 1,000 frames", NULL)           \
 	X(NEGATIVE, "negative-value", NULL, NULL, "drops the sample: its totals are wrong",       \
-	  "does not open it")                                                                     \
+	  "cannot open it")                                                                       \
 	X(ZERO, "zero-sample", NULL, "drops the sample", "drops the sample", NULL)                \
 	X(LABEL_KEY, "label-key", NULL, "rejects it", "ignores the label", NULL)                  \
 	X(LABEL_EMPTY, "label-empty", "ignores the label", NULL, "ignores the label", NULL)       \
@@ -71,7 +71,7 @@
 	X(LABELS, "labels", NULL, NULL, "rejects it", NULL)                                       \
 	X(SAMPLES, "samples", NULL, NULL, "rejects it (more than 16,000 samples)", NULL)          \
 	X(SIZE, "size", NULL, NULL, "rejects it (more than 4 MiB inflated)", NULL)                \
-	X(PERIOD_TYPE, "period-type", NULL, "cannot list its types from then on", NULL, NULL)     \
+	X(PERIOD_TYPE, "period-type", NULL, "cannot list its types any more", NULL, NULL)         \
 	X(PERIOD, "period", NULL, "shows 0 for samples/count", NULL, NULL)                        \
 	X(TIME, "time", NULL, "stores it in the year 1970", NULL, NULL)
 
@@ -95,7 +95,8 @@ extern const struct lint_rule lint_rules[NR_LINT_RULES];
 struct lint_finding {
 	uint64_t nr;	 /* 0: it is kept */
 	uint64_t offset; /* in the inflated bytes; INPUT_NO_OFFSET: nowhere in particular */
-	char what[160];	 /* "sample 3 names location 99, which is not there"; fit for terminals */
+	char what
+		[160]; /* "sample 3 refers to location 99, which does not exist"; fit for terminals */
 };
 
 struct lint {

@@ -31,7 +31,7 @@ void lint_string(struct linter *linter, const struct wire_field *field)
 
 	linter->strings[linter->item] = string;
 	if (!linter->item && string.len)
-		linter_note(linter, LINT_FIRST_STRING, field->tag, "the first string is not \"\"");
+		linter_note(linter, LINT_FIRST_STRING, field->tag, "string 0 is not empty");
 	if (!text_is_utf8(string.at, string.len))
 		linter_note(linter, LINT_UTF8, field->tag, "string %zu is not UTF-8: %.*s",
 			    linter->item, string.len < 60 ? (int)string.len : 60, string.at);
@@ -43,10 +43,11 @@ void lint_string(struct linter *linter, const struct wire_field *field)
 static void lint_type_name(struct linter *linter, struct string name, const uint8_t *at)
 {
 	if (memchr(name.at, '-', name.len))
-		linter_note(linter, LINT_TYPE_DASH, at, "sample type %.*s", (int)name.len, name.at);
-	else if (memchr(name.at, ' ', name.len) || memchr(name.at, '.', name.len))
-		linter_note(linter, LINT_TYPE_CHARACTER, at, "sample type %.*s", (int)name.len,
+		linter_note(linter, LINT_TYPE_DASH, at, "sample type %.*s has a '-'", (int)name.len,
 			    name.at);
+	else if (memchr(name.at, ' ', name.len) || memchr(name.at, '.', name.len))
+		linter_note(linter, LINT_TYPE_CHARACTER, at, "sample type %.*s has a ' ' or '.'",
+			    (int)name.len, name.at);
 }
 
 /* Does a sample type say that this is about a heap? */
@@ -125,7 +126,7 @@ void lint_function(struct linter *linter, const struct wire_field *field)
 	linter_string(linter, numbers[3], field->tag, "a function's system name");
 	linter_string(linter, numbers[4], field->tag, "a function's filename");
 	if (!has_name && numbers[2] < linter->nr[STRING])
-		linter_note(linter, LINT_NO_NAME, field->tag, "function number %zu",
+		linter_note(linter, LINT_NO_NAME, field->tag, "function number %zu has no name",
 			    linter->item + 1);
 }
 
@@ -143,7 +144,8 @@ static void lint_line(struct linter *linter, const struct wire_field *field, boo
 						     (is_first ? UINT8_MAX : HAS_OTHER);
 	if (!function)
 		linter_note(linter, LINT_NO_FUNCTION, field->tag,
-			    "location number %zu names function %" PRIu64 ", which is not there",
+			    "location number %zu refers to function %" PRIu64
+			    ", which does not exist",
 			    linter->item + 1, numbers[1]);
 }
 
@@ -165,7 +167,8 @@ void lint_location(struct linter *linter, const struct wire_field *field)
 	lint_id(linter, LOCATION, numbers[1], LINT_LOCATION_0, field->tag);
 	if (numbers[2] && !idmap_get(&linter->ids[MAPPING], numbers[2]))
 		linter_note(linter, LINT_NO_MAPPING, field->tag,
-			    "location number %zu names mapping %" PRIu64 ", which is not there",
+			    "location number %zu refers to mapping %" PRIu64
+			    ", which does not exist",
 			    linter->item + 1, numbers[2]);
 	if (!nr_lines)
 		linter_note(linter, numbers[3] ? LINT_NO_LINES : LINT_NO_ADDRESS, field->tag,
@@ -196,16 +199,16 @@ static uint64_t lint_label(struct linter *linter, const struct wire_field *field
 	else if (numbers[4])
 		linter_string(linter, numbers[4], field->tag, "a label's unit");
 	if (!key.len && numbers[1] < linter->nr[STRING])
-		linter_note(linter, LINT_LABEL_KEY, field->tag, "sample %zu: a label without a key",
-			    linter->item);
+		linter_note(linter, LINT_LABEL_KEY, field->tag,
+			    "sample %zu has a label without a key", linter->item);
 	if (!numbers[2] && !numbers[3] && !numbers[4])
 		linter_note(linter, LINT_LABEL_EMPTY, field->tag,
-			    "sample %zu: label %.*s has no value", linter->item,
+			    "sample %zu has a label %.*s without a value", linter->item,
 			    key.len < 60 ? (int)key.len : 60, key.at);
 	if (key.len > MAX_KEY_BYTES || value.len > MAX_VALUE_BYTES)
 		linter_note(linter, LINT_LABEL_LONG, field->tag,
-			    "sample %zu: a label of %zu bytes, its value of %zu", linter->item,
-			    key.len, value.len);
+			    "sample %zu has a label of %zu bytes with a value of %zu bytes",
+			    linter->item, key.len, value.len);
 	if (numbers[2])
 		remember_key(linter, numbers[1]);
 	return numbers[1];
@@ -233,7 +236,8 @@ static void lint_stack(struct linter *linter, const struct wire_field *field,
 		location = id ? idmap_get(&linter->ids[LOCATION], id) : 0;
 		if (!location)
 			linter_note(linter, LINT_NO_LOCATION, field->tag,
-				    "sample %zu names location %" PRIu64 ", which is not there",
+				    "sample %zu refers to location %" PRIu64
+				    ", which does not exist",
 				    linter->item, id);
 		seen->owners |= linter->location_owners[location] &
 				(seen->nr_frames ? HAS_OTHER : UINT8_MAX);
@@ -269,7 +273,7 @@ static void lint_sample_label(struct linter *linter, const struct wire_field *fi
 	for (size_t i = 0; i < nr; i++)
 		if (seen->keys[i] == key)
 			linter_note(linter, LINT_LABEL_TWICE, field->tag,
-				    "sample %zu: two labels with one key", linter->item);
+				    "sample %zu has two labels with the same key", linter->item);
 	seen->keys[nr] = key;
 }
 
@@ -283,7 +287,7 @@ static void judge_sample(struct linter *linter, const struct sample_seen *seen, 
 		linter_note(linter, LINT_VALUE_COUNT, at, "sample %zu has %zu values for %zu types",
 			    i, seen->nr_values, linter->nr[TYPE]);
 	else if (!seen->is_set)
-		linter_note(linter, LINT_ZERO, at, "sample %zu has only zeros", i);
+		linter_note(linter, LINT_ZERO, at, "sample %zu has only values of 0", i);
 	if (!seen->nr_frames)
 		linter_note(linter, LINT_EMPTY_STACK, at, "sample %zu has no location", i);
 	if (seen->nr_frames > MAX_DEPTH)
@@ -291,9 +295,9 @@ static void judge_sample(struct linter *linter, const struct sample_seen *seen, 
 			    seen->nr_frames);
 	if (seen->owners == (LEADS_ALLOCATOR | HAS_OTHER))
 		linter_note(linter, LINT_ALLOCATOR, at,
-			    "sample %zu begins with a function of the allocator", i);
+			    "sample %zu has a function of the allocator as its leaf", i);
 	if (seen->is_negative)
-		linter_note(linter, LINT_NEGATIVE, at, "sample %zu", i);
+		linter_note(linter, LINT_NEGATIVE, at, "sample %zu has a negative value", i);
 	if (seen->nr_labels > MAX_SAMPLE_LABELS)
 		linter_note(linter, LINT_LABELS, at, "sample %zu has %zu labels, more than %d", i,
 			    seen->nr_labels, MAX_SAMPLE_LABELS);

@@ -256,7 +256,8 @@ static struct event *event_of(struct perfscript *script, struct text name)
 
 static int bad_head(struct perfscript *script, const struct lines *lines)
 {
-	return input_fail_text(script->error, lines, "no head of a sample of perf script");
+	return input_fail_text(script->error, lines,
+			       "not the first line of a sample of perf script");
 }
 
 /* Before the first sample can be added, all sample types must be known. */
@@ -281,7 +282,7 @@ static int find_events(struct perfscript *script, struct lines lines)
 		event = event_of(script, head.event);
 		if (!event && script->nr_events == MAX_EVENTS)
 			return input_fail_line(script->error, -EFBIG, lines.nr,
-					       "more than %d kinds of events", MAX_EVENTS);
+					       "more than %d different events", MAX_EVENTS);
 		if (!event) {
 			event = &script->events[script->nr_events++];
 			*event = (struct event){.name = head.event};
@@ -395,7 +396,7 @@ static int read_samples(struct perfscript *script, struct lines lines)
 		if (script->profile->samples.nr > max_items ||
 		    script->profile->locations.nr > max_items)
 			return input_fail_line(script->error, -EFBIG, lines.nr,
-					       "more samples or locations than allowed");
+					       "too many samples or locations");
 	}
 	if (in_sample)
 		end_sample(script, &head);

@@ -77,8 +77,7 @@ static int read_string(struct pprof_reader *reader, const struct wire_field *fie
 	size_t len = field->body.end - field->body.at;
 
 	if (!reader->item && len)
-		return pprof_broken_at(reader, field->tag,
-				       "the first one must be \"\", and is \"%.*s\"",
+		return pprof_broken_at(reader, field->tag, "it must be empty, but is \"%.*s\"",
 				       (int)(len < 40 ? len : 40), (const char *)field->body.at);
 	reader->strings[reader->item] = input_string(reader->profile, field->body.at, len);
 	return 0;
@@ -88,8 +87,9 @@ int pprof_to_string(const struct pprof_reader *reader, const uint8_t *at, const 
 		    uint64_t position, uint32_t *id)
 {
 	if (position >= reader->nr[KIND_STRING])
-		return pprof_broken_at(reader, at, "%s is string %" PRId64 " of %zu", what,
-				       (int64_t)position, reader->nr[KIND_STRING]);
+		return pprof_broken_at(reader, at,
+				       "%s refers to string %" PRId64 ", but the table has %zu",
+				       what, (int64_t)position, reader->nr[KIND_STRING]);
 	*id = reader->strings[position];
 	return 0;
 }
@@ -118,7 +118,7 @@ static int add_id(struct pprof_reader *reader, struct idmap *map, uint64_t id, c
 	if (!id)
 		return pprof_broken_at(reader, at, "its id is 0");
 	if (!idmap_add(map, id, reader->item + 1))
-		return pprof_broken_at(reader, at, "its id %" PRIu64 " is that of another", id);
+		return pprof_broken_at(reader, at, "its id %" PRIu64 " is not unique", id);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static int read_line(struct pprof_reader *reader, const struct wire_field *field
 	line->function = idmap_get(&reader->functions, numbers[1]);
 	if (!line->function)
 		return pprof_broken_at(reader, field->tag,
-				       "it names function %" PRIu64 ", which is not there",
+				       "it refers to function %" PRIu64 ", which does not exist",
 				       numbers[1]);
 	line->line = numbers[2];
 	line->column = numbers[3];

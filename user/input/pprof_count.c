@@ -47,7 +47,7 @@ int pprof_expect_type(const struct pprof_reader *reader, const struct wire_field
 	if (field->type == type)
 		return 0;
 	return pprof_broken_at(reader, field->tag,
-			       "field %" PRIu64 " has wire type %d instead of %d", field->number,
+			       "field %" PRIu64 " has wire type %d, expected %d", field->number,
 			       field->type, type);
 }
 
@@ -103,7 +103,7 @@ static int count_scalar(struct pprof_reader *reader, const struct wire_field *fi
 		return 0;
 	if (reader->has_time)
 		return input_fail(reader->error, -EBADMSG, pprof_offset_of(reader, field->tag),
-				  "several profiles glued together (a second time_nanos)");
+				  "contains several concatenated profiles (a second time_nanos)");
 	reader->has_time = field->value != 0;
 	return 0;
 }
@@ -135,7 +135,7 @@ static int count_field(struct pprof_reader *reader, const struct wire_field *fie
 		return -EBADMSG;
 	if (reader->nr[kind] > reader->source->limits->max_items)
 		return input_fail(reader->error, -EFBIG, pprof_offset_of(reader, field->tag),
-				  "more than %zu %ss", reader->source->limits->max_items,
+				  "has more than %zu %ss", reader->source->limits->max_items,
 				  kind_names[kind]);
 	if (kind == KIND_SAMPLE) {
 		if (!reader->half.at &&
@@ -182,16 +182,16 @@ int pprof_check_size(const struct pprof_reader *reader)
 	need += (double)reader->nr_lines * sizeof(struct profile_line);
 	if (need > (double)max)
 		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
-				  "would take %.0f MB of memory: too large (the limit is %zu)",
+				  "needs %.0f MB of memory, more than the limit of %zu MB",
 				  need / (1 << 20), max >> 20);
 	if (nr[KIND_TYPE] > PROFILE_MAX_TYPES)
 		return input_fail(reader->error, -EFBIG, INPUT_NO_OFFSET,
-				  "%zu sample types: at most %d can be read", nr[KIND_TYPE],
+				  "has %zu sample types, more than the limit of %d", nr[KIND_TYPE],
 				  PROFILE_MAX_TYPES);
 	if (nr[KIND_SAMPLE] && !nr[KIND_TYPE])
 		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET,
-				  "samples, but no sample type");
+				  "has samples, but no sample type");
 	if (!nr[KIND_STRING])
-		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET, "no string table");
+		return input_fail(reader->error, -EBADMSG, INPUT_NO_OFFSET, "has no string table");
 	return 0;
 }

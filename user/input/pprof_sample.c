@@ -45,9 +45,9 @@ static int read_stack_ids(struct pprof_reader *reader, struct wire ids)
 	while (wire_varint(&ids, &id)) {
 		*to = idmap_get(&reader->locations, id);
 		if (!*to++)
-			return pprof_broken_at(reader, ids.at,
-					       "it names location %" PRIu64 ", which is not there",
-					       id);
+			return pprof_broken_at(
+				reader, ids.at,
+				"it refers to location %" PRIu64 ", which does not exist", id);
 	}
 	reader->stack_ids = to;
 	return ids.why ? pprof_broken_wire(reader, &ids) : 0;
@@ -88,9 +88,9 @@ static int read_sample(struct pprof_reader *reader, const struct wire_field *fie
 			return err;
 	}
 	if (nr_values != reader->nr[KIND_TYPE])
-		return pprof_broken_at(reader, field->tag, "%zu values for %zu sample type%s",
-				       nr_values, reader->nr[KIND_TYPE],
-				       reader->nr[KIND_TYPE] == 1 ? "" : "s");
+		return pprof_broken_at(
+			reader, field->tag, "it has %zu values for %zu sample type%s", nr_values,
+			reader->nr[KIND_TYPE], reader->nr[KIND_TYPE] == 1 ? "" : "s");
 	reader->values += nr_values;
 	sample->nr_locations = reader->stack_ids - sample->locations;
 	sample->nr_labels = reader->labels - sample->labels;

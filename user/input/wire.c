@@ -29,7 +29,7 @@ bool wire_long_varint(struct wire *wire, uint64_t *value)
 		return false;
 	for (int i = 0; i < 10; i++) {
 		if (wire->at + i == wire->end)
-			return broken(wire, "cut off in a number");
+			return broken(wire, "truncated within a number");
 		sum |= (uint64_t)(wire->at[i] & 0x7f) << 7 * i;
 		if (wire->at[i] < 0x80) {
 			wire->at += i + 1;
@@ -37,14 +37,14 @@ bool wire_long_varint(struct wire *wire, uint64_t *value)
 			return true;
 		}
 	}
-	return broken(wire, "a number of more than 10 bytes");
+	return broken(wire, "a number is longer than 10 bytes");
 }
 
 /* Moves over len bytes, which become the body. */
 static bool take(struct wire *wire, struct wire_field *field, uint64_t len)
 {
 	if (len > (uint64_t)(wire->end - wire->at))
-		return broken(wire, "cut off, or a length that reaches past the end");
+		return broken(wire, "truncated, or a length exceeds the data");
 	field->body = (struct wire){.at = wire->at, .end = wire->at + len};
 	wire->at += len;
 	return true;
@@ -71,7 +71,7 @@ static bool take_value(struct wire *wire, struct wire_field *field)
 	case WIRE_VARINT:
 		field->body = (struct wire){.at = wire->at};
 		if (!wire_varint(wire, &field->value))
-			return wire->why ? false : broken(wire, "cut off after a tag");
+			return wire->why ? false : broken(wire, "truncated after a tag");
 		field->body.end = wire->at;
 		return true;
 	case WIRE_64:
@@ -80,13 +80,13 @@ static bool take_value(struct wire *wire, struct wire_field *field)
 		return take(wire, field, 4);
 	case WIRE_LEN:
 		if (!wire_varint(wire, &len))
-			return wire->why ? false : broken(wire, "cut off after a tag");
+			return wire->why ? false : broken(wire, "truncated after a tag");
 		return take(wire, field, len);
 	default:
 		wire->at = field->tag;
 		return broken(wire, field->type == WIRE_GROUP_END
-					    ? "the end of a group that did not begin"
-					    : "a wire type that does not exist");
+					    ? "a group ends that did not begin"
+					    : "unknown wire type");
 	}
 }
 
@@ -99,14 +99,14 @@ static bool skip_group(struct wire *wire, struct wire_field *field)
 
 	for (int depth = 1; depth > 0;) {
 		if (!take_tag(wire, &inner))
-			return wire->why ? false : broken(wire, "cut off in a group");
+			return wire->why ? false : broken(wire, "truncated within a group");
 		if (inner.type == WIRE_GROUP) {
 			if (depth == MAX_GROUPS)
-				return broken(wire, "groups nested too deep");
+				return broken(wire, "groups are nested too deeply");
 			open[depth++] = inner.number;
 		} else if (inner.type == WIRE_GROUP_END) {
 			if (inner.number != open[--depth])
-				return broken(wire, "the end of another group");
+				return broken(wire, "a group ends with the number of another");
 		} else if (!take_value(wire, &inner)) {
 			return false;
 		}
