@@ -53,7 +53,7 @@ def reports(folder):
                 "--sarif", paths["sarif"], "--markdown", paths["markdown"], "--json", paths["json"],
                 env={"GITHUB_WORKSPACE": h.ROOT})
     assert run.returncode == 1, run
-    assert "\nverdict: regression\n" in run.stdout and "could have seen" in run.stdout, run.stdout
+    assert "\nverdict: regression\n" in run.stdout and "smallest detectable change" in run.stdout, run.stdout
     command, = [line for line in run.stdout.splitlines() if line.startswith("::error")]
     where = os.path.relpath(os.path.join(source, "workloads", "steps.c"), h.ROOT)
     assert "parse" in command, command

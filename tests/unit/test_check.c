@@ -115,7 +115,7 @@ static void test_missing_baseline(void **state)
 	/* a glob that matched nothing is a baseline that is missing; no --base at all is a mistake */
 	assert_int_equal(check("--base " SAME), EXIT_NOTHING);
 	assert_non_null(
-		strstr(said, "inconclusive: base has no profile: give its runs with --base\n"));
+		strstr(said, "inconclusive: base has no profiles: give them with --base\n"));
 	assert_int_equal(check(SAME), EXIT_USAGE);
 	assert_int_equal(check(SAME "--allow-missing-baseline"), EXIT_DONE);
 	assert_int_equal(check("--base none.pb.gz " SAME), EXIT_NOTHING);

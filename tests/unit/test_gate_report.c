@@ -99,7 +99,7 @@ static void test_text(void **state)
 	      "assert not any(ord(c) < 32 for line in text.split('\\n') for c in line)\n"
 	      "assert lines[2].startswith('regressed ') and lines[2].endswith(' total')\n"
 	      "assert sum(l.startswith('regressed') for l in lines) == 16, text\n"
-	      "assert any('could have seen a change of: total +' in l for l in lines)");
+	      "assert any('smallest detectable change: total +' in l for l in lines)");
 	judge(report_text, &inconclusive, NULL,
 	      "assert 'inconclusive: base has 90,' in text and text.endswith('verdict: "
 	      "inconclusive\\n'), text");
@@ -228,8 +228,8 @@ static void test_moved(void **state)
 	make_moved(&c);
 	assert_int_equal(c.result.verdict, GATE_PASS);
 	judge(report_text, &c.result, NULL,
-	      "assert '\\nold is now new|<&\\'name (moved), as it seems' in text, text\n"
-	      "option, = [l.split('sure of it: ')[1] for l in text.splitlines() if 'sure of' in "
+	      "assert '\\nold is now new|<&\\'name (moved), probably' in text, text\n"
+	      "option, = [l.split('confirm it: ')[1] for l in text.splitlines() if 'confirm it' in "
 	      "l]\n"
 	      "import shlex\n"
 	      "assert shlex.split(option) == ['--rename', 'old=new|<&\\'name'], option\n"
@@ -244,7 +244,7 @@ static void test_moved(void **state)
 	      "assert {t.get('moved_to') for t in d['tests'] if t['name'] == 'old' and "
 	      "t['outcome'] == 'moved'} == {move['to']}");
 	judge(report_markdown, &c.result, NULL,
-	      "assert '- old is now new&#124;&lt;&amp;\\'name (moved), as it seems' in text, text\n"
+	      "assert '- old is now new&#124;&lt;&amp;\\'name (moved), probably' in text, text\n"
 	      "rows = [l for l in text.splitlines() if l.startswith('|')]\n"
 	      "assert all(r.count('|') == 9 for r in rows), rows\n"
 	      "assert sum('moved from old |' in r for r in rows) == 2, rows");

@@ -236,7 +236,7 @@ static void test_refuses_copies(void **state)
 	add_runs(&c, 500, 800);
 	c.time_ns = 0; /* the first of base again, as head */
 	gate_case_add(&c, RUN_HEAD, "main;a", 990, "main;b", 505, NULL);
-	assert_refused(&c, "are the same profile");
+	assert_refused(&c, "are copies of one profile");
 }
 
 static void test_refuses_empty(void **state)

@@ -101,8 +101,7 @@ struct phrase phrase_subject(const struct gate_test *test)
 
 static struct phrase amount(double value, const char *unit)
 {
-	return isinf(value) ? phrase("no change, whatever its size")
-			    : phrase("+%.2g %s", value, unit);
+	return isinf(value) ? phrase("none") : phrase("+%.2g %s", value, unit);
 }
 
 struct phrase phrase_detectable(const struct gate_result *result)
@@ -112,17 +111,17 @@ struct phrase phrase_detectable(const struct gate_result *result)
 	bool no_total = isnan(result->detectable_total);
 
 	if (isnan(result->detectable_share))
-		return phrase("could have seen a change of: total %.60s", total.text);
-	return phrase("could have seen a change of: %s%.60s%sa function with %g %% of it %.60s",
+		return phrase("smallest detectable change: total %.60s", total.text);
+	return phrase("smallest detectable change: %s%.60s%sa function with %g %% of it %.60s",
 		      no_total ? "" : "total ", no_total ? "" : total.text, no_total ? "" : "; ",
 		      100 * GATE_TYPICAL_SHARE, share.text);
 }
 
 struct phrase phrase_size(const struct gate_result *result)
 {
-	return phrase("by %s a head run is %.3g times a base run: divided out of shares",
-		      result->factor.is_known ? "its typical function" : "its total",
-		      result->size_ratio);
+	return phrase("a head run is %.3g times as large as a base run, by its %s: shares are "
+		      "corrected for it",
+		      result->size_ratio, result->factor.is_known ? "typical function" : "total");
 }
 
 struct phrase phrase_runs(const struct gate_result *result)

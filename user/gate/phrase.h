@@ -9,8 +9,7 @@
 #include "gate/report.h"
 
 /* What there is to do, besides the remedy of each reason. */
-#define PHRASE_INCONCLUSIVE \
-	"exit code 3; with --inconclusive pass it is 0 where nothing can be decided"
+#define PHRASE_INCONCLUSIVE "exit code 3; --inconclusive pass turns it into 0"
 
 /* Short texts by value, so that several fit into one call. */
 struct phrase {
@@ -25,9 +24,9 @@ struct phrase phrase_interval(const struct gate_test *test); /* "+10.1 .. +14.4 
 struct phrase phrase_p(const struct gate_test *test);	     /* "0.0012", "<1e-9" */
 struct phrase phrase_name(const struct gate_test *test);     /* of the function, cut; "total" */
 struct phrase phrase_subject(const struct gate_test *test);  /* "flat share", "cum per run" */
-/* "could have seen ..." */
+/* "smallest detectable change: ..." */
 struct phrase phrase_detectable(const struct gate_result *result);
-/* "by its typical function a head run is 1.33 times a base run ...", where shares are compared */
+/* "a head run is 1.33 times as large as a base run, by its typical function: ...", where shares are compared */
 struct phrase phrase_size(const struct gate_result *result);
 /* "5 base runs (12,000 samples) and ..." */
 struct phrase phrase_runs(const struct gate_result *result);

@@ -30,17 +30,19 @@ static void refuse_empty(struct gate_result *result)
 {
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
 		if (!result->nr_runs[side])
-			refuse(result, "%s has no profile: give its runs with --%s",
-			       side_names[side], side_names[side]);
+			refuse(result, "%s has no profiles: give them with --%s", side_names[side],
+			       side_names[side]);
 	vec_for_each(&result->runs->at, run) {
 		struct shown name;
 
 		if (run->has_negative)
-			refuse(result, "%s has negative values: a difference is no run",
+			refuse(result,
+			       "%s has negative values: it is a difference, not a run; give the "
+			       "recorded profiles",
 			       show(run, &name));
 		else if (!(run->total > 0))
 			refuse(result,
-			       "%s is empty: no %s in it; run it longer, or sample more often (-F)",
+			       "%s is empty, without %s: run it longer, or sample more often (-F)",
 			       show(run, &name), result->runs->type);
 	}
 }
@@ -55,7 +57,7 @@ static void refuse_copies(struct gate_result *result)
 			if (runs->at.at[i].content != runs->at.at[j].content ||
 			    !runs->at.at[i].content)
 				continue;
-			refuse(result, "%s and %s are the same profile: a copy is no second run",
+			refuse(result, "%s and %s are copies of one profile: give separate runs",
 			       show(&runs->at.at[j], &a), show(&runs->at.at[i], &b));
 			return;
 		}
@@ -73,7 +75,9 @@ static void refuse_other_kinds(struct gate_result *result)
 
 		if (!strcmp(first->kind, other->kind))
 			continue;
-		refuse(result, "%s and %s do not compare: %s against %s; record both sides alike",
+		refuse(result,
+		       "%s and %s cannot be compared: %s against %s; record both sides with the "
+		       "same options",
 		       show(first, &a), show(other, &b),
 		       text_escape(first->kind, kinds[0], sizeof(kinds[0])),
 		       text_escape(other->kind, kinds[1], sizeof(kinds[1])));
@@ -105,7 +109,7 @@ static void refuse_losses(struct gate_result *result)
 		if (percent > result->options.max_loss)
 			refuse(result,
 			       "%s lost %.1f %% of its samples, more than %g %% (--max-loss): "
-			       "record it again, with a lower -F if need be",
+			       "record it again, with a lower -F if necessary",
 			       show(run, &name), percent, result->options.max_loss);
 	}
 }
@@ -122,7 +126,7 @@ static void refuse_unknown(struct gate_result *result)
 		percent[side] = total[side] > 0 ? 100 * unknown[side] / total[side] : 0;
 	if (fabs(percent[RUN_BASE] - percent[RUN_HEAD]) > result->options.max_unknown)
 		refuse(result,
-		       "%.1f %% of base and %.1f %% of head are in unknown or truncated stacks: "
+		       "%.1f %% of base and %.1f %% of head are in unknown or truncated stacks, "
 		       "more than %g points apart (--max-unknown): build both sides with the same "
 		       "flags and unwind information",
 		       percent[RUN_BASE], percent[RUN_HEAD], result->options.max_unknown);
@@ -135,8 +139,9 @@ static void refuse_single(struct gate_result *result)
 	for (int side = RUN_BASE; side <= RUN_HEAD; side++)
 		if (result->nr_runs[side] < LEAST_REPLICATES)
 			refuse(result,
-			       "%s has one run only: how much runs differ is not known; take more "
-			       "runs (five are good), or --single to assume it",
+			       "%s has only one run, so the variation between runs is unknown: "
+			       "take more "
+			       "runs (five are good), or assume it with --single",
 			       side_names[side]);
 }
 
@@ -161,8 +166,8 @@ void gate_refuse_untested(struct gate_result *result)
 		return;
 	if (options->no_absolute)
 		refuse(result,
-		       "there is no function whose share could tell anything, one being "
-		       "nearly all of the run: compare runs of the same work, --as absolute");
+		       "one function is nearly all of the run, so that shares cannot show a "
+		       "change: use --as absolute, with runs of the same work");
 	else
 		refuse(result, "no function has enough weight to be tested: lower --min-share");
 }

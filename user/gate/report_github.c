@@ -36,8 +36,8 @@ static void put_moves(struct text_out *out, const struct gate_result *result)
 		put_escaped(out, ESCAPE_PROPERTY, phrase_move(move).text);
 		text_out_print(out, "::");
 		put_escaped(out, ESCAPE_COMMAND,
-			    rename ? "no regression, as it seems; to make sure of it: "
-				   : "no regression: the cost was there before");
+			    rename ? "probably no regression; to confirm it: "
+				   : "no regression: another function had this cost before");
 		put_escaped(out, ESCAPE_COMMAND, rename ? rename : "");
 		text_out_print(out, "\n");
 	}

@@ -47,7 +47,7 @@ static void put_moves(struct text_out *out, const struct gate_result *result)
 		text_out_print(out, "- ");
 		put_escaped(out, ESCAPE_MARKDOWN, phrase_move(&result->moves.at[i]).text);
 		if (rename) {
-			text_out_print(out, ", as it seems; to make sure of it: ");
+			text_out_print(out, ", probably; to confirm it: ");
 			put_escaped(out, ESCAPE_MARKDOWN, rename);
 		}
 		text_out_print(out, "\n");
@@ -68,7 +68,7 @@ int report_markdown(const struct gate_result *result, const struct report_option
 	put_escaped(&out, ESCAPE_MARKDOWN, phrase_runs(result).text);
 	text_out_print(&out, "\n\n");
 	if (result->is_weak)
-		text_out_print(&out, "- weak: one run a side tells little\n");
+		text_out_print(&out, "- weak: one run per side is little evidence\n");
 	vec_for_each(&result->reasons, reason) {
 		text_out_print(&out, "- inconclusive: ");
 		put_escaped(&out, ESCAPE_MARKDOWN, *reason);
@@ -87,7 +87,7 @@ int report_markdown(const struct gate_result *result, const struct report_option
 			if (!gate_is_everywhere(result, *row) && nr++ < MAX_ROWS)
 				put_row(&out, result, *row);
 		if (nr > MAX_ROWS)
-			text_out_print(&out, "\n%zu more did not change or changed less.\n",
+			text_out_print(&out, "\n%zu more did not change, or changed less.\n",
 				       nr - MAX_ROWS);
 		text_out_print(&out, "\n");
 		put_escaped(&out, ESCAPE_MARKDOWN, phrase_detectable(result).text);

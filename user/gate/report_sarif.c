@@ -14,9 +14,9 @@
 static const struct {
 	const char *id, *text;
 } rules[] = {
-	{"cpu-regression", "Uses more CPU time than before, beyond what runs differ by"},
+	{"cpu-regression", "Uses more CPU time than before, beyond the variation between runs"},
 	{"heap-regression",
-	 "Allocates or holds more memory than before, beyond what runs differ by"},
+	 "Allocates or holds more memory than before, beyond the variation between runs"},
 };
 
 static void put_text(struct json *json, const char *key, const char *value)

@@ -58,7 +58,7 @@ static void put_moves(struct text_out *out, const struct gate_result *result)
 
 		text_out_print(out, "%s", phrase_move(move).text);
 		if (rename)
-			text_out_print(out, ", as it seems; to make sure of it: ");
+			text_out_print(out, ", probably; to confirm it: ");
 		if (rename)
 			put_escaped(out, ESCAPE_NONE, rename);
 		text_out_print(out, "\n");
@@ -80,9 +80,10 @@ int report_text(const struct gate_result *result, const struct report_options *o
 		text_out_print(&out, "%s\n", phrase_detectable(result).text);
 	}
 	if (result->is_weak)
-		text_out_print(&out,
-			       "weak: how much runs differ was not measured, but assumed (%g %%)\n",
-			       100 * GATE_ASSUMED_CV);
+		text_out_print(
+			&out,
+			"weak: the variation between runs was assumed (%g %%), not measured\n",
+			100 * GATE_ASSUMED_CV);
 	vec_for_each(&result->reasons, reason)
 		text_out_print(&out, "inconclusive: %s\n", *reason);
 	if (result->verdict == GATE_INCONCLUSIVE)
