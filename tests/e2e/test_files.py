@@ -218,13 +218,13 @@ def a_window_without_a_sample_is_said():
     busy.uses(0.3)
     busy.process.kill()
     busy.wait()
-    run.awaits(r"^cprof: no file \d+: no sample from")
+    run.awaits(r"^cprof: file \d+ is not written: no sample from")
     ended = run.stop()
     assert ended.code == 0, ended.lines
-    said = [int(match[1]) for match in ended.matches(re.compile(r"^cprof: no file (\d+): no sample from"))]
+    said = [int(match[1]) for match in ended.matches(re.compile(r"^cprof: file (\d+) is not written: no sample from"))]
     written = [int(re.search(r"\.(\d+)\.pb\.gz$", path)[1]) for path in ended.files]
     assert sorted(said + written) == list(range(1, len(said + written) + 1)), (said, written)
-    assert any("no file of the end" in line for line in ended.lines), ended.lines
+    assert any("the last file is not written" in line for line in ended.lines), ended.lines
 
 
 # Nothing ----------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def nothing_in_use_is_said():
     run = all_freed()
     profile = run.profile()
     assert h.total(profile, "inuse_space") == 0 < h.total(profile, "alloc_space")
-    hint = "nothing in use at the end; try --sample-type alloc_space"
+    hint = "nothing is in use at the end: try --sample-type alloc_space"
     assert f"cprof: {hint}" == run.lines[-2], run.lines
     assert run.lines[-1] == f"cprof: next: cprof top --sample-type alloc_space {run.output}", run.lines
     for command in "top", "tree":

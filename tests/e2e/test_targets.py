@@ -67,7 +67,7 @@ def no_children():
     ended = run.stop()
     said = "\n".join(ended.lines)
     assert ended.code == 3 and f"process {target.pid} " in said, said
-    child = int(re.search(r"its child (\d+) \(prefork\) ran for .* leave out --no-children, or -p \1\.", said)[1])
+    child = int(re.search(r"Its child (\d+) \(prefork\) ran for .* omit --no-children, or -p \1\.", said)[1])
     assert child in h.children(target.pid), said
 
 
@@ -87,7 +87,7 @@ def heap_without_follow_fork_names_the_busy_child():
     until_busy(target.pid, 0.3)
     ended = run.stop()
     said = "\n".join(ended.lines)
-    assert ended.code == 3 and re.search(r"its child \d+ \(prefork\) ran for .*: --follow-fork, or -p", said), said
+    assert ended.code == 3 and re.search(r"Its child \d+ \(prefork\) ran for .*: use --follow-fork, or -p", said), said
 
 
 @h.test
@@ -167,7 +167,7 @@ def until_busy(pid, seconds, itself=False):
 def a_name_that_nobody_has():
     for kind in ("record", "heap"):
         run = h.cprof(kind, "-p", "cprof-no-such-name", verbose=False).wait()
-        run.refused(2, "cprof-no-such-name.*no process has this name")
+        run.refused(2, "cprof-no-such-name.*no process or executable has this name")
         run = h.cprof(kind, "-p", f"{os.getpid()},cprof-no-such-name", verbose=False).wait()
         run.refused(2, "cprof-no-such-name")
 

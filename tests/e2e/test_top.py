@@ -288,7 +288,7 @@ def an_interpreter_hides_the_program():
     run = h.cprof("record", "-F", "499", "--", "/usr/bin/python3", "-c", "sum(i * i for i in range(5000000))").wait()
     for command in (["top"], ["tree"], ["flame", "-o", "-"]):
         said = told(*command, run.output)
-        assert said.count("\n") == 1 and "Python's interpreter (_PyEval_EvalFrameDefault)" in said, said
+        assert said.count("\n") == 1 and "the Python interpreter (_PyEval_EvalFrameDefault)" in said, said
     assert not told("top", "--json", run.output)
     assert not told("top", made(93))
 

@@ -14,7 +14,7 @@ import harness as h
 import unwinding as u
 
 LEAST = 99.5
-WHOLE = re.compile(rf"^cprof: stacks whole: {h.NUMBER} of {h.NUMBER} \(")
+WHOLE = re.compile(rf"^cprof: complete stacks: {h.NUMBER} of {h.NUMBER} \(")
 
 
 def jvms():

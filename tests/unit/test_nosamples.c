@@ -80,10 +80,10 @@ static void test_starved_all_the_time(void **state)
 	(void)state;
 	set('R', 5 * MSEC, 40 * MSEC, 3);
 	nosamples_begin(&nosamples, root, TGID, false);
-	says(&nosamples, "waited for a CPU for 1.0 s, while others had them (it ran for 0.0 ms)");
+	says(&nosamples, "it waited for a CPU for 1.0 s while others ran, and ran for 0.0 ms");
 	/* it ran for a moment after 0.1 s, and the wait that ended then is accounted for */
 	set('R', 205 * MSEC, 140 * MSEC, 3);
-	says(&nosamples, "waited for a CPU for 0.8 s, while others had them (it ran for 200.0 ms)");
+	says(&nosamples, "it waited for a CPU for 0.8 s while others ran, and ran for 200.0 ms");
 	nosamples_release(&nosamples);
 }
 

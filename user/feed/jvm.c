@@ -196,9 +196,8 @@ static void look(struct jvm *jvm, size_t max_bytes)
 	if (was_open || !jvm->vm)
 		return;
 	hotspot_stats(jvm->vm, &stats);
-	detail("JVM %u: %zu pieces of code, %zu KB; %zu of them analyzed at once, in %.1f ms",
-	       jvm->tgid, stats.nr_blobs, stats.code_bytes / 1024, stats.nr_analyzed,
-	       took_ns / 1e6);
+	detail("JVM %u: %zu code blobs, %zu KB; %zu of them analyzed in %.1f ms", jvm->tgid,
+	       stats.nr_blobs, stats.code_bytes / 1024, stats.nr_analyzed, took_ns / 1e6);
 }
 
 /* A heap's table is made anew for whatever is new in it, and a heap may be large: so not too often. */

@@ -159,7 +159,7 @@ uint32_t tablecache_insert(struct tablecache *tables, const struct unwind_table 
 	if (!err)
 		return id;
 	if (!tables->was_full)
-		warn("no room for more unwind tables (%s): some stacks will be cut short",
+		warn("cannot store more unwind tables (%s): some stacks will be truncated",
 		     strerror(-err));
 	tables->was_full = true;
 	return TABLE_NO_CFI;

@@ -159,7 +159,8 @@ static void sync_code(struct tablesync *sync, struct followed *followed, bool ha
 	int err = codemap_sync(followed->code, has_news);
 
 	if (err && !sync->was_full)
-		warn("no room for the mappings of more processes (%s): their stacks will be copied",
+		warn("cannot store the mappings of more processes (%s): their stacks will be "
+		     "copied",
 		     strerror(-err));
 	sync->was_full = sync->was_full || err;
 }

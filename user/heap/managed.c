@@ -14,8 +14,8 @@ static const char *const go_sections[] = {".go.buildinfo", ".note.go.buildid"};
 
 static const struct managed go = {
 	.what = "a Go program",
-	.advice = "its runtime has a heap profile of its own: go tool pprof "
-		  "http://HOST:PORT/debug/pprof/heap, with net/http/pprof in the program, or "
+	.advice = "use its runtime's own heap profile: go tool pprof "
+		  "http://HOST:PORT/debug/pprof/heap (with net/http/pprof in the program), or "
 		  "runtime/pprof.WriteHeapProfile",
 };
 
@@ -24,12 +24,13 @@ static const struct managed by_file[] = {
 	 "record its allocations with JFR (jcmd PID JFR.start settings=profile) or async-profiler "
 	 "(asprof -e alloc PID)"},
 	{"libcoreclr.so", "a .NET program",
-	 "dotnet-gcdump collect -p PID shows its heap, dotnet-trace collect --profile gc-verbose "
+	 "use dotnet-gcdump collect -p PID for its heap, and dotnet-trace collect --profile "
+	 "gc-verbose "
 	 "-p "
-	 "PID its allocations"},
+	 "PID for its allocations"},
 	{"libnode.so", "a Node.js program", "run it with node --heap-prof, or node --inspect"},
 	{"node", "a Node.js program", "run it with node --heap-prof, or node --inspect"},
-	{"beam.smp", "an Erlang program", "ask its VM: instrument:allocations(), recon_alloc"},
+	{"beam.smp", "an Erlang program", "use instrument:allocations() or recon_alloc in its VM"},
 };
 
 /* "libjvm.so" is the beginning of "libjvm.so.1", and "node" none of "nodemon". */

@@ -25,17 +25,17 @@ static const struct language {
 	const char *name, *loop, *shown, *advice;
 } languages[] = {
 	{"Python", "_?PyEval_EvalFrame(Default|Ex)([.].*)?|_TAIL_CALL_[A-Z_]*", "py::.*",
-	 "py-spy, or perf with python3.12 -X perf, shows them"},
+	 "use py-spy, or perf with python3.12 -X perf"},
 	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
-	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*", "node --cpu-prof shows them"},
-	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "rbspy shows them"},
-	{"PHP", "execute_ex([.].*)?", NULL, "phpspy shows them"},
-	{"Perl", "Perl_runops_(standard|debug)", NULL, "perl -d:NYTProf shows them"},
-	{"Lua", "luaV_execute([.].*)?", NULL, "a hook of debug.sethook() shows them"},
+	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*", "use node --cpu-prof"},
+	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "use rbspy"},
+	{"PHP", "execute_ex([.].*)?", NULL, "use phpspy"},
+	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},
+	{"Lua", "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
 	/* Compiled methods have names: java.util.HashMap.get */
 	{"Java", "Interpreter",
 	 "[A-Za-z_$][A-Za-z0-9_$]*([./][A-Za-z_$<][A-Za-z0-9_$>]*)+|L[^ ]*;::.*",
-	 "methods have names once they are compiled: record later, or for longer"},
+	 "record later or longer, when more methods are compiled"},
 };
 
 #define NR_LANGUAGES (sizeof(languages) / sizeof(languages[0]))

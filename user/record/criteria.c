@@ -238,10 +238,8 @@ int criteria_check_names(const struct criteria *criteria)
 		return fail(err, "cannot list the processes in %s", criteria->proc_root);
 	vec_for_each(&criteria->spec->names, name)
 		if (!is_anybody_named(criteria, *name, tgids, nr))
-			return fail(
-				-ESRCH,
-				"-p %s: no process has this name, nor an executable of this name.",
-				text_escape(*name, safe, sizeof(safe)));
+			return fail(-ESRCH, "-p %s: no process or executable has this name.",
+				    text_escape(*name, safe, sizeof(safe)));
 	return 0;
 }
 

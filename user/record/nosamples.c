@@ -113,24 +113,26 @@ char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, c
 
 	if (!nosamples->tgid || traits_time(nosamples->proc_root, nosamples->tgid, &now) ||
 	    now.run_ns < nosamples->time.run_ns || now.wait_ns < nosamples->time.wait_ns) {
-		snprintf(out, out_bytes, "was on no CPU at a tick in %.1f s", duration_ns / 1e9);
+		snprintf(out, out_bytes, "was not on a CPU at any tick in %.1f s",
+			 duration_ns / 1e9);
 		return out;
 	}
 	run_ns = now.run_ns - nosamples->time.run_ns;
 	wait_ns = waited_ns(&nosamples->time, &now, duration_ns);
 	if (has_waited(wait_ns, duration_ns))
 		snprintf(out, out_bytes,
-			 "was on no CPU at a tick in %.1f s: it was ready to run and waited for a "
-			 "CPU for %.1f s, while others had them (it ran for %.1f ms)",
+			 "was not on a CPU at any tick in %.1f s: it waited for a CPU for %.1f s "
+			 "while others ran, and ran for %.1f ms",
 			 duration_ns / 1e9, wait_ns / 1e9, run_ns / 1e6);
 	else if (run_ns > duration_ns / 1000)
 		snprintf(out, out_bytes,
-			 "was on no CPU at a tick in %.1f s: it ran for %.1f ms, between ticks (a "
-			 "higher -F sees more)",
+			 "was not on a CPU at any tick in %.1f s: it ran for %.1f ms, between "
+			 "ticks; use a higher -F",
 			 duration_ns / 1e9, run_ns / 1e6);
 	else
 		snprintf(out, out_bytes,
-			 "was on no CPU at a tick in %.1f s (idle or waiting): off-CPU time is not "
+			 "was not on a CPU at any tick in %.1f s (idle or waiting): off-CPU time "
+			 "is not "
 			 "sampled",
 			 duration_ns / 1e9);
 	return out;
@@ -167,8 +169,8 @@ char *nosamples_busy_child(const struct nosamples *nosamples, const char *option
 	}
 	nosamples_release(&now_known);
 	if (busiest && !procfs_stat(nosamples->proc_root, busiest, &stat))
-		snprintf(out, out_bytes, "its child %u (%s) ran for %.1f s meanwhile: %s, or -p %u",
-			 busiest, text_escape(stat.comm, comm, sizeof(comm)), most_ns / 1e9, option,
+		snprintf(out, out_bytes, "Its child %u (%s) ran for %.1f s: %s, or -p %u", busiest,
+			 text_escape(stat.comm, comm, sizeof(comm)), most_ns / 1e9, option,
 			 busiest);
 	return out;
 }

@@ -137,14 +137,14 @@ static void say_ends(const struct report *report, struct builder *builder)
 		nr_all += ends[i].nr;
 	nr_whole = nr ? ends[0].nr : 0;
 	if (nr_whole < nr_all || log_is_verbose())
-		say("stacks whole: %s of %s (%.2f %%)", text_count(nr_whole), text_count(nr_all),
+		say("complete stacks: %s of %s (%.2f %%)", text_count(nr_whole), text_count(nr_all),
 		    nr_all ? 100.0 * nr_whole / nr_all : 100.0);
 	nr_shown = log_is_verbose() || nr < MAX_REASONS ? nr : MAX_REASONS;
 	for (size_t i = 1; i < nr_shown; i++)
-		say("stacks %s: %s of %s (%.2f %%)", ends[i].why, text_count(ends[i].nr),
+		say("truncated stacks, %s: %s of %s (%.2f %%)", ends[i].why, text_count(ends[i].nr),
 		    text_count(nr_all), 100.0 * ends[i].nr / nr_all);
 	if (nr_shown < nr)
-		say("stacks cut short for %zu other reasons (-v shows them)", nr - nr_shown);
+		say("truncated stacks, %zu other reasons (-v shows them)", nr - nr_shown);
 	detail("user frames: %s", text_count(report->tally->nr_frames));
 }
 
@@ -205,15 +205,15 @@ static void complain_of_no_allocation(const struct report *report)
 	double seconds = report->duration_ns / 1e9;
 	char child[256];
 
-	nosamples_busy_child(report->nosamples, "--follow-fork", child, sizeof(child));
+	nosamples_busy_child(report->nosamples, "use --follow-fork", child, sizeof(child));
 	if (report->managed)
-		warn("%s: this is %s, and its allocations do not pass malloc. Instead, %s.", what,
-		     report->managed->what, report->managed->advice);
+		warn("%s: the target is %s, which does not allocate its objects with malloc: %s.",
+		     what, report->managed->what, report->managed->advice);
 	else if (nr_calls)
 		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
 	else if (*child)
-		warn("%s: no call of malloc in %.1f s. But %s.", what, seconds, child);
+		warn("%s: no call of malloc in %.1f s. %s.", what, seconds, child);
 	else
 		warn("%s: no call of malloc in %.1f s: the program allocates nothing, or uses its "
 		     "own allocator.",
@@ -228,12 +228,10 @@ static void complain_of_no_tick(const struct report *report)
 	double seconds = report->duration_ns / 1e9;
 	char words[256], child[256];
 
-	nosamples_busy_child(report->nosamples, "leave out --no-children", child, sizeof(child));
+	nosamples_busy_child(report->nosamples, "omit --no-children", child, sizeof(child));
 	if (!process)
-		warn("%s: no process%s was on a CPU at any tick in %.1f s.", what,
-		     targetspec_filters(spec) || targetspec_names(spec)
-			     ? " that matches the targets"
-			     : "",
+		warn("%s: no %sprocess was on a CPU at any tick in %.1f s.", what,
+		     targetspec_filters(spec) || targetspec_names(spec) ? "matching " : "",
 		     seconds);
 	else if (process->exited_ns)
 		warn("%s: process %u exited after %.1f s without being on a CPU at any tick: use a "
@@ -242,7 +240,7 @@ static void complain_of_no_tick(const struct report *report)
 	else
 		warn("%s: process %u %s.%s%s%s", what, process->tgid,
 		     nosamples_words(report->nosamples, report->duration_ns, words, sizeof(words)),
-		     *child ? " But " : "", child, *child ? "." : "");
+		     *child ? " " : "", child, *child ? "." : "");
 }
 
 /* No sample at all: the one thing a user must not find out from an empty file. */
@@ -271,7 +269,7 @@ static void say_next(const struct report *report, const struct writer *writer)
 	char safe[PATH_MAX];
 
 	if (holds_nothing && !options->allocs_only)
-		say("nothing in use at the end; try --sample-type alloc_space");
+		say("nothing is in use at the end: try --sample-type alloc_space");
 	if (writer->main_file)
 		say("next: cprof top %s%s", holds_nothing ? "--sample-type alloc_space " : "",
 		    text_escape(writer->main_file, safe, sizeof(safe)));
@@ -289,7 +287,8 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 			      "memory in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
 	if (report->managed)
-		say("this is %s: its objects do not pass malloc and are not in here. Instead, %s",
+		say("the target is %s: the profile has only what it allocates with malloc, not its "
+		    "objects: %s",
 		    report->managed->what, report->managed->advice);
 	say_next(report, writer);
 	return EXIT_DONE;

@@ -19,7 +19,7 @@ static int catch_interrupts(struct run *run)
 	run->interrupt_fd = interrupt_open();
 	if (run->interrupt_fd >= 0)
 		return EXIT_DONE;
-	warn("no event descriptor for Ctrl-C: %s", strerror(-run->interrupt_fd));
+	warn("cannot create a descriptor for Ctrl-C: %s", strerror(-run->interrupt_fd));
 	return EXIT_CANNOT;
 }
 

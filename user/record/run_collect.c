@@ -109,7 +109,7 @@ static bool is_snapshot_wanted(const struct run *run)
 		return false;
 	if (!run_writes_to_stdout(run->options))
 		return true;
-	warn("no snapshot written: -o - is a single file, written at the end");
+	warn("no snapshot is written: -o - writes a single file, at the end");
 	return false;
 }
 

@@ -275,10 +275,10 @@ int run_check_probes(struct run *run)
 	if (run->prober.nr_sites || run->child.pid || !nr_chosen(run))
 		return EXIT_DONE;
 	if (run->prober.managed)
-		warn("this is %s: its allocations do not pass malloc. Instead, %s.",
+		warn("the target is %s, which does not allocate its objects with malloc: %s.",
 		     run->prober.managed->what, run->prober.managed->advice);
 	else
-		warn("no allocator found: none of the target's files defines malloc and free "
-		     "(a stripped static binary, or an allocator of its own?)");
+		warn("no allocator found: no file of the target defines malloc and free (it may "
+		     "be a stripped static binary, or have its own allocator)");
 	return EXIT_NOTHING;
 }

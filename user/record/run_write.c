@@ -55,7 +55,7 @@ static void say_unknown(const struct run *run)
 	uint64_t nr = tablesync_nr_unknown(run->tablesync);
 
 	if (nr)
-		warn("stopped before all code was read: %s stacks are cut short ([truncated: code "
+		warn("stopped before all code was read: %s stacks are truncated ([truncated: code "
 		     "not known yet])",
 		     text_count(nr));
 }

@@ -40,8 +40,8 @@ int targets_check(const char *proc_root, uint32_t pid)
 			    pid, comm);
 	if (stat.is_kernel_thread)
 		return fail(-EINVAL,
-			    "process %u (%s) is a kernel thread: see it with cprof record -a.", pid,
-			    comm);
+			    "process %u (%s) is a kernel thread: record it with cprof record -a.",
+			    pid, comm);
 	if (pid == (uint32_t)getpid())
 		return fail(-EINVAL, "process %u is cprof itself.", pid);
 	return 0;

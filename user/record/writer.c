@@ -250,11 +250,11 @@ static void say_nothing_written(const struct pass *pass)
 	const struct report_part *part = &pass->part;
 
 	if (pass->number)
-		say("no file %u: no sample from %.3f to %.3f s", pass->number, part->begin_ns / 1e9,
-		    part->end_ns / 1e9);
+		say("file %u is not written: no sample from %.3f to %.3f s", pass->number,
+		    part->begin_ns / 1e9, part->end_ns / 1e9);
 	else if (!part->is_whole)
-		say("no file of the end: no sample from %.3f to %.3f s", part->begin_ns / 1e9,
-		    part->end_ns / 1e9);
+		say("the last file is not written: no sample from %.3f to %.3f s",
+		    part->begin_ns / 1e9, part->end_ns / 1e9);
 }
 
 /* The piece that is under way is over, the next one begins. */
@@ -277,7 +277,7 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 
 	if (moment != MOMENT_END && writer->outpath->file &&
 	    output_is_stdout(writer->outpath->file)) {
-		say("no file written before the end: -o - is a single file");
+		say("no file is written before the end: -o - writes a single file");
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {

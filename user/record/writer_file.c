@@ -115,7 +115,8 @@ int writer_write_file(struct pass *pass, const struct unit *unit, const struct b
 
 	if (name.tgid && name.file && output_is_stdout(name.file))
 		return fail(-EINVAL,
-			    "-o -: %s holds one process, and there are several: give -o FILE.",
+			    "-o -: format %s holds only one process, and there are several: use -o "
+			    "FILE.",
 			    target->format->name);
 	/* Readers of pprof files and of addresses drop frames; others show what they are given. */
 	if (!target->format->is_pprof && !target->format->one_process &&

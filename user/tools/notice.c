@@ -15,8 +15,8 @@ void notice_interpreter(const struct profile *profile, uint32_t type)
 	struct interpreter found;
 
 	if (interpreter_hides(profile, type, &found))
-		warn("%.0f%% of this is in or below %s's interpreter (%s): the program's own "
-		     "functions are not visible; %s",
+		warn("%.0f%% of the profile is in or below the %s interpreter (%s), which hides "
+		     "the program's own functions: %s",
 		     100 * found.share, found.language, found.loop, found.advice);
 }
 
