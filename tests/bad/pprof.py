@@ -97,6 +97,18 @@ def containers():
     yield "ones", b"\xff" * 4096, "."
 
 
+def inlined(lines, times):
+    """One location with so many inlined functions, so many times in one stack."""
+    stack = msg(2, msg(1, b"\x01" * times), num(2, 5))
+    return gzip.compress(profile(sample=stack, locations=location(1, msg(4, num(1, 1)) * lines)), 9, mtime=0)
+
+
+def long_names(length, times):
+    """A function with so long a name, so many times in one stack."""
+    names = b"".join(map(text, ["", "cpu", "nanoseconds", "/bin/app", "x" * length, "main"]))
+    return gzip.compress(profile(sample=msg(2, msg(1, b"\x01" * times), num(2, 5)), strings=names), 9, mtime=0)
+
+
 def bombs():
     yield "bomb-zeros", gzip.compress(bytes(64 << 20), 9), "bomb"
     yield "bomb-strings", gzip.compress(text("") * (30 << 20), 9), "bomb"
@@ -106,6 +118,9 @@ def bombs():
         GOOD + msg(2, num(1, 1), num(2, 1), num(2, 2), msg(3) * (4 << 20)), 9), "2 values"
     yield "bomb-small-locations", gzip.compress(GOOD + msg(4) * (5 << 20), 9), "id is 0"
     yield "bomb-small-packed", gzip.compress(GOOD + msg(2, msg(1, b"\x09" * (8 << 20))), 9), "location 9"
+    yield "bomb-inlines", inlined(1_000_000, 100), "expand to 100000000 frames"
+    yield "bomb-inlines-often", inlined(1000, 4 << 20), "expand to 4194304000 frames"
+    yield "bomb-names", long_names(4 << 20, 2 << 20), "expand to 8388"
     yield "bomb-members", gzip.compress(bytes(32 << 20), 9) * 20, "bomb"
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Bytes pass three gates: the size of the file, the size and ratio of what it inflates to, and the
- * limits of the reader that is chosen. One table holds the formats; the first row whose detect()
+ * limits of the reader that is chosen; what comes of them passes a fourth, the size of its stacks when
+ * they are written out (input/expansion.h). One table holds the formats; the first row whose detect()
  * accepts the bytes reads them, so that rows stand from the most particular to the most general.
  * Files that people take for profiles (perf.data, an executable, other compressions) are
  * recognised to say what they are.
@@ -21,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "input/expansion.h"
 #include "input/folded.h"
 #include "input/gunzip.h"
 #include "input/legacy.h"
@@ -147,6 +149,8 @@ static int parse_source(const struct source *source, struct profile **profile,
 				  "not a profile in any format that cprof reads");
 	made = profile_new();
 	err = format->read(source, made, error);
+	if (!err)
+		err = expansion_check(made, error);
 	if (err) {
 		profile_free(made);
 		return err;

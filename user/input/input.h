@@ -3,7 +3,7 @@
  * Reads a profile from an untrusted file: pprof (gzip'ed or plain), and the older and text formats of
  * enum input_format. The bytes decide which format it is, not the name.
  *
- * Everything is bounded (struct input_limits), and every index, id and length is checked. An error says
+ * Everything is bounded (struct input_limits, input/expansion.h), and every index, id and length is checked. An error says
  * what is wrong and at which byte, in one line; nothing of a broken file is returned.
  *
  * Source: pprof's profile package (proto and legacy parsers); each reader cites its own.

@@ -26,7 +26,7 @@
 
 #define FOLDED_TYPE_MARK "# cprof: "
 
-/* type: position of the sample type. -errno of the sink. */
+/* type: position of the sample type. -E2BIG: too many stacks; -errno of the sink. */
 int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

@@ -29,7 +29,8 @@ struct output_format {
 	const char *suffixes[FORMAT_MAX_SUFFIXES]; /* the first is that of files named by us */
 	/*
 	 * type: position of the sample type that is written, or shown first. -EDOM: this profile
-	 * cannot be said in this format: `refusal` says why; -errno of the sink.
+	 * cannot be said in this format: `refusal` says why; -E2BIG: it has too many different
+	 * stacks; in both cases nothing is written. -errno of the sink.
 	 */
 	int (*encode)(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 	const char *refusal; /* NULL: it never refuses */

@@ -26,7 +26,7 @@
 #include "base/textout.h"
 #include "profile/model.h"
 
-/* type: position of the sample type. -errno of the sink. */
+/* type: position of the sample type. -E2BIG: too many stacks; -errno of the sink. */
 int gecko_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

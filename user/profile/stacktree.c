@@ -8,8 +8,19 @@
 
 #include "base/magnitude.h"
 
+static size_t max_nodes(const struct profile *profile)
+{
+	size_t max = 0;
+
+	vec_for_each(&profile->samples, sample)
+		max += 2 * (size_t)sample->nr_locations;
+	if (max > STACKTREE_MAX_NODES)
+		return STACKTREE_MAX_NODES;
+	return max > STACKTREE_FREE_NODES ? max : STACKTREE_FREE_NODES;
+}
+
 /* The node of a stack; PREFIXTREE_NONE: the tree is full. */
-static uint32_t enter_stack(struct stacktree *tree, const struct profile_sample *sample)
+static uint32_t enter_stack(struct stacktree *tree, const struct profile_sample *sample, size_t max)
 {
 	uint32_t node = PREFIXTREE_ROOT;
 
@@ -18,7 +29,7 @@ static uint32_t enter_stack(struct stacktree *tree, const struct profile_sample 
 		const uint32_t *ids = frames_of(tree->frames, sample->locations[i], &nr);
 
 		while (nr-- > 0) {
-			if (prefixtree_nr(&tree->stacks) >= STACKTREE_MAX_NODES)
+			if (prefixtree_nr(&tree->stacks) >= max)
 				return PREFIXTREE_NONE;
 			node = prefixtree_child(&tree->stacks, node, ids[nr]);
 		}
@@ -29,17 +40,19 @@ static uint32_t enter_stack(struct stacktree *tree, const struct profile_sample 
 int stacktree_make(const struct profile *profile, uint32_t type, const struct frames *frames,
 		   struct stacktree *tree)
 {
+	size_t max = max_nodes(profile);
+
 	*tree = (struct stacktree){.frames = frames};
 	prefixtree_init(&tree->stacks, 1);
 	tree->sample_node = xcalloc(profile->samples.nr, sizeof(*tree->sample_node));
 	for (size_t i = 0; i < profile->samples.nr; i++) {
 		const struct profile_sample *sample = &profile->samples.at[i];
 		int64_t value = sample->values[type], *sum = &tree->unplaced;
-		uint32_t node = value ? enter_stack(tree, sample) : PREFIXTREE_ROOT;
+		uint32_t node = value ? enter_stack(tree, sample, max) : PREFIXTREE_ROOT;
 
 		if (node == PREFIXTREE_NONE) {
 			stacktree_release(tree);
-			return -EFBIG;
+			return -E2BIG;
 		}
 		tree->sample_node[i] = node;
 		if (node != PREFIXTREE_ROOT)
@@ -53,6 +66,7 @@ void stacktree_release(struct stacktree *tree)
 {
 	prefixtree_release(&tree->stacks);
 	free(tree->sample_node);
+	tree->sample_node = NULL;
 }
 
 static int compare_names(const void *a, const void *b, void *ctx)

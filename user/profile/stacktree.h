@@ -25,8 +25,12 @@
 #include "profile/frames.h"
 #include "profile/prefixtree.h"
 
-/* So many frames of different stacks are some 4 GB; no more than that comes of one profile. */
-#define STACKTREE_MAX_NODES (1u << 26)
+/*
+ * Some 30 bytes each. In any profile there may be STACKTREE_FREE_NODES, beyond them two for each location that
+ * its stacks name, and never more than STACKTREE_MAX_NODES.
+ */
+#define STACKTREE_FREE_NODES (1u << 24)
+#define STACKTREE_MAX_NODES  (1u << 26)
 
 struct stacktree {
 	const struct frames *frames;
@@ -38,12 +42,11 @@ struct stacktree {
 
 /*
  * Makes the tree of one sample type (its position), of values in that type's unit. Samples whose value
- * is 0 make no nodes. Borrows frames until stacktree_release(). -EFBIG: more than STACKTREE_MAX_NODES;
- * then there is nothing to release, and releasing is fine.
+ * is 0 make no nodes. Borrows frames until stacktree_release(). -E2BIG: too many nodes; nothing is held then.
  */
 int stacktree_make(const struct profile *profile, uint32_t type, const struct frames *frames,
 		   struct stacktree *tree);
-void stacktree_release(struct stacktree *tree);
+void stacktree_release(struct stacktree *tree); /* more than once is fine */
 
 /* The frame of a node that is not the root. */
 static inline const struct frame *stacktree_frame(const struct stacktree *tree, size_t node)

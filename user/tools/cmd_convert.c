@@ -71,9 +71,12 @@ static int write_one(struct convert *convert, const char *path)
 	if (!convert->selection.sample_type)
 		type = format_main_type(format, convert->profile);
 	err = format->encode(suitable(convert, format), type, save_write, &save);
-	if (err != -EDOM)
+	if (err != -EDOM && err != -E2BIG)
 		return save_close(&save, err);
 	save_abandon(&save);
+	if (err == -E2BIG)
+		return fail(err, "%s: too many different stacks for %s: choose some with --focus.",
+			    text_escape(path ? path : "stdout", safe, sizeof(safe)), format->name);
 	return fail(err, "%s: the profile cannot be written as %s: %s.",
 		    text_escape(path ? path : "stdout", safe, sizeof(safe)), format->name,
 		    format->refusal);

@@ -159,8 +159,9 @@ static void print_json(const struct tree *tree)
 
 static enum exit_code too_large(int err)
 {
-	err = fail(err, "more than %u different calls: choose some with --focus, or use cprof top.",
-		   STACKTREE_MAX_NODES);
+	err = fail(err,
+		   "too many different stacks for a tree: choose some with --focus, or use cprof "
+		   "top.");
 	return err ? EXIT_USAGE : EXIT_DONE;
 }
 
