@@ -28,7 +28,10 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
 
 user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
-bpf_src  := $(filter-out bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
+# First the files that define maps for others: bpftool 7.1 takes an extern map that it meets before its definition
+# for the first of all maps.
+bpf_maps := bpf/scratch.bpf.c bpf/stats.bpf.c bpf/tables.bpf.c
+bpf_src  := $(bpf_maps) $(filter-out bpf/probe.bpf.c $(bpf_maps),$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
 gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))

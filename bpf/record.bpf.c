@@ -59,13 +59,12 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	u64 hash = mix(config.hash_seed, size_bytes);
 
 	record->size_bytes = size_bytes;
-	record->time_ns = bpf_ktime_get_ns();
+	record->time_ns = config.captures ? bpf_ktime_get_ns() : 0;
 	record->nr_user = scratch->walk.nr;
 	record->user_end = scratch->walk.end;
 	hash = mix(hash, (u64)record->tgid << 32 | record->tid);
 	hash = mix(hash, record->start_ns);
-	if (config.captures)
-		hash = mix(hash, record->time_ns);
+	hash = mix(hash, record->time_ns);
 	hash = mix(hash, (u64)scratch->exec_id << 32 | record->user_end);
 	hash = mix(hash, *(u64 *)&record->comm[0]);
 	hash = mix(hash, *(u64 *)&record->comm[8]);
@@ -74,8 +73,10 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 		hash = mix(hash, record->ips[i]);
 	/* The rest of this stack is not known yet: it may be any. */
 	scratch->sends_stack = record->user_end == ABI_END_UNKNOWN_CODE && ring_has_room(2);
-	if (scratch->sends_stack)
+	if (scratch->sends_stack) {
+		record->time_ns = bpf_ktime_get_ns();
 		hash = mix(mix(hash, record->time_ns), scratch->walk.sp);
+	}
 	/* Neighbouring ips differ in few bits: one more round spreads the last of them. */
 	record->id = mix(hash, hash >> 29);
 }
@@ -190,6 +191,8 @@ static __always_inline int send_record(struct scratch *scratch)
 	if (scratch->sends_stack)
 		send_stack(scratch);
 	record->event = ABI_EVENT_RECORD;
+	if (!record->time_ns)
+		record->time_ns = bpf_ktime_get_ns(); /* not before: most records have been sent */
 	if (len > sizeof(*record))
 		len = sizeof(*record);
 	return bpf_ringbuf_output(&events, record, len, ring_flags(scratch)) ? ABI_LOST_EVENTS_FULL

@@ -12,8 +12,8 @@
 /* Before the start of the run, and after its end: nothing may be counted or stored. */
 bool record_is_stopped(void);
 /*
- * Closes the record in scratch: sizes, time and the id that everything in it hashes to. Changes
- * nothing outside scratch.
+ * Closes the record in scratch: sizes and the id that everything in it hashes to. Changes nothing
+ * outside scratch.
  */
 void record_close(struct scratch *scratch, u64 size_bytes);
 /* Wakes user space, to look at what is mapped. */

@@ -12,17 +12,7 @@
  */
 #include "scratch.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ABI_NR_SLOTS);
-	__type(key, u32);
-	__type(value, struct scratch);
-} scratch_slots SEC(".maps");
-
-__hidden struct scratch *scratch_at(u32 slot)
-{
-	return bpf_map_lookup_elem(&scratch_slots, &slot);
-}
+struct scratch_map scratch_slots SEC(".maps");
 
 __noinline u32 scratch_claim(void)
 {

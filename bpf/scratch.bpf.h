@@ -13,7 +13,7 @@
 
 #define WINDOW_WORDS 512 /* 4 KB */
 
-/* Where a rule was found: what bpf/tables.bpf.c hands to bpf/unwind.bpf.c. */
+/* Where a rule was found: what lookup.bpf.h hands to the step. */
 struct rule_at {
 	u32 table;     /* or ABI_TABLE_UNBUILT, ABI_TABLE_NO_CFI */
 	u32 packed;    /* unwind_abi.h: 20 bits */
@@ -37,7 +37,7 @@ struct walk {
 	u8 has_leaf;
 	u8 bx_known;
 	u8 slot;	   /* whose walk it is: global functions take no pointers */
-	struct rule_at at; /* of the step under way */
+	struct rule_at at; /* of the step under way, if its rule is no inline one */
 };
 
 struct scratch {
@@ -52,8 +52,21 @@ struct scratch {
 	u8 beyond[4096]; /* never written: the verifier adds up the largest offset and length */
 };
 
+struct scratch_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_NR_SLOTS);
+	__type(key, u32);
+	__type(value, struct scratch);
+};
+
+/* One for each slot. Defined in scratch.bpf.c. */
+extern struct scratch_map scratch_slots SEC(".maps");
+
 /* NULL only for a slot that does not exist, for the verifier's sake. */
-struct scratch *scratch_at(u32 slot);
+static __always_inline struct scratch *scratch_at(u32 slot)
+{
+	return bpf_map_lookup_elem(&scratch_slots, &slot);
+}
 
 /* A free slot for an uprobe's program, 0 if there is none. */
 u32 scratch_claim(void);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
  * A window begins at the word asked for: walks go up. The first is small, since most of a short
- * stack's cost is cold cache lines; the later ones are large. A window that would reach into a page
+ * stack's cost is cold cache lines; the second is twice as large, the later ones are large. A window that would reach into a page
  * that is not there is read to the end of its page instead, so that a missing page only fails the
  * frames that lie in it.
  */
 #include "stackmem.bpf.h"
 
-#define FIRST_WINDOW_BYTES 1024u
-#define ABOVE_BYTES	   64u /* a little more than nothing, should a walk look there */
+#define FIRST_WINDOW_BYTES  1024u
+#define SECOND_WINDOW_BYTES 2048u
+#define ABOVE_BYTES	    64u /* a little more than nothing, should a walk look there */
 
 static __always_inline u32 to_page_end(u64 address)
 {
@@ -24,7 +25,9 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 	if (!scratch)
 		return false;
 	walk = &scratch->walk;
-	len = walk->nr_windows ? WINDOW_BYTES : FIRST_WINDOW_BYTES;
+	len = !walk->nr_windows	      ? FIRST_WINDOW_BYTES
+	      : walk->nr_windows == 1 ? SECOND_WINDOW_BYTES
+				      : WINDOW_BYTES;
 	walk->nr_windows++;
 	walk->window_at = address;
 	walk->window_bytes = 0;

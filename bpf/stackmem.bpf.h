@@ -25,10 +25,14 @@ int stackmem_refill(u32 slot, u64 address);
 static __always_inline bool stackmem_load(struct scratch *scratch, u32 slot, u64 address,
 					  u64 *value)
 {
-	u64 offset = address - scratch->walk.window_at;
+	u64 offset = address - scratch->walk.window_at, word = 0;
 
-	if (address & 7) /* nobody aligns a stack so, but a CFI rule may say it */
-		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+	if (address & 7) { /* nobody aligns a stack so, but a CFI rule may say it */
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)address))
+			return false;
+		*value = word;
+		return true;
+	}
 	if (offset + 8 > scratch->walk.window_bytes || offset > WINDOW_BYTES) {
 		if (!stackmem_refill(slot, address))
 			return false;

@@ -45,22 +45,45 @@ __hidden u32 target_exec_id(void)
 	return BPF_CORE_READ(task, self_exec_id);
 }
 
-__hidden void target_identify(struct scratch *scratch)
+/* Before Linux 5.11. */
+static __always_inline void identify_by_reads(struct scratch *scratch)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct abi_record *record = &scratch->record;
-	u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	scratch->exec_id = BPF_CORE_READ(task, self_exec_id);
 	scratch->is_kernel_thread = BPF_CORE_READ(task, flags) & PF_KTHREAD;
+	record->start_ns = BPF_CORE_READ(leader, start_time);
+	BPF_CORE_READ_INTO(&record->comm, leader, comm);
+}
+
+/* The same without calls: each costs as much as a frame of the walk. */
+static __always_inline void identify_by_btf(struct scratch *scratch)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct abi_record *record = &scratch->record;
+
+	scratch->exec_id = task->self_exec_id;
+	scratch->is_kernel_thread = task->flags & PF_KTHREAD;
+	record->start_ns = leader->start_time;
+	*(u64 *)&record->comm[0] = *(u64 *)&leader->comm[0];
+	*(u64 *)&record->comm[8] = *(u64 *)&leader->comm[8];
+}
+
+__hidden void target_identify(struct scratch *scratch)
+{
+	struct abi_record *record = &scratch->record;
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		identify_by_btf(scratch);
+	else
+		identify_by_reads(scratch);
 	record->tgid = pid_tgid >> 32;
 	record->tid = config.threads ? (u32)pid_tgid : 0;
-	record->start_ns = BPF_CORE_READ(leader, start_time);
 	if (config.threads)
 		bpf_get_current_comm(record->comm, sizeof(record->comm));
-	else
-		BPF_CORE_READ_INTO(&record->comm, leader, comm);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -8,51 +8,48 @@
  * Where there is no description, gap.bpf.c makes the step. Nothing of what the target's memory says is
  * trusted further than to be looked up.
  *
- * The step and its kinds are global functions (not static) with scalar arguments: the verifier
- * then checks each once, by itself, and not again for each turn of the loop and each way to get there.
- * Inlined, it gives up after a million instructions.
+ * A step by an inline rule, as nearly all are, is made without a call. The other kinds of step, and a few steps
+ * together, are global functions (not static) with scalar arguments: the verifier then checks each once, by
+ * itself, and not again for each turn of the loop and each way to get there.
  */
 #include "unwind.bpf.h"
 
+#include "lookup.bpf.h"
 #include "stackmem.bpf.h"
 #include "step.bpf.h"
 #include "tables.bpf.h"
 
-#define IPS_MASK 1023
-
 /*
- * Behind the frames of the leaf's side the others go round: the last of them are kept. The mask is
- * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
+ * How many steps one function makes: calls cost time (lookup.bpf.h), and each of these steps is verified
+ * anew. Of 16 a walk is hardly faster, and takes twice as many verified instructions.
  */
-__hidden void unwind_push(struct scratch *scratch, u64 ip)
-{
-	u32 nr = scratch->walk.nr++;
-	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
+#define STEPS_A_CALL 4
+_Static_assert(ABI_FRAMES_AT_ONCE % STEPS_A_CALL == 0, "calls make whole turns");
 
-	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
-}
-
-/* The rules that fit into 20 bits: nearly all. */
-static __always_inline int step_by_inline(struct scratch *scratch, u32 slot, struct caller *caller)
+/* A step by a rule that fits into 20 bits. */
+static __always_inline int step_by_inline(struct scratch *scratch, u32 slot,
+					  const struct rule_at *at)
 {
 	struct walk *walk = &scratch->walk;
-	u32 packed = walk->at.packed, fp_slot = unwind_rule_fp_slot(packed);
-	u64 base = packed & UNWIND_RULE_BASE_FP ? walk->fp : walk->sp;
-	u64 cfa = base + unwind_rule_cfa_off_at(packed, walk->at.pc_delta);
+	u32 packed = at->packed, fp_slot = unwind_rule_fp_slot(packed);
+	u64 by_fp = packed / UNWIND_RULE_BASE_FP & 1, cfa;
+	struct caller caller = {.fp = walk->fp};
+	int end = 0;
 
-	if (!base && packed & UNWIND_RULE_BASE_FP)
-		return END(NO_REG);
-	if (cfa < walk->sp || (cfa == walk->sp && !walk->has_leaf))
-		return END(NO_MOVE);
-	caller->fp = walk->fp;
+	UNWIND_OPAQUE(by_fp);
+	cfa = walk->sp + by_fp * (walk->fp - walk->sp) +
+	      unwind_rule_cfa_off_at(packed, at->pc_delta);
+	caller.sp = cfa;
+	if (by_fp && !walk->fp)
+		end = END(NO_REG);
+	else if (cfa < walk->sp || (cfa == walk->sp && !walk->has_leaf))
+		end = END(NO_MOVE);
 	/* The lower address first, so that one window has both. */
-	if (fp_slot &&
-	    !stackmem_load(scratch, slot, cfa - unwind_fp_slot_bytes(fp_slot), &caller->fp))
-		return END(UNREADABLE);
-	if (!stackmem_load(scratch, slot, cfa - 8, &caller->ip))
-		return END(UNREADABLE);
-	caller->sp = cfa;
-	return 0;
+	else if ((fp_slot &&
+		  !stackmem_load(scratch, slot, cfa - unwind_fp_slot_bytes(fp_slot), &caller.fp)) ||
+		 !stackmem_load(scratch, slot, cfa - 8, &caller.ip))
+		end = END(UNREADABLE);
+	return go_to_caller(scratch, &caller, end);
 }
 
 static __always_inline int get_register(const struct walk *walk, u32 reg, u64 *value)
@@ -232,42 +229,49 @@ __noinline int unwind_step_extended(u32 slot)
 	return go_to_caller(scratch, &caller, step_by_rule(scratch, slot, &rule, &caller));
 }
 
-__noinline int unwind_step_inline(u32 slot)
+/* A step of the rarer kinds: they are functions of their own. */
+static __always_inline int step_by_other(struct walk *walk, u32 slot, const struct rule_at *at)
 {
-	struct scratch *scratch = scratch_at(slot);
-	struct caller caller = {};
-
-	if (!scratch)
-		return 1;
-	return go_to_caller(scratch, &caller, step_by_inline(scratch, slot, &caller));
-}
-
-/* From one frame to its caller's. 0: there is one, and its ip is written; else the walk is over. */
-__noinline int unwind_step(u32 slot)
-{
-	struct scratch *scratch = scratch_at(slot);
-	struct walk *walk;
-
-	if (!scratch)
-		return 1;
-	walk = &scratch->walk;
-	tables_find(walk);
-	if (walk->at.table == ABI_TABLE_UNBUILT) {
+	if (at->table == ABI_TABLE_UNBUILT) {
 		walk->end = ABI_END_UNKNOWN_CODE;
 		return 1;
 	}
-	if (!(walk->at.packed & UNWIND_RULE_EXTENDED))
-		return unwind_step_inline(slot);
-	return walk->at.packed == (UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP)
+	walk->at = *at;
+	return at->packed == (UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP)
 		       ? unwind_step_gap(slot)
 		       : unwind_step_extended(slot);
+}
+
+/* STEPS_A_CALL frames. 0: there is one more, all ips are written; else the walk is over. */
+__noinline int unwind_few(u32 slot)
+{
+	struct scratch *scratch = scratch_at(slot);
+	u32 zero = 0;
+	struct table_space *all_tables = bpf_map_lookup_elem(&tables, &zero);
+	struct vma_space *all_vmas = bpf_map_lookup_elem(&vmas, &zero);
+
+	if (!scratch || !all_tables || !all_vmas)
+		return 1; /* never: for the verifier */
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < STEPS_A_CALL; i++) {
+		struct rule_at at = lookup_rule(&scratch->walk, all_vmas, all_tables);
+		int over;
+
+		if (at.packed & UNWIND_RULE_EXTENDED)
+			over = step_by_other(&scratch->walk, slot, &at);
+		else
+			over = step_by_inline(scratch, slot, &at);
+		if (over)
+			return 1;
+	}
+	return 0;
 }
 
 /* Many steps: for the verifier a loop of loops, each short, and gone through once. */
 __noinline int unwind_steps(u32 slot)
 {
-	for (int i = 0; i < ABI_FRAMES_AT_ONCE; i++)
-		if (unwind_step(slot))
+	for (int i = 0; i < ABI_FRAMES_AT_ONCE / STEPS_A_CALL; i++)
+		if (unwind_few(slot))
 			return 1;
 	return 0;
 }
@@ -314,7 +318,6 @@ static __always_inline void elide(struct scratch *scratch)
 	ring[0] = ABI_IP_ELIDED;
 }
 
-_Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
 _Static_assert(2 * ABI_RING_FRAMES <= WINDOW_WORDS, "the ring fits twice into the window");
 _Static_assert(!(ABI_RING_FRAMES & (ABI_RING_FRAMES - 1)) && ABI_LEAF_FRAMES == ABI_RING_FRAMES &&
 		       !(ABI_MAX_KERNEL_FRAMES & (ABI_MAX_KERNEL_FRAMES + 1)),
@@ -328,7 +331,7 @@ __hidden void unwind_user(u32 slot)
 		return;
 	scratch->walk.slot = slot;
 	unwind_push(scratch, scratch->walk.ip);
-	if (tables_enter(&scratch->walk))
+	if (tables_enter(&scratch->walk, scratch->record.tgid))
 		walk_on(slot, &scratch->walk);
 	else
 		scratch->walk.end = ABI_END_UNKNOWN_CODE;

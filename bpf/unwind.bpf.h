@@ -10,9 +10,22 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/* Appends one ip. */
-void unwind_push(struct scratch *scratch, u64 ip);
-/* Walks from walk's registers, whose ip comes first, to the end of the stack. */
+#define IPS_MASK 1023
+_Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
+
+/*
+ * Appends one ip. Behind the frames of the leaf's side the others go round: the last of them are kept. The mask is
+ * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
+ */
+static __always_inline void unwind_push(struct scratch *scratch, u64 ip)
+{
+	u32 nr = scratch->walk.nr++;
+	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
+
+	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
+}
+
+/* Walks the record's process from walk's registers, whose ip comes first, to the end of the stack. */
 void unwind_user(u32 slot);
 
 #endif

@@ -173,14 +173,24 @@ static inline __u32 unwind_rule_cfa_off(__u32 rule)
 	return (rule >> UNWIND_RULE_CFA_SHIFT & UNWIND_RULE_CFA_MASK) * 8;
 }
 
-/* The same at a pc that is pc_delta bytes after the row's. */
-static inline __u32 unwind_rule_cfa_off_at(__u32 rule, __u32 pc_delta)
-{
-	__u32 nr = rule & UNWIND_RULE_RUN_MASK;
-	__u32 steps = pc_delta >> !!(rule & UNWIND_RULE_RUN_EXTENDED);
+/* Keeps the compiler from seeing where a number comes from, and making a branch of arithmetic again. */
+#define UNWIND_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 
-	steps = (steps < nr ? steps : nr) * 8;
-	return unwind_rule_cfa_off(rule) + (rule & UNWIND_RULE_RUN_DOWN ? -steps : steps);
+/*
+ * The same at a pc that is pc_delta bytes after the row's. Without branches: the verifier would have to
+ * follow each both ways through all that is computed from the offset.
+ */
+static inline __u64 unwind_rule_cfa_off_at(__u32 rule, __u32 pc_delta)
+{
+	__u64 nr = rule & UNWIND_RULE_RUN_MASK, down = rule / UNWIND_RULE_RUN_DOWN & 1;
+	__u64 steps = pc_delta >> (rule / UNWIND_RULE_RUN_EXTENDED & 1), is_beyond = nr - steps;
+
+	UNWIND_OPAQUE(is_beyond);
+	is_beyond >>= 63;
+	UNWIND_OPAQUE(is_beyond);
+	UNWIND_OPAQUE(down);
+	steps -= is_beyond * (steps - nr);
+	return unwind_rule_cfa_off(rule) + 8 * steps - 16 * steps * down;
 }
 
 static inline __u32 unwind_rule_fp_slot(__u32 rule)

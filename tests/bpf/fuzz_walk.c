@@ -67,6 +67,7 @@ static void walk(const struct scene *scene)
 	regs.cs = 0x33;
 	scratch->walk.end = ~0u;
 	scratch->record.nr_kernel = 0;
+	scratch->record.tgid = 1000;
 	check(registers_begin_walk(&regs, scratch));
 	unwind_user(ABI_SLOT_TICK);
 	record_close(scratch, 0);

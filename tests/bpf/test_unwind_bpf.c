@@ -611,6 +611,25 @@ static void test_windows_save_reads(void **state)
 	assert_true(host.nr_user_reads <= 1 + (402 * 16 - 1024 + 4095) / 4096);
 }
 
+/* A frame costs two look-ups, which find the slab that has its row; those of the rest are shared by several. */
+static void test_frames_share_lookups(void **state)
+{
+	struct fixture *f = *state;
+	u64 nr_lookups;
+
+	push_small(f, ip_in(ROOT));
+	host.nr_lookups = 0;
+	expect(walk(f, SMALL), 2, ABI_END_ROOT);
+	nr_lookups = host.nr_lookups;
+	f->nr -= 2;
+	for (u32 i = 0; i < 400; i++)
+		push_small(f, ip_in(SMALL));
+	push_small(f, ip_in(ROOT));
+	host.nr_lookups = 0;
+	expect(walk(f, SMALL), 402, ABI_END_ROOT);
+	assert_true(host.nr_lookups - nr_lookups <= 400 * 3);
+}
+
 /* A stack of ABI_MAX_USER_FRAMES + nr_more + 1 frames, one of them below the mark made known. */
 static void check_ends(struct fixture *f, u32 nr_more)
 {
@@ -1133,6 +1152,7 @@ int main(void)
 		TEST(unaligned),
 		TEST(window_boundaries),
 		TEST(windows_save_reads),
+		TEST(frames_share_lookups),
 		TEST(depth),
 		TEST(depth_is_no_identity),
 		TEST(time),

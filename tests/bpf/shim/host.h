@@ -43,7 +43,7 @@ struct host {
 	u32 nr_kernel_ips;
 	struct host_range ranges[HOST_MAX_RANGES];
 	u32 nr_ranges;
-	u64 nr_user_reads;
+	u64 nr_user_reads, nr_lookups;
 };
 
 extern struct host host;

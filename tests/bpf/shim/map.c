@@ -383,6 +383,7 @@ void *host_map_lookup(const void *definition, const void *key)
 	struct host_map *map = behind(definition), **inner;
 	u32 i;
 
+	host.nr_lookups++;
 	if (is_hash(map)) {
 		struct node *node = *find(map, key);
 

@@ -238,6 +238,7 @@ void walker_bpf(const struct pt_regs *regs, struct walked *walked)
 	memset(walked, 0, sizeof(*walked));
 	in_user_mode.cs = 0x33;
 	scratch->record.nr_kernel = 0;
+	scratch->record.tgid = host.pid_tgid >> 32;
 	scratch->is_kernel_thread = 0;
 	walked->end = ~0u;
 	if (!registers_begin_walk(&in_user_mode, scratch))
