@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """More files, mappings and processes than there is room for."""
+import json
 import os
 import re
 import shutil
 import subprocess
+import time
 
 import harness as h
+
+BPFTOOL = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 def crowd(nr):
@@ -104,6 +108,78 @@ def writing_does_not_delay_reading():
     done = run.stop()
     assert done.files, done.lines
     assert not [line for line in done.lines if "dropped" in line], done.lines[-8:]
+
+
+# What stays ---------------------------------------------------------------------------------------
+
+def maps_of(run):
+    """The maps of a cprof that count by process: name -> id."""
+    found, folder = {}, f"/proc/{run.pid}/fdinfo"
+    for fd in os.listdir(folder):
+        with open(os.path.join(folder, fd), encoding="utf-8") as file:
+            number = re.search(r"^map_id:\t(\d+)$", file.read(), re.M)
+        if number:
+            name = json.loads(h.silent([BPFTOOL, "-j", "map", "show", "id", number[1]], "map"))["name"]
+            if name in ("processes", "targets", "inflight", "live", "live_more", "holders"):
+                found[name] = number[1]
+    return found
+
+
+def process_of(key):
+    """The tgid in a key, whichever map's it is."""
+    if isinstance(key, dict):
+        return key["tgid"] if "tgid" in key else process_of(key["image"])
+    return key >> 32 or key
+
+
+def of_the_dead(number):
+    """The processes that a map knows and that are not there any more."""
+    entries = json.loads(h.silent([BPFTOOL, "-j", "map", "dump", "id", number], "map") or "[]")
+    known = {process_of(entry["formatted"]["key"]) for entry in entries}
+    return {tgid for tgid in known if not os.path.exists(f"/proc/{tgid}")}
+
+
+def most_memory(run):
+    with open(f"/proc/{run.pid}/status", encoding="utf-8") as file:
+        return int(re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.M)[1]) << 10
+
+
+def nothing_stays(run):
+    """Of the processes that are gone now; others come and go meanwhile."""
+    maps, end = maps_of(run), time.monotonic() + h.HANGS
+    assert "processes" in maps, maps
+    gone = {name: of_the_dead(number) for name, number in maps.items()}
+    for name, number in maps.items():
+        while gone[name]:
+            assert time.monotonic() < end, (name, gone[name])
+            time.sleep(0.3)
+            gone[name] &= of_the_dead(number)
+
+
+@h.test
+def nothing_stays_of_processes_that_went():
+    """Thousands came, were sampled, and went: no map remembers one, and memory is bounded."""
+    for command, options in ("record", ("-F", "999")), ("heap", ("--rate", "64")):
+        run = h.cprof(command, "-a", *options).attached()
+        storms = [h.Workload("spawner", 3) for _ in range(2)]
+        assert all(storm.says()["spawned"] for storm in storms)
+        nothing_stays(run)
+        assert most_memory(run) < 200 << 20, most_memory(run)
+        run.stop()
+
+
+@h.test
+def many_mappings_are_read_once():
+    """As many as the kernel allows, all of them changing: memory is bounded, and the run ends."""
+    path = os.path.join(h.folder(), "pieces")
+    with open(path, "wb") as file:
+        file.truncate(70000 * 4096)
+    target = h.Workload("mapper", "churn", path, 69000)
+    assert target.says()["mapped"] > 10000
+    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+    target.uses(1)
+    assert most_memory(run) < 200 << 20, most_memory(run)
+    run.stop().profile()
 
 
 h.main()

@@ -23,6 +23,7 @@ struct fixture {
 	struct feed_case c;
 	struct tablesync *sync;
 	pid_t child; /* of the same program */
+	bool child_ended;
 };
 
 static int set_up(void **state)
@@ -41,12 +42,20 @@ static int set_up(void **state)
 	return 0;
 }
 
+static void end_child(struct fixture *fixture)
+{
+	if (fixture->child_ended)
+		return;
+	kill(fixture->child, SIGKILL);
+	waitpid(fixture->child, NULL, 0);
+	fixture->child_ended = true;
+}
+
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	kill(fixture->child, SIGKILL);
-	waitpid(fixture->child, NULL, 0);
+	end_child(fixture);
 	tablesync_free(fixture->sync);
 	feed_case_release(&fixture->c);
 	free(fixture);
@@ -257,6 +266,70 @@ static void test_complete(void **state)
 	free(capture);
 }
 
+/* A record of a process whose exit was announced before it: BPF does not keep its vmas for ever. */
+static void test_a_record_after_the_exit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture *capture = xcalloc(1, sizeof(*capture));
+	struct task_event event = event_of(TASK_EXIT, fixture->child);
+	struct record record;
+
+	assert_int_equal(tasks_snapshot(fixture->c.tasks, fixture->child), 0);
+	capture_here(capture);
+	tasks_apply(fixture->c.tasks, &event);
+	for (int round = 0; round < 2; round++) {
+		record = record_of(capture);
+		record.tgid = fixture->child;
+		tablesync_complete(fixture->sync, &record);
+		assert_true(is_written(fixture, fixture->child));
+		if (round) /* of the first one the other threads live on */
+			end_child(fixture);
+		usleep(600000);
+		tablesync_sync(fixture->sync);
+		assert_int_equal(is_written(fixture, fixture->child), !round);
+	}
+	free(capture);
+}
+
+static void test_an_exit_that_was_lost(void **state)
+{
+	struct fixture *fixture = *state;
+	struct task_event lost = event_of(TASK_LOST, 0);
+
+	assert_int_equal(tasks_snapshot(fixture->c.tasks, fixture->child), 0);
+	tablesync_follow(fixture->sync, fixture->child, TABLESYNC_WHEN_MET);
+	tablesync_follow(fixture->sync, getpid(), TABLESYNC_WHEN_MET);
+	tablesync_sync(fixture->sync);
+	assert_true(is_written(fixture, fixture->child));
+	end_child(fixture);
+	tablesync_event(fixture->sync, &lost);
+	tablesync_sync(fixture->sync);
+	assert_false(is_written(fixture, fixture->child));
+	assert_true(is_written(fixture, getpid()));
+}
+
+/* Entries are thrown away in between: whoever is there stays. */
+static void test_many_that_are_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct task_event event = event_of(TASK_EXIT, getpid());
+
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct task_event other = event_of(TASK_EXIT, 1u << 30 | i);
+
+		if (i == 1500)
+			tablesync_follow(fixture->sync, getpid(), TABLESYNC_WHEN_MET);
+		tablesync_follow(fixture->sync, other.tgid, TABLESYNC_WHEN_MET);
+		tablesync_event(fixture->sync, &other);
+		if (i % 500 == 0)
+			tablesync_sync(fixture->sync);
+	}
+	tablesync_sync(fixture->sync);
+	assert_true(is_written(fixture, getpid()));
+	tablesync_event(fixture->sync, &event);
+	assert_false(is_written(fixture, getpid()));
+}
+
 static bool always(void)
 {
 	return true;
@@ -292,6 +365,9 @@ int main(void)
 		CASE(test_no_room),
 		CASE(test_complete),
 		CASE(test_no_patience),
+		CASE(test_a_record_after_the_exit),
+		CASE(test_an_exit_that_was_lost),
+		CASE(test_many_that_are_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

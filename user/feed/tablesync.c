@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * There is one entry for each tgid that was ever followed; when its process ends the entry stays, and the next process
- * of that tgid uses it again, so indices stay valid. Vmas are written after each drain for all processes that changed,
+ * There is one entry for each tgid that is followed; when its process ends the entry stays for a while, and a next process
+ * of that tgid uses it again. Vmas are written after each drain for all processes that changed,
  * except that a record with a stack copy has its process written immediately: until then BPF copies every stack of it.
  */
 #include "feed/tablesync.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -17,10 +18,16 @@
 #include "feed/tablecache.h"
 #include "unwind/copywalk.h"
 
+#define LOOK_EVERY_NS (NSEC_PER_SEC / 2)
+/* Entries of processes that are gone, before they are thrown away. */
+#define MOST_GONE 1024
+
 struct followed {
 	uint32_t tgid;
 	enum tablesync_eagerness eagerness;
 	bool is_gone;
+	bool is_doubtful;      /* no exit will be announced any more: /proc is asked */
+	uint64_t next_look_ns; /* in /proc */
 	struct codemap *code;
 };
 
@@ -29,6 +36,7 @@ struct tablesync {
 	struct workbudget *budget;
 	vec_of(struct followed) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
+	size_t nr_gone;		    /* entries, at most */
 	bool was_full;		    /* and said so */
 	bool has_news;		    /* built, and not written for all yet */
 	uint64_t nr_completed, nr_unknown;
@@ -99,7 +107,7 @@ void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eage
 	followed = &sync->followed.at[i];
 	if (!followed->is_gone && followed->eagerness >= eagerness)
 		return;
-	followed->is_gone = false;
+	followed->is_gone = followed->is_doubtful = false;
 	set_eagerness(followed, eagerness);
 	codemap_changed(followed->code);
 }
@@ -119,10 +127,18 @@ static void on_exec(struct followed *followed)
 		set_eagerness(followed, TABLESYNC_NOW);
 }
 
-static void on_exit_of(struct followed *followed)
+static void on_exit_of(struct tablesync *sync, struct followed *followed)
 {
 	codemap_forget(followed->code);
 	followed->is_gone = true;
+	sync->nr_gone++;
+}
+
+/* Of its first thread, or announcements were lost: what else ends the process is not known. */
+static void doubt(struct followed *followed)
+{
+	followed->is_doubtful = true;
+	followed->next_look_ns = 0;
 }
 
 void tablesync_event(struct tablesync *sync, const struct task_event *event)
@@ -145,7 +161,11 @@ void tablesync_event(struct tablesync *sync, const struct task_event *event)
 	case TASK_EXIT:
 		/* If other threads live on, their next sample brings the process back. */
 		if (followed && event->tid == event->tgid)
-			on_exit_of(followed);
+			on_exit_of(sync, followed);
+		break;
+	case TASK_LOST:
+		vec_for_each(&sync->followed, each)
+			doubt(each);
 		break;
 	default:
 		break;
@@ -165,14 +185,46 @@ static void sync_code(struct tablesync *sync, struct followed *followed, bool ha
 	sync->was_full = sync->was_full || err;
 }
 
+/* Is it gone after all? */
+static bool find_gone(struct tablesync *sync, struct followed *followed, uint64_t now_ns)
+{
+	if (followed->is_gone || !followed->is_doubtful || now_ns < followed->next_look_ns)
+		return followed->is_gone;
+	followed->next_look_ns = now_ns + LOOK_EVERY_NS;
+	if (!tasks_is_alive(sync->rooms.tasks, followed->tgid))
+		on_exit_of(sync, followed);
+	return followed->is_gone;
+}
+
+/* Throws away the entries of processes that are gone. */
+static void forget_gone(struct tablesync *sync)
+{
+	size_t nr = 0;
+
+	hash_release(&sync->followed_index);
+	vec_for_each(&sync->followed, followed) {
+		if (followed->is_gone) {
+			codemap_free(followed->code);
+			continue;
+		}
+		hash_insert(&sync->followed_index, hash_u64(followed->tgid), nr);
+		sync->followed.at[nr++] = *followed;
+	}
+	sync->followed.nr = nr;
+	sync->nr_gone = 0;
+}
+
 bool tablesync_sync(struct tablesync *sync)
 {
 	struct tablecache *tablecache = sync->rooms.tablecache;
 	bool has_news = tablecache_poll(tablecache) || sync->has_news;
+	uint64_t now_ns = clock_monotonic_ns();
 
 	sync->has_news = false;
+	if (sync->nr_gone > MOST_GONE)
+		forget_gone(sync);
 	vec_for_each(&sync->followed, followed) {
-		if (followed->is_gone)
+		if (find_gone(sync, followed, now_ns))
 			continue;
 		codemap_look(followed->code);
 		sync_code(sync, followed, has_news);
@@ -223,6 +275,8 @@ void tablesync_complete(struct tablesync *sync, struct record *record)
 	sync->nr_completed++;
 	tablesync_follow(sync, record->tgid, TABLESYNC_WHEN_MET);
 	followed = find_followed(sync, record->tgid);
+	if (lookup.image->process->exited_ns && !followed->is_doubtful)
+		doubt(followed); /* the record may have come after the process's last word */
 	lookup.code = followed->code;
 	copywalk_finish(record, &target, sync->ips);
 	if (record->end == END_UNKNOWN_CODE && workbudget_is_over(sync->budget))

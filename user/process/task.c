@@ -377,6 +377,13 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
 
 /* Pruning --------------------------------------------------------------------------------------- */
 
+bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid)
+{
+	struct proc_stat stat;
+
+	return !procfs_stat(tasks->proc_root, tgid, &stat) && !proc_stat_is_dead(&stat);
+}
+
 /* Does anything of the process still run? */
 static bool is_alive(const struct tasks *tasks, const struct process *process)
 {

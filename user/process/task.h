@@ -107,6 +107,9 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
  */
 void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 
+/* Does /proc show a process tgid that anything of still runs? */
+bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid);
+
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);
 struct process *tasks_at(const struct tasks *tasks, size_t i);
