@@ -182,4 +182,32 @@ def many_mappings_are_read_once():
     run.stop().profile()
 
 
+# Where others leave no CPU ------------------------------------------------------------------------
+
+def hog():
+    """Busy on CPU 0, before all others."""
+    return h.Workload("/usr/bin/taskset", "-c", "0", "nice", "-n", "-20", h.workload("hot"), 100)
+
+
+@h.test
+def a_run_ends_where_others_leave_no_cpu():
+    """Beside four of the highest priority: cprof raises its own while it needs to, and no longer."""
+    hogs = [hog() for _ in range(4)]
+    run = h.cprof("record", "-F", "499", "-d", "1s", "-p", hogs[0].pid, run_as=("taskset", "-c", "0"))
+    assert run.wait().profile()["samples"]
+
+
+@h.test
+def the_priority_is_that_which_was_given():
+    """While nobody is in the way; and a command gets what it would have had."""
+    for given in (), ("nice", "-n", "5"):
+        run = h.cprof("record", "-p", h.Workload("idle").pid, run_as=given).attached()
+        expected = os.getpriority(os.PRIO_PROCESS, 0) + (5 if given else 0)
+        if not run.said().count("nice -20 from now on"):  # a busy machine is in the way
+            assert os.getpriority(os.PRIO_PROCESS, run.pid) == expected
+        run.stop()
+        run = h.cprof("record", "--allow-empty", "--", "nice", run_as=given).wait()
+        assert run.code == 0 and run.out.split() == [str(expected)], (run.out, expected)
+
+
 h.main()

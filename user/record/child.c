@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "output/file.h"
+#include "record/priority.h"
 
 #define MAX_GROUPS	256
 #define GIVE_UP_LOOK_MS 100
@@ -70,6 +71,7 @@ run_child(char **argv, const struct identity *who, int release_fd, int error_fd,
 	char go;
 	int err;
 
+	priority_restore();
 	if (read(release_fd, &go, 1) != 1)
 		_exit(127);
 	if ((stdout_fd < 0 || dup2(stdout_fd, STDOUT_FILENO) >= 0) && !become(who)) {
@@ -150,6 +152,7 @@ run_helper(const char *const argv[], const struct identity *who, int out_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	priority_restore();
 	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
 	    dup2(out_fd, STDOUT_FILENO) >= 0 && !become(who))
 		execv(argv[0], (char *const *)argv);

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "record/interrupt.h"
+#include "record/priority.h"
 #include "record/resources.h"
 #include "record/run_state.h"
 
@@ -85,6 +86,7 @@ int run(const struct options *options)
 
 	log_set_verbose(options->verbose);
 	resources_claim();
+	priority_begin();
 	for (size_t i = 0; !code && i < sizeof(steps) / sizeof(steps[0]); i++)
 		code = is_over_early(&run) ? EXIT_NOTHING : steps[i](&run);
 	code = wait_for_child(&run, code);

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "record/interrupt.h"
+#include "record/priority.h"
 #include "record/run_state.h"
 
 #define READ_EVERY_NS (NSEC_PER_SEC / 500)
@@ -61,6 +62,7 @@ int run_start(struct run *run)
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
 		return EXIT_CANNOT;
+	priority_settle();
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->outpath, run->builder,
 		    run->schedule.started_ns);
@@ -85,6 +87,7 @@ static int drain(struct run *run)
 	schedule_drained(&run->schedule, began_ns, is_new);
 	vec_for_each(&run->targets.all, target)
 		writer_look(&run->writer, target->tgid);
+	priority_look();
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 
