@@ -247,6 +247,16 @@ def an_empty_file_if_it_is_allowed():
 
 
 @h.test
+def an_empty_file_of_the_whole_machine():
+    """Nobody's: what every process shares is the kernel."""
+    run = h.cprof("record", "-a", "--comm", "no such comm", "-d", "300ms", "--allow-empty").wait()
+    assert run.code == 0, run.lines
+    profile = h.judge(run.output)
+    assert not profile["samples"], profile
+    assert [mapping["path"] for mapping in profile["mappings"]] == ["[kernel.kallsyms]"], profile["mappings"]
+
+
+@h.test
 def an_empty_file_has_its_name_in_a_folder():
     target = h.Workload("idle")
     target.says()

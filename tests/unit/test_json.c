@@ -8,8 +8,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -78,11 +81,46 @@ static void test_the_first_error_ends_it(void **state)
 	assert_int_equal(nr_calls, 1);
 }
 
+static int nowhere(void *ctx, const void *bytes, size_t len)
+{
+	(void)ctx;
+	(void)bytes;
+	(void)len;
+	return 0;
+}
+
+/* Mistakes in the source end the process, before anything is written beyond the struct. */
+static void test_mistakes_abort(void **state)
+{
+	(void)state;
+	for (int mistake = 0; mistake < 3; mistake++) {
+		pid_t child = fork();
+		int status;
+
+		assert_true(child >= 0);
+		if (!child) {
+			struct json json;
+
+			json_begin(&json, nowhere, NULL);
+			if (mistake == 0)
+				json_end(&json); /* nothing is open */
+			for (int i = 0; mistake == 1 && i <= JSON_MAX_DEPTH; i++)
+				json_array(&json);
+			json_array(&json);
+			json_finish(&json); /* something is */
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_python_reads_it),
 		cmocka_unit_test(test_the_first_error_ends_it),
+		cmocka_unit_test(test_mistakes_abort),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -63,6 +63,8 @@ void json_array(struct json *json)
 
 void json_end(struct json *json)
 {
+	if (!json->depth)
+		abort(); /* a mistake in the source: nothing is open */
 	put(json, &json->closers[--json->depth], 1);
 	json->comma = true;
 }

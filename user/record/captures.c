@@ -19,6 +19,7 @@ struct captures {
 	const char *path;
 	struct tasks *tasks;
 	const struct files *files;
+	int err; /* the first failure; nothing is written after it */
 };
 
 int captures_open(const char *path, struct tasks *tasks, const struct files *files,
@@ -31,17 +32,29 @@ int captures_open(const char *path, struct tasks *tasks, const struct files *fil
 	if (!file)
 		return output_file_fail(fd < 0 ? fd : -errno, path);
 	*captures = xcalloc(1, sizeof(**captures));
-	**captures = (struct captures){file, path, tasks, files};
+	**captures = (struct captures){file, path, tasks, files, 0};
 	return 0;
 }
 
-void captures_close(struct captures *captures)
+int captures_close(struct captures *captures)
 {
+	int err;
+
 	if (!captures)
-		return;
-	if (fclose(captures->file))
-		warn("'%s' is not complete: %s", captures->path, strerror(errno));
+		return 0;
+	if (fclose(captures->file) && !captures->err)
+		captures->err = -errno;
+	err = captures->err;
+	if (err)
+		warn("'%s' is not complete: %s", captures->path, strerror(-err));
 	free(captures);
+	return err;
+}
+
+static void put(struct captures *captures, const void *bytes, size_t len_bytes)
+{
+	if (!captures->err && fwrite(bytes, 1, len_bytes, captures->file) != len_bytes)
+		captures->err = errno ? -errno : -EIO;
 }
 
 /* The caller frees it. */
@@ -81,8 +94,8 @@ void captures_write(struct captures *captures, const struct record *sent,
 	};
 
 	memcpy(capture.regs, from->leaf, sizeof(capture.regs));
-	fwrite(&capture, sizeof(capture), 1, captures->file);
-	fwrite(whole->user_ips, sizeof(uint64_t), whole->nr_user, captures->file);
-	fwrite(from->bytes, 1, from->len_bytes, captures->file);
-	fwrite(maps, 1, capture.maps_bytes, captures->file);
+	put(captures, &capture, sizeof(capture));
+	put(captures, whole->user_ips, sizeof(uint64_t) * whole->nr_user);
+	put(captures, from->bytes, from->len_bytes);
+	put(captures, maps, capture.maps_bytes);
 }

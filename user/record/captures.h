@@ -42,6 +42,7 @@ int captures_open(const char *path, struct tasks *tasks, const struct files *fil
 /* sent: a record with a capture, as BPF sent it; whole: the same with its walk finished. */
 void captures_write(struct captures *captures, const struct record *sent,
 		    const struct record *whole);
-void captures_close(struct captures *captures); /* NULL is fine */
+/* Ends the file: 0, or -errno of the first failure to write it, printed. NULL is fine. */
+int captures_close(struct captures *captures);
 
 #endif

@@ -44,12 +44,14 @@ static int wait_for_child(struct run *run, int code)
 	return interrupt_exit_code();
 }
 
-static void finish(struct run *run)
+/* The exit code, which is code unless something fails now. */
+static int finish(struct run *run, int code)
 {
 	tablesync_free(run->tablesync); /* gives tables back to the session */
 	session_close(run->session);
 	child_abandon(&run->child);
-	captures_close(run->captures);
+	if (captures_close(run->captures) && !code)
+		code = EXIT_USAGE;
 	builder_free(run->builder);
 	objects_free(run->objects);
 	tasks_free(run->tasks);
@@ -63,6 +65,7 @@ static void finish(struct run *run)
 	writer_release(&run->writer);
 	outpath_release(&run->outpath);
 	busiest_release(&run->busiest);
+	return code;
 }
 
 /* Interrupted before sampling began. */
@@ -90,6 +93,5 @@ int run(const struct options *options)
 	for (size_t i = 0; !code && i < sizeof(steps) / sizeof(steps[0]); i++)
 		code = is_over_early(&run) ? EXIT_NOTHING : steps[i](&run);
 	code = wait_for_child(&run, code);
-	finish(&run);
-	return code;
+	return finish(&run, code);
 }

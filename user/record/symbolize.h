@@ -72,6 +72,11 @@ uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, 
  */
 void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profile,
 			    struct image *image);
+/*
+ * Makes the kernel's mapping the first of the profile: where a run of all processes has no sample, it is the one code that
+ * they all share.
+ */
+void symbolize_kernel_mapping(struct profile *profile);
 
 /* Why the file of the mapping that ip is in is not open, in words (process/opener.h); "" if it is or there is none. */
 const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,

@@ -152,7 +152,8 @@ static int write_file(const struct gate_result *result, const struct report_opti
 
 static int append(void *ctx, const void *bytes, size_t len)
 {
-	return fwrite(bytes, 1, len, ctx) == len ? 0 : -EIO;
+	errno = 0;
+	return fwrite(bytes, 1, len, ctx) == len ? 0 : errno ? -errno : -EIO;
 }
 
 /* A new file is the user's behind sudo, as all that cprof writes. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state of a symbolizer, private to symbolize.c, which makes locations, and symbolize_name.c, which finds the names
+ * of what is there.
+ */
+#ifndef CPROF_RECORD_SYMBOLIZE_STATE_H
+#define CPROF_RECORD_SYMBOLIZE_STATE_H
+
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "record/symbolize.h"
+
+/* Where a position counts from, where it is not a file (those are their index). */
+#define SPACE_VDSO     (FILE_NONE - 1) /* bytes from the start of the vdso */
+#define SPACE_KERNEL   (FILE_NONE - 2) /* ip */
+#define SPACE_UNKNOWN  (FILE_NONE - 3) /* ip */
+#define SPACE_ANON     (FILE_NONE - 4) /* ip, in a mapping of its own */
+#define SPACE_NOTE     (FILE_NONE - 5) /* hash of the words, in base their strtab id */
+#define SPACE_MADE     (FILE_NONE - 6) /* ip, of code that a process made; in base its name's id */
+#define IS_FILE(space) ((space) < SPACE_MADE)
+
+/* A code position that means the same in every profile of the run. */
+struct code_address {
+	uint32_t space;
+	uint64_t position, base;
+	/* Of SPACE_ANON and SPACE_MADE, the mapping: where one process has "//anon", another one may have
+	 * "[heap]", or a mapping of another length. */
+	uint64_t map_start, map_limit;
+	uint32_t map_name; /* of tasks_names() */
+	bool guessed; /* reached by a frame pointer nobody promised: a name of its own says so */
+};
+
+/* What is known of a place: its names for good, its location in one profile. */
+struct finding {
+	struct code_address address;
+	uint64_t elf_addr;
+	uint32_t raw, display; /* strtab ids; raw 0: it has no symbol, display is made up */
+	uint64_t serial;       /* of the profile that location is an id of */
+	uint32_t location;
+};
+
+struct symbolizer {
+	struct tasks *tasks;
+	struct files *files;
+	struct objects *objects;
+	const struct kallsyms *kallsyms;
+	bool (*is_hurried)(void); /* NULL: there is time */
+	size_t nr_unnamed, nr_closed;
+	uint32_t closed_file; /* one of these */
+	vec_of(struct finding) findings;
+	struct hash index;
+	struct strtab strings;
+};
+
+/*
+ * What is at an address, looked up when it is first asked for. map: the mapping that it is in; NULL for the spaces that
+ * have none. Borrowed until the next call.
+ */
+struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
+			       const struct mapping *map);
+/* The object of a file, with a descriptor if one is needed to look for names. Borrowed; NULL: not readable. */
+struct object *symbolize_object(struct symbolizer *symbolizer, uint32_t file);
+/* "[anon]" for a mapping that has no name at all, else what the kernel calls it: "[vsyscall]". Borrowed. */
+const char *symbolize_pseudo_name(struct symbolizer *symbolizer, const struct mapping *map);
+
+#endif
