@@ -99,7 +99,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # Flame graphs: the parts of the page's script, in the order in which they need one another.
-flame    := $(addsuffix .js,profile labels tree format colour words graph table sandwich link raw around page)
+flame    := $(addsuffix .js,profile labels tree format colour words graph table sandwich link raw around keys page)
 
 $(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 	$(call msg,EMBED,$@)

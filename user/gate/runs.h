@@ -29,6 +29,7 @@
 #include "base/vec.h"
 #include "gate/callset.h"
 #include "profile/identity.h"
+#include "profile/identity_builds.h"
 #include "profile/model.h"
 
 enum run_side {

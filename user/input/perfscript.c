@@ -3,12 +3,6 @@
  * Two passes over the text: the first finds the events, since the number of sample types must be
  * known before the first sample is added; the second makes samples.
  *
- * The head of a sample has no separators that a thread's name could not contain. So the end of the
- * name is searched: at every word that begins like a number, the rest of the line is tried as pid,
- * cpu, time, period and event, and the first place where all of it fits is taken. Rejected: one
- * regex for the line; POSIX regexes are greedy, and which words are the name's depends on all that
- * follows.
- *
  * perf prints inlined functions before the frame that they are in, as lines of their own; they
  * wait in an array until that frame comes, and become its lines.
  */
@@ -20,16 +14,10 @@
 #include <string.h>
 
 #include "input/lines.h"
+#include "input/perfscript_head.h"
 
 #define MAX_EVENTS 16
 #define MAX_DEPTH  65536 /* perf itself stops at 127, or at what sysctl says */
-
-struct head { /* of a sample */
-	struct text comm, event;
-	int64_t pid, tid, period; /* period 0: not said */
-	uint64_t time_ns;
-	struct text rest; /* of the line */
-};
 
 struct event {
 	struct text name;
@@ -49,93 +37,6 @@ struct perfscript {
 	vec_of(struct profile_line) inlined; /* lines that wait for the frame they are in */
 };
 
-/* "5213.123456:" */
-static bool take_time(struct text *line, uint64_t *time_ns)
-{
-	int64_t seconds;
-	uint64_t scale = 1000000000, fraction = 0;
-	struct text rest = *line;
-
-	if (!text_take_int(&rest, &seconds) || seconds < 0 || seconds > INT64_MAX / 2000000000 ||
-	    !text_take(&rest, '.'))
-		return false;
-	while (rest.len && isdigit((unsigned char)*rest.at) && scale > 1) {
-		scale /= 10;
-		fraction += (*rest.at - '0') * scale;
-		rest.at++, rest.len--;
-	}
-	if (!text_take(&rest, ':'))
-		return false;
-	*time_ns = seconds * 1000000000ull + fraction;
-	*line = rest;
-	return true;
-}
-
-/* "cpu-clock:pppH:" is cpu-clock, "sched:sched_switch:" stays as it is. */
-static struct text without_modifiers(struct text event)
-{
-	const char *colon;
-	size_t nr;
-
-	if (event.len && event.at[event.len - 1] == ':')
-		event.len--;
-	colon = memrchr(event.at, ':', event.len);
-	nr = colon ? event.at + event.len - colon - 1 : 0;
-	for (size_t i = 0; i < nr; i++)
-		if (!strchr("ukhpPGHSDIeW", colon[1 + i]))
-			return event;
-	return colon ? (struct text){event.at, colon - event.at} : event;
-}
-
-/* What follows comm: "pid[/tid] [cpu] time: period event:". */
-static bool take_columns(struct text line, struct head *head)
-{
-	struct text rest, token;
-	int64_t cpu;
-
-	if (!text_take_int(&line, &head->pid) || head->pid < -1)
-		return false;
-	head->tid = head->pid;
-	if (text_take(&line, '/') && !text_take_int(&line, &head->tid))
-		return false;
-	if (!line.len || !isspace((unsigned char)*line.at))
-		return false;
-	text_skip_spaces(&line);
-	if (text_take(&line, '[') && (!text_take_int(&line, &cpu) || !text_take(&line, ']')))
-		return false;
-	text_skip_spaces(&line);
-	if (!take_time(&line, &head->time_ns))
-		return false;
-	text_skip_spaces(&line);
-	rest = line;
-	head->period = 0;
-	if (text_take_int(&rest, &head->period) && rest.len && isspace((unsigned char)*rest.at))
-		line = rest;
-	else
-		head->period = 0;
-	if (head->period < 0 || !text_take_token(&line, &token) || token.at[token.len - 1] != ':')
-		return false;
-	head->event = without_modifiers(token);
-	head->rest = line;
-	return true;
-}
-
-/* A comm may have spaces in it, and numbers: its end is where all else fits. */
-static bool parse_head(struct text line, struct head *head)
-{
-	line = text_trim(line);
-	for (size_t i = 1; i < line.len; i++) {
-		if (!isspace((unsigned char)line.at[i - 1]) ||
-		    !(isdigit((unsigned char)line.at[i]) || line.at[i] == '-'))
-			continue;
-		if (!take_columns((struct text){line.at + i, line.len - i}, head))
-			continue;
-		head->comm = text_trim((struct text){line.at, i});
-		return true;
-	}
-	return false;
-}
-
 /* A frame's line begins with white space, a sample's does not, but where its comm is padded. */
 static bool is_frame(struct text line, uint64_t *address, struct text *rest)
 {
@@ -154,9 +55,9 @@ static bool is_indented(struct text line)
 
 bool perfscript_detect(const struct source *source)
 {
-	struct head head;
+	struct perfscript_head head;
 
-	return parse_head(input_first_line(source), &head);
+	return perfscript_head_parse(input_first_line(source), &head);
 }
 
 /* The "(...)" that ends a frame, which may itself have some in it: "(/usr/bin/x (deleted))". */
@@ -264,7 +165,7 @@ static int bad_head(struct perfscript *script, const struct lines *lines)
 static int find_events(struct perfscript *script, struct lines lines)
 {
 	struct text line, rest;
-	struct head head;
+	struct perfscript_head head;
 	uint64_t address;
 	bool in_sample = false;
 
@@ -276,7 +177,7 @@ static int find_events(struct perfscript *script, struct lines lines)
 		if (text_is_comment(line) || (in_sample && is_frame(line, &address, &rest)) ||
 		    (in_sample && is_indented(line)))
 			continue;
-		if (!parse_head(line, &head))
+		if (!perfscript_head_parse(line, &head))
 			return bad_head(script, &lines);
 		in_sample = true;
 		event = event_of(script, head.event);
@@ -326,7 +227,7 @@ static void set_types(struct perfscript *script)
 }
 
 /* A number that is 0 and has no unit is the same as no label: the idle task has none. */
-static uint32_t set_labels(struct profile *profile, const struct head *head,
+static uint32_t set_labels(struct profile *profile, const struct perfscript_head *head,
 			   struct profile_label *labels)
 {
 	uint32_t nr = 0;
@@ -344,7 +245,7 @@ static uint32_t set_labels(struct profile *profile, const struct head *head,
 }
 
 /* The sample whose head was read, with the stack that followed. */
-static void end_sample(struct perfscript *script, const struct head *head)
+static void end_sample(struct perfscript *script, const struct perfscript_head *head)
 {
 	struct profile *profile = script->profile;
 	int64_t values[1 + MAX_EVENTS] = {1};
@@ -375,7 +276,7 @@ static int read_samples(struct perfscript *script, struct lines lines)
 {
 	size_t max_items = script->source->limits->max_items;
 	struct text line, rest;
-	struct head head;
+	struct perfscript_head head;
 	uint64_t address;
 	bool in_sample = false;
 
@@ -389,7 +290,7 @@ static int read_samples(struct perfscript *script, struct lines lines)
 		if (in_sample)
 			end_sample(script, &head);
 		in_sample = !text_is_blank(line);
-		if (in_sample && !parse_head(line, &head))
+		if (in_sample && !perfscript_head_parse(line, &head))
 			return bad_head(script, &lines);
 		if (in_sample && is_frame(head.rest, &address, &rest))
 			add_frame(script, address, rest);

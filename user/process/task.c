@@ -3,8 +3,10 @@
  * Cheap where it is frequent: a fork shares its parent's mappings until one of the two changes them
  * (mappings_copy()), a mapping of a file that is open costs no system call, an exit sets one time.
  * What must be asked of /proc is asked when pruning, once for each first thread that ended.
+ *
+ * task_event.c has what the kernel's announcements change.
  */
-#include "process/task.h"
+#include "process/task_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,34 +15,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "process/procfs.h"
-#include "process/proctable.h"
 #include "process/snapshot.h"
 
-/*
- * /proc counts the start in clock ticks of CLOCK_BOOTTIME, BPF sees it in CLOCK_MONOTONIC. At a fork the kernel
- * reads one clock after the other, and a virtual machine's processor may be taken away in between: more than two
- * ticks were seen on a loaded host, and then all that a launched command did was nobody's.
- */
-#define START_SLACK_NS 200000000ull
-/*
- * A fork's time is that of its announcement. The child has started before that, and where a loaded
- * virtual machine's processor is taken away in between, long before. A tgid is not used again so soon.
- */
-#define FORK_SLACK_NS NSEC_PER_SEC
 /* After losses, /proc is searched for exited processes at most this often. */
 #define SWEEP_NS NSEC_PER_SEC
-
-struct tasks {
-	const char *proc_root; /* borrowed */
-	struct files *files;   /* borrowed */
-	struct strtab names;
-	struct proctable proctable;
-	tasks_on_map_fn on_map;
-	void *on_map_ctx;
-	uint32_t nr_losses, nr_losses_swept;
-	uint64_t lost_ns, swept_ns;
-	bool was_forbidden; /* to read somebody's mappings */
-};
 
 struct tasks *tasks_new(const char *proc_root, struct files *files)
 {
@@ -86,7 +64,7 @@ struct process *tasks_at(const struct tasks *tasks, size_t i)
 	return tasks->proctable.all.at[i];
 }
 
-static void set_comm(struct image *image, const char *comm)
+void tasks_set_comm(struct image *image, const char *comm)
 {
 	size_t len = strnlen(comm, COMM_BYTES - 1);
 
@@ -94,17 +72,17 @@ static void set_comm(struct image *image, const char *comm)
 	memset(image->comm + len, 0, COMM_BYTES - len);
 }
 
-static struct image *image_add(const struct tasks *tasks, struct process *process,
-			       uint64_t since_ns, const char *comm)
+struct image *tasks_add_image(const struct tasks *tasks, struct process *process, uint64_t since_ns,
+			      const char *comm)
 {
 	struct image *image = process_add_image(process, since_ns);
 
 	image->nr_losses = tasks->nr_losses;
-	set_comm(image, comm);
+	tasks_set_comm(image, comm);
 	return image;
 }
 
-static void map_add(struct tasks *tasks, struct image *image, const struct mapping *map)
+void tasks_add_map(struct tasks *tasks, struct image *image, const struct mapping *map)
 {
 	if (mappings_add(&image->mappings, map) && tasks->on_map)
 		tasks->on_map(tasks->on_map_ctx, image->process, map);
@@ -121,7 +99,7 @@ static struct process *process_read(struct tasks *tasks, uint32_t tgid,
 
 	if (!process) {
 		process = proctable_add(&tasks->proctable, tgid, stat->start_ns, slack_ns);
-		image_add(tasks, process, 0, stat->comm);
+		tasks_add_image(tasks, process, 0, stat->comm);
 	} else if (!process->start_ns) {
 		process->start_ns = stat->start_ns;
 		process->start_slack_ns = slack_ns;
@@ -142,13 +120,13 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 	if (err)
 		return err;
 	image = process_last_image(process_read(tasks, tgid, &snapshot.stat));
-	set_comm(image, snapshot.stat.comm);
+	tasks_set_comm(image, snapshot.stat.comm);
 	/* What is new at a second look came since the first one: hardly before events were lost. */
 	if (image->was_read || image->mappings.now.nr)
 		since_ns = tasks->lost_ns ? tasks->lost_ns : clock_monotonic_ns();
 	vec_for_each(&snapshot.maps, map) {
 		map->since_ns = since_ns;
-		map_add(tasks, image, map);
+		tasks_add_map(tasks, image, map);
 	}
 	image->was_read = !snapshot.maps_error;
 	tasks->was_forbidden |= snapshot.maps_error == -EACCES || snapshot.maps_error == -EPERM;
@@ -170,9 +148,8 @@ int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_
 	return nr - i;
 }
 
-/* No event announced it: read it now, or add an empty one where it is gone. */
-static struct process *process_unannounced(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
-					   uint64_t time_ns)
+struct process *tasks_add_unannounced(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
+				      uint64_t time_ns)
 {
 	struct process *process;
 
@@ -183,164 +160,8 @@ static struct process *process_unannounced(struct tasks *tasks, uint32_t tgid, u
 		return process;
 	process = proctable_add(&tasks->proctable, tgid, start_ns, start_ns ? 0 : UINT64_MAX);
 	process->exited_ns = time_ns;
-	image_add(tasks, process, 0, "?");
+	tasks_add_image(tasks, process, 0, "?");
 	return process;
-}
-
-/* What events say ------------------------------------------------------------------------------- */
-
-/* The process that an event is about; NULL where the event is older than the one there is. */
-static struct process *process_of(struct tasks *tasks, uint32_t tgid, uint64_t time_ns)
-{
-	struct process *process = proctable_at(&tasks->proctable, tgid, time_ns);
-
-	if (process || proctable_newest(&tasks->proctable, tgid))
-		return process;
-	return process_unannounced(tasks, tgid, 0, time_ns);
-}
-
-static void inherit(struct tasks *tasks, struct process *child, const struct process *parent,
-		    uint64_t time_ns)
-{
-	struct image *from = process_image(parent, time_ns), *to = child->images.at[0];
-
-	set_comm(to, from->comm);
-	child->is_kernel_thread = parent->is_kernel_thread;
-	mappings_release(&to->mappings);
-	mappings_copy(&to->mappings, &from->mappings);
-	to->was_read = true;
-	to->nr_losses = from->nr_losses;
-	if (tasks->on_map)
-		vec_for_each(&to->mappings.now, map)
-			tasks->on_map(tasks->on_map_ctx, child, map);
-}
-
-/*
- * The child of a TASK_FORK, if it is known already: read from /proc or asked for before the event
- * was. Each process is announced once, so a second event is about a second process.
- */
-static struct process *known_child(const struct tasks *tasks, const struct task_event *event)
-{
-	struct process *child =
-		proctable_started(&tasks->proctable, event->tgid, event->time_ns, FORK_SLACK_NS);
-
-	if (!child || child->was_forked)
-		return NULL;
-	/* The slack for suspends is for processes older than cprof; no event comes before its fork. */
-	if (child->start_ns && (child->start_ns + FORK_SLACK_NS < event->time_ns ||
-				child->start_ns > event->time_ns + START_SLACK_NS))
-		return NULL;
-	return child;
-}
-
-/*
- * Is it known what the child of a TASK_FORK had in memory? If it has execed since, what was read of it
- * in between may be the new image's.
- */
-static bool knows_beginning(const struct process *child, uint64_t time_ns)
-{
-	const struct image *first = child->images.at[0];
-
-	if (child->images.nr > 1)
-		return first->since_ns > time_ns; /* that image was dropped */
-	return first->was_read || first->mappings.now.nr;
-}
-
-static void apply_fork(struct tasks *tasks, const struct task_event *event)
-{
-	struct process *parent = process_of(tasks, event->parent_tgid, event->time_ns);
-	struct process *before = proctable_newest(&tasks->proctable, event->tgid);
-	struct process *child = known_child(tasks, event);
-
-	if (!child) {
-		if (before && !before->exited_ns)
-			before->exited_ns = event->time_ns;
-		child = proctable_add(&tasks->proctable, event->tgid, event->time_ns,
-				      FORK_SLACK_NS);
-		image_add(tasks, child, event->time_ns, "?");
-	} else if (!child->start_ns) {
-		child->start_ns = event->time_ns;
-		child->start_slack_ns = FORK_SLACK_NS;
-	}
-	child->was_forked = true;
-	child->parent_tgid = event->parent_tgid;
-	if (parent && parent != child && !knows_beginning(child, event->time_ns))
-		inherit(tasks, child, parent, event->time_ns);
-}
-
-static void apply_exec(struct tasks *tasks, const struct task_event *event)
-{
-	struct process *process = process_of(tasks, event->tgid, event->time_ns);
-
-	if (!process)
-		return;
-	/* Where another thread called exec, the first one ended on the way. */
-	process->exited_ns = 0;
-	process->lives_on = false;
-	process->is_kernel_thread = false;
-	image_add(tasks, process, event->time_ns, event->comm);
-}
-
-static void apply_comm(struct tasks *tasks, const struct task_event *event)
-{
-	struct process *process;
-
-	if (event->tid != event->tgid)
-		return;
-	process = process_of(tasks, event->tgid, event->time_ns);
-	if (process)
-		set_comm(process_image(process, event->time_ns), event->comm);
-}
-
-static void apply_map(struct tasks *tasks, const struct task_event *event)
-{
-	struct process *process = process_of(tasks, event->tgid, event->time_ns);
-	struct mapping map;
-	uint32_t id;
-
-	if (!process || event->map.start >= event->map.limit)
-		return;
-	/* The folder of a first thread that ended shows no mappings any more. */
-	id = process->exited_ns && event->tid ? event->tid : event->tgid;
-	map = snapshot_mapping(&event->map, id, tasks->files, &tasks->names);
-	map.since_ns = event->time_ns;
-	map_add(tasks, process_image(process, event->time_ns), &map);
-}
-
-static void apply_exit(struct tasks *tasks, const struct task_event *event)
-{
-	struct process *process = proctable_at(&tasks->proctable, event->tgid, event->time_ns);
-
-	if (!process)
-		return;
-	process->lives_on = false; /* for now: tasks_prune() looks again */
-	if (event->tid == event->tgid)
-		process->exited_ns = event->time_ns;
-}
-
-void tasks_apply(struct tasks *tasks, const struct task_event *event)
-{
-	switch (event->kind) {
-	case TASK_FORK:
-		apply_fork(tasks, event);
-		break;
-	case TASK_EXEC:
-		apply_exec(tasks, event);
-		break;
-	case TASK_COMM:
-		apply_comm(tasks, event);
-		break;
-	case TASK_MAP:
-		apply_map(tasks, event);
-		break;
-	case TASK_EXIT:
-		apply_exit(tasks, event);
-		break;
-	case TASK_LOST:
-		tasks->nr_losses++;
-		tasks->lost_ns = event->time_ns;
-		break;
-	}
 }
 
 /* Look-ups -------------------------------------------------------------------------------------- */
@@ -351,7 +172,7 @@ struct image *tasks_image(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
 					   : proctable_at(&tasks->proctable, tgid, time_ns);
 
 	if (!process)
-		process = process_unannounced(tasks, tgid, start_ns, time_ns);
+		process = tasks_add_unannounced(tasks, tgid, start_ns, time_ns);
 	if (start_ns && process->start_slack_ns) {
 		process->start_ns = start_ns;
 		process->start_slack_ns = 0;

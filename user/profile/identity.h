@@ -19,7 +19,7 @@
  * of Rust and the numbers of closures stay as they are.
  *
  * A function without a name has one made up of its file and its address. The file's version is left
- * out; whether the address says anything depends on the two sides (struct identity_builds):
+ * out; whether the address says anything depends on the two sides (profile/identity_builds.h):
  *
  *	libx.so.1.2+0x1234	both sides have one build of libx.so			 ->  libx.so+0x1234
  *				they have not: its nameless code is one function	 ->  [libx.so]
@@ -33,10 +33,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "base/strtab.h"
-#include "base/vec.h"
-#include "profile/model.h"
 
 struct identity_rename {
 	const char *from, *to; /* names as normalised; borrowed */
@@ -66,25 +62,5 @@ char *identity_file(const char *name);
 
 /* "/usr/lib/libx.so.1.2" and "/lib/[libx.so.1.3]" are the same file, "[libx.so]"; the caller frees it. */
 char *identity_file_of_path(const char *path);
-
-/* Which builds of each file two sides have. A zeroed one is empty. */
-struct identity_builds {
-	struct strtab files;	     /* as identity_file_of_path() gives them */
-	struct strtab builds;	     /* a file and a build-id */
-	vec_of(unsigned char) sides; /* by build: 1 base, 2 head, 3 both */
-	vec_of(uint32_t) file_of;    /* by build */
-};
-
-/* Adds the mappings of a profile that have a build-id, as those of the head or of the base. */
-void identity_builds_add(struct identity_builds *builds, const struct profile *profile,
-			 bool is_head);
-/* Frees what it holds, not the struct itself. */
-void identity_builds_release(struct identity_builds *builds);
-
-/*
- * For each file of builds->files, by its id: does each side have a build that the other has not? False
- * where build-ids are not known. The caller frees it.
- */
-bool *identity_builds_changed(const struct identity_builds *builds);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/identity_builds.h"
+
 /* What a thing, function or file, is called on either side. */
 struct alias {
 	const char *names[2]; /* base's, head's: the first seen; NULL: not there */

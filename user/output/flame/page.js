@@ -303,7 +303,7 @@ class Page extends Surroundings {
     $('raw-open').addEventListener('click', () => showRaw(this, this.atFrame));
     $('raw-download').addEventListener('click', () => download(`${this.profile.types[this.measure.type][0]}.folded`, foldedText(this.measure)));
     this.dark.addEventListener('change', () => this.choosePalette());
-    document.addEventListener('keydown', event => this.key(event));
+    document.addEventListener('keydown', event => pressKey(this, event));
   }
 
   searchKey(event) {
@@ -342,35 +342,6 @@ class Page extends Surroundings {
       this.unpivot();
     this.showType();
     this.graph.zoom(0);
-  }
-
-  key(event) {
-    const isTyping = event.target.matches('input[type="search"], select');
-    if (isTyping || $('help').open || $('raw').open || event.ctrlKey || event.metaKey || event.altKey)
-      return;
-    const type = Number(event.key) - 1;
-    const actions = {
-      '/': () => $('search').focus(),
-      i: () => this.invert(),
-      f: () => this.turn(!this.graph.isFlame),
-      t: () => this.toggleTable(),
-      c: () => this.copyName(),
-      s: () => this.findThis(),
-      p: () => this.pivot(this.frameOfRow(event) ?? this.atFrame),
-      l: () => this.copyLink(),
-      d: () => showRaw(this, this.atFrame),
-      n: () => this.nextMatch(1),
-      N: () => this.nextMatch(-1),
-      '?': () => $('help').showModal(),
-      Escape: () => this.escape(),
-    };
-    if (actions[event.key])
-      actions[event.key]();
-    else if (type >= 0 && type < this.profile.types.length)
-      this.chooseType(type);
-    else
-      return;
-    event.preventDefault();
   }
 
   chooseType(type) {
