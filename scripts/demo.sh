@@ -9,15 +9,6 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "demo: cprof needs root here: sudo make demo" >&2
 	exit 4
 fi
-dir=$(mktemp -d)
-target=
-finish()
-{
-	[ -z "$target" ] || kill "$target" 2>/dev/null || true
-	rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
 
 show() # COMMAND...: like a shell would look
 {
@@ -25,9 +16,7 @@ show() # COMMAND...: like a shell would look
 	"$@"
 }
 
-"$build/workloads/demo" 60 >/dev/null &
-target=$!
-disown "$target"
+. scripts/demo-target.sh
 
 show "$build/cprof" record -p "$target" -d 5s -o "$dir/cpu.pb.gz"
 show go tool pprof -top -nodecount=12 "$dir/cpu.pb.gz"

@@ -20,19 +20,7 @@ missing() # WHAT-TO-DO
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 	missing "no Chromium: install it, or run 'scripts/setup.sh all'"
 
-dir=$(mktemp -d)
-target=
-finish()
-{
-	[ -z "$target" ] || kill "$target" 2>/dev/null || true
-	rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-"$build/workloads/demo" 60 >/dev/null &
-target=$!
-disown "$target"
+. scripts/demo-target.sh
 
 "$build/cprof" record -p "$target" -F 499 -d 8s -o "$dir/cpu.pb.gz"
 "$build/cprof" flame "$dir/cpu.pb.gz" -o "$dir/cpu.html"

@@ -156,6 +156,24 @@ static void tgid_of_a_thread(void **state)
 	pthread_join(thread, NULL);
 }
 
+static void numbers_of_status(void **state)
+{
+	static const char status[] =
+		"Name:\tUid:\\n\nUid:\t1\t22\t4294967295\t4294967296\nGid:\t5\n";
+	uint32_t number = 7;
+
+	(void)state;
+	write_file(9, "status", status, sizeof(status) - 1);
+	assert_int_equal(procfs_status_number(root, 9, "\nUid:", 1, &number), 0);
+	assert_int_equal(number, 22);
+	assert_int_equal(procfs_status_number(root, 9, "\nUid:", 2, &number), 0);
+	assert_int_equal(number, UINT32_MAX);
+	assert_int_equal(procfs_status_number(root, 9, "\nUid:", 3, &number), -EINVAL);
+	assert_int_equal(procfs_status_number(root, 9, "\nGid:", 1, &number), -EINVAL);
+	assert_int_equal(procfs_status_number(root, 9, "\nPid:", 0, &number), -EINVAL);
+	assert_int_equal(number, UINT32_MAX);
+}
+
 static void lists_processes(void **state)
 {
 	uint32_t *tgids = NULL;
@@ -302,6 +320,7 @@ int main(void)
 		cmocka_unit_test(stat_of_strange_names),
 		cmocka_unit_test(refuses_what_is_no_stat),
 		cmocka_unit_test(tgid_of_a_thread),
+		cmocka_unit_test(numbers_of_status),
 		cmocka_unit_test(lists_processes),
 		cmocka_unit_test(reads_with_a_bound),
 		cmocka_unit_test(reads_line_by_line),

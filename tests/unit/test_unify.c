@@ -39,6 +39,15 @@ static void assert_names(const struct profile *profile, const char *expected)
 	free(names);
 }
 
+/* Both are unified, and then have these functions. */
+static void assert_unified(struct profile *base, struct profile *head, const char *in_base,
+			   const char *in_head)
+{
+	profile_unify(base, head, &plain);
+	assert_names(base, in_base);
+	assert_names(head, in_head);
+}
+
 static void test_clones_of_a_function_are_one(void **state)
 {
 	struct profile *base = case_new("samples/count"), *head = case_new("samples/count");
@@ -50,9 +59,7 @@ static void test_clones_of_a_function_are_one(void **state)
 	add(base, "gone.part.1", "/old/srv", "");
 	add(head, "f.constprop.1", "/new/srv-v2", "");
 	add(head, "g", "/new/srv-v2", "");
-	profile_unify(base, head, &plain);
-	assert_names(base, "f.constprop.1 g g gone.part.1 ");
-	assert_names(head, "f.constprop.1 g ");
+	assert_unified(base, head, "f.constprop.1 g g gone.part.1 ", "f.constprop.1 g ");
 	assert_string_equal(strtab_get(&base->strings, base->mappings.at[0].path), "/new/srv-v2");
 	profile_free(base);
 	profile_free(head);
@@ -71,9 +78,8 @@ static void test_addresses_are_of_a_build(void **state)
 	add(head, "libx.so.1.3+0x30", "/lib/libx.so.1.3", "bb");
 	add(head, "libc.so.6+0x99", "/lib/libc.so.6", "cc");
 	add(head, "[anon]+0x7f02", "[anon]", "");
-	profile_unify(base, head, &plain);
-	assert_names(base, "[libx.so] libc.so.6+0x99 [anon] ");
-	assert_names(head, "[libx.so] [libx.so] libc.so.6+0x99 [anon] ");
+	assert_unified(base, head, "[libx.so] libc.so.6+0x99 [anon] ",
+		       "[libx.so] [libx.so] libc.so.6+0x99 [anon] ");
 	profile_free(base);
 	profile_free(head);
 }

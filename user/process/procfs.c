@@ -152,19 +152,40 @@ int procfs_stat(const char *proc_root, uint32_t tgid, struct proc_stat *stat)
 	return read_stat(proc_root, tgid, "stat", stat);
 }
 
-int procfs_tgid_of(const char *proc_root, uint32_t id, uint32_t *tgid)
+int procfs_status_number(const char *proc_root, uint32_t id, const char *key, size_t column,
+			 uint32_t *number)
 {
 	char *text scoped(freep) = NULL;
 	const char *line;
-	uint32_t found;
+	char *end;
+	unsigned long found = 0;
 	size_t len;
 	int err = procfs_read(proc_root, id, "status", STATUS_MAX_BYTES, &text, &len);
 
 	if (err)
 		return err;
-	/* The name comes first, but with its newlines escaped. */
-	line = strstr(text, "\nTgid:");
-	if (!line || sscanf(line, "\nTgid: %" SCNu32, &found) != 1 || !found)
+	line = strstr(text, key);
+	if (!line)
+		return -EINVAL;
+	line += strlen(key);
+	for (size_t i = 0; i <= column; i++, line = end) {
+		line += strspn(line, " \t");
+		found = strtoul(line, &end, 10);
+		if (*line < '0' || *line > '9' || found > UINT32_MAX)
+			return -EINVAL;
+	}
+	*number = found;
+	return 0;
+}
+
+int procfs_tgid_of(const char *proc_root, uint32_t id, uint32_t *tgid)
+{
+	uint32_t found;
+	int err = procfs_status_number(proc_root, id, "\nTgid:", 0, &found);
+
+	if (err)
+		return err;
+	if (!found)
 		return -EINVAL;
 	*tgid = found;
 	return 0;

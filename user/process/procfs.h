@@ -39,6 +39,13 @@ static inline bool proc_stat_is_dead(const struct proc_stat *stat)
  * -ESRCH: no such process; -EINVAL: not a stat line.
  */
 int procfs_stat(const char *proc_root, uint32_t tgid, struct proc_stat *stat);
+/*
+ * A number of /proc/ID/status (proc_pid_status(5)), from 0 on: that of the column in the line of key, "\nUid:". (The
+ * name comes before all others, but with its newlines escaped.) -ESRCH: no such task; -EINVAL: not a status
+ * file.
+ */
+int procfs_status_number(const char *proc_root, uint32_t id, const char *key, size_t column,
+			 uint32_t *number);
 /* The thread group that id (a tgid or a tid) belongs to. -ESRCH: no such task; -EINVAL: not a status file. */
 int procfs_tgid_of(const char *proc_root, uint32_t id, uint32_t *tgid);
 

@@ -42,22 +42,9 @@ int traits_exe(const char *proc_root, uint32_t tgid, char *path, size_t path_byt
 	return 0;
 }
 
-/* Source: proc_pid_status(5): real, effective, saved, file system. */
 int traits_uid(const char *proc_root, uint32_t tgid, uint32_t *uid)
 {
-	char *text scoped(freep) = NULL;
-	const char *line;
-	uint32_t found;
-	size_t len;
-	int err = procfs_read(proc_root, tgid, "status", STATUS_MAX_BYTES, &text, &len);
-
-	if (err)
-		return err;
-	line = strstr(text, "\nUid:");
-	if (!line || sscanf(line, "\nUid: %*u %" SCNu32, &found) != 1)
-		return -EINVAL;
-	*uid = found;
-	return 0;
+	return procfs_status_number(proc_root, tgid, "\nUid:", 1, uid); /* real, effective, ... */
 }
 
 /* Source: cgroups(7): lines of HIERARCHY:CONTROLLERS:PATH. */
