@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt bench-unwind bench-complete bench-heap bench-algebra architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels bench-unwind bench-complete bench-heap bench-algebra architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -252,6 +252,9 @@ test:                                  ## install, build, run every test (root)
 	$(Q)scripts/setup.sh all
 	$(Q)$(MAKE) --no-print-directory all workloads $(unit) $(bpftest) $(fuzz) $(vm) $(oracle)
 	$(Q)scripts/run-tests.sh all
+
+kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
+	$(Q)tests/vm/run.sh --all
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py

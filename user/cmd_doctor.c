@@ -151,6 +151,7 @@ static void print_report(const struct doctor *doctor)
 	putchar('\n');
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
 		print_use(doctor, &uses[i]);
+	puts("other commands   work: reading profiles needs none of this");
 }
 
 /* For programs ------------------------------------------------------------------------------------ */

@@ -22,6 +22,23 @@ def cprof(capabilities, command, *arguments):
                    verbose=False)
 
 
+def sampled(capabilities, target):
+    """A record of it, for as long as it takes it to use some CPU time."""
+    output = os.path.join(open_folder(), "x.pb.gz")
+    run = h.cprof("record", "-F", "999", "-o", output, "-p", target.pid, output=output,
+                  run_as=p.with_capabilities(*capabilities)).attached()
+    target.uses(0.3)
+    return run.stop()
+
+
+def leaves(run):
+    return set(h.by_leaf(run.profile(), "samples"))
+
+
+def lines(run, text):
+    return [line for line in run.lines if text in line]
+
+
 def own_target(name, *arguments):
     """A workload of the user who profiles it, in a folder that this user may read."""
     path = os.path.join(open_folder(), name)
@@ -56,13 +73,10 @@ def own_command_needs_two():
 def own_process_needs_two():
     target = own_target("hot", 60)
     target.uses(0.1)
-    for one in (None, *p.RECORD):
-        run = cprof(p.without(p.RECORD, one), "record", "-F", "999", "-d", "500ms", "-p", target.pid).wait()
-        if one:
-            run.refused(p.CANNOT, f"CAP_{one.upper()} is missing")
-        else:
-            top = h.by_leaf(run.profile(), "samples")
-            assert {"hot_a", "hot_b"} & set(top), top
+    for one in p.RECORD:
+        cprof(p.without(p.RECORD, one), "record", "-p", target.pid).wait().refused(
+            p.CANNOT, f"CAP_{one.upper()} is missing")
+    assert {"hot_a", "hot_b"} & leaves(sampled(p.RECORD, target))
 
 
 @h.test
@@ -93,10 +107,6 @@ def doctor_names_each_that_is_missing():
         assert commands["record -a"]["causes" if cannot else "losses"] == [at_fault], commands
 
 
-def leaves(run):
-    return set(h.by_leaf(run.profile(), "samples"))
-
-
 @h.test
 def files_of_others_need_three():
     """A deleted file in a folder that only root may enter: with one of the three missing its code has no names."""
@@ -105,26 +115,25 @@ def files_of_others_need_three():
     target = h.Workload(path, 60)
     target.uses(0.1)
     os.unlink(path)
-    for one in (None, *p.FILES):
-        run = cprof(p.without(p.WHOLE, one), "record", "-F", "999", "-d", "700ms", "-p", target.pid).wait()
-        said = [line for line in run.lines if "CAP_" in line]
-        if one == "sys_ptrace" and run.code == p.CANNOT:  # kernels that show mappings to CAP_SYS_PTRACE alone
-            assert len(said) == 1 and "CAP_SYS_PTRACE is missing" in said[0], run.lines
-        elif one:
-            assert len(said) == 1 and f": CAP_{one.upper()} is missing (" in said[0], run.lines
-            assert not {"hot_a", "hot_b"} & leaves(run), leaves(run)
-        else:
-            assert not said and {"hot_a", "hot_b"} & leaves(run), (run.lines, leaves(run))
+    assert {"hot_a", "hot_b"} & leaves(whole := sampled(p.WHOLE, target)) and not lines(whole, "CAP_")
+    for one in p.FILES:
+        missing = f"CAP_{one.upper()} is missing"
+        checks, _ = p.doctor(*p.with_capabilities(*p.without(p.WHOLE, one)))
+        if "-p refuses them" in checks["CAP_SYS_PTRACE"]["why"]:  # the kernel shows mappings to CAP_SYS_PTRACE alone
+            cprof(p.without(p.WHOLE, one), "record", "-p", target.pid).wait().refused(p.CANNOT, missing)
+            continue
+        run = sampled(p.without(p.WHOLE, one), target)
+        assert len(lines(run, f": {missing} (")) == len(lines(run, "CAP_")) == 1, run.lines
+        assert not {"hot_a", "hot_b"} & leaves(run), leaves(run)
 
 
 @h.test
 def names_of_the_kernel_need_syslog():
     target = h.Workload("hot", 60)
     for one in (None, "syslog"):
-        run = cprof(p.without(p.WHOLE, one), "record", "-F", "999", "-d", "500ms", "-p", target.pid).wait()
-        said = [line for line in run.lines if "kernel functions have no names" in line]
-        assert run.code == 0 and len(said) == bool(one), run.lines
-        assert not one or "CAP_SYSLOG is missing" in said[0], said
+        run = sampled(p.without(p.WHOLE, one), target)
+        said = lines(run, "kernel functions have no names")
+        assert run.code == 0 and len(said) == bool(one) and all("CAP_SYSLOG is missing" in line for line in said), run.lines
 
 
 @h.test

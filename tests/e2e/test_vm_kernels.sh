@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # cprof on Debian's kernels, from the oldest that it promises to run on to the newest there is, in
 # emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is skipped, loudly.
-# It emulates as many at once as there are processors.
+#
+# Without lockdown; `make kernels` has every lockdown, and less than all privileges.
 #
 # TEST_TIMEOUT: 1800
-# TEST_ALONE
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 

@@ -16,6 +16,16 @@ run()
 	echo $? >"$out/$name.code"
 }
 
+# doctor CASE COMMAND...: what it says, as JSON.
+doctor()
+{
+	local name=$1
+	shift
+	run "$name" "$@" cprof doctor --json
+}
+
+doctor doctor
+
 echo "@verify"
 verify >"$out/verify" 2>"$out/verify.err"
 
@@ -28,6 +38,54 @@ run record-command cprof record -v -F 499 -o "$out/record-command.pb.gz" -- /bin
 run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
+
+# trial CASE COMMAND...: what doctor says under the command, and whether a record and a heap agree.
+trial()
+{
+	local name=$1
+	shift
+	doctor "privileges-$name" "$@"
+	run "privileges-$name-record" "$@" cprof record --allow-empty -o "$name.cpu.pb.gz" -- /bin/hot 0.1
+	run "privileges-$name-heap" "$@" cprof heap --allow-empty -o "$name.heap.pb.gz" -- /bin/allocs 5 now
+}
+
+# limited CASE CAPABILITY...: as nobody with these alone.
+limited()
+{
+	local name=$1 set=-all
+	shift
+	for capability; do
+		set=$set,+$capability
+	done
+	trial "$name" setpriv-full --reuid 65534 --regid 65534 --clear-groups --bounding-set $set --inh-caps $set --ambient-caps $set
+}
+
+if grep -q cprof.privileges /proc/cmdline; then
+	mkdir -m 777 /tmp/nobody
+	cd /tmp/nobody || exit 1
+	files='sys_ptrace dac_read_search checkpoint_restore'
+	# shellcheck disable=SC2086 # words
+	{
+		echo 2 >/proc/sys/kernel/perf_event_paranoid
+		limited nothing
+		limited bpf bpf
+		limited perfmon perfmon
+		limited two bpf perfmon
+		limited two-memory bpf perfmon sys_resource
+		limited whole bpf perfmon $files syslog sys_resource
+		limited admin sys_admin sys_resource
+		echo 3 >/proc/sys/kernel/perf_event_paranoid
+		cat /proc/sys/kernel/perf_event_paranoid >"$out/paranoid"
+		trial paranoid-root
+		limited paranoid-two bpf perfmon sys_resource
+		limited paranoid-admin sys_admin sys_resource
+		echo 2 >/proc/sys/kernel/perf_event_paranoid
+		echo 2 >/proc/sys/kernel/kptr_restrict
+		trial hidden-symbols
+		echo 0 >/proc/sys/kernel/kptr_restrict
+	}
+	cd /tmp || exit 1
+fi
 
 # Nothing may be left in the kernel once cprof has gone. It frees in its own time: 5 s.
 for _ in $(seq 25); do

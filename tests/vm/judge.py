@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges what guest.sh left of one virtual machine.
 
-    tests/vm/judge.py FOLDER        the first line sums it up; then a line for each thing that is wrong
+    tests/vm/judge.py FOLDER KERNEL LOCKDOWN    the first line sums it up; then a line for each thing that is wrong
 
 Exit code 1 if anything is. Everything that holds for every run of cprof (exit code, the accounting
 of its closing line, the contract, protoc, go tool pprof's silence) is judged by the end-to-end tests'
@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
 
 GUEST_FOLDER = "/run/out"
+kernel_name, lockdown = (sys.argv + ["", "none"])[2:4]
 HEAP_TYPES = {"objects": "alloc_objects", "bytes": "alloc_space",
               "live_objects": "inuse_objects", "live_bytes": "inuse_space"}
 KERNEL_COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|soft lockup|rcu.*stall")
@@ -144,8 +145,96 @@ def loads(folder):
     assert not refused, f"refused: {', '.join(refused)}\n{text[text.index('refused'):]}"
 
 
-CASES = (loads, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
-         kernel_is_silent)
+def doctor_of(folder, case):
+    """What cprof doctor said: {check: row}, {command: row}. Its exit code is that of its outcomes."""
+    said = json.loads(not_empty(folder, case + ".out"))
+    commands = {row["name"]: row for row in said["commands"]}
+    cannot = any(row["outcome"] == "cannot" for row in commands.values())
+    code = read(folder, case + ".code").strip()
+    assert code == ("4" if cannot else "0"), f"{case}: exit code {code}, {commands}"
+    return {row["name"]: row for row in said["checks"]}, commands
+
+
+def doctor(folder):
+    """Root can do all here, and doctor says so, and which lockdown there is."""
+    checks, commands = doctor_of(folder, "doctor")
+    assert checks["lockdown"]["value"] == lockdown, checks["lockdown"]
+    wrong = [row for row in commands.values() if row["outcome"] != "works"]
+    assert not wrong, f"{wrong} {[row for row in checks.values() if row['why']]}"
+
+
+def refused_by_lockdown(folder):
+    """confidentiality: doctor and every command say so, in one line."""
+    checks, commands = doctor_of(folder, "doctor")
+    row = checks["lockdown"]
+    assert all(command["causes"] == ["lockdown"] for command in commands.values()), commands
+    assert "confidentiality" in row["why"] and "lockdown=integrity" in row["remedy"], row
+    for case in ("record-pid", "record-all", "record-command", "heap"):
+        refused_alike(folder, case, row)
+
+
+def refused_alike(folder, case, row):
+    code, said = read(folder, case + ".code").strip(), read(folder, case + ".err").splitlines()
+    assert code == "4" and said == [f"cprof: {row['why']}: {row['remedy']}."], f"{case}: {code} {said}, {row}"
+
+
+def privileges(folder):
+    """With less than root has: what doctor says of a command is what the command does."""
+    cases = sorted(name.removesuffix("-record.code") for name in os.listdir(folder)
+                   if re.fullmatch(r"privileges-.*-record\.code", name))
+    outcomes = {}
+    for case in cases:
+        checks, commands = doctor_of(folder, case)
+        for command, name in (("record -p", "record"), ("heap", "heap")):
+            causes = commands[command]["causes"]
+            outcomes[case.removeprefix("privileges-"), name] = causes or commands[command]["losses"] or "works"
+            if causes:
+                refused_alike(folder, f"{case}-{name}", checks[causes[0]])
+            else:
+                code = read(folder, f"{case}-{name}.code").strip()
+                assert code == "0", f"{case}-{name}: {code} {read(folder, f'{case}-{name}.err')}"
+    with open(os.path.join(folder, "privileges"), "w", encoding="utf-8") as file:
+        for (case, name), outcome in outcomes.items():
+            file.write(f"{case} {name}: {outcome}\n")
+    if cases:
+        sets_are_enough(folder, outcomes)
+
+
+def sets_are_enough(folder, outcomes):
+    """What PRIVILEGES in cprof-record(1) says of the sets of capabilities, on this kernel."""
+    checks, _ = doctor_of(folder, "doctor")
+    multi, counts_memory = checks["multi-uprobe links"]["verdict"] == "ok", kernel_name == "5.10"
+    first = {case: outcome[0] if outcome != "works" else "works" for case, outcome in outcomes.items()}
+    expected = {
+        ("nothing", "record"): "CAP_BPF",
+        ("bpf", "record"): "CAP_PERFMON",
+        ("perfmon", "record"): "CAP_BPF",
+        ("two", "record"): "memlock limit" if counts_memory else "CAP_SYS_PTRACE",
+        ("two-memory", "record"): "CAP_SYS_PTRACE",
+        ("two-memory", "heap"): "CAP_SYS_PTRACE" if multi else "probe privilege",
+        ("whole", "record"): "works",
+        ("whole", "heap"): "works" if multi else "probe privilege",
+        ("admin", "record"): "CAP_SYS_PTRACE",
+        ("admin", "heap"): "CAP_SYS_PTRACE",
+        ("paranoid-root", "record"): "works",
+        ("paranoid-root", "heap"): "works",
+        ("paranoid-two", "record"): "perf_event_open(2)",
+        ("paranoid-two", "heap"): "perf_event_open(2)",
+        ("paranoid-admin", "record"): "CAP_SYS_PTRACE",
+        ("hidden-symbols", "record"): "kernel symbols",
+        ("hidden-symbols", "heap"): "works",
+    }
+    wrong = {case: (first.get(case), wanted) for case, wanted in expected.items() if first.get(case) != wanted}
+    assert not wrong, f"found and expected: {wrong}"
+    said = read(folder, "privileges-hidden-symbols-record.err")
+    assert said.count("kernel.kptr_restrict is 2") == 1, said
+    said = read(folder, "privileges-paranoid-two-record.err")
+    assert "kernel.perf_event_paranoid is 3" in said and "sysctl kernel.perf_event_paranoid=2" in said, said
+
+
+CASES = (doctor, loads, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
+         kernel_is_silent, privileges)
+CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 
 
 def trouble(case, folder):
@@ -160,10 +249,10 @@ def trouble(case, folder):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     folder = os.path.abspath(sys.argv[1])
-    troubles = {case.__name__: trouble(case, folder) for case in CASES}
+    troubles = {case.__name__: trouble(case, folder) for case in CASES_OF.get(lockdown, CASES)}
     print(" ".join(f"{name}={'FAIL' if wrong else 'ok'}" for name, wrong in troubles.items()))
     for wrong in filter(None, troubles.values()):
         print(wrong)

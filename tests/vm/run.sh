@@ -2,6 +2,8 @@
 # Boots Debian kernels, one after another, and runs cprof in each of them.
 #
 #	tests/vm/run.sh [KERNEL...]	of fetch-kernels.sh; all of them
+#	tests/vm/run.sh --all [KERNEL...]	each with lockdown none, integrity and confidentiality, and without
+#				lockdown with less than all privileges, too (`make kernels`)
 #
 # A line for each kernel, "ok vm KERNEL ...", "FAIL vm KERNEL ..." and what is wrong below it, or
 # "SKIP vm KERNEL: why"; then a table, and how many instructions each kernel's verifier went through
@@ -13,14 +15,15 @@
 # cmpxchg16b, and the kernel dies of it. What the guest wrote comes back as a tar file over the second serial port.
 # What the machine said and sent stays in build/vm/KERNEL/.
 #
-# VM_TIMEOUT	seconds after which one kernel hangs (300)
+# VM_TIMEOUT	seconds after which one kernel hangs (300; 600 with --all)
 set -u
 export LC_ALL=C
 
 cd "$(dirname "$0")/../.." || exit 2
 build=${BUILD:-build}
 home=$build/vm
-table='kernel release boot off loads record all in-kernel heap left dmesg'
+table='kernel release boot off doctor loads record all in-kernel heap left dmesg'
+modes=none
 status=0
 
 die()
@@ -32,7 +35,7 @@ die()
 check_tools()
 {
 	local tool
-	for tool in qemu-system-x86_64 busybox bpftool python3 go; do
+	for tool in qemu-system-x86_64 busybox bpftool setpriv python3 go; do
 		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
 	done
 	for tool in "$build"/{cprof,workloads/hot,workloads/allocs,workloads/forkserver,vm/verify,vm/inkernel}; do
@@ -42,12 +45,13 @@ check_tools()
 
 make_initramfs()
 {
-	local bpftool
+	local bpftool setpriv
 	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
+	setpriv=$(command -v setpriv) # busybox has one that knows less
 	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
 		"$build/cprof" "$build/workloads/hot" "$build/workloads/allocs" \
 		"$build/workloads/forkserver" "$home/verify" "$home/inkernel" \
-		"$bpftool:/bin/bpftool" || die "no initramfs"
+		"$bpftool:/bin/bpftool" "$setpriv:/bin/setpriv-full" || die "no initramfs"
 }
 
 seconds_since() # START_NS
@@ -56,7 +60,7 @@ seconds_since() # START_NS
 	printf '%d.%d' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
-# boot VMLINUZ FOLDER: until it turns itself off. 0, or the reason in $why. How long it took, by our
+# boot VMLINUZ FOLDER MODE: until it turns itself off. 0, or the reason in $why. How long it took, by our
 # clock, is in $off, and how long to its first process, by its own, in $up.
 boot()
 {
@@ -65,7 +69,7 @@ boot()
 	timeout -k 5 "${VM_TIMEOUT:-300}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
 		-monitor none -no-reboot -M pc -accel tcg,thread=multi -cpu max,-cx16 -smp 2 -m 768 \
 		-serial "file:$2/console" -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on" \
+		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on $(parameters "$3")" \
 		</dev/null 2>"$2/qemu" &
 	machine=$!
 	wait "$machine"
@@ -86,36 +90,45 @@ boot()
 	[ -z "$why" ]
 }
 
-# run KERNEL RELEASE VMLINUZ
+# What init.sh finds on the kernel's command line: nothing where there is no lockdown and no --all.
+parameters() # MODE
+{
+	[ "$1" = none ] || echo "lockdown=$1"
+	[ -z "$all" ] || [ "$1" != none ] || echo cprof.privileges
+}
+
+# run KERNEL RELEASE VMLINUZ MODE
 run()
 {
-	local folder=$home/$1 verdict cases up= off= why=
+	local name=$1 folder verdict cases up= off= why=
+	[ "$4" = none ] || name=$1-$4
+	folder=$home/$name
 	# A kernel that dies before its first process met the emulator, not us (it rewrites its own code
 	# while two processors run it): it may try three times.
 	for _ in 1 2 3; do
 		rm -rf "$folder"
 		mkdir -p "$folder"
-		boot "$3" "$folder" || [ "$why" != "did not boot" ] || continue
+		boot "$3" "$folder" "$4" || [ "$why" != "did not boot" ] || continue
 		break
 	done
 	if [ -n "$why" ]; then
-		echo "FAIL vm $1 ($2): $why"
+		echo "FAIL vm $name ($2): $why"
 		tail -n 15 "$folder/console" | sed 's/^/     /'
-		table+=$'\n'"$1 $2 ${up:-FAIL} FAIL - - - - - - -"
+		table+=$'\n'"$name $2 ${up:-FAIL} FAIL - - - - - - - -"
 		status=1
 		return
 	fi
-	python3 tests/vm/judge.py "$folder" >"$folder/verdict" 2>&1
+	python3 tests/vm/judge.py "$folder" "$1" "$4" >"$folder/verdict" 2>&1
 	verdict=$?
 	cases=$(head -n 1 "$folder/verdict")
 	if [ $verdict -eq 0 ]; then
-		echo "ok vm $1 ($2): off after $off s"
+		echo "ok vm $name ($2): off after $off s"
 	else
-		echo "FAIL vm $1 ($2): $cases"
+		echo "FAIL vm $name ($2): $cases"
 		sed '1d; s/^/     /' "$folder/verdict"
 		status=1
 	fi
-	table+=$'\n'"$1 $2 $up $off $(summary "$cases")"
+	table+=$'\n'"$name $2 $up $off $(summary "$cases")"
 }
 
 # summary CASES: the columns of the table. The two ways to name a target are one of them.
@@ -126,8 +139,8 @@ summary()
 	for word in $1; do
 		is[${word%%=*}]=${word#*=}
 	done
-	[ "${is[record_pid]:-}" = ok ] || is[record_command]=FAIL
-	echo "${is[loads]:-?} ${is[record_command]} ${is[record_all]:-?} ${is[record_kernel]:-?} ${is[heap]:-?}" \
+	[ "${is[record_pid]:-ok}" = ok ] || is[record_command]=FAIL
+	echo "${is[doctor]:-?} ${is[loads]:-?} ${is[record_command]:-?} ${is[record_all]:-?} ${is[record_kernel]:-?} ${is[heap]:-?}" \
 		"${is[nothing_left]:-?} ${is[kernel_is_silent]:-?}"
 }
 
@@ -166,6 +179,12 @@ aligned()
 machine=
 trap '[ -n "$machine" ] && kill "$machine" 2>/dev/null; exit 143' INT TERM
 
+all=
+if [ "${1:-}" = --all ]; then
+	shift
+	all=1 modes='none integrity confidentiality'
+	VM_TIMEOUT=${VM_TIMEOUT:-600}
+fi
 check_tools
 mkdir -p "$home"
 make_initramfs
@@ -177,7 +196,9 @@ while read -r kernel release image; do
 		table+=$'\n'"$kernel skipped"
 		;;
 	*)
-		run "$kernel" "$release" "$image"
+		for mode in $modes; do
+			run "$kernel" "$release" "$image" "$mode"
+		done
 		kernels+=("$kernel")
 		;;
 	esac

@@ -22,22 +22,9 @@
 
 #include "base/log.h"
 #include "cprof_abi.h"
+#include "machine/multilink.h"
 
 #include "cprof.skel.h"
-
-/* include/uapi/linux/bpf.h; our header is older. */
-#define LINK_CREATE	     28
-#define ATTACH_MULTI	     48
-#define ATTACH_SESSION	     57
-#define FLAG_MULTI_AT_RETURN 1u
-
-struct multi_link {
-	uint32_t program_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t nr, multi_flags, pid, pad;
-};
-
-_Static_assert(sizeof(struct multi_link) == 64, "the layout is the kernel's");
 
 /* A set of shapes, a bit for each. */
 #define SHAPE(shape) (1u << SHAPE_##shape)

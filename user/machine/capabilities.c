@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Capabilities, each by its name. CAP_BPF and CAP_PERFMON are needed for everything; the others for processes and
- * files of other users. CAP_SYS_ADMIN stands for CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE and CAP_SYSLOG, as in
- * the kernel (include/linux/capability.h).
+ * files of other users. CAP_SYS_ADMIN stands for CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE, as in the kernel
+ * (include/linux/capability.h).
  */
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -150,7 +150,7 @@ static void set_unless_tried(struct machine_finding *finding, bool is_there, con
 
 void check_cap_syslog(struct machine_finding *finding)
 {
-	set_unless_tried(finding, has_or_admin(CAP_SYSLOG),
+	set_unless_tried(finding, has_capability(CAP_SYSLOG),
 			 "see \"kernel symbols\" below for what it costs");
 }
 

@@ -17,7 +17,11 @@
 static const char seccomp_remedy[] =
 	"run cprof outside of the container, or docker run --security-opt seccomp=unconfined";
 
-/* Under lockdown=confidentiality BPF may not read memory, so there are no user stacks. */
+/*
+ * Under lockdown=confidentiality BPF may not read the kernel's memory, and finding out whose sample it is takes that
+ * (bpf/target.bpf.c). The kernel would let it read users' memory, but libbpf 1.1 then turns bpf_probe_read_user() into
+ * bpf_probe_read(), which is forbidden. So there are no stacks, by frame pointers either.
+ */
 void check_lockdown(struct machine_finding *finding)
 {
 	char text[128] = "", *open, *close;

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "machine/checks.h"
+#include "machine/multilink.h"
 #include "probe.skel.h"
 #include "process/mapping.h"
 #include "process/procfs.h"
@@ -24,17 +25,7 @@
 #define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
 #define MAPS_MAX_BYTES	 (1u << 20)
 
-/* include/uapi/linux/bpf.h; our header is older. */
-#define LINK_CREATE    28
-#define ATTACH_PLAIN   0
-#define ATTACH_MULTI   48
-#define ATTACH_SESSION 57
-
-struct multi_link {
-	uint32_t program_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t nr, multi_flags, pid, pad;
-};
+#define ATTACH_PLAIN 0
 
 static volatile int nr_called;
 
