@@ -232,7 +232,21 @@ def sets_are_enough(folder, outcomes):
     assert "kernel.perf_event_paranoid is 3" in said and "sysctl kernel.perf_event_paranoid=2" in said, said
 
 
-CASES = (doctor, loads, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
+def instructions(folder):
+    """No program costs the verifier a fifth more than the table has."""
+    table = {}
+    with open(os.path.join(ROOT, "tests", "vm", "instructions.txt"), encoding="utf-8") as file:
+        kernels = next(file).split()[1:]
+        for line in file:
+            program, *counts = line.split()
+            table.update({(program, kernel): count for kernel, count in zip(kernels, counts)})
+    for program, count in re.findall(r"^loaded (\S+) (\d+)", read(folder, "verify"), re.M):
+        stored = table.get((program, kernel_name), "-")
+        assert stored.isdigit(), f"{program} is not in tests/vm/instructions.txt: see run.sh"
+        assert int(count) <= 1.2 * int(stored), f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
+
+
+CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
          kernel_is_silent, privileges)
 CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 

@@ -2,6 +2,7 @@
 # Boots Debian kernels, one after another, and runs cprof in each of them.
 #
 #	tests/vm/run.sh [KERNEL...]	of fetch-kernels.sh; all of them
+#	tests/vm/run.sh --count	only counts instructions, and writes tests/vm/instructions.txt
 #	tests/vm/run.sh --all [KERNEL...]	each with lockdown none, integrity and confidentiality, and without
 #				lockdown with less than all privileges, too (`make kernels`)
 #
@@ -14,6 +15,9 @@
 # and no driver is needed. Without cx16: qemu 7.2 was seen to leave nonsense in the flags after a
 # cmpxchg16b, and the kernel dies of it. What the guest wrote comes back as a tar file over the second serial port.
 # What the machine said and sent stays in build/vm/KERNEL/.
+#
+# How many instructions each verifier goes through is held against tests/vm/instructions.txt: more than a fifth above
+# fails. Where a change of the BPF programs is worth it, --count writes the table anew.
 #
 # VM_TIMEOUT	seconds after which one kernel hangs (300; 600 with --all)
 set -u
@@ -95,6 +99,7 @@ parameters() # MODE
 {
 	[ "$1" = none ] || echo "lockdown=$1"
 	[ -z "$all" ] || [ "$1" != none ] || echo cprof.privileges
+	[ -z "$count" ] || echo cprof.count
 }
 
 # run KERNEL RELEASE VMLINUZ MODE
@@ -118,6 +123,7 @@ run()
 		status=1
 		return
 	fi
+	[ -z "$count" ] || return
 	python3 tests/vm/judge.py "$folder" "$1" "$4" >"$folder/verdict" 2>&1
 	verdict=$?
 	cases=$(head -n 1 "$folder/verdict")
@@ -179,12 +185,15 @@ aligned()
 machine=
 trap '[ -n "$machine" ] && kill "$machine" 2>/dev/null; exit 143' INT TERM
 
-all=
-if [ "${1:-}" = --all ]; then
+all= count=
+case ${1:-} in
+--all)
 	shift
 	all=1 modes='none integrity confidentiality'
 	VM_TIMEOUT=${VM_TIMEOUT:-600}
-fi
+	;;
+--count) shift && count=1 ;;
+esac
 check_tools
 mkdir -p "$home"
 make_initramfs
@@ -193,6 +202,7 @@ while read -r kernel release image; do
 	case $release in
 	SKIP)
 		echo "SKIP vm $kernel: $image"
+		[ -z "$count" ] || status=1
 		table+=$'\n'"$kernel skipped"
 		;;
 	*)
@@ -204,6 +214,10 @@ while read -r kernel release image; do
 	esac
 done < <(tests/vm/fetch-kernels.sh "$@")
 
+if [ -n "$count" ]; then
+	[ $status -eq 0 ] && instructions "${kernels[@]}" | aligned | tee tests/vm/instructions.txt
+	exit $status
+fi
 echo
 aligned <<<"$table"
 echo
