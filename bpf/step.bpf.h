@@ -25,24 +25,21 @@ struct caller {
 #define END(reason) (ABI_END_##reason + 1)
 
 /*
- * A frame pointer is trusted as far as it looks like one: aligned, and not below the stack. by_rule:
- * the code promises to keep one, and ends its stacks with a 0. Such a one may lead anywhere: Go's
+ * By a frame pointer that the code promises to keep; its stacks end with a 0. It may lead anywhere: Go's
  * runtime.systemstack calls on another stack, and leaves its caller's frame pointer in rbp.
  */
-static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller,
-				      bool by_rule)
+static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller)
 {
 	struct walk *walk = &scratch->walk;
 
 	if (!walk->fp)
-		return by_rule ? END(ROOT) : END(NO_ROOT);
-	if ((walk->fp < walk->sp && !by_rule) || walk->fp & 7)
+		return END(ROOT);
+	if (walk->fp & 7)
 		return END(NO_CFI);
 	if (!stackmem_load(scratch, slot, walk->fp, &caller->fp) ||
 	    !stackmem_load(scratch, slot, walk->fp + 8, &caller->ip))
-		return by_rule ? END(UNREADABLE) : END(NO_CFI);
+		return END(UNREADABLE);
 	caller->sp = walk->fp + 16;
-	caller->guessed = by_rule ? 0 : ABI_IP_GUESSED;
 	return 0;
 }
 

@@ -200,7 +200,7 @@ static __always_inline int step_by_rule(struct scratch *scratch, u32 slot,
 	case UNWIND_ROOT:
 		return END(ROOT);
 	case UNWIND_FP:
-		return step_by_fp(scratch, slot, caller, true);
+		return step_by_fp(scratch, slot, caller);
 	case UNWIND_FRAME:
 	case UNWIND_DEREF:
 	case UNWIND_INDEXED:

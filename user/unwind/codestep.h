@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One step of a stack walk through code without unwind information, as BPF does it (unwind_step_gap() in
- * bpf/unwind.bpf.c): by what the code itself shows (code_abi.h), else by rbp, and only to what is a
- * return address. Pure arithmetic: what memory holds is asked of callbacks.
+ * One step of a stack walk through code without unwind information, as BPF makes it
+ * (bpf/gapstep_abi.h): by what the code itself shows, else by rbp, and only to what is a return address.
+ * Pure arithmetic: what memory holds is asked of callbacks.
  */
 #ifndef CPROF_UNWIND_CODESTEP_H
 #define CPROF_UNWIND_CODESTEP_H
