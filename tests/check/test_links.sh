@@ -31,9 +31,9 @@ result() # NAME STATUS LOG
 	fi
 }
 
-grants_of() # ROOM
+grants_of() # ROOM, or a header of user/ that is named like its room
 {
-	awk -F '|' -v room="$1" '!/^#/ { gsub(/ /, "", $1); if ($1 == room) print $4 }' scripts/rooms.txt
+	awk -F '|' -v room="${1%.h}" '!/^#/ { gsub(/ /, "", $1); if ($1 == room) print $4 }' scripts/rooms.txt
 }
 
 # The rooms that ROOM... may include, directly or not, and themselves; and headers of user/ that have a .c.

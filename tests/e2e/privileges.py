@@ -15,10 +15,10 @@ FILES = ("sys_ptrace", "dac_read_search", "checkpoint_restore")
 WHOLE = (*RECORD, *FILES, "syslog")
 
 
-def with_capabilities(*names):
-    """A command prefix: nobody, with these capabilities alone."""
+def with_capabilities(*names, uid=h.NOBODY):
+    """A command prefix: nobody (or another user), with these capabilities alone."""
     chosen = ",".join(["-all", *(f"+{name}" for name in names)])
-    return ("setpriv", "--reuid", str(h.NOBODY), "--regid", str(h.NOBODY), "--clear-groups", "--bounding-set", chosen,
+    return ("setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--bounding-set", chosen,
             "--inh-caps", chosen, "--ambient-caps", chosen)
 
 
@@ -43,6 +43,38 @@ def own_pids():
 def refusing(*syscalls, error=1):
     """A command prefix: a seccomp filter under which these system calls fail with an errno (EPERM)."""
     return (sys.executable, os.path.abspath(__file__), str(error), *map(str, syscalls), "--")
+
+
+HOLD_LOCKED_MEMORY = """
+import ctypes, mmap, os, struct, sys
+libc, held = ctypes.CDLL(None, use_errno=True), []
+libc.syscall.restype = ctypes.c_long
+for nr_pages in (65, 3):
+    while True:
+        attr = struct.pack("IIQ", 1, 112, 9) + bytes(24) + struct.pack("Q", 1 | 1 << 5 | 1 << 6) + bytes(64)
+        fd = libc.syscall(298, ctypes.c_char_p(attr), 0, -1, -1, 0)
+        if fd < 0:
+            sys.exit("no perf event: " + os.strerror(ctypes.get_errno()))
+        try:
+            held.append((fd, mmap.mmap(fd, nr_pages * mmap.PAGESIZE)))
+        except PermissionError:
+            break
+        if len(held) > 900:
+            sys.exit("there is no limit")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def holding_locked_memory(uid):
+    """A process of this user that leaves no memory to lock, by dummy perf events with rings; ends with its stdin."""
+    holder = subprocess.Popen(["prlimit", "--memlock=0:0", *with_capabilities("perfmon", uid=uid), sys.executable, "-c",
+                               HOLD_LOCKED_MEMORY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    line = holder.stdout.readline()
+    if line != "held\n":
+        raise h.Skip(f"NOT RUN: {holder.communicate()[1].strip().splitlines()[-1]}")
+    return holder
 
 
 def doctor(*run_as, status=None):

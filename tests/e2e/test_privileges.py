@@ -137,6 +137,28 @@ def names_of_the_kernel_need_syslog():
 
 
 @h.test
+def rings_need_memory_to_lock():
+    """All programs of a user share a limit, which CAP_IPC_LOCK lifts: the refusal says so."""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        if int(file.read()) < 0:
+            raise h.Skip("NOT RUN: perf_event_paranoid is -1, which lifts the limit")
+    uid = 54_000 + os.getpid() % 1000
+    output = os.path.join(open_folder(), "x.pb.gz")
+
+    def record(*more):
+        return h.cprof("record", "-o", output, "--allow-empty", "-d", "300ms", "-a", output=output, verbose=False,
+                       run_as=("prlimit", "--memlock=0:0", *p.with_capabilities(*p.RECORD, *more, uid=uid))).wait()
+
+    with p.holding_locked_memory(uid) as holder:
+        run = record()
+        run.refused(p.CANNOT, "raise kernel.perf_event_mlock_kb, or grant CAP_IPC_LOCK")
+        assert len(run.lines) == 1, run.lines
+        run = record("ipc_lock")
+        assert run.code == 0, run.lines
+        holder.stdin.close()
+
+
+@h.test
 def admin_stands_for_both():
     run = cprof(("sys_admin",), "record", "-F", "499", "--allow-empty", "-d", "300ms", "-a").wait()
     assert run.code == 0, run.lines

@@ -60,7 +60,7 @@ def a_file_that_cannot_be_opened_says_so():
     assert not any("no unwind info for large" in end for end in ends), set(ends)
     said = "\n".join(done.lines)
     assert re.search(r"^cprof: stacks cannot open large \(File too large\): [\d,]+ of", said, re.M), said
-    assert re.search(r"^cprof: [\d,]+ code addresses have no names, their files could not be opened "
+    assert re.search(r"^cprof: [\d,]+ code addresses have no names: their files could not be opened "
                      r"\(large: File too large\)$", said, re.M), said
 
 

@@ -27,11 +27,17 @@ int perf_open_on_cpus(struct perf_event_attr *attr, const char *what, struct per
 
 		if (fd < 0 && errno == ENODEV)
 			continue;
+		if (fd < 0 && errno == EMFILE)
+			return fail(
+				-errno,
+				"cannot open a %s event on CPU %d: too many open files; raise the "
+				"limit (ulimit -n).",
+				what, cpu);
 		if (fd < 0)
-			return fail(-errno, "cannot open the %s event of CPU %d", what, cpu);
+			return fail(-errno, "cannot open a %s event on CPU %d", what, cpu);
 		vec_push(&fds->fds, fd);
 	}
-	return fds->fds.nr ? 0 : fail(-ENODEV, "cannot open a %s event", what);
+	return fds->fds.nr ? 0 : fail(-ENODEV, "cannot open a %s event on any CPU", what);
 }
 
 void perf_fds_release(struct perf_fds *fds)
@@ -56,8 +62,9 @@ int sampler_open(struct sampler *sampler, uint32_t frequency_hz, int prog_fd)
 		return err;
 	vec_for_each(&sampler->events.fds, fd)
 		if (ioctl(*fd, PERF_EVENT_IOC_SET_BPF, prog_fd) < 0)
-			return fail(-errno,
-				    "cannot attach the sampling program to a cpu-clock event");
+			return fail(
+				-errno,
+				"cannot attach the BPF program sample_cpu to a cpu-clock event");
 	return 0;
 }
 

@@ -213,7 +213,7 @@ int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
 	drain->ids = xcalloc(BATCH, sizeof(*drain->ids));
 	drain->counts = xcalloc(BATCH, sizeof(*drain->counts));
 	drain->ring = ring_buffer__new(events_fd, on_message, drain, NULL);
-	return drain->ring ? 0 : fail(-errno, "cannot map the event ring");
+	return drain->ring ? 0 : fail(-errno, "cannot map the ring buffer of the BPF programs");
 }
 
 static void wait_for_running_programs(void)
@@ -239,7 +239,7 @@ int drain_collect(struct drain *drain)
 	__atomic_store_n(drain->epoch, drain->old_epoch ^ 1, __ATOMIC_SEQ_CST);
 	wait_for_running_programs();
 	err = ring_buffer__consume(drain->ring);
-	return err < 0 ? fail(err, "cannot read the event ring") : 0;
+	return err < 0 ? fail(err, "cannot read the ring buffer of the BPF programs") : 0;
 }
 
 static int deliver_counts(struct drain *drain, const struct session_sink *sink)
@@ -254,7 +254,7 @@ static int deliver_counts(struct drain *drain, const struct session_sink *sink)
 		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &position, &position,
 						      drain->ids, drain->counts, &nr, &opts);
 		if (err && err != -ENOENT)
-			return fail(err, "cannot read the aggregation map");
+			return fail(err, "cannot read the sample counts of the BPF programs");
 		for (uint32_t i = 0; i < nr; i++)
 			sink->count(sink->ctx, &(struct count){
 						       .id = drain->ids[i],

@@ -136,7 +136,8 @@ static int load_programs(struct session *session)
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
-		return fail(err, "cannot load the BPF programs (-v shows the kernel's reasons)");
+		return fail(err,
+			    "cannot load the BPF programs (use -v to see the kernel's messages)");
 	return fill_sampling_table(session);
 }
 
@@ -149,7 +150,8 @@ static int attach_tracepoints(struct session *session)
 		struct bpf_link *link = bpf_program__attach_trace(list[i]);
 
 		if (!link)
-			return fail(-errno, "cannot attach %s", bpf_program__name(list[i]));
+			return fail(-errno, "cannot attach the BPF program %s",
+				    bpf_program__name(list[i]));
 		vec_push(&session->links, link);
 	}
 	return 0;

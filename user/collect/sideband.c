@@ -63,6 +63,19 @@ static size_t ring_bytes(void)
 	return RING_BYTES + sysconf(_SC_PAGESIZE);
 }
 
+/* Without CAP_IPC_LOCK, the rings of all of a user's programs count against a limit. */
+static int fail_to_map(int error)
+{
+	if (error == EPERM)
+		return fail(
+			-error,
+			"cannot map a ring of %d KB for process events on each CPU: that is more "
+			"memory than this user may lock; raise kernel.perf_event_mlock_kb, or "
+			"grant CAP_IPC_LOCK.",
+			RING_BYTES / 1024);
+	return fail(-error, "cannot map a ring of %d KB for process events", RING_BYTES / 1024);
+}
+
 int sideband_open(struct sideband *sideband)
 {
 	struct perf_event_attr attr = {
@@ -88,8 +101,7 @@ int sideband_open(struct sideband *sideband)
 		void *ring = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 
 		if (ring == MAP_FAILED)
-			return fail(-errno, "cannot map a side-band ring of %d KB",
-				    RING_BYTES / 1024);
+			return fail_to_map(errno);
 		vec_push(&sideband->rings, ring);
 	}
 	return 0;

@@ -41,7 +41,7 @@ int tables_open(struct tables *tables, int processes_fd, int vmas_fd, int tables
 	tables->vmas = map_shared(vmas_fd, ABI_MAX_VMAS * sizeof(*tables->vmas));
 	tables->tables = map_shared(tables_fd, ABI_MAX_TABLES * sizeof(*tables->tables));
 	if (!tables->vmas || !tables->tables)
-		return fail(-errno, "cannot map the unwinder's tables");
+		return fail(-errno, "cannot map the unwind tables");
 	return 0;
 }
 

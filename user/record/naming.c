@@ -58,9 +58,9 @@ static void say_closed(const struct naming *naming)
 	if (naming->symbolizer)
 		nr = symbolizer_nr_closed(naming->symbolizer, &file, &why);
 	if (nr)
-		warn("%s code addresses have no names, their files could not be opened (%s: %s)",
+		warn("%s code addresses have no names: their files could not be opened (%s%s%s)",
 		     text_count(nr), text_escape(text_base_name(file), safe, sizeof(safe)),
-		     *why ? why : "it could later");
+		     *why ? ": " : "", why);
 	if (nr_refused)
 		warn("more than %s files are mapped: %s mappings of further ones have no names",
 		     text_count(FILES_MAX_KNOWN), text_count(nr_refused));
