@@ -2,11 +2,11 @@
 /*
  * The weight of a profile's samples in a comparison: value, sampling variance and number of samples.
  *
- * Each sample of a CPU profile stands for the same: the variance of n samples that stand for w each is
- * n w^2. A heap profile's are not alike: an allocation of s bytes was taken with p = 1 - e^(-s/rate), and
- * a value scaled up from few large ones is less sure than the same from many small ones. The variance is
- * what `cprof heap --errors` wrote, or else (1 - p) / p s^2 for each object, s being the average of its
- * stack (profile/scale.h).
+ * All samples of a CPU profile stand for the same value w: the variance of n samples is n w^2. Those of a heap
+ * profile differ: an allocation of s bytes was sampled with p = 1 - e^(-s/rate), and a value scaled up from few
+ * large ones is less certain than the same value from many small ones. Its variance is the one that `cprof heap
+ * --errors` wrote, or else (1 - p) / p s^2 for each object, where s is the average size of its stack
+ * (profile/scale.h).
  */
 #ifndef CPROF_GATE_AMOUNT_H
 #define CPROF_GATE_AMOUNT_H
@@ -18,18 +18,18 @@
 /* How the values of a profile's type were sampled. Positions of types, or -1. */
 struct sampling {
 	int value, variance, objects, bytes, count;
-	uint64_t rate_bytes; /* of a heap profile; 0: it is none */
-	double weight;	     /* of a sample, where nothing else is known */
+	uint64_t rate_bytes; /* of a heap profile; 0: not a heap profile */
+	double weight;	     /* of a sample, if nothing else is known */
 };
 
-/* What a sample of the profile gives. */
+/* The weight of one sample. */
 struct amount {
 	double value, variance, nr_samples;
 };
 
-/* How this sample type (its position) was sampled. */
+/* How the sample type at position type was sampled. */
 struct sampling amount_sampling(const struct profile *profile, uint32_t type);
-/* What a sample gives; values: one for each sample type of the profile. */
+/* The weight of a sample; values: one for each sample type of the profile. */
 struct amount amount_of(const struct sampling *sampling, const int64_t *values);
 
 #endif

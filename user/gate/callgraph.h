@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The call graph of a comparison, from all of its runs: for each function its callers and callees, with
- * the mean value of a run on either side.
+ * the mean value per run on each side.
  */
 #ifndef CPROF_GATE_CALLGRAPH_H
 #define CPROF_GATE_CALLGRAPH_H
@@ -14,7 +14,7 @@
 
 struct call_edge {
 	uint32_t caller, callee; /* positions in runs.functions */
-	double value[2];	 /* mean of a run, by enum run_side */
+	double value[2];	 /* mean per run, by enum run_side */
 };
 
 struct callgraph {
@@ -28,7 +28,7 @@ struct callgraph {
 void callgraph_make(const struct runs *runs, struct callgraph *graph);
 void callgraph_release(struct callgraph *graph);
 
-/* The i-th edge to a function's callees, or from its callers; NULL: there are no more. */
+/* The i-th edge to a callee of a function, and from a caller; NULL: there are no more. */
 const struct call_edge *callgraph_callee(const struct callgraph *graph, uint32_t function,
 					 size_t i);
 const struct call_edge *callgraph_caller(const struct callgraph *graph, uint32_t function,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of one run with their values: for each caller and callee that are next to each other in
- * stacks, the sum of those stacks' values. A pair that a stack has twice (recursion) counts once.
+ * The calls of one run with their values: for each pair of adjacent caller and callee, the sum of the values of
+ * the stacks that have it. A stack counts once, even if it has the pair twice (recursion).
  */
 #ifndef CPROF_GATE_CALLSET_H
 #define CPROF_GATE_CALLSET_H
@@ -25,13 +25,13 @@ struct run_calls {
 struct callset {
 	struct pairtable pairs; /* private */
 	struct run_calls calls;
-	vec_of(size_t) seen; /* by call: the sample + 1 that it was counted for last */
+	vec_of(size_t) seen; /* by call: the last sample that counted, plus 1 */
 };
 
 /* Adds a call of a stack; sample: its position. */
 void callset_add(struct callset *set, uint32_t caller, uint32_t callee, size_t sample,
 		 double value);
-/* The calls stay, and are the caller's to release. */
+/* Releases everything except the calls, which the caller releases. */
 void callset_release(struct callset *set);
 
 #endif

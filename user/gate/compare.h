@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs the statistical tests of a comparison: selects functions with weight, makes units of them (dense:
- * one value for each run), fits, compares, adjusts. Fills tests (but for their outcomes), cv, factor and
- * detectable_* of a result whose runs, options and counts are set, and that was not refused.
+ * Runs the statistical tests of a comparison: selects the functions with enough weight, makes units of
+ * them (one value per run), fits, compares, adjusts. Fills tests (except their outcomes), cv, factor and
+ * detectable_* of a result whose runs, options and counts are set, and which was not refused.
  *
- * The intermediate tables stay, for further questions (gate/moved.h).
+ * The intermediate tables are kept for the search for moved cost (gate/moved.h).
  */
 #ifndef CPROF_GATE_COMPARE_H
 #define CPROF_GATE_COMPARE_H
@@ -15,11 +15,11 @@
 
 #define NR_FAMILIES 5
 
-/* Units of one measure and quantity, and whose they are. */
+/* The units of one measure and quantity, and their functions. */
 struct family {
 	enum gate_measure measure;
 	enum gate_quantity quantity;
-	struct stats_runs runs; /* as they were fitted, then as they are compared */
+	struct stats_runs runs; /* as fitted, then as compared */
 	struct stats_fit fit;
 	vec_of(struct stats_unit) units;
 	vec_of(size_t) rows; /* of dense; of the total: 0 */
@@ -31,12 +31,12 @@ struct comparison {
 	struct dense dense;
 	double *scaled; /* totals by column, the head's scaled by the factor */
 	struct family families[NR_FAMILIES];
-	size_t nr_first; /* of the tests: they are adjusted together, the others once the total is */
+	size_t nr_first; /* number of tests that are adjusted together; the others follow if the total changed */
 };
 
 /* The caller releases it; the result must outlive it. */
 void comparison_make(struct gate_result *result, struct comparison *comparison);
-/* The level at which one test of a family must be significant, as many being tested (Bonferroni). */
+/* The level at which a single test of a family must be significant, given their number (Bonferroni). */
 double comparison_level(const struct comparison *comparison, const struct family *family);
 void comparison_release(struct comparison *comparison);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs as a table: a row of values for each function that has weight, a column for each run, the
- * base's before the head's.
+ * The runs as a table: one row per function with enough weight, one column per run, the runs of the base before
+ * those of the head.
  */
 #ifndef CPROF_GATE_DENSE_H
 #define CPROF_GATE_DENSE_H
@@ -23,16 +23,16 @@ struct dense {
 	size_t *order;	     /* column to run */
 	double *totals;	     /* of each column */
 	double weight;	     /* of the mean sample: a run's sampling variance over its total */
-	uint32_t *row_of;    /* function to row + 1; 0: has no weight */
+	uint32_t *row_of;    /* function to row + 1; 0: too little weight */
 	uint32_t *functions; /* row to function */
 	double *values[NR_DENSE], *variances[NR_DENSE];
 };
 
-/* Of a result whose runs, options and counts are set. The caller releases it; runs must outlive it. */
+/* Makes the table of a result whose runs, options and counts are set. The caller releases it; runs must outlive it. */
 void dense_make(const struct gate_result *result, struct dense *dense);
 void dense_release(struct dense *dense);
 
-/* nr_runs values. */
+/* The nr_runs values of a row. */
 const double *dense_row(const struct dense *dense, enum dense_measure measure, size_t row);
 /* The sum of nr_runs values over the columns of a side. */
 double dense_sum(const struct dense *dense, const double *values, enum run_side side);

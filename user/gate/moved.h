@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds cost that moved from one function to another, which is no regression. A function that was
- * renamed, split, merged, extracted from another or inlined into one has grown from nothing, or by what
- * another lost. It is no regression if what is new in one place is gone from another and the callers or
- * callees are the same. Of FBDetect's "cost shift" (SOSP 2024) this is the part that a call graph shows.
+ * Finds cost that moved from one function to another, which is no regression.
  *
- * Flat values come first, since each sample is in one of them. What grew is explained, largest first, by
- * what shrank:
+ * A function that was renamed, split, merged, extracted or inlined grew from nothing, or by what another lost. If
+ * the cost that is new in one function is gone from another, and their callers or callees are the same, nothing
+ * regressed. This is the part of FBDetect's "cost shift" (SOSP 2024) that a call graph shows.
  *
- *	a new function by one that is gone: called by the same functions, or calling the same; or else
- *	just as large, in a program whose total did not grow
+ * Flat values come first, since each sample counts in one of them. The functions that grew, largest first, are
+ * explained by those that shrank:
+ *
+ *	a new function by one that is gone: with the same callers or callees; or else
+ *	of the same size, if the total of the program did not grow
  *	by functions that call it now, or that it called (extracted, inlined)
  *	by functions that are gone, with a common caller (merged, split)
- *	a new function by one that shrank, with a common caller, if both together are as before (split)
+ *	a new function by one that shrank, with a common caller, if their sum did not change (split)
  *	a function whose cumulative value did not grow, by what it called
  *
- * Callers and callees are the nearest that there are on both sides, so that a whole chain may be
- * renamed. A loss explains once. And it must explain enough: what grew and what shrank are tested again
- * as one function (the sum of their values, run by run), which must not regress. A function that was
- * renamed and became slower is a regression still.
+ * Callers and callees are the nearest ones that exist on both sides, so that a whole chain may be renamed. A loss
+ * explains one growth only. And it must explain enough of it: both are tested again as one function (the sum of
+ * their values, run by run), which must not regress. So a function that was renamed and became slower is still a
+ * regression.
  *
- * A cumulative value that grew has moved, if nothing but moved cost, and calls of functions that did not
- * grow as a whole, are in its growth.
+ * A cumulative value that grew has moved if its growth consists of moved cost, and of calls of functions that did
+ * not grow as a whole.
  */
 #ifndef CPROF_GATE_MOVED_H
 #define CPROF_GATE_MOVED_H
 
 #include "gate/compare.h"
 
-/* Makes GATE_MOVED of tests that regressed, or shrank for that; adds the result's moves. */
+/* Sets the outcome of both sides of each move to GATE_MOVED, and adds the moves to the result. */
 void gate_find_moved(struct comparison *comparison);
 
 #endif

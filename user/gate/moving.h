@@ -10,20 +10,20 @@
 #include "gate/compare.h"
 
 #define MOVING_MAX_RELATED 16
-#define MOVING_NO_CALLER   UINT32_MAX /* in place of the callers of a stack's root */
+#define MOVING_NO_CALLER   UINT32_MAX /* stands for the callers of a root */
 
-/* Functions nearby. */
+/* A set of related functions. */
 struct related {
 	uint32_t at[MOVING_MAX_RELATED];
 	size_t nr;
 };
 
-/* A row whose flat value grew or shrank, with its nearest relatives on the side where it has more. */
+/* A row whose flat value grew or shrank, with its nearest relatives on the side with the larger value. */
 struct mover {
 	size_t row;
 	uint32_t function;
 	double change;	   /* of flat, positive */
-	double left;	   /* of a loss: what explains nothing yet */
+	double left;	   /* of a loss: the part that explains nothing yet */
 	bool is_alone;	   /* it is new, or gone */
 	bool is_explained; /* of growth */
 	struct related callers, callees;
@@ -33,13 +33,13 @@ struct moving {
 	struct comparison *comparison;
 	const struct callgraph *graph;
 	enum gate_quantity quantity;
-	const struct family *flats;		    /* NULL: not tested */
-	double whole;				    /* of base, what floors are relative to */
-	double edge_scale[2];			    /* from a mean of a run to the quantity */
-	double *flat[2], *cum[2];		    /* by side, then row */
+	const struct family *flats; /* NULL: not tested */
+	double whole;		    /* the base's total, which floors are relative to */
+	double edge_scale[2];	    /* from a mean per run to the quantity */
+	double *flat[2], *cum[2];   /* by side, then row */
 	struct gate_test **flat_tests, **cum_tests; /* by row; NULL: not tested */
-	bool *is_moved;				    /* by row: its flat growth */
-	const struct run_function **from;	    /* by row: where that came from */
+	bool *is_moved;				    /* by row: its flat growth is explained */
+	const struct run_function **from;	    /* by row: the function it came from */
 	vec_of(struct mover) grown, shrunk;	    /* largest first */
 };
 
@@ -51,20 +51,20 @@ void moving_make(struct comparison *comparison, const struct callgraph *graph,
 		 enum gate_quantity quantity, struct moving *moving);
 void moving_release(struct moving *moving);
 
-/* By the floors of the options: max_growth and max_delta. */
+/* Whether the growth exceeds the thresholds max_growth and max_delta of the options. */
 bool moving_is_large(const struct moving *moving, double base, double head);
 
-/* Parts of rows' flat values, to be taken together. */
+/* A part of the flat value of a row, to be added to others. */
 struct moving_part {
 	size_t row;
 	double part; /* 0..1 */
 };
-/* Are they, as one function, a regression? */
+/* Whether the parts, as one function, are a regression. */
 bool moving_regressed(const struct moving *moving, const struct moving_part *parts, size_t nr);
-/* Are they, as one function, as they were: within the floors, or as far as can be told? */
+/* Whether the parts, as one function, did not change: within the thresholds, or not significantly. */
 bool moving_same(const struct moving *moving, const struct moving_part *parts, size_t nr);
 
-/* How sure is it that these two are related, if at all? */
+/* How two functions are related, the least certain first. */
 enum relation {
 	RELATION_NONE,
 	RELATION_CALLEES, /* both call the same */
@@ -73,7 +73,7 @@ enum relation {
 };
 enum relation moving_relation(const struct mover *grown, const struct mover *shrunk);
 
-/* The cumulative values, once the flat ones are explained. */
+/* Explains the cumulative values, after the flat ones. */
 void moving_explain_cum(struct moving *moving);
 
 #endif

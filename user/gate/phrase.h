@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The words and numbers that all reports share, and text that is escaped for a report's format.
+ * The words and numbers that all reports share, and the escaping of each report's format.
  */
 #ifndef CPROF_GATE_PHRASE_H
 #define CPROF_GATE_PHRASE_H
@@ -8,10 +8,10 @@
 #include "base/textout.h"
 #include "gate/report.h"
 
-/* What there is to do, besides the remedy of each reason. */
+/* How to change the exit code, besides the advice of each reason. */
 #define PHRASE_INCONCLUSIVE "exit code 3; --inconclusive pass turns it into 0"
 
-/* Short texts by value, so that several fit into one call. */
+/* A short text, returned by value, so that one call can use several. */
 struct phrase {
 	char text[256];
 };
@@ -22,7 +22,7 @@ struct phrase phrase_value(const struct gate_result *result, const struct gate_t
 struct phrase phrase_growth(const struct gate_test *test);   /* "+12.3 %", "new" */
 struct phrase phrase_interval(const struct gate_test *test); /* "+10.1 .. +14.4 %" */
 struct phrase phrase_p(const struct gate_test *test);	     /* "0.0012", "<1e-9" */
-struct phrase phrase_name(const struct gate_test *test);     /* of the function, cut; "total" */
+struct phrase phrase_name(const struct gate_test *test);     /* the function, shortened; "total" */
 struct phrase phrase_subject(const struct gate_test *test);  /* "flat share", "cum per run" */
 /* "smallest detectable change: ..." */
 struct phrase phrase_detectable(const struct gate_result *result);
@@ -35,23 +35,23 @@ struct phrase phrase_change(const struct gate_result *result, const struct gate_
 
 struct phrase phrase_move(const struct gate_move *move); /* "parse is now parse_fast (moved)" */
 /*
- * "--rename 'parse=parse_fast'", in full, for a move that may be chance; the caller frees it. NULL: it
- * is certain, or both functions are still there.
+ * "--rename 'parse=parse_fast'", for a move that may be a coincidence; the caller frees it. NULL: the move
+ * is certain, or both functions still exist.
  */
 char *phrase_rename(const struct gate_move *move);
 
 enum escape {
-	ESCAPE_NONE, /* only made safe */
+	ESCAPE_NONE, /* only what put_escaped() always does */
 	ESCAPE_XML,
 	ESCAPE_MARKDOWN,
 	ESCAPE_COMMAND,	 /* the text of a workflow command */
 	ESCAPE_PROPERTY, /* the value of one of its properties */
 };
 
-/* Of any length; made valid UTF-8 without control characters first. */
+/* Writes text of any length, as valid UTF-8 without control characters, escaped for the format. */
 void put_escaped(struct text_out *out, enum escape escape, const char *text);
 
-/* The path of the function's source without the root, or NULL where there is none. */
+/* The path of the function's source without the root; NULL: it is not known. */
 const char *source_path(const struct report_options *options, const struct gate_test *test);
 
 #endif

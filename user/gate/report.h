@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the result of a comparison for people, for scripts and for CI, through a sink:
+ * Writes the result of a comparison through a sink:
  *
  *	text		a table, worst first
  *	json		everything, with "verdict"; RFC 8259
@@ -8,12 +8,13 @@
  *	github		workflow commands, ::error file=...,line=...::..., at most 10 (GitHub shows no
  *			more of a step), worst first
  *	junit		a test case for each function that was tested
- *	sarif		2.1.0, for code scanning: a result for each regression, which it recognizes by
- *			the function, not by the line it is on
+ *	sarif		2.1.0, for code scanning: a result for each regression, matched between runs by
+ *			the function, not by its line
  *
- * What moved is no finding: all say so, github by a ::notice, sarif by a note of the invocation.
+ * Moved cost is not a finding: text, json, markdown and junit say so, github with a ::notice, sarif with a note
+ * of the invocation.
  *
- * Names come from profiles: each writer escapes what its format cannot hold. Errors are the sink's.
+ * Names come from profiles: each writer escapes what its format cannot hold. Errors are those of the sink.
  *
  * Sources: GitHub's "workflow commands" (escaping: actions/toolkit, command.ts); the JUnit schema of
  * Jenkins' xunit plugin; OASIS SARIF 2.1.0, sections 3.13-3.28; XML 1.0, 2.2.
@@ -27,7 +28,7 @@
 #define REPORT_MAX_ANNOTATIONS 10
 
 struct report_options {
-	const char *source_root; /* left out where a source path begins with it; NULL: nothing is */
+	const char *source_root; /* removed from the beginning of source paths; NULL: nothing is */
 	bool all;		 /* text: every function that was tested, not only the largest */
 };
 

@@ -7,15 +7,15 @@
  *	... gate_check(&runs, &options)
  *	runs_release(&runs);
  *
- * Frames are those of profile/frames.h by function. Not profile/summary.h: that adds up whole numbers
- * by the names in the profile; here clones of a function are one, and variances go along.
+ * Frames are those of profile/frames.h by function. This is not profile/summary.h, which adds up whole
+ * numbers by the names in the profile; here clones of a function are one, and values have variances.
  *
- * Code without a name is in there twice, by its address and as one function of its file: which of both
- * is compared depends on the builds of that file on either side (runs_compared()).
+ * Code without a name is included twice, by its address and as one function per file; runs_compared() selects one
+ * by the builds of the file on both sides.
  *
- * A run is sparse, functions are numbered across all runs. The profile is not needed afterwards.
+ * A run is sparse; functions are numbered across all runs. Runs do not refer to their profiles.
  *
- * How exact a value is follows from how it was sampled: gate/amount.h.
+ * gate/amount.h computes the precision of a value from how it was sampled.
  */
 #ifndef CPROF_GATE_RUNS_H
 #define CPROF_GATE_RUNS_H
@@ -48,22 +48,23 @@ struct run_function {
 	const char *name; /* as identity_name() gives it; in the arena */
 	const char *file; /* of the source, "" where unknown; in the arena */
 	int64_t line;	  /* 0: unknown */
-	/* Of code without a name, an id of runs.builds.files: this is an address in that file, or all
-	 * of the file; else both are 0. */
+	/* For code without a name, an id of runs.builds.files: this is an address in that file, or all
+	 * of the file; otherwise both are 0. */
 	uint32_t address_in, all_of;
-	bool is_named; /* it has a name, whatever else it is: always compared */
+	bool is_named; /* it has a name, and is always compared */
 };
 
 struct run {
-	const char *name; /* of its file, for people; in the arena */
+	const char *name; /* of its file, to show; in the arena */
 	enum run_side side;
 	double total, total_variance;
 	double nr_samples; /* as taken, not scaled */
-	double unknown;	   /* of the total: in stacks with a frame [unknown] or [truncated ...] */
-	double nr_taken, nr_lost; /* by the accounts in its comment; 0: there are none */
+	double unknown; /* the part of the total in stacks with a frame [unknown] or [truncated ...] */
+	double nr_taken, nr_lost; /* from the accounts in its comment; 0: it has none */
 	uint64_t content;	  /* equal for equal profiles */
 	bool has_negative;
-	const char *kind; /* sample types and period: what runs must agree on; in the arena */
+	const char *
+		kind; /* sample types and period, which must be the same for all runs; in the arena */
 	vec_of(struct run_cell) cells;
 	struct run_calls calls;
 };
@@ -77,16 +78,16 @@ struct runs {
 	const char *type, *unit; /* of the values that are compared; in the arena */
 };
 
-/* Adds a run of this profile's sample type. */
+/* Adds a run with the values of one sample type of a profile. */
 void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 		      const struct profile *profile, uint32_t type,
 		      const struct identity *identity);
 
-/* What it is made of, for runs that come from elsewhere. name and file are copied. */
+/* The parts of it, for runs that are not made from profiles. name and file are copied. */
 struct run *runs_add(struct runs *runs, const char *name, enum run_side side);
 uint32_t runs_function(struct runs *runs, const char *name, const char *file, int64_t line);
 
-/* What to compare: true for each position of a function; the caller frees it. */
+/* By position of a function: whether it is compared. The caller frees it. */
 bool *runs_compared(const struct runs *runs);
 
 /* Frees what it holds and zeroes it. */

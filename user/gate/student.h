@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Student's t and what it takes: tails and quantiles for a test on few replicates, and the polygamma
- * functions by which a prior is fitted to variances (gate/stats.h).
+ * Student's t distribution: tails and quantiles, for a test on few replicates; and the polygamma functions, which
+ * fit a prior to variances (gate/stats.h).
  *
- * Alternative rejected: GSL has all of it, under the GPL.
+ * Alternative rejected: GSL, which is under the GPL.
  *
  * Source: NIST DLMF 8.17 (incomplete beta), 5.11 and 5.15 (polygamma); the unit test's reference
  * values are mpmath's.
@@ -19,7 +19,7 @@ double student_upper(double t, double df);
 /* The t for which P(T > t) = upper, 0 < upper < 1. */
 double student_quantile(double upper, double df);
 
-/* For positive x. */
+/* The first and second derivative of log gamma, for positive x. */
 double digamma(double x);
 double trigamma(double x);
 /* The x > 0 with trigamma(x) = y, y > 0. */

@@ -7,8 +7,8 @@
  *	addresses_add(&addresses, stack, nr, values, 0);	any number of times
  *	err = addresses_finish(&addresses, &lines);
  *
- * Samples stay in their order, also equal ones; locations come in the order in which samples name
- * them. An address that no mapping holds belongs to a mapping without a name, of all addresses.
+ * Samples keep their order, and equal ones are not merged; locations are in the order in which samples
+ * refer to them. Addresses outside all mappings belong to one mapping without a name.
  */
 #ifndef CPROF_INPUT_ADDRESSES_H
 #define CPROF_INPUT_ADDRESSES_H
@@ -41,18 +41,16 @@ struct addresses {
 int addresses_add(struct addresses *addresses, const uint64_t *stack, size_t nr,
 		  const int64_t *values, int64_t block_bytes);
 
-/*
- * Makes samples and locations of it, in no mapping; for formats whose "addresses" stand for something
- * else. Then: the id of the location of an address; 0: none has it.
- */
+/* Makes samples and locations without mappings, for formats whose "addresses" are other numbers. */
 void addresses_make_samples(struct addresses *addresses);
+/* The id of the location at address, after addresses_make_samples(); 0: there is none. */
 uint32_t addresses_location(const struct addresses *addresses, uint64_t address);
 /*
- * Makes samples, locations and mappings of it; what is left of lines is the memory map. -EFBIG: more
+ * Makes samples, locations and mappings; the rest of lines is the memory map. -EFBIG: more
  * than max_items mappings.
  */
 int addresses_finish(struct addresses *addresses, struct lines *lines);
-/* Skips lines, and the one that announces the memory map, which then follows. */
+/* Skips lines up to and including the heading of the memory map. */
 void addresses_skip_to_map(struct lines *lines);
 bool addresses_is_map_head(struct text line);
 void addresses_release(struct addresses *addresses);

@@ -4,8 +4,8 @@
  *
  *	main;work;operator new(unsigned long) 12
  *
- * A stack a line, root first, its frames parted by ';', then a space and a whole number. It becomes
- * samples/count, or what a comment such as "# cprof: inuse_space/bytes 0" says. A frame without a name is
+ * One stack per line, root first, its frames separated by ';', then a space and a whole number. The values
+ * are samples/count, or what a comment such as "# cprof: inuse_space/bytes 0" says. A frame without a name is
  * "[unknown]".
  *
  * Source: FlameGraph's README.
@@ -15,7 +15,7 @@
 
 #include "input/reader.h"
 
-/* As input/reader.h has it. Detects a line that ends in a whole number: any format may look so. */
+/* As input/reader.h has it. Detects any line that ends in a whole number: try it after all other formats. */
 bool folded_detect(const struct source *source);
 int folded_read(const struct source *source, struct profile *profile, struct input_error *error);
 

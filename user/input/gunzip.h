@@ -12,12 +12,12 @@
 
 #include "input/input.h"
 
-/* Do the bytes begin like a gzip file? */
+/* Whether the bytes begin like a gzip file. */
 bool gunzip_detect(const void *bytes, size_t len);
 
 /*
- * -EBADMSG: cut off, damaged (sum and length are checked), or followed by something; -EFBIG: beyond
- * limits->max_inflated_bytes or ->max_ratio. error->offset is one of the gzip'ed bytes here. The
+ * -EBADMSG: truncated, damaged (checksum and length are checked), or followed by other data; -EFBIG: beyond
+ * limits->max_inflated_bytes or ->max_ratio. error->offset is a position in the compressed bytes. The
  * caller frees *inflated.
  */
 int gunzip(const void *bytes, size_t len, const struct input_limits *limits, uint8_t **inflated,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the formats that came before profile.proto, stacks of bare addresses with a memory map at the
+ * Reads the formats older than profile.proto: stacks of bare addresses with a memory map at the
  * end: gperftools' CPU and heap profiles, heap growth and fragmentation, jemalloc's heap profiles,
- * contention, threads, and the counts of Go's older tools. The profiles are the same that pprof makes of
- * them, value for value; each reader says where not.
+ * contention, threads, and the counts of Go's older tools. The profiles equal those
+ * that pprof makes, value for value; each reader states its exceptions.
  *
- * A caller's address is that of the return; 1 is taken from it, so that it lies in the call.
+ * A caller's address is a return address; 1 is subtracted, so that it lies within the call.
  *
  * Source: pprof's profile/legacy_profile.go; gperftools' and jemalloc's own writers.
  */
@@ -36,8 +36,8 @@ int legacy_count_read(const struct source *source, struct profile *profile,
 		      struct input_error *error);
 
 /*
- * What they share (legacy.c): a reader at work. Lines become stacks with values, one after another;
- * what follows them is the memory map.
+ * What the readers share (legacy.c): the state of reading one file. Lines become stacks with values; the
+ * memory map follows them.
  *
  *	struct legacy legacy scoped(legacy_release) = legacy_begin(source, profile, error);
  *	struct text line;
@@ -58,20 +58,20 @@ struct legacy {
 /* Borrows all three. The profile's sample types are set before the first stack is added. */
 struct legacy legacy_begin(const struct source *source, struct profile *profile,
 			   struct input_error *error);
-/* Frees what it holds but the profile, which is the caller's. */
+/* Frees everything except the profile, which belongs to the caller. */
 void legacy_release(struct legacy *legacy);
 
-/* Of what follows a line's '@', what a stack is made of: blanks, and the letters of "0x12ab". */
+/* The part of the text behind a line's '@' that is a stack: blanks, and the characters of "0x12ab". */
 struct text legacy_stack_part(struct text text);
 /*
- * Appends every number 0x... (in small letters) in text to the stack; nr_exact leaf addresses stay as
- * they are, from the others 1 is taken. -EBADMSG, with *error filled: one does not fit 64 bits.
+ * Appends every number 0x... (in lower case) in text to the stack; 1 is subtracted from all but the first
+ * nr_exact addresses. -EBADMSG, with *error filled: one does not fit 64 bits.
  */
 int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact);
 /* Adds the stack with these values (input/addresses.h). -EFBIG, with *error filled. */
 int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes);
 
-/* Which profiler's own frames are in a profile: pprof hides them, by drop_frames. */
+/* Which profiler's own frames a profile has; drop_frames hides them, as in pprof. */
 enum legacy_kind {
 	LEGACY_CPU,
 	LEGACY_HEAP,
@@ -79,9 +79,9 @@ enum legacy_kind {
 };
 /* Reads the memory map, makes the profile, and sets drop_frames. -EFBIG, with *error filled. */
 int legacy_finish(struct legacy *legacy, enum legacy_kind kind);
-/* The same for Java programs: what is left are places (legacy_places.c), no memory map. */
+/* The same for Java programs, where locations (legacy_places.c) follow instead of a memory map. */
 int legacy_java_places(struct legacy *legacy, enum legacy_kind kind);
-/* Then: cuts the second frame from stacks whose leaf was noted twice, exact and as a caller. */
+/* Afterwards: removes the second frame of stacks that have their leaf twice, exact and as a caller. */
 void legacy_drop_double_leaf(struct profile *profile);
 /* Sets drop_frames, and keep_frames for a heap profile, as pprof does. */
 void legacy_drop_frames(struct profile *profile, enum legacy_kind kind);

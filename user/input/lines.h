@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads text line by line, and takes words and numbers from a line. Nothing is copied: a line is a view
- * of the bytes, and taking something moves its beginning on.
+ * of the bytes, and taking something advances its start.
  *
  *	struct lines lines = {.at = bytes, .end = bytes + len};
  *	struct text line;
@@ -22,9 +22,9 @@ struct text { /* not NUL-terminated */
 };
 
 struct lines {
-	const char *at, *end; /* what is left */
-	uint64_t nr;	      /* of the line given last, from 1 */
-	struct text line;     /* it */
+	const char *at, *end; /* the rest */
+	uint64_t nr;	      /* number of the last line, from 1 */
+	struct text line;     /* the last line */
 };
 
 /* The next line, without its end ("\n" or "\r\n"). false: there is none. */
@@ -37,28 +37,28 @@ bool text_is_blank(struct text text); /* white space only */
 bool text_is_comment(struct text text);
 bool text_starts(struct text text, const char *prefix);
 bool text_equals(struct text text, const char *s);
-/* Where word stands in text; NULL: nowhere. */
+/* Finds word in text; NULL: it is not there. */
 const char *text_find(struct text text, const char *word);
 struct text text_trim(struct text text);
 
 /*
- * Is all of it a number as Go writes them? Decimal, or behind 0x, 0b, 0o or 0 of another base, with a
- * sign or without, perhaps with '_' between digits; what does not fit 64 bits is none.
+ * Whether all of text is a number as Go writes it: decimal, or of another base behind 0x, 0b, 0o or 0, with
+ * or without a sign, with or without '_' between digits, and within 64 bits.
  */
 bool text_go_int(struct text text, int64_t *value);
 
-/* Each of these takes nothing and returns false where the text does not go on so. */
+/* Each of these returns false, and takes nothing, if the text does not continue that way. */
 void text_skip_spaces(struct text *text);
-void text_skip(struct text *text, char c); /* as many of them as there are */
+void text_skip(struct text *text, char c); /* all of them */
 bool text_take(struct text *text, char c);
 bool text_take_word(struct text *text, const char *word);
-/* Decimal, with a sign or without; what does not fit is not taken. */
+/* A decimal number, with or without a sign, that fits. */
 bool text_take_int(struct text *text, int64_t *value);
-/* The digits before anything else; not none. */
+/* The leading digits, at least one. */
 bool text_take_digits(struct text *text, struct text *digits);
 /* Hexadecimal digits, in lower or upper case, with or without "0x". */
 bool text_take_hex(struct text *text, uint64_t *value);
-/* What stands before the next white space; not nothing. Leading white space is skipped. */
+/* The next word, at least one character; leading white space is skipped. */
 bool text_take_token(struct text *text, struct text *token);
 
 #endif

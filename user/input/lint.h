@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks a pprof file for what go tool pprof, Parca, Pyroscope or speedscope would reject or drop. Looks
- * at the bytes, since a profile in memory (profile/model.h) cannot hold what is broken.
+ * Checks a pprof file for what go tool pprof, Parca, Pyroscope or speedscope would reject or drop. It
+ * checks the bytes, since a profile in memory (profile/model.h) cannot represent broken data.
  *
- * The rules are what these programs were seen to do with files that have one fault each (pprof of Go
- * 1.26, Parca and Pyroscope as of 2026, speedscope 1.25). NULL: it takes such a file, and shows all of
- * it. Left out is what every file has somewhere: speedscope shows no inlined function, Pyroscope no
- * numeric label, and what it thinks of a file's age depends on when it is sent.
+ * The rules were derived by giving these programs files with one fault each (pprof of Go
+ * 1.26, Parca and Pyroscope as of 2026, speedscope 1.25). NULL: it accepts such a file, and shows
+ * all of it. There is no rule for what nearly every file breaks (speedscope shows no inlined functions,
+ * Pyroscope no numeric labels), or for what depends on the time of upload.
  */
 #ifndef CPROF_INPUT_LINT_H
 #define CPROF_INPUT_LINT_H
@@ -87,16 +87,16 @@ extern const char *const lint_consumers[NR_LINT_CONSUMERS];
 
 struct lint_rule {
 	const char *name;
-	const char *does[NR_LINT_CONSUMERS]; /* by consumer; NULL: nothing amiss */
+	const char *does[NR_LINT_CONSUMERS]; /* by consumer; NULL: no problem */
 };
 extern const struct lint_rule lint_rules[NR_LINT_RULES];
 
-/* How often a rule is broken, and where first. */
+/* How often a file breaks a rule, and where first. */
 struct lint_finding {
-	uint64_t nr;	 /* 0: it is kept */
-	uint64_t offset; /* in the inflated bytes; INPUT_NO_OFFSET: nowhere in particular */
+	uint64_t nr;	 /* 0: never */
+	uint64_t offset; /* in the inflated bytes; INPUT_NO_OFFSET: not at one place */
 	char what
-		[160]; /* "sample 3 refers to location 99, which does not exist"; fit for terminals */
+		[160]; /* "sample 3 refers to location 99, which does not exist"; escaped for terminals */
 };
 
 struct lint {
@@ -104,8 +104,8 @@ struct lint {
 };
 
 /*
- * Judges the bytes of a file. -EFBIG: beyond a limit, *error says which; *lint is untouched then.
- * What is broken so that nothing behind it can be judged is a finding too, and the last one.
+ * Checks the bytes of a file. -EFBIG: beyond a limit, *error says which, and *lint is untouched. A fault
+ * that makes the rest unreadable is the last finding.
  */
 int lint_bytes(const void *bytes, size_t len, const struct input_limits *limits, struct lint *lint,
 	       struct input_error *error);

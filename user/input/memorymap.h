@@ -4,14 +4,14 @@
  *
  *	55d0c0de1000-55d0c0de2000 r-xp 00001000 08:01 1234 /usr/bin/app
  *
- * or in a brief one
+ * or in a short form
  *
  *	40000-80000 /usr/bin/app (@FF00) abc123456	path, file offset, build id
  *
- * each perhaps behind the prefix of a log line ("... file.cc:12] "). "name=value" makes "$name" stand
- * for value in what follows. Other lines are skipped.
+ * Each may have the prefix of a log line ("... file.cc:12] "). "name=value" defines "$name" for the
+ * following lines. Other lines are skipped.
  *
- * Unlike pprof, a range needs something between its numbers, and a path may have spaces in it.
+ * Unlike pprof, this reader requires a separator between the numbers of a range, and accepts spaces in a path.
  *
  * Source: pprof's profile/legacy_profile.go (parseMappingEntry, massageMappings).
  */
@@ -37,12 +37,12 @@ struct memory_map {
 		const char *name; /* with its '$' */
 		const char *value;
 	}) variables;
-	size_t replaced_bytes; /* what variables made of lines, all in all */
+	size_t replaced_bytes; /* total length of lines after variables were replaced */
 };
 
 /*
- * Reads all that is left of lines into a zeroed map; parts of one file that lie side by side become
- * one, and the first that looks like a main binary comes first. -EFBIG: more than max_items.
+ * Reads the rest of lines into a zeroed map. Adjacent parts of one file become one, and the first mapping
+ * that looks like a main binary is moved to the front. -EFBIG: more than max_items.
  */
 int memory_map_read(struct memory_map *map, struct lines *lines, size_t max_items);
 void memory_map_release(struct memory_map *map);

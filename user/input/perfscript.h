@@ -8,12 +8,12 @@
  *	        7f3a5c0a1234 outer+0x1c (/usr/lib/x86_64-linux-gnu/libfoo.so.1)
  *
  * comm, pid[/tid], [cpu], seconds, period, event; then the stack, leaf first, and an empty line. cpu,
- * tid and period may be missing, and a stack of one may stand on the line of its event.
+ * tid and period may be missing, and a stack of one frame may be on the line of its event.
  *
- * What becomes of it: samples/count, and for each event that has periods one type more with their sum:
- * cpu/nanoseconds of cpu-clock and task-clock, EVENT/count of others. Labels pid, tid (numbers) and
- * comm. Callers lie in the call: 1 is taken from what perf prints. A frame without a symbol is called
- * after its file, "[libfoo.so.1]".
+ * Sample types: samples/count, and for each event with periods one more with their sum (cpu/nanoseconds for
+ * cpu-clock and task-clock, EVENT/count for others). Labels: pid, tid (numbers) and comm. 1 is subtracted
+ * from the addresses of callers, so that they lie within the call. A frame without a symbol is named after
+ * its file, "[libfoo.so.1]".
  *
  * Source: perf-script(1), and its output (linux/tools/perf/builtin-script.c).
  */

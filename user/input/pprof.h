@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads profile.proto. Accepts what pprof's own package accepts and refuses what it refuses, with a
- * message that says where. Two things differ: pprof refuses groups, which are skipped here; and it
- * refuses a label whose value is a second empty string of the table, which is left out here.
+ * Reads profile.proto. Accepts and rejects the same files as pprof's own package, with a message that says
+ * where. Two things differ: pprof rejects groups, which are skipped here; and it rejects a label whose value
+ * is a second empty string of the table, which is left out here.
  *
  * Source: proto/profile.proto; pprof's profile/{encode,profile}.go (CheckValid).
  */
@@ -11,7 +11,7 @@
 
 #include "input/reader.h"
 
-/* As input/reader.h has it: -EBADMSG or -EFBIG, with *error filled. There is nothing to detect it by. */
+/* As input/reader.h has it: -EBADMSG or -EFBIG, with *error filled. It has no signature to detect. */
 int pprof_read(const struct source *source, struct profile *profile, struct input_error *error);
 
 #endif

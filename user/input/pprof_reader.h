@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The state of reading one pprof file, shared by pprof_count.c, pprof_sample.c and pprof.c; private to
- * them. The head of pprof.c tells the whole story.
+ * them. The head of pprof.c explains the steps.
  */
 #ifndef CPROF_INPUT_PPROF_READER_H
 #define CPROF_INPUT_PPROF_READER_H
@@ -22,7 +22,7 @@ enum pprof_kind {
 	KIND_LOCATION = 4,
 	KIND_FUNCTION = 5,
 	KIND_STRING = 6,
-	KIND_SCALAR = 7, /* and everything else */
+	KIND_SCALAR = 7, /* and all others */
 	NR_KINDS
 };
 
@@ -40,7 +40,7 @@ enum {
 	NR_PROFILE_FIELDS
 };
 
-/* A sample, and how much of the arrays those before it take. */
+/* A sample, and how many array entries the samples before it use. */
 struct pprof_mark {
 	const uint8_t *at;
 	size_t item, nr_stack_ids, nr_labels;
@@ -53,28 +53,28 @@ struct pprof_reader {
 
 	/* Of the count: */
 	size_t nr[NR_KINDS];
-	struct wire stretch[NR_KINDS]; /* of the file; at is NULL where there is none of the kind */
+	struct wire stretch[NR_KINDS]; /* of the file; at NULL: there is none of the kind */
 	size_t nr_stack_ids, nr_labels, nr_lines;
-	struct pprof_mark half; /* the first sample behind half of the file; at NULL: none */
+	struct pprof_mark half; /* the first sample in the second half of the file; at NULL: none */
 	bool has_time;
 
 	/* What is being read, for messages. */
 	enum pprof_kind kind;
 	size_t item; /* from 0 */
 
-	uint32_t *strings; /* by position in the file: ids of the profile's */
+	uint32_t *strings; /* by position in the file: ids in the profile's table */
 	struct idmap mappings, functions, locations;
 	struct wire_field scalars[NR_PROFILE_FIELDS]; /* by number; tag NULL: not there */
-	/* What is left of the arena's blocks. */
+	/* The unused rest of each block of the arena. */
 	struct profile_line *lines;
 	struct profile_label *labels;
 	uint32_t *stack_ids;
 	int64_t *values;
 };
 
-/* In the file. */
+/* The position of at in the file. */
 uint64_t pprof_offset_of(const struct pprof_reader *reader, const uint8_t *at);
-/* Fails at a byte, in what is being read. */
+/* -EBADMSG, with *error filled for the byte at at and the item that is being read. */
 int pprof_broken_at(const struct pprof_reader *reader, const uint8_t *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int pprof_broken_wire(const struct pprof_reader *reader, const struct wire *wire);
@@ -85,14 +85,14 @@ int pprof_expect_type(const struct pprof_reader *reader, const struct wire_field
 int pprof_expect_numbers(const struct pprof_reader *reader, const struct wire_field *field);
 
 /*
- * Counts everything, finds the stretch of each kind. After it the bytes are known to be whole fields
- * at the top, in samples and in locations; mappings, functions, lines and labels are not looked into.
+ * Counts all items, and finds the stretch of each kind. Afterwards the bytes are known to be whole fields
+ * at the top level, in samples and in locations; mappings, functions, lines and labels are not yet checked.
  */
 int pprof_count_all(struct pprof_reader *reader);
-/* -EFBIG: more than the limits; -EBADMSG: what no profile can be without is not there. */
+/* -EFBIG: beyond the limits; -EBADMSG: a required part is missing. */
 int pprof_check_size(const struct pprof_reader *reader);
 
-/* Numbers of a message, by field number from 1 to nr - 1; those that are not there stay. */
+/* Reads the numbers of a message, by field number from 1 to nr - 1; missing ones are left as they are. */
 int pprof_read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
 		       size_t nr);
 /* The profile's id of a string, by its position in the file; what: "its name", for the message. */
@@ -101,10 +101,10 @@ int pprof_to_string(const struct pprof_reader *reader, const uint8_t *at, const 
 
 typedef int (*pprof_field_fn)(struct pprof_reader *reader, const struct wire_field *field);
 
-/* Calls fn for every field of a kind, in the order of the file; reader->item goes on counting them. */
+/* Calls fn for every field of a kind, in the order of the file; reader->item counts on. */
 int pprof_for_rest(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn);
 
-/* Into profile->samples and the arrays, which are made; all that they refer to has been read. */
+/* Makes profile->samples and their arrays. Everything that they refer to must have been read. */
 int pprof_read_samples(struct pprof_reader *reader);
 
 #endif

@@ -5,8 +5,8 @@
  *	bool NAME_detect(const struct source *source);
  *	int NAME_read(const struct source *source, struct profile *profile, struct input_error *error);
  *
- * and a row in the table of input.c. A reader gets whole, inflated bytes, fills an empty profile, and
- * returns 0 or input_fail(); a profile it failed on is thrown away by the caller, half filled or not.
+ * and a row in the table of input.c. A reader gets all of the inflated bytes, fills an empty profile, and
+ * returns 0 or input_fail(); on failure the caller frees the profile.
  */
 #ifndef CPROF_INPUT_READER_H
 #define CPROF_INPUT_READER_H
@@ -24,22 +24,23 @@ struct source {
 	const struct input_limits *limits;
 };
 
-/* Fills *error (line 0) and returns err, so that telling and failing are one expression. */
+/* Fills *error (line 0) and returns err, so that reporting and returning are one expression. */
 int input_fail(struct input_error *error, int err, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The same for a text: line counts from 1. */
+/* The same for a text format; line counts from 1. */
 int input_fail_line(struct input_error *error, int err, uint64_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A text's lines, from the first; and the first that is not blank or a comment: empty if none. */
+/* The lines of a text, from the first. */
 struct lines input_lines(const struct source *source);
+/* The first line that is neither blank nor a comment; empty if there is none. */
 struct text input_first_line(const struct source *source);
-/* -EBADMSG, for the line that was read last: what is wrong, and how it begins. */
+/* -EBADMSG for the line that was read last; the message is what, and the beginning of the line. */
 int input_fail_text(struct input_error *error, const struct lines *lines, const char *what);
 
 /*
- * The id of len bytes of a file in the profile's string table. They stay as they are, valid UTF-8 or
- * not, but that a NUL, which no C string can hold, becomes the four characters "\x00".
+ * The id of len bytes of a file in the profile's string table. They are kept as they are, valid UTF-8 or
+ * not; only a NUL becomes the four characters "\x00".
  */
 uint32_t input_string(struct profile *profile, const void *bytes, size_t len);
 

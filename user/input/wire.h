@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A cursor over protobuf's wire format: one message's fields, one after another, never a byte beyond
- * its end. It knows no schema and copies nothing.
+ * A cursor over protobuf's wire format: the fields of one message in order, never a byte beyond its end. It
+ * knows no schema and copies nothing.
  *
  *	tag = number << 3 | type	then, by type:
- *	0  varint: 7 bits a byte, low ones first, the top bit says that more come; at most 10 bytes
+ *	0  varint: 7 bits per byte, low ones first, the top bit says that more follow; at most 10 bytes
  *	1  8 bytes   5  4 bytes		little endian
- *	2  varint length, then so many bytes: a string, a message, or packed numbers
+ *	2  varint length, then that many bytes: a string, a message, or packed numbers
  *	3 ... 4  a group: fields, until the end tag of the same number (obsolete; skipped whole)
  *
  *	while (wire_next(&wire, &field))
@@ -16,13 +16,13 @@
  *		broken: why, at wire.at
  *
  * A repeated number may be packed or not, and a reader must take both: field.body holds varints in
- * either case, one of them where it is not packed.
+ * either case, a single one if it is not packed.
  *
- * Taken as pprof takes them: varints longer than they need be, bits beyond the 64th (dropped), the
+ * As pprof does, it accepts varints that are longer than necessary, bits beyond the 64th (dropped), and the
  * field number 0.
  *
- * Alternative rejected: protobuf-c's unpack. It makes a tree of the whole file, 4 to 40 times as
- * large, before anything can be checked.
+ * Alternative rejected: protobuf-c's unpack. It builds a tree of the whole file, 4 to 40
+ * times as large, before anything can be checked.
  *
  * Source: protobuf.dev, "Encoding".
  */
@@ -44,7 +44,7 @@ enum wire_type {
 
 struct wire {
 	const uint8_t *at, *end;
-	const char *why; /* NULL: nothing broken so far. Static text; at is where, then */
+	const char *why; /* static text, why the message is broken at at; NULL: it is not, so far */
 };
 
 struct wire_field {
@@ -52,10 +52,10 @@ struct wire_field {
 	uint64_t number;
 	enum wire_type type;
 	uint64_t value;	  /* of a varint */
-	struct wire body; /* WIRE_LEN: what is in it; else the value's own bytes */
+	struct wire body; /* WIRE_LEN: its content; otherwise the bytes of the value */
 };
 
-/* The next field. False at the end of the message, and where it is broken. */
+/* Reads the next field. False at the end of the message, or where it is broken. */
 bool wire_next(struct wire *wire, struct wire_field *field);
 
 /* The slow half of wire_varint(). */
@@ -79,7 +79,7 @@ static inline bool wire_varint(struct wire *wire, uint64_t *value)
 	return wire_long_varint(wire, value);
 }
 
-/* How many varints a body holds, if it is not broken; never fewer than wire_varint() gives. */
+/* The number of varints in a body that is not broken; otherwise at least as many as wire_varint() reads. */
 size_t wire_nr_varints(const struct wire *body);
 
 #endif

@@ -13,7 +13,7 @@
 #include "output/flame.h"
 #include "profile/labelset.h"
 
-/* What samples of one stack and one set of labels have. */
+/* The values of the samples with one stack and one set of labels. */
 struct flame_cell {
 	uint32_t node, set;
 	uint32_t sample; /* of the profile, then of its base */
@@ -26,8 +26,7 @@ struct flame_data {
 	bool is_diff;
 	size_t nr_pruned;
 	struct labelsets labels;
-	vec_of(struct flame_cell)
-		cells; /* by node, then set; none where no label tells any apart */
+	vec_of(struct flame_cell) cells; /* by node, then set; empty if no label differs */
 };
 
 /* -EINVAL: as flame_tree(). Borrows profile and options until flame_data_release(). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a profile as a flame graph in one SVG file: one sample type, the root on top, for a README, a
- * report or a mail. Every box has a tooltip (its <title>); a small script in it zooms (click) and searches
- * (Ctrl-F or "/"), and where scripts are not run (an <img>) the picture is whole without it. Boxes
- * thinner than a fifth of a pixel are left out. Colours are those of the page (output/flame.h).
+ * report or a mail. Every box has a tooltip (its <title>). A small script zooms (click) and searches (Ctrl-F or
+ * "/"); without scripts (in an <img>) the picture is complete. Boxes narrower than a fifth of a pixel are
+ * left out. The colours are those of the page (output/flame.h).
  */
 #ifndef CPROF_OUTPUT_FLAMESVG_H
 #define CPROF_OUTPUT_FLAMESVG_H
@@ -13,7 +13,7 @@
 #define FLAMESVG_MIN_PX 200
 #define FLAMESVG_MAX_PX 20000
 
-/* As flame_html_encode(). A width that is not in that range is brought into it. */
+/* As flame_html_encode(). A width outside the range is clamped to it. */
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
 		     sink_fn sink, void *ctx);
 

@@ -4,13 +4,13 @@
  *
  *	main;parse;read_line 12
  *
- * root first, frames parted by ';', then a blank and the value, a whole number. Each stack stands
- * once, in the order of names. Inlined functions are frames as any other. Within a name ';' and control
- * characters are written "\x3b": a name cannot make a frame or a line. Samples without a
- * stack are "[no stack]", so that nothing is missing from the sum.
+ * The root is first; frames are separated by ';'; a blank and the value, a whole number, follow. Each stack is
+ * one line, in the order of names. Inlined functions are frames like all others. In names, ';' and control
+ * characters are written as "\x3b", so that a name cannot make a frame or a line. Samples without a stack are
+ * "[no stack]", so that the sum is complete.
  *
- * Readers take a number for a count of samples: Firefox's importer makes that many. Where it is something
- * else, a last line says so, which cprof reads and which is a stack with the value 0 to others:
+ * Readers interpret a number as a count of samples (Firefox's importer creates as many). For other types, a
+ * last line names the type; cprof reads it, and for other readers it is a stack with the value 0:
  *
  *	# cprof: inuse_space/bytes 0
  *

@@ -5,7 +5,7 @@
  * A shared folder is one that is sticky and writable by others, as /tmp is. A name in it can have been put there by
  * anybody, so a folder in it is taken only if we have just created it, or if nobody but us, the user behind sudo, root
  * or the owner of the shared folder owns it. A symbolic link is never followed in the last part of the path. The
- * files are then created relative to the descriptor (output_file_create_at()), whatever becomes of the name.
+ * files are then created relative to the descriptor (output_file_create_at()), even if the name changes.
  */
 #ifndef CPROF_OUTPUT_FOLDER_H
 #define CPROF_OUTPUT_FOLDER_H
@@ -27,8 +27,8 @@ int output_folder_open(const char *path, enum output_folder_kind kind,
 		       const struct output_owner *owner, int *fd);
 
 /*
- * May fd, which was opened at path without O_EXCL, be written to? In a shared folder only if it is a regular file with
- * one name and of a trusted owner, as for folders; elsewhere always. 0 or -EEXIST, as output_file_create().
+ * Whether fd, which was opened at path without O_EXCL, may be written to: in a shared folder only if it is a regular
+ * file with one name and a trusted owner, as for folders; elsewhere always. 0 or -EEXIST, as output_file_create().
  */
 int output_check_shared_file(int fd, const char *path, const struct output_owner *owner);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the formats that a profile can be written in. A format is chosen by the suffix of a
- * file's name ("p.folded"), or by its own name ("folded").
+ * The table of the output formats. A format is chosen by the suffix of a file's name ("p.folded"), or by its
+ * own name ("folded"). doc/architecture.md says how to add one.
  */
 #ifndef CPROF_OUTPUT_FORMAT_H
 #define CPROF_OUTPUT_FORMAT_H
@@ -26,34 +26,39 @@
 
 struct output_format {
 	const char *name;
-	const char *suffixes[FORMAT_MAX_SUFFIXES]; /* the first is that of files named by us */
+	const char *suffixes
+		[FORMAT_MAX_SUFFIXES]; /* the first is used for the file names that cprof chooses */
 	/*
-	 * type: position of the sample type that is written, or shown first. -EDOM: this profile
-	 * cannot be said in this format: `refusal` says why; -E2BIG: it has too many different
+	 * type: position of the sample type that is written, or shown first. -EDOM: the format
+	 * cannot express this profile, and `refusal` says why; -E2BIG: it has too many different
 	 * stacks; in both cases nothing is written. -errno of the sink.
 	 */
 	int (*encode)(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 	const char *refusal; /* NULL: it never refuses */
 	/*
-	 * It has addresses of one address space: several processes are not to be in one file. It
-	 * wants profile->records, where there are any.
+	 * It has addresses of one address space, so that a file must not hold several processes. It
+	 * uses profile->records, if there are any.
 	 */
 	bool one_process;
-	bool counts; /* its readers take a number for a count: of samples, where a profile has these */
-	bool is_pprof; /* what `go tool pprof` and cprof itself read with nothing lost */
+	bool counts;   /* its readers interpret values as counts: samples/count is preferred */
+	bool is_pprof; /* `go tool pprof` and cprof read it without loss */
 };
 
-/* Both static; NULL: there is none. By the longest suffix: "x.speedscope.json". */
+/*
+ * The format of the longest suffix of path ("x.speedscope.json"), and the suffix ("" if there is none; may be
+ * NULL). Static; NULL: no format has such a suffix.
+ */
 const struct output_format *format_of_path(const char *path, const char **suffix);
+/* The format of this name. Static; NULL: there is none. */
 const struct output_format *format_by_name(const char *name);
 /*
- * The sample type that a format is written of when nobody chose one: the profile's own (profile_main_type()),
- * or samples/count, if it has that and the format counts.
+ * The sample type to write if the user did not choose one: the profile's own (profile_main_type()), or
+ * samples/count, if the profile has it and the format is one of counts.
  */
 uint32_t format_main_type(const struct output_format *format, const struct profile *profile);
 /* The i-th; NULL after the last. The first is the default, pprof. */
 const struct output_format *format_at(unsigned int i);
-/* "proto, legacy, ...", for people. Returns out. */
+/* "proto, legacy, ...", for messages. Returns out. */
 char *format_names(char *out, size_t out_bytes);
 /* "proto legacy ...", the choices of an option. Static. */
 const char *format_words(void);

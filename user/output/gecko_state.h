@@ -30,26 +30,26 @@ struct gecko {
 	uint32_t type;
 	struct frames frames;	      /* by line: rows of frameTable */
 	struct frames funcs;	      /* by function and file: rows of funcTable */
-	uint32_t *func_of;	      /* a frame's */
+	uint32_t *func_of;	      /* by frame */
 	struct stacktree tree;	      /* rows of stackTable: node - 1, since the root is none */
 	struct strtab strings, libs;  /* libs: paths of mappings; id - 1 is the row */
 	vec_of(uint32_t) lib_mapping; /* position of a lib's first mapping */
 	vec_of(struct gecko_thread) threads;
-	uint32_t *order; /* positions of the samples with a value, those of a thread together */
+	uint32_t *order; /* positions of the samples with a value, grouped by thread */
 };
 
-/* A table of the format is an object: "length", and an array for each column. */
+/* A column. A table of the format is an object: "length", and an array for each column. */
 struct gecko_column {
 	const char *name;
 	void (*put_cell)(struct gecko *gecko, size_t row); /* NULL: for tables without rows */
 };
-/* The key, and a table of nr rows with these columns, of which the last has no name. */
+/* Writes the key, and a table of nr rows with these columns, ended by one without a name. */
 void gecko_put_table(struct gecko *gecko, const char *key, size_t nr,
 		     const struct gecko_column *columns);
-/* The key, and an array with nothing in it. */
+/* Writes the key, and an empty array. */
 void gecko_put_empty(struct gecko *gecko, const char *key);
 const char *gecko_lib_path(const struct gecko *gecko, size_t row);
-/* The key "shared" and all its tables. */
+/* Writes the key "shared" and all its tables. */
 void gecko_put_shared(struct gecko *gecko);
 
 #endif

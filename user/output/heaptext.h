@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes any profile as text with addresses, from its samples: for a heap profile the lines of
- * output/legacy.h, of values that are scaled already ("@ heapprofile": readers leave them alone), for
- * any other what Go's runtime/pprof writes with debug=1:
+ * output/legacy.h, with values that are scaled already ("@ heapprofile": readers do not scale them), for
+ * any other profile what Go's runtime/pprof writes with debug=1:
  *
  *	heap profile: 3: 3072 [4: 4096] @ heapprofile
  *	3: 3072 [4: 4096] @ 0x55d0c0de1234
@@ -14,9 +14,9 @@
  *	MAPPED_LIBRARIES:				(--- Memory map: --- in the second; not with names)
  *	00400000-00500000 r-xp 00000000 00:00 0 /usr/bin/app
  *
- * Each address is one more than the location's, as a return address is: readers take 1 away again.
- * Addresses that were normalized to those in the files overlap between mappings; then mappings are
- * laid out anew, one after another. Frames without an address are left out of the addresses.
+ * Each address is one more than the location's, as a return address is: readers subtract 1.
+ * Addresses that are relative to files overlap between mappings; the mappings are then laid out one after
+ * another. Frames without an address are omitted.
  *
  * Source: pprof's profile/legacy_profile.go.
  */
@@ -30,13 +30,14 @@
 #include "profile/model.h"
 
 /*
- * names: for people, in the shape of output/text.h: largest first, each line followed by its frames. type: what is written of a profile that is no heap
- * profile. -EDOM: a value is negative, which the format does not know; -errno of the sink.
+ * names: write the form of output/text.h, largest first, each line followed by its frames. type: the position of
+ * the sample type to write, unless it is a heap profile. -EDOM: a value is negative, which the format cannot
+ * express; -errno of the sink.
  */
 int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,
 		    void *ctx);
 
-/* Has it any of the sample types alloc_objects, alloc_space, inuse_objects, inuse_space? */
+/* Whether it has any of the sample types alloc_objects, alloc_space, inuse_objects, inuse_space. */
 bool heaptext_is_heap(const struct profile *profile);
 
 #endif

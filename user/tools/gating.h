@@ -13,7 +13,7 @@
 #include "cli/args.h"
 #include "tools/selection.h"
 
-enum gating_file { /* the reports that a FILE can be named for */
+enum gating_file { /* the reports that can go to a FILE */
 	GATING_JSON,
 	GATING_MARKDOWN,
 	GATING_JUNIT,
@@ -90,16 +90,16 @@ struct gating {
 
 /* Sets the defaults of all options, before they are parsed. */
 void gating_init(struct gating *gating);
-/* After args_parse(): what the texts mean. -EINVAL, printed. */
+/* Interprets the texts after args_parse(). -EINVAL, printed. */
 int gating_complete(struct gating *gating);
 void gating_release(struct gating *gating);
 
 /* Reads a profile and adds it. -errno, printed. */
 int gating_add(struct gating *gating, const char *path, enum run_side side, struct runs *runs);
 
-/* Is any report asked for besides the table? */
+/* Whether any report besides the table was requested. */
 bool gating_has_reports(const struct gating *gating);
-/* Writes every report, and says what the process is to exit with. */
+/* Writes every report. Returns the exit code of the command. */
 enum exit_code gating_report(const struct gating *gating, const struct gate_result *result);
 
 #endif

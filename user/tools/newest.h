@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the newest profile of a folder, which `cprof top` shows if no file is given, as perf report
- * shows perf.data. A profile is a regular file (no link, no FIFO) that is not empty and is called
- * like one: *.pb.gz, *.pb, *.pprof, *.prof; only where there are none, *.heap and *.folded. What is
- * in it is not looked at.
+ * Finds the newest profile of a folder, which `cprof top` shows if no file is given, as perf report shows
+ * perf.data. A profile is a regular file (no link, no FIFO) that is not empty and has the suffix .pb.gz, .pb,
+ * .pprof or .prof, or, only if there is none, .heap or .folded. The content is not checked.
  */
 #ifndef CPROF_TOOLS_NEWEST_H
 #define CPROF_TOOLS_NEWEST_H
@@ -11,8 +10,8 @@
 #include "cli/args.h"
 
 /*
- * Its name, owned by the caller; NULL: there is none. By the time of its last change; of equally old
- * ones the last by name. Of a folder with more than 65536 profiles, only so many are looked at.
+ * Its name, owned by the caller; NULL: there is none. The newest is the last modified, then the last by name. In
+ * a folder with more than 65536 profiles, only that many are considered.
  */
 char *newest_profile(const char *folder);
 

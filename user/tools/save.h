@@ -30,14 +30,14 @@ int save_open_in(struct save *save, int folder, const char *path);
 /* Has the signature of a sink (output/pprof.h); ctx is the struct save. */
 int save_write(void *ctx, const void *bytes, size_t len_bytes);
 /*
- * err 0: the file takes its place; else it is given up, and err is printed and returned, unless it is
- * that of a pipe whose reader went away.
+ * err 0: renames the file to its final name. Otherwise discards it, and prints and returns err, unless it says
+ * that the reader of a pipe is gone.
  */
 int save_close(struct save *save, int err);
 /* Removes what was written, and prints nothing. */
 void save_abandon(struct save *save);
 
-/* All of it, as pprof. -errno, printed. */
+/* Writes a profile as pprof. -errno, printed. */
 int save_profile(const struct profile *profile, const char *path);
 int save_profile_in(const struct profile *profile, int folder, const char *path);
 

@@ -25,9 +25,9 @@
 struct selection {
 	/* As on the command line; NULL: not given. */
 	const char *sample_type, *focus, *ignore, *hide, *show, *show_from, *tag_focus, *tag_ignore;
-	bool all_frames;   /* do not leave out what the profile's drop_frames says */
-	bool no_symbolize; /* leave nameless what has no name in the profile */
-	/* Filled by selection_apply(): what 100 % is, the whole of the type before any filter. */
+	bool all_frames;   /* keep the frames that the profile's drop_frames names */
+	bool no_symbolize; /* do not name unnamed locations */
+	/* Filled by selection_apply(): 100 %, the total of the type before any filter. */
 	int64_t total;
 };
 
@@ -53,29 +53,28 @@ struct selection {
 	 &(selection)->tag_ignore},                                                                \
 	{"all-frames", 0, ARG_FLAG, NULL, "keep the frames that the profile says to drop",         \
 	 &(selection)->all_frames}
-/* Of the commands that show names, and judge nothing. */
+/* For the commands that show names, but do not compare. */
 #define SYMBOLIZE_ROW(selection)                                                                   \
 	{"no-symbolize", 0, ARG_FLAG, NULL,                                                        \
 	 "do not name unnamed locations from local binaries", &(selection)->no_symbolize}
 /* clang-format on */
 
 /*
- * Reads the paths ("-": stdin), merges them if they are several, names what has no name from local
- * binaries (tools/localnames.h), and applies the selection. -errno,
- * printed, outputs untouched. The caller frees *profile. *type is the position of the sample type.
+ * Reads the paths ("-": stdin), merges several, names unnamed locations from local binaries
+ * (tools/localnames.h), and applies the selection. -errno, printed, outputs untouched. The caller frees *profile. *type is the position of the sample type.
  */
 int selection_load(struct selection *selection, const struct arg_list *paths,
 		   struct profile **profile, uint32_t *type);
 
 /*
- * The second half of it, for a profile already loaded: drop_frames, total, filters. -EINVAL, printed: a
- * regex that does not compile, a sample type that is not there; profile may be changed then.
+ * The second half of selection_load(), for a loaded profile: drop_frames, total, filters. -EINVAL, printed: a
+ * regex does not compile, or the sample type does not exist; profile may be changed.
  */
 int selection_apply(struct selection *selection, struct profile *profile, uint32_t *type);
 
 /*
- * Why there is nothing to show of this sample type, and where there is something, for people; NULL: there
- * is, or nowhere. A heap whose memory was all freed is what this is about.
+ * A message for a heap profile whose memory was all freed: why this sample type is empty, and which one is not.
+ * NULL: this one is not empty, or all are.
  */
 const char *selection_hint(const struct selection *selection, const struct profile *profile,
 			   uint32_t type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part that the commands that show a profile as text share (top, tree, peek): common options, the
- * head of the page, values in one unit, JSON on stdout.
+ * What the commands that show a profile as text share (top, tree, peek): common options, the header, values in
+ * one unit, JSON on stdout.
  *
  *	struct view view = {0};
  *	const struct arg_row rows[] = { ..., VIEW_ROWS(&view) };
@@ -60,54 +60,54 @@ struct view {
 	{"limit", 'n', ARG_COUNT, "N", "show at most N rows (default 30, with --json all; 0: all)", limit}
 /* clang-format on */
 
-#define VIEW_DEFAULT_LIMIT UINT32_MAX /* what limit is before it is parsed */
-/* How many of nr rows are shown. */
+#define VIEW_DEFAULT_LIMIT UINT32_MAX /* the limit before it is parsed */
+/* The number of rows to show, of nr. */
 size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
 /* What follows from the options alone, without a profile. */
 void view_complete(struct view *view);
 /*
- * Checks the options and loads the profile (selection_load()). With --by LABEL its values are the
- * frames: alone, or at the root of the stacks (profile/bylabel.h). What it cannot show of that, and an
- * interpreter that hides a program, is said on stderr. -errno, printed.
+ * Checks the options and loads the profile (selection_load()). With --by LABEL the values of the label become
+ * the frames: alone, or at the root of the stacks (profile/bylabel.h). Warns of what the profile cannot show
+ * (tools/notice.h). -errno, printed.
  */
 int view_open(struct view *view, const struct arg_list *paths, bool label_alone);
-/* The label part of it, for a profile already loaded. -EINVAL, printed: there is no such label. */
+/* The part of it for --by LABEL, for a loaded profile. -EINVAL, printed: there is no such label. */
 int view_apply_label(const struct view *view, struct profile *profile, bool alone);
 void view_release(struct view *view); /* opened or not */
 
-/* Chooses the unit of a page, if --unit did not, by its smallest value (0: none). */
+/* Chooses the unit of all values by the smallest of them (0: none), unless --unit did. */
 void view_choose_unit(struct view *view, int64_t smallest);
 /* The smallest magnitude of a row: flat, or cum where flat is 0. */
 int64_t view_smallest(const struct summary *summary);
 
-/* Program, comments, type, time, duration and total, as `go tool pprof` has them. */
+/* Prints program, comments, type, time, duration and total, as `go tool pprof` does. */
 void view_print_head(const struct view *view);
 
-/* A value of the sample type, in the unit of the page. Returns out. */
+/* Formats a value of the sample type in the chosen unit. Returns out. */
 char *view_value(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
-/* Of the whole (selection.total). */
+/* Formats it as a percentage of selection.total. Returns out. */
 char *view_share(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES]);
-/* Escape sequences that begin and end the colour of such a share; "" without colours. */
+/* The escape sequences that begin and end the colour of such a share; "" without colours. */
 const char *view_colour(const struct view *view, int64_t value);
 const char *view_plain(const struct view *view);
-/* A text fit for a terminal. Owned by the caller. */
+/* The name, escaped for a terminal. Owned by the caller. */
 char *view_name(const char *name);
-/* The same for the name of a frame; on a terminal it is short (profile/shortname.h). */
+/* The same for the name of a frame, shortened on a terminal (profile/shortname.h). */
 char *view_frame_name(const struct view *view, const struct frame *frame);
 
 /* A JSON text on stdout, and its end, a line's. main() checks that all could be written. */
 void view_open_json(struct json *json);
 void view_close_json(struct json *json);
-/* An object as all of it, which begins with what the head says; the caller adds keys. */
+/* Begins and ends a JSON object that has the data of the header; the caller adds keys. */
 void view_begin_json(const struct view *view, const char *command, struct json *json);
 void view_end_json(struct json *json);
-/* The keys of a frame: name, and what else is known of it. */
+/* Writes the keys of a frame: its name, and what else is known about it. */
 void view_put_frame(struct json *json, const struct frame *frame);
 
-/* Shows a file: to json, or as text where that is NULL. */
+/* Shows a file: to json, or as text if that is NULL. */
 typedef enum exit_code (*view_file_fn)(const char *path, struct json *json);
-/* Shows each by itself, as info does: as text, or as a JSON array. The largest of their codes. */
+/* Shows each file by itself, as text or as a JSON array. The largest of their exit codes. */
 enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show);
 
 #endif
