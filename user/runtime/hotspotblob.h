@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One blob of HotSpot's code cache: what its header says, and the unwind rows of its code. Private to
+ * One blob of HotSpot's code cache: its header, and the unwind rows of its code. Private to
  * hotspot.c, which finds blobs.
  */
 #ifndef CPROF_RUNTIME_HOTSPOTBLOB_H
@@ -18,17 +18,17 @@ enum blob_kind {
 	BLOB_STUB,
 	BLOB_NMETHOD,
 	BLOB_INTERPRETER,
-	BLOB_FRAMELESS, /* nothing in it has a frame */
-	BLOB_INHERITED, /* jumped to out of the frame of another one, of the same size */
+	BLOB_FRAMELESS, /* its code never has a frame */
+	BLOB_INHERITED, /* entered by a jump, within a frame of the same size */
 };
 
-/* What a blob's header says, as far as it tells one blob from another at the same place. */
+/* The fields of a blob's header that distinguish it from another blob at the same address. */
 struct blob_head {
 	uint64_t start, limit;	   /* of its block */
 	uint64_t code, code_limit; /* within it */
 	uint64_t name;		   /* address of a string */
 	uint64_t verified, osr;	   /* nmethod: entries; 0: none */
-	uint64_t method;	   /* nmethod: of which Method */
+	uint64_t method;	   /* nmethod: its Method */
 	uint32_t frame_bytes;
 	uint32_t compile_id;
 	uint64_t kind; /* enum blob_kind */
@@ -44,27 +44,27 @@ struct blob_row {
 struct blob {
 	struct blob_head head;
 	uint64_t code_hash;
-	bool confirmed;		      /* its code was the same at two looks */
-	bool was_named;		      /* its name was given away */
+	bool confirmed;		      /* two readings found the same code */
+	bool was_named;		      /* its name was returned */
 	vec_of(struct blob_row) rows; /* none: not analyzed yet */
 };
 
-struct kind_name { /* private: what a name says */
+struct kind_name { /* private: the kind for a name */
 	uint64_t addr;
 	enum blob_kind kind;
 };
 
-/* What is needed to read blobs of one VM. Zeroed but for memory, structs and header_bytes. */
+/* The state of reading the blobs of one VM. Zero all but memory, structs and header_bytes. */
 struct blob_reader {
 	const struct target_memory *memory; /* borrowed */
 	struct vmstructs structs;
-	size_t header_bytes;		/* of a blob: all fields that are asked for */
-	uint64_t interpreter;		/* an address in the blob that holds it; 0: not known */
+	size_t header_bytes;		/* of a blob, up to the last field that is read */
+	uint64_t interpreter;		/* an address in the interpreter's blob; 0: not known */
 	size_t nr_analyzed;		/* so far */
 	vec_of(struct kind_name) names; /* private */
 };
 
-/* A header as it was read: of the blob at addr, len_bytes of it. */
+/* The first len_bytes of the header of the blob at addr. */
 struct raw_head {
 	uint64_t addr;
 	const uint8_t *bytes;
@@ -72,14 +72,14 @@ struct raw_head {
 };
 
 /*
- * The blob whose header that is; start and limit of its block are set by the caller. false: there is
- * none, not yet, or it is not one to believe.
+ * Makes a blob of a header; the caller sets start and limit of its block. false: there is no blob, it is not
+ * complete yet, or the header is not plausible.
  */
 bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, struct blob_head *head);
 
 /*
- * Reads a blob's code and makes its rows, unless they are those of the same bytes: then it is confirmed.
- * false: the code cannot be read, and the blob is as it was.
+ * Reads a blob's code and makes its rows; if the bytes have not changed, confirms the rows instead. false: the code
+ * cannot be read, and the blob is unchanged.
  */
 bool blob_analyze(struct blob_reader *reader, struct blob *blob);
 /* The rule for an offset in the code of a blob that was analyzed. */

@@ -21,21 +21,21 @@ struct blobs {
 
 struct code_heap {
 	struct hotspot_heap shown;
-	uint64_t addr;	    /* of the CodeHeap */
+	uint64_t addr;	    /* of its CodeHeap */
 	struct blobs blobs; /* by start */
-	bool changed;	    /* since its table was made */
+	bool changed;	    /* its table is out of date */
 };
 
 /* Frees its blobs and its table. */
 void code_heap_release(struct code_heap *heap);
-/* Forgets what is in it. */
+/* Removes all blobs. */
 void code_heap_clear(struct code_heap *heap);
 
-/* Looks at it, and analyzes at most *left_bytes of what is new, which get fewer. false: all is as it was. */
+/* Reads the heap, and analyzes at most *left_bytes of new code, which it subtracts. false: nothing changed. */
 bool code_heap_look(struct code_heap *heap, struct blob_reader *reader, size_t *left_bytes);
-/* The rows of its table: of type unwind_produce_fn, ctx is the heap. */
+/* Emits the rows of its table: of type unwind_produce_fn, ctx is the heap. */
 void code_heap_emit(void *ctx, cfa_row_fn emit, void *emit_ctx);
-/* The blob whose code ip is in, NULL if it is in none. Borrowed until the next look. */
+/* The blob whose code has ip; NULL: none has. Borrowed until the next code_heap_look(). */
 struct blob *code_heap_find(struct code_heap *heap, uint64_t ip);
 
 #endif

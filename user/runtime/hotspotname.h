@@ -9,11 +9,10 @@
 
 #include "runtime/vmstructs.h"
 
-#define HOTSPOT_NAME_BYTES 512 /* longer names are cut */
+#define HOTSPOT_NAME_BYTES 512 /* longer names are truncated */
 
 /*
- * The name of the Method at addr, in the VM's memory, in name; its bytes are as the VM has them.
- * false: it cannot be told.
+ * Copies the name of the Method at addr of the VM's memory to name, byte by byte. false: it cannot be read.
  */
 bool hotspot_method_name(const struct vmstructs *vm, const struct target_memory *memory,
 			 uint64_t addr, char name[HOTSPOT_NAME_BYTES]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds where the fields of HotSpot's classes are, from the tables that a running VM has of them.
+ * Finds the fields of HotSpot's classes in the tables that a running VM has.
  *
- * libjvm.so exports tables of that for debuggers (gHotSpotVMStructs and others, vmStructs.hpp in
- * OpenJDK; the serviceability agent reads the same). They are read from the VM's memory, so no
- * version is asked for: what a VM does not list is not known, and users of that field do without.
+ * libjvm.so exports these tables for debuggers (gHotSpotVMStructs and others, vmStructs.hpp in OpenJDK; the
+ * serviceability agent reads them too). They are read from the VM's memory, so the version of the VM does not
+ * matter: a field that it does not list is unknown, and the code that uses it copes.
  */
 #ifndef CPROF_RUNTIME_VMSTRUCTS_H
 #define CPROF_RUNTIME_VMSTRUCTS_H
@@ -18,7 +18,7 @@
 /* The target's memory. Reads may fail, and two reads of the same place may differ. */
 struct target_memory {
 	void (*read)(void *ctx, struct memory_piece *pieces, size_t nr);
-	/* The runtime address of one of libjvm.so's symbols, 0: there is none. */
+	/* The runtime address of a symbol of libjvm.so; 0: there is none. */
 	uint64_t (*symbol)(void *ctx, const char *name);
 	void *ctx;
 };
@@ -26,16 +26,15 @@ struct target_memory {
 /* Reads len_bytes at addr of the target into to. false: they cannot be read, and to is undefined. */
 bool memory_read(const struct target_memory *memory, uint64_t addr, void *to, size_t len_bytes);
 /*
- * A string of less than max_bytes, NUL-terminated, as far as it can be read; "" if it cannot be.
- * Returns its length.
+ * Reads a NUL-terminated string of less than max_bytes, as much of it as can be read. Returns its length.
  */
 size_t memory_string(const struct target_memory *memory, uint64_t addr, char *to, size_t max_bytes);
 
-/* The names that symbol() is asked for. */
+/* The names that symbol() is called with. */
 extern const char *const vm_variables[];
 extern const size_t vm_nr_variables;
 
-/* X(id, class, field): all that is ever asked for. */
+/* X(id, class, field): all fields that are used. */
 #define VM_FIELDS(X)                                                         \
 	X(HEAPS, "CodeCache", "_heaps")                                      \
 	X(ARRAY_LEN, "GrowableArrayBase", "_len")                            \
@@ -84,8 +83,8 @@ enum vm_field_id {
 
 struct vm_field {
 	bool known;
-	uint8_t width_bytes; /* as a number: 1, 2, 4 or 8; of what is no number 8 */
-	uint64_t at;	     /* in an object; of a static field its address */
+	uint8_t width_bytes; /* of a number: 1, 2, 4 or 8; of other types 8 */
+	uint64_t at;	     /* offset in an object; address of a static field */
 };
 
 /* Static fields that are addresses of code (StubRoutines::_*): where the VM keeps them. */
@@ -101,15 +100,15 @@ struct vmstructs {
 
 /*
  * -ENOENT: libjvm has no such tables; -EAGAIN: they cannot be read, or not yet (it is still being
- * loaded); -EBADMSG: they are not what they should be.
+ * loaded); -EBADMSG: they are not valid.
  */
 int vmstructs_read(const struct target_memory *memory, struct vmstructs *vm);
-/* "CodeCache::_heaps" */
+/* The name of a field, for messages: "CodeCache::_heaps". */
 const char *vm_field_name(enum vm_field_id id);
 
 /*
- * The value of a field of an object of which len_bytes are at bytes; sign-extended where its type
- * has a sign. false: not known, or not within len_bytes.
+ * Reads the value of a field from the first len_bytes of an object; sign-extended if its type is signed. false: the
+ * field is not known, or not within len_bytes.
  */
 bool vm_get(const struct vmstructs *vm, enum vm_field_id id, const void *bytes, size_t len_bytes,
 	    uint64_t *value);

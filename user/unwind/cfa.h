@@ -2,8 +2,8 @@
 /*
  * Interprets call frame instructions: one FDE in, unwind rules by address out.
  *
- * Only what a stack walk needs is followed: the CFA, the return address, fp (rbp), sp, and bx (rbx)
- * where asked for. The other registers' instructions are read and forgotten.
+ * It tracks only what a stack walk needs: the CFA, the return address, fp (rbp), sp, and bx (rbx) if requested.
+ * Instructions for other registers are skipped.
  */
 #ifndef CPROF_UNWIND_CFA_H
 #define CPROF_UNWIND_CFA_H
@@ -31,7 +31,7 @@ struct cfa_value {
 
 struct cfa {
 	enum {
-		CFA_NONE,    /* not said yet */
+		CFA_NONE,    /* not defined yet */
 		CFA_REG,     /* reg + off */
 		CFA_DEREF,   /* *(reg + off) + deref_off */
 		CFA_INDEXED, /* *(reg + 8 * index_reg + off) + deref_off */
@@ -51,21 +51,21 @@ struct cfa_state {
 int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
 		struct cfa_state *initial);
 
-/* The rule from elf_addr to where the next row begins. */
+/* A rule that holds from elf_addr to the next row. */
 struct unwind_row {
 	uint64_t elf_addr;
 	struct unwind_rule rule;
 };
 
 /*
- * Called with each place where the rule may change, at ascending addresses within the FDE, the
- * first of them its start. row is borrowed for the call.
+ * Called for each address where the rule may change, ascending within the FDE and beginning at its start. row is
+ * borrowed for the call.
  */
 typedef void (*cfa_row_fn)(void *ctx, const struct unwind_row *row);
 
 /*
- * Runs the instructions of fde. From a damaged instruction on, the rule is UNWIND_UNSUPPORTED, and
- * -EBADMSG is returned. track_bx: rules say where rbx is (else bx_slot is 0).
+ * Runs the instructions of fde. -EBADMSG: an instruction is damaged; from there on the rule is
+ * UNWIND_UNSUPPORTED. track_bx: rules say where rbx is (otherwise bx_slot is 0).
  */
 int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
 	    const struct cfa_state *initial, const struct cfi_fde *fde, bool track_bx,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Recognizes the DWARF expressions that call frame information uses. A general one needs a stack machine,
- * which a BPF program cannot afford at every frame; the ones that compilers, linkers and hand-written
- * assembly use come in five shapes, and these are recognized.
+ * which a BPF program cannot afford at every frame; those of compilers, linkers and hand-written
+ * assembly have five shapes, which are recognized here.
  */
 #ifndef CPROF_UNWIND_CFAEXPR_H
 #define CPROF_UNWIND_CFAEXPR_H
@@ -11,8 +11,8 @@
 #include "object/cfi.h"
 
 /*
- * The value that the expression leaves: CFA_REG, CFA_DEREF, CFA_INDEXED, CFA_PLT, or CFA_OPAQUE for
- * whatever else it is (damaged ones too). expression is used up.
+ * The value that the expression computes: CFA_REG, CFA_DEREF, CFA_INDEXED, CFA_PLT, or CFA_OPAQUE for all others
+ * (and damaged ones). expression is consumed.
  */
 struct cfa cfaexpr_read(struct cfi_cursor *expression);
 

@@ -11,8 +11,8 @@
 #include "unwind_abi.h"
 
 /*
- * The rule that a state amounts to; UNWIND_UNSUPPORTED where no rule can say it. signal: the CIE
- * has 'S'. track_bx: set bx_slot.
+ * The rule for a state; UNWIND_UNSUPPORTED if no rule can express it. signal: the CIE has 'S'. track_bx: set
+ * bx_slot.
  */
 struct unwind_rule cfarule_of(const struct cfa_state *state, bool signal, bool track_bx);
 

@@ -17,17 +17,17 @@ struct unwind_rule;
 enum code_known {
 	CODE_NONE, /* there is no code */
 	CODE_FOUND,
-	CODE_NOT_YET, /* not analyzed yet, and the time for that is up */
+	CODE_NOT_YET, /* not analyzed yet, and the time budget is used up */
 };
 
-/* What a walk asks for; ctx is handed to each. */
+/* What a walk needs from its caller; ctx is passed to each. */
 struct copywalk_target {
 	/*
 	 * If there is code at ip, puts the rule for it in *rule; in *by_fp, where that is a gap, whether
 	 * rbp is a promised frame pointer.
 	 */
 	enum code_known (*find)(void *ctx, uint64_t ip, struct unwind_rule *rule, bool *by_fp);
-	/* len_bytes of code at addr, for where there is no rule. false: some of them cannot be read. */
+	/* Reads len_bytes of code at addr, for code without a rule. false: some of them cannot be read. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);
 	void *ctx;
 };

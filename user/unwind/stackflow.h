@@ -2,11 +2,10 @@
 /*
  * Unwind rows from x86-64 machine code that has no unwind information.
  *
- * The code must come from a generator that keeps to conventions: what a just-in-time compiler, its stubs
- * and its interpreter do to the stack is followed from instruction to instruction, along every branch.
+ * The code must follow the conventions of a just-in-time compiler, its stubs and its interpreter; their effect on
+ * the stack is followed from instruction to instruction, along every branch.
  *
- * The bytes are not trusted: any give rows, at worst wrong ones, in time and memory linear in their
- * number.
+ * The bytes are not trusted: any bytes give rows, at worst wrong ones, in time and memory linear in their number.
  */
 #ifndef CPROF_UNWIND_STACKFLOW_H
 #define CPROF_UNWIND_STACKFLOW_H
@@ -16,18 +15,18 @@
 
 #include "unwind/cfa.h"
 
-#define STACKFLOW_MAX_BYTES (16u << 20) /* of code in one call: of more there are no rows */
+#define STACKFLOW_MAX_BYTES (16u << 20) /* of code in one call; there are no rows for more */
 
 enum stackflow_kind {
 	STACKFLOW_COMPILED,    /* frames of a fixed size; rbp is like any other register */
-	STACKFLOW_STUB,	       /* hand-written: where rbp is made a frame pointer it stays one */
+	STACKFLOW_STUB,	       /* hand-written; once rbp is a frame pointer it stays one */
 	STACKFLOW_INTERPRETER, /* rbp frames that hold the caller's sp at rbp - 8 */
 };
 
-/* Where code is entered with its caller's frame on top of the stack. */
+/* An address where code is entered with its caller's frame on top of the stack. */
 struct stackflow_entry {
 	size_t offset;
-	/* r13 is the caller's sp: what lies between is neither's (the interpreter's entries). */
+	/* r13 is the caller's sp; the stack between belongs to neither (entries of the interpreter) */
 	bool sender_in_r13;
 };
 
@@ -41,7 +40,7 @@ struct stackflow_code {
 	 * to; 0: such code is a function's entry.
 	 */
 	uint32_t frame_bytes;
-	const struct stackflow_entry *entries; /* ascending; those out of bounds are passed over */
+	const struct stackflow_entry *entries; /* ascending; those out of bounds are ignored */
 	size_t nr_entries;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An unwind table: rows packed into the shape that unwind_abi.h draws, ready to be copied to where
- * the BPF unwinder reads it, and the look-up in it.
+ * An unwind table: rows packed in the layout of unwind_abi.h, ready to be copied to where the BPF unwinder reads
+ * them, and the look-up in it.
  *
  * One table per executable; addresses are elf_addr, so every process that maps the file shares it.
  */
@@ -17,7 +17,7 @@
 
 /*
  * Code beyond this many pages (2 GB: the reach of a call instruction) after the first row has no
- * rows. It also bounds the memory that a section of a few bytes can ask for to 4 MB.
+ * rows. This also limits the memory that a section of a few bytes can request to 4 MB.
  */
 #define UNWIND_TABLE_MAX_PAGES (1u << 19)
 
@@ -32,7 +32,7 @@ struct ehframe_stats {
 
 struct unwind_table {
 	uint64_t start;	   /* elf_addr of the first page, a multiple of UNWIND_PAGE_BYTES */
-	uint32_t nr_pages; /* 0: no code with unwind information at all */
+	uint32_t nr_pages; /* 0: no code has unwind information */
 	uint32_t nr_rows;
 	uint32_t nr_extended;
 	uint32_t *pages; /* nr_pages + 1 indices into rows, the last of them nr_rows */
@@ -41,21 +41,21 @@ struct unwind_table {
 	bool tracks_bx;		      /* rules say where rbx is */
 	bool truncated;		      /* rows beyond UNWIND_TABLE_MAX_PAGES were dropped */
 	uint32_t
-		nr_extended_dropped; /* rows that are UNWIND_UNSUPPORTED because extended rules is full */
+		nr_extended_dropped; /* rows that are UNWIND_UNSUPPORTED because extended is full */
 	struct ehframe_stats stats;
 };
 
 /* Frees a table with its arrays, each of them malloc()ed. NULL is fine. */
 void unwind_table_free(struct unwind_table *table);
 
-/* The rule for elf_addr. false: outside the table, which is as good as UNWIND_GAP. */
+/* The rule for elf_addr. false: outside the table, which means the same as UNWIND_GAP. */
 bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 		       struct unwind_rule *rule);
 
-/* The table as it crosses to where BPF reads it; borrowed from it. */
+/* The table in the form that is copied to BPF; borrowed from it. */
 struct table_image unwind_table_image(const struct unwind_table *table);
 
-/* What pages, rows and extended rules take together. */
+/* The bytes of pages, rows and extended rules together. */
 size_t unwind_table_bytes(const struct unwind_table *table);
 
 #endif
