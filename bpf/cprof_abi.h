@@ -4,7 +4,7 @@
  * ring, how large it may be, and every way to lose a sample. The only header both worlds include.
  *
  * Aggregation. Everything that distinguishes a sample identifies it (process, image, thread,
- * stack, allocation size). All of that is hashed into one 64-bit id. The first time an id is met,
+ * stack, allocation size). All of these are hashed into one 64-bit id. The first time an id is met,
  * its description goes over the event ring as a struct abi_record; after that only the counter of
  * its id in a `counts` map grows. So a stack crosses to user space once an epoch and not once a
  * sample, no map holds stacks (512 frames a slot would be megabytes locked up front), and no two
@@ -342,7 +342,7 @@ struct abi_inflight {
 
 struct abi_sampling_piece {
 	__u64 base;  /* p * 2^64 at the left end */
-	__u64 slope; /* growth of that for each byte */
+	__u64 slope; /* growth of base per byte */
 };
 
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Nearly every free is that of a block that was not sampled, and has to be told so at once. In a table
+ * Nearly every free is that of a block that was not sampled, which must be found out fast. In a table
  * for a million blocks each question is a cache miss (a tenth of what a probe costs its target), so
  * that a counting Bloom filter with one hash, which stays in the cache, answers nearly all of them:
  *

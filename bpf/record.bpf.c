@@ -200,8 +200,8 @@ static __always_inline int send_record(struct scratch *scratch)
 }
 
 /*
- * Adds to id's counter. A new id is described first and counted then: what user space finds in the
- * map it has always been told about. Two CPUs may both describe it, which does no harm.
+ * Adds to id's counter. The record of a new id is sent before it is counted, so that user space has it for
+ * every id that it finds in the map. Two CPUs may both send it, which does no harm.
  */
 static __always_inline int count_in(struct counts_map *counts, struct scratch *scratch)
 {

@@ -3,7 +3,7 @@
 #
 #	scripts/run-tests.sh unit	what needs neither root nor a kernel of any kind
 #	scripts/run-tests.sh fuzz	the fuzz targets
-#	scripts/run-tests.sh all	all of that, `make check`, and end to end (root)
+#	scripts/run-tests.sh all	all of these, `make check`, and end to end (root)
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the last

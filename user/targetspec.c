@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Only words are handled here, nothing is looked up. A word of digits (or one that can only be a mistyped number) is a
- * process id and never a name, so that a mistake like -p -1 is an error and not a search for a process of that name.
+ * process id and never a name, so that a mistake like -p -1 is an error and not a search for a process of this name.
  */
 #include "targetspec.h"
 

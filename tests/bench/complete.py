@@ -13,7 +13,7 @@ counted: how deep the stacks are, and how many of them have frames that were fou
 in code which does not promise one ("guessed": code made at run time). Such a stack can be whole and yet
 lack a frame: of a function that was interrupted before it had set up its own.
 
-A JVM's compiled code uses rbp for other things, unless it is told not to: both are measured. Without
+A JVM's compiled code uses rbp for other things, unless an option keeps it: both are measured. Without
 frame pointers its frames are found by what the VM says of its code (user/runtime/hotspot.h).
 
 Nothing is installed: what is missing is named and left out. Servers listen on loopback only and keep

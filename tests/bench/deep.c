@@ -4,7 +4,7 @@
  *
  * Built without frame pointers. All the time is spent FRAMES deep (_start, two of libc, main, then
  * calls of descend()). Without CPU_SECONDS until it is killed. With it: waits for a line, works for
- * so much CPU time, and says how many pieces of work it did, so that whoever slows it down is seen.
+ * so much CPU time, and says how many pieces of work it did, which shows what slows it down.
  */
 #include <stdio.h>
 #include <stdlib.h>

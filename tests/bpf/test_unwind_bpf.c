@@ -157,7 +157,7 @@ static void push_word(struct fixture *f, u64 word)
 	f->words[f->nr++] = word;
 }
 
-/* The frame of one function of that code, which returns to return_to. */
+/* The frame of one function of this code, which returns to return_to. */
 static void push_small(struct fixture *f, u64 return_to)
 {
 	push_word(f, 0);

@@ -54,7 +54,7 @@ def estimate_is(found, count, size, rate, what, scale=1):
 
 
 def site_is(profile, site, prefix, count, size, rate):
-    """Objects and space of a function that allocates so many blocks of that size."""
+    """Objects and space of a function that allocates this many blocks of one size."""
     for kind, scale in (("objects", 1), ("space", size)):
         found = h.by_function(profile, f"{prefix}_{kind}").get(site, 0)
         estimate_is(found, count, size, rate, f"{site}: {prefix}_{kind}", scale)

@@ -93,7 +93,7 @@ def other_cprofs():
 def stray_objects(before, seconds):
     """What is there after a case, stays, and is held by nobody: the kernel frees in its own time, and
     what another tracer of this machine has made meanwhile is none of ours. And who ran a cprof beside
-    us: whose a map without a descriptor is cannot be told then."""
+    us: then the owner of a map without a descriptor is not known."""
     end = time.monotonic() + seconds
     left = kernel_objects() - before
     crowd = other_cprofs()

@@ -153,7 +153,7 @@ def not_root():
 
 @h.test
 def privileges_come_before_the_output():
-    """Who may not profile hears of that, not of a folder; and none is made for nothing."""
+    """Without privileges the error is about these, not about a folder; and none is created."""
     target = h.Workload("idle")
     someone = ("setpriv", "--reuid", str(h.NOBODY), "--regid", str(h.NOBODY), "--clear-groups")
     folder = h.folder()

@@ -113,7 +113,7 @@ def new_and_delete():
 
 @h.test
 def sixteen_threads_free_each_others_blocks():
-    """Addresses are used again at once, by whoever comes: at rate 1 not a block is off."""
+    """Addresses are reused at once, by any thread: at rate 1 the count of blocks is exact."""
     ended, expected = heaps.measure(h.Workload("exchange", "16", "4000"), "--rate", "1", "--interval", "300ms")
     windows = ended.windows()
     heaps.exact(windows, {"exchange": expected}, heaps.ALLOCATED)

@@ -20,7 +20,7 @@ def allocs(*options, **more):
 
 
 def churn(seconds, *options):
-    """Busy for so long; 0: until it is let go."""
+    """Busy for this long; 0: until it is released."""
     target = h.Workload("churn", str(seconds), "2")
     return heaps.watch(target, *options), target
 

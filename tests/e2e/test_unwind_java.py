@@ -40,7 +40,7 @@ def command(java, folder, seconds, *flags):
 
 
 def attach(java, folder, seconds, *flags):
-    """Profiles a JVM for so long of its CPU time, once it has begun to compile."""
+    """Profiles a JVM for this much of its CPU time, once it has begun to compile."""
     target = h.Workload(*command(java, folder, 3600, *flags))
     target.uses(2)
     cprof = h.cprof("record", "-F", 299, "-p", target.pid).attached()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets for the formats before profile.proto, perf script and folded.
+"""Makes the initial corpora of the fuzz targets for the formats before profile.proto, perf script and folded.
 
 	tests/fuzz/make_legacy_corpus.py	writes below tests/fuzz/corpus/
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the seeds of fuzz_merge: two profiles each, their sizes as that target wants them.
+"""Writes the initial corpus of fuzz_merge: two profiles each, with their sizes in the target's format.
 
     tests/fuzz/make_merge_corpus.py FOLDER
 """

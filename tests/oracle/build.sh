@@ -3,7 +3,7 @@
 #
 #	tests/oracle/build.sh OUT
 #
-# Nothing of that package is kept here; it is copied into a module that is thrown away.
+# Nothing of the package is kept here; it is copied into a module that is thrown away.
 set -eu
 out=$(realpath -m "$1")
 here=$(cd "$(dirname "$0")" && pwd)

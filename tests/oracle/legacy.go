@@ -134,7 +134,7 @@ func mutateProfile(r *rand.Rand, text string) string {
 	return mutate(r, text[:head[0]]) + text[head[0]:head[1]] + strings.Join(lines, "\n")
 }
 
-// N changed files of the formats before profile.proto; the first are the seeds as they are.
+// N changed files of the formats before profile.proto; the first are unchanged.
 func generateLegacy(seed int64, n int, dir string) {
 	r := rand.New(rand.NewSource(seed))
 	seeds := append([]string{}, legacySeeds...)

@@ -222,7 +222,7 @@ static void test_begin(void **state)
 	assert_false(args_begin(&args, 3, none, &code));
 	assert_int_equal(code, EXIT_USAGE);
 	args_release(&args);
-	assert_null(list.at); /* whoever reads an option's list does not free it */
+	assert_null(list.at); /* the reader of an option's list does not free it */
 	assert_false(args_begin(&args, 2, wrong, &code));
 	assert_int_equal(code, EXIT_USAGE);
 	args_release(&args);

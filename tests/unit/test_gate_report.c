@@ -208,7 +208,7 @@ static void test_sarif(void **state)
 	      "assert i['executionSuccessful'] is False and i['toolExecutionNotifications']");
 }
 
-/* "old" is "new|<&'name" in head; what could be either is told with an option for a shell. */
+/* "old" is "new|<&'name" in head; an uncertain move is reported with an option for a shell. */
 static void make_moved(struct gate_case *c)
 {
 	for (int i = -1; i <= 1; i++) {

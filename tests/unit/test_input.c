@@ -195,7 +195,7 @@ static void test_nul_in_a_string(void **state)
 	profile_free(profile);
 }
 
-/* Damage is told with its byte, and nothing is given out. */
+/* An error names the damaged byte, and nothing is returned. */
 static void test_offsets(void **state)
 {
 	struct bytes bytes;
@@ -392,7 +392,7 @@ static void test_many_samples(void **state)
 	profile_free(profile);
 }
 
-/* Wherever it is broken, the first of what is broken is told. */
+/* Wherever it is broken, the error names the first broken part. */
 static void test_many_samples_broken(void **state)
 {
 	static const size_t broken[] = {NR_MANY - 1, NR_MANY / 2 + 1, NR_MANY / 2, NR_MANY / 2 - 1,

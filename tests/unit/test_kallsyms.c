@@ -147,7 +147,7 @@ static void test_errors(void **state)
 	kallsyms_free(kallsyms);
 }
 
-/* Every function of this kernel is found at its own address, under one of that address's names. */
+/* Every function of this kernel is found at its own address, under one of this address's names. */
 static void test_this_kernel(void **state)
 {
 	FILE *judge scoped(fclosep) = fopen("/proc/kallsyms", "r");

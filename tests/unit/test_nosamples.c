@@ -87,7 +87,7 @@ static void test_starved_all_the_time(void **state)
 	nosamples_release(&nosamples);
 }
 
-/* It waited for a minute before it was sampled, for 0.3 s of that time, and sleeps since. */
+/* It waited for a minute before it was sampled, for 0.3 s of this time, and sleeps since. */
 static void test_a_wait_from_before_counts_in_part(void **state)
 {
 	struct nosamples nosamples;

@@ -10,7 +10,7 @@
 
 static const struct identity plain;
 
-/* A sample of one frame in a file of that build. */
+/* A sample of one frame in a file of this build. */
 static void add(struct profile *profile, const char *name, const char *path, const char *build)
 {
 	struct profile_mapping map = {.start = 0x1000,

@@ -12,7 +12,7 @@
  *
  *	equal		the same frames, and both came to the end
  *	beyond		equal as far as libdwfl came, which needed memory that is not in the capture
- *	longer		equal as far as libdwfl came, which gave up for another reason (it is told)
+ *	longer		equal as far as libdwfl came, which gave up for another reason (which is printed)
  *	shorter		equal as far as cprof came: it gave up earlier
  *	different	some frame is another one
  */

@@ -13,7 +13,7 @@ static char zeroes[1 << 20];
 
 /*
  * The system call is made here and not in a function of the C library, which has no frame pointer.
- * gcc leaves a frame out, whatever it was told, where nothing is in it: so its address is asked for.
+ * gcc omits an empty frame in spite of its options, so its address is used.
  */
 static long ask_kernel(int fd)
 {

@@ -91,7 +91,7 @@ def record_command(folder):
 
 
 def record_all(folder):
-    """One file for whoever ran, nearly all of which is the workload that was there."""
+    """One file for each process that ran; nearly all samples are those of the workload."""
     run = run_of(folder, "record-all")
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "hot", "main")
 

@@ -154,7 +154,7 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 	sink->record(sink->ctx, &out);
 }
 
-/* Is one of so many messages, the first of which is at, the record of that id? */
+/* Is one of so many messages, the first of which is at, the record of this id? */
 static bool has_record(const struct drain_words *messages, size_t at, uint64_t id)
 {
 	for (; at < messages->nr; at += messages->at[at] + 1) {

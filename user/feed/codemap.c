@@ -273,7 +273,7 @@ int codemap_sync(struct codemap *code, bool has_news)
 
 /* Rules ------------------------------------------------------------------------------------------ */
 
-/* Is image what the process runs now? Only of that the memory can be read. */
+/* Is image what the process runs now? Only that image's memory can be read. */
 static bool is_present(const struct codemap *code, const struct image *image)
 {
 	return image == tasks_image(code->rooms->tasks, code->tgid, 0, clock_monotonic_ns());

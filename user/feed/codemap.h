@@ -48,7 +48,7 @@ void codemap_changed(struct codemap *code);
 void codemap_exec(struct codemap *code);
 /* Reads the state of its JVM, if it has one and that is due. */
 void codemap_look(struct codemap *code);
-/* The process has ended: removes its vmas from BPF. The codemap can serve the next process of that tgid. */
+/* The process has ended: removes its vmas from BPF. The codemap can serve the next process of this tgid. */
 void codemap_forget(struct codemap *code);
 
 /*

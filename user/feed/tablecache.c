@@ -21,7 +21,7 @@
 #define UNUSED_MAX_BYTES (8u << 20)
 #define UNUSED_MAX_NR	 1024
 
-#define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* the ring is left alone for so long */
+#define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* work this long between two looks at the ring */
 
 #define MOST_AHEAD_NS NSEC_PER_SEC
 
@@ -109,7 +109,7 @@ struct making {
 	int err;
 };
 
-/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+/* Reads from a second elf_file, so that its sections can be freed: .eh_frame is megabytes. */
 static void *make_table(void *arg)
 {
 	struct making *making = arg;
@@ -223,7 +223,7 @@ static void set_aside(struct tablecache *tables, struct shared_table *shared)
 		discard_oldest(tables);
 }
 
-/* The table of that build-id, NO_TABLE if there is none yet. */
+/* The table of this build-id, NO_TABLE if there is none yet. */
 static uint32_t find_shared(const struct tablecache *tables, const char *build_id)
 {
 	for (uint32_t i = 0; *build_id && i < tables->shared.nr; i++)

@@ -157,7 +157,7 @@ static bool tests_first_argument(const struct step *step)
 	       operands[1].reg.value == ZYDIS_REGISTER_RDI;
 }
 
-/* Does code lead back to between its entry and site? Yes if that cannot be told. */
+/* Does code lead back to between its entry and site? Yes if in doubt. */
 static bool is_in_a_loop(const ZydisDecoder *decoder, const struct probesite_code *code,
 			 size_t site)
 {

@@ -373,7 +373,7 @@ bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_secti
 	return true;
 }
 
-/* The index of a section, nr_sections if there is none of that name. */
+/* The index of a section, nr_sections if there is none of this name. */
 static size_t find_section(const struct elf_file *file, const char *name)
 {
 	size_t name_bytes = strlen(name) + 1;

@@ -4,7 +4,7 @@
  *
  * A file is written under a temporary name in the same folder and renamed when it is complete. Its mode is
  * 0600, and it belongs to the user who called sudo. A symlink is never followed, and nothing is replaced but
- * a regular file of that user. A full disk leaves the old file as it was.
+ * a regular file of this user. A full disk leaves the old file as it was.
  *
  *	struct output_file *file;
  *	err = output_file_create("cprof.pb.gz", &owner, &file);

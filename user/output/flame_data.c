@@ -25,7 +25,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* More cannot be told apart on a screen, and would be a page of tens of megabytes. */
+/* A screen cannot show more, and the page would have tens of megabytes. */
 #define MAX_NODES 2000000
 /* So many stacks, each with the labels of one set; with more of them keys of labels are left out. */
 #define MAX_CELLS 2000000

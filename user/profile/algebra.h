@@ -52,7 +52,7 @@ void profile_keep_types(struct profile *profile, const bool *keep);
 /* The same, in the order given: nr different positions of types, at least one. */
 void profile_pick_types(struct profile *profile, const uint32_t *order, uint32_t nr);
 
-/* Gives every sample the string label key=value, in the place of others of that key. */
+/* Gives every sample the string label key=value, in the place of others of this key. */
 void profile_set_label(struct profile *profile, const char *key, const char *value);
 
 /* The sum of values of a type; absolute: of their absolute values. Sticks at the ends of int64_t. */

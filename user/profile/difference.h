@@ -25,7 +25,7 @@ struct two_values {
 
 struct difference_row {
 	const char *name;	     /* the summaries' */
-	const struct frame *frame;   /* of that name, in one of them */
+	const struct frame *frame;   /* of this name, in one of them */
 	bool in_base, in_head;	     /* in one of them at least */
 	struct two_values flat, cum; /* 0 where it is not */
 };

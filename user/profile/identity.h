@@ -55,8 +55,8 @@ void identity_release_rename(struct identity_rename *rename);
 char *identity_name(const struct identity *identity, const char *name);
 
 /*
- * Of a name made up of a file and an address: what all nameless code of that file is called,
- * "[libx.so]", before any rename; the caller frees it. NULL: the name is none of these.
+ * For a name made of a file and an address: the name of all unnamed code of the file, "[libx.so]", before any
+ * rename; the caller frees it. NULL: the name is none of these.
  */
 char *identity_file(const char *name);
 

@@ -2,7 +2,7 @@
 /*
  * Two passes, since the name that both sides get depends on both. The first gives each function a
  * key, which is the name it is compared under (profile/identity.h), and notes how either side
- * spells it; code without names gets the key of its whole file where the builds of that file
+ * spells it; code without names gets the key of its whole file where the builds of this file
  * differ. The second gives every function the spelling that was chosen for its key. Files go the
  * same way, by the paths of their mappings; only the base's are changed.
  */

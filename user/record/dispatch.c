@@ -36,7 +36,7 @@ static bool is_unwanted(const struct dispatch *dispatch, uint64_t id)
 	       HASH_NONE;
 }
 
-/* BPF samples processes that it was told nothing about: is this one a target? */
+/* BPF samples all processes that it does not know. Whether this one is a target. */
 static bool is_wanted(struct dispatch *dispatch, const struct record *record)
 {
 	const struct image *image;

@@ -44,7 +44,7 @@ struct outpath_name {
 };
 /* Creates the file at path, one of outpath_path(): as output_file_create(). */
 int outpath_create(const struct outpath *outpath, const char *path, struct output_file **file);
-/* The path of the file of that name. Owned by the caller: free(). */
+/* The path of the file of this name. Owned by the caller: free(). */
 char *outpath_path(const struct outpath *outpath, const struct outpath_name *name);
 
 #endif

@@ -85,7 +85,7 @@ static uint64_t get(const struct blob_reader *reader, const struct raw_head *raw
 	return value;
 }
 
-/* An address, told as such or as an offset from the blob. */
+/* An address, stored as such or as an offset from the blob. */
 static uint64_t get_place(const struct blob_reader *reader, const struct raw_head *raw,
 			  enum vm_field_id pointer, enum vm_field_id offset)
 {

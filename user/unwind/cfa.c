@@ -342,7 +342,7 @@ int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
 	run.nr_remembered = 0;
 	run.loc = run.limit = 0;
 	run.changed = run.track_bx = false;
-	/* A return address column that is a register has it there until told otherwise. */
+	/* A return address column that is a register holds it until an instruction says otherwise. */
 	if (cie->ra_reg < UNWIND_NR_REGS)
 		run.state.ra = (struct cfa_value){VALUE_IN_REG, (uint32_t)cie->ra_reg, 0};
 	err = execute_all(&run);

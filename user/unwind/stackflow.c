@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Of each instruction is known, once a path has led to it, where the CFA is counted from and where
- * the return address and the caller's rbp are. Most instructions change nothing of that; those that
+ * the return address and the caller's rbp are. Most instructions change none of these; those that
  * do are few: push, pop, add, sub, lea, mov, leave, and what overwrites a register that counts.
  *
  *	offset		instruction		CFA		return address	caller's rbp
@@ -27,7 +27,7 @@
  *
  * Rejected: rows for the size of a frame alone, with prologue and epilogue found by patterns of
  * bytes. They differ between compilers and versions, and code after an epilogue (the slow path of
- * the safepoint poll at a return) is not told from the body by its bytes.
+ * the safepoint poll at a return) cannot be distinguished from the body by its bytes.
  */
 #include "unwind/stackflow.h"
 

@@ -62,7 +62,7 @@ _Bool host_read(u64 address, void *to, u64 len_bytes);
 
 struct host_map;
 
-struct host_map *host_map(const char *name); /* dies if there is none of that name */
+struct host_map *host_map(const char *name); /* dies if there is none of this name */
 /* New and empty, for max_entries; before anybody has opened it. A ring: bytes. */
 void host_map_resize(const char *name, u32 max_entries);
 u32 host_map_nr(const char *name); /* entries of a hash */

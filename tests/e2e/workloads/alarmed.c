@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * alarmed [ROUNDS]: four threads that allocate, resize, check and free, while the first one sends each of
- * them 100 signals, and a timer interrupts whoever runs. Says on stdout what the threads found in their
+ * them 100 signals, and a timer interrupts the thread that runs. Says on stdout what the threads found in their
  * blocks and how many of the signals arrived, on stderr that it is over, and exits with 3: all the same
  * whenever and wherever it is interrupted.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exiter SECONDS [CODE]: busy for so long in busy_until_the_end, then exits with CODE (0). */
+/* exiter SECONDS [CODE]: busy for SECONDS in busy_until_the_end, then exits with CODE (0). */
 #include "workload.h"
 
 static void busy_until_the_end(double seconds)

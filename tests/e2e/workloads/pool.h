@@ -12,7 +12,7 @@
 static char pool[64 << 20] __attribute__((aligned(16)));
 static size_t pool_used;
 
-/* Always inlined: whoever calls it is a function that calls no other. */
+/* Always inlined, so that its caller is a function that calls no other. */
 static inline __attribute__((always_inline)) void *pool_take(size_t size)
 {
 	size_t at = pool_used;

@@ -3,7 +3,7 @@
  * prefork [SECONDS]: a server as nginx, gunicorn and postgres are: the master forks two workers before
  * anything happens, and each of these a helper; the master itself sleeps. Says {"ready": PID} and waits for
  * a line. Then the workers spin in worker_spin for SECONDS (1) of CPU time and their helpers in helper_spin
- * for half of that, after each has allocated 40 x 256 bytes in site_worker or 20 x 64 in site_helper; and
+ * for half as long, after each has allocated 40 x 256 bytes in site_worker or 20 x 64 in site_helper; and
  * the master forks one more worker, which spins in late_spin and allocates 10 x 1024 bytes in site_late.
  * When all are done it says {"done": PID} and waits for another line.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dlopens LIBRARY: {"ready": PID}, a line; opens LIBRARY, an allocator, {"open": PID}, a line; allocates
- * 70 x 300 bytes from it and frees 20 of them, says what a heap profile at rate 1 holds of that,
+ * 70 x 300 bytes from it and frees 20 of them, says what a heap profile at rate 1 holds of these,
  * {"done": PID}, and waits for another line.
  */
 #include <dlfcn.h>

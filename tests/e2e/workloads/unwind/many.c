@@ -4,7 +4,7 @@
  *
  *	many SECONDS LIBRARY...
  *
- * Calls work() of one library after the other, for 5 ms each, for so long on the CPU. It says a line when
+ * Calls work() of one library after the other, for 5 ms of CPU time each. It says a line when
  * it begins with that.
  */
 #include <dlfcn.h>

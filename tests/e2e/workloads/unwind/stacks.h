@@ -38,7 +38,7 @@ static inline double cpu_seconds(void)
 	} while (0)
 #define WORK(units) SPIN((units)*50000u)
 
-/* So many times, another number each time: or a profiler's ticks might keep step with what comes by turns. */
+/* Varies the number of repetitions, so that a profiler's ticks do not keep step with alternating work. */
 static inline unsigned int uneven(unsigned int times)
 {
 	static unsigned int random;
