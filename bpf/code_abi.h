@@ -127,7 +127,7 @@ static inline enum code_prologue code_prologue(__u64 bytes)
 	return CODE_PROLOGUE_NONE;
 }
 
-/* Are the last len bytes, the last of which is the highest, ff /2, a call through a register or memory? */
+/* Whether the last len bytes, the last of which is the highest, are ff /2: a call through a register or memory. */
 static inline int code_is_indirect_call(__u64 before, __u32 len)
 {
 	__u32 code = (__u32)(before >> (64 - 8 * len)), mod = code >> 14 & 3, rm = code >> 8 & 7;
@@ -138,7 +138,7 @@ static inline int code_is_indirect_call(__u64 before, __u32 len)
 	return (code & 0x38ff) == 0x10ff && len == 2 + has_sib + displacement;
 }
 
-/* Is what follows these 8 bytes, the last of which is the highest, a return address? */
+/* Whether the address after these 8 bytes, the last of which is the highest, is a return address. */
 static inline int code_is_behind_call(__u64 before)
 {
 	return (before >> 24 & 0xff) == 0xe8 || code_is_indirect_call(before, 2) ||

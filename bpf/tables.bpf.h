@@ -80,7 +80,7 @@ static __always_inline u32 tables_word(const struct slab *slab, u32 word)
 
 /* Sets the walk up for a process. false: it is not known. */
 bool tables_enter(struct walk *walk, u32 tgid);
-/* Is there code at ip, as far as is known? */
+/* Whether there is code at ip, as far as is known. */
 bool tables_knows(struct walk *walk, u64 ip);
 /* The extended rule that at names, in full. */
 void tables_extended(const struct rule_at *at, struct unwind_rule *rule);

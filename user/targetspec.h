@@ -33,10 +33,10 @@ struct targetspec {
  * other words names; copied. -EINVAL, printed.
  */
 int targetspec_parse(const char *text, struct targetspec *spec);
-/* Is the word a process id? For "-p $(pidof NAME)", which the shell splits into words. */
+/* Whether the word is a process id: for "-p $(pidof NAME)", which the shell splits into words. */
 bool targetspec_is_pid(const char *word);
 
-/* Is there any -p, is there any filter? */
+/* Whether there is any -p; whether there is any filter. */
 bool targetspec_names(const struct targetspec *spec);
 bool targetspec_filters(const struct targetspec *spec);
 void targetspec_release(struct targetspec *spec);

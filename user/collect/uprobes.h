@@ -36,7 +36,7 @@ struct uprobes {
  */
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
 		  enum uprobes_mode at_most, struct cprof_bpf *bpf);
-/* Does the attach mode use program? One that it does not use need not be loaded. */
+/* Whether the attach mode uses program; one that it does not use need not be loaded. */
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
 /* See session_probe(). */

@@ -38,8 +38,8 @@ bool jvm_sync(struct jvm *jvm, bool look_now);
 void jvm_settle(struct jvm *jvm);
 
 /*
- * Is ip in the code cache, as it was at time_ns? If so, *rule is its unwind rule, UNWIND_UNKNOWN if there is none. May
- * read the VM's state.
+ * Whether ip is in the code cache as it was at time_ns; sets *rule to its unwind rule, UNWIND_UNKNOWN if there is none.
+ * May read the VM's state.
  */
 bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 

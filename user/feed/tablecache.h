@@ -70,7 +70,7 @@ void tablecache_remove(struct tablecache *tables, uint32_t id);
 void tablecache_use(struct tablecache *tables, uint32_t number);
 void tablecache_drop(struct tablecache *tables, uint32_t number);
 
-/* Was anything built since the last call? */
+/* Whether anything was built since the last call. */
 bool tablecache_poll(struct tablecache *tables);
 
 #endif

@@ -33,7 +33,7 @@ struct probesite_code {
 size_t probesite_choose(const struct probesite_code *code, unsigned int keeps);
 
 /*
- * Does any call or jump of code lead to an address for which of_interest() is true? If a target is computed, or an
+ * Whether any call or jump of code leads to an address for which of_interest() is true. If a target is computed, or an
  * instruction is invalid, the answer is doubt.
  */
 bool probesite_calls(const struct probesite_code *code, bool doubt,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a profile as speedscope's own JSON: shared frames, and a "sampled" profile for each sample type, with
- * a mark on the one to show first. (speedscope also reads pprof, but shows only one sample type, and only the
- * outermost of inlined functions; here each is a frame.)
+ * a mark on the one to show first.
+ *
+ * speedscope also reads pprof, but shows only one sample type, and only the outermost of inlined functions; here
+ * each is a frame.
  *
  * Source: https://www.speedscope.app/file-format-schema.json.
  */

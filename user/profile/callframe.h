@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of flame graphs, which are shared by several profiles: known by name, not by address.
+ * The frames of flame graphs, shared by several profiles and identified by name, not by address.
  * Within one profile, frames with the same function name, base name of the source file and base name of
- * the mapping are the same frame. Where two profiles are compared (by_name), the name alone counts:
- * profile/identity.h defines what is the same function in two builds, and profile/unify.h gives it one
- * name. (profile/frames.h has the other granularities, for one profile.)
+ * the mapping are the same frame. When two profiles are compared (by_name), the name alone counts:
+ * profile/identity.h defines which functions of two builds are the same, and profile/unify.h gives them one name. (profile/frames.h has the other granularities, for one profile.)
  *
  * Inlined functions are frames of their own; a location without a line is a frame of its mapping,
  * "[libc.so.6]". No I/O, no printing.
@@ -27,8 +26,8 @@ enum frame_kind {
 	FRAME_KERNEL,  /* modules too */
 	FRAME_JIT,     /* code in no file */
 	FRAME_UNNAMED, /* "libc.so.6+0x1234" */
-	FRAME_GUESSED, /* "f [guessed]": found by a frame pointer, where none need be kept */
-	FRAME_NOTE,    /* no code at all: "[truncated: ...]" */
+	FRAME_GUESSED, /* "f [guessed]": found by a frame pointer, in code that need not keep one */
+	FRAME_NOTE,    /* not code: "[truncated: ...]" */
 	FRAME_NR_KINDS,
 };
 
@@ -37,7 +36,7 @@ struct callframe {
 	int64_t first_line, last_line; /* the lines it was seen at; 0: not known */
 	enum frame_kind kind;
 	enum frame_kind where; /* what its mapping is: one of the first four kinds */
-	bool inlined, called;  /* it was seen inlined into its caller; and not inlined */
+	bool inlined, called;  /* it occurs inlined into its caller; it occurs called */
 };
 
 /* A zeroed one is empty; release with callframes_release(). */
@@ -49,10 +48,10 @@ struct callframes {
 	bool by_name;	   /* set before the first is added */
 };
 
-/* Frees what it holds, not the struct itself. */
+/* Frees its content, not the struct itself. */
 void callframes_release(struct callframes *frames);
 
-/* The position of a frame that is a note and not code: "[no stack]". It is added if it is new. */
+/* The position of a frame that is a note, not code: "[no stack]". Adds it if it is new. */
 uint32_t callframes_note(struct callframes *frames, const char *text);
 
 /* The frames of every location of a profile, innermost first, one location after another. */

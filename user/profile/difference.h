@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two profiles compared frame by frame: the values of each frame in both, frames that are in only one
- * included. Frames with the same name are the same; profile/unify.h gives them the same names first. No
+ * Two profiles compared frame by frame: the values of each frame in both, including frames that only one
+ * has. Frames with the same name are the same; profile/unify.h gives them the same names first. No
  * I/O, no printing.
  *
  *	struct difference difference;
@@ -26,8 +26,8 @@ struct two_values {
 struct difference_row {
 	const char *name;	     /* the summaries' */
 	const struct frame *frame;   /* of this name, in one of them */
-	bool in_base, in_head;	     /* in one of them at least */
-	struct two_values flat, cum; /* 0 where it is not */
+	bool in_base, in_head;	     /* in at least one of them */
+	struct two_values flat, cum; /* 0 on a side that does not have it */
 };
 
 struct difference {
@@ -42,7 +42,7 @@ void difference_make(const struct summary *base, const struct summary *head, boo
 		     struct difference *difference);
 void difference_release(struct difference *difference);
 
-/* head - base; sticks at the ends of int64_t. */
+/* head - base; saturates at the limits of int64_t. */
 int64_t difference_of(const struct two_values *values);
 
 #endif

@@ -45,7 +45,7 @@ enum frame_by {
 	FRAME_BY_FUNCTION_FILE,
 };
 
-/* What the granularity leaves out is "" or 0. Texts are never NULL and are not escaped. */
+/* Fields that the granularity does not have are "" or 0. Texts are never NULL and are not escaped. */
 struct frame {
 	const char *name; /* no two frames have the same */
 	const char *function, *file, *mapping;
@@ -57,7 +57,7 @@ struct frames {
 	const struct profile *profile;
 	struct frame *at;
 	size_t nr;
-	struct strtab names;	 /* private, as all that follows; id - 1 is the frame */
+	struct strtab names;	 /* private, like all that follow; id - 1 is the frame */
 	struct arena arena;	 /* cleaned paths */
 	vec_of(uint32_t) ids;	 /* of all locations, one after another */
 	vec_of(uint32_t) starts; /* of location id - 1 in ids; one more at the end */

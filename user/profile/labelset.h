@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The labels of samples as small numbers: for each sample one set, which is the value that it has for
- * each key. There are far fewer sets than samples (one for each thread, say).
+ * The labels of samples as small numbers: each sample has one set, its value for each key. There are far fewer
+ * sets than samples (one per thread, for example).
  *
  *	struct labelsets sets = {.type = type};
  *	labelsets_add(&sets, profile);		each, head before base
@@ -9,11 +9,11 @@
  *	... sets.keys, sets.nr_sets, labelsets_value(&sets, set, key), sets.set_of.at[sample] ...
  *	labelsets_release(&sets);
  *
- * A key is kept only if it tells samples apart: if not all of them have the same value. Everything is
- * bounded, whatever a file has: of each key the LABELSET_MAX_VALUES heaviest values stay, the others are
- * "(other)"; where there are too many sets or keys, the keys with the most values go.
+ * A key is kept only if samples differ in its value. All sizes are limited: the LABELSET_MAX_VALUES heaviest values
+ * of each key are kept, the others are "(other)"; if there are too many sets or keys, the keys with the most values
+ * are dropped.
  *
- * A sample that has a key several times has the first of them here. No I/O, no printing.
+ * If a sample has a key several times, the first value counts. No I/O, no printing.
  */
 #ifndef CPROF_PROFILE_LABELSET_H
 #define CPROF_PROFILE_LABELSET_H
@@ -41,20 +41,20 @@ struct labelset_value {
 
 struct labelset_key {
 	const char *name;
-	vec_of(struct labelset_value) values; /* as they were met */
+	vec_of(struct labelset_value) values; /* in the order they were met */
 	vec_of(uint32_t) order; /* position of value 1, 2, ...: those that are shown */
 	bool has_other;
 	size_t nr_samples; /* that have it */
-	uint32_t met;	   /* private: which one it was of all keys that were met */
+	uint32_t met;	   /* private: its number among all keys that were met */
 };
 
 struct labelsets {
-	uint32_t type;			  /* the sample type whose values weigh; given */
-	vec_of(struct labelset_key) keys; /* after labelsets_make() those that stay */
+	uint32_t type; /* the sample type whose values are the weights; set by the caller */
+	vec_of(struct labelset_key) keys; /* after labelsets_make(): those that are kept */
 	size_t nr_sets;
 	vec_of(uint32_t) sets;	 /* private: nr_keys for each */
 	vec_of(uint32_t) set_of; /* of each sample, in the order they were added */
-	bool is_cut;		 /* keys went because there was too much */
+	bool is_cut;		 /* keys were dropped by the limits */
 	/* private */
 	vec_of(uint64_t) pairs; /* of each sample, met key << 32 | met value */
 	vec_of(size_t) starts;	/* of each sample in pairs; one more at the end */
@@ -66,7 +66,7 @@ struct labelsets {
 void labelsets_add(struct labelsets *sets, const struct profile *profile);
 /* Chooses keys and values, and makes the sets. Call it once, after the last labelsets_add(). */
 void labelsets_make(struct labelsets *sets);
-/* Frees what it holds, not the struct itself. */
+/* Frees its content, not the struct itself. */
 void labelsets_release(struct labelsets *sets);
 
 /* 0: it has no such label; 1 to the number of those shown; one more: "(other)". */

@@ -118,7 +118,7 @@ struct built {
 	/* Estimates of the whole profile, and the squares of their standard errors. */
 	struct scale_sum alloc, inuse;
 };
-/* Can be called again and again: a profile of what there is so far. */
+/* Builds a profile of the samples so far. May be called several times. */
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 		   const struct build_order *order, struct built *built);
 

@@ -63,7 +63,7 @@ struct builder {
 	vec_of(struct built_process) processes; /* the public part of groups */
 };
 
-/* Can the entry be in a profile? False if its samples are dropped (enum drop_reason). */
+/* Whether the entry can be in a profile; false: its samples are dropped (enum drop_reason). */
 bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
 /* Adds to the table of builder_ends(). why NULL: the stack is whole. */

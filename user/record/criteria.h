@@ -32,11 +32,11 @@ void criteria_release(struct criteria *criteria);
 
 /* Checks that each name is that of some process. -ESRCH, printed, with the first name that no process has. */
 int criteria_check_names(const struct criteria *criteria);
-/* Has the process, which is called comm, one of the names? */
+/* Whether the process, whose name is comm, has one of the names. */
 bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *comm);
 /* 1: every filter holds; 0: one does not; -ESRCH: the process is gone, so it cannot be decided. */
 int criteria_hold(const struct criteria *criteria, uint32_t tgid, const char *comm);
-/* Can a filter (user, cgroup) change its verdict without an exec or a new name? */
+/* Whether the verdict of a filter (user, cgroup) can change without an exec or a new name. */
 bool criteria_change(const struct criteria *criteria);
 /* The filters as they were given, for a message. Returns out. */
 char *criteria_words(const struct criteria *criteria, char *out, size_t out_bytes);

@@ -26,13 +26,13 @@ enum interrupt_phase {
 int interrupt_open(void);
 /* Sets what the message of a third signal says is lost. */
 void interrupt_set_phase(enum interrupt_phase phase);
-/* Has a signal come that ends the run? */
+/* Whether a signal that ends the run has come. */
 bool interrupt_seen(void);
-/* Has a second signal counted? Then only what was collected is still to be written. */
+/* Whether a second signal has counted: then cprof only writes what was collected. */
 bool interrupt_insisted(void);
 /* The exit code for an interrupted run: 128 + the last signal. */
 int interrupt_exit_code(void);
-/* Did SIGUSR1 come since the last call? Makes the descriptor unreadable again. */
+/* Whether SIGUSR1 has come since the last call. Makes the descriptor unreadable again. */
 bool interrupt_take_request(void);
 
 #endif

@@ -21,7 +21,7 @@ struct targets {
 int targets_check(const char *proc_root, uint32_t pid);
 /* Watches tgid from now on. -errno, printed. */
 int targets_add(struct targets *targets, uint32_t tgid);
-/* Does any of them still run? */
+/* Whether any of them still runs. */
 bool targets_any_left(const struct targets *targets);
 /* Sleeps until a descriptor (-1: none) is readable or a target ends, at most until wake_ns (CLOCK_MONOTONIC). */
 void targets_wait(struct targets *targets, int first_fd, int second_fd, uint64_t wake_ns);

@@ -52,11 +52,11 @@ struct targetset {
 int targetset_open(struct targetset *targetset, const struct targetset_options *options);
 void targetset_release(struct targetset *targetset);
 
-/* Is there anything to decide? Not with -a alone, and not with a launched command. */
+/* Whether there is anything to decide: not with -a alone, and not with a launched command. */
 bool targetset_chooses(const struct targetset *targetset);
-/* Is the decision made here, and not by the list of targets that BPF has? */
+/* Whether the decision is made here, not by BPF's list of targets. */
 bool targetset_judges(const struct targetset *targetset);
-/* Can there be new targets when none is left? */
+/* Whether there can be new targets when none is left. */
 bool targetset_is_open(const struct targetset *targetset);
 
 /* Decides about every process there is. -errno, not printed: /proc cannot be listed. */
@@ -64,7 +64,7 @@ int targetset_scan(struct targetset *targetset);
 /* Follows one event, after it was applied to tasks. */
 void targetset_event(struct targetset *targetset, const struct task_event *event);
 /*
- * Is process tgid, with the name comm, a target? is_current: it still runs the image that has this name; for an older
+ * Whether process tgid, with the name comm, is a target. is_current: it still runs the image that has this name; for an older
  * image the result is not kept.
  */
 bool targetset_wants(struct targetset *targetset, uint32_t tgid, const char *comm, bool is_current);
