@@ -4,11 +4,10 @@
  * and samples. Ids are 1..N in the order of their arrays, 0 is none. Strings are ids of the profile's
  * own string table, 0 is "".
  *
- * Items are interned: adding an equal mapping, function or location gives the id of the one that is
- * there. Samples with the same stack and labels are one sample, their values added. A profile that was
- * read from a file (input/) keeps the duplicates of the file, in its order; merging it into a new one
- * (profile/merge.h) interns them. Code that only reads a profile (the encoders in output/) uses these
- * arrays directly. No I/O, no printing.
+ * Items are interned: adding an equal mapping, function or location returns the id of the existing one. Samples
+ * with the same stack and labels are one sample, with their values added. A profile that was read from a file
+ * (input/) keeps the duplicates of the file, in its order; profile/merge.h interns them. Code that only reads a
+ * profile (the encoders in output/) uses the arrays directly. No I/O, no printing.
  *
  * Source: proto/profile.proto.
  */
@@ -24,7 +23,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-#define PROFILE_MAX_TYPES 32 /* nobody is known to have written more than 8 */
+#define PROFILE_MAX_TYPES 32 /* known writers have at most 8 */
 
 struct value_type {
 	uint32_t type, unit; /* strings: "cpu", "nanoseconds" */
@@ -67,24 +66,24 @@ struct profile_sample {
 	uint32_t nr_locations, nr_labels;
 };
 
-/* What a heap profile's samples were made of: what was sampled of one stack and size, unscaled. */
+/* The unscaled source of a heap profile's samples: what was sampled of one stack and size. */
 struct profile_record {
 	const uint64_t *
 		call_ips; /* runtime addresses, leaf first, each past the start of its call; 0: elided */
 	const uint32_t
-		*locations; /* ids: of the call_ips, then of words such as [truncated: ...] */
+		*locations; /* ids: of the call_ips, then of notes such as [truncated: ...] */
 	uint32_t nr_ips, nr_locations; /* both arrays are in the arena */
 	uint64_t size_bytes, nr_taken, nr_live;
 };
 
-/* An executable mapping as it was in the process: what call_ips are addresses in. */
+/* An executable mapping as it was in the process; call_ips are addresses in it. */
 struct profile_map {
 	uint64_t start, limit, file_off;
 	const char *path; /* in the arena */
 };
 
 struct profile {
-	uint64_t serial; /* no two profiles of a run have the same: what a cache may hold on to */
+	uint64_t serial; /* differs for each profile of this process, for caches */
 	struct arena arena;
 	struct strtab strings;
 	vec_of(struct profile_mapping) mappings;   /* id - 1 */
@@ -100,16 +99,16 @@ struct profile {
 	vec_of(uint32_t) comments; /* strings */
 	/* Strings: regular expressions on names of frames to leave out (but for those to keep), a URL. */
 	uint32_t drop_frames, keep_frames, doc_url;
-	/* Only where a format asked for them that knows no scaled values: output/legacy.h. */
+	/* Only if a format that has unscaled values requested them: output/legacy.h. */
 	vec_of(struct profile_record) records;
 	vec_of(struct profile_map) maps;
 	const char *memory; /* lines "VmRSS = 5120 kB"; NULL: not known. In the arena */
 	struct hash mapping_index, function_index, location_index, sample_index; /* private */
 };
 
-/* An empty profile with a serial of its own; never NULL. The caller frees it. */
+/* An empty profile with a new serial; never NULL. The caller frees it. */
 struct profile *profile_new(void);
-/* Frees it with its arena and all that lies in it. NULL is fine. */
+/* Frees it with its arena. NULL is fine. */
 void profile_free(struct profile *profile);
 
 /* The id of s in the profile's string table; s is made valid UTF-8 first (base/text.h). */
@@ -122,8 +121,8 @@ void profile_set_period(struct profile *profile, const char *type, const char *u
 			int64_t period);
 
 /*
- * Each returns the id of the equal one that is there, or of the new one. All arguments are copied.
- * The has_* flags do not tell mappings apart: those of the one that is there stay as they are.
+ * Each returns the id of the equal existing one, or of the new one. All arguments are copied. Mappings that differ
+ * in has_* flags only are equal; the flags of the existing one are kept.
  */
 uint32_t profile_mapping_id(struct profile *profile, const struct profile_mapping *mapping);
 uint32_t profile_function_id(struct profile *profile, const struct profile_function *function);
@@ -131,28 +130,28 @@ uint32_t profile_location_id(struct profile *profile, const struct profile_locat
 
 /*
  * Adds values (nr_types of them; NULL: all 0) to the sample with this stack and these labels. All
- * arguments are copied. Additions that would overflow stick at INT64_MAX (INT64_MIN below). Returns the
+ * arguments are copied. Sums saturate at the limits of int64_t. Returns the
  * position of the sample.
  */
 size_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
-/* a + b; sticks at the ends of int64_t. */
+/* a + b; saturates at the limits of int64_t. */
 int64_t profile_sum(int64_t a, int64_t b);
 
 /*
  * Moves the mapping with this id to the front: readers take mapping 1 for the main binary. Ids of
- * mappings change by it, in the locations too; no other ids do.
+ * mappings change, in the locations too; no other ids do.
  */
 void profile_set_main_mapping(struct profile *profile, uint32_t id);
 
-/* Are all its values 0? */
+/* Whether all its values are 0. */
 bool profile_is_zero(const struct profile *profile, const struct profile_sample *sample);
-/* Drops samples whose values are all 0; readers drop or reject them. Returns how many. */
+/* Drops samples whose values are all 0; readers drop or reject them. Returns their number. */
 size_t profile_drop_zero_samples(struct profile *profile);
 
 /*
- * Call it before or after you change samples or locations in place. It forgets which items are
- * interned: what is added later may be a duplicate, until profile_compact() (merge.h) interns it.
+ * To call before or after samples or locations are changed in place. Forgets which items are interned: items added
+ * later may be duplicates, until profile_compact() (merge.h) interns them.
  */
 void profile_forget_interned(struct profile *profile);
 

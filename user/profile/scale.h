@@ -5,15 +5,15 @@
  * A heap sampler with mean distance rate bytes takes an allocation of s bytes with probability
  * p = 1 - e^(-s/rate). Dividing by p undoes it. Source: scaleHeapSample of Go's runtime/pprof.
  *
- * Add up first, round once: what is seen once of a size near the rate stands for 1.58, and rounding
- * each size of a stack by itself would lose a third of it.
+ * Sums are rounded once, at the end: a single sample of a size near the rate stands for 1.58 allocations, and
+ * rounding each size of a stack would lose a third of that.
  */
 #ifndef CPROF_PROFILE_SCALE_H
 #define CPROF_PROFILE_SCALE_H
 
 #include <stdint.h>
 
-/* An estimate: how many, how large together, and the square of the standard error of the latter. */
+/* An estimate: the number of objects, their bytes, and the square of the standard error of the bytes. */
 struct scale_sum {
 	double objects, bytes, bytes_variance;
 };
@@ -25,7 +25,7 @@ struct scale_sum {
  */
 void scale_heap_add(struct scale_sum *sum, uint64_t nr, uint64_t size_bytes, uint64_t rate_bytes);
 
-/* A sum as a profile's value: toward zero, as the source rounds; sticks at INT64_MAX. */
+/* Rounds a sum to a profile's value: toward zero, as Go does; saturates at INT64_MAX. */
 int64_t scale_round(double value);
 
 /* The probability that an allocation of size_bytes is sampled; size 0 counts as 1. rate <= 1: 1. */

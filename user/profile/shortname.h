@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shortens function names for people: template arguments of C++ and Rust become "<>"; argument lists,
+ * Shortens function names for display: template arguments of C++ and Rust become "<>"; argument lists,
  * the qualifiers behind them and the return types of templates are left out.
  *
  *	void std::vector<Foo<int>, A>::emplace<Foo>(Foo&&)	std::vector<>::emplace<>
@@ -8,9 +8,8 @@
  *	std::ostream& operator<< <char>(std::ostream&, char)	operator<< <>
  *	<alloc::vec::Vec<T> as core::ops::Drop>::drop		<alloc::vec::Vec<> as core::ops::Drop>::drop
  *
- * Several functions may have one short name: it is for people, who can ask for the whole one. A name
- * that is not understood stays as it is: brackets that do not match, or more than 64 deep. Takes time
- * linear in the name.
+ * Several functions may have the same short name. A name with unbalanced brackets, or brackets more than 64 deep, is
+ * not changed. Takes time linear in the length of the name.
  */
 #ifndef CPROF_PROFILE_SHORTNAME_H
 #define CPROF_PROFILE_SHORTNAME_H

@@ -8,12 +8,12 @@
 
 #include "profile/model.h"
 
-/* Gets a part, borrowed, and its value (a number in decimal, with its unit: "4096bytes"). */
+/* Receives a part, borrowed, and its value (a number is decimal, with its unit: "4096bytes"). */
 typedef int (*profile_part_fn)(void *ctx, const char *value, const struct profile *part);
 /*
- * In the order in which values first appear; samples without the label make a part of their own,
- * last, value NULL, if there are any. Of several values of a sample the first is meant. An -errno of
- * fn ends it and is returned.
+ * Calls fn for each part, in the order in which values first appear; samples without the label are the last part,
+ * with the value NULL. If a sample has several values, the first counts. An -errno of fn ends the loop and is
+ * returned.
  */
 int profile_split(const struct profile *profile, const char *label_key, profile_part_fn fn,
 		  void *ctx);

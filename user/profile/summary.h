@@ -3,10 +3,9 @@
  * A profile added up by frame: the value in each frame (flat), in it and below it (cum), and on each
  * edge from a caller to a callee. It is what top, peek and diff show.
  *
- * The flat value of a sample goes to its innermost frame; its cum to every frame of the stack, once,
- * however often a recursive function is there. An edge caller -> callee counts once for each sample
- * too, and a frame that calls itself has no edge to itself. Sums that would overflow stick at the end
- * of int64_t.
+ * The value of a sample counts in the flat of its innermost frame, and once in the cum of every frame of the stack,
+ * even if a recursive function occurs several times. An edge caller -> callee also counts once per sample, and a
+ * frame that calls itself has no edge to itself. Sums saturate at the limits of int64_t.
  *
  *	struct summary summary;
  *	summary_make(profile, type, FRAME_BY_FUNCTION, &summary);
@@ -14,7 +13,7 @@
  *		row(summary.nodes[i].frame->name, summary.nodes[i].flat, summary.nodes[i].cum);
  *	summary_release(&summary);
  *
- * The order is always the same for the same profile: by magnitude, then by name. No I/O, no printing.
+ * The order depends only on the profile: by magnitude, then by name. No I/O, no printing.
  *
  * Source: pprof's internal/graph, `go tool pprof -top -nodefraction=0` shows the same rows.
  */
@@ -30,7 +29,7 @@
 struct summary_edge {
 	uint32_t caller, callee; /* positions in nodes */
 	int64_t value;
-	bool is_inline; /* wherever it was seen, the callee was inlined into the caller */
+	bool is_inline; /* the callee was inlined into the caller everywhere */
 };
 
 struct summary_node {

@@ -7,12 +7,12 @@
  *	nginx, comm:nginx,tid		each regex matches somewhere in "key:value" of a string label
  *	comm=nginx,redis		one of the regexes matches a value of the string label "comm"
  *
- * Regexes are POSIX extended, unanchored; a comma always parts two. A numeric label without a unit
+ * Regexes are POSIX extended, unanchored; a comma always separates two. A numeric label without a unit
  * has its key for a unit ("bytes"), or bytes if the key is "request" or "alignment". A label whose
- * unit is not to be converted into the range's is not in it.
+ * unit cannot be converted to the range's is not in it.
  *
- * Other than pprof: a range without a unit is compared with the number as it stands, whatever its
- * unit, where pprof finds nothing; and units of unknown kinds are not taken for equal.
+ * Unlike pprof, a range without a unit is compared with the number in whatever unit it has (pprof finds nothing), and
+ * units of unknown kinds are not equal.
  *
  * Source: pprof's internal/driver/driver_focus.go.
  */
@@ -27,11 +27,11 @@
 
 struct tag;
 
-/* -EINVAL: a regex that does not compile; why is then a text for people. Free with tag_free(). */
+/* -EINVAL: a regex does not compile, and why is a message. Free with tag_free(). */
 int tag_new(const char *text, struct tag **tag, char why[TAG_WHY_BYTES]);
 void tag_free(struct tag *tag); /* NULL is fine */
 
-/* Does the condition hold for this sample of the profile? */
+/* Whether the condition holds for this sample of the profile. */
 bool tag_matches(const struct tag *tag, const struct profile *profile,
 		 const struct profile_sample *sample);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Gives functions that are the same in two profiles (profile/identity.h) the same name in both, so that
- * tables and trees pair them. Files are treated alike: a mapping of the base gets the path of the head's
- * mapping of the same file, if there is just one.
+ * tables and trees match them. The same is done for files: a mapping of the base gets the path of the head's mapping
+ * of the same file, if there is exactly one.
  *
- * The name is the head's own where head knows the function by one name only, else the base's own, and
- * where a side has several clones of it the name without what the compiler made up. Addresses that say
- * nothing are "[libx.so]".
+ * The name is the head's if the head has one name for the function, otherwise the base's; if a side has several clones
+ * of it, it is the name without the compiler's suffixes. Unnamed code whose addresses cannot be compared is
+ * "[libx.so]".
  *
  * No I/O, no printing.
  */
@@ -16,7 +16,7 @@
 #include "profile/identity.h"
 #include "profile/model.h"
 
-/* Changes names of functions and paths of mappings; ids stay. Not for profiles that are to be written. */
+/* Changes names of functions and paths of mappings, but no ids. Not for profiles that will be written. */
 void profile_unify(struct profile *base, struct profile *head, const struct identity *identity);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Formats values for people: 1234567890 nanoseconds is "1.23s", 524288 bytes is "512kB", 7 count is
- * "7". The units, their names and the rounding are pprof's (its internal/measurement), so that both
- * tools' figures can be compared as text. kB is 1024 bytes there, and so it is here.
+ * Formats values with units: 1234567890 nanoseconds is "1.23s", 524288 bytes is "512kB", 7 count is
+ * "7". The units, their names and the rounding are pprof's (its internal/measurement), so that the
+ * output of both tools can be compared as text. kB is 1024 bytes, as in pprof.
  */
 #ifndef CPROF_PROFILE_UNIT_H
 #define CPROF_PROFILE_UNIT_H
@@ -14,23 +14,23 @@
 
 /*
  * value, counted in `from`, as text in the unit `to`: "ms", "MB" ..., or "auto" for the largest in
- * which it is 1 or more. Units that are not known are shown as they are; "count" is not shown. Always
+ * which it is 1 or more. Unknown units are shown unchanged; "count" is not shown. Always
  * NUL-terminated; returns out.
  */
 char *unit_text(int64_t value, const char *from, const char *to, char out[UNIT_TEXT_BYTES]);
 
 /*
- * One unit for a whole column: that of the smallest magnitude there is (not 0; 0: there is none), or
- * a larger one where it would not be seen beside the largest. Static.
+ * One unit for a whole column: that of the smallest magnitude (0: there is none), or a larger one if the smallest is
+ * negligible beside the largest. Static.
  */
 const char *unit_for(int64_t smallest, int64_t largest, const char *from);
 
-/* Does `to` name a unit that `from` can be shown in? */
+/* Whether `from` can be shown in the unit `to`. */
 int unit_check(const char *from, const char *to); /* 0 or -EINVAL */
 
 /*
  * How many `to` one `from` is: 1000 for "us" and "nanoseconds"; 1 for a unit and itself, known or
- * not. -EINVAL: the one is not to be converted into the other.
+ * not. -EINVAL: one cannot be converted to the other.
  */
 int unit_factor(const char *from, const char *to, double *factor);
 
