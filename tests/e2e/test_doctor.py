@@ -108,7 +108,7 @@ def no_btf_but_an_empty_file():
 
 @h.test
 def container_with_pids_of_its_own():
-    agrees_with_a_run(p.own_pids(), "pid namespace", "pid namespace of its own")
+    agrees_with_a_run(p.own_pids(), "pid namespace", "separate pid namespace")
 
 
 @h.test

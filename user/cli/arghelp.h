@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints a table of options on stdout: for people, as --help, and for the shells' completions.
+ * Prints a table of options on stdout: as --help, and for the shells' completions.
  *
  * Both come from the rows that the command line is parsed with, so that they offer exactly the options that
  * exist. Hidden rows (those without a help text) are in neither.

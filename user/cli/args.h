@@ -52,7 +52,7 @@ struct args_implied {
 	char *(*find)(
 		void);	   /* says what it found, and returns it, malloc()ed; NULL: there is none */
 	const char *about; /* a sentence for --help */
-	const char *missing; /* "no profile in this folder": what to say where there is none */
+	const char *missing; /* "no profile in this folder": the message if there is none */
 };
 
 /* Another command's options, so that the message about one of them can name that command. */

@@ -3,8 +3,8 @@
  * The kinds of values that options take: durations, sizes, counts, frequencies, percentages, choices, regular
  * expressions, file names.
  *
- * One function checks the text of any of them, stores the value, and words what is wrong with it, so that
- * "-d soon" is refused in the same words by every command.
+ * One function checks the text of each kind, stores the value, and prints what is wrong with it, so that every
+ * command rejects "-d soon" in the same words.
  */
 #ifndef CPROF_CLI_ARGTYPE_H
 #define CPROF_CLI_ARGTYPE_H
@@ -38,10 +38,10 @@ enum arg_kind {		/* and the type of what is stored */
 struct arg_list {
 	const char **at;
 	size_t nr, cap;
-	bool given; /* ARG_OPERANDS: the option was there, be it with nothing behind it */
+	bool given; /* ARG_OPERANDS: the option was given, even without operands */
 };
 
-/* Stores what text says; name is the option's, as it was given. -EINVAL: not usable, printed. */
+/* Stores the value of text; name is the option's, as it was given. -EINVAL: not usable, printed. */
 typedef int (*arg_parse_fn)(const char *name, const char *text, void *value);
 
 struct arg_type {
@@ -53,7 +53,7 @@ struct arg_type {
 	arg_parse_fn parse;   /* of a call */
 	bool (*more)(
 		const char *
-			word); /* NULL, or: does the word behind a value belong to the option, too? */
+			word); /* whether the word behind a value belongs to the option, too; NULL: no */
 };
 
 #define ARG_FLAG                      \
@@ -138,7 +138,7 @@ struct arg_type {
 	}
 
 /*
- * Stores at value what text says; NULL: no text was given. name is the option's, as it was given.
+ * Stores the value of text at value; text NULL: none was given. name is the option's, as it was given.
  * -EINVAL: not usable, printed; value is untouched.
  */
 int argtype_store(const struct arg_type *type, const char *name, const char *text, void *value);

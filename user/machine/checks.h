@@ -15,7 +15,7 @@
 
 typedef void (*check_fn)(struct machine_finding *finding);
 
-/* A check each, in the order of the table. */
+/* The checks, in the order of the table. */
 void check_kernel(struct machine_finding *finding);
 void check_btf(struct machine_finding *finding);
 void check_pid_namespace(struct machine_finding *finding);
@@ -49,18 +49,18 @@ void check_landlock(struct machine_finding *finding);
 void finding_set(struct machine_finding *finding, enum machine_verdict verdict, unsigned int uses,
 		 const char *remedy, const char *why, ...) __attribute__((format(printf, 5, 6)));
 
-/* Is the capability (linux/capability.h) effective? */
+/* Whether the capability (linux/capability.h) is effective. */
 bool has_capability(unsigned int capability);
 /* The first line of a small file, without its newline, in text. False: it cannot be read. */
 bool read_line(const char *path, char *text, size_t text_bytes);
 /* The number that a file begins with; otherwise, if it cannot be read. */
 long read_number(const char *path, long otherwise);
-/* Is a seccomp filter in force, which may refuse system calls? */
+/* Whether a seccomp filter is in force, which may refuse system calls. */
 bool has_seccomp_filter(void);
 /* Explains why the system call named call failed with err (-errno), with why for other reasons. */
 void finding_of_refusal(struct machine_finding *finding, unsigned int uses, const char *call,
 			int err, const char *why);
-/* What the kernel can do; found out once. 0, or the -errno of loading or running the BPF program that asks it. */
+/* The kernel's features, probed once. 0, or the -errno of loading or running the BPF program that probes them. */
 int features_find(struct kernel_features *features);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this machine lets cprof do: one check for each thing that may be missing, with its cause and its remedy.
+ * Checks what this machine lets cprof do: one check for each requirement, with the cause if it is not met, and the
+ * remedy.
  *
- * A check tries the thing itself where that is possible (loads a small BPF program, opens an event, places a probe on
- * cprof's own code) and reads settings only to explain a refusal, because settings do not decide alone: capabilities,
- * lockdown, seccomp filters and the patches of distributions have their say. A check leaves nothing behind and prints
+ * If possible, a check tries the operation itself (loads a small BPF program, opens an event, places a probe on cprof's
+ * own code) and reads settings only to explain a failure, because the result depends on more than settings:
+ * capabilities, lockdown, seccomp filters and patches of distributions. A check leaves nothing behind and prints
  * nothing.
  *
- * A run makes those checks first that are cheap (machine_first_refusal()); `cprof doctor` makes all of them.
+ * A run makes the cheap checks first (machine_first_refusal()); `cprof doctor` makes all of them.
  */
 #ifndef CPROF_MACHINE_MACHINE_H
 #define CPROF_MACHINE_MACHINE_H
@@ -26,7 +27,7 @@ enum machine_use {
 
 enum machine_verdict {
 	MACHINE_OK,
-	MACHINE_INFO,	/* missing or limited, and nothing is lost by it */
+	MACHINE_INFO,	/* missing or limited, without loss */
 	MACHINE_LOSS,	/* the commands work, and something is lost */
 	MACHINE_CANNOT, /* the commands do not work */
 };
@@ -36,7 +37,7 @@ struct machine_finding {
 	unsigned int uses; /* with MACHINE_LOSS and MACHINE_CANNOT: enum machine_use */
 	bool lacks_kernel; /* the kernel lacks something; else a privilege or a setting */
 	bool was_skipped;  /* not tried, because something that it needs is missing */
-	char value[96];	   /* what there is: "2", "Linux 6.1.0"; may be empty */
+	char value[96];	   /* the value found: "2", "Linux 6.1.0"; may be empty */
 	char why[224]; /* the cause and what is lost by it, without a full stop; "" with MACHINE_OK */
 	char remedy[224]; /* what to type or to do; may be empty */
 };
@@ -70,7 +71,7 @@ bool machine_first_refusal(unsigned int uses, struct kernel_features *features,
 			   struct machine_finding *finding);
 
 /*
- * Those capabilities, of the ones that opening other users' files takes, that this process lacks: "CAP_SYS_PTRACE and
+ * The missing capabilities of those that opening other users' files needs: "CAP_SYS_PTRACE and
  * CAP_DAC_READ_SEARCH are missing". "": it has them all. Static, overwritten by the next call.
  */
 const char *machine_lacks_for_files(void);

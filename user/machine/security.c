@@ -37,10 +37,10 @@ void check_lockdown(struct machine_finding *finding)
 		return;
 	snprintf(finding->value, sizeof(finding->value), "%.*s", (int)(close - open - 1), open + 1);
 	if (!strcmp(finding->value, "confidentiality"))
-		finding_set(
-			finding, MACHINE_CANNOT, MACHINE_EVERY,
-			"boot with lockdown=integrity or none",
-			"kernel lockdown is 'confidentiality', which forbids BPF to read memory");
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
+			    "boot with lockdown=integrity or none",
+			    "kernel lockdown is 'confidentiality', which keeps BPF from reading "
+			    "memory");
 }
 
 static long status_number(const char *name)

@@ -81,8 +81,8 @@ void check_pid_namespace(struct machine_finding *finding)
 		return;
 	}
 	finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
-		    "run cprof on the host, or docker run --pid=host --privileged",
-		    "this is a pid namespace of its own, where pids are not the kernel's");
+		    "run cprof on the host, or with docker run --pid=host --privileged",
+		    "this is a separate pid namespace, whose pids differ from the kernel's");
 }
 
 void check_unprivileged_bpf(struct machine_finding *finding)
