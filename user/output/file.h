@@ -40,11 +40,14 @@ int output_file_create_at(int folder, const char *name, const struct output_owne
 			  struct output_file **file);
 /* The check alone, which leaves nothing behind: to fail before a run, not after it. */
 int output_file_check(const char *path, const struct output_owner *owner);
-/* Its commit does not wait for the disk: one of many files, soon after which comes the next. */
+/* Commits without waiting for the disk: for one of many files that follow one another. */
 void output_file_do_not_wait(struct output_file *file);
 /* Has the signature of a sink (output/pprof.h); ctx is the struct output_file. */
 int output_file_write(void *ctx, const void *bytes, size_t len_bytes);
-/* fsync (unless output_file_do_not_wait() was called), rename into place, free. On an error nothing is left but what was there before. */
+/*
+ * fsync (unless output_file_do_not_wait() was called), rename into place, free. On an error only what was there
+ * before is left.
+ */
 int output_file_commit(struct output_file *file);
 void output_file_abandon(struct output_file *file); /* NULL is fine */
 /*

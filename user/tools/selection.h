@@ -61,7 +61,8 @@ struct selection {
 
 /*
  * Reads the paths ("-": stdin), merges several, names unnamed locations from local binaries
- * (tools/localnames.h), and applies the selection. -errno, printed, outputs untouched. The caller frees *profile. *type is the position of the sample type.
+ * (tools/localnames.h), and applies the selection. -errno, printed, outputs untouched. The caller frees *profile.
+ * *type is the position of the sample type.
  */
 int selection_load(struct selection *selection, const struct arg_list *paths,
 		   struct profile **profile, uint32_t *type);

@@ -64,7 +64,7 @@ struct view {
 /* The number of rows to show, of nr. */
 size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr);
 
-/* What follows from the options alone, without a profile. */
+/* Completes what follows from the options alone, without a profile. */
 void view_complete(struct view *view);
 /*
  * Checks the options and loads the profile (selection_load()). With --by LABEL the values of the label become
@@ -96,7 +96,7 @@ char *view_name(const char *name);
 /* The same for the name of a frame, shortened on a terminal (profile/shortname.h). */
 char *view_frame_name(const struct view *view, const struct frame *frame);
 
-/* A JSON text on stdout, and its end, a line's. main() checks that all could be written. */
+/* Begins and ends a JSON text on stdout; it ends with a newline. main() checks that all was written. */
 void view_open_json(struct json *json);
 void view_close_json(struct json *json);
 /* Begins and ends a JSON object that has the data of the header; the caller adds keys. */
