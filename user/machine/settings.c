@@ -168,7 +168,7 @@ static bool is_mounted(const char *fs_type)
 	return false;
 }
 
-/* Named because other tracers need it: whoever looks for the cause of a failure can cross it off. */
+/* Reported although cprof does not need it: other tracers do, so that a user may suspect it. */
 void check_tracefs(struct machine_finding *finding)
 {
 	snprintf(finding->value, sizeof(finding->value),

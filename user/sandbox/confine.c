@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The order matters: the network namespace, the bounding set and the user need capabilities, so these go last; a
- * change of user clears the signal of the parent's death, so that is set by whoever forks afterwards (keeper.c).
+ * change of user clears the signal of the parent's death, so the process that forks afterwards sets it (keeper.c).
  *
  * The filter is classic BPF over struct seccomp_data, written by hand since it is a list: load the number, compare it with
  * each call that is allowed. mmap and mprotect may not make memory executable. Whatever else kills the process, and
