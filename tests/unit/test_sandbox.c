@@ -609,7 +609,7 @@ static void test_is_killed(void **state)
 	parser_close(parser);
 }
 
-/* Without the keeper there is no other worker: that is told, and no file is blamed. */
+/* Without the keeper there is no other worker: the error says so, and blames no file. */
 static void test_keeper_is_killed(void **state)
 {
 	struct parser *parser = open_parser(serve, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spawner SECONDS [PROGRAM]: starts a program, true(1), again and again, as fast as it goes, for so long by the clock.
+ * spawner SECONDS [PROGRAM]: starts a program, true(1), again and again, as fast as it goes, for SECONDS of wall-clock time.
  * Says {"spawned": N} at the end.
  */
 #include <spawn.h>
