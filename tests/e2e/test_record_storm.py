@@ -59,7 +59,7 @@ def a_file_that_cannot_be_opened_says_so():
     assert "[truncated: cannot open large (File too large)]" in ends, set(ends)
     assert not any("no unwind info for large" in end for end in ends), set(ends)
     said = "\n".join(done.lines)
-    assert re.search(r"^cprof: stacks cannot open large \(File too large\): [\d,]+ of", said, re.M), said
+    assert re.search(r"^cprof: truncated stacks, cannot open large \(File too large\): [\d,]+ of", said, re.M), said
     assert re.search(r"^cprof: [\d,]+ code addresses have no names: their files could not be opened "
                      r"\(large: File too large\)$", said, re.M), said
 
@@ -116,8 +116,11 @@ def maps_of(run):
     """The maps of a cprof that count by process: name -> id."""
     found, folder = {}, f"/proc/{run.pid}/fdinfo"
     for fd in os.listdir(folder):
-        with open(os.path.join(folder, fd), encoding="utf-8") as file:
-            number = re.search(r"^map_id:\t(\d+)$", file.read(), re.M)
+        try:
+            with open(os.path.join(folder, fd), encoding="utf-8") as file:
+                number = re.search(r"^map_id:\t(\d+)$", file.read(), re.M)
+        except OSError:
+            continue  # a file of some process, closed meanwhile
         if number:
             name = json.loads(h.silent([BPFTOOL, "-j", "map", "show", "id", number[1]], "map"))["name"]
             if name in ("processes", "targets", "inflight", "live", "live_more", "holders"):
@@ -192,9 +195,14 @@ def hog():
 @h.test
 def a_run_ends_where_others_leave_no_cpu():
     """Beside four of the highest priority: cprof raises its own while it needs to, and no longer."""
-    hogs = [hog() for _ in range(4)]
-    run = h.cprof("record", "-F", "499", "-d", "1s", "-p", hogs[0].pid, run_as=("taskset", "-c", "0"))
-    assert run.wait().profile()["samples"]
+    hogs, given = [hog() for _ in range(4)], os.getpriority(os.PRIO_PROCESS, 0)
+    try:  # who waits here needs a CPU, too
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+        run = h.cprof("record", "-F", "499", "-d", "1s", "-p", hogs[0].pid,
+                      run_as=("taskset", "-c", "0", "nice", "-n", "20"))
+        assert run.wait().profile()["samples"]
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, given)
 
 
 @h.test
