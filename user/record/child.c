@@ -28,9 +28,12 @@
 #include "base/log.h"
 #include "output/file.h"
 #include "record/priority.h"
+#include "record/resources.h"
 
 #define MAX_GROUPS	256
 #define GIVE_UP_LOOK_MS 100
+/* How long an exec may take before it counts as under way: its file may be on a server that is gone. */
+#define EXEC_NS NSEC_PER_SEC
 
 /* Who the command runs as; worked out before the fork, because looking up groups allocates. */
 struct identity {
@@ -68,12 +71,17 @@ static int become(const struct identity *who)
 static void __attribute__((noreturn))
 run_child(char **argv, const struct identity *who, int release_fd, int error_fd, int stdout_fd)
 {
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	char go;
 	int err;
 
 	priority_restore();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		signal(handled[i], SIG_DFL);
 	if (read(release_fd, &go, 1) != 1)
 		_exit(127);
+	resources_give_back();
 	if ((stdout_fd < 0 || dup2(stdout_fd, STDOUT_FILENO) >= 0) && !become(who)) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		execvp(argv[0], argv);
@@ -150,9 +158,12 @@ static int wait_until(pid_t pid, uint64_t end_ns, int *status)
 static void __attribute__((noreturn))
 run_helper(const char *const argv[], const struct identity *who, int out_fd)
 {
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null_fd;
 
 	priority_restore();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	resources_give_back();
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
 	    dup2(out_fd, STDOUT_FILENO) >= 0 && !become(who))
 		execv(argv[0], (char *const *)argv);
@@ -183,18 +194,47 @@ int child_capture(const char *const argv[], char *text, size_t bytes)
 	return err ? err : status ? -ECHILD : 0;
 }
 
-int child_release(struct child *child, const char *name)
+/* The child may have been killed while it waited: that must not end cprof as well. */
+static int send_go(int fd)
 {
-	ssize_t len;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	int err = 0;
 
-	if (write(child->release_fd, "g", 1) != 1)
-		return fail(-errno, "cannot start '%s'", name);
+	sigaction(SIGPIPE, &ignore, &before);
+	if (write(fd, "g", 1) != 1)
+		err = -errno;
+	sigaction(SIGPIPE, &before, NULL);
+	return err;
+}
+
+/* The errno of an exec that failed; 0: it did not, or not yet. */
+static int exec_error(int fd, bool (*gives_up)(void))
+{
+	uint64_t end_ns = clock_monotonic_ns() + EXEC_NS;
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	int err;
+
 	/* Closed by a successful exec: then there is nothing to read. */
-	do
-		len = read(child->error_fd, &err, sizeof(err));
-	while (len < 0 && errno == EINTR);
-	if (len != sizeof(err))
+	while (poll(&ready, 1, GIVE_UP_LOOK_MS) <= 0)
+		if (gives_up() || clock_monotonic_ns() >= end_ns)
+			return 0;
+	return read(fd, &err, sizeof(err)) == sizeof(err) ? err : 0;
+}
+
+int child_release(struct child *child, const char *name, bool (*gives_up)(void))
+{
+	int err = send_go(child->release_fd);
+
+	closep(&child->release_fd);
+	child->release_fd = -1;
+	if (err == -EPIPE) {
+		child_wait(child, NULL);
+		return fail(err, "'%s' was ended before it could start.", name);
+	}
+	if (err)
+		return fail(err, "cannot start '%s'", name);
+	err = exec_error(child->error_fd, gives_up);
+	if (!err)
 		return 0;
 	child_wait(child, NULL);
 	return fail(-err, "cannot run '%s'", name);
@@ -221,6 +261,9 @@ int child_wait(struct child *child, bool (*gives_up)(void))
 
 void child_abandon(struct child *child)
 {
+	if (child->release_fd >= 0 && child->pid > 0)
+		kill(child->pid,
+		     SIGKILL); /* it may be stopped, and then would not see the pipe's end */
 	if (child->release_fd >= 0)
 		close(child->release_fd);
 	if (child->error_fd >= 0)

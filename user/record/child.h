@@ -2,8 +2,8 @@
 /*
  * Launches a command, stopped before its first instruction until everything is attached.
  *
- * It is forked early, so that it can be a target before it runs. Under sudo it runs as the user who called sudo. If cprof
- * dies, however it dies, the command gets SIGTERM.
+ * It is forked early, so that it can be a target before it runs. Under sudo it runs as the user who called sudo, and with
+ * the resource limits that cprof was started with. If cprof dies, however it dies, the command gets SIGTERM.
  *
  *	child_spawn()		forks; the child waits
  *	child_release()		lets it exec
@@ -33,8 +33,11 @@ int child_capture(const char *const argv[], char *text, size_t bytes);
  * -errno, printed.
  */
 int child_spawn(struct child *child, char **argv, int stdout_fd);
-/* Lets it exec name. -errno of a failed exec, printed: no such command, not executable. */
-int child_release(struct child *child, const char *name);
+/*
+ * Lets it exec name. -errno of a failed exec, printed: no such command, not executable. -EPIPE: the child was killed
+ * while it waited. An exec that takes longer than a second, or until gives_up() returns true, is not waited for.
+ */
+int child_release(struct child *child, const char *name, bool (*gives_up)(void));
 /*
  * Blocks until it ends. Returns its exit code, or 128 + the signal that ended it; 0 if there is no child. -EINTR:
  * gives_up() (called often; NULL: never) was true, and it still runs.

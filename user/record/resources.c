@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Both settings are of the process as a whole, so they are made once, here, instead of where they are needed.
+ * These settings are of the process as a whole, so they are made once, here, instead of where they are needed. What a
+ * launched command would inherit of them is remembered first.
  */
 #include "record/resources.h"
 
 #include <malloc.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/resource.h>
 
-/* Target executables are held open; the soft limit is often 1,024. */
-static void raise_open_files(void)
-{
-	struct rlimit limit;
+/*
+ * Target executables are held open, and the soft limit of files is often 1,024. Before Linux 5.11 the
+ * memory of BPF maps counts as locked memory.
+ */
+static struct {
+	int resource;
+	bool is_changed;
+	struct rlimit before;
+} limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_MEMLOCK}};
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+#define NR_LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+static void raise_limits(void)
+{
+	for (size_t i = 0; i < NR_LIMITS; i++) {
+		struct rlimit limit;
+
+		if (getrlimit(limits[i].resource, &limits[i].before))
+			continue;
+		limit.rlim_cur = limit.rlim_max = limits[i].before.rlim_max;
+		if (limits[i].resource == RLIMIT_MEMLOCK) /* refused without CAP_SYS_RESOURCE */
+			limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+		limits[i].is_changed = !setrlimit(limits[i].resource, &limit);
+	}
 }
 
 /*
@@ -31,6 +49,13 @@ static void give_memory_back(void)
 
 void resources_claim(void)
 {
-	raise_open_files();
+	raise_limits();
 	give_memory_back();
+}
+
+void resources_give_back(void)
+{
+	for (size_t i = 0; i < NR_LIMITS; i++)
+		if (limits[i].is_changed)
+			setrlimit(limits[i].resource, &limits[i].before);
 }

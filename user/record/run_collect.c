@@ -72,15 +72,18 @@ int run_start(struct run *run)
 	if (!run->child.pid)
 		return EXIT_DONE;
 	run->is_released = true;
-	return child_release(&run->child, run->options->child_argv[0]) ? EXIT_USAGE : EXIT_DONE;
+	return child_release(&run->child, run->options->child_argv[0], interrupt_seen) ? EXIT_USAGE
+										       : EXIT_DONE;
 }
 
 static int drain(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 	bool is_new;
-	int err = dispatch_drain(&run->dispatch, &is_new);
+	int err;
 
+	run_probe_more(run);
+	err = dispatch_drain(&run->dispatch, &is_new);
 	if (run->options->all || targetset_judges(&run->targetset))
 		tasks_prune(run->tasks, run->schedule.drained_ns);
 	targetset_review(&run->targetset, began_ns);
