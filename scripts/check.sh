@@ -18,7 +18,7 @@ files    dirent.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/
 thread   pthread.h signal.h
 process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
 kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
-kernel   sys/resource.h sys/prctl.h sys/socket.h sched.h linux/audit.h linux/filter.h linux/seccomp.h
+kernel   sys/mount.h sys/resource.h sys/prctl.h sys/socket.h sched.h linux/audit.h linux/filter.h linux/seccomp.h
 terminal getopt.h sys/ioctl.h
 random   sys/random.h
 regex    regex.h

@@ -56,9 +56,9 @@ struct options {
 	bool verbose;
 	const char
 		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */
-	/* --limit NAME=N, not in --help: shrinks a kernel-side store, for tests */
+	/* --limit NAME=N, not in --help: shrinks a store, for tests; files: that heap probes */
 	struct options_limits {
-		uint32_t counts, events, live, inflight, slots, attach_mode;
+		uint32_t counts, events, live, inflight, slots, attach_mode, files;
 	} limits;
 };
 

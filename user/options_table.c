@@ -30,7 +30,8 @@ static int parse_limit(const char *option, const char *text, void *value)
 		uint32_t *value;
 	} names[] = {{"counts", &limits->counts}, {"events", &limits->events},
 		     {"live", &limits->live},	  {"inflight", &limits->inflight},
-		     {"slots", &limits->slots},	  {"attach_mode", &limits->attach_mode}};
+		     {"slots", &limits->slots},	  {"attach_mode", &limits->attach_mode},
+		     {"files", &limits->files}};
 	const char *equals = strchrnul(text, '=');
 	uint64_t number;
 
@@ -45,7 +46,7 @@ static int parse_limit(const char *option, const char *text, void *value)
 	}
 	return fail(-EINVAL,
 		    "%s %s: not NAME=N, with NAME one of counts, events, live, inflight, "
-		    "slots, attach_mode.",
+		    "slots, attach_mode, files.",
 		    option, text);
 }
 

@@ -7,9 +7,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "heap/prober.h"
 #include "elf_judge.h"
@@ -41,9 +46,13 @@ int session_probe(struct session *session, const struct session_site *sites, siz
 	return session->err;
 }
 
+#define NOBODY 0x7fffffff /* no process */
+
 struct fixture {
 	struct session session;
 	struct prober prober;
+	struct workbudget budget;
+	bool is_late;
 };
 
 static int build_files(void **state)
@@ -53,7 +62,8 @@ static int build_files(void **state)
 	judge_run("so='gcc -shared -fPIC -nostdlib'; echo 'void *malloc(unsigned long n) { return "
 		  "(void *)n; }"
 		  "void free(void *p) { (void)p; }' >toy.c && $so -o toy.so toy.c && cp toy.so "
-		  "other.so &&"
+		  "other.so && cp "
+		  "toy.so libc.so.6 && "
 		  "echo 'int nothing;' >none.c && $so -o none.so none.c && cp none.so libjvm.so");
 	return 0;
 }
@@ -64,7 +74,9 @@ static int set_up(void **state)
 
 	fixture->prober.session = &fixture->session;
 	fixture->prober.files = files_new("/proc");
-	fixture->prober.objects = objects_new();
+	fixture->prober.proc_root = "/proc";
+	fixture->prober.budget = &fixture->budget;
+	prober_limit(&fixture->prober, 100);
 	*state = fixture;
 	return 0;
 }
@@ -74,7 +86,6 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	prober_release(&fixture->prober);
-	objects_free(fixture->prober.objects);
 	files_free(fixture->prober.files);
 	free(fixture);
 	return 0;
@@ -112,6 +123,8 @@ static void maps(struct fixture *fixture, uint32_t tgid, uint32_t parent_tgid, u
 	struct mapping map = {.start = 0x1000, .limit = 0x2000, .file = file};
 
 	prober_on_map(&fixture->prober, &process, &map);
+	if (!fixture->is_late)
+		prober_work(&fixture->prober);
 }
 
 static void maps_name(struct fixture *fixture, uint32_t tgid, uint32_t parent_tgid,
@@ -228,21 +241,128 @@ static void test_frees_are_left_out(void **state)
 	assert_int_equal(fixture->session.asked[1].nr_frees, 0);
 }
 
-/* The first is what the run fails with; it is not tried again. */
-static void test_a_failure_is_kept(void **state)
+static const char *unprobed(const struct fixture *fixture)
+{
+	static char words[2048];
+
+	return prober_unprobed(&fixture->prober, words, sizeof(words));
+}
+
+/* It costs that file, is said, and not tried again. */
+static void test_a_failure_costs_that_file(void **state)
 {
 	struct fixture *fixture = *state;
 
 	prober_add_target(&fixture->prober, 10);
-	fixture->session.err = -EBUSY;
+	assert_string_equal(unprobed(fixture), "");
+	fixture->session.err = -524;
 	maps_name(fixture, 10, 1, "toy.so");
-	assert_int_equal(fixture->prober.err, -EBUSY);
 	assert_int_equal(fixture->prober.nr_sites, 0);
-	fixture->session.err = -ENOENT;
+	assert_non_null(strstr(unprobed(fixture), "1 file that cannot be probed ('"));
+	assert_non_null(strstr(unprobed(fixture), "/toy.so': an instruction there cannot be "));
+	fixture->session.err = 0;
 	maps_name(fixture, 10, 1, "other.so");
 	maps_name(fixture, 10, 1, "toy.so");
-	assert_int_equal(fixture->prober.err, -EBUSY);
 	assert_int_equal(fixture->session.nr_asked, 2);
+	assert_int_equal(fixture->prober.nr_sites, 2);
+	fixture->session.err = -EBUSY;
+	maps_name(fixture, 10, 1, "libc.so.6");
+	assert_non_null(strstr(unprobed(fixture), "2 files that cannot be probed (such as '"));
+}
+
+/* The most used file comes first, then one that is named as an allocator, then the larger one. */
+static void test_the_most_used_first(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->prober.all = true;
+	fixture->is_late = true;
+	maps_name(fixture, 10, 1, "other.so");
+	maps_name(fixture, 10, 1, "libc.so.6");
+	maps_name(fixture, 10, 1, "toy.so");
+	maps_name(fixture, 11, 1, "toy.so");
+	maps_name(fixture, 11, 1, "none.so");
+	assert_int_equal(fixture->session.nr_asked, 0);
+	assert_true(prober_has_work(&fixture->prober));
+	assert_non_null(strstr(unprobed(fixture), "4 files not examined in time"));
+	prober_work(&fixture->prober);
+	assert_false(prober_has_work(&fixture->prober));
+	assert_int_equal(fixture->session.nr_asked, 3);
+	expect(fixture, 0, "toy.so", 0);
+	expect(fixture, 1, "libc.so.6", 0);
+	expect(fixture, 2, "other.so", 0);
+	assert_string_equal(unprobed(fixture), "");
+}
+
+static bool over(void)
+{
+	return true;
+}
+
+static void test_what_is_left_is_examined_later(void **state)
+{
+	struct fixture *fixture = *state;
+
+	prober_add_target(&fixture->prober, 10);
+	workbudget_limit(&fixture->budget, 1000000000, over);
+	maps_name(fixture, 10, 1, "toy.so");
+	assert_int_equal(fixture->session.nr_asked, 0);
+	assert_non_null(strstr(unprobed(fixture), "1 file not examined in time"));
+	workbudget_unlimit(&fixture->budget);
+	prober_work(&fixture->prober);
+	assert_int_equal(fixture->session.nr_asked, 1);
+	assert_string_equal(unprobed(fixture), "");
+}
+
+/* Half of the files for one user; a file that another user maps too counts for that one. */
+static void test_files_are_limited_by_user(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t other = fork();
+
+	if (!other)
+		for (;;)
+			pause();
+	fixture->prober.all = true;
+	prober_limit(&fixture->prober, 2);
+	maps_name(fixture, getpid(), 1, "toy.so");
+	maps_name(fixture, getpid(), 1, "other.so");
+	maps_name(fixture, getpid(), 1, "libc.so.6");
+	assert_int_equal(fixture->session.nr_asked, 1);
+	assert_non_null(
+		strstr(unprobed(fixture), "2 files beyond the limit of 2 (1 for one user)"));
+	maps_name(fixture, other, 1, "other.so"); /* the same user */
+	assert_int_equal(fixture->session.nr_asked, 1);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	maps_name(fixture, NOBODY, 1, "other.so"); /* gone already: of no user known */
+	assert_int_equal(fixture->session.nr_asked, 2);
+	expect(fixture, 1, "other.so", 0);
+	maps_name(fixture, NOBODY, 1, "libc.so.6");
+	assert_int_equal(fixture->session.nr_asked, 2);
+}
+
+/* One that is mapped again when it can be opened is examined then. */
+static void test_what_cannot_be_opened(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit limit, none;
+	uint32_t file;
+
+	prober_add_target(&fixture->prober, 10);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	file = file_of(fixture, "toy.so", NULL, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	maps(fixture, 10, 1, file);
+	assert_int_equal(fixture->session.nr_asked, 0);
+	assert_non_null(strstr(unprobed(fixture), "1 file that could not be opened ('"));
+	assert_non_null(strstr(unprobed(fixture), "too many open files"));
+	maps_name(fixture, 10, 1, "toy.so");
+	assert_int_equal(fixture->session.nr_asked, 1);
+	assert_string_equal(unprobed(fixture), "");
 }
 
 /* A command that is about to be launched: its file is probed before it maps it, and not again then. */
@@ -253,11 +373,13 @@ static void test_what_will_be_mapped(void **state)
 
 	prober_add_target(&fixture->prober, getpid());
 	prober_expect(&fixture->prober, getpid(), path);
+	prober_work(&fixture->prober);
 	expect(fixture, 0, "toy.so", getpid());
 	maps_name(fixture, getpid(), 1, "toy.so");
 	prober_expect(&fixture->prober, getpid(), "/nonexistent/file");
+	prober_work(&fixture->prober);
 	assert_int_equal(fixture->session.nr_asked, 1);
-	assert_int_equal(fixture->prober.err, 0);
+	assert_string_equal(unprobed(fixture), "");
 }
 
 int main(void)
@@ -270,7 +392,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_file_by_two_ids, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_allocator, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_frees_are_left_out, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_failure_is_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_failure_costs_that_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_most_used_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_left_is_examined_later, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_files_are_limited_by_user, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_will_be_mapped, set_up, tear_down),
 	};
 

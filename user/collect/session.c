@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -208,14 +207,6 @@ static int open_sampler(struct session *session)
 			    bpf_program__fd(session->bpf->progs.sample_cpu));
 }
 
-/* Before Linux 5.11 map memory counts against RLIMIT_MEMLOCK. Refused without CAP_SYS_RESOURCE. */
-static void raise_memlock(void)
-{
-	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-
-	setrlimit(RLIMIT_MEMLOCK, &unlimited);
-}
-
 int session_open(const struct session_options *options, struct session **session)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
@@ -224,7 +215,6 @@ int session_open(const struct session_options *options, struct session **session
 	s->options = *options;
 	s->epoll_fd = -1;
 	libbpf_set_print(print_libbpf);
-	raise_memlock();
 	err = probe_kernel(options->source == SESSION_HEAP ? MACHINE_HEAP : MACHINE_RECORD,
 			   &s->features);
 	err = err ? err : load_programs(s);
@@ -278,6 +268,11 @@ int session_probe(struct session *session, const struct session_site *sites, siz
 		  uint32_t tgid)
 {
 	return uprobes_attach(&session->uprobes, session->bpf, sites, nr, fd, tgid);
+}
+
+uint32_t session_max_files(const struct session *session)
+{
+	return uprobes_max_files(&session->uprobes);
 }
 
 int session_add_table(struct session *session, const struct table_image *image, uint32_t *table)

@@ -95,10 +95,13 @@ struct session_site {
 
 /*
  * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
- * tgid, or in every process if tgid is 0. Detached by session_close(). Not printed.
+ * tgid, or in every process if tgid is 0. All of them or none. Detached by session_close(). -errno, not printed: this
+ * file cannot be probed, or not now; others may (-ENOTSUPP, 524: no probe can replace one of the instructions).
  */
 int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
+/* How many files may be probed so that session_close() takes seconds at most. */
+uint32_t session_max_files(const struct session *session);
 
 /*
  * Copies an unwind table to where BPF reads it, for all processes; *table is its id. -ENOSPC: no more room (512 MB);

@@ -4,8 +4,9 @@
  * the layout of the kernel's include/uapi/linux/bpf.h (union bpf_attr, link_create.uprobe_multi), and
  * lives as long as its descriptor. Programs for such links are marked before they are loaded.
  *
- * Every link costs a wait for the kernel's grace periods when it goes (50 ms), so it has as many sites
- * as can share a program: with sessions an object has two links, one of them for its frees.
+ * Every link costs a wait for the kernel's grace periods when it goes (80 ms), so it has as many sites
+ * as can share a program: with sessions an object has two links, one of them for its frees. And links
+ * go to a store that detaches all of them together (linkstore.h).
  *
  * Frees are attached first: a block that is sampled and freed in between would look alive for ever.
  * Returns go before entries: a call in between is then missed whole, not left open.
@@ -106,6 +107,8 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 	};
 	if (uprobes->mode > at_most)
 		uprobes->mode = at_most;
+	if (uprobes->mode != UPROBES_PERF)
+		linkstore_open(&uprobes->store);
 	detail("heap probes: %s", mode_texts[uprobes->mode]);
 	bpf_object__for_each_program(program, bpf->obj)
 	{
@@ -135,8 +138,15 @@ static struct site_list list_sites(const struct session_site *sites, size_t nr, 
 	return list;
 }
 
-static int attach_multi(struct uprobes *uprobes, const struct attachment *attachment,
-			const char *path, const struct site_list *sites, uint32_t tgid)
+/* What one file has been given so far; kept or detached together. */
+struct attached {
+	int multi_fds[MAX_ATTACHMENTS];
+	size_t nr_multi;
+	size_t nr_perf; /* how many perf_links there were before */
+};
+
+static int attach_multi(const struct attachment *attachment, const char *path,
+			const struct site_list *sites, uint32_t tgid, struct attached *attached)
 {
 	struct multi_link attr = {
 		.program_fd = bpf_program__fd(attachment->program),
@@ -152,7 +162,7 @@ static int attach_multi(struct uprobes *uprobes, const struct attachment *attach
 
 	if (fd < 0)
 		return -errno;
-	vec_push(&uprobes->multi_fds, fd);
+	attached->multi_fds[attached->nr_multi++] = fd;
 	return 0;
 }
 
@@ -174,11 +184,24 @@ static int attach_perf(struct uprobes *uprobes, const struct attachment *attachm
 	return 0;
 }
 
+/* A file is probed whole or not at all: one with its frees alone would cost its users for nothing. */
+static void settle(struct uprobes *uprobes, const struct attached *attached, int err)
+{
+	for (size_t i = 0; i < attached->nr_multi; i++)
+		if (err)
+			linkstore_drop(&uprobes->store, attached->multi_fds[i]);
+		else
+			linkstore_keep(&uprobes->store, attached->multi_fds[i]);
+	while (err && uprobes->perf_links.nr > attached->nr_perf)
+		bpf_link__destroy(uprobes->perf_links.at[--uprobes->perf_links.nr]);
+}
+
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid)
 {
 	struct attachment list[MAX_ATTACHMENTS];
 	size_t nr_attachments = list_attachments(uprobes->mode, bpf, list);
+	struct attached attached = {.nr_perf = uprobes->perf_links.nr};
 	char path[64];
 	int err = 0;
 
@@ -190,16 +213,23 @@ int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 			continue;
 		err = uprobes->mode == UPROBES_PERF
 			      ? attach_perf(uprobes, &list[i], path, &chosen, tgid)
-			      : attach_multi(uprobes, &list[i], path, &chosen, tgid);
+			      : attach_multi(&list[i], path, &chosen, tgid, &attached);
 	}
+	settle(uprobes, &attached, err);
 	return err;
+}
+
+/* Files that can be detached again in a few seconds. */
+uint32_t uprobes_max_files(const struct uprobes *uprobes)
+{
+	if (uprobes->mode == UPROBES_PERF)
+		return 16;
+	return linkstore_is_bulk(&uprobes->store) ? 1024 : 32;
 }
 
 void uprobes_release(struct uprobes *uprobes)
 {
-	vec_for_each(&uprobes->multi_fds, fd)
-		close(*fd);
-	vec_release(&uprobes->multi_fds);
+	linkstore_release(&uprobes->store);
 	vec_for_each(&uprobes->perf_links, link)
 		bpf_link__destroy(*link);
 	vec_release(&uprobes->perf_links);

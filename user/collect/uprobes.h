@@ -10,6 +10,7 @@
 #define CPROF_COLLECT_UPROBES_H
 
 #include "base/vec.h"
+#include "collect/linkstore.h"
 #include "collect/probe.h"
 #include "collect/session.h"
 
@@ -27,7 +28,7 @@ struct uprobes {
 	enum uprobes_mode mode;
 	bool has_cookies;
 	vec_of(struct bpf_link *) perf_links;
-	vec_of(int) multi_fds;
+	struct linkstore store; /* of multi and session links */
 };
 
 /*
@@ -42,6 +43,8 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 /* See session_probe(). */
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid);
+/* See session_max_files(). */
+uint32_t uprobes_max_files(const struct uprobes *uprobes);
 void uprobes_release(struct uprobes *uprobes);
 
 #endif

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A file is examined when it is first mapped by a target, and noted as done, whether or not it is an allocator. Notes
- * are by tgid where probes are for one process, and by tgid 0 where they are for all. Finding an allocator needs its
- * symbols, which take far longer to read than the notes to search.
+ * Candidates are by tgid where probes are for one process, and by tgid 0 where they are for all. Finding an allocator
+ * needs the symbols of a file, which take far longer to read than anything else here, and much memory: they are
+ * released again after each file. Rejected: keeping them for symbolization, because few of thousands of files are sampled.
  */
 #include "heap/prober.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "heap/allocator.h"
+#include "heap/unprobed.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "process/traits.h"
+
+#define UID_UNKNOWN UINT32_MAX /* the process is gone */
+
+void prober_limit(struct prober *prober, uint32_t nr_files)
+{
+	bool is_shared = prober->all || prober->follow_forks;
+
+	prober->candidates.most = is_shared ? nr_files : 0;
+	prober->candidates.most_for_user = is_shared ? (nr_files + 1) / 2 : nr_files;
+}
 
 static bool same_tgid(const void *ctx, uint32_t value, const void *key)
 {
@@ -45,26 +60,68 @@ static bool is_target(struct prober *prober, const struct process *process)
 	return true;
 }
 
-/*
- * Notes that file is dealt with in tgid; false: it was already. Two probes at one place would count each
- * call twice, so where the index is new the inode is compared.
- */
-static bool note(struct prober *prober, uint32_t tgid, uint32_t file)
+/* Whose quota a file of tgid counts for: its user's, or its own where probes are for one process. */
+static uint32_t quota_of(struct prober *prober, uint32_t tgid)
 {
-	struct stat st = {0};
-	bool is_new = true;
+	if (!prober->all && !prober->follow_forks)
+		return tgid;
+	if (prober->last_tgid == tgid)
+		return prober->last_uid;
+	prober->last_tgid = tgid;
+	if (traits_uid(prober->proc_root, tgid, &prober->last_uid))
+		prober->last_uid = UID_UNKNOWN;
+	return prober->last_uid;
+}
 
-	vec_for_each(&prober->probed, probed)
-		if (probed->tgid == tgid && probed->file == file)
-			return false;
-	if (fstat(files_fd(prober->files, file), &st))
-		return false;
-	vec_for_each(&prober->probed, probed)
-		if (probed->tgid == tgid && probed->device == st.st_dev &&
-		    probed->inode == st.st_ino)
-			is_new = false;
-	vec_push(&prober->probed, (struct probed){tgid, file, st.st_dev, st.st_ino});
-	return is_new;
+static bool is_known_allocator(const char *path)
+{
+	static const char *const names[] = {"libc.so",	   "libc-2.",	  "ld-musl-",
+					    "libjemalloc", "libtcmalloc", "libmimalloc"};
+	const char *name = text_base_name(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* One more process maps a file that is known already. */
+static void use(struct prober *prober, struct candidate *candidate, uint32_t user)
+{
+	bool is_new = candidate->last_user != user;
+
+	candidates_use(&prober->candidates, candidate, user);
+	if (candidate->state == CANDIDATE_CLOSED && files_fd(prober->files, candidate->file) >= 0)
+		candidates_again(&prober->candidates, candidate);
+	if (candidate->state != CANDIDATE_BEYOND || !is_new)
+		return;
+	/* Its first user has too many; this one may have room for it. */
+	candidate->uid = quota_of(prober, user);
+	if (candidates_has_room(&prober->candidates, candidate->uid))
+		candidates_again(&prober->candidates, candidate);
+}
+
+static void note(struct prober *prober, uint32_t user, uint32_t file, uint64_t mapped_bytes)
+{
+	uint32_t tgid = prober->all || prober->follow_forks ? 0 : user;
+	struct candidate *candidate;
+
+	if (file == FILE_NONE)
+		return;
+	candidate = candidates_find(&prober->candidates, tgid, file);
+	if (candidate)
+		use(prober, candidate, user);
+	else
+		candidates_add(
+			&prober->candidates,
+			&(struct candidate){
+				.tgid = tgid,
+				.file = file,
+				.uid = quota_of(prober, user),
+				.last_user = user,
+				.is_known = is_known_allocator(files_path(prober->files, file)),
+				.mapped_bytes = mapped_bytes,
+			});
 }
 
 static void say_where(const struct allocator *allocator, const char *path)
@@ -75,32 +132,84 @@ static void say_where(const struct allocator *allocator, const char *path)
 		       allocator->sites[i].is_leaf ? " (a leaf)" : "");
 }
 
-static void probe_file(struct prober *prober, uint32_t process, uint32_t file)
+/* Does nothing tell where the functions of a static program are? */
+static bool is_nameless(struct object *object)
 {
-	uint32_t tgid = prober->all || prober->follow_forks ? 0 : process;
-	struct allocator allocator;
-	struct object *object;
-	int fd, err;
+	const struct elf_file *elf = object_elf(object);
+	struct elf_section section;
 
-	if (file == FILE_NONE || !note(prober, tgid, file))
-		return;
-	fd = files_fd(prober->files, file);
-	object = objects_get(prober->objects, file, fd);
+	return elf && elf_file_is_linked(elf) &&
+	       !elf_file_section_named(elf, ".interp", &section) &&
+	       !symtab_nr(object_symtab(object));
+}
+
+/* Finds the allocator in a file. false: there is none. */
+static bool examine(struct prober *prober, uint32_t file, struct allocator *allocator)
+{
+	struct objects *objects = objects_new();
+	int fd = files_fd(prober->files, file);
+	struct object *object = objects_get(objects, file, fd);
+
 	if (!prober->managed)
 		prober->managed = managed_of(object, files_path(prober->files, file));
-	allocator_find(object, fd, &allocator);
+	allocator_find(object, fd, allocator);
 	if (prober->allocs_only)
-		allocator_drop_frees(&allocator);
-	if (!allocator.nr)
-		return;
-	err = session_probe(prober->session, allocator.sites, allocator.nr, fd, tgid);
-	if (err && !prober->err)
-		prober->err = fail(err, "cannot probe the allocator in '%s'",
-				   files_path(prober->files, file));
-	if (err)
-		return;
-	say_where(&allocator, files_path(prober->files, file));
-	prober->nr_sites += allocator.nr;
+		allocator_drop_frees(allocator);
+	prober->has_nameless |= is_nameless(object);
+	objects_free(objects);
+	return allocator->nr;
+}
+
+static enum candidate_state attach(struct prober *prober, struct candidate *candidate,
+				   const struct allocator *allocator)
+{
+	const char *path = files_path(prober->files, candidate->file);
+	int err;
+
+	if (!candidates_admit(&prober->candidates, candidate))
+		return CANDIDATE_BEYOND;
+	err = session_probe(prober->session, allocator->sites, allocator->nr,
+			    files_fd(prober->files, candidate->file), candidate->tgid);
+	if (err) {
+		detail("cannot probe the allocator in '%s': %s", path, unprobed_error(err));
+		candidate->err = err;
+		return CANDIDATE_REFUSED;
+	}
+	say_where(allocator, path);
+	prober->nr_sites += allocator->nr;
+	return CANDIDATE_PROBED;
+}
+
+/* A file that is gone is nobody's loss that could be helped; one that cprof cannot open is. */
+static enum candidate_state state_unopened(struct candidate *candidate, int err)
+{
+	switch (err) {
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -EACCES:
+	case -EPERM:
+	case -EFBIG:
+		candidate->err = err;
+		return CANDIDATE_CLOSED;
+	default:
+		return CANDIDATE_NONE;
+	}
+}
+
+static enum candidate_state probe(struct prober *prober, struct candidate *candidate)
+{
+	int fd = files_fd(prober->files, candidate->file);
+	struct allocator allocator;
+	struct stat st;
+
+	if (fd < 0)
+		return state_unopened(candidate, files_error(prober->files, candidate->file));
+	if (fstat(fd, &st) ||
+	    !candidates_stands_for(&prober->candidates, candidate, st.st_dev, st.st_ino) ||
+	    !examine(prober, candidate->file, &allocator))
+		return CANDIDATE_NONE;
+	return attach(prober, candidate, &allocator);
 }
 
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)
@@ -108,7 +217,7 @@ void prober_on_map(void *ctx, const struct process *process, const struct mappin
 	struct prober *prober = ctx;
 
 	if (is_target(prober, process))
-		probe_file(prober, process->tgid, map->file);
+		note(prober, process->tgid, map->file, map->limit - map->start);
 }
 
 void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
@@ -122,12 +231,32 @@ void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
 	map.dev_major = major(st.st_dev);
 	map.dev_minor = minor(st.st_dev);
 	map.inode = st.st_ino;
-	probe_file(prober, tgid, files_of(prober->files, tgid, &map));
+	note(prober, tgid, files_of(prober->files, tgid, &map), st.st_size);
+}
+
+void prober_work(struct prober *prober)
+{
+	struct candidate *next;
+
+	while (prober_has_work(prober) && !workbudget_is_over(prober->budget)) {
+		next = candidates_next(&prober->candidates);
+		next->state = probe(prober, next);
+	}
+}
+
+bool prober_has_work(const struct prober *prober)
+{
+	return prober->candidates.queue.nr;
+}
+
+char *prober_unprobed(const struct prober *prober, char *out, size_t out_bytes)
+{
+	return unprobed_words(&prober->candidates, prober->files, out, out_bytes);
 }
 
 void prober_release(struct prober *prober)
 {
 	vec_release(&prober->targets);
 	hash_release(&prober->targets_index);
-	vec_release(&prober->probed);
+	candidates_release(&prober->candidates);
 }

@@ -6,6 +6,10 @@
  * each file and work in every process: a probe for one process does not work in its child, and attaching one when the
  * child is announced would miss its first allocations. BPF then ignores processes that are no targets, but these pay for
  * the trap too.
+ *
+ * prober_on_map() only notes files, which costs little. prober_work() examines them, the most used ones first, until its
+ * budget is over; what is left is examined at later calls. A file that cannot be probed costs what is allocated in it,
+ * and never the run: prober_unprobed() says what is missing.
  */
 #ifndef CPROF_HEAP_PROBER_H
 #define CPROF_HEAP_PROBER_H
@@ -15,43 +19,49 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/workbudget.h"
 #include "collect/session.h"
+#include "heap/candidates.h"
 #include "heap/managed.h"
-#include "object/object.h"
+#include "process/opener.h"
 #include "process/task.h"
-
-struct probed {
-	uint32_t tgid, file;
-	uint64_t device,
-		inode; /* of the open file: one may be known by several ids (see opener.h) */
-};
 
 struct prober {
 	struct session *session;
-	struct objects *objects;
 	struct files *files;
+	const char *proc_root;
+	struct workbudget *budget; /* of prober_work() */
 	bool all;
 	bool follow_forks; /* children of targets are targets */
 	bool allocs_only;  /* frees are not probed */
 	vec_of(uint32_t)
 		targets; /* with their descendants: their mappings are probed; unused with all */
 	struct hash targets_index; /* by tgid: a fork server has many children */
-	vec_of(struct probed) probed;
-	uint32_t nr_sites; /* functions probed so far */
+	struct candidates candidates;
+	uint32_t last_tgid, last_uid; /* private: whose user was asked for last */
+	uint32_t nr_sites;	      /* functions probed so far */
 	const struct managed
-		*managed; /* a target's runtime that allocates by itself; NULL: none met */
-	int err;	  /* the first failure to attach */
+		*managed;  /* a target's runtime that allocates by itself; NULL: none met */
+	bool has_nameless; /* a target is a static program whose symbols were stripped */
 };
 
+/*
+ * Sets how many files may be probed, after all and follow_forks are set: half of them for one user where probes work in
+ * every process; where they are for one process each, all of them in each.
+ */
+void prober_limit(struct prober *prober, uint32_t nr_files);
 /* Adds a target; called before prober_on_map() for its mappings. */
 void prober_add_target(struct prober *prober, uint32_t tgid);
-/*
- * Probes map's file if it is an allocator and process is a target. Of type tasks_on_map_fn: ctx is the prober. A failure
- * to attach is printed, and the first one kept in prober->err.
- */
+/* Notes map's file if process is a target. Of type tasks_on_map_fn: ctx is the prober. */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
 /* The same for the file at path, which the target tgid will map when it runs. */
 void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
+/* Examines and probes what was noted, until prober->budget is over. */
+void prober_work(struct prober *prober);
+/* Is there more to examine? */
+bool prober_has_work(const struct prober *prober);
+/* What is not probed, for a message; see unprobed_words(). Returns out. */
+char *prober_unprobed(const struct prober *prober, char *out, size_t out_bytes);
 void prober_release(struct prober *prober);
 
 #endif

@@ -148,6 +148,23 @@ int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_
 	return nr - i;
 }
 
+int tasks_snapshot_rest(struct tasks *tasks, tasks_enough_fn enough, void *ctx)
+{
+	uint32_t *tgids scoped(freep) = NULL;
+	size_t nr, nr_left = 0;
+	int err = procfs_list(tasks->proc_root, &tgids, &nr);
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		if (proctable_newest(&tasks->proctable, tgids[i]))
+			continue;
+		if (enough(ctx))
+			nr_left++;
+		else
+			tasks_snapshot(tasks, tgids[i]);
+	}
+	return err ? err : (int)nr_left;
+}
+
 struct process *tasks_add_unannounced(struct tasks *tasks, uint32_t tgid, uint64_t start_ns,
 				      uint64_t time_ns)
 {

@@ -87,6 +87,9 @@ typedef bool (*tasks_enough_fn)(void *ctx);
 int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_enough_fn enough,
 		       void *ctx);
 
+/* The same for processes that are not known yet, in the order of their ids. */
+int tasks_snapshot_rest(struct tasks *tasks, tasks_enough_fn enough, void *ctx);
+
 /* Applies one side-band event (borrowed) to what is known of its process. Never fails. */
 void tasks_apply(struct tasks *tasks, const struct task_event *event);
 

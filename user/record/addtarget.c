@@ -16,6 +16,8 @@ static void probe_what_is_mapped(struct addtarget *addtarget, uint32_t tgid)
 	prober_add_target(addtarget->prober, tgid);
 	vec_for_each(&image->mappings.now, map)
 		prober_on_map(addtarget->prober, image->process, map);
+	if (addtarget->is_running)
+		prober_work(addtarget->prober);
 }
 
 void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)

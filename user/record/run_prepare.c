@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "machine/machine.h"
-#include "record/elfdeps.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
 
@@ -98,9 +97,12 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 	struct run *run = ctx;
 
 	tablesync_on_map(run->tablesync, process);
-	/* An interrupt before the start ends the run: do not read the remaining files. */
-	if (run_is_heap(run) && (run->schedule.started_ns || !interrupt_seen()))
-		prober_on_map(&run->prober, process, map);
+	if (!run_is_heap(run) || run->stopped_ns)
+		return;
+	prober_on_map(&run->prober, process, map);
+	/* Before the start all are noted first, and then the most used ones probed first. */
+	if (run->schedule.started_ns)
+		prober_work(&run->prober);
 }
 
 /* Each part borrows the others that it uses. */
@@ -124,11 +126,14 @@ static void connect_parts(struct run *run)
 				      .objects = run->objects,
 				      .kernel_stacks = run->options->kernel_stacks};
 	run->prober = (struct prober){.session = run->session,
-				      .objects = run->objects,
 				      .files = run->files,
+				      .proc_root = PROC,
+				      .budget = &run->probing,
 				      .all = run_is_everybody(run),
 				      .follow_forks = run->options->follow_forks,
 				      .allocs_only = run->options->allocs_only};
+	prober_limit(&run->prober, run->options->limits.files ? run->options->limits.files
+							      : session_max_files(run->session));
 	if (!targetset_judges(&run->targetset))
 		vec_for_each(&run->targets.all, target)
 			prober_add_target(&run->prober, target->tgid);
@@ -212,6 +217,7 @@ static int take_snapshot_of_all(struct run *run)
 {
 	int nr_left = tasks_snapshot_all(run->tasks, &run->busiest, run_is_time_up, &run->budget);
 
+	run->is_all_read = !nr_left;
 	if (nr_left > 0)
 		detail("%d processes are read later, when they are sampled", nr_left);
 	return nr_left < 0 ? EXIT_CANNOT : EXIT_DONE;
@@ -243,42 +249,4 @@ int run_take_snapshot(struct run *run)
 		return EXIT_CANNOT;
 	tablesync_sync(run->tablesync);
 	return EXIT_DONE;
-}
-
-static void expect_file(void *ctx, const char *path)
-{
-	struct run *run = ctx;
-
-	prober_expect(&run->prober, run->child.pid, path);
-}
-
-/* Its first allocation comes before its mappings are reported. */
-int run_probe_command(struct run *run)
-{
-	if (run_is_heap(run) && run->child.pid)
-		elfdeps_of(run->options->child_argv[0], expect_file, run);
-	return EXIT_DONE;
-}
-
-/* With filters there may be no target yet. */
-static size_t nr_chosen(const struct run *run)
-{
-	return targetset_judges(&run->targetset) ? run->targetset.nr_wanted : 1;
-}
-
-int run_check_probes(struct run *run)
-{
-	if (!run_is_heap(run))
-		return EXIT_DONE;
-	if (run->prober.err)
-		return EXIT_CANNOT;
-	if (run->prober.nr_sites || run->child.pid || !nr_chosen(run))
-		return EXIT_DONE;
-	if (run->prober.managed)
-		warn("the target is %s, which does not allocate its objects with malloc: %s.",
-		     run->prober.managed->what, run->prober.managed->advice);
-	else
-		warn("no allocator found: no file of the target defines malloc and free (it may "
-		     "be a stripped static binary, or have its own allocator)");
-	return EXIT_NOTHING;
 }

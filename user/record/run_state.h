@@ -62,6 +62,8 @@ struct run {
 	int interrupt_fd;
 	struct busiest busiest; /* with -a */
 	struct workbudget budget;
+	struct workbudget probing; /* heap: of the prober, anew for each drain */
+	bool is_all_read;	   /* heap -a: every process was read at least once */
 	struct schedule schedule;
 	uint64_t stopped_ns; /* 0: not yet */
 	uint64_t shown_ns;   /* the status line */
@@ -91,10 +93,16 @@ int run_launch_child(struct run *run);
 int run_open_parts(struct run *run);
 /* Reads what the targets have mapped, and gives BPF the tables for it. */
 int run_take_snapshot(struct run *run);
-/* heap: probes the allocators that the command will map when it runs. */
+/* heap: notes the files that the command will map when it runs. */
 int run_probe_command(struct run *run);
-/* heap: EXIT_NOTHING if no allocator was found. */
-int run_check_probes(struct run *run);
+/* heap: probes what targets map already. EXIT_NOTHING if there is no allocator, EXIT_CANNOT if none can be probed. */
+int run_attach_probes(struct run *run);
+
+/* heap: goes on to probe what could not be examined in time. */
+void run_probe_more(struct run *run);
+
+/* heap: says which files are not probed. */
+void run_say_unprobed(const struct run *run);
 
 /* Samples from here on, and lets the command run. */
 int run_start(struct run *run);

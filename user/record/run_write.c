@@ -90,6 +90,7 @@ int run_write_profiles(struct run *run)
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
 	naming_say(&run->naming);
+	run_say_unprobed(run);
 	said = report_say(&report, &run->writer);
 	if (said)
 		return said;

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap and targets that map what they like: a file costs itself at most, and no time to speak of."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import harness as h
+import heaps
+
+SIZE, COUNT, RATE = 1000, 1000, 1000  # what the workload mapalloc allocates, and how it is sampled
+PROBING = r"^cprof: probing malloc\+\d+ at offset \S+ of "
+EXAMINED = r"^cprof: every mapped file is examined$"
+SAMPLING = r"^cprof: sampling malloc and free$"
+NOT_PROBED = re.compile(r"^cprof: not probed: (.*)\. What is allocated there is not in the profile\.$")
+
+SMALL = """
+	.globl malloc, free
+	.type malloc, @function
+	.type free, @function
+malloc:	{first}
+	ret
+	.size malloc, . - malloc
+free:	push %rbx
+	pop %rbx
+	ret
+	.size free, . - free
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def build(folder, name, source):
+    path = os.path.join(folder, name)
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True,
+                   input=source, text=True)
+    return path
+
+
+def library(folder, name, first="push %rbx; pop %rbx"):
+    """A shared object with a malloc that begins with an instruction of our choice."""
+    return build(folder, name, SMALL.format(first=first))
+
+
+def copies(path, nr):
+    for i in range(nr - 1):
+        shutil.copy(path, f"{path}.{i}")
+    return os.path.dirname(path)
+
+
+def open_folder():
+    path = h.folder()
+    os.chmod(path, 0o755)
+    return path
+
+
+class Stranger(h.Workload):
+    """The workload mapalloc, run by a user without any power."""
+
+    def __init__(self, folder):
+        super().__init__("/usr/bin/setpriv", "--reuid", h.NOBODY, "--clear-groups", h.workload("mapalloc"), folder)
+        self.says()
+
+
+def neighbour():
+    target = h.Workload("mapalloc", h.folder())
+    target.says()
+    return target
+
+
+def neighbour_is_sampled(run, target):
+    """It allocates while cprof runs, which then ends; its profile is whole."""
+    run.awaits(EXAMINED)
+    target.go()
+    target.says()
+    ended = run.stop()
+    assert ended.code == 0, ended.code
+    profiles = [profile for profile in ended.profiles().values()
+                if h.by_function(profile, "alloc_objects").get("mapalloc")]
+    assert len(profiles) == 1, list(ended.files)
+    heaps.site_is(profiles[0], "mapalloc", "alloc", COUNT, SIZE, RATE)
+    return ended
+
+
+def not_probed(ended):
+    found = ended.matches(NOT_PROBED)
+    assert len(found) == 1, ended.lines
+    return found[0][1]
+
+
+@h.test
+def a_malloc_that_cannot_be_probed():
+    """int3, a lock prefix: the kernel refuses both. Everybody else is profiled all the same."""
+    folder = open_folder()
+    library(folder, "int3.so", "int3")
+    library(folder, "lock.so", "lock incl (%rsp)")
+    target = neighbour()
+    stranger = Stranger(folder)
+    run = h.cprof("heap", "-a", "--rate", RATE, output=h.folder())
+    words = not_probed(neighbour_is_sampled(run, target))
+    assert re.fullmatch(rf"2 files that cannot be probed \(such as '{folder}/(int3|lock)\.so': "
+                        r"an instruction there cannot be replaced by a probe\)", words), words
+    run = h.cprof("heap", "-p", stranger.pid, "--allow-empty")
+    run.awaits(EXAMINED)
+    ended = run.stop()
+    assert "2 files that cannot be probed" in not_probed(ended)
+
+
+@h.test
+def only_an_allocator_that_cannot_be_probed():
+    """A static program: there is nothing else to probe, and the reason is said."""
+    folder = h.folder()
+    path = os.path.join(folder, "static")
+    subprocess.run(["gcc", "-static", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, text=True,
+                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + SMALL.format(first="int3"))
+    target = h.Workload(path)
+    ended = h.cprof("heap", "-p", target.pid).wait()
+    assert ended.code == 4, ended.code
+    assert re.search(rf"^cprof: no allocator can be probed: 1 file that cannot be probed \('{path}': an instruction "
+                     r"there cannot be replaced by a probe\)\.$", "\n".join(ended.lines), re.M), ended.lines
+
+
+@h.test
+def static_programs_without_an_allocator():
+    """Stripped, nothing tells whether it has one; with symbols it has none."""
+    folder = h.folder()
+    path = os.path.join(folder, "static")
+    subprocess.run(["gcc", "-static", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, text=True,
+                   input="\t.globl _start\n\t.type _start, @function\n_start:\tmov $34, %eax\n\tsyscall\n"
+                         "\t.size _start, . - _start\n")
+    for stripped in (False, True):
+        if stripped:
+            subprocess.run(["strip", "-o", path + "s", path], check=True)
+        target = h.Workload(path + "s" * stripped)
+        ended = h.cprof("heap", "-p", target.pid).wait()
+        reason = ("a static program without symbols does not tell where its malloc is" if stripped
+                  else "none of the target's files defines malloc and free")
+        assert ended.code == 3 and any(reason in line for line in ended.lines), (ended.code, ended.lines)
+
+
+@h.test
+def a_thousand_files_that_define_malloc():
+    """One user has half of the probes at most, and the most used files come first. It takes no minutes to
+    attach and detach them: what the kernel would need for one after the other is more than a case may take."""
+    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    target = neighbour()
+    run = h.cprof("heap", "-a", "--rate", RATE, output=h.folder())
+    ended = neighbour_is_sampled(run, target)
+    assert re.search(r"\b488 files beyond the limit of 1,024 \(512 for one user\)", not_probed(ended)), not_probed(ended)
+    text = "\n".join(ended.lines)
+    assert len(re.findall(PROBING + r"\S+/small\.so", text, re.M)) == 512
+    assert re.search(PROBING + r"\S+/libc\.so\.6", text, re.M).start() < re.search(PROBING + r"\S+/small\.so", text,
+                                                                                 re.M).start()
+    stranger.go()
+
+
+@h.test
+def a_signal_while_a_thousand_files_are_probed():
+    """At the start, and in the middle of it."""
+    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    for pattern in (None, PROBING, SAMPLING):
+        run = h.cprof("heap", "-a", "--allow-empty", output=h.folder())
+        if pattern:
+            run.awaits(pattern)
+        run.signal(signal.SIGTERM)
+        assert run.wait(60).code in (0, 3, -signal.SIGTERM), pattern
+    stranger.go()
+
+
+@h.test
+def a_killed_cprof_leaves_no_probe():
+    """1,024 links: the kernel would take 80 ms for each. The case fails if any stays."""
+    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    run = h.cprof("heap", "-a", output=h.folder())
+    run.awaits(EXAMINED)
+    run.signal(signal.SIGKILL)
+    run.process.wait()
+    left, crowd = h.stray_objects(set(), 20)
+    assert crowd or not left, left[:3]
+    stranger.go()
+
+
+@h.test
+def what_is_slow_to_examine_does_not_delay_the_start():
+    """200 files of 40,000 symbols each: sampling begins before they are read, with the C library's malloc."""
+    folder = open_folder()
+    path = build(folder, "large.so", "".join(f".type f{i}, @function\nf{i}: ret\n.size f{i}, . - f{i}\n"
+                                             for i in range(40000)))
+    copies(path, 200)
+    target = h.Workload("mapalloc", folder)
+    target.says()
+    run = h.cprof("heap", "--rate", RATE, "-p", target.pid)
+    run.awaits(SAMPLING)
+    said = run.said()
+    late = re.search(r"^cprof: (\d+) files are examined later$", said, re.M)
+    assert late and int(late[1]) > 0, said
+    assert re.search(PROBING + r"\S+/libc\.so\.6", said[:late.start()], re.M), said
+    target.go()
+    target.says()
+    ended = run.stop()
+    heaps.site_is(ended.profile(), "mapalloc", "alloc", COUNT, SIZE, RATE)
+    assert re.fullmatch(r"\d+ files not examined in time", not_probed(ended)), not_probed(ended)
+    again = h.cprof("heap", "-p", target.pid)
+    again.signal(signal.SIGINT)
+    assert again.wait(60).code in (3, -signal.SIGINT)
+
+
+@h.test
+def files_that_cannot_be_opened():
+    """Too many open files: that is said, and not that the target has no allocator."""
+    folder = open_folder()
+    copies(build(folder, "none.so", ".globl none\nnone: ret\n"), 200)
+    target = h.Workload("mapalloc", folder)
+    target.says()
+    ended = h.cprof("heap", "-p", target.pid, run_as=("prlimit", "--nofile=150:150")).wait()
+    assert ended.code == 4, (ended.code, ended.lines)
+    assert re.search(r"^cprof: no allocator can be probed: \d+ files that could not be opened \(such as '\S+': too many "
+                     r"open files \(raise the limit: ulimit -n\)\)\.$", "\n".join(ended.lines), re.M), ended.lines
+
+
+@h.test
+def a_command_has_the_limits_it_would_have():
+    """cprof raises its own; under `heap` and `record` alike the command has those from before."""
+    script = "ulimit -n -S; ulimit -n -H; ulimit -l -S; ulimit -l -H"
+    limits = ("prlimit", "--nofile=512:2048", "--memlock=65536:131072")
+    without = subprocess.run([*limits, "sh", "-c", script], check=True, text=True, stdout=subprocess.PIPE).stdout
+    assert without.split() == ["512", "2048", "64", "128"], without
+    for command in ("heap", "record"):
+        ended = h.cprof(command, "--allow-empty", "--", "sh", "-c", script, run_as=limits).wait()
+        assert ended.out == without, (command, ended.out, ended.lines)
+
+
+h.main()

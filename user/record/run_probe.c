@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The steps of a heap run that place probes. To examine thousands of files takes longer than a start may: a budget ends
+ * it, and each drain goes on for a while. So sampling begins in time, with the most used allocators, and Ctrl-C works.
+ */
+#include "base/log.h"
+#include "base/vec.h"
+#include "heap/unprobed.h"
+#include "record/elfdeps.h"
+#include "record/interrupt.h"
+#include "record/run_state.h"
+
+#define DRAIN_NS 200000000ull /* of a second, which is how often drains come at least */
+
+static void expect_file(void *ctx, const char *path)
+{
+	struct run *run = ctx;
+
+	prober_expect(&run->prober, run->child.pid, path);
+}
+
+/* Its first allocation comes before its mappings are reported. */
+int run_probe_command(struct run *run)
+{
+	if (run_is_heap(run) && run->child.pid)
+		elfdeps_of(run->options->child_argv[0], expect_file, run);
+	return EXIT_DONE;
+}
+
+/* With filters there may be no target yet. */
+static size_t nr_chosen(const struct run *run)
+{
+	return targetset_judges(&run->targetset) ? run->targetset.nr_wanted : 1;
+}
+
+/* Nothing can be probed: why. */
+static int complain(const struct run *run)
+{
+	const struct prober *prober = &run->prober;
+	char words[2048];
+
+	if (*prober_unprobed(prober, words, sizeof(words))) {
+		warn("no allocator can be probed: %s.", words);
+		return EXIT_CANNOT;
+	}
+	if (prober->managed)
+		warn("the target is %s, which does not allocate its objects with malloc: %s.",
+		     prober->managed->what, prober->managed->advice);
+	else if (prober->has_nameless)
+		warn("no allocator found: a static program without symbols does not tell where its "
+		     "malloc is. Keep its symbols (do not strip it), or link it dynamically.");
+	else
+		warn("no allocator found: none of the target's files defines malloc and free. It "
+		     "allocates nothing, or has an allocator with other names.");
+	return EXIT_NOTHING;
+}
+
+static bool has_more(const struct run *run)
+{
+	return prober_has_work(&run->prober) || (run_is_everybody(run) && !run->is_all_read);
+}
+
+int run_attach_probes(struct run *run)
+{
+	const struct prober *prober = &run->prober;
+
+	if (!run_is_heap(run))
+		return EXIT_DONE;
+	run->probing = (struct workbudget){.look = run->budget.look, .ctx = run->budget.ctx};
+	workbudget_limit(&run->probing, WORKBUDGET_START_NS, interrupt_seen);
+	prober_work(&run->prober);
+	if (has_more(run))
+		detail("%zu files are examined later", prober->candidates.queue.nr);
+	else
+		detail("every mapped file is examined");
+	if (prober->nr_sites || has_more(run) || run->child.pid || !nr_chosen(run))
+		return EXIT_DONE;
+	return complain(run);
+}
+
+void run_probe_more(struct run *run)
+{
+	bool had_more = run_is_heap(run) && has_more(run);
+
+	if (!run_is_heap(run) || run->stopped_ns)
+		return;
+	run->probing = (struct workbudget){.look = run->budget.look, .ctx = run->budget.ctx};
+	workbudget_limit(&run->probing, DRAIN_NS, interrupt_seen);
+	if (run_is_everybody(run) && !run->is_all_read)
+		run->is_all_read = tasks_snapshot_rest(run->tasks, run_is_time_up, &run->probing) <=
+				   0;
+	prober_work(&run->prober);
+	if (had_more && !has_more(run))
+		detail("every mapped file is examined");
+}
+
+void run_say_unprobed(const struct run *run)
+{
+	char words[2048];
+
+	if (run_is_heap(run) && *prober_unprobed(&run->prober, words, sizeof(words)))
+		warn("not probed: %s. What is allocated there is not in the profile.", words);
+}
