@@ -71,6 +71,7 @@ def neighbour():
 
 def neighbour_is_sampled(run, target):
     """It allocates while cprof runs, which then ends; its profile is whole."""
+    run.awaits(SAMPLING)
     run.awaits(EXAMINED)
     target.go()
     target.says()
@@ -102,7 +103,7 @@ def a_malloc_that_cannot_be_probed():
     assert re.fullmatch(rf"2 files that cannot be probed \(such as '{folder}/(int3|lock)\.so': "
                         r"an instruction there cannot be replaced by a probe\)", words), words
     run = h.cprof("heap", "-p", stranger.pid, "--allow-empty")
-    run.awaits(EXAMINED)
+    run.awaits(SAMPLING)
     ended = run.stop()
     assert "2 files that cannot be probed" in not_probed(ended)
 
