@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels bench-unwind bench-complete bench-heap bench-algebra architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills bench-unwind bench-complete bench-heap bench-algebra architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -255,6 +255,9 @@ test:                                  ## install, build, run every test (root)
 
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
 	$(Q)tests/vm/run.sh --all
+
+kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays (root)
+	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py

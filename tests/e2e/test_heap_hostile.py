@@ -219,16 +219,4 @@ def fewer_descriptors_than_files():
     assert not ended.matches(NOT_PROBED), ended.lines
 
 
-@h.test
-def a_command_has_the_limits_it_would_have():
-    """cprof raises its own; under `heap` and `record` alike the command has those from before."""
-    script = "ulimit -n -S; ulimit -n -H; ulimit -l -S; ulimit -l -H"
-    limits = ("prlimit", "--nofile=512:2048", "--memlock=65536:131072")
-    without = subprocess.run([*limits, "sh", "-c", script], check=True, text=True, stdout=subprocess.PIPE).stdout
-    assert without.split() == ["512", "2048", "64", "128"], without
-    for command in ("heap", "record"):
-        ended = h.cprof(command, "--allow-empty", "--", "sh", "-c", script, run_as=limits).wait()
-        assert ended.out == without, (command, ended.out, ended.lines)
-
-
 h.main()

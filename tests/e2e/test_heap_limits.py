@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import signal
+import subprocess
 
 import harness as h
 import heaps
@@ -124,6 +125,12 @@ def a_million_live_blocks():
     ended = run.stop()
     before, after = ended.windows()
     assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - million}, ended.closing.reasons
+    lacks = f"in use lacks up to {count - million:,} sampled blocks"
+    assert f"cprof: {lacks}: the map of live blocks was full. Use a higher --rate." in ended.lines, ended.lines
+    for path in ended.files:
+        top = subprocess.run([h.CPROF, "top", "--sample-type", "inuse_space", path], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+        assert top.splitlines()[2].endswith(f"; {lacks} (live map full)"), top
     assert h.by_function(before, "alloc_objects")["hoard"] == million
     assert not h.by_function(after, "alloc_objects").get("hoard", 0)
     assert not h.by_function(after, "inuse_objects").get("hoard", 0)

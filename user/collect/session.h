@@ -167,6 +167,8 @@ struct tally {
 	uint64_t nr_purged; /* blocks of images that exec replaced */
 	uint64_t nr_left;   /* blocks of processes that exited without freeing them */
 	uint64_t nr_live;
+	uint64_t
+		nr_untracked; /* of those lost: there was no room to follow them until they are freed */
 	uint64_t nr_stored;
 	uint64_t nr_frames;	 /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */

@@ -77,6 +77,22 @@ static void describe_gone(uint64_t nr_gone, char *text, size_t text_bytes)
 	snprintf(text, text_bytes, nr_gone ? " + not in use any more %s" : "", text_count(nr_gone));
 }
 
+/*
+ * "; in use lacks up to 13 sampled blocks (live map full)", for whoever reads the figure; "" if there is nothing to say.
+ * Up to: some of them were freed since, which nobody saw.
+ */
+static void describe_untracked(const struct report *report, enum heap_view view, char *text,
+			       size_t text_bytes)
+{
+	uint64_t nr = report->tally->nr_untracked;
+
+	snprintf(text, text_bytes,
+		 nr && (view == VIEW_ALL || view == VIEW_INUSE)
+			 ? "; in use lacks up to %s sampled blocks (live map full)"
+			 : "",
+		 text_count(nr));
+}
+
 static uint64_t nr_taken(const struct report *report)
 {
 	const struct tally *tally = report->tally;
@@ -112,17 +128,18 @@ char *report_comment(const struct report *report, const struct report_part *part
 {
 	const struct options *options = report->options;
 	bool is_heap = options->command == OPTIONS_HEAP;
-	char losses[600], gone[64], span[128];
+	char losses[600], gone[64], span[128], untracked[96];
 	uint64_t nr_shown = part->nr_written + part->nr_gone;
 
 	describe_losses(&part->lost, losses, sizeof(losses));
 	describe_gone(part->nr_gone, gone, sizeof(gone));
 	describe_span(report, part, span, sizeof(span));
-	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s",
+	describe_untracked(report, part->view, untracked, sizeof(untracked));
+	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s%s",
 			 is_heap ? "heap --rate" : "record -F",
 			 is_heap ? options->rate_bytes : options->frequency_hz, span,
 			 text_count(nr_shown + part->lost.sum), text_count(part->nr_written), gone,
-			 losses);
+			 losses, untracked);
 }
 
 /* How whole the user stacks are, and why the others are not: the main reasons, or all with -v. */
@@ -186,6 +203,10 @@ static void say_accounts(const struct report *report, const struct writer *write
 	if (tally->nr_events_lost)
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
+	if (tally->nr_untracked && !report->options->allocs_only)
+		warn("in use lacks up to %s sampled blocks: the map of live blocks was full. Use a "
+		     "higher --rate.",
+		     text_count(tally->nr_untracked));
 	if (tally->nr_frees_lost)
 		warn("%s frees were lost: in-use values are too high by as many samples.",
 		     text_count(tally->nr_frees_lost));
