@@ -173,11 +173,12 @@ def a_signal_while_a_thousand_files_are_probed():
 def a_killed_cprof_leaves_no_probe():
     """1,024 links: the kernel would take 80 ms for each. The case fails if any stays."""
     stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    before = h.kernel_objects()
     run = h.cprof("heap", "-a", output=h.folder())
     run.awaits(EXAMINED)
     run.signal(signal.SIGKILL)
     run.process.wait()
-    left, crowd = h.stray_objects(set(), 20)
+    left, crowd = h.stray_objects(before, 20)
     assert crowd or not left, left[:3]
     stranger.go()
 
