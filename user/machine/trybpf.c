@@ -94,7 +94,10 @@ static void set_limit_value(struct machine_finding *finding)
 			 (unsigned long long)limit.rlim_cur / 1024);
 }
 
-/* Before Linux 5.11 the memory of maps counts against the limit; a session raises it, with CAP_SYS_RESOURCE. */
+/*
+ * Before Linux 5.11 the memory of maps counts against the limit; a session raises it, with CAP_SYS_RESOURCE. It stays
+ * raised here, too: the kernel gives back what the map took only a moment after it is closed.
+ */
 void check_memlock(struct machine_finding *finding)
 {
 	struct rlimit before, unlimited = {RLIM_INFINITY, RLIM_INFINITY};
@@ -106,7 +109,6 @@ void check_memlock(struct machine_finding *finding)
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	small = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 64, 1, NULL);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, MAP_BYTES / 1024, 1024, NULL);
-	setrlimit(RLIMIT_MEMLOCK, &before);
 	if (small >= 0 && fd < 0)
 		finding_set(
 			finding, MACHINE_CANNOT, MACHINE_EVERY,
