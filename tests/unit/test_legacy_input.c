@@ -356,7 +356,8 @@ static void test_texts_refused(void **state)
 		{"--- contention:\n1 @ 0x1\n", 2, "not a line of a contention"},
 		{"--- threadz 1 ---\n\n--- Nothing ---\n", 3, "not the heading of a thread"},
 		{"goroutine profile: total 2\n2 @\n", 2, "not a line of a count"},
-		{"app 1 1.000000: cycles:\n\t1 f (app)\n\nno head\n", 4, "not the first line of a sample"},
+		{"app 1 1.000000: cycles:\n\t1 f (app)\n\nno head\n", 4,
+		 "not the first line of a sample"},
 		{"a;b 3\na;b three\n", 2, "expected a stack and a whole number"},
 		{"nothing of the kind\n", 0, "not a profile"},
 	};
