@@ -89,7 +89,7 @@ def closing_line_without_verbose():
     run = h.cprof("record", "-F", "999", "--", h.workload("exiter"), "0.5", verbose=False).wait()
     run.profile()
     # What was written, the accounts, what to type next; and a word on stacks only if one is cut short.
-    lines = [line for line in run.lines if not line.startswith("cprof: stacks ")]
+    lines = [line for line in run.lines if not line.startswith("cprof: truncated stacks")]
     assert len(lines) == 3, run.lines
 
 
