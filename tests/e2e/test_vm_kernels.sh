@@ -3,8 +3,10 @@
 # emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is skipped, loudly.
 #
 # Without lockdown; `make kernels` has every lockdown, and less than all privileges.
+# It emulates as many at once as there are processors.
 #
 # TEST_TIMEOUT: 1800
+# TEST_ALONE
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 
