@@ -88,7 +88,7 @@ def refused():
     h.cprof("heap", "--views", "-o", "-", "-p", target.pid, verbose=False).wait().refused(2, "single file")
     h.Workload("hot", 60)
     _, said = recorded("-F", "499", "-d", "2s", "--format", "text", "-o", "-", "-a", check=2)
-    assert "text holds one process" in said, said
+    assert "text holds only one process" in said, said
 
 
 h.main()

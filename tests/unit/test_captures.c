@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* record/captures: a failure to write is told, whether it comes in the middle or at the end. */
+/* record/captures: a failure to write is reported, in the middle and at the end. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* machine/: what holds for every check, whoever makes it and wherever. */
+/* machine/: what holds for every check, on any machine and for any user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

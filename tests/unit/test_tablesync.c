@@ -308,7 +308,7 @@ static void test_an_exit_that_was_lost(void **state)
 	assert_true(is_written(fixture, getpid()));
 }
 
-/* Entries are thrown away in between: whoever is there stays. */
+/* Entries are freed in between: those of running processes stay. */
 static void test_many_that_are_gone(void **state)
 {
 	struct fixture *fixture = *state;
