@@ -272,9 +272,11 @@ def no_window_is_missing_if_empty_ones_are_allowed():
     target.says()
     run = h.cprof("record", "-d", "1s", "--interval", "300ms", "--allow-empty", "-p", target.pid).wait()
     assert run.code == 0, run.lines
-    folder = os.path.dirname(run.output)
-    assert sorted(os.listdir(folder)) == ["profile.1.pb.gz", "profile.2.pb.gz", "profile.3.pb.gz",
-                                          "profile.pb.gz"], run.lines
+    # a busy machine may come late to the end of a window, which is then longer
+    nr = len(os.listdir(os.path.dirname(run.output)))
+    assert 2 <= nr <= 4, run.lines
+    assert sorted(os.listdir(os.path.dirname(run.output))) == [
+        *(f"profile.{i}.pb.gz" for i in range(1, nr)), "profile.pb.gz"], run.lines
 
 
 def all_freed(*options):
