@@ -43,7 +43,8 @@ def attach(java, folder, seconds, *flags):
     """Profiles a JVM for this much of its CPU time, once it has begun to compile."""
     target = h.Workload(*command(java, folder, 3600, *flags))
     target.uses(2)
-    cprof = h.cprof("record", "-F", 299, "-p", target.pid).attached()
+    # what is compiled is met as it is made: cprof gets a CPU at once
+    cprof = h.cprof("record", "-F", 299, "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
     target.uses(seconds)
     run = cprof.stop()
     target.process.kill()
@@ -107,7 +108,7 @@ def from_a_jvms_first_instruction():
     """Code is compiled all the time, and most samples come to code that is not known yet."""
     folder = compiled()
     for java in jvms()[:1]:
-        # what is compiled is met as it is made: cprof gets a CPU at once, the JVM as everybody
+        # as in attach(), and the JVM gets one as everybody does
         run = h.cprof("record", "-F", 299, "--", "nice", "-n", "20", *command(java, folder, 5),
                       run_as=h.AHEAD_OF_OTHERS).wait()
         # Some of the launcher's frames are larger than what is copied of a stack.
