@@ -60,7 +60,10 @@ def assert_whole(run, java, least=LEAST):
 
 
 def assert_guesses_are_few(samples):
-    guesses = u.count([s for s in samples if any("guessed" in name for name in s["stack"])])
+    """But for the callers of SpinPause, which is assembler without unwind information: a thread of the garbage
+    collector spins there for as long as another one has no CPU."""
+    guesses = u.count([s for s in samples if any(
+        "guessed" in name and callee != "SpinPause" for callee, name in zip(["", *s["stack"]], s["stack"]))])
     assert guesses <= max(0.005 * u.count(samples), 2), guesses
 
 
