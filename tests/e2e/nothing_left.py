@@ -12,6 +12,9 @@ import sys
 
 import leftovers
 
+# Of all runs of the suite, more than 500: a cprof that leaves its program arrays leaves far more.
+NR_LOST = 10 * leftovers.PROGRAM_ARRAYS
+
 
 def main():
     when, path = sys.argv[1:]
@@ -20,7 +23,7 @@ def main():
             json.dump(sorted(leftovers.kernel_objects()), file)
         return 0
     with open(path, encoding="utf-8") as file:
-        problems = leftovers.left_objects(set(json.load(file)))
+        problems = leftovers.left_objects(set(json.load(file)), nr_lost=NR_LOST)
     print("\n".join([f"# {problem}" for problem in problems] + ["1..1", f"{'not ' * bool(problems)}ok 1 - nothing_left"]))
     return bool(problems)
 
