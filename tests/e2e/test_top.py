@@ -14,6 +14,7 @@ import pty
 import re
 import subprocess
 import tempfile
+import threading
 
 import harness as h
 from contract import by_function, by_leaf, load
@@ -21,6 +22,7 @@ from madeup import madeup
 
 ROW = re.compile(r"^ *(\S+) +(\S+%) +(\S+%) +(\S+) +(\S+%)  (.*)$")
 ALL = ["-nodefraction=0", "-edgefraction=0"]
+END_MARK = b"\0the command has ended\0"
 CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
     folder := os.path.join(h.ROOT, up, "shared/corpus/pprof"))), "nowhere")
 
@@ -356,19 +358,26 @@ def names_do_not_reach_the_terminal():
 
 
 def on_a_terminal(*arguments, **env):
-    """What it says where stdout is a terminal."""
-    main, other = pty.openpty()
-    process = subprocess.Popen([h.CPROF, *arguments], stdout=other, env={**os.environ, **env})
-    os.close(other)
+    """What it says where stdout is a terminal. The kernel may drop what is still on its way when the last writer
+    closes a pseudoterminal: so this process keeps it open, and writes a mark when the command has ended."""
+    reader, terminal = pty.openpty()
+    process = subprocess.Popen([h.CPROF, *arguments], stdout=terminal, env={**os.environ, **env})
+    codes = []
+
+    def mark_the_end():
+        codes.append(process.wait())
+        os.write(terminal, END_MARK)
+
+    waiter = threading.Thread(target=mark_the_end)
+    waiter.start()
     said = b""
-    try:
-        while part := os.read(main, 65536):
-            said += part
-    except OSError:
-        pass  # the other end is closed
-    os.close(main)
-    assert not process.wait()
-    return said
+    while not said.endswith(END_MARK):
+        said += os.read(reader, 65536)
+    waiter.join()
+    os.close(terminal)
+    os.close(reader)
+    assert codes == [0], codes
+    return said.removesuffix(END_MARK)
 
 
 @h.test
