@@ -40,6 +40,18 @@ run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/i
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
 
+# A processor goes away soon after sampling began, and comes back.
+{
+	for _ in $(seq 600); do
+		grep -q '^cprof: sampling' "$out/record-hotplug.err" 2>/dev/null && break
+		sleep 0.1
+	done
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	sleep 1
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+} &
+run record-hotplug cprof record -v -F 99 -d 10s -o "$out/record-hotplug.pb.gz" -- /bin/hot 6
+
 # trial CASE COMMAND...: what doctor says under the command, and whether a record and a heap agree.
 trial()
 {

@@ -104,6 +104,15 @@ def record_kernel(folder):
         assert part >= 0.99, f"only {part:.1%} of the stacks with read_zero hold {name}"
 
 
+def record_hotplug(folder):
+    """A processor that was offline for a second ticks again, and that it was away is said."""
+    run = run_of(folder, "record-hotplug")
+    profile = run.profile()
+    assert any("CPU 1 is online again" in line for line in run.lines), run.lines[-8:]
+    processors = run.ticks / (profile["duration_ns"] / 1e9 * 99)
+    assert processors > 1.2, f"ticks of {processors:.2f} processors: one of two is not sampled"
+
+
 def heap(folder):
     """Every allocation is sampled, so every count is exact: of a process, and of a fork server."""
     for case in ("heap", "heap-fork"):
@@ -246,8 +255,8 @@ def instructions(folder):
         assert int(count) <= 1.2 * int(stored), f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
 
 
-CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, heap, nothing_left,
-         kernel_is_silent, privileges)
+CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, record_hotplug, heap,
+         nothing_left, kernel_is_silent, privileges)
 CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 
 

@@ -17,25 +17,42 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+int perf_open_on_cpu(struct perf_event_attr *attr, int cpu)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int perf_fds_find(const struct perf_fds *fds, int cpu)
+{
+	for (size_t i = 0; i < fds->cpus.nr; i++)
+		if (fds->cpus.at[i] == cpu)
+			return i;
+	return -1;
+}
+
 int perf_open_on_cpus(struct perf_event_attr *attr, const char *what, struct perf_fds *fds)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
 
-	attr->size = sizeof(*attr);
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		int fd = perf_open_on_cpu(attr, cpu);
 
-		if (fd < 0 && errno == ENODEV)
+		if (fd == -ENODEV)
 			continue;
-		if (fd < 0 && errno == EMFILE)
+		if (fd == -EMFILE)
 			return fail(
-				-errno,
+				fd,
 				"cannot open a %s event on CPU %d: too many open files; raise the "
 				"limit (ulimit -n).",
 				what, cpu);
 		if (fd < 0)
-			return fail(-errno, "cannot open a %s event on CPU %d", what, cpu);
+			return fail(fd, "cannot open a %s event on CPU %d", what, cpu);
 		vec_push(&fds->fds, fd);
+		vec_push(&fds->cpus, cpu);
 	}
 	return fds->fds.nr ? 0 : fail(-ENODEV, "cannot open a %s event on any CPU", what);
 }
@@ -45,19 +62,26 @@ void perf_fds_release(struct perf_fds *fds)
 	vec_for_each(&fds->fds, fd)
 		close(*fd);
 	vec_release(&fds->fds);
+	vec_release(&fds->cpus);
+}
+
+static struct perf_event_attr tick_of(uint64_t period_ns)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.disabled = 1,
+	};
 }
 
 int sampler_open(struct sampler *sampler, uint32_t frequency_hz, int prog_fd)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = NSEC_PER_SEC / frequency_hz,
-		.disabled = 1,
-	};
+	struct perf_event_attr attr = tick_of(NSEC_PER_SEC / frequency_hz);
 	int err = perf_open_on_cpus(&attr, "cpu-clock", &sampler->events);
 
 	sampler->period_ns = attr.sample_period;
+	sampler->prog_fd = prog_fd;
 	if (err)
 		return err;
 	vec_for_each(&sampler->events.fds, fd)
@@ -82,13 +106,45 @@ void sampler_disable(struct sampler *sampler)
 		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+static uint64_t expected_of(const struct sampler *sampler, int fd)
+{
+	uint64_t ran_ns;
+
+	return read(fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) ? ran_ns / sampler->period_ns
+								   : 0;
+}
+
+int sampler_reopen(struct sampler *sampler, int cpu)
+{
+	struct perf_event_attr attr = tick_of(sampler->period_ns);
+	int at = perf_fds_find(&sampler->events, cpu), fd = perf_open_on_cpu(&attr, cpu);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler->prog_fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	if (at < 0) {
+		vec_push(&sampler->events.fds, fd);
+		vec_push(&sampler->events.cpus, cpu);
+		return 0;
+	}
+	sampler->nr_before += expected_of(sampler, sampler->events.fds.at[at]);
+	close(sampler->events.fds.at[at]);
+	sampler->events.fds.at[at] = fd;
+	return 0;
+}
+
 uint64_t sampler_expected(const struct sampler *sampler)
 {
-	uint64_t total = 0, ran_ns;
+	uint64_t total = sampler->nr_before;
 
 	vec_for_each(&sampler->events.fds, fd)
-		if (read(*fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns))
-			total += ran_ns / sampler->period_ns;
+		total += expected_of(sampler, *fd);
 	return total;
 }
 

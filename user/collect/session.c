@@ -332,12 +332,29 @@ void session_gather(struct session *session)
 	sideband_gather(&session->sideband);
 }
 
+/* An event that stands still counts nothing, without a word from the kernel. */
+static void on_cpu(void *ctx, int cpu)
+{
+	struct session *session = ctx;
+	bool is_sampled = session->options.source == SESSION_CPU && !session->bpf->bss->stopped;
+	int fd = session->sideband.events.fds.at[perf_fds_find(&session->sideband.events, cpu)];
+	int err = is_sampled ? sampler_reopen(&session->sampler, cpu) : 0;
+
+	err = err ? err : watch(session->epoll_fd, fd);
+	if (err)
+		warn("CPU %d is online again, and cannot be sampled: %s", cpu, strerror(-err));
+	else
+		warn("CPU %d is online again: what ran there in between is not in the profile",
+		     cpu);
+}
+
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
 {
 	bool is_last = session->bpf->bss->stopped;
 	int err;
 
 	clear_wakeups(session);
+	sideband_look(&session->sideband, on_cpu, session);
 	err = events_only ? 0 : drain_collect(&session->drain);
 
 	/* The wait in drain_collect() was a grace period. */

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -28,6 +30,8 @@
 /* Beyond that the rings are left to overflow, which is counted: memory is limited, too. */
 #define GATHER_MAX_EVENTS     (256u << 10)
 #define GATHER_MAX_TEXT_BYTES (32u << 20) /* of paths, which can be 4 KB each */
+
+#define LOOK_EVERY_NS (NSEC_PER_SEC / 2)
 
 struct trailer {
 	uint32_t pid, tid;
@@ -76,12 +80,13 @@ static int fail_to_map(int error)
 	return fail(-error, "cannot map a ring of %d KB for process events", RING_BYTES / 1024);
 }
 
-int sideband_open(struct sideband *sideband)
+static struct perf_event_attr announcements(void)
 {
-	struct perf_event_attr attr = {
+	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.sample_id_all = 1,
 		.mmap = 1, /* executable ones only: mmap_data is 0 */
 		.mmap2 = 1,
@@ -93,16 +98,27 @@ int sideband_open(struct sideband *sideband)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
+}
+
+static void *map_ring(int fd)
+{
+	return mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+int sideband_open(struct sideband *sideband)
+{
+	struct perf_event_attr attr = announcements();
 	int err = perf_open_on_cpus(&attr, "side-band", &sideband->events);
 
 	if (err)
 		return err;
 	vec_for_each(&sideband->events.fds, fd) {
-		void *ring = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		void *ring = map_ring(*fd);
 
 		if (ring == MAP_FAILED)
 			return fail_to_map(errno);
 		vec_push(&sideband->rings, ring);
+		vec_push(&sideband->enabled_ns, UINT64_MAX);
 	}
 	return 0;
 }
@@ -206,6 +222,82 @@ static void read_ring(struct sideband *sideband, void *ring)
 	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
 }
 
+/* CPUs that come and go --------------------------------------------------------------------------- */
+
+/* Has the event's own clock stood still since the last look? */
+static bool stands_still(struct sideband *sideband, size_t i)
+{
+	uint64_t values[2] = {0}, before_ns = sideband->enabled_ns.at[i];
+
+	if (read(sideband->events.fds.at[i], values, sizeof(values)) != sizeof(values))
+		return true;
+	sideband->enabled_ns.at[i] = values[1];
+	return values[1] == before_ns;
+}
+
+/* What happened on a CPU while nobody listened there is not known. */
+static void note_loss(struct sideband *sideband)
+{
+	struct sideband_pending lost = {.arrival = sideband->nr_read++};
+
+	lost.event.kind = TASK_LOST;
+	lost.event.time_ns = clock_monotonic_ns();
+	vec_push(&sideband->pending.events, lost);
+}
+
+/* at: the position of the CPU; that behind the last one: it is new. false: it is offline. */
+static bool reopen(struct sideband *sideband, size_t at, int cpu)
+{
+	struct perf_event_attr attr = announcements();
+	int fd = perf_open_on_cpu(&attr, cpu);
+	void *ring;
+
+	if (fd < 0)
+		return false;
+	ring = map_ring(fd);
+	if (ring == MAP_FAILED) {
+		close(fd);
+		return false;
+	}
+	if (at < sideband->events.fds.nr) {
+		read_ring(sideband, sideband->rings.at[at]);
+		munmap(sideband->rings.at[at], ring_bytes());
+		close(sideband->events.fds.at[at]);
+	} else {
+		vec_push(&sideband->rings, NULL);
+		vec_push(&sideband->events.fds, -1);
+		vec_push(&sideband->events.cpus, cpu);
+		vec_push(&sideband->enabled_ns, 0);
+	}
+	sideband->rings.at[at] = ring;
+	sideband->events.fds.at[at] = fd;
+	sideband->enabled_ns.at[at] = UINT64_MAX;
+	note_loss(sideband);
+	return true;
+}
+
+unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu), void *ctx)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	int nr_cpus = libbpf_num_possible_cpus();
+	unsigned int nr = 0;
+
+	if (now_ns < sideband->next_look_ns)
+		return 0;
+	sideband->next_look_ns = now_ns + LOOK_EVERY_NS;
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		int at = perf_fds_find(&sideband->events, cpu);
+
+		if (at >= 0 && !stands_still(sideband, at))
+			continue;
+		if (!reopen(sideband, at < 0 ? sideband->events.fds.nr : (size_t)at, cpu))
+			continue;
+		on_cpu(ctx, cpu);
+		nr++;
+	}
+	return nr;
+}
+
 /* Records of one CPU are in order already, and may share a nanosecond: the order of arrival decides. */
 static int compare_time(const void *a, const void *b)
 {
@@ -274,6 +366,7 @@ void sideband_release(struct sideband *sideband)
 	vec_for_each(&sideband->rings, ring)
 		munmap(*ring, ring_bytes());
 	vec_release(&sideband->rings);
+	vec_release(&sideband->enabled_ns);
 	batch_release(&sideband->pending);
 	perf_fds_release(&sideband->events);
 }

@@ -31,6 +31,8 @@ struct sideband {
 	struct perf_fds events;
 	vec_of(void *) rings;	       /* one mmap for each event */
 	struct sideband_batch pending; /* read, and not delivered yet */
+	vec_of(uint64_t) enabled_ns;   /* of each event, when it was looked at */
+	uint64_t next_look_ns;
 	uint64_t nr_read;
 	uint64_t nr_lost; /* announcements that the kernel dropped */
 };
@@ -42,6 +44,13 @@ int sideband_open(struct sideband *sideband);
  * busy with something else. May be called while events are delivered, too.
  */
 void sideband_gather(struct sideband *sideband);
+/*
+ * Once in a while: opens anew what stands still because its CPU went offline and is online again, and what belongs to a
+ * CPU that was not online before. on_cpu is called for each such CPU. What happened there in between is reported as a
+ * TASK_LOST. Returns their number.
+ */
+unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu),
+			   void *ctx);
 /* Delivers everything that happened before the call. */
 void sideband_drain(struct sideband *sideband,
 		    void (*deliver)(void *ctx, const struct task_event *event), void *ctx);
