@@ -3,6 +3,7 @@
 """Why there is nothing to write: the reason is said, and it is the true one."""
 import os
 import re
+import signal
 import subprocess
 
 import harness as h
@@ -20,6 +21,17 @@ def idle_is_idle():
     target.sleeps()
     said = said_nothing(h.cprof("record", "-d", "500ms", "-p", target.pid))
     assert "idle or waiting" in said and "waited for a CPU" not in said, said
+
+
+@h.test
+def stopped_is_not_idle():
+    """Neither is it a hang: the run ends in time, and what lets the process go on is said."""
+    target = h.Workload("hot", 600)
+    target.uses(0.1)
+    target.process.send_signal(signal.SIGSTOP)
+    said = said_nothing(h.cprof("record", "-d", "500ms", "-p", target.pid))
+    assert f"it is stopped (SIGSTOP or a debugger), kill -CONT {target.pid}" in said, said
+    target.process.send_signal(signal.SIGCONT)
 
 
 @h.test

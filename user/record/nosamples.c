@@ -105,6 +105,14 @@ void nosamples_release(struct nosamples *nosamples)
 	vec_release(&nosamples->children);
 }
 
+static bool is_stopped(const struct nosamples *nosamples)
+{
+	struct proc_stat stat;
+
+	return !procfs_stat(nosamples->proc_root, nosamples->tgid, &stat) &&
+	       (stat.state == 'T' || stat.state == 't');
+}
+
 char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, char *out,
 		      size_t out_bytes)
 {
@@ -129,6 +137,11 @@ char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, c
 			 "was not on a CPU at any tick in %.1f s: it ran for %.1f ms, between "
 			 "ticks; use a higher -F",
 			 duration_ns / 1e9, run_ns / 1e6);
+	else if (is_stopped(nosamples))
+		snprintf(out, out_bytes,
+			 "was not on a CPU at any tick in %.1f s: it is stopped (SIGSTOP or a "
+			 "debugger), kill -CONT %u lets it go on",
+			 duration_ns / 1e9, nosamples->tgid);
 	else
 		snprintf(out, out_bytes,
 			 "was not on a CPU at any tick in %.1f s (idle or waiting): off-CPU time "
