@@ -40,17 +40,29 @@ run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/i
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
 
-# A processor goes away soon after sampling began, and comes back.
+# wait_for TEXT FILE: for a minute at most.
+wait_for()
 {
 	for _ in $(seq 600); do
-		grep -q '^cprof: sampling' "$out/record-hotplug.err" 2>/dev/null && break
+		grep -q "$1" "$2" 2>/dev/null && break
 		sleep 0.1
 	done
+}
+
+# A processor goes away soon after sampling began, and comes back; what runs only there runs after that.
+cat >hotplug.sh <<'end'
+until [ -e /tmp/hotplug.done ]; do sleep 0.1; done
+exec taskset 2 /bin/hot 3
+end
+{
+	wait_for '^cprof: sampling' "$out/record-hotplug.err"
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	sleep 1
 	echo 1 >/sys/devices/system/cpu/cpu1/online
+	wait_for 'CPU 1 is online again' "$out/record-hotplug.err"
+	touch hotplug.done
 } &
-run record-hotplug cprof record -v -F 99 -d 10s -o "$out/record-hotplug.pb.gz" -- /bin/hot 6
+run record-hotplug cprof record -v -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
 
 # trial CASE COMMAND...: what doctor says under the command, and whether a record and a heap agree.
 trial()
