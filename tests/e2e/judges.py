@@ -7,6 +7,7 @@ stderr, by `protoc --decode` and by its mode, 0600. Test files use all of this t
 
 All that depends on the wording of cprof's messages stands in "What cprof says" below.
 """
+import functools
 import gzip
 import json
 import os
@@ -241,10 +242,23 @@ def judge(path, by_others=True):
     return profile
 
 
+@functools.cache
+def pprof_itself():
+    """The program that `go tool pprof` runs: to find it costs go thirty times what a small file costs pprof."""
+    path = os.environ.get("TEST_PPROF") or subprocess.run(["go", "tool", "-n", "pprof"], stdout=subprocess.PIPE, text=True,
+                                                          check=True).stdout.strip()
+    return [path] if os.access(path, os.X_OK) else ["go", "tool", "pprof"]
+
+
+def pprof(*arguments):
+    """The command line of go tool pprof with these arguments."""
+    return [*pprof_itself(), *map(str, arguments)]
+
+
 def judge_by_pprof(path):
     quiet = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
-    raw = silent(["go", "tool", "pprof", "-raw", path], path, env=quiet)
-    top = silent(["go", "tool", "pprof", "-top", path], path, env=quiet)
+    raw = silent(pprof("-raw", path), path, env=quiet)
+    top = silent(pprof("-top", path), path, env=quiet)
     assert "PeriodType:" in raw and "flat%" in top, f"pprof shows nothing of {path}"
 
 

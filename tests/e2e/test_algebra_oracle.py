@@ -151,8 +151,8 @@ def diff_base():
     """The label by which pprof knows the base: its report is the one it makes itself of the two."""
     base, head = family(2, 1500, 6)
     marked = made("diff", "--diff-base", base, head)
-    wanted = run("go", "tool", "pprof", "-top", "-nodecount=20", f"-diff_base={base}", head)
-    shown = run("go", "tool", "pprof", "-top", "-nodecount=20", marked)
+    wanted = run(*h.pprof("-top", "-nodecount=20", f"-diff_base={base}", head))
+    shown = run(*h.pprof("-top", "-nodecount=20", marked))
     assert shown.splitlines()[-20:] == wanted.splitlines()[-20:], shown + wanted
 
 
@@ -250,7 +250,7 @@ def other_order_and_units():
     first = Maker(("samples", "count"), ("cpu", "milliseconds"), ("wall", "seconds")).add(["a"], 1, 2, 3).write()
     second = Maker(("cpu", "nanoseconds"), ("samples", "count")).add(["a"], 5, 7).write()
     judge, path = os.path.join(h.folder(), "judge.pb.gz"), os.path.join(h.folder(), "cprof.pb.gz")
-    run("go", "tool", "pprof", "-proto", f"-output={judge}", first, second)
+    run(*h.pprof("-proto", f"-output={judge}", first, second))
     done = subprocess.run([h.CPROF, "merge", first, second, "-o", path], capture_output=True, text=True, check=True)
     assert "dropped" in done.stderr, done.stderr
     assert rows(path) == rows(judge) == [(["a"], [8, 2000005])], rows(path)
@@ -314,7 +314,7 @@ def filters():
                          ("tagignore", "worker-3"), ("tagfocus", ":512b"), ("tagfocus", "pid=1002"),
                          ("focus", "libpart2"), ("hide", "libpart2")):
         judge = os.path.join(h.folder(), "judge.pb.gz")
-        run("go", "tool", "pprof", "-proto", f"-output={judge}", f"-{option}={text}", path)
+        run(*h.pprof("-proto", f"-output={judge}", f"-{option}={text}", path))
         own = "--" + option.replace("_", "-").replace("tag", "tag-")
         tables = [json.loads(run(h.CPROF, "top", "--json", "--limit", 0, *arguments))["rows"]
                   for arguments in ([judge], [own, text, path])]

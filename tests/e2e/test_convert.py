@@ -88,7 +88,7 @@ def proto_loses_nothing():
 
 
 def pprof_rows(path, *options):
-    said = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-top", "-nodefraction=0", *options, path],
+    said = subprocess.run(h.pprof("-symbolize=none", "-top", "-nodefraction=0", *options, path),
                           capture_output=True, text=True, timeout=h.HANGS, check=True).stdout
     return re.findall(r"^ *(\S+) +\S+% +\S+% +(\S+) +\S+%  (.*)$", said, re.M)
 
@@ -103,7 +103,7 @@ def heap_as_text():
             # By mapping, which is all that the text tells.
             mine = json.loads(cprof("top", "--json", "--by", "mapping", "--sample-type", kind, run.output).stdout)
             total = sum(row["flat"] for row in mine["rows"])
-            raw = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", text],
+            raw = subprocess.run(h.pprof("-symbolize=none", "-raw", text),
                                  capture_output=True, text=True, timeout=h.HANGS, check=True).stdout
             types = re.search(r"^Samples:\n(.*)$", raw, re.M)[1].split()
             column = [t.split("/")[0] for t in types].index(kind)

@@ -67,7 +67,7 @@ def legacy_text_of_the_cpu_has_the_addresses_of_the_process():
                     for _, stack in rows for ip in stack.split())
         assert known == sum(len(stack.split()) for _, stack in rows), (suffix, known)
     env = {"HOME": h.folder(), **os.environ, "PPROF_TMPDIR": h.folder()}
-    top = subprocess.run(["go", "tool", "pprof", "-top", run.output.removesuffix(".pb.gz") + ".heap"], env=env,
+    top = subprocess.run(h.pprof("-top", run.output.removesuffix(".pb.gz") + ".heap"), env=env,
                          check=True, capture_output=True, text=True).stdout
     assert "hot_a" in top and "hot_b" in top, top
 

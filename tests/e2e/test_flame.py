@@ -48,7 +48,7 @@ def says_what_the_file_says():
 @h.test
 def agrees_with_pprof():
     path, _ = recorded()
-    top = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=samples", "-nodecount=5", path],
+    top = subprocess.run(h.pprof("-top", "-sample_index=samples", "-nodecount=5", path),
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     lines = re.findall(r"^ *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% +(.+)$", top, re.M)
     assert lines, top

@@ -38,7 +38,7 @@ def edges(page):
 
 def peeked(path, name, kind="samples"):
     """The same by pprof: callers, callees, flat, cum."""
-    out = subprocess.run(["go", "tool", "pprof", "-symbolize=none", f"-peek=^{re.escape(name)}$", f"-sample_index={kind}", "-unit=count", path],
+    out = subprocess.run(h.pprof("-symbolize=none", f"-peek=^{re.escape(name)}$", f"-sample_index={kind}", "-unit=count", path),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True).stdout
     callers, callees, own = {}, {}, None
     for line in out.splitlines():

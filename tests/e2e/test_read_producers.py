@@ -57,7 +57,7 @@ def build(folder, *libraries):
 
 def pprof_total(path, sample_type):
     """The total that go tool pprof sees, from its -raw values."""
-    raw = run("go", "tool", "pprof", "-raw", "-symbolize=none", path).splitlines()
+    raw = run(*h.pprof("-raw", "-symbolize=none", path)).splitlines()
     types = raw[next(i for i, line in enumerate(raw) if line.startswith("Samples:")) + 1].split()
     names = [name.split("/")[0] for name in types]
     column, total = names.index(sample_type), 0

@@ -35,7 +35,7 @@ def cprof(*arguments, status=0, stdin=None):
 
 
 def pprof(*arguments):
-    done = subprocess.run(["go", "tool", "pprof", "-symbolize=none", *map(str, arguments)],
+    done = subprocess.run(h.pprof("-symbolize=none", *arguments),
                           capture_output=True, timeout=h.HANGS, check=False)
     assert not done.returncode, f"go tool pprof {arguments}: {done.stderr.decode()}"
     return done.stdout.decode()

@@ -54,8 +54,8 @@ def run_of(folder, case, heap_rate=None):
 
 def pprof_top(path, kind):
     """What go tool pprof shows: [(function, flat, cumulative)], the biggest first."""
-    text = h.silent(["go", "tool", "pprof", "-top", f"-sample_index={kind}", "-unit=B", "-nodefraction=0",
-                     "-nodecount=1000", path], path)
+    text = h.silent(h.pprof("-top", f"-sample_index={kind}", "-unit=B", "-nodefraction=0", "-nodecount=1000",
+                            path), path)
     rows = re.findall(r"^\s*(\d+)B?\s+\S+%\s+\S+%\s+(\d+)B?\s+\S+%\s+(.+)$", text, re.M)
     assert rows, f"pprof shows no function of {path}"
     return [(name.removesuffix(" (inline)"), int(flat), int(cum)) for flat, cum, name in rows]
