@@ -7,11 +7,13 @@
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the last
-# lines of its output below one that failed, then which programs took longest, and at the very end
-# "N passed, N failed, N skipped". Exit code 1 if anything failed or nothing ran.
+# lines of its output below one that failed, then which programs took longest, how many seconds of the
+# processors each kind of them took, and at the very end "N passed, N failed, N skipped". Exit code 1 if
+# anything failed or nothing ran.
 #
 # As many tests as there are processors run at once: none is about time, and each must hold on a machine
-# that is busy with other things. One that has to have the machine to itself says "# TEST_ALONE".
+# that is busy with other things. Those of tests/e2e wait for half of their time: half as many again run at
+# once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST".
 #
 # TEST_TIMEOUT	seconds after which a program hangs (900): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
@@ -27,6 +29,9 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 usage='usage: scripts/run-tests.sh unit|fuzz|all'
 passed=0 failed=0 skipped=0
 started=() running=0
+processors=$(nproc)
+at_once=$processors
+began=$SECONDS
 
 cd "$(dirname "$0")/.." || exit 2
 export BUILD=${BUILD:-build}
@@ -136,15 +141,16 @@ wanted() # NAME
 }
 
 # one NAME COMMAND...: runs it, with a TMPDIR of its own, which goes with it. What it wrote is in
-# $dir/NAME/log, its exit code and its time are in $dir/NAME/status.
+# $dir/NAME/log, the seconds that it was on processors are in $dir/NAME/cpu, its exit code and its time in
+# $dir/NAME/status.
 one()
 {
-	local home=$dir/$1 start
+	local home=$dir/$1 start TIMEFORMAT='%U %S'
 	shift
 	mkdir -p "$home" && mkdir -m 1777 "$home/tmp" || exit 2
 	start=$(date +%s%N)
-	# the shell's own word about a program that died is not wanted
-	{ TMPDIR=$home/tmp "$@" >"$home/log" 2>&1 </dev/null; } 2>/dev/null
+	# the shell's own word about a program that died stands there, too
+	{ time TMPDIR=$home/tmp "$@" >"$home/log" 2>&1 </dev/null; } 2>"$home/cpu"
 	echo "$? $(elapsed "$start")" >"$home/status.new"
 	rm -rf "$home/tmp"
 	mv "$home/status.new" "$home/status" # now it has ended
@@ -155,7 +161,7 @@ counted()
 {
 	local status time
 	read -r status time <"$dir/$1/status"
-	echo "$time $1" >>"$dir/times"
+	echo "$time $1 $(grep -E '^[0-9.]+ [0-9.]+$' "$dir/$1/cpu")" >>"$dir/times"
 	verdicts "$1" "$status" "$time" "$dir/$1/log"
 	rm -rf "${dir:?}/$1"
 }
@@ -170,20 +176,25 @@ run()
 	counted "$name"
 }
 
-# Of those that were started, the first ones that have ended are counted: in the order in which they were started.
+# Of those that were started, the ones that have ended are counted.
 count_ended()
 {
-	while [ ${#started[@]} -gt 0 ] && [ -e "$dir/${started[0]}/status" ]; do
-		counted "${started[0]}"
-		started=("${started[@]:1}")
+	local name left=()
+	for name in "${started[@]}"; do
+		if [ -e "$dir/$name/status" ]; then
+			counted "$name"
+		else
+			left+=("$name")
+		fi
 	done
+	started=("${left[@]}")
 }
 
-# start NAME COMMAND...: beside what was started before, as soon as a processor is free.
+# start NAME COMMAND...: beside what was started before, as soon as fewer than $at_once run.
 start()
 {
 	wanted "$1" || return 0
-	while [ $running -ge "$(nproc)" ]; do
+	while [ $running -ge "$at_once" ]; do
 		wait -n
 		running=$((running - 1))
 		count_ended
@@ -211,7 +222,7 @@ stem() # PATH
 	echo "${name%.*}"
 }
 
-# They compute and read files: beside each other.
+# They compute and read files.
 unit_tests()
 {
 	local program limit=${TEST_TIMEOUT:-900}
@@ -227,7 +238,6 @@ unit_tests()
 	for program in tests/check/test_*.sh; do
 		[ -e "$program" ] && start "check/$(stem "$program")" "${within[@]}" "$program"
 	done
-	finish
 }
 
 # One fuzz target: its corpus, then new inputs into a folder that is thrown away. A crash leaves its
@@ -242,15 +252,15 @@ fuzz_one() # PROGRAM WHAT
 	[ "$seconds" -eq 0 ] || "$1" "${common[@]}" -max_total_time="$seconds" "$new" ${corpus:+"$corpus"}
 }
 
-# They do nothing but compute.
+seconds=${FUZZ_SECONDS:-10}
+
 fuzz_tests()
 {
-	local seconds=${FUZZ_SECONDS:-10} program what
+	local program what
 	for program in "$BUILD"/fuzz/fuzz_*; do
 		what=${program##*/fuzz_}
 		[ -x "$program" ] && start "fuzz/$what" fuzz_one "$program" "$what"
 	done
-	finish
 }
 
 e2e_test() # PROGRAM
@@ -262,12 +272,18 @@ e2e_test() # PROGRAM
 	limit=${limit:-${TEST_TIMEOUT:-900}}
 	if [ "$(id -u)" -ne 0 ]; then
 		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
-	elif grep -q '^# TEST_ALONE$' "$1"; then
-		finish
-		run "$name" "$limit" $interpreter "$1"
 	else
 		start "$name" timeout -k 10 "$limit" $interpreter "$1"
 	fi
+}
+
+# Those that take much longer than all others begin before them, and end beside them.
+first_tests()
+{
+	local program
+	for program in $(grep -l '^# TEST_FIRST$' tests/e2e/test_*.{sh,py}); do
+		e2e_test "$program"
+	done
 }
 
 # Where several cprofs run, whose a map is that was left cannot be told; when all have ended it can.
@@ -275,8 +291,8 @@ e2e_tests()
 {
 	local program before=$dir/kernel-objects
 	[ "$(id -u)" -ne 0 ] || python3 tests/e2e/nothing_left.py before "$before"
-	for program in $(grep -L '^# TEST_ALONE$' tests/e2e/test_*.{sh,py}) \
-		$(grep -l '^# TEST_ALONE$' tests/e2e/test_*.{sh,py}); do
+	at_once=$((processors + processors / 2))
+	for program in $(grep -L '^# TEST_FIRST$' tests/e2e/test_*.{sh,py}); do
 		e2e_test "$program"
 	done
 	finish
@@ -285,18 +301,24 @@ e2e_tests()
 
 slowest()
 {
-	[ -e "$dir/times" ] && echo "slowest: $(sort -rn "$dir/times" | head -n 10 |
+	[ -e "$dir/times" ] || return
+	echo "slowest: $(sort -rn "$dir/times" | head -n 10 |
 		awk '{ printf "%s%s %s s", separator, $3, $1; separator = ", " }')"
+	echo "on processors: $(awk '{ sub(/\/.*/, "", $3); spent[$3] += $4 + $5 }
+		END { for (kind in spent) printf "%s %.0f s\n", kind, spent[kind] }' "$dir/times" | sort -k2,2rn | paste -sd, |
+		sed 's/,/, /g') in $((SECONDS - began)) s"
 }
 
 [ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
 case $1 in
-unit) unit_tests ;;
-fuzz) fuzz_tests ;;
+unit) unit_tests; finish ;;
+fuzz) fuzz_tests; finish ;;
 all)
 	export TEST_JUDGES=all # scripts/setup.sh has installed them: none is passed over
+	TEST_PPROF=$(go tool -n pprof 2>/dev/null) && export TEST_PPROF
+	first_tests
+	start check timeout -k 10 900 make -s check
 	unit_tests
-	run check 600 make -s -j"$(nproc)" check
 	fuzz_tests
 	e2e_tests
 	;;

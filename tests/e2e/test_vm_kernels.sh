@@ -3,10 +3,9 @@
 # emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is skipped, loudly.
 #
 # Without lockdown; `make kernels` has every lockdown, and less than all privileges.
-# It emulates as many at once as there are processors.
 #
 # TEST_TIMEOUT: 1800
-# TEST_ALONE
+# TEST_FIRST
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 
