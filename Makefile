@@ -117,7 +117,7 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # BPF code compiled for the host, unchanged, behind the headers of tests/bpf/shim; sanitized, since a
-# wrong index there is what the verifier cannot see. (user/object has an unwind_step() too.)
+# wrong index there is what the verifier cannot see.
 HOSTBPF := $(DEFS) $(INCS) -Ivmlinux -Itests/bpf/shim -Itests/bpf -g -O1 -fno-strict-aliasing \
            -fsanitize=address,undefined -fno-sanitize-recover=undefined
 hostbpf := $(bpf_src:bpf/%.bpf.c=$(BUILD)/bpftest/bpf/%.o) \
@@ -126,7 +126,7 @@ hostbpf := $(bpf_src:bpf/%.bpf.c=$(BUILD)/bpftest/bpf/%.o) \
 $(BUILD)/bpftest/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h tests/bpf/shim/bpf/*.h)
 	$(call msg,HOSTBPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -Wall -Wno-unknown-pragmas -c -o $@ $<
+	$(Q)$(CC) $(HOSTBPF) -Wall -Wno-unknown-pragmas -c -o $@ $<
 
 # the BPF object is inside: shim/map.c makes the maps that it names
 $(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h vmlinux/*.h) $(gen)
@@ -218,7 +218,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzzobj/libcprof.a $(wildcard tests/fuz
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c $(gen)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(HOSTBPF) -Dunwind_step=bpf_unwind_step -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $(filter-out $(gen),$^) -lbpf
+	$(Q)$(CLANG) $(HOSTBPF) -D'preserve_access_index=annotate("")' -fsanitize=fuzzer -o $@ $(filter-out $(gen),$^) -lbpf
 
 # What is measured is stock code: no frame pointers.
 $(BUILD)/bench/deep: tests/bench/deep.c

@@ -25,22 +25,11 @@ __noinline int unwind_is_behind_call(u64 before)
 	return code_is_behind_call(before);
 }
 
-struct target {
-	struct scratch *scratch;
-	u32 slot;
-};
-
 static __always_inline bool read_code(u64 address, void *to, u32 len_bytes)
 {
 	return !bpf_probe_read_user(to, len_bytes, (void *)address);
 }
 
-#define GAPSTEP_INLINE static __always_inline
-#define GAPSTEP_TARGET const struct target *
-#define GAPSTEP_REGS   struct walk
-#define GAPSTEP_CALLER struct caller
-#define gapstep_load(target, addr, value) \
-	stackmem_load((target)->scratch, (target)->slot, addr, value)
 #define gapstep_code(target, addr, to, len) read_code(addr, to, len)
 #define gapstep_knows(target, ip)	    tables_knows(&(target)->scratch->walk, ip)
 #define gapstep_instruction(bytes)	    unwind_instruction(bytes)
@@ -72,7 +61,7 @@ __noinline int unwind_step_gap(u32 slot)
 	if (!scratch)
 		return 1;
 	if (scratch->walk.at.gap_by_fp)
-		end = step_by_fp(scratch, slot, &caller);
+		end = end_of_status(rulestep_by_fp(&target, &scratch->walk, &caller));
 	else
 		end = step_by_guess(&target, &caller);
 	return go_to_caller(scratch, &caller, end);

@@ -5,20 +5,12 @@
  * instructions from ip to a nearby ret, recognize a prologue (code_abi.h), trust rbp. What is found must be
  * a return address: behind a call, or where a signal handler returns to. rbp may be used for anything.
  *
- * Who includes this says how memory is read. Define before:
+ * Define before what rulestep_abi.h asks for (without the leaf's registers), and:
  *
- *	GAPSTEP_INLINE		how functions are declared: static inline, or stronger
- *	GAPSTEP_TARGET		the type of `target` below
- *	GAPSTEP_REGS, GAPSTEP_CALLER	structs with a frame's ip, sp, fp; the first with ip_exact, too
- *	gapstep_load(target, addr, value)	puts the 8 bytes of the stack at addr into *value; false: they
- *				cannot be read, and *value is as it was
- *	gapstep_code(target, addr, to, len)	the same of len bytes of code
+ *	gapstep_code(target, addr, to, len)	puts len bytes of code at addr into *to; false: they cannot be read
  *	gapstep_knows(target, ip)	whether code is known to be at ip
  *	gapstep_instruction(bytes)	code_instruction(), and
  *	gapstep_behind_call(before)	code_is_behind_call(), in BPF as functions that are verified once
- *
- * Not here: the step by an unwind rule (bpf/unwind.bpf.c, user/unwind/unwindstep.c). There BPF works on the
- * 20 bits of a rule and on its work space, user space on the rule in full, and tests compare the two.
  */
 #ifndef CPROF_GAPSTEP_ABI_H
 #define CPROF_GAPSTEP_ABI_H
@@ -33,7 +25,7 @@ enum gapstep {
 	GAPSTEP_NEW,	 /* what is found is behind a call, in code that is not known */
 };
 
-#ifdef GAPSTEP_TARGET /* without, these are only the names */
+#ifdef STEP_TARGET /* without, these are only the names */
 
 /* Where a straight line of code leads: the registers behind its ret; fp_at: where fp is, 0 in a register. */
 struct gapstep_line {
@@ -41,8 +33,8 @@ struct gapstep_line {
 };
 
 /* False: there is none from ip on. low, high: the bytes there. */
-GAPSTEP_INLINE _Bool gapstep_follow_line(const GAPSTEP_REGS *regs, __u64 low, __u64 high,
-					 struct gapstep_line *line)
+STEP_INLINE _Bool gapstep_follow_line(const STEP_REGS *regs, __u64 low, __u64 high,
+				      struct gapstep_line *line)
 {
 	__u64 sp = regs->sp, fp = regs->fp, fp_at = 0;
 
@@ -72,8 +64,8 @@ GAPSTEP_INLINE _Bool gapstep_follow_line(const GAPSTEP_REGS *regs, __u64 low, __
 }
 
 /* A function that is about to make its frame, or in the midst of it. */
-GAPSTEP_INLINE _Bool gapstep_follow_prologue(GAPSTEP_TARGET target, const GAPSTEP_REGS *regs,
-					     __u64 code, struct gapstep_line *line)
+STEP_INLINE _Bool gapstep_follow_prologue(STEP_TARGET target, const STEP_REGS *regs, __u64 code,
+					  struct gapstep_line *line)
 {
 	enum code_prologue at = code_prologue(code);
 	__u8 before = 0;
@@ -90,8 +82,7 @@ GAPSTEP_INLINE _Bool gapstep_follow_prologue(GAPSTEP_TARGET target, const GAPSTE
 }
 
 /* By what the code at ip shows. Below sp is what the line itself has yet to push: it is fp. */
-GAPSTEP_INLINE _Bool gapstep_by_code(GAPSTEP_TARGET target, const GAPSTEP_REGS *regs,
-				     GAPSTEP_CALLER *caller)
+STEP_INLINE _Bool gapstep_by_code(STEP_TARGET target, const STEP_REGS *regs, STEP_CALLER *caller)
 {
 	struct gapstep_line line;
 	__u64 code[2] = {0};
@@ -103,14 +94,14 @@ GAPSTEP_INLINE _Bool gapstep_by_code(GAPSTEP_TARGET target, const GAPSTEP_REGS *
 	if (line.ra_at < regs->sp)
 		return 0;
 	caller->fp = line.fp_at ? regs->fp : line.fp;
-	if (line.fp_at >= regs->sp && !gapstep_load(target, line.fp_at, &caller->fp))
+	if (line.fp_at >= regs->sp && !step_load(target, line.fp_at, &caller->fp))
 		return 0;
 	caller->sp = line.ra_at + 8;
-	return gapstep_load(target, line.ra_at, &caller->ip);
+	return step_load(target, line.ra_at, &caller->ip);
 }
 
 /* In code that cannot be read whatever is known to be code passes for a return address. */
-GAPSTEP_INLINE enum gapstep gapstep_check(GAPSTEP_TARGET target, __u64 ip, enum gapstep step)
+STEP_INLINE enum gapstep gapstep_check(STEP_TARGET target, __u64 ip, enum gapstep step)
 {
 	_Bool is_known = gapstep_knows(target, ip - 1);
 	__u64 code[2] = {0}; /* before ip, and from there on */
@@ -124,8 +115,7 @@ GAPSTEP_INLINE enum gapstep gapstep_check(GAPSTEP_TARGET target, __u64 ip, enum 
 }
 
 /* Puts the registers of regs' caller into *caller, whose ip may be 0, if it returns one of the first two. */
-GAPSTEP_INLINE enum gapstep gapstep(GAPSTEP_TARGET target, const GAPSTEP_REGS *regs,
-				    GAPSTEP_CALLER *caller)
+STEP_INLINE enum gapstep gapstep(STEP_TARGET target, const STEP_REGS *regs, STEP_CALLER *caller)
 {
 	enum gapstep step = GAPSTEP_BY_CODE;
 
@@ -134,8 +124,8 @@ GAPSTEP_INLINE enum gapstep gapstep(GAPSTEP_TARGET target, const GAPSTEP_REGS *r
 		if (!regs->fp)
 			return GAPSTEP_NO_FP;
 		if (regs->fp < regs->sp || regs->fp & 7 ||
-		    !gapstep_load(target, regs->fp, &caller->fp) ||
-		    !gapstep_load(target, regs->fp + 8, &caller->ip))
+		    !step_load(target, regs->fp, &caller->fp) ||
+		    !step_load(target, regs->fp + 8, &caller->ip))
 			return GAPSTEP_NO_WAY;
 		caller->sp = regs->fp + 16;
 	}

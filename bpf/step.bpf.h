@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * One step of a walk, from a frame to its caller: what its kinds share. unwind.bpf.c has those by a rule,
- * gap.bpf.c the one where there is none.
+ * One step of a walk, from a frame to its caller: how rulestep_abi.h and gapstep_abi.h read the target here,
+ * and what becomes of what they find. unwind.bpf.c steps by a rule, gap.bpf.c where there is none.
  */
 #ifndef CPROF_STEP_BPF_H
 #define CPROF_STEP_BPF_H
@@ -24,23 +24,49 @@ struct caller {
  */
 #define END(reason) (ABI_END_##reason + 1)
 
-/*
- * By a frame pointer that the code promises to keep; its stacks end with a 0. It may lead anywhere: Go's
- * runtime.systemstack calls on another stack, and leaves its caller's frame pointer in rbp.
- */
-static __always_inline int step_by_fp(struct scratch *scratch, u32 slot, struct caller *caller)
-{
-	struct walk *walk = &scratch->walk;
+/* Where a step reads. */
+struct target {
+	struct scratch *scratch;
+	u32 slot;
+};
 
-	if (!walk->fp)
+/* Opaque: clang drops a mask where it knows the range, which the verifiers of before 6.12 do not. */
+static __always_inline u64 leaf_register(const struct walk *walk, u32 reg)
+{
+	barrier_var(reg);
+	return walk->leaf[reg & (UNWIND_NR_REGS - 1)];
+}
+
+#define STEP_INLINE		       static __always_inline
+#define STEP_WORD		       u64
+#define STEP_TARGET		       const struct target *
+#define STEP_REGS		       struct walk
+#define STEP_CALLER		       struct caller
+#define step_load(target, addr, value) stackmem_load((target)->scratch, (target)->slot, addr, value)
+#define step_is_leaf(regs)	       ((regs)->has_leaf)
+#define step_leaf_register(regs, reg)  leaf_register(regs, reg)
+#include "rulestep_abi.h"
+
+static __always_inline int end_of_status(enum unwind_status status)
+{
+	switch (status) {
+	case UNWIND_STEPPED:
+		return 0;
+	case UNWIND_AT_ROOT:
 		return END(ROOT);
-	if (walk->fp & 7)
+	case UNWIND_NO_CFI:
 		return END(NO_CFI);
-	if (!stackmem_load(scratch, slot, walk->fp, &caller->fp) ||
-	    !stackmem_load(scratch, slot, walk->fp + 8, &caller->ip))
+	case UNWIND_NO_REG:
+		return END(NO_REG);
+	case UNWIND_NO_MEMORY:
 		return END(UNREADABLE);
-	caller->sp = walk->fp + 16;
-	return 0;
+	case UNWIND_NO_MOVE:
+		return END(NO_MOVE);
+	case UNWIND_NEW_CODE:
+		return END(UNKNOWN_CODE);
+	default:
+		return END(NO_RULE);
+	}
 }
 
 /* Makes the caller's frame the walk's. 0, or 1 if the walk is over. */

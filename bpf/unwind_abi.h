@@ -63,6 +63,7 @@
 #define UNWIND_MAX_EXTENDED	 (UNWIND_EXTENDED_MASK + 1)
 
 /* DWARF's register numbers on x86-64 (psABI figure 3.36). */
+#define UNWIND_REG_AX  0
 #define UNWIND_REG_BX  3
 #define UNWIND_REG_FP  6
 #define UNWIND_REG_SP  7
@@ -142,14 +143,15 @@ _Static_assert((UNWIND_RULE_CFA_MASK << UNWIND_RULE_CFA_SHIFT) == (UNWIND_RULE_B
 
 /* How a step ended. */
 enum unwind_status {
-	UNWIND_STEPPED = 0,   /* the registers are now the caller's */
-	UNWIND_AT_ROOT = 1,   /* complete: this was the outermost frame */
-	UNWIND_NO_CFI = 2,    /* the pc is in a gap: try the frame pointer */
+	UNWIND_STEPPED = 0, /* the registers are now the caller's */
+	UNWIND_AT_ROOT = 1, /* complete: this was the outermost frame */
+	UNWIND_NO_CFI =
+		2, /* nothing says where the caller is, or a promised frame pointer is none */
 	UNWIND_NO_RULE = 3,   /* UNWIND_UNSUPPORTED */
 	UNWIND_NO_REG = 4,    /* the rule needs a register that only a leaf frame still has */
 	UNWIND_NO_MEMORY = 5, /* a word of the stack cannot be read */
 	UNWIND_NO_MOVE = 6,   /* the caller's sp is not above ours: damaged, or not our stack */
-	UNWIND_NR_STATUS,
+	UNWIND_NEW_CODE = 7,  /* UNWIND_UNKNOWN: the table may be older than the code */
 };
 
 static inline __u32 unwind_row_pc(__u32 row)

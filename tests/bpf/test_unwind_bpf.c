@@ -443,6 +443,9 @@ static void test_promised_frame_pointers(void **state)
 	f->words[2] = STACK + STACK_BYTES;
 	expect(walk_from(f, &(struct pt_regs){.ip = ip_in(GAP), .sp = STACK, .bp = sp_at(2)}), 2,
 	       ABI_END_UNREADABLE);
+	f->words[2] = sp_at(2) + 4; /* no frame pointer */
+	expect(walk_from(f, &(struct pt_regs){.ip = ip_in(GAP), .sp = STACK, .bp = sp_at(2)}), 2,
+	       ABI_END_NO_CFI);
 }
 
 /* The interrupted ip is exact: at a function's first byte, ip - 1 would be another function. */

@@ -138,11 +138,12 @@ static void test_clone(void **state)
 static void test_stops(void **state)
 {
 	struct unwind_rule frame = {UNWIND_FRAME, 7, HOW(SAME, AT_CFA), 0, 8, 0, -8, 0};
+	const struct unwind_rule by_fp = {.kind = UNWIND_FP};
 	struct unwind_regs regs = regs_of(false);
 
 	(void)state;
 	check_stop((struct unwind_rule){.kind = UNWIND_GAP}, true, UNWIND_NO_CFI);
-	check_stop((struct unwind_rule){.kind = UNWIND_UNKNOWN}, true, UNWIND_NO_CFI);
+	check_stop((struct unwind_rule){.kind = UNWIND_UNKNOWN}, true, UNWIND_NEW_CODE);
 	check_stop((struct unwind_rule){.kind = UNWIND_ROOT}, true, UNWIND_AT_ROOT);
 	check_stop((struct unwind_rule){.kind = UNWIND_UNSUPPORTED}, true, UNWIND_NO_RULE);
 	check_stop((struct unwind_rule){.kind = UNWIND_NR_KINDS}, true, UNWIND_NO_RULE);
@@ -160,10 +161,9 @@ static void test_stops(void **state)
 	frame.cfa_reg = 6;
 	regs.fp = 0;
 	assert_int_equal(unwind_step(&frame, &regs, read_made_up, NULL), UNWIND_NO_REG);
+	assert_int_equal(unwind_step(&by_fp, &regs, read_made_up, NULL), UNWIND_AT_ROOT);
 	regs.fp = BASE + 4; /* a frame pointer that is none */
-	assert_int_equal(
-		unwind_step(&(struct unwind_rule){.kind = UNWIND_FP}, &regs, read_made_up, NULL),
-		UNWIND_NO_MOVE);
+	assert_int_equal(unwind_step(&by_fp, &regs, read_made_up, NULL), UNWIND_NO_CFI);
 }
 
 /* rbx through three frames: stored, kept, used. */

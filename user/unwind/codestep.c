@@ -2,11 +2,11 @@
 /* The step of gapstep_abi.h over callbacks. */
 #include "unwind/codestep.h"
 
-#define GAPSTEP_INLINE			    static inline
-#define GAPSTEP_TARGET			    const struct codestep_target *
-#define GAPSTEP_REGS			    struct unwind_regs
-#define GAPSTEP_CALLER			    struct unwind_regs
-#define gapstep_load(target, addr, value)   (target)->read_stack((target)->ctx, addr, value)
+#define STEP_INLINE			    static inline
+#define STEP_TARGET			    const struct codestep_target *
+#define STEP_REGS			    struct unwind_regs
+#define STEP_CALLER			    struct unwind_regs
+#define step_load(target, addr, value)	    (target)->read_stack((target)->ctx, addr, value)
 #define gapstep_code(target, addr, to, len) (target)->read_code((target)->ctx, addr, to, len)
 #define gapstep_knows(target, ip)	    (target)->knows((target)->ctx, ip)
 #define gapstep_instruction(bytes)	    code_instruction(bytes)

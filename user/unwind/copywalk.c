@@ -43,6 +43,10 @@ static enum stack_end end_of_status(enum unwind_status status, const struct stac
 		return copy->is_cut ? END_BEYOND_COPY : END_UNREADABLE;
 	case UNWIND_NO_MOVE:
 		return END_NO_MOVE;
+	case UNWIND_NO_CFI:
+		return END_NO_CFI;
+	case UNWIND_NEW_CODE:
+		return END_UNKNOWN_CODE;
 	default:
 		return END_NO_RULE;
 	}
@@ -85,11 +89,8 @@ static int step_through_gap(struct copywalk *walk, struct unwind_regs *regs, uin
 static int step_by_rule(struct copywalk *walk, struct unwind_regs *regs,
 			const struct unwind_rule *rule)
 {
-	enum unwind_status status;
+	enum unwind_status status = unwind_step(rule, regs, read_copy, walk);
 
-	if (rule->kind == UNWIND_FP && !regs->fp)
-		return END_ROOT + 1;
-	status = unwind_step(rule, regs, read_copy, walk);
 	return status ? (int)end_of_status(status, walk->copy) + 1 : 0;
 }
 

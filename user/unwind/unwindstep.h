@@ -2,8 +2,8 @@
 /*
  * One step of a stack walk: from a frame's registers and the rule for its pc to its caller's.
  *
- * Pure arithmetic over unwind_abi.h: a callback reads the memory. User space finishes walks with it that the BPF
- * unwinder could not, and tests compare the BPF unwinder with it.
+ * Pure arithmetic, the same as in BPF (bpf/rulestep_abi.h): a callback reads the memory. User space finishes walks
+ * with it that the BPF unwinder could not.
  */
 #ifndef CPROF_UNWIND_UNWINDSTEP_H
 #define CPROF_UNWIND_UNWINDSTEP_H

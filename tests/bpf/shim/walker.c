@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/plainstep.h"
 #include "unwind/codestep.h"
 #include "registers.bpf.h"
 #include "unwind.bpf.h"
@@ -82,23 +83,6 @@ static bool knows(void *ctx, uint64_t ip)
 	return find_vma(ctx, ip);
 }
 
-/* A frame pointer that the code promises to keep. */
-static int step_by_fp(struct unwind_regs *regs)
-{
-	static const struct unwind_rule rule = {.kind = UNWIND_FP};
-
-	if (!regs->fp)
-		return ABI_END_ROOT + 1;
-	switch (unwind_step(&rule, regs, read_word, NULL)) {
-	case UNWIND_STEPPED:
-		return 0;
-	case UNWIND_NO_MEMORY:
-		return ABI_END_UNREADABLE + 1;
-	default:
-		return ABI_END_NO_CFI + 1;
-	}
-}
-
 static int step_through_gap(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
 {
 	const struct codestep_target target = {read_word, read_code, knows, (void *)walker};
@@ -120,7 +104,7 @@ static int step_through_gap(const struct walker *walker, struct unwind_regs *reg
 
 static int step_by_rule(const struct unwind_rule *rule, struct unwind_regs *regs)
 {
-	switch (unwind_step(rule, regs, read_word, NULL)) {
+	switch (plain_step(rule, regs, read_word, NULL)) {
 	case UNWIND_STEPPED:
 		return 0;
 	case UNWIND_AT_ROOT:
@@ -131,6 +115,10 @@ static int step_by_rule(const struct unwind_rule *rule, struct unwind_regs *regs
 		return ABI_END_UNREADABLE + 1;
 	case UNWIND_NO_MOVE:
 		return ABI_END_NO_MOVE + 1;
+	case UNWIND_NO_CFI:
+		return ABI_END_NO_CFI + 1;
+	case UNWIND_NEW_CODE:
+		return ABI_END_UNKNOWN_CODE + 1;
 	default:
 		return ABI_END_NO_RULE + 1;
 	}
@@ -138,6 +126,7 @@ static int step_by_rule(const struct unwind_rule *rule, struct unwind_regs *regs
 
 int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
 {
+	static const struct unwind_rule by_fp = {.kind = UNWIND_FP};
 	u64 ip = unwind_lookup_ip(regs);
 	const struct walker_vma *vma = find_vma(walker, ip);
 	struct unwind_rule rule = {.kind = UNWIND_GAP};
@@ -149,14 +138,10 @@ int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *gues
 		return ABI_END_UNKNOWN_CODE + 1;
 	if (vma->table)
 		unwind_table_find(vma->table, ip - vma->bias, &rule);
-	if (rule.kind == UNWIND_UNKNOWN)
-		return ABI_END_UNKNOWN_CODE + 1;
 	if (rule.kind == UNWIND_GAP && !vma->gap_by_fp)
 		end = step_through_gap(walker, &caller, guessed);
-	else if (rule.kind == UNWIND_GAP || rule.kind == UNWIND_FP)
-		end = step_by_fp(&caller);
 	else
-		end = step_by_rule(&rule, &caller);
+		end = step_by_rule(rule.kind == UNWIND_GAP ? &by_fp : &rule, &caller);
 	if (!end && !caller.ip)
 		end = ABI_END_NO_ROOT + 1;
 	if (!end)

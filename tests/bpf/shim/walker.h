@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One process and its unwind tables, walked twice: by the BPF unwinder, from the maps that
- * collect/tables.c filled, and by a plain walker over user/object's unwind_table_find() and
- * unwind_step(), which shares no line with it. What ends a walk, and how, must be the same.
+ * collect/tables.c filled, and by a plain walker over unwind_table_find() and plain_step(), which share
+ * no line with it. What ends a walk, and how, must be the same.
  */
 #ifndef CPROF_TESTS_WALKER_H
 #define CPROF_TESTS_WALKER_H

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A step of a stack walk by an unwind rule (unwind_abi.h), the same in BPF and in user space: from a frame's
+ * registers and the rule for its ip to its caller's registers.
+ *
+ * A caller's sp must be above its callee's, or the walk goes round. In a leaf frame it may stay: sp + 0
+ * never is a CFA, but longjmp's last instructions have the caller's sp in a register. Two kinds of rule may
+ * change stacks, and only the walk's length bounds them: a CFA that is loaded from memory, as on a signal
+ * stack, and a frame pointer that code promises to keep, as Go's runtime.systemstack does.
+ *
+ * Who includes this says how memory is read. Define before:
+ *
+ *	STEP_INLINE	how functions are declared: static inline, or stronger
+ *	STEP_WORD	the unsigned type of 64 bits that a register has
+ *	STEP_TARGET	the type of `target` below
+ *	STEP_REGS	a struct with a frame's ip, sp, fp, ip_exact, and bx if bx_known
+ *	STEP_CALLER	a struct with the same, zeroed, for the caller's
+ *	step_load(target, addr, value)	puts the 8 bytes of the stack at addr into *value; false: they
+ *			cannot be read, and *value is as it was
+ *	step_is_leaf(regs)	whether regs are the leaf frame's, of which all registers are known
+ *	step_leaf_register(regs, reg)	the one of DWARF number reg, below UNWIND_NR_REGS
+ *
+ * Figures, the verifier's instructions of a walk on 5.10, 6.1, 6.12 and 7.2: tests/vm/instructions.txt.
+ */
+#ifndef CPROF_RULESTEP_ABI_H
+#define CPROF_RULESTEP_ABI_H
+
+#include "unwind_abi.h"
+
+#ifdef STEP_TARGET /* without, there is nothing */
+
+/* By a rule that fits into 20 bits, at a pc that is pc_delta bytes after its row's. */
+STEP_INLINE enum unwind_status rulestep_inline(STEP_TARGET target, const STEP_REGS *regs,
+					       __u32 packed, __u32 pc_delta, STEP_CALLER *caller)
+{
+	__u64 by_fp = packed / UNWIND_RULE_BASE_FP & 1, cfa;
+	__u32 fp_slot = unwind_rule_fp_slot(packed);
+
+	UNWIND_OPAQUE(by_fp);
+	cfa = regs->sp + by_fp * (regs->fp - regs->sp) + unwind_rule_cfa_off_at(packed, pc_delta);
+	caller->fp = regs->fp;
+	caller->sp = cfa;
+	if (by_fp && !regs->fp)
+		return UNWIND_NO_REG;
+	if (cfa < regs->sp || (cfa == regs->sp && !step_is_leaf(regs)))
+		return UNWIND_NO_MOVE;
+	/* The lower address first, so that one window has both. */
+	if ((fp_slot && !step_load(target, cfa - unwind_fp_slot_bytes(fp_slot), &caller->fp)) ||
+	    !step_load(target, cfa - 8, &caller->ip))
+		return UNWIND_NO_MEMORY;
+	return UNWIND_STEPPED;
+}
+
+STEP_INLINE enum unwind_status rulestep_register(const STEP_REGS *regs, __u32 reg, STEP_WORD *value)
+{
+	if (reg >= UNWIND_NR_REGS)
+		return UNWIND_NO_RULE;
+	if (reg == UNWIND_REG_SP)
+		*value = regs->sp;
+	else if (reg == UNWIND_REG_FP)
+		*value = regs->fp;
+	else if (reg == UNWIND_REG_BX && regs->bx_known)
+		*value = regs->bx;
+	else if (step_is_leaf(regs))
+		*value = step_leaf_register(regs, reg);
+	else
+		return UNWIND_NO_REG;
+	return reg == UNWIND_REG_FP && !*value ? UNWIND_NO_REG : UNWIND_STEPPED;
+}
+
+/* A CFA that is in memory. */
+STEP_INLINE enum unwind_status rulestep_load_cfa(STEP_TARGET target, const STEP_REGS *regs,
+						 const struct unwind_rule *rule, __u64 base,
+						 STEP_WORD *cfa)
+{
+	enum unwind_status status;
+	STEP_WORD index = 0;
+
+	if (rule->kind == UNWIND_INDEXED) {
+		status = rulestep_register(regs, (__u32)rule->ra_off, &index);
+		if (status)
+			return status;
+	}
+	if (!step_load(target, base + 8 * index + (__u64)(__s64)rule->cfa_off, cfa))
+		return UNWIND_NO_MEMORY;
+	*cfa += (__u64)(__s64)rule->deref_off;
+	return UNWIND_STEPPED;
+}
+
+STEP_INLINE enum unwind_status rulestep_cfa(STEP_TARGET target, const STEP_REGS *regs,
+					    const struct unwind_rule *rule, STEP_WORD *cfa)
+{
+	enum unwind_status status;
+	STEP_WORD base = 0;
+
+	if (rule->kind == UNWIND_PLT) {
+		*cfa = regs->sp + 8 + 8 * ((regs->ip & 15) >= (__u64)(__s64)rule->cfa_off);
+		return UNWIND_STEPPED;
+	}
+	status = rulestep_register(regs, rule->cfa_reg, &base);
+	if (status)
+		return status;
+	if (rule->kind != UNWIND_FRAME)
+		return rulestep_load_cfa(target, regs, rule, base, cfa);
+	*cfa = base + (__u64)(__s64)rule->cfa_off;
+	if (*cfa < regs->sp || (*cfa == regs->sp && !step_is_leaf(regs)))
+		return UNWIND_NO_MOVE;
+	return UNWIND_STEPPED;
+}
+
+/* *value is the register's in this frame before, the caller's behind. */
+STEP_INLINE enum unwind_status rulestep_value(STEP_TARGET target, const STEP_REGS *regs, __u32 how,
+					      __s64 off, __u64 cfa, STEP_WORD *value)
+{
+	__u64 base = cfa;
+
+	if (how == UNWIND_SAME)
+		return UNWIND_STEPPED;
+	if (how == UNWIND_IN_REG)
+		return rulestep_register(regs, (__u32)off, value);
+	if (how == UNWIND_IS_CFA) {
+		*value = cfa + (__u64)off;
+		return UNWIND_STEPPED;
+	}
+	if (how == UNWIND_AT_SP)
+		base = regs->sp;
+	else if (how == UNWIND_AT_FP)
+		base = regs->fp;
+	else if (how != UNWIND_AT_CFA)
+		return UNWIND_NO_RULE;
+	return step_load(target, base + (__u64)off, value) ? UNWIND_STEPPED : UNWIND_NO_MEMORY;
+}
+
+STEP_INLINE enum unwind_status rulestep_fp(STEP_TARGET target, const STEP_REGS *regs,
+					   const struct unwind_rule *rule, __u64 cfa, STEP_WORD *fp)
+{
+	enum unwind_status status;
+
+	if (unwind_fp_how(rule) == UNWIND_LOST) {
+		*fp = 0;
+		return UNWIND_STEPPED;
+	}
+	status = rulestep_value(target, regs, unwind_fp_how(rule), rule->fp_off, cfa, fp);
+	if (status != UNWIND_NO_REG)
+		return status;
+	*fp = 0; /* that register is gone: most callers can do without fp */
+	return UNWIND_STEPPED;
+}
+
+STEP_INLINE void rulestep_bx(STEP_TARGET target, const STEP_REGS *regs,
+			     const struct unwind_rule *rule, STEP_CALLER *caller)
+{
+	if (rule->bx_slot == 1)
+		caller->bx_known = !rulestep_register(regs, UNWIND_REG_BX, &caller->bx);
+	else if (rule->bx_slot >= 2)
+		caller->bx_known = step_load(
+			target, caller->sp - unwind_bx_slot_bytes(rule->bx_slot), &caller->bx);
+}
+
+STEP_INLINE enum unwind_status rulestep_frame(STEP_TARGET target, const STEP_REGS *regs,
+					      const struct unwind_rule *rule, STEP_CALLER *caller)
+{
+	__u32 ra_how = rule->kind == UNWIND_INDEXED ? UNWIND_AT_CFA : unwind_ra_how(rule);
+	__s64 ra_off = rule->kind == UNWIND_INDEXED ? -8 : rule->ra_off;
+	STEP_WORD cfa = 0, ip = regs->ip, fp = regs->fp;
+	enum unwind_status status = rulestep_cfa(target, regs, rule, &cfa);
+
+	if (!status)
+		status = rulestep_value(target, regs, ra_how, ra_off, cfa, &ip);
+	if (!status)
+		status = rulestep_fp(target, regs, rule, cfa, &fp);
+	if (status)
+		return status;
+	caller->ip = ip;
+	caller->fp = fp;
+	caller->sp = cfa;
+	rulestep_bx(target, regs, rule, caller);
+	return UNWIND_STEPPED;
+}
+
+STEP_INLINE enum unwind_status rulestep_signal(STEP_TARGET target, const STEP_REGS *regs,
+					       const struct unwind_rule *rule, STEP_CALLER *caller)
+{
+	__u64 sp = regs->sp;
+
+	if (!step_load(target, sp + (__u64)(__s64)rule->fp_off, &caller->fp) ||
+	    !step_load(target, sp + (__u64)(__s64)rule->cfa_off, &caller->sp) ||
+	    !step_load(target, sp + (__u64)(__s64)rule->ra_off, &caller->ip))
+		return UNWIND_NO_MEMORY;
+	caller->ip_exact = 1;
+	if (rule->deref_off)
+		caller->bx_known =
+			step_load(target, sp + (__u64)(__s64)rule->deref_off, &caller->bx);
+	return UNWIND_STEPPED;
+}
+
+STEP_INLINE enum unwind_status rulestep_clone(STEP_TARGET target, const STEP_REGS *regs,
+					      STEP_CALLER *caller)
+{
+	if (step_is_leaf(regs) && !step_leaf_register(regs, UNWIND_REG_AX))
+		return UNWIND_AT_ROOT;
+	if (!step_load(target, regs->sp, &caller->ip))
+		return UNWIND_NO_MEMORY;
+	caller->sp = regs->sp + 8;
+	caller->fp = regs->fp;
+	return UNWIND_STEPPED;
+}
+
+/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
+STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REGS *regs,
+					      STEP_CALLER *caller)
+{
+	__u64 fp = regs->fp;
+
+	if (!fp)
+		return UNWIND_AT_ROOT;
+	if (fp & 7)
+		return UNWIND_NO_CFI;
+	if (!step_load(target, fp, &caller->fp) || !step_load(target, fp + 8, &caller->ip))
+		return UNWIND_NO_MEMORY;
+	caller->sp = fp + 16;
+	return UNWIND_STEPPED;
+}
+
+/* By a rule in full. The caller's ip may be 0. */
+STEP_INLINE enum unwind_status rulestep(STEP_TARGET target, const STEP_REGS *regs,
+					const struct unwind_rule *rule, STEP_CALLER *caller)
+{
+	switch (rule->kind) {
+	case UNWIND_GAP:
+		return UNWIND_NO_CFI;
+	case UNWIND_ROOT:
+		return UNWIND_AT_ROOT;
+	case UNWIND_FP:
+		return rulestep_by_fp(target, regs, caller);
+	case UNWIND_FRAME:
+	case UNWIND_DEREF:
+	case UNWIND_INDEXED:
+	case UNWIND_PLT:
+		return rulestep_frame(target, regs, rule, caller);
+	case UNWIND_SIGNAL:
+		return rulestep_signal(target, regs, rule, caller);
+	case UNWIND_CLONE:
+		return rulestep_clone(target, regs, caller);
+	case UNWIND_UNKNOWN:
+		return UNWIND_NEW_CODE;
+	default:
+		return UNWIND_NO_RULE;
+	}
+}
+
+#endif
+
+#endif
