@@ -25,7 +25,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <gelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,6 +32,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/buildid.h"
 
 /* The build-id is in one of the first notes, and these are short; else it is ignored. */
 #define NOTES_MAX_BYTES (64u << 10)
@@ -52,7 +52,7 @@ struct elf_file {
 	size_t nr_sections;
 	struct elf_section names; /* .shstrtab; bytes NULL if there is none */
 	vec_of(struct elf_segment) segments;
-	char build_id[2 * BUILD_ID_MAX_BYTES + 1];
+	char build_id[BUILD_ID_HEX_BYTES];
 };
 
 static bool fits(uint64_t off, uint64_t len_bytes, uint64_t in_bytes)
@@ -119,35 +119,6 @@ static void read_segments(struct elf_file *file)
 	}
 }
 
-/*
- * Notes are {namesz, descsz, type}, name, desc, the latter two padded to 4 bytes. (8 in
- * .note.gnu.property, whose sizes are multiples of 8 anyway.)
- */
-static bool build_id_of_notes(const char *notes, size_t len_bytes, char *hex)
-{
-	size_t off = 0;
-
-	while (fits(off, sizeof(Elf64_Nhdr), len_bytes)) {
-		Elf64_Nhdr note;
-		uint64_t name, desc;
-
-		memcpy(&note, notes + off, sizeof(note));
-		name = off + sizeof(note);
-		desc = name + (((uint64_t)note.n_namesz + 3) & ~3ull);
-		if (!fits(desc, note.n_descsz, len_bytes))
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) && note.n_descsz &&
-		    note.n_descsz <= BUILD_ID_MAX_BYTES) {
-			for (size_t i = 0; i < note.n_descsz; i++)
-				sprintf(hex + 2 * i, "%02x", (unsigned char)notes[desc + i]);
-			return true;
-		}
-		off = desc + (((uint64_t)note.n_descsz + 3) & ~3ull);
-	}
-	return false;
-}
-
 static bool read_header(const struct elf_file *file, size_t i, GElf_Shdr *shdr)
 {
 	Elf_Scn *scn = i < file->nr_sections ? elf_getscn(file->elf, i) : NULL;
@@ -163,7 +134,7 @@ static bool build_id_at(struct elf_file *file, uint64_t off, uint64_t len_bytes)
 		return false;
 	notes = xmalloc(len_bytes);
 	return peek(file, off, notes, len_bytes) &&
-	       build_id_of_notes(notes, len_bytes, file->build_id);
+	       buildid_of_notes(notes, len_bytes, file->build_id);
 }
 
 /* From the sections, since a separate debug file keeps those; else from the segments. */

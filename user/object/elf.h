@@ -20,9 +20,8 @@
 
 #include "object/segments.h"
 
-#define BUILD_ID_MAX_BYTES 64
-#define SECTION_MAX_BYTES  (256u << 20) /* larger sections are not read: a sparse file is cheap */
-#define ELF_MAX_SECTIONS   65536	/* files with more are refused: -ENOEXEC */
+#define SECTION_MAX_BYTES (256u << 20) /* larger sections are not read: a sparse file is cheap */
+#define ELF_MAX_SECTIONS  65536	       /* files with more are refused: -ENOEXEC */
 /*
  * bytes is borrowed from the elf_file; NULL for SHT_NOBITS, out of bounds, more than
  * SECTION_MAX_BYTES or unreadable, whatever len_bytes (sh_size) says. It may be unaligned: memcpy.

@@ -24,6 +24,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/coderegions.h"
 #include "object/plt.h"
 #include "object/spans.h"
 
@@ -56,52 +57,14 @@ struct symtab {
 	char *names;
 };
 
-struct region { /* an executable section */
-	uint64_t start, limit;
-};
-
 struct builder {
 	struct symtab *symtab;
-	vec_of(struct region) regions; /* sorted by start */
+	struct coderegions regions;
 	struct elf_section strings[NR_NAMES];
 	size_t names_bytes;
 };
 
 /* Collect ---------------------------------------------------------------------------------------- */
-
-static int compare_regions(const void *a, const void *b)
-{
-	const struct region *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static void collect_regions(struct builder *builder, const struct elf_file *file)
-{
-	for (size_t i = 0; i < elf_file_nr_sections(file); i++) {
-		const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-		struct elf_section section;
-		uint64_t limit;
-
-		if (!elf_file_section_header(file, i, &section) || (section.flags & code) != code ||
-		    __builtin_add_overflow(section.elf_addr, section.len_bytes, &limit))
-			continue;
-		vec_push(&builder->regions, (struct region){section.elf_addr, limit});
-	}
-	if (builder->regions.nr)
-		qsort(builder->regions.at, builder->regions.nr, sizeof(*builder->regions.at),
-		      compare_regions);
-}
-
-/* Where the executable section that elf_addr is in ends; 0: it is in none. */
-static uint64_t region_limit(const struct builder *builder, uint64_t elf_addr)
-{
-	size_t nr = vec_partition(&builder->regions, region, region->start <= elf_addr);
-
-	if (!nr || elf_addr >= builder->regions.at[nr - 1].limit)
-		return 0;
-	return builder->regions.at[nr - 1].limit;
-}
 
 /* The name at name_off, up to its NUL, the "@VERSION" that ld writes into .symtab, or the limit. */
 static size_t name_len(const struct elf_section *strings, uint32_t name_off)
@@ -136,7 +99,7 @@ static bool is_full(const struct builder *builder)
 static void add(struct builder *builder, struct entry entry)
 {
 	const struct elf_section *strings = &builder->strings[entry.table];
-	uint64_t limit = region_limit(builder, entry.elf_addr);
+	uint64_t limit = coderegions_limit(&builder->regions, entry.elf_addr);
 	size_t len;
 
 	if (!limit || is_full(builder))
@@ -284,7 +247,8 @@ static void place_group(struct builder *builder, size_t first, size_t last, uint
 	struct symtab *symtab = builder->symtab;
 	uint64_t addr = symtab->entries.at[first].elf_addr;
 	uint64_t around = spans_advance(&symtab->spans, addr);
-	uint64_t guess = least(least(around, next_addr), region_limit(builder, addr));
+	uint64_t guess =
+		least(least(around, next_addr), coderegions_limit(&builder->regions, addr));
 	bool has_sized = symtab->entries.at[last].len_bytes;
 
 	for (size_t i = first; i <= last; i++) {
@@ -348,14 +312,14 @@ struct symtab *symtab_new(const struct elf_file *file)
 
 	if (!file || !elf_file_is_linked(file) || elf_file_reopen(file, &own) < 0)
 		return symtab;
-	collect_regions(&builder, own);
+	coderegions_read(&builder.regions, own);
 	collect_table(&builder, own, SHT_SYMTAB, NAMES_SYMTAB);
 	collect_table(&builder, own, SHT_DYNSYM, NAMES_DYNSYM);
 	collect_plt(&builder, own);
 	sort(&builder);
 	place(&builder);
 	copy_names(&builder);
-	vec_release(&builder.regions);
+	coderegions_release(&builder.regions);
 	elf_file_close(own);
 	return symtab;
 }

@@ -29,9 +29,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "profile/algebra.h"
 #include "profile/align.h"
+#include "profile/mismatch.h"
 
 #define PAGE_BYTES 0x1000u /* to which sizes of mappings are rounded, as pprof does */
 
@@ -297,55 +297,13 @@ static void add_header(struct source *source)
 		add_comment(source->merger, map_string(source, from->comments.at[i]));
 }
 
-/* Appends "cpu/nanoseconds", fit for a terminal. */
-static void describe(const struct profile *profile, const struct value_type *type, char *text,
-		     size_t text_bytes)
-{
-	size_t used = strlen(text);
-	char name[128], unit[64];
-
-	snprintf(text + used, text_bytes - used, "%s%s/%s", used ? " " : "",
-		 text_escape(strtab_get(&profile->strings, type->type), name, sizeof(name)),
-		 text_escape(strtab_get(&profile->strings, type->unit), unit, sizeof(unit)));
-}
-
-static void describe_all(const struct profile *profile, char *text, size_t text_bytes)
-{
-	text[0] = '\0';
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		describe(profile, &profile->types[i], text, text_bytes);
-}
-
-static const char *differ(struct merger *merger, const char *what, const char *ours,
-			  const char *theirs)
-{
-	snprintf(merger->why, sizeof(merger->why), "its %s (%s) differs from that before (%s)",
-		 what, theirs, ours);
-	return merger->why;
-}
-
-/* Why the source cannot be added; NULL: it can. */
-static const char *incompatible(struct merger *merger, const struct profile *from)
-{
-	const struct profile *merged = merger->merged;
-	char ours[400] = "", theirs[400] = "";
-
-	if (!profile_same_types(merged, from)) {
-		describe_all(merged, ours, sizeof(ours));
-		describe_all(from, theirs, sizeof(theirs));
-		return differ(merger, "list of sample types", ours, theirs);
-	}
-	if (profile_same_type(merged, &merged->period_type, from, &from->period_type))
-		return NULL;
-	describe(merged, &merged->period_type, ours, sizeof(ours));
-	describe(from, &from->period_type, theirs, sizeof(theirs));
-	return differ(merger, "period type", ours, theirs);
-}
-
 int merger_add_scaled(struct merger *merger, const struct profile *from, double factor,
 		      const char **why)
 {
-	const char *reason = merger->has_source ? incompatible(merger, from) : NULL;
+	const char *reason =
+		merger->has_source
+			? mismatch_describe(merger->merged, from, merger->why, sizeof(merger->why))
+			: NULL;
 	uint32_t *strings scoped(freep) = NULL, *mappings scoped(freep) = NULL;
 	uint32_t *functions scoped(freep) = NULL, *locations scoped(freep) = NULL;
 	struct source source = {.profile = from, .merger = merger};
@@ -393,7 +351,8 @@ int merger_add_aligned(struct merger *merger, struct profile *source, const char
 {
 	if (merger->has_source && profile_align(merger->merged, source)) {
 		if (why)
-			*why = incompatible(merger, source);
+			*why = mismatch_describe(merger->merged, source, merger->why,
+						 sizeof(merger->why));
 		return -EINVAL;
 	}
 	return merger_add(merger, source, why);

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "object/buildid.h"
 #include "object/demangle.h"
 #include "object/elf.h"
 #include "object/functab.h"
