@@ -108,47 +108,47 @@ static void test_frequencies(void **state)
 	refused(type, bad);
 }
 
+struct real {
+	const char *text;
+	double value;
+};
+
+static void accepted(const struct arg_type *type, const struct real *good, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		double value = 42;
+
+		assert_int_equal(store(type, good[i].text, &value), 0);
+		assert_true(value == good[i].value);
+	}
+}
+
 static void test_reals(void **state)
 {
 	const struct arg_type type = ARG_REAL;
-	static const struct {
-		const char *text;
-		double value;
-	} good[] = {{"0", 0},  {"-1", -1},	{"+2", 2},     {".5", 0.5},    {"-.5", -0.5},
-		    {"5.", 5}, {"007.50", 7.5}, {"1e3", 1000}, {"2E-2", 0.02}, {"-0", 0}};
+	static const struct real good[] = {
+		{"0", 0},  {"-1", -1},	    {"+2", 2},	   {".5", 0.5},	   {"-.5", -0.5},
+		{"5.", 5}, {"007.50", 7.5}, {"1e3", 1000}, {"2E-2", 0.02}, {"-0", 0}};
 	static const char *const bad[] = {"",	  ".",	 "-",	  "+",	  "e5",	 "inf",
 					  "-inf", "nan", "1e999", "0x10", "0X1", "-0x1",
 					  " 1",	  "1 ",	 "1,5",	  "1x",	  "--1", NULL};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		double value = 42;
-
-		assert_int_equal(store(&type, good[i].text, &value), 0);
-		assert_true(value == good[i].value);
-	}
+	accepted(&type, good, ARRAY_SIZE(good));
 	refused(type, bad);
 }
 
 static void test_percentages(void **state)
 {
 	const struct arg_type type = ARG_PERCENT;
-	static const struct {
-		const char *text;
-		double value;
-	} good[] = {{"10%", 10}, {"10", 10},   {"0.5pp", 0.5}, {"0", 0},
-		    {"007%", 7}, {".5%", 0.5}, {"1000%", 1000}};
+	static const struct real good[] = {{"10%", 10}, {"10", 10},   {"0.5pp", 0.5}, {"0", 0},
+					   {"007%", 7}, {".5%", 0.5}, {"1000%", 1000}};
 	static const char *const bad[] = {"",	  "%",	   "pp",    "-1",   "-0",    "-1%",
 					  "10p",  "10ppp", "10%%",  "10 %", "10%pp", "nan",
 					  "inf%", "1e999", "0x10%", "10% ", " 10%",  NULL};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		double value = 42;
-
-		assert_int_equal(store(&type, good[i].text, &value), 0);
-		assert_true(value == good[i].value);
-	}
+	accepted(&type, good, ARRAY_SIZE(good));
 	refused(type, bad);
 }
 

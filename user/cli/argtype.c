@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/smallfile.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -62,10 +63,9 @@ static const char *store_size(const char *text, uint64_t *value)
 /* perf refuses to tick faster than this, by throttling: samples would go missing without a word. */
 static uint64_t highest_frequency(void)
 {
-	FILE *file scoped(fclosep) = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-	uint64_t max;
+	long max = smallfile_number("/proc/sys/kernel/perf_event_max_sample_rate", -1);
 
-	return file && fscanf(file, "%lu", &max) == 1 && max < UINT32_MAX ? max : 100000;
+	return max >= 0 && max < UINT32_MAX ? (uint64_t)max : 100000;
 }
 
 static const char *store_frequency(const char *text, uint32_t *value, char *space)

@@ -63,16 +63,21 @@ void check_cap_bpf(struct machine_finding *finding)
 			    "CAP_BPF is missing, without which no BPF program can be loaded");
 }
 
-void check_cap_perfmon(struct machine_finding *finding)
+/* A capability of every command: what its lack means, if it is missing. */
+static void check_one(struct machine_finding *finding, bool is_there, enum machine_verdict verdict,
+		      const char *remedy, const char *why)
 {
-	bool is_there = has_or_admin(CAP_PERFMON);
-
 	set_value(finding, is_there);
 	if (!is_there)
-		finding_set(
-			finding, MACHINE_CANNOT, MACHINE_EVERY, SUDO_OR("CAP_PERFMON"),
-			"CAP_PERFMON is missing, without which BPF programs may not read stacks, "
-			"nor perf events see other processes");
+		finding_set(finding, verdict, MACHINE_EVERY, remedy, "%s", why);
+}
+
+void check_cap_perfmon(struct machine_finding *finding)
+{
+	check_one(finding, has_or_admin(CAP_PERFMON), MACHINE_CANNOT, SUDO_OR("CAP_PERFMON"),
+		  "CAP_PERFMON is missing, without which BPF programs may not read stacks, nor "
+		  "perf events see other "
+		  "processes");
 }
 
 /* Newer kernels show mappings to CAP_PERFMON, too; before, only to CAP_SYS_PTRACE. */
@@ -100,44 +105,32 @@ static bool sees_mappings_of_others(void)
 void check_cap_sys_ptrace(struct machine_finding *finding)
 {
 	bool is_there = has_capability(CAP_SYS_PTRACE);
+	const char *why = "CAP_SYS_PTRACE is missing: processes of other users cannot be "
+			  "inspected; -p refuses them, "
+			  "and with -a their code has no names";
 
-	set_value(finding, is_there);
-	if (is_there)
-		return;
-	if (sees_mappings_of_others())
-		finding_set(
-			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_SYS_PTRACE"),
-			"CAP_SYS_PTRACE is missing: files of other users' containers, and deleted "
-			"ones, cannot be opened, so their code has no names");
-	else
-		finding_set(
-			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_SYS_PTRACE"),
-			"CAP_SYS_PTRACE is missing: processes of other users cannot be inspected; "
-			"-p refuses them, and with -a their code has no names");
+	if (!is_there && sees_mappings_of_others())
+		why = "CAP_SYS_PTRACE is missing: files of other users' containers, and deleted "
+		      "ones, cannot be "
+		      "opened, so their code has no names";
+	check_one(finding, is_there, MACHINE_LOSS, SUDO_OR("CAP_SYS_PTRACE"), why);
 }
 
 void check_cap_dac_read_search(struct machine_finding *finding)
 {
-	bool is_there = reads_files_of_others();
-
-	set_value(finding, is_there);
-	if (!is_there)
-		finding_set(
-			finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_DAC_READ_SEARCH"),
-			"CAP_DAC_READ_SEARCH is missing: files that this user may not read, and "
-			"deleted files of other users' processes, have no names");
+	check_one(finding, reads_files_of_others(), MACHINE_LOSS, SUDO_OR("CAP_DAC_READ_SEARCH"),
+		  "CAP_DAC_READ_SEARCH is missing: files that this user may not read, and deleted "
+		  "files of other "
+		  "users' processes, have no names");
 }
 
 void check_cap_checkpoint_restore(struct machine_finding *finding)
 {
-	bool is_there = has_or_admin(CAP_CHECKPOINT_RESTORE);
-
-	set_value(finding, is_there);
-	if (!is_there)
-		finding_set(finding, MACHINE_LOSS, MACHINE_EVERY, SUDO_OR("CAP_CHECKPOINT_RESTORE"),
-			    "CAP_CHECKPOINT_RESTORE is missing: deleted and replaced files that "
-			    "are still "
-			    "mapped cannot be opened, so their code has no names");
+	check_one(finding, has_or_admin(CAP_CHECKPOINT_RESTORE), MACHINE_LOSS,
+		  SUDO_OR("CAP_CHECKPOINT_RESTORE"),
+		  "CAP_CHECKPOINT_RESTORE is missing: deleted and replaced files that are still "
+		  "mapped cannot be "
+		  "opened, so their code has no names");
 }
 
 /* Those that matter only where a trial fails without them. */

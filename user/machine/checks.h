@@ -51,10 +51,6 @@ void finding_set(struct machine_finding *finding, enum machine_verdict verdict, 
 
 /* Whether the capability (linux/capability.h) is effective. */
 bool has_capability(unsigned int capability);
-/* The first line of a small file, without its newline, in text. False: it cannot be read. */
-bool read_line(const char *path, char *text, size_t text_bytes);
-/* The number that a file begins with; otherwise, if it cannot be read. */
-long read_number(const char *path, long otherwise);
 /* Whether a seccomp filter is in force, which may refuse system calls. */
 bool has_seccomp_filter(void);
 /* Explains why the system call named call failed with err (-errno), with why for other reasons. */

@@ -8,8 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/smallfile.h"
 #include "machine/checks.h"
+#include "process/procfs.h"
 
 #define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
 #define SECCOMP_FILTER	 2
@@ -26,7 +27,7 @@ void check_lockdown(struct machine_finding *finding)
 {
 	char text[128] = "", *open, *close;
 
-	if (!read_line("/sys/kernel/security/lockdown", text, sizeof(text))) {
+	if (!smallfile_line("/sys/kernel/security/lockdown", text, sizeof(text))) {
 		snprintf(finding->value, sizeof(finding->value),
 			 "not known (securityfs is not mounted)");
 		return;
@@ -43,21 +44,12 @@ void check_lockdown(struct machine_finding *finding)
 			    "memory");
 }
 
-static long status_number(const char *name)
-{
-	FILE *status scoped(fclosep) = fopen("/proc/self/status", "re");
-	char *line scoped(freep) = NULL;
-	size_t cap = 0, len = strlen(name);
-
-	while (status && getline(&line, &cap, status) > 0)
-		if (!strncmp(line, name, len) && line[len] == ':')
-			return strtol(line + len + 1, NULL, 10);
-	return 0;
-}
-
 bool has_seccomp_filter(void)
 {
-	return status_number("Seccomp") == SECCOMP_FILTER;
+	uint32_t mode;
+
+	return !procfs_status_number("/proc", getpid(), "\nSeccomp:", 0, &mode) &&
+	       mode == SECCOMP_FILTER;
 }
 
 void check_seccomp(struct machine_finding *finding)

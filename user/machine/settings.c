@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/smallfile.h"
 #include "machine/checks.h"
 
 #define BTF_PATH	  "/sys/kernel/btf/vmlinux"
@@ -18,35 +19,12 @@
 #define DEFAULT_HZ	  99
 #define SYMBOLS_LOOKED_AT 1000
 
-bool read_line(const char *path, char *text, size_t text_bytes)
-{
-	int fd scoped(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, text_bytes - 1);
-
-	if (len < 0)
-		return false;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return true;
-}
-
-long read_number(const char *path, long otherwise)
-{
-	char text[64], *end;
-	long value;
-
-	if (!read_line(path, text, sizeof(text)))
-		return otherwise;
-	value = strtol(text, &end, 10);
-	return end == text ? otherwise : value;
-}
-
 void check_kernel(struct machine_finding *finding)
 {
 	char release[64] = "";
 	unsigned int major = 0, minor = 0;
 
-	read_line("/proc/sys/kernel/osrelease", release, sizeof(release));
+	smallfile_line("/proc/sys/kernel/osrelease", release, sizeof(release));
 	snprintf(finding->value, sizeof(finding->value), "Linux %s", release);
 	if (sscanf(release, "%u.%u", &major, &minor) != 2 || major * 1000 + minor >= 5010)
 		return;
@@ -88,7 +66,7 @@ void check_pid_namespace(struct machine_finding *finding)
 void check_unprivileged_bpf(struct machine_finding *finding)
 {
 	static const char *const texts[] = {"allowed", "disabled until reboot", "disabled"};
-	long value = read_number("/proc/sys/kernel/unprivileged_bpf_disabled", -1);
+	long value = smallfile_number("/proc/sys/kernel/unprivileged_bpf_disabled", -1);
 
 	if (value >= 0 && value <= 2)
 		snprintf(finding->value, sizeof(finding->value), "%ld, %s", value, texts[value]);
@@ -100,7 +78,7 @@ void check_unprivileged_bpf(struct machine_finding *finding)
 /* The kernel lowers the limit itself when it finds that samples take too long. */
 void check_sample_rate(struct machine_finding *finding)
 {
-	long value = read_number("/proc/sys/kernel/perf_event_max_sample_rate", -1);
+	long value = smallfile_number("/proc/sys/kernel/perf_event_max_sample_rate", -1);
 
 	if (value >= 0)
 		snprintf(finding->value, sizeof(finding->value), "%ld Hz", value);
@@ -112,7 +90,7 @@ void check_sample_rate(struct machine_finding *finding)
 
 void check_cpu_time(struct machine_finding *finding)
 {
-	long value = read_number("/proc/sys/kernel/perf_cpu_time_max_percent", -1);
+	long value = smallfile_number("/proc/sys/kernel/perf_cpu_time_max_percent", -1);
 
 	if (value == 0 || value == 100)
 		snprintf(finding->value, sizeof(finding->value), "%ld, no limit", value);
@@ -135,7 +113,7 @@ static bool shows_addresses(FILE *symbols)
 
 void check_kallsyms(struct machine_finding *finding)
 {
-	long restricted = read_number("/proc/sys/kernel/kptr_restrict", 0);
+	long restricted = smallfile_number("/proc/sys/kernel/kptr_restrict", 0);
 	FILE *symbols scoped(fclosep) = fopen("/proc/kallsyms", "re");
 
 	snprintf(finding->value, sizeof(finding->value), "kernel.kptr_restrict %ld", restricted);

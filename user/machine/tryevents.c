@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/smallfile.h"
 #include "machine/checks.h"
 
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
@@ -18,7 +19,7 @@ void check_paranoid(struct machine_finding *finding)
 		"all events, without privileges", "no raw tracepoints without CAP_PERFMON",
 		"no events of a whole CPU without CAP_PERFMON",
 		"no kernel profiling without CAP_PERFMON", "no events without CAP_PERFMON"};
-	long level = read_number(PARANOID_PATH, 99);
+	long level = smallfile_number(PARANOID_PATH, 99);
 	long at = level < -1 ? -1 : level > 3 ? 3 : level;
 
 	if (level != 99)
@@ -51,7 +52,7 @@ static int try_event(void)
 
 void check_events(struct machine_finding *finding)
 {
-	long level = read_number(PARANOID_PATH, 0);
+	long level = smallfile_number(PARANOID_PATH, 0);
 	int err = try_event();
 
 	if (!err) {

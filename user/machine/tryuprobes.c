@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/alloc.h"
+#include "base/smallfile.h"
 #include "machine/checks.h"
 #include "machine/multilink.h"
 #include "probe.skel.h"
@@ -62,7 +63,7 @@ static int open_perf_uprobe(const char *path, uint64_t offset, pid_t pid)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = read_number(UPROBE_TYPE_PATH, 0),
+		.type = smallfile_number(UPROBE_TYPE_PATH, 0),
 		.config1 = (uintptr_t)path,
 		.config2 = offset,
 	};
