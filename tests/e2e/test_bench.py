@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 import harness as h
 
 STEPS = h.workload("steps")
+STRICT = ("--max-growth", "25", "--alpha", "0.001")
 
 
 def cprof(*arguments, env=None):
@@ -29,14 +30,15 @@ def bench(base, head, *arguments):
 @h.test
 def the_slower_function_is_named():
     folder = h.folder()
-    # parse() does 40 % more, which is 8 % of the whole: only it grew by more than 15 %, and by far
-    run, result = bench(f"{STEPS} 1200", f"{STEPS} 1200 40", "--keep", folder, "--reps", "7", "--max-growth", "15")
+    # parse() does 60 % more, which is 12 % of the whole: only it grew by more than 25 %, and by far. What a busy
+    # machine does to the others passes the default level (5 %) once in a while, and this one never.
+    run, result = bench(f"{STEPS} 1200", f"{STEPS} 1200 60", "--keep", folder, "--reps", "8", *STRICT)
     assert run.returncode == 1 and result["verdict"] == "regression", (run, result)
     assert result["regressions"] == ["parse"], result["regressions"]
     grown = [t for t in result["tests"] if t["name"] == "parse" and t["outcome"] == "regressed"]
     absolute = [t["growth_percent"] for t in result["tests"]
                 if (t["name"], t["measure"], t["quantity"]) == ("parse", "flat", "absolute")]
-    assert grown and 15 < absolute[0] < 70, (grown, absolute)
+    assert grown and 25 < absolute[0] < 100, (grown, absolute)
     # interleaved: base, head, head, base, ...
     order = sorted(glob.glob(folder + "/run.*.pb.gz"), key=os.path.getmtime)
     sides = [os.path.basename(path).split(".")[1] for path in order]
@@ -49,7 +51,7 @@ def reports(folder):
     sides = [sorted(glob.glob(f"{folder}/run.{side}.*.pb.gz")) for side in ("base", "head")]
     paths = {name: f"{folder}/{name}" for name in ("junit", "sarif", "markdown", "json")}
     source = os.path.dirname(os.path.abspath(__file__))
-    run = cprof("check", "--max-growth", "15", "--base", *sides[0], "--head", *sides[1], "--github", "--junit", paths["junit"],
+    run = cprof("check", *STRICT, "--base", *sides[0], "--head", *sides[1], "--github", "--junit", paths["junit"],
                 "--sarif", paths["sarif"], "--markdown", paths["markdown"], "--json", paths["json"],
                 env={"GITHUB_WORKSPACE": h.ROOT})
     assert run.returncode == 1, run
@@ -179,8 +181,8 @@ def a_fluke_is_not_confirmed():
     folder = h.folder()
     base, head = (f"if echo >>{folder}/{name}; test $(wc -l <{folder}/{name}) -le 5; then {STEPS} {first}; "
                   f"else {STEPS} 400; fi" for name, first in (("base", "400"), ("head", "400 300")))
-    options = ("--warm-up", "0", "--min-samples", "1000")
-    run, result = bench(base, head, "--confirm", *options)
+    options = ("--warm-up", "0", "--min-samples", "1000", "--confirm", "--alpha", "0.001")
+    run, result = bench(base, head, *options)
     assert run.returncode == 0 and "--confirm" in run.stderr, (run.stderr, result["regressions"])
 
 
