@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Goroutines that recurse 50 frames deep, each frame of another size at each level, and work there.
+// Goroutines that recurse 50 frames deep, each frame of another size at each level, and work there for SECONDS of CPU
+// time in all.
 package main
 
 import (
 	"os"
 	"sort"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -30,17 +32,28 @@ func dive(left int) int {
 	return dive(left-1) + room[left]
 }
 
-func worker(until time.Time, done chan int) {
+// What the process has used of the CPUs, however busy these are.
+func used() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func worker(until time.Duration, done chan int) {
 	sum := 0
-	for time.Now().Before(until) {
-		sum += dive(50)
+	for used() < until {
+		for i := 0; i < 16; i++ {
+			sum += dive(50)
+		}
 	}
 	done <- sum
 }
 
 func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[1], 64)
-	until := time.Now().Add(time.Duration(seconds * float64(time.Second)))
+	until := time.Duration(seconds * float64(time.Second))
 	done := make(chan int)
 	for i := 0; i < 2; i++ {
 		go worker(until, done)
