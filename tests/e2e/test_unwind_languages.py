@@ -9,9 +9,10 @@ import unwinding as u
 
 @h.test
 def exceptions_in_flight():
-    """libgcc's own unwinder is at work while ours walks through it."""
+    """libgcc's own unwinder is at work while ours walks through it. The last instructions of _Unwind_Resume have
+    the handler's registers already, which its unwind information does not say: 0.2 to 0.8 % of the ticks."""
     profile = u.record(u.build("throws"), hz=999).profile()
-    u.assert_whole(profile["samples"])
+    u.assert_whole(profile["samples"], least=0.98)
     samples = [s for s in profile["samples"]
                if any(name.startswith("_Unwind_RaiseException") for name in s["stack"])]
     assert u.count(samples) > 0.2 * h.total(profile, "samples"), h.by_function(profile, "samples")
