@@ -10,21 +10,36 @@
 
 What the page asked the network for is in page.requests, what the console or an uncaught exception said
 in page.complaints. The browser runs with a profile of its own that is thrown away, and has no network:
-every name resolves to nothing.
+every name resolves to nothing. It is started for the first page and serves all of the program's; each page
+has a context of its own, which shares nothing with the others but the process.
 """
+import atexit
 import base64
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+
+import leftovers
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-default-apps", "--disable-extensions", "--hide-scrollbars",
          "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe"]
+# The protocol wants descriptors 3 and 4. PR_SET_CHILD_SUBREAPER: what it starts stays below it.
+LAUNCH = """
+import ctypes, fcntl, os, sys
+*pipes, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+pipes = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in pipes]
+os.dup2(pipes[0], 3)
+os.dup2(pipes[1], 4)
+os.execv(command[0], command)
+"""
 SECONDS = 120  # without an answer it hangs
 KEYS = {"Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, None), "Backspace": ("Backspace", 8, None),
         "ArrowUp": ("ArrowUp", 38, None), "ArrowDown": ("ArrowDown", 40, None), "Home": ("Home", 36, None),
@@ -45,16 +60,16 @@ class Browser:
         commands, self.to = os.pipe()
         self.replies, answers = os.pipe()
         self.process = subprocess.Popen(
-            # The protocol wants descriptors 3 and 4; dup2 in a shell needs no preexec_fn.
-            ["/bin/sh", "-c", f'exec 3<&{commands} 4>&{answers} && exec "$@"', "sh", path(), *FLAGS,
+            [sys.executable, "-IS", "-c", LAUNCH, str(commands), str(answers), path(), *FLAGS,
              f"--user-data-dir={self.folder}", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             pass_fds=(commands, answers), env={**os.environ, "HOME": self.folder})
         os.close(commands)
         os.close(answers)
+        leftovers.outliving.add(self.process.pid)
         self.text = b""
         self.number = 0
-        self.on_event = lambda method, parameters: None
+        self.pages = {}  # by their sessions
 
     def close(self):
         os.close(self.to)
@@ -64,6 +79,7 @@ class Browser:
             self.process.kill()
             self.process.wait()
         os.close(self.replies)
+        leftovers.outliving.discard(self.process.pid)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def receive(self, deadline):
@@ -92,41 +108,69 @@ class Browser:
             if reply.get("id") == self.number:
                 assert "error" not in reply, f"{method}: {reply['error']}"
                 return reply["result"]
-            if "method" in reply:
-                self.on_event(reply["method"], reply["params"])
+            self.event(reply)
         raise AssertionError(f"{method}: no answer within {SECONDS} s")
+
+    def event(self, message):
+        """It is for a page that is open, or for nobody."""
+        page = self.pages.get(message.get("sessionId"))
+        if page and "method" in message:
+            page.event(message["method"], message["params"])
 
     def listen(self, seconds):
         """Takes what comes within that time."""
         deadline = time.monotonic() + seconds
         while (message := self.receive(deadline)) is not None:
-            if "method" in message:
-                self.on_event(message["method"], message["params"])
+            self.event(message)
+
+
+browsers = []  # the one that there is, if any
+
+
+def shared():
+    """The browser of this program: started when it is first asked for, or has died meanwhile."""
+    if browsers and browsers[0].process.poll() is not None:
+        browsers.pop().close()
+    if not browsers:
+        browsers.append(Browser())
+    return browsers[0]
+
+
+@atexit.register
+def close_browser():
+    while browsers:
+        browsers.pop().close()
 
 
 class Page:
-    """One page in a browser of its own."""
+    """One page."""
 
     def __init__(self, url, width=1280, height=800, dark=False, touch=False, reduced_motion=True):
         self.requests, self.complaints = [], []
         self.loaded = False
-        self.browser = Browser()
+        self.browser, self.session = shared(), None
+        self.context = self.browser.call("Target.createBrowserContext")["browserContextId"]
         try:
             self.open(url, width, height, dark, touch, reduced_motion)
         except BaseException:
-            self.browser.close()
+            self.close()
             raise
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.browser.close()
+        self.close()
+
+    def close(self):
+        self.browser.pages.pop(self.session, None)
+        if self.browser.process.poll() is None:
+            self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)
 
     def open(self, url, width, height, dark, touch, reduced_motion):
-        self.browser.on_event = self.event
-        target = self.browser.call("Target.createTarget", url="about:blank")["targetId"]
+        target = self.browser.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
         self.session = self.browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.browser.pages[self.session] = self
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
@@ -158,6 +202,9 @@ class Page:
 
     def call(self, method, **parameters):
         return self.browser.call(method, session=self.session, **parameters)
+
+    def grant(self, *permissions):
+        self.browser.call("Browser.grantPermissions", permissions=permissions, browserContextId=self.context)
 
     def js(self, expression):
         reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True,

@@ -128,8 +128,11 @@ def left_objects(before, seconds=60, nr_lost=PROGRAM_ARRAYS):
 
 # Processes ---------------------------------------------------------------------------------------
 
-def children(pid):
-    """All descendants of a process that live (zombies do not)."""
+outliving = set()  # what serves more than one case, with all that it has started: it is not left, and ends with us
+
+
+def children(pid, without=()):
+    """All descendants of a process that live (zombies do not), but for some and theirs."""
     parents = {}
     for other in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -141,7 +144,7 @@ def children(pid):
             parents[int(other)] = int(fields[1])
     found, front = [], [pid]
     while front:
-        front = [child for child, parent in parents.items() if parent in front]
+        front = [child for child, parent in parents.items() if parent in front and child not in without]
         found += front
     return found
 
@@ -162,18 +165,20 @@ def kill_and_reap(pids):
             pass
     while True:
         try:
-            if os.waitpid(-1, 0)[0] == 0:
-                break
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
         except ChildProcessError:
             break
+        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            break
+        time.sleep(0.01)
 
 
 def left_processes(seconds=30):
     """What a case has left running. Being orphaned, they are our children: we are a subreaper."""
     end = time.monotonic() + seconds
-    while children(os.getpid()) and time.monotonic() < end:
+    while (left := children(os.getpid(), outliving)) and time.monotonic() < end:
         time.sleep(0.05)
-    left = children(os.getpid())
     names = [command_line(pid) for pid in left]
     kill_and_reap(left)
     return [f"process {name} is left" for name in names]

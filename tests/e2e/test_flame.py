@@ -147,7 +147,7 @@ def searches():
 @h.test
 def is_worked_by_keys():
     with shown(built(STACKS, TYPES)) as page:
-        page.browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        page.grant("clipboardReadWrite", "clipboardSanitizedWrite")
         tree = "document.getElementById('at')"
         page.js("document.getElementById('graph').focus()")
         for key, name, level in (("ArrowDown", "main", 2), ("ArrowDown", "work", 3), ("ArrowRight", "idle", 3),

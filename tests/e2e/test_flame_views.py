@@ -219,7 +219,7 @@ def a_link_restores_what_is_shown():
     what = "[page.choices, page.graph.isFlame, document.getElementById('search').value, document.getElementById('found').textContent," \
            " document.getElementById('trail').textContent, document.getElementById('filters').textContent]"
     with opened(html) as page:
-        page.browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        page.grant("clipboardReadWrite", "clipboardSanitizedWrite")
         keep(page, "thread", "<b>x")
         keep(page, "user", "a:b")
         keep(page, "thread", "(none)")
