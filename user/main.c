@@ -211,5 +211,6 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	stdstreams_open();
+	stdstreams_take_size_limit_as_error();
 	return stdstreams_finish(run_command(argc, argv));
 }

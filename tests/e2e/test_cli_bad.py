@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bad input: one line that says what and what to do, the promised exit code, nothing written."""
 import os
+import signal
 import stat
 import time
 
@@ -129,6 +130,19 @@ def file_of_our_own_is_replaced():
         file.write("an older profile")
     target.uses(0.2)
     run.stop().profile()
+
+
+@h.test
+def files_have_a_largest_size():
+    """ulimit -f: an error like any other, not a death by SIGXFSZ; a command has the signal as it was."""
+    target = h.Workload("stacks", 60)
+    run = h.cprof("record", "-F", "1999", "-d", "1s", "-p", target.pid, verbose=False, run_as=("prlimit", "--fsize=2048"))
+    ended = run.wait()
+    assert ended.code == USAGE and any(": File too large" in line for line in ended.lines), (ended.code, ended.lines)
+    assert not os.listdir(run.folder), os.listdir(run.folder)
+    script = "ulimit -f 1; head -c 100000 /dev/zero >$0"
+    ended = h.cprof("record", "--allow-empty", "--", "sh", "-c", script, os.path.join(h.folder(), "large")).wait()
+    assert ended.code == 128 + signal.SIGXFSZ, (ended.code, ended.lines)
 
 
 @h.test

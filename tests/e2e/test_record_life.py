@@ -77,6 +77,20 @@ def target_is_killed():
 
 
 @h.test
+def first_thread_ends():
+    """And the others go on: /proc calls such a process a zombie. Its stacks are whole, named however."""
+    target = h.Workload("leaderless", 60)
+    target.says()
+    for whom in ("-p", target.pid), ("-a",):
+        run = h.cprof("record", "-F", "499", *whom).attached()
+        target.uses(0.3)
+        samples = [s for s in run.stop().profile()["samples"] if s["labels"]["pid"] == target.pid]
+        assert len(samples_with([{"samples": samples}], "left_alone")) > 0.8 * len(samples) > 0, (whom, len(samples))
+    profile = h.cprof("record", "-F", "499", "--", h.workload("leaderless"), "0.5").wait().profile()
+    assert h.share(profile, "samples", "left_alone") > 0.8
+
+
+@h.test
 def binary_is_deleted():
     """Names come from the file that runs, not from whatever has its name by then."""
     path = os.path.join(h.folder(), "gone")

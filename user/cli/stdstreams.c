@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,20 @@ void stdstreams_open(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
 			return; /* not even that: there is nobody to tell */
+}
+
+static void do_nothing(int signal_number)
+{
+	(void)signal_number;
+}
+
+void stdstreams_take_size_limit_as_error(void)
+{
+	/* A handler, not SIG_IGN: exec takes it back. */
+	struct sigaction handled = {.sa_handler = do_nothing, .sa_flags = SA_RESTART}, before;
+
+	if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(SIGXFSZ, &handled, NULL);
 }
 
 int stdstreams_finish(int code)

@@ -14,6 +14,11 @@
  */
 void stdstreams_open(void);
 /*
+ * From now on a write beyond the limit of a file's size (ulimit -f) fails with EFBIG, like any other that cannot be done;
+ * by default SIGXFSZ ends the process. Launched commands get what cprof got.
+ */
+void stdstreams_take_size_limit_as_error(void);
+/*
  * Writes the buffered rest. Returns code, which may be a launched command's, or EXIT_USAGE, printed, if not all could be written. A reader that
  * went away is no error.
  */

@@ -109,7 +109,7 @@ void check_memlock(struct machine_finding *finding)
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	small = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 64, 1, NULL);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, MAP_BYTES / 1024, 1024, NULL);
-	if (small >= 0 && fd < 0)
+	if (small >= 0 && fd == -EPERM)
 		finding_set(
 			finding, MACHINE_CANNOT, MACHINE_EVERY,
 			"run cprof with sudo, or raise the limit first (ulimit -l unlimited), or "
@@ -118,4 +118,10 @@ void check_memlock(struct machine_finding *finding)
 			"maps, "
 			"which count against it before Linux 5.11",
 			(unsigned long long)before.rlim_cur / 1024);
+	else if (small >= 0 && fd < 0)
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
+			    "raise the memory limit of the container or control group that cprof "
+			    "runs in",
+			    "there is no memory for a BPF map of %d MB (%s)", MAP_BYTES >> 20,
+			    strerror(-fd));
 }

@@ -33,7 +33,7 @@ int targets_check(const char *proc_root, uint32_t pid)
 	if (tgid != pid)
 		return fail(-EINVAL, "%u is a thread (%s) of process %u: give -p %u -t.", pid, comm,
 			    tgid, tgid);
-	if (stat.state == 'Z')
+	if (proc_stat_is_dead(&stat))
 		return fail(-ESRCH,
 			    "process %u (%s) has exited: it is a zombie, which its parent has not "
 			    "waited for.",
