@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills bench-unwind bench-complete bench-heap bench-algebra architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults bench-unwind bench-complete bench-heap bench-algebra architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -258,6 +258,9 @@ kernels: all workloads $(vm)            ## Debian's kernels under qemu, each wit
 
 kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays (root)
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
+
+faults: all workloads                  ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
+	$(Q)tests/faults/run.py
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py

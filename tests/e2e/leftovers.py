@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a case of an end-to-end test has left behind: BPF objects, uprobes, processes.
+"""What a case of an end-to-end test has left behind: BPF objects, uprobes, bytes in code, processes.
 
 Other people trace this machine, too. Only what is of cprof's kind, is new since the case began, stays,
 and is held by no process of somebody else counts as left.
@@ -124,6 +124,54 @@ def left_objects(before, seconds=60, nr_lost=PROGRAM_ARRAYS):
         print(f"# other cprofs ran beside this ({crowd}): {len(left)} objects may be theirs, {left[0]} ...")
         return []
     return [f"{name} is left" for name in left]
+
+
+# In code -----------------------------------------------------------------------------------------
+
+def code_of(pid):
+    """The code that a process has mapped: (address, length, offset in the file, path of the file)."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            rows = [line.split(maxsplit=5) for line in file]
+    except OSError:
+        return
+    for span, access, offset, _, inode, *_ in rows:
+        path = f"/proc/{pid}/map_files/{span}"
+        start, end = (int(word, 16) for word in span.split("-"))
+        if "x" not in access or inode == "0" or not os.path.isfile(path):
+            continue
+        yield start, end - start, int(offset, 16), path
+
+
+def changed_bytes(pid):
+    """How many bytes of a process's code are not those of its files: a probe is a breakpoint, or a call."""
+    count = 0
+    for start, length, offset, path in code_of(pid):
+        try:
+            with open(path, "rb") as file, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+                file.seek(offset)
+                memory.seek(start)
+                code, now = file.read(length), memory.read(length)
+        except OSError:
+            continue  # it has ended, or its file is shorter by now
+        if code != now[:len(code)]:
+            count += sum(a != b for a, b in zip(code, now))
+    return count
+
+
+def left_probes(pids, seconds=30):
+    """What of a case's probes stays in the code of processes that live. In a crowd that is said, not judged."""
+    end = time.monotonic() + seconds
+    while True:
+        left, crowd = {pid: nr for pid in pids if (nr := changed_bytes(pid))}, other_cprofs()
+        if not left:
+            return []
+        if crowd:
+            print(f"# other cprofs run beside this ({sorted(crowd)}): the probes in {sorted(left)} may be theirs")
+            return []
+        if time.monotonic() > end:
+            return [f"{nr} bytes of the code of {command_line(pid)} are not those of its files" for pid, nr in left.items()]
+        time.sleep(0.05)
 
 
 # Processes ---------------------------------------------------------------------------------------

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""F10 to F15: stores that are full, and a consumer or a kernel that does not keep up."""
+import signal
+import time
+
+import harness as h
+from fault import existing, fault, number_in, words
+
+MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
+
+
+@fault
+def f10_no_work_space():
+    """no work space for a stack (there is no stack map whose entries could collide)"""
+    return existing("test_heap_limits", "no_work_space")
+
+
+@fault
+def f11_counts_full():
+    """the aggregation map is full"""
+    existing("test_record_limits", "aggregation_map_of_16")
+    return existing("test_heap_limits", "aggregation_map_of_16")
+
+
+@fault
+def f12_live_blocks_full():
+    """the map of live blocks and that of calls under way are full"""
+    return existing("test_heap_limits", "live_map_of_16", "one_call_in_flight", "returns_that_never_come")
+
+
+@fault
+def f13_event_ring_full():
+    """the event ring is full; then all stores at once"""
+    existing("test_record_limits", "event_ring_of_4096_bytes", "both_at_once")
+    return existing("test_heap_limits", "event_ring_of_4096_bytes", "all_at_once")
+
+
+@fault
+def f14_consumer_is_stopped():
+    """cprof is stopped for 5 s"""
+    target = h.Workload("stacks", 600)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    target.uses(0.3)
+    run.signal(signal.SIGSTOP)
+    time.sleep(5)
+    run.signal(signal.SIGCONT)
+    run.snapshot(1)
+    target.uses(0.3)
+    _, after = run.stop().windows()
+    assert h.total(after, "samples") > 30, h.total(after, "samples")
+    return f"{words()}; after that it goes on: {h.total(after, 'samples')} samples"
+
+
+@fault
+def f15_rate_beyond_the_limit():
+    """a rate above kernel.perf_event_max_sample_rate, and one as high as that"""
+    most = number_in(MAX_RATE)
+    target = h.Workload("hot", 600)
+    h.cprof("record", "-F", most + 1, "-p", target.pid, verbose=False).wait().refused(2, "perf_event_max_sample_rate")
+    said = words()
+    highest = min(most, 20000)  # more is a load on the machine, not a test of cprof
+    run = h.cprof("record", "-F", highest, "-p", target.pid).attached()
+    target.uses(0.3)
+    profile = run.stop().profile()
+    assert profile["period"] == 10 ** 9 // highest, profile["period"]
+    return f"{said} At {highest} Hz: {words()}"
