@@ -19,6 +19,15 @@ struct {
 	__type(value, u8); /* enum abi_target */
 } targets SEC(".maps");
 
+/* The last two children of config.helper_tgid: one may still be ending. All of them are forked after this is attached. */
+volatile __u32 helpers[2] = {};
+
+static __always_inline bool is_helper(u32 tgid)
+{
+	return config.helper_tgid &&
+	       (tgid == config.helper_tgid || tgid == helpers[0] || tgid == helpers[1]);
+}
+
 __hidden bool target_is_current(void)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -27,11 +36,11 @@ __hidden bool target_is_current(void)
 	if (!tgid || tgid == config.self_tgid)
 		return false;
 	if (config.all)
-		return true;
+		return !is_helper(tgid);
 	if (config.only_tgid) /* a lookup at each malloc and free is time of the target's */
 		return tgid == config.only_tgid;
 	target = bpf_map_lookup_elem(&targets, &tgid);
-	return target ? *target == ABI_TARGET_NOW : config.unknown_too;
+	return target ? *target == ABI_TARGET_NOW : config.unknown_too && !is_helper(tgid);
 }
 
 /* Asked at every free: without a call since Linux 5.11. */
@@ -94,6 +103,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (tgid == parent_tgid)
 		return 0; /* a thread */
+	if (config.helper_tgid && parent_tgid == config.helper_tgid) {
+		helpers[1] = helpers[0];
+		helpers[0] = tgid;
+	}
 	tables_inherit(parent_tgid, tgid);
 	target = bpf_map_lookup_elem(&targets, &parent_tgid);
 	if (config.follow_forks && target && *target != ABI_TARGET_REJECTED)

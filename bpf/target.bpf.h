@@ -6,7 +6,7 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
-/* Current is a target: its tgid is listed, or everything is wanted but idle and cprof itself. */
+/* Current is a target: its tgid is listed, or everything is wanted but idle and cprof itself with its helpers. */
 bool target_is_current(void);
 /* How many execs current's process has behind it: tells the images of one process apart. */
 u32 target_exec_id(void);

@@ -54,6 +54,7 @@ struct options {
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;
+	bool no_sandbox; /* targets' files are parsed in this process, with all its powers */
 	const char
 		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */
 	/* --limit NAME=N, not in --help: shrinks a store, for tests; files: that heap probes */

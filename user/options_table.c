@@ -201,6 +201,11 @@ static void add_others(enum options_command command, struct options *options,
 	const struct command_row rows[] = {
 		{BOTH, ARG_GROUP("Other options")},
 		{BOTH,
+		 {"no-sandbox", 0, ARG_FLAG, NULL,
+		  "parse the targets' files in this process, with all its privileges: unsafe, for "
+		  "debugging only",
+		  &options->no_sandbox}},
+		{BOTH,
 		 {"verbose", 'v', ARG_FLAG, NULL, "print details, and the kernel's messages",
 		  &options->verbose}},
 		{BOTH, {"limit", 0, ARG_CALL(parse_limit, NULL), "NAME=N", NULL, &options->limits}},

@@ -119,6 +119,21 @@ readers_case()
 	result 'profile, input, output and gate: no libelf, libdw, Zydis, libbpf, libiberty' $status "$dir/log"
 }
 
+# What turns addresses into names and keeps BPF's tables up to date asks the parser. A program of it, of what an
+# archive adds, is complete without the libraries that parse ELF files.
+parser_case()
+{
+	local status=0
+	{
+		# shellcheck disable=SC2086 # words
+		"${CC:-gcc}" $sanitized -Wl,--no-undefined -o "$dir/names" "$dir/main.o" \
+			-Wl,-u,tablesync_new -Wl,-u,symbolizer_new -Wl,-u,builder_build -Wl,-u,parser_open \
+			"$build/libcprof.a" -lbpf -lZydis -liberty -lm || status=1
+		nm "$dir/names" | grep -E ' [A-Za-z] (elf_|gelf_|dwarf_|dwfl_)' && status=1
+	} >"$dir/log" 2>&1
+	result 'names and unwind tables: main has no libelf, libdw' $status "$dir/log"
+}
+
 # The one thing that reading commands have from object/ are the names of local binaries.
 door_case()
 {
@@ -150,6 +165,7 @@ for room in $(sed -nE 's/^([a-z]+) *\|.*/\1/p' scripts/rooms.txt); do
 	[ -d "user/$room" ] && [ "$room" != tools ] && link_case "$room"
 done
 readers_case
+parser_case
 door_case
 misfit_case 'a call of libelf' elf_begin
 misfit_case 'a call of libbpf' bpf_object__open

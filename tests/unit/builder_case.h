@@ -19,6 +19,7 @@
 #include "record/builder.h"
 #include "temp.h"
 #include "unit/judge.h"
+#include "unit/parser_case.h"
 
 #define PERIOD_NS  10101010
 #define RATE_BYTES (512 * 1024)
@@ -27,7 +28,7 @@
 struct fixture {
 	struct files *files;
 	struct tasks *tasks;
-	struct objects *objects;
+	struct parser *parser;
 	struct symbolizer *symbolizer;
 	struct builder *builder;
 	pid_t child; /* another process, of the same program */
@@ -56,9 +57,8 @@ static inline int set_up(void **state)
 	user_ips[1] = (uintptr_t)calling_function + 2;
 	fixture->files = files_new("/proc");
 	fixture->tasks = tasks_new("/proc", fixture->files);
-	fixture->objects = objects_new();
-	fixture->symbolizer =
-		symbolizer_new(fixture->tasks, fixture->files, fixture->objects, NULL);
+	fixture->parser = parser_case_open();
+	fixture->symbolizer = symbolizer_new(fixture->tasks, fixture->files, fixture->parser, NULL);
 	fixture->file = temp_path("built.pb.gz");
 	fixture->child = fork();
 	if (!fixture->child) {
@@ -78,7 +78,7 @@ static inline int tear_down(void **state)
 	free(fixture->file);
 	builder_free(fixture->builder);
 	symbolizer_free(fixture->symbolizer);
-	objects_free(fixture->objects);
+	parser_close(fixture->parser);
 	tasks_free(fixture->tasks);
 	files_free(fixture->files);
 	free(fixture);

@@ -16,13 +16,14 @@
 #include "base/clock.h"
 #include "feed/tablecache.h"
 #include "process/task.h"
+#include "unit/parser_case.h"
 #include "unit/session_case.h"
 
 struct feed_case {
 	struct session session;
 	struct files *files;
 	struct tasks *tasks;
-	struct objects *objects;
+	struct parser *parser;
 	struct workbudget budget;
 };
 
@@ -31,13 +32,13 @@ static inline void feed_case_init(struct feed_case *c)
 	*c = (struct feed_case){0};
 	c->files = files_new("/proc");
 	c->tasks = tasks_new("/proc", c->files);
-	c->objects = objects_new();
+	c->parser = parser_case_open();
 	assert_int_equal(tasks_snapshot(c->tasks, getpid()), 0);
 }
 
 static inline void feed_case_release(struct feed_case *c)
 {
-	objects_free(c->objects);
+	parser_close(c->parser);
 	tasks_free(c->tasks);
 	files_free(c->files);
 	session_case_release(&c->session);

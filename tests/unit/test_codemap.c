@@ -35,8 +35,10 @@ static int set_up(void **state)
 	fixture->rooms = (struct codemap_rooms){
 		.session = &fixture->c.session,
 		.tasks = fixture->c.tasks,
+		.files = fixture->c.files,
+		.parser = fixture->c.parser,
 		.tablecache = tablecache_new(&fixture->c.session, fixture->c.files,
-					     fixture->c.objects, &fixture->c.budget),
+					     fixture->c.parser, &fixture->c.budget),
 	};
 	fixture->code = codemap_new(&fixture->rooms, getpid());
 	*state = fixture;

@@ -31,6 +31,7 @@
 #include "sandbox/confine.h"
 #include "sandbox/parser.h"
 #include "sandbox/transfer.h"
+#include "temp.h"
 #include "unwind/tablebuild.h"
 #include "worker/serve.h"
 
@@ -198,6 +199,44 @@ static void check_variables(struct parser *parser, int fd)
 	assert_int_equal(addrs[2], 0);
 }
 
+/* A C++ name so long that main would start a thread for it. */
+static void check_long_name(struct parser *parser)
+{
+	char *folder scoped(freep) = temp_folder(), *name scoped(freep) = xmalloc(3000);
+	char *source scoped(freep) = NULL, *object scoped(freep) = NULL;
+	char *command scoped(freep) = NULL;
+	int fd scoped(closep) = -1;
+	struct reply_name *names;
+	struct symtab *symtab;
+	struct symbol symbol;
+	struct elf_file *elf;
+	bool is_ifunc;
+	FILE *file;
+	size_t nr;
+
+	snprintf(name, 3000, "_Z2000%02000dv", 0);
+	memset(name + 6, 'f', 2000);
+	source = xasprintf("%s/long.S", folder);
+	object = xasprintf("%s/long.so", folder);
+	file = fopen(source, "we");
+	fprintf(file, ".globl %s\n.type %s,@function\n%s: ret\n.size %s,1\n", name, name, name,
+		name);
+	fclose(file);
+	command = xasprintf("gcc -shared -nostdlib -o %s %s", object, source);
+	assert_int_equal(system(command), 0);
+	fd = open(object, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(elf_file_open(fd, &elf), 0);
+	symtab = symtab_new(elf);
+	assert_true(symtab_lookup(symtab, name, &symbol, &is_ifunc));
+	assert_int_equal(parser_names(parser, 9, fd, &symbol.elf_addr, 1, &names, &nr), 0);
+	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
+	assert_string_equal(names[0].raw, name);
+	assert_int_equal(strcmp(names[0].display + 2000, "()"), 0);
+	free(names);
+	symtab_free(symtab);
+	elf_file_close(elf);
+}
+
 static void check_answers(bool in_process)
 {
 	struct parser *parser = open_parser(serve, in_process);
@@ -215,6 +254,7 @@ static void check_answers(bool in_process)
 	check_table(parser, fd);
 	check_names(parser, fd);
 	check_variables(parser, fd);
+	check_long_name(parser);
 	assert_non_null(parser_file(parser, PARSER_VDSO, -1));
 	assert_int_equal(parser_table(parser, PARSER_VDSO, -1, &table), 0);
 	unwind_table_free(table);

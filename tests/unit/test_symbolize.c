@@ -24,9 +24,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "object/object.h"
 #include "record/symbolize.h"
 #include "temp.h"
 #include "unit/judge.h"
+#include "unit/parser_case.h"
 
 /* An address inside a function, past its prologue's first byte. */
 #define INSIDE(function) ((uint64_t)(uintptr_t)(function) + 1)
@@ -34,7 +36,7 @@
 struct fixture {
 	struct files *files;
 	struct tasks *tasks;
-	struct objects *objects;
+	struct parser *parser;
 	struct kallsyms *kallsyms;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
@@ -67,13 +69,13 @@ static int set_up(void **state)
 	fixture->folder = temp_folder();
 	fixture->files = files_new("/proc");
 	fixture->tasks = tasks_new("/proc", fixture->files);
-	fixture->objects = objects_new();
+	fixture->parser = parser_case_open();
 	fixture->kallsyms = kallsyms_of("ffffffff81000000 T _text\n"
 					"ffffffff81000100 T do_syscall_64\n"
 					"ffffffff81000400 T _etext\n"
 					"ffffffffc0000000 t ext4_sync\t[ext4]\n");
 	fixture->symbolizer =
-		symbolizer_new(fixture->tasks, fixture->files, fixture->objects, fixture->kallsyms);
+		symbolizer_new(fixture->tasks, fixture->files, fixture->parser, fixture->kallsyms);
 	fixture->profile = profile_new();
 	profile_add_type(fixture->profile, "samples", "count");
 	profile_add_type(fixture->profile, "cpu", "nanoseconds");
@@ -92,7 +94,7 @@ static int tear_down(void **state)
 	profile_free(fixture->profile);
 	symbolizer_free(fixture->symbolizer);
 	kallsyms_free(fixture->kallsyms);
-	objects_free(fixture->objects);
+	parser_close(fixture->parser);
 	tasks_free(fixture->tasks);
 	files_free(fixture->files);
 	free(fixture->folder);
@@ -227,13 +229,17 @@ static void test_the_vdso(void **state)
 	struct fixture *fixture = *state;
 	struct image *image = own_image(fixture);
 	uint64_t start = getauxval(AT_SYSINFO_EHDR), addr = 0;
+	struct objects *objects = objects_new();
 	bool is_ifunc;
 	struct symbol symbol;
 	uint32_t id;
 
-	if (!start || !symtab_lookup(object_symtab(objects_vdso(fixture->objects)),
-				     "__vdso_clock_gettime", &symbol, &is_ifunc))
+	if (!start || !symtab_lookup(object_symtab(objects_vdso(objects)), "__vdso_clock_gettime",
+				     &symbol, &is_ifunc)) {
+		objects_free(objects);
 		skip();
+	}
+	objects_free(objects); /* the symbol's name with them */
 	addr = start + symbol.elf_addr;
 	id = user(fixture, image, addr + 1, false);
 	assert_non_null(strstr(name_of(fixture, id), "clock_gettime"));
@@ -316,7 +322,7 @@ static void test_without_kallsyms(void **state)
 {
 	struct fixture *fixture = *state;
 	struct symbolizer *blind =
-		symbolizer_new(fixture->tasks, fixture->files, fixture->objects, NULL);
+		symbolizer_new(fixture->tasks, fixture->files, fixture->parser, NULL);
 	uint32_t id = symbolize_kernel(blind, fixture->profile, 0xffffffff81000110, false);
 
 	assert_string_equal(name_of(fixture, id), "[kernel]+0xffffffff81000110");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "record/symbolize.h"
+#include "unit/parser_case.h"
 
 #define START 0x7f0000000000ull
 #define IP    (START + 0x10)
@@ -56,8 +57,8 @@ static void test_mappings_at_one_address(void **state)
 	};
 	struct files *files = files_new("/nonexistent");
 	struct tasks *tasks = tasks_new("/nonexistent", files);
-	struct objects *objects = objects_new();
-	struct symbolizer *symbolizer = symbolizer_new(tasks, files, objects, NULL);
+	struct parser *parser = parser_case_open();
+	struct symbolizer *symbolizer = symbolizer_new(tasks, files, parser, NULL);
 	struct profile *profile = profile_new();
 	uint32_t ids[4];
 
@@ -82,7 +83,7 @@ static void test_mappings_at_one_address(void **state)
 			assert_int_not_equal(ids[i], ids[j]);
 	profile_free(profile);
 	symbolizer_free(symbolizer);
-	objects_free(objects);
+	parser_close(parser);
 	tasks_free(tasks);
 	files_free(files);
 }

@@ -17,6 +17,7 @@
 #include "feed/tablecache.h"
 #include "unwind/tablebuild.h"
 #include "elf_judge.h"
+#include "unit/parser_case.h"
 #include "unit/session_case.h"
 
 #define MOST_UNUSED 1024 /* as in feed/tablecache.c */
@@ -24,7 +25,7 @@
 struct fixture {
 	struct session session;
 	struct files *files;
-	struct objects *objects;
+	struct parser *parser;
 	struct workbudget budget;
 	struct tablecache *tables;
 };
@@ -48,8 +49,8 @@ static int set_up(void **state)
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
 	fixture->files = files_new("/proc");
-	fixture->objects = objects_new();
-	fixture->tables = tablecache_new(&fixture->session, fixture->files, fixture->objects,
+	fixture->parser = parser_case_open();
+	fixture->tables = tablecache_new(&fixture->session, fixture->files, fixture->parser,
 					 &fixture->budget);
 	*state = fixture;
 	return 0;
@@ -60,7 +61,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	tablecache_free(fixture->tables);
-	objects_free(fixture->objects);
+	parser_close(fixture->parser);
 	files_free(fixture->files);
 	session_case_release(&fixture->session);
 	free(fixture);

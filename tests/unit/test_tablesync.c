@@ -37,7 +37,7 @@ static int set_up(void **state)
 	}
 	feed_case_init(&fixture->c);
 	fixture->sync = tablesync_new(&fixture->c.session, fixture->c.tasks, fixture->c.files,
-				      fixture->c.objects, &fixture->c.budget);
+				      fixture->c.parser, &fixture->c.budget);
 	*state = fixture;
 	return 0;
 }

@@ -11,10 +11,17 @@
 
 #define CLOCK_FACTOR 3
 
+static uint64_t cpu_ns(const struct workbudget *budget)
+{
+	uint64_t own_ns = clock_process_cpu_ns();
+
+	return budget->others_cpu_ns ? own_ns + budget->others_cpu_ns(budget->others) : own_ns;
+}
+
 void workbudget_limit(struct workbudget *budget, uint64_t work_ns, bool (*hurries)(void))
 {
 	budget->hurries = hurries;
-	budget->work_until_ns = clock_process_cpu_ns() + work_ns;
+	budget->work_until_ns = cpu_ns(budget) + work_ns;
 	budget->until_ns = clock_monotonic_ns() + CLOCK_FACTOR * work_ns;
 }
 
@@ -30,6 +37,6 @@ bool workbudget_is_over(struct workbudget *budget)
 		budget->look(budget->ctx);
 	if (!budget->until_ns)
 		return false;
-	return budget->hurries() || clock_process_cpu_ns() >= budget->work_until_ns ||
+	return budget->hurries() || cpu_ns(budget) >= budget->work_until_ns ||
 	       clock_monotonic_ns() >= budget->until_ns;
 }

@@ -25,6 +25,9 @@ struct workbudget {
 	/* Called by each workbudget_is_over(), so that the end of the run is noticed. May be NULL. */
 	void (*look)(void *ctx);
 	void *ctx;
+	/* CPU time that other processes spend on the work; counts as this one's. NULL: there are none. */
+	uint64_t (*others_cpu_ns)(const void *ctx);
+	const void *others;
 	/* Private. */
 	bool (*hurries)(void);
 	uint64_t work_until_ns, until_ns; /* 0: no limit */

@@ -139,7 +139,7 @@ static uint64_t bias_of(const struct codefile *codefile, const struct mapping *m
 
 	if (codefile->file == FILE_NONE || !codefile->elf) /* the vdso is mapped from its start */
 		return map->start;
-	if (elf_file_addr(codefile->elf, map->file_off, &elf_addr))
+	if (segments_addr(codefile->elf->segments, map->file_off, &elf_addr))
 		return map->start - map->file_off;
 	return map->start - elf_addr;
 }
@@ -176,7 +176,6 @@ static bool is_libjvm(const struct codemap *code, const struct mapping *map)
 static void find_jvm(struct codemap *code, const struct mappings *mappings)
 {
 	const struct codefile *codefile;
-	const struct elf_file *elf;
 	uint32_t number;
 
 	for (size_t i = 0; !code->jvm && i < mappings->now.nr; i++) {
@@ -186,12 +185,10 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 			continue;
 		number = number_of(code, map);
 		tablecache_build(code->rooms->tablecache, number);
-		elf = tablecache_elf(code->rooms->tablecache, number);
-		if (!elf)
-			continue;
 		codefile = tablecache_at(code->rooms->tablecache, number);
-		code->jvm =
-			jvm_new(code->rooms->tablecache, code->tgid, elf, bias_of(codefile, map));
+		if (!codefile->elf || files_fd(code->rooms->files, map->file) < 0)
+			continue;
+		code->jvm = jvm_new(code->rooms, code->tgid, map->file, bias_of(codefile, map));
 		if (code->is_eager)
 			jvm_sync(code->jvm, true);
 	}

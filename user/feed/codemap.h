@@ -31,6 +31,8 @@ struct codemap;
 struct codemap_rooms {
 	struct session *session;
 	struct tasks *tasks;
+	struct files *files;
+	struct parser *parser;
 	struct tablecache *tablecache;
 };
 

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "object/dynsym.h"
+#include "feed/codemap.h"
 #include "runtime/hotspot.h"
 #include "process/remote.h"
 
@@ -77,26 +77,29 @@ static uint64_t find_variable(void *ctx, const char *name)
 }
 
 /* libjvm's file is at hand now; its memory is read later. */
-static void note_variables(struct jvm *jvm, const struct elf_file *libjvm, uint64_t bias)
+static void note_variables(struct jvm *jvm, const struct codemap_rooms *rooms, uint32_t libjvm,
+			   uint64_t bias)
 {
-	for (size_t i = 0; i < vm_nr_variables; i++) {
-		uint64_t elf_addr;
+	uint64_t elf_addrs[MESSAGE_MAX_VARIABLES];
 
-		if (dynsym_variable(libjvm, vm_variables[i], &elf_addr))
+	if (parser_variables(rooms->parser, libjvm, files_fd(rooms->files, libjvm), vm_variables,
+			     vm_nr_variables, elf_addrs))
+		return;
+	for (size_t i = 0; i < vm_nr_variables; i++)
+		if (elf_addrs[i])
 			vec_push(&jvm->variables,
-				 (struct variable){xstrdup(vm_variables[i]), elf_addr + bias});
-	}
+				 (struct variable){xstrdup(vm_variables[i]), elf_addrs[i] + bias});
 }
 
-struct jvm *jvm_new(struct tablecache *tables, uint32_t tgid, const struct elf_file *libjvm,
+struct jvm *jvm_new(const struct codemap_rooms *rooms, uint32_t tgid, uint32_t libjvm,
 		    uint64_t bias)
 {
 	struct jvm *jvm = xcalloc(1, sizeof(*jvm));
 
-	jvm->tables = tables;
+	jvm->tables = rooms->tablecache;
 	jvm->tgid = tgid;
 	jvm->memory = (struct target_memory){read_memory, find_variable, jvm};
-	note_variables(jvm, libjvm, bias);
+	note_variables(jvm, rooms, libjvm, bias);
 	return jvm;
 }
 

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "feed/tablecache.h"
-#include "object/elf.h"
 #include "process/jitsyms.h"
 #include "stream.h"
 #include "unwind_abi.h"
@@ -21,10 +20,11 @@
 struct jvm;
 
 /*
- * For process tgid, which maps libjvm.so with ip = elf_addr + bias. Reads nothing of the process yet. tables is
- * borrowed until jvm_free(), libjvm for the call.
+ * For process tgid, which maps libjvm.so (the index of the file) with ip = elf_addr + bias. Reads nothing of the process
+ * yet. rooms is borrowed until jvm_free().
  */
-struct jvm *jvm_new(struct tablecache *tables, uint32_t tgid, const struct elf_file *libjvm,
+struct codemap_rooms;
+struct jvm *jvm_new(const struct codemap_rooms *rooms, uint32_t tgid, uint32_t libjvm,
 		    uint64_t bias);
 /* Removes its tables, which no vma may refer to any more. NULL is fine. */
 void jvm_free(struct jvm *jvm);

@@ -14,14 +14,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/thread.h"
 #include "base/vec.h"
-#include "unwind/tablebuild.h"
 
 #define UNUSED_MAX_BYTES (8u << 20)
 #define UNUSED_MAX_NR	 1024
-
-#define LONGEST_BUSY_NS (NSEC_PER_SEC / 500) /* work this long between two looks at the ring */
 
 #define MOST_AHEAD_NS NSEC_PER_SEC
 
@@ -38,7 +34,7 @@ struct shared_table {
 struct tablecache {
 	struct session *session;
 	struct files *files;
-	struct objects *objects;
+	struct parser *parser;
 	struct workbudget *budget;
 	vec_of(struct codefile) codefiles;
 	struct hash index; /* of codefiles, by file */
@@ -51,13 +47,13 @@ struct tablecache {
 };
 
 struct tablecache *tablecache_new(struct session *session, struct files *files,
-				  struct objects *objects, struct workbudget *budget)
+				  struct parser *parser, struct workbudget *budget)
 {
 	struct tablecache *tables = xcalloc(1, sizeof(*tables));
 
 	tables->session = session;
 	tables->files = files;
-	tables->objects = objects;
+	tables->parser = parser;
 	tables->budget = budget;
 	return tables;
 }
@@ -103,51 +99,22 @@ const struct codefile *tablecache_at(const struct tablecache *tables, uint32_t n
 
 /* Tables ----------------------------------------------------------------------------------------- */
 
-struct making {
-	const struct elf_file *elf;
-	struct unwind_table *table;
-	int err;
-};
-
-/* Reads from a second elf_file, so that its sections can be freed: .eh_frame is megabytes. */
-static void *make_table(void *arg)
-{
-	struct making *making = arg;
-	struct elf_file *again;
-
-	making->err = elf_file_reopen(making->elf, &again);
-	if (making->err)
-		return NULL;
-	making->err = unwind_table_from_elf(again, &making->table);
-	elf_file_close(again);
-	if (!making->err && !making->table->nr_pages) {
-		unwind_table_free(making->table);
-		making->err = -ENODATA;
-	}
-	return NULL;
-}
-
 /*
  * A compiler's table takes a third of a second. In that time each of its samples comes with a copy of
- * its stack, so somebody must empty the ring: a thread makes the table, and we wait for that alone.
+ * its stack, so the ring is emptied while the parser works on it.
  */
-static int new_table(struct tablecache *tables, const struct elf_file *elf,
-		     struct unwind_table **table)
+static bool keep_up(void *ctx)
 {
-	struct making making = {.elf = elf};
-	pthread_t thread;
+	struct tablecache *tables = ctx;
 
-	if (thread_start(&thread, make_table, &making)) {
-		make_table(&making);
-	} else {
-		do {
-			session_absorb(tables->session);
-			workbudget_is_over(tables->budget); /* it notices when the time is up */
-		} while (!thread_join_for(thread, LONGEST_BUSY_NS));
-	}
-	if (!making.err)
-		*table = making.table;
-	return making.err;
+	session_absorb(tables->session);
+	workbudget_is_over(tables->budget); /* it notices when the time is up */
+	return false;
+}
+
+static int fd_of(const struct tablecache *tables, uint32_t file)
+{
+	return file == FILE_NONE ? -1 : files_fd(tables->files, file);
 }
 
 uint32_t tablecache_insert(struct tablecache *tables, const struct unwind_table *table)
@@ -241,15 +208,14 @@ static uint32_t free_entry(struct tablecache *tables)
 	return tables->shared.nr - 1;
 }
 
-/* The number of a new table for elf, NO_TABLE if it has no unwind information. */
-static uint32_t add_shared(struct tablecache *tables, const struct elf_file *elf,
-			   const char *build_id)
+/* The number of a new table for file, NO_TABLE if it has no unwind information. */
+static uint32_t add_shared(struct tablecache *tables, uint32_t file, const char *build_id)
 {
 	struct unwind_table *table;
 	struct shared_table *shared;
 	uint32_t i;
 
-	if (new_table(tables, elf, &table))
+	if (parser_table(tables->parser, file, fd_of(tables, file), &table))
 		return NO_TABLE;
 	i = free_entry(tables);
 	shared = &tables->shared.at[i];
@@ -259,13 +225,6 @@ static uint32_t add_shared(struct tablecache *tables, const struct elf_file *elf
 }
 
 /* Files ------------------------------------------------------------------------------------------ */
-
-static struct object *object_of(struct tablecache *tables, uint32_t file)
-{
-	return file == FILE_NONE
-		       ? objects_vdso(tables->objects)
-		       : objects_get(tables->objects, file, files_fd(tables->files, file));
-}
 
 static bool is_to_build(const struct tablecache *tables, const struct codefile *codefile)
 {
@@ -277,25 +236,24 @@ void tablecache_build(struct tablecache *tables, uint32_t number)
 {
 	struct codefile *codefile = &tables->codefiles.at[number];
 	uint64_t started_ns = clock_monotonic_ns();
-	struct elf_section gopclntab;
 	struct shared_table *shared;
-	struct object *object;
+	int fd;
 
+	_Static_assert(FILE_NONE == PARSER_VDSO, "what is in no file is the vdso");
 	if (!is_to_build(tables, codefile) || workbudget_is_over(tables->budget))
 		return;
-	object = object_of(tables, codefile->file);
+	fd = fd_of(tables, codefile->file);
+	parser_while_waiting(tables->parser, (struct peer_idle){keep_up, tables});
 	codefile->is_built = true;
-	codefile->elf = object_elf(object);
-	codefile->is_closed = object_error(object) == -EBADF ||
-			      (codefile->elf && !elf_file_is_attached(codefile->elf));
+	codefile->elf = parser_file(tables->parser, codefile->file, fd);
+	codefile->is_closed = fd < 0 && codefile->file != FILE_NONE;
 	if (!codefile->elf)
 		return;
-	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-	codefile->gap_by_fp = elf_file_section_named(codefile->elf, ".gopclntab", &gopclntab);
+	codefile->gap_by_fp = codefile->elf->has_gopclntab;
 	tables->has_news = true;
-	codefile->shared = find_shared(tables, object_build_id(object));
+	codefile->shared = find_shared(tables, codefile->elf->build_id);
 	if (codefile->shared == NO_TABLE && !codefile->is_closed)
-		codefile->shared = add_shared(tables, codefile->elf, object_build_id(object));
+		codefile->shared = add_shared(tables, codefile->file, codefile->elf->build_id);
 	if (codefile->shared == NO_TABLE)
 		return;
 	codefile->is_closed = false; /* another file had the same table */
@@ -319,16 +277,6 @@ void tablecache_build_ahead(struct tablecache *tables, uint32_t number)
 		return;
 	tablecache_build(tables, number);
 	tables->ahead_ns += clock_monotonic_ns() - began_ns;
-}
-
-const struct elf_file *tablecache_elf(struct tablecache *tables, uint32_t number)
-{
-	struct codefile *codefile = &tables->codefiles.at[number];
-
-	if (!codefile->elf || elf_file_is_attached(codefile->elf))
-		return codefile->elf;
-	object_of(tables, codefile->file);
-	return elf_file_is_attached(codefile->elf) ? codefile->elf : NULL;
 }
 
 const struct unwind_table *tablecache_rules(const struct tablecache *tables, uint32_t number)

@@ -12,29 +12,29 @@
 #include <stdint.h>
 
 #include "collect/session.h"
-#include "object/object.h"
 #include "unwind/unwindtable.h"
 #include "base/workbudget.h"
 #include "process/mapping.h"
 #include "process/opener.h"
+#include "sandbox/parser.h"
 
 struct tablecache;
 
 /* All borrowed until tablecache_free(). Never NULL. */
 struct tablecache *tablecache_new(struct session *session, struct files *files,
-				  struct objects *objects, struct workbudget *budget);
+				  struct parser *parser, struct workbudget *budget);
 /* NULL is fine. */
 void tablecache_free(struct tablecache *tables);
 
 /* What is known of the code of a file. */
 struct codefile {
-	uint32_t file;		    /* index in files; FILE_NONE: the vdso */
-	bool is_built;		    /* it was read: the rest is valid */
-	bool is_closed;		    /* it could not be opened: built again when it can */
-	bool gap_by_fp;		    /* code without a rule keeps frame pointers by its ABI (Go) */
-	const struct elf_file *elf; /* borrowed from its object, NULL if it is not one */
-	uint32_t shared;	    /* private: which table, UINT32_MAX: none */
-	uint32_t nr_users;	    /* private */
+	uint32_t file;		      /* index in files; FILE_NONE: the vdso */
+	bool is_built;		      /* it was read: the rest is valid */
+	bool is_closed;		      /* it could not be opened: built again when it can */
+	bool gap_by_fp;		      /* code without a rule keeps frame pointers by its ABI (Go) */
+	const struct reply_file *elf; /* borrowed from the parser, NULL if it is not readable ELF */
+	uint32_t shared;	      /* private: which table, UINT32_MAX: none */
+	uint32_t nr_users;	      /* private */
 };
 
 /* The number of a file (FILE_NONE: the vdso) in this cache. Builds nothing. */
@@ -52,8 +52,6 @@ void tablecache_build(struct tablecache *tables, uint32_t number);
  * exceeds it still finishes its table.
  */
 void tablecache_build_ahead(struct tablecache *tables, uint32_t number);
-/* Its ELF file with a descriptor to read sections by, borrowed; NULL: not built, not ELF, or it cannot be opened. */
-const struct elf_file *tablecache_elf(struct tablecache *tables, uint32_t number);
 /* Its rules, borrowed; NULL: not built, or the file has no unwind information. */
 const struct unwind_table *tablecache_rules(const struct tablecache *tables, uint32_t number);
 /* Its id for vmas (session_add_table()), TABLE_UNBUILT or TABLE_NO_CFI. */

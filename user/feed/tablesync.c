@@ -44,14 +44,16 @@ struct tablesync {
 };
 
 struct tablesync *tablesync_new(struct session *session, struct tasks *tasks, struct files *files,
-				struct objects *objects, struct workbudget *budget)
+				struct parser *parser, struct workbudget *budget)
 {
 	struct tablesync *sync = xcalloc(1, sizeof(*sync));
 
 	sync->budget = budget;
 	sync->rooms.session = session;
 	sync->rooms.tasks = tasks;
-	sync->rooms.tablecache = tablecache_new(session, files, objects, budget);
+	sync->rooms.files = files;
+	sync->rooms.parser = parser;
+	sync->rooms.tablecache = tablecache_new(session, files, parser, budget);
 	return sync;
 }
 

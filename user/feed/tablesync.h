@@ -19,15 +19,15 @@
 #include <stdint.h>
 
 #include "collect/session.h"
-#include "object/object.h"
 #include "base/workbudget.h"
 #include "process/task.h"
+#include "sandbox/parser.h"
 
 struct tablesync;
 
 /* All borrowed until tablesync_free(). Never NULL. */
 struct tablesync *tablesync_new(struct session *session, struct tasks *tasks, struct files *files,
-				struct objects *objects, struct workbudget *budget);
+				struct parser *parser, struct workbudget *budget);
 /* Gives all tables back to the session, so before session_close(). NULL is fine. */
 void tablesync_free(struct tablesync *sync);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What the kernel forbids whatever the capabilities: lockdown, seccomp filters; and what a sandbox can be made of. */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 #include "process/procfs.h"
 
 #define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
-#define SECCOMP_FILTER	 2
 
 static const char seccomp_remedy[] =
 	"run cprof outside of the container, or docker run --security-opt seccomp=unconfined";
@@ -49,11 +50,19 @@ bool has_seccomp_filter(void)
 	uint32_t mode;
 
 	return !procfs_status_number("/proc", getpid(), "\nSeccomp:", 0, &mode) &&
-	       mode == SECCOMP_FILTER;
+	       mode == SECCOMP_MODE_FILTER;
 }
 
+/* Without a filter of its own, the process that parses files is not safe. No filter is at address 0: EFAULT is consent. */
 void check_seccomp(struct machine_finding *finding)
 {
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno != EFAULT) {
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY, seccomp_remedy,
+			    "the process that parses files cannot be confined: prctl(2) refuses a "
+			    "filter of system calls (%s)",
+			    strerror(errno));
+		return;
+	}
 	snprintf(finding->value, sizeof(finding->value), "%s",
 		 has_seccomp_filter() ? "a filter is in force; the calls below were tried under it"
 				      : "no filter");

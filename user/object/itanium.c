@@ -119,10 +119,21 @@ static bool join_in_time(pthread_t thread)
 	}
 }
 
+static bool has_no_threads;
+
+void itanium_without_threads(void)
+{
+	has_no_threads = true;
+}
+
 static void run_in_thread(struct job *job)
 {
 	pthread_t thread;
 
+	if (has_no_threads) {
+		demangle_job(job);
+		return;
+	}
 	if (__atomic_load_n(&nr_cancelled, __ATOMIC_RELAXED) < MAX_CANCELLED &&
 	    !thread_start_with_room(&thread, STACK_BYTES, run_job, job) && !join_in_time(thread))
 		job->done = false;

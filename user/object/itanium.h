@@ -17,4 +17,12 @@
  */
 char *itanium_demangle(const char *name, size_t len);
 
+/* The stack that the worst name needs. */
+#define ITANIUM_STACK_BYTES (100u << 20)
+/*
+ * From now on every name is demangled by the thread that asks, whose stack must have ITANIUM_STACK_BYTES. For a process
+ * that may not make threads, and whose own time is limited, since nothing ends a name that takes too long.
+ */
+void itanium_without_threads(void);
+
 #endif

@@ -240,7 +240,17 @@ static struct image *main_image(struct builder *builder, const struct process *p
 	return builder->groups.nr ? builder->groups.at[0].last_image : NULL;
 }
 
-static void add_entries(struct build *build, const struct process *process)
+static void expect_names(struct build *build, struct entry *entry)
+{
+	const struct stack *user = &build->builder->stacks.at[entry->user_stack];
+
+	for (uint32_t i = 0; i < user->nr; i++)
+		symbolize_expect(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+				 i > 0);
+}
+
+static void for_each_entry(struct build *build, const struct process *process,
+			   void (*fn)(struct build *build, struct entry *entry))
 {
 	struct builder *builder = build->builder;
 
@@ -250,7 +260,7 @@ static void add_entries(struct build *build, const struct process *process)
 		if (process && builder->processes.at[i].process != process)
 			continue;
 		for (uint32_t j = 0; j < group->nr; j++)
-			add_entry(build, &builder->entries.at[builder->order.at[group->first + j]]);
+			fn(build, &builder->entries.at[builder->order.at[group->first + j]]);
 	}
 }
 
@@ -284,7 +294,8 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	if (image)
 		symbolize_main_mapping(symbolizer, profile, image);
 	build_begin_stacks(&build);
-	add_entries(&build, order->process);
+	for_each_entry(&build, order->process, expect_names);
+	for_each_entry(&build, order->process, add_entry);
 	set_heap_values(&build);
 	if (image && order->records)
 		add_maps(profile, builder->tasks, image);

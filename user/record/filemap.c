@@ -58,12 +58,12 @@ static uint64_t page_limit(uint64_t start, uint64_t len_bytes)
 struct profile_mapping filemap_of_file(struct profile *profile, const struct filemap_file *file,
 				       uint64_t file_off, const struct mapping *map, bool is_named)
 {
-	const struct elf_file *elf = object_elf(file->object);
-	const struct elf_segment *segment = elf ? elf_file_segment_at(elf, file_off) : NULL;
+	const struct reply_file *elf = file->elf;
+	const struct elf_segment *segment = elf ? segments_at(elf->segments, file_off) : NULL;
 	char *unnamed scoped(freep) = bracketed(file->path);
 	struct profile_mapping mapping = {
 		.path = profile_string(profile, is_named ? file->path : unnamed),
-		.build_id = is_named ? profile_string(profile, object_build_id(file->object)) : 0,
+		.build_id = is_named && elf ? profile_string(profile, elf->build_id) : 0,
 	};
 
 	if (segment) {
@@ -93,13 +93,13 @@ struct profile_mapping filemap_of_name(struct profile *profile, const char *name
 		.path = profile_string(profile, name), .start = start, .limit = limit};
 }
 
-struct profile_mapping filemap_of_vdso(struct profile *profile, const struct object *vdso,
+struct profile_mapping filemap_of_vdso(struct profile *profile, const struct reply_file *vdso,
 				       uint64_t len_bytes)
 {
 	struct profile_mapping mapping =
 		filemap_of_name(profile, "[vdso]", 0, page_limit(0, len_bytes));
 
-	mapping.build_id = profile_string(profile, object_build_id(vdso));
+	mapping.build_id = vdso ? profile_string(profile, vdso->build_id) : 0;
 	return mapping;
 }
 

@@ -15,13 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "object/object.h"
 #include "process/mapping.h"
 #include "profile/model.h"
+#include "sandbox/parser.h"
 
 /* Both borrowed. */
 struct filemap_file {
-	const struct object *object;
+	const struct reply_file *elf; /* NULL: it is not readable ELF */
 	const char *path;
 };
 
@@ -38,7 +38,7 @@ struct profile_mapping filemap_of_name(struct profile *profile, const char *name
 				       uint64_t limit);
 
 /* The vdso, len_bytes long; its addresses count from its start. */
-struct profile_mapping filemap_of_vdso(struct profile *profile, const struct object *vdso,
+struct profile_mapping filemap_of_vdso(struct profile *profile, const struct reply_file *vdso,
 				       uint64_t len_bytes);
 
 /* Adds the mapping of a new location to profile. Returns its id. is_named: the location has a symbol name. */

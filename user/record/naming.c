@@ -15,6 +15,8 @@
 #include "object/kallsyms.h"
 #include "record/interrupt.h"
 
+#define MAX_LEFT_OUT_SHOWN 3
+
 /* NULL: there is nothing to name, or nothing to name it by. */
 static struct kallsyms *read_kallsyms(const struct naming *naming)
 {
@@ -41,7 +43,7 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 {
 	if (!naming->symbolizer) {
 		naming->kallsyms = read_kallsyms(naming);
-		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->objects,
+		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
 						    naming->kallsyms);
 		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
 	}
@@ -66,6 +68,39 @@ static void say_closed(const struct naming *naming)
 		     text_count(FILES_MAX_KNOWN), text_count(nr_refused));
 }
 
+/* Why a file was left out. */
+static const char *why_left_out(int err)
+{
+	switch (err) {
+	case -ETIME:
+		return "its parser took too long";
+	case -EBADMSG:
+		return "its parser gave invalid answers";
+	default:
+		return "its parser died twice";
+	}
+}
+
+static void say_left_out(const struct naming *naming)
+{
+	size_t nr = parser_nr_left_out(naming->parser);
+	int err;
+
+	for (size_t i = 0; i < nr && i < MAX_LEFT_OUT_SHOWN; i++) {
+		uint32_t file = parser_left_out(naming->parser, i, &err);
+		const char *path = file == PARSER_VDSO ? "[vdso]" : files_path(naming->files, file);
+		char safe[512];
+
+		warn("no names and no unwind info from '%s': %s",
+		     text_escape(path, safe, sizeof(safe)), why_left_out(err));
+	}
+	if (nr > MAX_LEFT_OUT_SHOWN)
+		warn("nor from %s other files", text_count(nr - MAX_LEFT_OUT_SHOWN));
+	if (parser_is_lost(naming->parser))
+		warn("the process that parses files was killed and could not be replaced: code in "
+		     "other files has no names");
+}
+
 void naming_say(const struct naming *naming)
 {
 	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
@@ -74,6 +109,7 @@ void naming_say(const struct naming *naming)
 		warn("interrupted again: %s code addresses were not looked up and have no names",
 		     text_count(nr));
 	say_closed(naming);
+	say_left_out(naming);
 }
 
 void naming_release(struct naming *naming)

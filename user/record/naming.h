@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "object/object.h"
+#include "sandbox/parser.h"
 #include "process/opener.h"
 #include "process/task.h"
 #include "record/symbolize.h"
@@ -18,7 +18,7 @@
 struct naming {
 	struct tasks *tasks;
 	struct files *files;
-	struct objects *objects;
+	struct parser *parser;
 	bool kernel_stacks;	       /* there are kernel addresses to name */
 	struct kallsyms *kallsyms;     /* private */
 	struct symbolizer *symbolizer; /* private; NULL until asked for */

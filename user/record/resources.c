@@ -39,7 +39,7 @@ static void raise_limits(void)
 /*
  * What is large here (sections, tables under construction) does not live long. By default glibc takes
  * the first large free() for a sign to keep such memory in the heap from then on; a fixed threshold
- * gives it back each time. Nor does the thread that makes tables (tablecache.c) need a heap of its own.
+ * gives it back each time. Nor does a thread that writes files need a heap of its own.
  */
 static void give_memory_back(void)
 {

@@ -54,6 +54,7 @@ static int finish(struct run *run, int code)
 		code = EXIT_USAGE;
 	builder_free(run->builder);
 	objects_free(run->objects);
+	parser_close(run->parser);
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
@@ -77,14 +78,16 @@ static bool is_over_early(const struct run *run)
 	return true;
 }
 
-int run(const struct options *options)
+int run(const struct options *options, keeper_serve_fn serve)
 {
 	static int (*const steps[])(struct run *) = {
-		catch_interrupts,  run_find_targets, run_open_session,	run_check_output,
-		run_launch_child,  run_open_parts,   run_take_snapshot, run_probe_command,
-		run_attach_probes, run_start,	     run_collect,	run_write_profiles,
+		catch_interrupts,  run_start_parser,   run_find_targets,  run_open_session,
+		run_check_parser,  run_check_output,   run_launch_child,  run_open_parts,
+		run_take_snapshot, run_probe_command,  run_attach_probes, run_start,
+		run_collect,	   run_write_profiles,
 	};
-	struct run run = {.options = options, .child = {.release_fd = -1, .error_fd = -1}};
+	struct run run = {
+		.options = options, .serve = serve, .child = {.release_fd = -1, .error_fd = -1}};
 	int code = EXIT_DONE;
 
 	log_set_verbose(options->verbose);

@@ -4,8 +4,12 @@
 #define CPROF_RECORD_RUN_H
 
 #include "options.h"
+#include "sandbox/keeper.h"
 
-/* options is borrowed. Returns the exit code for main (exit.h), or that of a launched command. */
-int run(const struct options *options);
+/*
+ * options is borrowed. serve is what a worker does (sandbox/keeper.h). Returns the exit code for main (exit.h), or that of
+ * a launched command.
+ */
+int run(const struct options *options, keeper_serve_fn serve);
 
 #endif

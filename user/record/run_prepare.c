@@ -64,6 +64,7 @@ int run_open_session(struct run *run)
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
 		.allocs_only = o->allocs_only,
+		.helper_tgid = parser_parent(run->parser),
 		.only_tgid = run_is_heap(run) ? only_target(run) : 0,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
 			   o->limits.slots, o->limits.attach_mode},
@@ -123,7 +124,7 @@ static void connect_parts(struct run *run)
 					    .prober = run_is_heap(run) ? &run->prober : NULL};
 	run->naming = (struct naming){.tasks = run->tasks,
 				      .files = run->files,
-				      .objects = run->objects,
+				      .parser = run->parser,
 				      .kernel_stacks = run->options->kernel_stacks};
 	run->prober = (struct prober){.session = run->session,
 				      .files = run->files,
@@ -159,7 +160,7 @@ int run_open_parts(struct run *run)
 	run->objects = objects_new();
 	run->builder = builder_new(&options, run->tasks);
 	run->tablesync =
-		tablesync_new(run->session, run->tasks, run->files, run->objects, &run->budget);
+		tablesync_new(run->session, run->tasks, run->files, run->parser, &run->budget);
 	files_on_close(run->files, let_go, run->objects);
 	tasks_on_map(run->tasks, on_map, run);
 	if (run->options->captures &&

@@ -35,11 +35,14 @@
 #include "record/targets.h"
 #include "record/targetset.h"
 #include "record/writer.h"
+#include "sandbox/parser.h"
 
 #define PROC "/proc"
 
 struct run {
 	const struct options *options;
+	keeper_serve_fn serve;
+	struct parser *parser;
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;
@@ -81,10 +84,14 @@ bool run_writes_to_stdout(const struct options *options);
 /* For callbacks that ask whether to give up: ctx is the run's struct workbudget. */
 bool run_is_time_up(void *ctx);
 
+/* Forks the processes that will parse the targets' files, while there is nothing that they could inherit. */
+int run_start_parser(struct run *run);
 /* Finds the processes that the options name. */
 int run_find_targets(struct run *run);
 /* Loads the BPF programs; nothing is sampled yet. */
 int run_open_session(struct run *run);
+/* Tells what the parser could not give up; EXIT_CANNOT if that is not safe. */
+int run_check_parser(struct run *run);
 /* Checks that the output can be written, before anything costs time. */
 int run_check_output(struct run *run);
 /* Forks the command, if there is one; it does not run yet. */

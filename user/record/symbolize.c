@@ -16,20 +16,21 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/codenames.h"
 #include "record/filemap.h"
 
 #define PAGE_BYTES 4096ull
 /* The upper half of the address space on every 64-bit Linux. */
 #define KERNEL_START (1ull << 63)
 
-struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct objects *objects,
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
 				  const struct kallsyms *kallsyms)
 {
 	struct symbolizer *symbolizer = xcalloc(1, sizeof(*symbolizer));
 
 	symbolizer->tasks = tasks;
 	symbolizer->files = files;
-	symbolizer->objects = objects;
+	symbolizer->names = codenames_new(files, parser, &symbolizer->strings);
 	symbolizer->kallsyms = kallsyms;
 	return symbolizer;
 }
@@ -38,6 +39,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
+	codenames_free(symbolizer->names);
 	vec_release(&symbolizer->findings);
 	hash_release(&symbolizer->index);
 	strtab_release(&symbolizer->strings);
@@ -46,7 +48,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void))
 {
-	symbolizer->is_hurried = is_hurried;
+	codenames_hurry_when(symbolizer->names, is_hurried);
 }
 
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer)
@@ -70,8 +72,7 @@ static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct
 					   uint32_t file, uint64_t file_off,
 					   const struct mapping *map, bool is_named)
 {
-	struct object *object = objects_known(symbolizer->objects, file);
-	struct filemap_file described = {object ? object : symbolize_object(symbolizer, file),
+	struct filemap_file described = {codenames_file(symbolizer->names, file),
 					 files_path(symbolizer->files, file)};
 
 	return filemap_of_file(profile, &described, file_off, map, is_named);
@@ -87,7 +88,7 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 {
 	switch (finding->address.space) {
 	case SPACE_VDSO:
-		return filemap_of_vdso(profile, objects_vdso(symbolizer->objects),
+		return filemap_of_vdso(profile, codenames_file(symbolizer->names, PARSER_VDSO),
 				       map->limit - map->start);
 	case SPACE_KERNEL:
 		return kernel_mapping(profile);
@@ -193,6 +194,21 @@ uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, 
 		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
 
 	return locate(symbolizer, profile, &address, map);
+}
+
+void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+		      uint64_t time_ns, bool is_return_address)
+{
+	const struct mapping *map;
+	struct code_address address =
+		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+	uint64_t elf_addr = address.position;
+
+	if (address.space == SPACE_VDSO)
+		codenames_expect(symbolizer->names, PARSER_VDSO, elf_addr);
+	else if (IS_FILE(address.space) && !symbolize_is_found(symbolizer, &address) &&
+		 symbolize_address_in_file(symbolizer, address.space, address.position, &elf_addr))
+		codenames_expect(symbolizer->names, address.space, elf_addr);
 }
 
 uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,

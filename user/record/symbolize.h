@@ -23,15 +23,15 @@
 #include <stdint.h>
 
 #include "object/kallsyms.h"
-#include "object/object.h"
 #include "process/opener.h"
 #include "process/task.h"
 #include "profile/model.h"
+#include "sandbox/parser.h"
 
 struct symbolizer;
 
 /* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
-struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct objects *objects,
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
 				  const struct kallsyms *kallsyms);
 void symbolizer_free(struct symbolizer *symbolizer);
 /* Once is_hurried() is true, code in files that has no name yet does not get one. */
@@ -45,6 +45,12 @@ size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **file,
 			    const char **why);
 
+/*
+ * Says that symbolize_user() will be called with these. The names of all such ips are looked up together, which is much
+ * faster than one by one.
+ */
+void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+		      uint64_t time_ns, bool is_return_address);
 /*
  * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
  * is_return_address: the ip after a call, so the call itself, one byte before, is what is named and

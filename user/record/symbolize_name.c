@@ -14,15 +14,6 @@
 #include "base/text.h"
 #include "object/demangle.h"
 
-struct object *symbolize_object(struct symbolizer *symbolizer, uint32_t file)
-{
-	struct object *object = objects_known(symbolizer->objects, file);
-
-	if (!object || object_needs_file(object))
-		object = objects_get(symbolizer->objects, file, files_fd(symbolizer->files, file));
-	return object;
-}
-
 static void name_symbol(struct symbolizer *symbolizer, struct finding *finding, const char *raw)
 {
 	char *display scoped(freep) = demangle(raw);
@@ -40,42 +31,56 @@ static void name_number(struct symbolizer *symbolizer, struct finding *finding, 
 	finding->display = strtab_intern(&symbolizer->strings, name);
 }
 
-/* By its symbol, else by where its function begins, so that a function has one name; else by itself. */
-static void name_in_object(struct symbolizer *symbolizer, struct finding *finding,
-			   struct object *object, const char *what)
+/* Of what has no name because of how things went, rather than because there is none. */
+static void count_unnamed(struct symbolizer *symbolizer, uint32_t file, enum codename_state state)
 {
-	uint64_t start = finding->elf_addr;
-	struct symbol symbol;
-
-	if (object && symbolizer->is_hurried && symbolizer->is_hurried()) {
+	if (state == CODENAME_NO_TIME)
 		symbolizer->nr_unnamed++;
-		object = NULL;
+	if (state != CODENAME_CLOSED)
+		return;
+	symbolizer->nr_closed++;
+	symbolizer->closed_file = file;
+}
+
+/* By its symbol, else by where its function begins, so that a function has one name; else by itself. */
+static void name_in_object(struct symbolizer *symbolizer, struct finding *finding, uint32_t file,
+			   const char *what)
+{
+	struct codename name = codenames_find(symbolizer->names, file, finding->elf_addr);
+
+	count_unnamed(symbolizer, file, name.state);
+	if (name.state == CODENAME_SYMBOL) {
+		finding->raw = name.raw;
+		finding->display = name.display;
+		return;
 	}
-	if (object && symtab_find(object_symtab(object), finding->elf_addr, &symbol) &&
-	    *symbol.name)
-		return name_symbol(symbolizer, finding, symbol.name);
-	if (object)
-		functab_find(object_functab(object), finding->elf_addr, &start);
-	name_number(symbolizer, finding, what, start);
+	name_number(symbolizer, finding, what,
+		    name.state == CODENAME_START ? name.start : finding->elf_addr);
+}
+
+bool symbolize_address_in_file(struct symbolizer *symbolizer, uint32_t file, uint64_t file_off,
+			       uint64_t *elf_addr)
+{
+	const struct reply_file *elf = codenames_file(symbolizer->names, file);
+
+	return elf && !segments_addr(elf->segments, file_off, elf_addr);
 }
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 {
 	uint32_t file = finding->address.space;
-	struct object *object = symbolize_object(symbolizer, file);
-	const struct elf_file *elf = object_elf(object);
-
-	if (object_needs_file(object)) {
-		symbolizer->nr_closed++;
-		symbolizer->closed_file = file;
-	}
+	const char *what = text_base_name(files_path(symbolizer->files, file));
 
 	/* What is not in a segment (or not ELF) is named by where it is in the file. */
 	finding->elf_addr = finding->address.position;
-	if (!elf || elf_file_addr(elf, finding->address.position, &finding->elf_addr))
-		object = NULL;
-	name_in_object(symbolizer, finding, object,
-		       text_base_name(files_path(symbolizer->files, file)));
+	if (symbolize_address_in_file(symbolizer, file, finding->address.position,
+				      &finding->elf_addr)) {
+		name_in_object(symbolizer, finding, file, what);
+		return;
+	}
+	if (!codenames_file(symbolizer->names, file))
+		count_unnamed(symbolizer, file, codenames_why_no_file(symbolizer->names, file));
+	name_number(symbolizer, finding, what, finding->elf_addr);
 }
 
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
@@ -103,7 +108,7 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 	finding->elf_addr = finding->address.position;
 	switch (finding->address.space) {
 	case SPACE_VDSO:
-		name_in_object(symbolizer, finding, objects_vdso(symbolizer->objects), "[vdso]");
+		name_in_object(symbolizer, finding, PARSER_VDSO, "[vdso]");
 		break;
 	case SPACE_KERNEL:
 		name_in_kernel(symbolizer, finding);
@@ -143,11 +148,22 @@ static bool same_place(const void *ctx, uint32_t value, const void *key)
 	       a->map_limit == b->map_limit && a->map_name == b->map_name;
 }
 
+static uint64_t code_of(const struct code_address *address)
+{
+	return hash_combine(hash_combine(address->space, address->position),
+			    address->base + address->guessed);
+}
+
+bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_address *address)
+{
+	return hash_find(&symbolizer->index, code_of(address), same_place, symbolizer, address) !=
+	       HASH_NONE;
+}
+
 struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
 			       const struct mapping *map)
 {
-	uint64_t code = hash_combine(hash_combine(address->space, address->position),
-				     address->base + address->guessed);
+	uint64_t code = code_of(address);
 	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, address);
 	struct finding finding = {.address = *address};
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "record/codenames.h"
 #include "record/symbolize.h"
 
 /* Where a position counts from, where it is not a file (those are their index). */
@@ -43,9 +44,8 @@ struct finding {
 struct symbolizer {
 	struct tasks *tasks;
 	struct files *files;
-	struct objects *objects;
+	struct codenames *names;
 	const struct kallsyms *kallsyms;
-	bool (*is_hurried)(void); /* NULL: there is time */
 	size_t nr_unnamed, nr_closed;
 	uint32_t closed_file; /* one of these */
 	vec_of(struct finding) findings;
@@ -59,8 +59,11 @@ struct symbolizer {
  */
 struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
 			       const struct mapping *map);
-/* The object of a file, with a descriptor if one is needed to look for names. Borrowed; NULL: not readable. */
-struct object *symbolize_object(struct symbolizer *symbolizer, uint32_t file);
+/* Was it looked up before? */
+bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_address *address);
+/* The address of a file offset. False: it is in no segment, or the file is not ELF, or not open. */
+bool symbolize_address_in_file(struct symbolizer *symbolizer, uint32_t file, uint64_t file_off,
+			       uint64_t *elf_addr);
 /* "[anon]" for a mapping that has no name at all, else what the kernel calls it: "[vsyscall]". Borrowed. */
 const char *symbolize_pseudo_name(struct symbolizer *symbolizer, const struct mapping *map);
 

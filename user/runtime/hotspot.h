@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "runtime/hotspotname.h"
-#include "unwind/tablebuild.h"
+#include "unwind/tablepack.h"
 #include "runtime/vmstructs.h"
 
 #define HOTSPOT_MAX_HEAPS 8

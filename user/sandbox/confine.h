@@ -20,6 +20,7 @@
 #define CONFINE_MEMORY_BYTES (1ull << 30) /* address space */
 #define CONFINE_CPU_S	     60	  /* over the life of a worker; more than one file may take */
 #define CONFINE_MAX_FILES    1100 /* descriptors */
+#define CONFINE_STACK_BYTES  (100ull << 20)
 
 /* What a kernel, or a container, did not let a process give up: a set. */
 enum confine_missing {

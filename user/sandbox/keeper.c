@@ -21,8 +21,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "object/itanium.h"
 #include "sandbox/confine.h"
 #include "sandbox/transfer.h"
+
+_Static_assert(CONFINE_STACK_BYTES >= ITANIUM_STACK_BYTES, "a worker demangles without threads");
 
 #define ANSWER_MS 1000
 #define STOP_MS	  100
@@ -41,6 +44,7 @@ run_worker(int socket, keeper_serve_fn serve, pid_t keeper, uint32_t missing)
 	if (dup2(socket, CONFINE_FD) < 0)
 		_exit(1);
 	closep(&socket);
+	itanium_without_threads();
 	hello.nr = missing | confine_calls();
 	if (!transfer_send(CONFINE_FD, &hello, NULL, -1, NULL))
 		serve(CONFINE_FD);

@@ -72,6 +72,16 @@ uint64_t parser_cpu_ns(const void *ctx)
 	return peer_cpu_ns(((const struct parser *)ctx)->peer);
 }
 
+uint32_t parser_parent(const struct parser *parser)
+{
+	return peer_parent(parser->peer);
+}
+
+bool parser_is_lost(const struct parser *parser)
+{
+	return peer_is_lost(parser->peer);
+}
+
 size_t parser_nr_left_out(const struct parser *parser)
 {
 	return parser->left_out.nr;
@@ -94,6 +104,13 @@ static struct asked *find(struct parser *parser, uint32_t key)
 		hash_insert(&parser->by_key, code, i);
 	}
 	return &parser->asked.at[i];
+}
+
+bool parser_knows(const struct parser *parser, uint32_t key)
+{
+	uint32_t i = hash_find(&parser->by_key, hash_u64(key), same_key, parser, &key);
+
+	return i != HASH_NONE && parser->asked.at[i].is_known;
 }
 
 uint32_t parser_left_out(const struct parser *parser, size_t i, int *err)

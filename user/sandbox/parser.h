@@ -36,6 +36,8 @@ void parser_while_waiting(struct parser *parser, struct peer_idle idle);
  * once for each key that is open. Borrowed until parser_close().
  */
 const struct reply_file *parser_file(struct parser *parser, uint32_t key, int fd);
+/* Was the question answered, so that parser_file() needs no descriptor? */
+bool parser_knows(const struct parser *parser, uint32_t key);
 /*
  * Its unwind table, for unwind_table_free(). -ENOENT: it has no call frame information; -ENODATA: none that says
  * anything; -EFBIG; or why there is no answer.
@@ -58,6 +60,10 @@ int parser_variables(struct parser *parser, uint32_t key, int fd, const char *co
 size_t parser_nr_left_out(const struct parser *parser);
 uint32_t parser_left_out(const struct parser *parser, size_t i, int *err);
 
+/* The process whose children the parsers are; 0: there is no such process. */
+uint32_t parser_parent(const struct parser *parser);
+/* Did the keeper end, so that there are no more answers? */
+bool parser_is_lost(const struct parser *parser);
 /* CPU time that the workers took; ctx is the parser. */
 uint64_t parser_cpu_ns(const void *ctx);
 

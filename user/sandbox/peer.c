@@ -7,8 +7,11 @@
 #include "sandbox/peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,9 +30,9 @@
 struct peer {
 	struct peer_options options;
 	struct keeper keeper;
-	int socket; /* of the worker; -1: none */
-	pid_t worker;
-	bool is_thread, is_met;
+	int socket;   /* of the worker; -1: none */
+	pid_t worker; /* 0: none */
+	bool is_thread, is_met, is_lost;
 	pthread_t thread;
 	uint64_t serial;
 	uint64_t earlier_cpu_ns; /* of the workers before */
@@ -118,9 +121,27 @@ static int start_thread(struct peer *peer)
 
 static int start_worker(struct peer *peer)
 {
+	pid_t worker;
+	int err;
+
 	if (peer->options.in_process)
 		return start_thread(peer);
-	return keeper_fork(&peer->keeper, &peer->socket, &peer->worker);
+	err = keeper_fork(&peer->keeper, &peer->socket, &worker);
+	peer->is_lost = err;
+	if (err)
+		return err;
+	peer->worker = worker;
+	return 0;
+}
+
+pid_t peer_parent(const struct peer *peer)
+{
+	return peer->keeper.pid;
+}
+
+bool peer_is_lost(const struct peer *peer)
+{
+	return peer->is_lost;
 }
 
 int peer_open(const struct peer_options *options, struct peer **peer)
@@ -155,6 +176,23 @@ void peer_close(struct peer *peer)
 
 /* Waiting ---------------------------------------------------------------------------------------- */
 
+/* Does it wait for a CPU, rather than for something that may never come? Asked when it is late. */
+static bool is_runnable(pid_t worker)
+{
+	char path[64], stat[512], *state;
+	ssize_t len;
+	int fd scoped(closep) = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", worker);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (len <= 0)
+		return false;
+	stat[len] = '\0';
+	state = strrchr(stat, ')');
+	return state && !strncmp(state, ") R", 3);
+}
+
 static bool is_stalled(struct call *call, uint64_t now_ns, uint64_t cpu_ns)
 {
 	if (call->peer->is_thread)
@@ -163,6 +201,9 @@ static bool is_stalled(struct call *call, uint64_t now_ns, uint64_t cpu_ns)
 		call->moved_cpu_ns = cpu_ns;
 		call->moved_ns = now_ns;
 	}
+	if (now_ns - call->moved_ns >= call->peer->options.stall_ns &&
+	    is_runnable(call->peer->worker))
+		call->moved_ns = now_ns;
 	return now_ns - call->moved_ns >= call->peer->options.stall_ns ||
 	       now_ns - call->began_ns >= PEER_CALL_NS ||
 	       cpu_ns >= call->began_cpu_ns + call->peer->options.cpu_ns;

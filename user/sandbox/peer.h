@@ -2,8 +2,9 @@
 /*
  * Calls a worker: one question, one checked header, its payload, within a time; and replaces workers that fail.
  *
- * A call ends at the latest after PEER_CPU_NS of the worker's CPU time, PEER_STALL_NS in which it got none (a file
- * system that does not answer), or PEER_CALL_NS. So a busy machine does not cost a file, and a stuck one does soon.
+ * A call ends at the latest after PEER_CPU_NS of the worker's CPU time, after PEER_STALL_NS in which it got none without
+ * waiting for a CPU (a file system does not answer), or after PEER_CALL_NS. So a busy machine does not cost a file,
+ * and a stuck file system does soon.
  */
 #ifndef CPROF_SANDBOX_PEER_H
 #define CPROF_SANDBOX_PEER_H
@@ -17,7 +18,7 @@
 
 #define PEER_CPU_NS   5000000000ull
 #define PEER_STALL_NS 2000000000ull
-#define PEER_CALL_NS  10000000000ull
+#define PEER_CALL_NS  30000000000ull
 
 struct peer;
 
@@ -55,6 +56,10 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 /* The worker gave a reply whose payload does not hold what it should: it is replaced at the next call. */
 void peer_distrust(struct peer *peer);
 
+/* The process whose children all workers are; 0: they are threads of this one. */
+pid_t peer_parent(const struct peer *peer);
+/* Is there no worker, and none to be had? */
+bool peer_is_lost(const struct peer *peer);
 /* CPU time of all workers so far. */
 uint64_t peer_cpu_ns(const struct peer *peer);
 /* The number of workers that failed. */

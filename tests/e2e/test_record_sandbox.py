@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process that parses the targets' files: what it may do, and what becomes of a run when it fails."""
+import glob
+import os
+import random
+import shutil
+import signal
+import time
+
+import harness as h
+import privileges as p
+
+PARSER, KEEPER = "cprof-parser", "cprof-keeper"
+CALLS = 20  # so many system calls at most
+
+
+def status(pid):
+    """/proc/PID/status as a dict; empty if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+    except OSError:
+        return {}
+
+
+def child(parent, name):
+    """The child of that name, None if there is none now."""
+    for path in glob.glob("/proc/[0-9]*"):
+        found = status(os.path.basename(path))
+        if found.get("Name") == name and found.get("PPid") == str(parent):
+            return int(os.path.basename(path))
+    return None
+
+
+def parser_of(run):
+    keeper = child(run.pid, KEEPER)
+    return keeper and child(keeper, PARSER)
+
+
+def is_complete(done, target):
+    """Every name is there and nothing was left out."""
+    samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
+    named = [s for s in samples if {"hot", "main"} <= set(s["stack"])]
+    assert len(named) >= 0.9 * len(samples) > 0, [s["stack"] for s in samples]
+    assert not [line for line in done.lines if "no names and no unwind info" in line], done.lines
+
+
+@h.test
+def its_powers():
+    """Nobody, no capability, no new privileges, a filter; a socket and no other file."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "-p", target.pid).attached()
+    parser = parser_of(run)
+    assert parser
+    found = status(parser)
+    assert found["Uid"].split() == ["65534"] * 4 and found["Gid"].split() == ["65534"] * 4, found
+    assert not found["Groups"], found
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(found[kind], 16) == 0, found
+    assert found["NoNewPrivs"] == "1" and found["Seccomp"] == "2", found
+    files = {os.readlink(path).split(":")[0] for path in glob.glob(f"/proc/{parser}/fd/[0-3]")}
+    assert files == {"/dev/null", "socket"}, files
+    assert os.readlink(f"/proc/{parser}/ns/net") != os.readlink("/proc/self/ns/net")
+    with open(f"/proc/{parser}/limits", encoding="utf-8") as file:
+        limits = {line[:26].strip(): line[26:].split()[:2] for line in file}
+    assert limits["Max core file size"] == limits["Max file size"] == ["0", "0"], limits
+    assert limits["Max address space"] == [str(1 << 30)] * 2 and limits["Max cpu time"] == ["60", "60"], limits
+    target.uses(0.3)
+    is_complete(run.stop(), target)
+    end = time.monotonic() + 5
+    while status(parser).get("State", "Z")[0] != "Z":
+        assert time.monotonic() < end, "it outlives cprof"
+        time.sleep(0.01)
+
+
+@h.test
+def its_system_calls():
+    """While it works, it uses few, and none that opens, creates, connects or runs anything."""
+    if not shutil.which("strace"):
+        raise h.Skip("no strace")
+    target = h.Workload("hot", 60)
+    target.uses(0.05)
+    trace = os.path.join(h.folder(), "trace")
+    done = h.cprof("record", "-a", "-d", "500ms", run_as=("strace", "-f", "-qq", "-o", trace)).wait(120)
+    assert done.code == 0, done.lines
+    calls, is_confined = {}, set()
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            pid, _, text = line.partition(" ")
+            name = text.split("(")[0].strip()
+            if pid in is_confined and name.isidentifier():
+                calls.setdefault(name, line)
+            if "SECCOMP_MODE_FILTER" in text or "PR_SET_SECCOMP" in text:
+                is_confined.add(pid)
+    assert 3 < len(calls) <= CALLS, calls
+    forbidden = {"open", "openat", "openat2", "socket", "connect", "execve", "clone", "clone3", "fork", "ptrace", "kill",
+                 "memfd_create", "process_vm_readv", "bpf", "write"}
+    assert not forbidden & set(calls), {name: calls[name] for name in forbidden & set(calls)}
+    assert {"recvmsg", "sendmsg", "pread64"} <= set(calls), calls
+
+
+@h.test
+def killed_at_any_moment():
+    """A parser that is killed is replaced, and nothing is missing."""
+    for _ in range(4):
+        target = h.Workload("hot", 60)
+        target.uses(0.05)
+        run = h.cprof("record", "-F", "499", "-d", "1s", "-p", target.pid)
+        end = time.monotonic() + random.uniform(0.05, 1.4)
+        killed = 0
+        while time.monotonic() < end and run.process.poll() is None:
+            parser = parser_of(run)
+            if parser and killed < 3 and random.random() < 0.3:
+                os.kill(parser, signal.SIGKILL)
+                killed += 1
+                time.sleep(random.uniform(0, 0.5))
+            time.sleep(0.01)
+        done = run.wait()
+        target.process.kill()
+        if not [line for line in done.lines if "its parser died twice" in line]:  # both deaths in one question
+            is_complete(done, target)
+
+
+@h.test
+def one_that_does_not_answer():
+    """It costs a file and some seconds, and the closing lines say so; sampling goes on."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
+    keeper = child(run.pid, KEEPER)
+    os.kill(child(keeper, PARSER), signal.SIGSTOP)
+    path = os.path.join(h.folder(), "met_later")
+    shutil.copy(h.workload("hot"), path)
+    later = h.Workload(path, 60)
+    later.uses(0.5)
+    done = run.wait()
+    profile = done.profile()
+    said = [line for line in done.lines if line.endswith(": its parser took too long")]
+    assert len(said) == 1, done.lines
+    assert sum(s["labels"].get("pid") == target.pid for s in profile["samples"]), "nothing of the neighbour"
+
+
+def without_its_own(run, name):
+    """Nothing of cprof, its keeper and its parser is in the profile of everybody; something of name is."""
+    keeper = child(run.pid, KEEPER)
+    own = {run.pid, keeper, child(keeper, PARSER)}
+    path = os.path.join(h.folder(), "met_later")  # to be parsed
+    shutil.copy(h.workload(name), path)
+    later = h.Workload(path, *(("5", "now") if name == "allocs" else ("1",)))
+    later.wait()
+    pids = {s["labels"].get("pid") for s in run.stop().profile()["samples"]}
+    assert later.pid in pids and len(own) == 3 and not own & pids, (own, pids)
+
+
+@h.test
+def its_own_samples_are_left_out():
+    without_its_own(h.cprof("record", "-a", "-F", "999").attached(), "hot")
+
+
+@h.test
+def its_own_allocations_are_left_out():
+    without_its_own(h.cprof("heap", "-a", "--rate", "1").attached(), "allocs")
+
+
+@h.test
+def without_a_sandbox():
+    """Asked for, it is done, and said loudly."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "--no-sandbox", "-p", target.pid).attached()
+    assert not child(run.pid, KEEPER)
+    target.uses(0.3)
+    done = run.stop()
+    is_complete(done, target)
+    assert [line for line in done.lines if line.startswith("cprof: --no-sandbox: files")], done.lines
+
+
+# A filter of system calls that refuses prctl(PR_SET_SECCOMP), as some containers do; then the command.
+REFUSE = r"""
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+steps = [(0x20, 0, 0, 0), (0x15, 0, 3, 157), (0x20, 0, 0, 16), (0x15, 0, 1, 22), (0x06, 0, 0, 0x00050001),
+         (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
+program = struct.pack("<HxxxxxxQ", len(steps), ctypes.addressof(code))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(program)) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@h.test
+def refused_by_a_container():
+    """Without the filter it is not safe: nothing is recorded, and the line says what is missing."""
+    target = h.Workload("hot", 60)
+    done = h.cprof("record", "-d", "1s", "-p", target.pid, run_as=("python3", "-c", REFUSE), verbose=False).wait()
+    done.refused(4, r"may use all system calls \(seccomp is refused\)")
+    checks, commands = p.doctor("python3", "-c", REFUSE, status=p.CANNOT)
+    assert checks["seccomp"]["verdict"] == "no" and "cannot be confined" in checks["seccomp"]["why"], checks["seccomp"]
+    assert all(command["causes"] == ["seccomp"] for command in commands.values()), commands
+
+
+@h.test
+def without_the_right_to_change_the_user():
+    """Root that may not become nobody: one line says so, and all else holds."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "-p", target.pid, run_as=("setpriv", "--bounding-set", "-setuid,-setgid")).attached()
+    found = status(parser_of(run))
+    assert found["Uid"].split()[0] == "0" and int(found["CapPrm"], 16) == 0 and found["Seccomp"] == "2", found
+    target.uses(0.3)
+    done = run.stop()
+    is_complete(done, target)
+    said = [line for line in done.lines if "runs as cprof's user, not as nobody" in line]
+    assert len(said) == 1 and "CAP_SETUID" in said[0], done.lines
+
+
+h.main()

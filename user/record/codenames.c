@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What is expected is kept in one list, sorted by file and address when it is asked for, and cut into requests. A file's
+ * descriptor is asked for once for all of its addresses, since it may have to be opened again.
+ */
+#include "record/codenames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "process/mapping.h"
+
+struct expected {
+	uint32_t file;
+	uint64_t elf_addr;
+};
+
+struct codenames {
+	struct files *files;
+	struct parser *parser;
+	struct strtab *strings;
+	bool (*is_hurried)(void); /* NULL: there is time */
+	vec_of(struct expected) expected;
+	vec_of(struct codename) known;
+	struct hash index; /* of known */
+};
+
+struct codenames *codenames_new(struct files *files, struct parser *parser, struct strtab *strings)
+{
+	struct codenames *names = xcalloc(1, sizeof(*names));
+
+	names->files = files;
+	names->parser = parser;
+	names->strings = strings;
+	return names;
+}
+
+void codenames_free(struct codenames *names)
+{
+	if (!names)
+		return;
+	vec_release(&names->expected);
+	vec_release(&names->known);
+	hash_release(&names->index);
+	free(names);
+}
+
+void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void))
+{
+	names->is_hurried = is_hurried;
+}
+
+static bool has_no_time(void *ctx)
+{
+	const struct codenames *names = ctx;
+
+	return names->is_hurried && names->is_hurried();
+}
+
+static int fd_of(struct codenames *names, uint32_t file)
+{
+	_Static_assert(FILE_NONE == PARSER_VDSO, "what is in no file is the vdso");
+	return file == PARSER_VDSO ? -1 : files_fd(names->files, file);
+}
+
+const struct reply_file *codenames_file(struct codenames *names, uint32_t file)
+{
+	if (parser_knows(names->parser, file))
+		return parser_file(names->parser, file, -1);
+	parser_while_waiting(names->parser, (struct peer_idle){has_no_time, names});
+	return parser_file(names->parser, file, fd_of(names, file));
+}
+
+enum codename_state codenames_why_no_file(struct codenames *names, uint32_t file)
+{
+	if (fd_of(names, file) < 0)
+		return CODENAME_CLOSED;
+	return !parser_knows(names->parser, file) && has_no_time(names) ? CODENAME_NO_TIME
+									: CODENAME_NONE;
+}
+
+/* Asking ----------------------------------------------------------------------------------------- */
+
+static bool same_address(const void *ctx, uint32_t value, const void *key)
+{
+	const struct codename *a = &((const struct codenames *)ctx)->known.at[value], *b = key;
+
+	return a->file == b->file && a->elf_addr == b->elf_addr;
+}
+
+static uint64_t code_of(uint32_t file, uint64_t elf_addr)
+{
+	return hash_combine(hash_combine(0, file), elf_addr);
+}
+
+static void learn(struct codenames *names, const struct codename *name)
+{
+	hash_insert(&names->index, code_of(name->file, name->elf_addr), names->known.nr);
+	vec_push(&names->known, *name);
+}
+
+static void learn_reply(struct codenames *names, const struct expected *expected,
+			const struct reply_name *reply)
+{
+	struct codename name = {
+		.file = expected->file, .elf_addr = expected->elf_addr, .start = reply->start};
+
+	if (reply->kind == MESSAGE_NAME_START)
+		name.state = CODENAME_START;
+	if (reply->kind == MESSAGE_NAME_SYMBOL) {
+		name.state = CODENAME_SYMBOL;
+		name.raw = strtab_intern(names->strings, reply->raw);
+		name.display = strtab_intern(names->strings, reply->display);
+	}
+	learn(names, &name);
+}
+
+static enum codename_state why(int err)
+{
+	switch (err) {
+	case -EBADF:
+		return CODENAME_CLOSED;
+	case -EINTR:
+		return CODENAME_NO_TIME;
+	default:
+		return CODENAME_LEFT_OUT;
+	}
+}
+
+static void learn_nothing(struct codenames *names, const struct expected *expected, size_t nr,
+			  int err)
+{
+	for (size_t i = 0; i < nr; i++)
+		learn(names, &(struct codename){.file = expected[i].file,
+						.elf_addr = expected[i].elf_addr,
+						.state = why(err)});
+}
+
+/* Asks for up to MESSAGE_MAX_NAMES addresses of one file. Returns how many have their answer. */
+static size_t ask_some(struct codenames *names, const struct expected *expected, size_t nr, int fd)
+{
+	struct reply_name *replies scoped(freep) = NULL;
+	uint64_t elf_addrs[MESSAGE_MAX_NAMES];
+	int err = has_no_time(names) ? -EINTR : 0;
+	size_t nr_named;
+
+	nr = nr < MESSAGE_MAX_NAMES ? nr : MESSAGE_MAX_NAMES;
+	for (size_t i = 0; i < nr; i++)
+		elf_addrs[i] = expected[i].elf_addr;
+	if (!err)
+		err = parser_names(names->parser, expected->file, fd, elf_addrs, nr, &replies,
+				   &nr_named);
+	if (err) {
+		learn_nothing(names, expected, nr, err);
+		return nr;
+	}
+	for (size_t i = 0; i < nr_named; i++)
+		learn_reply(names, &expected[i], &replies[i]);
+	return nr_named;
+}
+
+static int compare_expected(const void *a, const void *b)
+{
+	const struct expected *left = a, *right = b;
+
+	if (left->file != right->file)
+		return left->file < right->file ? -1 : 1;
+	return (left->elf_addr > right->elf_addr) - (left->elf_addr < right->elf_addr);
+}
+
+/* Sorted, without doubles and what is known. */
+static void tidy(struct codenames *names)
+{
+	struct expected *all = names->expected.at;
+	size_t nr = 0;
+
+	qsort(all, names->expected.nr, sizeof(*all), compare_expected);
+	for (size_t i = 0; i < names->expected.nr; i++) {
+		const struct codename key = {.file = all[i].file, .elf_addr = all[i].elf_addr};
+
+		if (nr && !compare_expected(&all[nr - 1], &all[i]))
+			continue;
+		if (hash_find(&names->index, code_of(key.file, key.elf_addr), same_address, names,
+			      &key) == HASH_NONE)
+			all[nr++] = all[i];
+	}
+	names->expected.nr = nr;
+}
+
+static void ask_all(struct codenames *names)
+{
+	const struct expected *all;
+	size_t limit;
+
+	tidy(names);
+	parser_while_waiting(names->parser, (struct peer_idle){has_no_time, names});
+	all = names->expected.at;
+	for (size_t i = 0; i < names->expected.nr; i = limit) {
+		int fd = fd_of(names, all[i].file);
+
+		for (limit = i; limit < names->expected.nr && all[limit].file == all[i].file;)
+			limit++;
+		for (size_t at = i; at < limit;)
+			at += ask_some(names, &all[at], limit - at, fd);
+	}
+	names->expected.nr = 0;
+}
+
+void codenames_expect(struct codenames *names, uint32_t file, uint64_t elf_addr)
+{
+	vec_push(&names->expected, (struct expected){file, elf_addr});
+}
+
+struct codename codenames_find(struct codenames *names, uint32_t file, uint64_t elf_addr)
+{
+	const struct codename key = {.file = file, .elf_addr = elf_addr};
+	uint64_t code = code_of(file, elf_addr);
+	uint32_t i = hash_find(&names->index, code, same_address, names, &key);
+
+	if (i == HASH_NONE) {
+		codenames_expect(names, file, elf_addr);
+		ask_all(names);
+		i = hash_find(&names->index, code, same_address, names, &key);
+	}
+	return names->known.at[i];
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The names of code in files, asked of the parser in batches.
+ *
+ * A question costs a round trip to another process, which is as much as a hundred look-ups. So callers say first which
+ * addresses they will ask for (codenames_expect()), and the first question is for all of these.
+ */
+#ifndef CPROF_RECORD_CODENAMES_H
+#define CPROF_RECORD_CODENAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "process/opener.h"
+#include "sandbox/parser.h"
+
+enum codename_state {
+	CODENAME_NONE, /* nothing is known about the address */
+	CODENAME_START,
+	CODENAME_SYMBOL,
+	CODENAME_CLOSED,   /* the file could not be opened */
+	CODENAME_NO_TIME,  /* it was not asked for: is_hurried() */
+	CODENAME_LEFT_OUT, /* the parser has no answer for this file */
+};
+
+struct codenames;
+
+/* All borrowed; names are interned in strings. */
+struct codenames *codenames_new(struct files *files, struct parser *parser, struct strtab *strings);
+void codenames_free(struct codenames *names); /* NULL is fine */
+/* Once is_hurried() is true, no more are asked for. */
+void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void));
+
+/* About a file (PARSER_VDSO: the vdso). NULL: it is not open or not readable ELF. Borrowed from the parser. */
+const struct reply_file *codenames_file(struct codenames *names, uint32_t file);
+
+/* Why codenames_file() is NULL: CODENAME_CLOSED, CODENAME_NO_TIME, or CODENAME_NONE where it is not ELF or left out. */
+enum codename_state codenames_why_no_file(struct codenames *names, uint32_t file);
+
+/* The name of elf_addr in file will be asked for. */
+void codenames_expect(struct codenames *names, uint32_t file, uint64_t elf_addr);
+
+struct codename {
+	uint32_t file;
+	enum codename_state state;
+	uint64_t elf_addr;
+	uint64_t start;	       /* CODENAME_START: where the function begins */
+	uint32_t raw, display; /* CODENAME_SYMBOL: ids in strings */
+};
+
+/* What is known of elf_addr in file. */
+struct codename codenames_find(struct codenames *names, uint32_t file, uint64_t elf_addr);
+
+#endif
