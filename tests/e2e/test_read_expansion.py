@@ -61,6 +61,14 @@ def every_format_and_command_refuses_a_million_inlined_functions():
 
 
 @h.test
+def the_manual_shows_the_line():
+    folder = folder_with(made.inlined(1_000_000, 100))
+    done = run(folder, "top", "in.pb.gz")
+    with open(os.path.join(h.ROOT, "doc", "cprof.1"), encoding="utf-8") as file:
+        assert done.stderr.decode().replace("in.pb.gz", "p.pb.gz") in file.read(), done.stderr.decode()
+
+
+@h.test
 def every_format_refuses_long_names():
     folder = folder_with(made.long_names(4 << 20, 2 << 20))
     for suffix in SUFFIXES:
