@@ -38,7 +38,7 @@ import leftovers
 from judges import (ALSO_WROTE, ATTACHED, CLOSING, HANGS, NEXT, NUMBER, ROOT, Closing, Run, judge,  # noqa: F401
                     labels, loss_texts, near, number, pprof, share, silent)
 from leftovers import (BUILD, children, kernel_objects, left_objects, left_processes,  # noqa: F401
-                       listed, stray_objects)
+                       listed, problems_of, stray_objects)
 import contract  # noqa: E402, F401 (judges knows its folder)
 from contract import by_function, by_leaf, total  # noqa: E402, F401
 

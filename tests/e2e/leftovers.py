@@ -114,9 +114,13 @@ def are_program_arrays(objects):
 
 
 def left_objects(before, seconds=60, nr_lost=PROGRAM_ARRAYS):
-    """What a case has left in the kernel. In a crowd that is said, not judged. So are up to nr_lost program arrays: the
-    kernel can lose a reference to one if somebody lists maps at the moment it goes."""
-    left, crowd = stray_objects(before, seconds)
+    """What a case has left in the kernel."""
+    return problems_of(*stray_objects(before, seconds), nr_lost)
+
+
+def problems_of(left, crowd, nr_lost=PROGRAM_ARRAYS):
+    """In a crowd what is left is said, not judged. So are up to nr_lost program arrays: the kernel can lose a
+    reference to one if somebody lists maps at the moment it goes."""
     if 0 < len(left) <= nr_lost and are_program_arrays(left):
         print(f"# the kernel has lost program arrays: {left}")
         return []

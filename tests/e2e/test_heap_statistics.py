@@ -158,12 +158,13 @@ class Redis:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(h.HANGS)
         self.socket.connect(path)
+        self.reader = self.socket.makefile("rb")
 
     def ask(self, command):
         self.socket.sendall(command.encode() + b"\r\n")
-        data = self.socket.recv(65536)
-        assert not data.startswith(b"-"), data
-        return data.decode()
+        said = self.reader.readline()
+        assert not said.startswith(b"-"), said
+        return self.reader.read(int(said[1:]) + 2).decode() if said.startswith(b"$") else said.decode()
 
     def used(self):
         text = self.ask("INFO memory")

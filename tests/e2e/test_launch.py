@@ -29,10 +29,10 @@ def what_fails_before_it_starts():
     witness = os.path.join(h.folder(), "ran")
     for command in BOTH:
         for options in (["--captures", "/nonexistent/x"], ["-o", "/nonexistent/x"], ["-o", "/dev/null/x"]):
-            ended = h.cprof(command, *options, "--", "touch", witness).wait(60)
+            ended = h.cprof(command, *options, "--", "touch", witness).wait()
             assert ended.code == 2, (command, options, ended.code, ended.lines)
             assert not os.path.exists(witness), (command, options)
-        ended = h.cprof(command, "--", "/nonexistent/command").wait(60)
+        ended = h.cprof(command, "--", "/nonexistent/command").wait()
         assert ended.code == 2, (command, ended.code, ended.lines)
         assert "cprof: cannot run '/nonexistent/command': No such file or directory" in ended.lines, ended.lines
 
@@ -72,7 +72,7 @@ def it_is_killed_while_it_waits():
         assert child, "it never waited"
         os.kill(child, signal.SIGKILL)
         run.signal(signal.SIGCONT)
-        ended = run.wait(60)
+        ended = run.wait()
         if ended.code == 128 + signal.SIGKILL:
             continue  # it had been let go, but had not executed its command
         assert ended.code == 2, (command, ended.code, ended.lines)

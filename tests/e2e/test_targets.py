@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 
 import chance
@@ -61,7 +60,11 @@ def no_children():
     target = h.Workload("prefork", 30)
     target.says()
     target.go()
-    until_busy(target.pid, 0.1)  # the master has forked its last one, and sleeps
+    with open(f"/proc/{target.pid}/stat", encoding="utf-8") as file:
+        # it has forked its last one, and waits for all of them
+        while len(h.children(target.pid)) < 5 or file.read().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.02)
+            file.seek(0)
     run = h.cprof("record", "-F", "499", "--no-children", "-p", target.pid).attached()
     until_busy(target.pid, 0.8)
     ended = run.stop()
@@ -158,10 +161,10 @@ def a_name_and_its_children():
             os.kill(child, signal.SIGKILL)
 
 
-def until_busy(pid, seconds, itself=False):
-    """Waits until a descendant of a process, or it itself, has used so much CPU time."""
+def until_busy(pid, seconds):
+    """Waits until a descendant of a process has used so much CPU time."""
     while True:
-        for child in [pid] if itself else h.children(pid):
+        for child in h.children(pid):
             try:
                 with open(f"/proc/{child}/schedstat", encoding="ascii") as file:
                     if int(file.read().split()[0]) > seconds * 1e9:
@@ -201,22 +204,21 @@ def by_comm_newcomers_and_renamed_too():
 @h.test
 def by_user_and_what_becomes_of_it():
     """Of this user, and one that becomes this user in mid-run, without an exec."""
-    demote = ["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"]
+    demote = [shutil.which("setpriv"), "--reuid", "4711", "--regid", "4711", "--clear-groups"]
     own = h.Workload("hot", 60)
     late = h.Workload("/usr/bin/python3", "-c",
                       "import os, sys\nprint('{}', flush=True)\nsys.stdin.readline()\nos.setuid(4711)\n"
                       "while True: sum(range(1000))")
     late.says()
     run = h.cprof("record", "-F", "499", "--uid", "4711").attached()
-    early = subprocess.Popen([*demote, named("cprof-user"), "60"], stdout=subprocess.DEVNULL)
-    h.running.append(early)
+    early = h.Workload(*demote, named("cprof-user"), "60")
     late.go()
     run.awaits(f"also profiling process {late.pid}")
     late.uses(0.2)
-    until_busy(early.pid, 0.2, itself=True)
+    early.uses(0.2)
     pids = h.labels(run.stop().profile(), "pid")
     assert pids == {early.pid, late.pid}, (pids, early.pid, late.pid, own.pid)
-    run = h.cprof("record", "-F", "499", "--uid", "4711", "--comm", "cprof-user", "-d", "500ms").wait()
+    run = until_seen([early], "--uid", "4711", "--comm", "cprof-user")
     assert h.labels(run.profile(), "pid") == {early.pid}, "both must hold"
 
 
