@@ -259,7 +259,7 @@ kernels: all workloads $(vm)            ## Debian's kernels under qemu, each wit
 kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays (root)
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 
-faults: all workloads                  ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
+faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)tests/faults/run.py
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof record with stores that are too small: every lost sample is counted, by its reason."""
+import os
 import signal
 
 import harness as h
+import privileges as p
 
 TEXTS = h.loss_texts()
 
@@ -49,6 +51,30 @@ def nothing_is_lost_without_limits():
     profile = run.profile()
     assert run.closing.lost == 0, run.closing.reasons
     assert len(profile["samples"]) > 500, len(profile["samples"])
+
+
+@h.test
+def the_limit_of_the_rate_falls():
+    """In mid-run, as the kernel itself lets it where ticks take long: that ticks are missing is said."""
+    path = os.path.join(h.folder(), "limit")
+
+    def limit(number):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"{number}\n")
+
+    limit(100000)
+    changed = p.mounted(f"mount --bind {path} /proc/sys/kernel/perf_event_max_sample_rate")
+    target = h.Workload("hot", 60)
+    for lowest in 499, 300:
+        run = h.cprof("record", "-F", "499", "-p", target.pid, run_as=changed).attached()
+        target.uses(0.2)
+        limit(lowest)
+        ended = run.stop()
+        ended.profile()
+        said = [line for line in ended.lines if "perf_event_max_sample_rate" in line]
+        assert bool(said) == (lowest < 499), ended.lines
+        limit(100000)
+    assert "fell to 300 ticks a second" in said[0] and "Use -F 300." in said[0], said
 
 
 h.main()

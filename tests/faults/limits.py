@@ -5,6 +5,7 @@ import time
 
 import harness as h
 from fault import existing, fault, number_in, words
+from machine import lines, went_well
 
 MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 
@@ -53,7 +54,8 @@ def f14_consumer_is_stopped():
 
 @fault
 def f15_rate_beyond_the_limit():
-    """a rate above kernel.perf_event_max_sample_rate, and one as high as that"""
+    """a rate above kernel.perf_event_max_sample_rate, one as high as that, and a limit that falls in mid-run"""
+    existing("test_record_limits", "the_limit_of_the_rate_falls")
     most = number_in(MAX_RATE)
     target = h.Workload("hot", 600)
     h.cprof("record", "-F", most + 1, "-p", target.pid, verbose=False).wait().refused(2, "perf_event_max_sample_rate")
@@ -63,4 +65,6 @@ def f15_rate_beyond_the_limit():
     target.uses(0.3)
     profile = run.stop().profile()
     assert profile["period"] == 10 ** 9 // highest, profile["period"]
-    return f"{said} At {highest} Hz: {words()}"
+    at_limit = words()
+    went_well("none", "record_throttled")
+    return f"{said} At {highest} Hz: {at_limit}. Throttled: {lines('none', 'record-throttled', 'ticks a second')}"

@@ -16,12 +16,13 @@ import harness as h
 import absent  # noqa: F401 (declares faults, as the next ones do)
 import limits  # noqa: F401
 import load  # noqa: F401
+import machine  # noqa: F401
 import outputs  # noqa: F401
 import signals  # noqa: F401
 import targets  # noqa: F401
 
 NR_FAULTS = 40
-SECONDS_FOR_A_FAULT = 900
+SECONDS_FOR_A_FAULT = 2000
 
 
 def inject(number):

@@ -64,6 +64,35 @@ end
 } &
 run record-hotplug cprof record -v -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
 
+if grep -q cprof.faults /proc/cmdline; then
+	# The machine sleeps until run.sh wakes it up; exiter runs after that. For 3 s of wall-clock time: an emulated
+	# machine's CPU time jumps when it wakes up.
+	cat >suspend.sh <<'end'
+until [ -e /tmp/suspend.done ]; do hot 0.1; done
+timeout 3 exiter 1000
+exit 0
+end
+	{
+		wait_for '^cprof: sampling' "$out/record-suspend.err"
+		sleep 1
+		echo "@suspending"
+		echo mem >/sys/power/state
+		echo "@woken"
+		touch suspend.done
+	} &
+	run record-suspend cprof record -v -F 99 -o "$out/record-suspend.pb.gz" -- sh suspend.sh
+
+	# The kernel's limit falls below the rate of a run.
+	limit=/proc/sys/kernel/perf_event_max_sample_rate
+	before=$(cat $limit)
+	{
+		wait_for '^cprof: sampling' "$out/record-throttled.err"
+		echo 500 >$limit
+	} &
+	run record-throttled cprof record -v -F 1999 -o "$out/record-throttled.pb.gz" -- /bin/hot 3
+	echo "$before" >$limit
+fi
+
 # trial CASE COMMAND...: what doctor says under the command, and whether a record and a heap agree.
 trial()
 {

@@ -111,6 +111,25 @@ def record_hotplug(folder):
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "main")
 
 
+def record_suspend(folder):
+    """A machine that slept is sampled again: what ran only after that has samples."""
+    if not read(folder, "record-suspend.code"):
+        return  # run.sh was not asked for it
+    profile = run_of(folder, "record-suspend").profile()
+    assert "PM: suspend exit" in read(folder, "dmesg"), "it did not sleep"
+    woken = h.by_function(profile, "samples").get("busy_until_the_end", 0)
+    assert woken >= 20, f"{woken} samples after it woke up"
+
+
+def record_throttled(folder):
+    """That the kernel's limit fell below the rate is said, and what there is adds up."""
+    if not read(folder, "record-throttled.code"):
+        return
+    run = run_of(folder, "record-throttled")
+    busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "main")
+    assert any("fell to 500 ticks a second" in line for line in run.lines), run.lines[-8:]
+
+
 def heap(folder):
     """Every allocation is sampled, so every count is exact: of a process, and of a fork server."""
     for case in ("heap", "heap-fork"):
@@ -253,8 +272,8 @@ def instructions(folder):
         assert int(count) <= 1.2 * int(stored), f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
 
 
-CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, record_hotplug, heap,
-         nothing_left, kernel_is_silent, privileges)
+CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, record_hotplug,
+         record_suspend, record_throttled, heap, nothing_left, kernel_is_silent, privileges)
 CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 
 

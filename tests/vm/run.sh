@@ -5,6 +5,7 @@
 #	tests/vm/run.sh --count	only counts instructions, and writes tests/vm/instructions.txt
 #	tests/vm/run.sh --all [KERNEL...]	each with lockdown none, integrity and confidentiality, and without
 #				lockdown with less than all privileges, too (`make kernels`)
+#	tests/vm/run.sh --faults [KERNEL...]	the same; and the machine is suspended and woken up, and throttled
 #
 # A line for each kernel, "ok vm KERNEL ...", "FAIL vm KERNEL ..." and what is wrong below it, or
 # "SKIP vm KERNEL: why"; then a table, and how many instructions each kernel's verifier went through
@@ -44,7 +45,7 @@ check_tools()
 	for tool in qemu-system-x86_64 busybox bpftool setpriv python3 go; do
 		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
 	done
-	for tool in "$build"/{cprof,workloads/hot,workloads/allocs,workloads/forkserver,vm/verify,vm/inkernel}; do
+	for tool in "$build"/{cprof,workloads/{hot,exiter,allocs,forkserver},vm/verify,vm/inkernel}; do
 		[ -x "$tool" ] || die "$tool is not there: make all workloads $build/vm/verify $build/vm/inkernel"
 	done
 }
@@ -55,8 +56,8 @@ make_initramfs()
 	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
 	setpriv=$(command -v setpriv) # busybox has one that knows less
 	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
-		"$build/cprof" "$build/workloads/hot" "$build/workloads/allocs" \
-		"$build/workloads/forkserver" "$home/verify" "$home/inkernel" \
+		"$build/cprof" "$build/workloads/hot" "$build/workloads/exiter" \
+		"$build/workloads/allocs" "$build/workloads/forkserver" "$home/verify" "$home/inkernel" \
 		"$bpftool:/bin/bpftool" "$setpriv:/bin/setpriv-full" || die "no initramfs"
 }
 
@@ -66,20 +67,38 @@ seconds_since() # START_NS
 	printf '%d.%d' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
+# wake_up CONSOLE: tells the monitor of a machine that is suspended to wake it up, until it is off.
+wake_up()
+{
+	while sleep 2 && kill -0 $$ 2>/dev/null; do
+		[ "$(tr -d '\r' <"$1" | grep -xE '@(suspending|woken)' | tail -n 1)" != @suspending ] ||
+			echo system_wakeup >&"$monitor"
+	done
+}
+
 # boot VMLINUZ FOLDER MODE: until it turns itself off. 0, or the reason in $why. How long it took, by our
 # clock, is in $off, and how long to its first process, by its own, in $up.
 boot()
 {
-	local start code
+	local start code waker= monitor from=/dev/null with=none
+	: >"$2/console"
+	if [ -n "$faults" ] && [ "$3" = none ]; then
+		from=$2/monitor with=stdio
+		mkfifo "$from"
+		exec {monitor}<>"$from"
+		wake_up "$2/console" &
+		waker=$!
+	fi
 	start=$(date +%s%N)
 	timeout -k 5 "${VM_TIMEOUT:-600}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
-		-monitor none -no-reboot -M pc -accel tcg,thread=single -cpu max,-cx16 -smp 2 -m 768 \
+		-monitor "$with" -no-reboot -M pc -accel tcg,thread=single -cpu max,-cx16 -smp 2 -m 768 \
 		-serial "file:$2/console" -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
 		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on $(parameters "$3")" \
-		</dev/null 2>"$2/qemu" &
+		<"$from" >"$2/monitor.log" 2>"$2/qemu" &
 	machine=$!
 	wait "$machine"
 	code=$?
+	[ -z "$waker" ] || { kill "$waker" && exec {monitor}>&-; }
 	machine=
 	off=$(seconds_since "$start")
 	up=$(tr -d '\r' <"$2/console" | sed -n 's/^.*@up [^ ]* \([0-9.]*\) .*/\1/p')
@@ -101,6 +120,7 @@ parameters() # MODE
 {
 	[ "$1" = none ] || echo "lockdown=$1"
 	[ -z "$all" ] || [ "$1" != none ] || echo cprof.privileges
+	[ -z "$faults" ] || [ "$1" != none ] || echo cprof.faults
 	[ -z "$count" ] || echo cprof.count
 }
 
@@ -186,9 +206,10 @@ aligned()
 machine=
 trap '[ -n "$machine" ] && kill "$machine" 2>/dev/null; exit 143' INT TERM
 
-all= count=
+all= count= faults=
 case ${1:-} in
---all)
+--all | --faults)
+	[ "$1" = --all ] || faults=1
 	shift
 	all=1 modes='none integrity confidentiality'
 	;;

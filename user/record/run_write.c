@@ -5,6 +5,7 @@
  * known: so the accounts are the same whether BPF or user space decides.
  */
 #include "base/log.h"
+#include "base/smallfile.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "machine/machine.h"
@@ -77,6 +78,19 @@ static void say_forbidden(const struct run *run)
 		     text_count(nr), *lacks ? lacks : "permission denied");
 }
 
+/* The kernel leaves out ticks of a rate above its limit, which it lowers itself where ticks take long. */
+static void say_throttled(const struct run *run)
+{
+	uint32_t hz = run->options->frequency_hz;
+	long limit = smallfile_number("/proc/sys/kernel/perf_event_max_sample_rate", hz);
+
+	if (run->options->command == OPTIONS_RECORD && limit < hz)
+		warn("the kernel's limit fell to %ld ticks a second during the run "
+		     "(kernel.perf_event_max_sample_rate), below -F %u: ticks are missing, and "
+		     "times are too low. Use -F %ld.",
+		     limit, hz, limit);
+}
+
 int run_write_profiles(struct run *run)
 {
 	struct tally tally;
@@ -87,6 +101,7 @@ int run_write_profiles(struct run *run)
 	       text_count(tablesync_nr_completed(run->tablesync)));
 	say_unknown(run);
 	say_forbidden(run);
+	say_throttled(run);
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
 	naming_say(&run->naming);
