@@ -46,10 +46,15 @@ broken()
 	broken=1
 }
 
-# The rooms of scripts/rooms.txt, of the tree that is checked.
-rights_of() # ROOM: what it may include
+# The rooms of scripts/rooms.txt, of the tree that is checked, and what each may include.
+declare -A rights_of
+
+read_rights()
 {
-	awk -F '|' -v room="$1" '!/^#/ { gsub(/ /, "", $1); if ($1 == room) print $4 }' scripts/rooms.txt
+	local room place about rights
+	while IFS='|' read -r room place about rights; do
+		[[ $room == '#'* || -z $rights ]] || rights_of[${room// /}]=$rights
+	done <scripts/rooms.txt
 }
 
 files() # FOLDER... -- NAME_PATTERN...: the files of the tree, without what tools leave behind
@@ -110,9 +115,10 @@ check_rooms()
 {
 	local file header room rights kind granted known
 	[ -e scripts/rooms.txt ] || { broken 'scripts/rooms.txt is missing'; return; }
+	read_rights
 	while read -r file header; do
 		room=$(room_of "$file")
-		rights=" $(rights_of "$room") "
+		rights=" ${rights_of[$room]:-} "
 		if matches "$room" $contracts; then
 			rights=' base output stream.h c ' # a contract is plain data
 		elif [ "$rights" = "  " ]; then
@@ -150,10 +156,11 @@ check_base_words()
 	done
 }
 
+# What may print at all is looked at more closely.
 check_silence()
 {
 	local file what
-	for file in $(files user/*/ -- '*.[hc]'); do
+	for file in $(files user/*/ -- '*.[hc]' | xargs -r grep -lE 'printf|puts|putchar|perror|stdout|stderr|base/log\.h'); do
 		set -f
 		# shellcheck disable=SC2086 # patterns
 		matches "$file" $speakers && set +f && continue
@@ -203,10 +210,13 @@ check_architecture()
 check_openings()
 {
 	local file
-	for file in $(files user bpf -- '*.c'); do
-		awk '/^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ || /^$/ { next } { exit !/^\/\*/ }' "$file" ||
-			broken "$file: no opening comment"
-	done
+	while read -r file; do
+		broken "$file: no opening comment"
+	done < <(files user bpf -- '*.c' | xargs -r awk '
+		FNR == 1 { begun = 0 }
+		begun || /^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ || /^$/ { next }
+		{ begun = 1 }
+		!/^\/\*/ { print FILENAME }')
 }
 
 # Every function that a header declares has its contract: a comment above it, or above the block of lines,
@@ -266,6 +276,7 @@ check_leftovers()
 check_format()
 {
 	local file
+	files bpf user tests -- '*.[hc]' | xargs -r clang-format --dry-run -Werror 2>/dev/null && return
 	for file in $(files bpf user tests -- '*.[hc]'); do
 		clang-format --dry-run -Werror "$file" 2>/dev/null || broken "$file: not formatted (make fmt)"
 	done
