@@ -190,6 +190,8 @@ static void test_saferegex(void **state)
 	assert_false(saferegex_is("(a)\\1"));
 	assert_false(saferegex_is("a++++++++++++++++++++++++++++++"));
 	assert_false(saferegex_is("((((((((((((((((a+b)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+"));
+	assert_true(saferegex_is("a\\[b"));
+	assert_false(saferegex_is("\\[++++++++++++++++++++++++++++++]"));
 	assert_false(saferegex_is("(a"));
 	assert_false(saferegex_is("a)"));
 	assert_false(saferegex_is("[a"));

@@ -53,10 +53,12 @@ bool saferegex_is(const char *text)
 				return false;
 			if (*s == '(')
 				sizes[depth] = 0;
-			if (*s == '{' || (*s == '\\' && (!*++s || isdigit((unsigned char)*s))))
+			if (*s == '{')
 				return false;
 			if (*s == '[')
 				s = skip_brackets(s);
+			else if (*s == '\\' && (!*++s || isdigit((unsigned char)*s)))
+				return false;
 		}
 		if (!s || sizes[depth] + last > MAX_SIZE)
 			return false;
