@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	char *name scoped(freep) = xcalloc(len + 3, 1), *display scoped(freep) = NULL;
 
-	memcpy(name, "_Z", 2);
+	memcpy(name, len % 2 ? "_R" : "_Z", 2);
 	memcpy(name + 2, bytes, len);
 	display = demangle(name);
 	if (display && strlen(display) > (64u << 10) + 4) /* "@plt" */

@@ -50,7 +50,48 @@ static void test_names(void **state)
 	expect("main.12", NULL);
 	expect(".cold", NULL);
 	expect("foo.coldest", NULL);
-	expect("_RNvC6_123foo3bar", NULL); /* Rust v0 */
+}
+
+/* RFC 2603, and what rustc 1.63 to 1.90 makes. */
+static void test_rust_v0(void **state)
+{
+	(void)state;
+	expect("_RNvC6_123foo3bar", "123foo::bar");
+	expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
+	expect("_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>");
+	expect("_RNvMs_CsbDqzXfLQacH_7mycrateNtB4_7Example3foo", "<mycrate::Example>::foo");
+	expect("_RNCNvC5crate4main0B3_", "crate::main::{closure#0}");
+	expect("_RNvXs_C1aNtB4_3FooNtNtCs2_4core5clone5Clone5clone",
+	       "<a::Foo as core::clone::Clone>::clone");
+	expect("_RNvC1au8gdel_5qa", "a::g\xc3\xb6"
+				    "del");
+	expect("_RNvC1a1b.llvm.1234567890", "a::b");
+	expect("_RNvC1a1b.cold", "a::b");
+	expect("_RNvC1a1b@plt", "a::b@plt");
+	expect("_RNvCs1234_7___rustc12___rust_alloc", "__rustc::__rust_alloc");
+	expect("_R", NULL);
+	expect("_RNvC1a9b", NULL);
+	expect("_Rust_thing", NULL);
+	expect("_Read", NULL);
+}
+
+/* Hostile names: 41 pairs, each of the one before; 2^60 lifetimes where nothing is printed. */
+static void test_rust_v0_is_bounded(void **state)
+{
+	static const char doubles[] =
+		"_RINvC1a1bTmmETB7_B7_ETBb_Bb_ETBj_Bj_ETBr_Br_ETBz_Bz_ETBH_BH_ETBP_BP_E"
+		"TBX_BX_ETB15_B15_ETB1d_B1d_ETB1n_B1n_ETB1x_B1x_ETB1H_B1H_ETB1R_B1R_ETB"
+		"21_B21_ETB2b_B2b_ETB2l_B2l_ETB2v_B2v_ETB2F_B2F_ETB2P_B2P_ETB2Z_B2Z_ETB"
+		"39_B39_ETB3j_B3j_ETB3t_B3t_ETB3D_B3D_ETB3N_B3N_ETB3X_B3X_ETB47_B47_ETB"
+		"4h_B4h_ETB4r_B4r_ETB4B_B4B_ETB4L_B4L_ETB4V_B4V_ETB55_B55_ETB5f_B5f_ETB"
+		"5p_B5p_ETB5z_B5z_ETB5J_B5J_ETB5T_B5T_ETB63_B63_EE";
+	char *display = demangle(doubles);
+
+	(void)state;
+	assert_non_null(display);
+	assert_int_equal(strlen(display), 64 << 10);
+	free(display);
+	expect("_RNvC1a1bIC0DGzzzzzzzzzz_EL_E", NULL);
 }
 
 static void test_rust_legacy(void **state)
@@ -317,17 +358,42 @@ static void test_rust_against_cxxfilt(void **state)
 	assert_int_equal(nr_left, 0);
 }
 
+/* Rust v0, by LLVM's demangler; statics have suffixes that each shows in its way. */
+static void test_rust_v0_against_llvm(void **state)
+{
+	size_t nr = 0, nr_left = 0;
+
+	(void)state;
+	if (system("rustc --version >/dev/null 2>&1 && llvm-cxxfilt --version >/dev/null 2>&1")) {
+		print_message("SKIP: no rustc or no llvm-cxxfilt\n");
+		skip();
+	}
+	compare_all(
+		"d=$(mktemp -d) && printf 'use std::collections::HashMap; fn main() { let mut "
+		"m: HashMap<String, Vec<u8>> = HashMap::new(); m.insert(\"a\".into(), vec![1]); "
+		"println!(\"{:?}\", m); }' >$d/a.rs && rustc -g -C symbol-mangling-version=v0 -o "
+		"$d/a $d/a.rs && nm $d/a | sed 's/.* //' | grep -E '^_R[A-Za-z0-9_]+$' | sort -u "
+		">$d/n && llvm-cxxfilt <$d/n | paste -d' ' $d/n -; rm -rf $d",
+		&nr, &nr_left);
+	print_message("%zu Rust v0 names\n", nr);
+	assert_true(nr > 50);
+	assert_int_equal(nr_left, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rust_legacy),
+		cmocka_unit_test(test_rust_v0),
+		cmocka_unit_test(test_rust_v0_is_bounded),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_long_names_of_a_program),
 		cmocka_unit_test(test_against_cxxfilt),
 		cmocka_unit_test(test_rust_against_cxxfilt),
+		cmocka_unit_test(test_rust_v0_against_llvm),
 		cmocka_unit_test(
 			test_hostile_in_silence), /* last: of long names no more are tried then */
 	};

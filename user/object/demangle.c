@@ -8,8 +8,8 @@
  *	|			    `- Rust legacy: the last part is 'h' and 16 hex digits
  *	`- C++ (Itanium C++ ABI, chapter 5.1), if it was not Rust
  *
- * Rust's legacy mangling is only a nested name, so it is read here: a row of <length><identifier>.
- * Everything else is C++ (itanium.h).
+ * Rust's legacy mangling is only a nested name, so it is read here: a row of <length><identifier>. Its
+ * newer one begins with _R (rustv0.h). Everything else is C++ (itanium.h).
  */
 #include "object/demangle.h"
 
@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/itanium.h"
+#include "object/rustv0.h"
 
 #define NAME_MAX_BYTES (64u << 10)
 
@@ -215,6 +216,8 @@ char *demangle(const char *raw)
 	memcpy(bare, raw, bare_len);
 	bare[bare_len] = '\0';
 	name = demangle_rust(bare, bare_len);
+	if (!name)
+		name = rustv0_demangle(bare, bare_len);
 	if (!name)
 		name = itanium_demangle(bare, bare_len);
 	if (!name && bare_len == len)

@@ -3,7 +3,8 @@
  * Demangles C++ and Rust symbol names.
  *
  * C++ is the Itanium ABI's mangling (object/itanium.h). Rust's legacy mangling is the same with a hash at
- * the end: the hash is removed, and escapes such as "$LT$" and ".." are decoded. Suffixes of compiler
+ * the end: the hash is removed, and escapes such as "$LT$" and ".." are decoded. Rust's newer mangling, v0, is that
+ * of object/rustv0.h. Suffixes of compiler
  * clones (".cold", ".part.0", ".constprop.1", ".isra.2", ".llvm.NNN") are removed first: to a reader of
  * profiles a clone is the same function.
  */

@@ -32,13 +32,16 @@ const char allocator_frames[] =
 	"|allocate_buckets|allocate_map|create_storage)"
 	"|std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
 	"?>::_M_create"
-	"|(_R[A-Za-z0-9_]*_)?__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)"
+	"|(_R[A-Za-z0-9_]*_|__rustc::)?__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)"
 	"|alloc::alloc::(alloc|alloc_zeroed|realloc|exchange_malloc|Global::[a-z_]*)"
-	"|<alloc::alloc::Global as core::alloc::Allocator>::[a-z_]*"
+	"|<alloc::alloc::Global( as core::alloc::Allocator)?>::[a-z_]*"
 	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*";
 
-/* How Rust's newer mangling (v0) begins, up to the crate that a function is of: the first that is named. */
+/* How Rust's newer mangling (v0) begins, where others left it as it is, up to the crate that a function is of: the first that is named. */
 #define RUST_V0 "_R[A-Za-z]*(s[0-9A-Za-z]*_[A-Za-z]*)*C(s[0-9A-Za-z]*_)?"
+
+/* u32, str: all other types have a path. */
+#define RUST_PRIMITIVE "[a-z][a-z0-9]*"
 
 /* On short names (shortname.h). */
 static const char libraries[] =
@@ -46,10 +49,10 @@ static const char libraries[] =
 	"|(alloc|hashbrown|core)::(alloc|borrow|boxed|cell|clone|collections|convert|default|ffi"
 	"|fmt|hash|iter|map|mem|option|ptr|raw|raw_vec|rc|result|set|slice|str|string|sync|table"
 	"|vec)::"
-	/* <A as B>::f, if both are the library's, or A is a type parameter; <A>::f */
-	"|<[&*]?(mut |const )?(\\[?[A-Z][0-9]?\\]?|(std|alloc|hashbrown|core)::[^ ]*)"
-	" as (std|alloc|hashbrown|core)::"
-	"|<(std|alloc|hashbrown|core)::[^ ]*>::"
+	/* <A as B>::f, if both are the library's, or A is a type parameter or primitive; <A>::f */
+	"|<[&*]?(mut |const )?(\\[?([A-Z][0-9]?|" RUST_PRIMITIVE
+	")\\]?|(std|alloc|hashbrown|core)::[^ ]*) as (std|alloc|hashbrown|core)::"
+	"|<((std|alloc|hashbrown|core)::[^ ]*|\\[?" RUST_PRIMITIVE "\\]?)>::"
 	"|" RUST_V0 "(5alloc|9hashbrown|4core|3std)[0-9]"
 	"|lib(stdc\\+\\+|c\\+\\+|c\\+\\+abi)\\.so[.0-9]*\\+0x)"; /* a function without a name */
 
@@ -60,7 +63,7 @@ static const char callers[] =
 	"|_Function_handler|_Bind|thread::_|__future_base::|packaged_task"
 	"|_Mem_fn|(unary_|binary_)?function<>::operator|(hash|less|equal_to|formatter)<>::)"
 	"|^<?core::(iter::adapters|ops::function)::"
-	"|^(std|core)::(rt|panicking|panic|sys|sys_common)::|^std::thread::local::"
+	"|^<?((std|core)::(rt|panicking|panic|sys|sys_common)::|std::thread::local::)"
 	"|^" RUST_V0 "(4core(4iter8adapters|3ops8function)"
 	"|3std(2rt|9panicking|5panic|3sys|10sys_common|6thread))";
 
