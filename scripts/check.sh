@@ -30,7 +30,7 @@ pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
 '
 
 # Our own headers that belong to no room: a room must be granted each by name.
-contracts='stream.h cprof_abi.h unwind_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
+contracts='stream.h allocsite.h cprof_abi.h unwind_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'

@@ -42,7 +42,7 @@ def waiting_child(run):
     end = time.monotonic() + h.HANGS
     while time.monotonic() < end and run.process.poll() is None:
         with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as file:
-            found = file.read().split()
+            found = file.read().split()[1:]  # the first one is there for the parser of files
         if not found:
             continue
         run.signal(signal.SIGSTOP)

@@ -9,7 +9,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "heap/probesite.h"
+#include "probes/probesite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -24,6 +24,7 @@ static void use_file(const struct reply_file *file)
 	uint64_t addr, off;
 
 	require(strlen(file->build_id) < sizeof(file->build_id));
+	require(strlen(file->interp) < sizeof(file->interp));
 	for (size_t i = 0; i < file->segments.nr; i++) {
 		const struct elf_segment *segment = &file->segments.at[i];
 		const uint64_t offs[] = {segment->file_off, segment->file_off - 1,
@@ -60,18 +61,28 @@ static void use_names(const struct reply_name *names, uint32_t nr)
 	}
 }
 
+static void use_sites(const struct reply_sites *sites)
+{
+	require(sites->nr <= ALLOC_MAX_SITES);
+	for (size_t i = 0; i < sites->nr; i++) {
+		require(sites->sites[i].shape < NR_SHAPES);
+		require(strlen(sites->functions[i]) < sizeof(sites->functions[i]));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reply_file *file = NULL;
 	struct unwind_table *table = NULL;
 	struct reply_name *names = NULL;
+	struct reply_sites sites;
 	uint32_t nr;
 
 	if (size < 1 + sizeof(nr))
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -83,6 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 2:
 		if (!reply_read_names(data + 5, size, nr, &names))
 			use_names(names, nr);
+		break;
+	case 3:
+		if (!reply_read_sites(data + 5, size, nr, &sites))
+			use_sites(&sites);
 		break;
 	}
 	free(file);

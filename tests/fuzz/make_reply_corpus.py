@@ -6,12 +6,12 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES = 0, 1, 2
+FILE, TABLE, NAMES, SITES = 0, 1, 2, 3
 EXTENDED = 1 << 19
 
 
 def file_reply(build_id, *segments):
-    return b"".join([struct.pack("<136sQ", build_id, 0), *(struct.pack("<5Q", *segment) for segment in segments)])
+    return b"".join([struct.pack("<136s256sQ", build_id, b"/lib64/ld-linux-x86-64.so.2", 0), *(struct.pack("<5Q", *segment) for segment in segments)])
 
 
 def rule(kind, cfa_reg=0, how=0, cfa_off=0, fp_off=0, ra_off=0):
@@ -36,6 +36,10 @@ def names_reply(*names):
     return b"".join(heads) + b"".join(raw + display for _, _, raw, display in names)
 
 
+def sites_reply(*sites):
+    return b"".join([struct.pack("<QQ", 0, 0), *(struct.pack("<QIIII48s", *site) for site in sites)])
+
+
 SP8 = 1 << 9
 REPLIES = {
     "file": (FILE, 2, file_reply(b"0123456789abcdef", (0x400000, 0x1000, 0, 0x1000, 0), (0x401000, 0x2000, 0x1000, 0x1800, 1))),
@@ -51,6 +55,10 @@ REPLIES = {
     "names": (NAMES, 3, names_reply((2, 0, b"_Z3foov", b"foo()"), (1, 0x401000, b"", b""), (0, 0, b"", b""))),
     "names_same": (NAMES, 1, names_reply((2, 0, b"main", b""))),
     "names_nul": (NAMES, 1, names_reply((2, 0, b"ma\0n", b""))),
+    "sites": (SITES, 2, sites_reply((0x1234, 0, 1, 4, 0, b"malloc"), (0x2000, 6, 0, 0, 0, b"_ZdlPv"))),
+    "sites_none": (SITES, 0, sites_reply()),
+    "sites_shape": (SITES, 1, sites_reply((0x1234, 7, 0, 0, 0, b"malloc"))),
+    "sites_name": (SITES, 1, sites_reply((0x1234, 0, 0, 0, 0, b"x" * 48))),
     "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
 }
 

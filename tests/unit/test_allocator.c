@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "heap/allocator.h"
+#include "probes/allocator.h"
 #include "elf_judge.h"
 
 struct fixture {
@@ -101,7 +101,7 @@ static size_t position(const struct allocator *allocator, const char *name)
 	return SIZE_MAX;
 }
 
-static const struct session_site *site(const struct allocator *allocator, const char *name)
+static const struct alloc_site *site(const struct allocator *allocator, const char *name)
 {
 	size_t i = position(allocator, name);
 
@@ -143,7 +143,7 @@ static void test_libc(void **state)
 {
 	static const struct {
 		const char *name;
-		enum session_shape shape;
+		enum alloc_shape shape;
 	} functions[] = {
 		{"malloc", SHAPE_MALLOC},
 		{"free", SHAPE_FREE},
@@ -206,17 +206,6 @@ static void test_no_allocators(void **state)
 	assert_int_equal(find(*state, "script").nr, 0);
 }
 
-static void test_drop_frees(void **state)
-{
-	struct allocator allocator = find(*state, "jemalloc.so");
-
-	allocator_drop_frees(&allocator);
-	assert_int_equal(allocator.nr, 3);
-	for (size_t i = 0; i < allocator.nr; i++)
-		assert_int_not_equal(allocator.sites[i].shape, SHAPE_FREE);
-	check_places(&allocator, "jemalloc.so");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,7 +214,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_leaves, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_aliases_have_one_site, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_allocators, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_drop_frees, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, build_files, NULL);

@@ -20,6 +20,7 @@
 #include "record/elfdeps.h"
 #include "temp.h"
 #include "unit/judge.h"
+#include "unit/parser_case.h"
 
 struct list {
 	vec_of(char *) paths;
@@ -38,7 +39,10 @@ static struct list list_of(const char *command)
 {
 	struct list list = {0};
 
-	elfdeps_of(command, note, &list);
+	struct parser *parser = parser_case_open();
+
+	elfdeps_of(command, parser, note, &list);
+	parser_close(parser);
 	return list;
 }
 

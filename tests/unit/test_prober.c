@@ -18,6 +18,7 @@
 
 #include "heap/prober.h"
 #include "elf_judge.h"
+#include "unit/parser_case.h"
 
 /* What it was asked for. */
 struct session {
@@ -30,13 +31,13 @@ struct session {
 	int err; /* what it says to it */
 };
 
-int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
+int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid)
 {
 	struct asked asked = {.tgid = tgid, .nr_sites = nr};
 	struct stat st;
 
-	assert_true(nr > 0 && nr <= SESSION_MAX_SITES);
+	assert_true(nr > 0 && nr <= ALLOC_MAX_SITES);
 	assert_int_equal(fstat(fd, &st), 0);
 	asked.inode = st.st_ino;
 	for (size_t i = 0; i < nr; i++)
@@ -74,6 +75,7 @@ static int set_up(void **state)
 
 	fixture->prober.session = &fixture->session;
 	fixture->prober.files = files_new("/proc");
+	fixture->prober.parser = parser_case_open();
 	fixture->prober.proc_root = "/proc";
 	fixture->prober.budget = &fixture->budget;
 	prober_limit(&fixture->prober, 100);
@@ -87,6 +89,7 @@ static int tear_down(void **state)
 
 	prober_release(&fixture->prober);
 	files_free(fixture->prober.files);
+	parser_close(fixture->prober.parser);
 	free(fixture);
 	return 0;
 }

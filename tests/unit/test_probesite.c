@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "object/elf.h"
-#include "heap/probesite.h"
+#include "probes/probesite.h"
 #include "object/symtab.h"
 #include "unit/judge.h"
 

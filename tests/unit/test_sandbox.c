@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,6 +29,7 @@
 #include "base/clock.h"
 #include "object/elf.h"
 #include "object/symtab.h"
+#include "probes/allocator.h"
 #include "sandbox/confine.h"
 #include "sandbox/parser.h"
 #include "sandbox/transfer.h"
@@ -237,6 +239,34 @@ static void check_long_name(struct parser *parser)
 	elf_file_close(elf);
 }
 
+/* Those of the C library: the same as found without a parser, and by a worker that saw no other file. */
+static void check_sites(struct parser *parser, bool in_process)
+{
+	struct objects *objects = objects_new();
+	struct allocator expected;
+	struct reply_sites sites;
+	pid_t before = in_process ? 0 : worker_of(getpid());
+	int fd scoped(closep) = -1;
+	Dl_info info;
+
+	assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "mallinfo"), &info), 0);
+	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	allocator_find(objects_get(objects, 0, fd), fd, &expected);
+	assert_true(expected.nr > 4);
+	assert_int_equal(parser_sites(parser, 10, fd, &sites), 0);
+	assert_int_equal(sites.nr, expected.nr);
+	for (size_t i = 0; i < sites.nr; i++) {
+		assert_memory_equal(&sites.sites[i], &expected.sites[i],
+				    offsetof(struct alloc_site, is_leaf));
+		assert_int_equal(sites.sites[i].is_leaf, expected.sites[i].is_leaf);
+		assert_int_equal(sites.offsets[i], expected.offsets[i]);
+		assert_string_equal(sites.functions[i], expected.names[i]);
+	}
+	assert_false(sites.is_go || sites.is_nameless);
+	assert_true(in_process || is_gone(before));
+	objects_free(objects);
+}
+
 static void check_answers(bool in_process)
 {
 	struct parser *parser = open_parser(serve, in_process);
@@ -255,6 +285,7 @@ static void check_answers(bool in_process)
 	check_names(parser, fd);
 	check_variables(parser, fd);
 	check_long_name(parser);
+	check_sites(parser, in_process);
 	assert_non_null(parser_file(parser, PARSER_VDSO, -1));
 	assert_int_equal(parser_table(parser, PARSER_VDSO, -1, &table), 0);
 	unwind_table_free(table);

@@ -264,7 +264,7 @@ int session_reject(struct session *session, uint32_t tgid)
 				   BPF_ANY);
 }
 
-int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
+int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid)
 {
 	return uprobes_attach(&session->uprobes, session->bpf, sites, nr, fd, tgid);

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocsite.h"
 #include "stream.h"
 
 enum session_source {
@@ -70,36 +71,12 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
 /* Stops sampling tgid until its next exec, or until it is added. -errno, not printed. */
 int session_reject(struct session *session, uint32_t tgid);
 
-/* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
-enum session_shape {
-	SHAPE_MALLOC,
-	SHAPE_CALLOC,
-	SHAPE_REALLOC,
-	SHAPE_REALLOCARRAY,
-	SHAPE_MEMALIGN,
-	SHAPE_POSIX_MEMALIGN,
-	SHAPE_FREE,
-};
-
-/* Where to probe a function, and what a probe there sees. */
-struct session_site {
-	enum session_shape shape;
-	/*
-	 * Of an instruction that every call comes to once, with the arguments still in their
-	 * registers and (but for free) the return address still on top of the stack.
-	 */
-	uint64_t file_off;
-	bool is_leaf; /* calls no other site */
-};
-
-#define SESSION_MAX_SITES 48
-
 /*
- * Probes sites (at most SESSION_MAX_SITES) of the file behind fd (borrowed for the call) in process
+ * Probes sites (at most ALLOC_MAX_SITES) of the file behind fd (borrowed for the call) in process
  * tgid, or in every process if tgid is 0. All of them or none. Detached by session_close(). -errno, not printed: this
  * file cannot be probed, or not now; others may (-ENOTSUPP, 524: no probe can replace one of the instructions).
  */
-int session_probe(struct session *session, const struct session_site *sites, size_t nr, int fd,
+int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
 /* How many files may be probed so that session_close() takes seconds at most. */
 uint32_t session_max_files(const struct session *session);

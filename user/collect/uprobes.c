@@ -121,15 +121,15 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 
 /* The sites of an attachment. */
 struct site_list {
-	uint64_t offsets[SESSION_MAX_SITES], cookies[SESSION_MAX_SITES];
+	uint64_t offsets[ALLOC_MAX_SITES], cookies[ALLOC_MAX_SITES];
 	uint32_t nr;
 };
 
-static struct site_list list_sites(const struct session_site *sites, size_t nr, unsigned int shapes)
+static struct site_list list_sites(const struct alloc_site *sites, size_t nr, unsigned int shapes)
 {
 	struct site_list list = {.nr = 0};
 
-	for (size_t i = 0; i < nr && list.nr < SESSION_MAX_SITES; i++) {
+	for (size_t i = 0; i < nr && list.nr < ALLOC_MAX_SITES; i++) {
 		if (!(shapes & 1u << sites[i].shape))
 			continue;
 		list.offsets[list.nr] = sites[i].file_off;
@@ -197,7 +197,7 @@ static void settle(struct uprobes *uprobes, const struct attached *attached, int
 }
 
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
-		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid)
+		   const struct alloc_site *sites, size_t nr, int fd, uint32_t tgid)
 {
 	struct attachment list[MAX_ATTACHMENTS];
 	size_t nr_attachments = list_attachments(uprobes->mode, bpf, list);

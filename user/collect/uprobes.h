@@ -42,7 +42,7 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
 /* See session_probe(). */
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
-		   const struct session_site *sites, size_t nr, int fd, uint32_t tgid);
+		   const struct alloc_site *sites, size_t nr, int fd, uint32_t tgid);
 /* See session_max_files(). */
 uint32_t uprobes_max_files(const struct uprobes *uprobes);
 void uprobes_release(struct uprobes *uprobes);

@@ -5,12 +5,10 @@
  */
 #include "heap/managed.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
-
-/* Its linker writes these sections even where everything else is stripped. */
-static const char *const go_sections[] = {".go.buildinfo", ".note.go.buildid"};
 
 static const struct managed go = {
 	.what = "a Go program",
@@ -41,15 +39,12 @@ static bool begins(const char *name, const char *file)
 	return !strncmp(name, file, len) && (!name[len] || name[len] == '.');
 }
 
-const struct managed *managed_of(struct object *object, const char *path)
+const struct managed *managed_of(bool is_go, const char *path)
 {
-	const struct elf_file *elf = object_elf(object);
 	const char *name = text_base_name(path);
-	struct elf_section section;
 
-	for (size_t i = 0; elf && i < sizeof(go_sections) / sizeof(go_sections[0]); i++)
-		if (elf_file_section(elf, go_sections[i], &section))
-			return &go;
+	if (is_go)
+		return &go;
 	for (size_t i = 0; i < sizeof(by_file) / sizeof(by_file[0]); i++)
 		if (begins(name, by_file[i].file))
 			return &by_file[i];

@@ -8,7 +8,7 @@
 #ifndef CPROF_HEAP_MANAGED_H
 #define CPROF_HEAP_MANAGED_H
 
-#include "object/object.h"
+#include <stdbool.h>
 
 struct managed {
 	const char *file;   /* the beginning of the file's name; NULL: known by a section */
@@ -16,7 +16,7 @@ struct managed {
 	const char *advice; /* what to do instead: a sentence without its full stop */
 };
 
-/* The runtime that object, found at path, belongs to; NULL: none of these. Static. */
-const struct managed *managed_of(struct object *object, const char *path);
+/* The runtime that the file at path belongs to, which Go's linker made or not; NULL: none of these. Static. */
+const struct managed *managed_of(bool is_go, const char *path);
 
 #endif

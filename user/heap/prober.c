@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Candidates are by tgid where probes are for one process, and by tgid 0 where they are for all. Finding an allocator
- * needs the symbols of a file, which take far longer to read than anything else here, and much memory: they are
- * released again after each file. Rejected: keeping them for symbolization, because few of thousands of files are sampled.
+ * needs the symbols of a file, which the parser reads (sandbox/parser.h).
  */
 #include "heap/prober.h"
 
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "heap/allocator.h"
 #include "heap/unprobed.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -124,44 +122,56 @@ static void note(struct prober *prober, uint32_t user, uint32_t file, uint64_t m
 			});
 }
 
-static void say_where(const struct allocator *allocator, const char *path)
+static void say_where(const struct reply_sites *allocator, const char *path)
 {
 	for (size_t i = 0; i < allocator->nr; i++)
-		detail("probing %s+%u at offset %#lx of %s%s", allocator->names[i],
+		detail("probing %s+%u at offset %#lx of %s%s", allocator->functions[i],
 		       allocator->offsets[i], allocator->sites[i].file_off, path,
 		       allocator->sites[i].is_leaf ? " (a leaf)" : "");
 }
 
-/* Does nothing tell where the functions of a static program are? */
-static bool is_nameless(struct object *object)
+static void drop_frees(struct reply_sites *allocator)
 {
-	const struct elf_file *elf = object_elf(object);
-	struct elf_section section;
+	size_t kept = 0;
 
-	return elf && elf_file_is_linked(elf) &&
-	       !elf_file_section_named(elf, ".interp", &section) &&
-	       !symtab_nr(object_symtab(object));
+	for (size_t i = 0; i < allocator->nr; i++) {
+		if (allocator->sites[i].shape == SHAPE_FREE)
+			continue;
+		memcpy(allocator->functions[kept], allocator->functions[i],
+		       sizeof(allocator->functions[i]));
+		allocator->offsets[kept] = allocator->offsets[i];
+		allocator->sites[kept++] = allocator->sites[i];
+	}
+	allocator->nr = kept;
 }
 
-/* Finds the allocator in a file. false: there is none. */
-static bool examine(struct prober *prober, uint32_t file, struct allocator *allocator)
+/* While a file is parsed, side-band events are read. */
+static bool keep_up(void *ctx)
 {
-	struct objects *objects = objects_new();
-	int fd = files_fd(prober->files, file);
-	struct object *object = objects_get(objects, file, fd);
+	const struct prober *prober = ctx;
 
+	workbudget_is_over(prober->budget);
+	return false;
+}
+
+/* Finds the allocator in a file, nr 0 if there is none. -errno: there is no answer, and may be one. */
+static int examine(struct prober *prober, uint32_t file, struct reply_sites *allocator)
+{
+	int err;
+
+	parser_while_waiting(prober->parser, (struct peer_idle){keep_up, prober});
+	*allocator = (struct reply_sites){0};
+	err = parser_sites(prober->parser, file, files_fd(prober->files, file), allocator);
 	if (!prober->managed)
-		prober->managed = managed_of(object, files_path(prober->files, file));
-	allocator_find(object, fd, allocator);
+		prober->managed = managed_of(allocator->is_go, files_path(prober->files, file));
 	if (prober->allocs_only)
-		allocator_drop_frees(allocator);
-	prober->has_nameless |= is_nameless(object);
-	objects_free(objects);
-	return allocator->nr;
+		drop_frees(allocator);
+	prober->has_nameless |= allocator->is_nameless;
+	return err == -ENOEXEC ? 0 : err;
 }
 
 static enum candidate_state attach(struct prober *prober, struct candidate *candidate,
-				   const struct allocator *allocator)
+				   const struct reply_sites *allocator)
 {
 	const char *path = files_path(prober->files, candidate->file);
 	int err;
@@ -199,17 +209,20 @@ static enum candidate_state state_unopened(struct candidate *candidate, int err)
 
 static enum candidate_state probe(struct prober *prober, struct candidate *candidate)
 {
-	int fd = files_fd(prober->files, candidate->file);
-	struct allocator allocator;
+	int fd = files_fd(prober->files, candidate->file), err;
+	struct reply_sites allocator;
 	struct stat st;
 
 	if (fd < 0)
 		return state_unopened(candidate, files_error(prober->files, candidate->file));
 	if (fstat(fd, &st) ||
-	    !candidates_stands_for(&prober->candidates, candidate, st.st_dev, st.st_ino) ||
-	    !examine(prober, candidate->file, &allocator))
+	    !candidates_stands_for(&prober->candidates, candidate, st.st_dev, st.st_ino))
 		return CANDIDATE_NONE;
-	return attach(prober, candidate, &allocator);
+	err = examine(prober, candidate->file, &allocator);
+	candidate->err = err;
+	if (err)
+		return CANDIDATE_REFUSED;
+	return allocator.nr ? attach(prober, candidate, &allocator) : CANDIDATE_NONE;
 }
 
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)

@@ -25,10 +25,12 @@
 #include "heap/managed.h"
 #include "process/opener.h"
 #include "process/task.h"
+#include "sandbox/parser.h"
 
 struct prober {
 	struct session *session;
 	struct files *files;
+	struct parser *parser;
 	const char *proc_root;
 	struct workbudget *budget; /* of prober_work() */
 	bool all;

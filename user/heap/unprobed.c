@@ -20,6 +20,10 @@ const char *unprobed_error(int err)
 		return "an instruction there cannot be replaced by a probe";
 	case EIO:
 		return "its file system does not support probes";
+	case ETIME:
+	case EPIPE:
+	case EBADMSG:
+		return "the process that parses it failed";
 	case EMFILE:
 	case ENFILE:
 		return "too many open files (raise the limit: ulimit -n)";

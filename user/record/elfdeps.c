@@ -9,7 +9,6 @@
 #include "record/elfdeps.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 
 #include "base/alloc.h"
 #include "record/child.h"
-#include "object/elf.h"
 #include "process/vetted.h"
 
 #define MAX_SCRIPTS    4   /* a script's interpreter may be a script: as in the kernel */
@@ -59,24 +57,14 @@ static char *script_interpreter(int fd)
 }
 
 /* The loader that an ELF file names, if it is one that lists. NULL: it is another, or none. */
-static char *loader_of(int fd)
+static const char *loader_of(struct parser *parser, int fd)
 {
-	struct elf_file *elf = NULL;
-	struct elf_section section;
-	char *loader = NULL;
-	const char *base;
+	const struct reply_file *elf = parser_file(parser, MESSAGE_COMMAND, fd);
+	const char *base = elf ? strrchr(elf->interp, '/') : NULL;
 
-	if (elf_file_open(fd, &elf))
-		return NULL;
-	if (elf_file_section(elf, ".interp", &section) && section.bytes &&
-	    section.len_bytes < PATH_MAX)
-		loader = xasprintf("%.*s", (int)section.len_bytes, (const char *)section.bytes);
-	elf_file_close(elf);
-	base = loader ? strrchr(loader, '/') : NULL;
-	if (base && (!strncmp(base, "/ld-linux", 9) || !strncmp(base, "/ld-musl", 8)))
-		return loader;
-	free(loader);
-	return NULL;
+	return base && (!strncmp(base, "/ld-linux", 9) || !strncmp(base, "/ld-musl", 8))
+		       ? elf->interp
+		       : NULL;
 }
 
 /*
@@ -105,13 +93,14 @@ static void list_libraries(const char *loader, const char *program, elfdeps_fn f
 		take_line(line, fn, ctx);
 }
 
-void elfdeps_of(const char *command, elfdeps_fn fn, void *ctx)
+void elfdeps_of(const char *command, struct parser *parser, elfdeps_fn fn, void *ctx)
 {
 	char *path scoped(freep) = find_command(command);
 
 	for (int i = 0; path && i <= MAX_SCRIPTS; i++) {
 		int fd scoped(closep) = file_open_vetted(path, 0, 0, 0);
-		char *loader scoped(freep) = NULL, *interpreter;
+		const char *loader;
+		char *interpreter;
 
 		if (fd < 0)
 			return;
@@ -122,7 +111,7 @@ void elfdeps_of(const char *command, elfdeps_fn fn, void *ctx)
 			continue;
 		}
 		fn(ctx, path);
-		loader = loader_of(fd);
+		loader = loader_of(parser, fd);
 		if (loader)
 			list_libraries(loader, path, fn, ctx);
 		return;

@@ -8,13 +8,15 @@
 #ifndef CPROF_RECORD_ELFDEPS_H
 #define CPROF_RECORD_ELFDEPS_H
 
+#include "sandbox/parser.h"
+
 /* path: absolute, or relative to the current folder. Borrowed for the call. */
 typedef void (*elfdeps_fn)(void *ctx, const char *path);
 
 /*
- * Calls fn for each file. command is searched for as execvp() does. There are no errors: files that cannot be
+ * Calls fn for each file. parser is asked about the command's ELF file. command is searched for as execvp() does. There are no errors: files that cannot be
  * determined are left out.
  */
-void elfdeps_of(const char *command, elfdeps_fn fn, void *ctx);
+void elfdeps_of(const char *command, struct parser *parser, elfdeps_fn fn, void *ctx);
 
 #endif

@@ -88,7 +88,9 @@ static void say_left_out(const struct naming *naming)
 
 	for (size_t i = 0; i < nr && i < MAX_LEFT_OUT_SHOWN; i++) {
 		uint32_t file = parser_left_out(naming->parser, i, &err);
-		const char *path = file == PARSER_VDSO ? "[vdso]" : files_path(naming->files, file);
+		const char *path = file == PARSER_VDSO	     ? "[vdso]"
+				   : file == MESSAGE_COMMAND ? "the command"
+							     : files_path(naming->files, file);
 		char safe[512];
 
 		warn("no names and no unwind info from '%s': %s",

@@ -53,7 +53,6 @@ static int finish(struct run *run, int code)
 	if (captures_close(run->captures) && !code)
 		code = EXIT_USAGE;
 	builder_free(run->builder);
-	objects_free(run->objects);
 	parser_close(run->parser);
 	tasks_free(run->tasks);
 	files_free(run->files);

@@ -128,6 +128,7 @@ static void connect_parts(struct run *run)
 				      .kernel_stacks = run->options->kernel_stacks};
 	run->prober = (struct prober){.session = run->session,
 				      .files = run->files,
+				      .parser = run->parser,
 				      .proc_root = PROC,
 				      .budget = &run->probing,
 				      .all = run_is_everybody(run),
@@ -138,12 +139,6 @@ static void connect_parts(struct run *run)
 	if (!targetset_judges(&run->targetset))
 		vec_for_each(&run->targets.all, target)
 			prober_add_target(&run->prober, target->tgid);
-}
-
-/* A descriptor is closed to make room for others. */
-static void let_go(void *ctx, uint32_t file)
-{
-	objects_let_go(ctx, file);
 }
 
 int run_open_parts(struct run *run)
@@ -157,11 +152,9 @@ int run_open_parts(struct run *run)
 
 	run->files = files_new(PROC);
 	run->tasks = tasks_new(PROC, run->files);
-	run->objects = objects_new();
 	run->builder = builder_new(&options, run->tasks);
 	run->tablesync =
 		tablesync_new(run->session, run->tasks, run->files, run->parser, &run->budget);
-	files_on_close(run->files, let_go, run->objects);
 	tasks_on_map(run->tasks, on_map, run);
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))

@@ -23,7 +23,7 @@ static void expect_file(void *ctx, const char *path)
 int run_probe_command(struct run *run)
 {
 	if (run_is_heap(run) && run->child.pid)
-		elfdeps_of(run->options->child_argv[0], expect_file, run);
+		elfdeps_of(run->options->child_argv[0], run->parser, expect_file, run);
 	return EXIT_DONE;
 }
 
@@ -60,13 +60,22 @@ static bool has_more(const struct run *run)
 	return prober_has_work(&run->prober) || (run_is_everybody(run) && !run->is_all_read);
 }
 
+/* For probes: as the run's, without its limit. */
+static struct workbudget work_of(const struct run *run)
+{
+	return (struct workbudget){.look = run->budget.look,
+				   .ctx = run->budget.ctx,
+				   .others_cpu_ns = run->budget.others_cpu_ns,
+				   .others = run->budget.others};
+}
+
 int run_attach_probes(struct run *run)
 {
 	const struct prober *prober = &run->prober;
 
 	if (!run_is_heap(run))
 		return EXIT_DONE;
-	run->probing = (struct workbudget){.look = run->budget.look, .ctx = run->budget.ctx};
+	run->probing = work_of(run);
 	workbudget_limit(&run->probing, WORKBUDGET_START_NS, interrupt_seen);
 	prober_work(&run->prober);
 	if (has_more(run))
@@ -84,7 +93,7 @@ void run_probe_more(struct run *run)
 
 	if (!run_is_heap(run) || run->stopped_ns)
 		return;
-	run->probing = (struct workbudget){.look = run->budget.look, .ctx = run->budget.ctx};
+	run->probing = work_of(run);
 	workbudget_limit(&run->probing, DRAIN_NS, interrupt_seen);
 	if (run_is_everybody(run) && !run->is_all_read)
 		run->is_all_read = tasks_snapshot_rest(run->tasks, run_is_time_up, &run->probing) <=

@@ -17,7 +17,6 @@
 #include "exit.h"
 #include "feed/tablesync.h"
 #include "heap/prober.h"
-#include "object/object.h"
 #include "options.h"
 #include "process/busiest.h"
 #include "process/opener.h"
@@ -46,7 +45,6 @@ struct run {
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;
-	struct objects *objects;
 	struct builder *builder;
 	struct session *session;
 	struct prober prober;

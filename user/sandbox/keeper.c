@@ -27,7 +27,7 @@
 
 _Static_assert(CONFINE_STACK_BYTES >= ITANIUM_STACK_BYTES, "a worker demangles without threads");
 
-#define ANSWER_MS 1000
+#define ANSWER_MS 5000
 #define STOP_MS	  100
 
 /* In the keeper ---------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ int keeper_start(struct keeper *keeper, keeper_serve_fn serve)
 	return 0;
 }
 
-static int wait_a_second(void *ctx, int fd, short events)
+static int wait_for_answer(void *ctx, int fd, short events)
 {
 	struct pollfd ready = {.fd = fd, .events = events};
 
@@ -120,7 +120,7 @@ static int wait_a_second(void *ctx, int fd, short events)
 
 int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker)
 {
-	const struct transfer_wait wait = {wait_a_second, NULL};
+	const struct transfer_wait wait = {wait_for_answer, NULL};
 	struct message order = {.kind = MESSAGE_HELLO}, answer;
 	int ends[2], err;
 

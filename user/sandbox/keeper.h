@@ -26,7 +26,7 @@ struct keeper {
 int keeper_start(struct keeper *keeper, keeper_serve_fn serve);
 /*
  * Asks for a new worker, which answers at the other end of *socket; the one before is killed. -errno: -EPIPE if the
- * keeper is gone; -ETIME if it does not answer within a second.
+ * keeper is gone; -ETIME if it does not answer within 5 seconds.
  */
 int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker);
 /* Ends the keeper and its worker. Waits for 100 ms at most. */

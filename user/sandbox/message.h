@@ -21,13 +21,16 @@
  *	TABLE	 -				message_table, pages, rows, extended rules
  *	NAMES	 nr elf_addrs			nr message_names (fewer: ask again for the rest), their bytes
  *	VARIABLES nr names, each with its NUL	nr elf_addrs, 0 for a variable that is not there
+ *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *
- * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself. Each request carries
+ * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself, MESSAGE_COMMAND the
+ * command that will be launched. Each request carries
  * the file's descriptor again, so a new worker needs no introduction. The worker keeps what it has parsed.
  *
  * Nothing in a reply is believed. Its length is checked against the bound of its kind before it is read, and its
  * content (sandbox/reply.h) before it is used: a worker that was taken over can give wrong names and rows for what it
- * was asked about, and cannot do more. A reply that breaks the rules ends the worker.
+ * was asked about, and cannot do more. A reply that breaks the rules ends the worker. A probe at a wrong place would crash
+ * whoever runs that code, so SITES is asked of a worker that has seen no other file.
  *
  * The time that a reply may take is bounded (sandbox/peer.h); main goes on draining while it waits. A worker that dies
  * is replaced and asked again once; a file that two workers died of, or that exceeded the time, is left out for the
@@ -37,15 +40,16 @@
  * costs the worker three system calls and the right to allocate files, and what is checked must be copied anyhow);
  * a worker per file (0.5 ms each, and 1,000 files are common).
  *
- * Not behind the sandbox yet: the memory of HotSpot JVMs (runtime/), a few bytes of machine code around a sampled
- * address (unwind/codestep.h), and the allocators' code that heap probes (heap/). Main parses these itself.
+ * Not behind the sandbox yet: the memory of HotSpot JVMs (runtime/), and a few bytes of machine code around a sampled
+ * address (unwind/codestep.h). Main parses these itself.
  */
 #ifndef CPROF_SANDBOX_MESSAGE_H
 #define CPROF_SANDBOX_MESSAGE_H
 
 #include <stdint.h>
 
-#define MESSAGE_VDSO UINT32_MAX
+#define MESSAGE_VDSO	UINT32_MAX
+#define MESSAGE_COMMAND (UINT32_MAX - 1)
 
 enum message_kind {
 	MESSAGE_HELLO,
@@ -53,6 +57,7 @@ enum message_kind {
 	MESSAGE_TABLE,
 	MESSAGE_NAMES,
 	MESSAGE_VARIABLES,
+	MESSAGE_SITES,
 	NR_MESSAGE_KINDS,
 };
 
@@ -75,8 +80,11 @@ struct message {
 
 #define MESSAGE_BUILD_ID_BYTES 136 /* two hexadecimal digits for each byte, and a NUL */
 
+#define MESSAGE_INTERP_BYTES 256
+
 struct message_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if there is none; lower-case hex */
+	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names; "" if there is none */
 	uint64_t has_gopclntab;
 };
 
@@ -102,6 +110,18 @@ enum message_name_kind {
 struct message_name {
 	uint64_t start;
 	uint32_t kind, raw_bytes, display_bytes, zero;
+};
+
+#define MESSAGE_FUNCTION_BYTES 48
+
+struct message_sites {
+	uint64_t is_go, is_nameless; /* probes/allocator.h */
+};
+
+struct message_site {
+	uint64_t file_off;
+	uint32_t shape, is_leaf, offset, zero; /* offset: from the function's entry */
+	char function[MESSAGE_FUNCTION_BYTES]; /* letters, digits and _ */
 };
 
 #endif

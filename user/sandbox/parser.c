@@ -253,6 +253,20 @@ int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *el
 	return 0;
 }
 
+static int read_sites(const void *payload, const struct message *reply, void *to)
+{
+	return reply_read_sites(payload, reply->len_bytes, reply->nr, to);
+}
+
+int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites *sites)
+{
+	struct question question = {
+		.request = {.kind = MESSAGE_SITES, .key = key}, .read = read_sites, .to = sites};
+
+	peer_renew(parser->peer);
+	return ask(parser, &question, fd);
+}
+
 static int read_variables(const void *payload, const struct message *reply, void *to)
 {
 	memcpy(to, payload, reply->len_bytes);

@@ -49,6 +49,8 @@ int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_tabl
  */
 int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
 		 struct reply_name **names, size_t *nr_named);
+/* Where its allocator can be probed, asked of a worker that has seen no other file. -errno: there is no answer. */
+int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites *sites);
 /*
  * The elf_addrs of variables that it exports: *elf_addrs has as many as names, 0 where there is none. At most
  * MESSAGE_MAX_VARIABLES. -errno: there is no answer.

@@ -33,6 +33,7 @@ struct peer {
 	int socket;   /* of the worker; -1: none */
 	pid_t worker; /* 0: none */
 	bool is_thread, is_met, is_lost;
+	bool is_used; /* the worker was asked something */
 	pthread_t thread;
 	uint64_t serial;
 	uint64_t earlier_cpu_ns; /* of the workers before */
@@ -75,7 +76,7 @@ static void drop_worker(struct peer *peer)
 	peer->earlier_cpu_ns += worker_cpu_ns(peer);
 	closep(&peer->socket);
 	peer->socket = -1;
-	peer->is_met = false;
+	peer->is_met = peer->is_used = false;
 	if (peer->is_thread) /* it ends with the socket */
 		pthread_join(peer->thread, NULL);
 	peer->is_thread = false;
@@ -268,6 +269,12 @@ static void on_failure(struct peer *peer, int err)
 	drop_worker(peer);
 }
 
+void peer_renew(struct peer *peer)
+{
+	if (peer->is_used && !peer->is_thread)
+		drop_worker(peer);
+}
+
 void peer_distrust(struct peer *peer)
 {
 	on_failure(peer, -EBADMSG);
@@ -323,6 +330,7 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 
 	if (err)
 		return err;
+	peer->is_used = true;
 	request->serial = ++peer->serial;
 	begin_call(&call, peer, idle);
 	err = exchange(peer, request, payload, fd, &wait, reply, answer);

@@ -32,6 +32,10 @@ bool reply_fits(const struct message *request, const struct message *reply)
 		return len <= MESSAGE_TABLE_BYTES;
 	case MESSAGE_NAMES:
 		return reply->nr && reply->nr <= request->nr && len <= MESSAGE_NAMES_BYTES;
+	case MESSAGE_SITES:
+		return reply->nr <= ALLOC_MAX_SITES &&
+		       len == sizeof(struct message_sites) +
+				       reply->nr * sizeof(struct message_site);
 	case MESSAGE_VARIABLES:
 		return reply->nr == request->nr && len == reply->nr * sizeof(uint64_t);
 	default:
@@ -85,8 +89,8 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	struct message_file about;
 
 	if (!take(&rest, &about, sizeof(about)) || !is_build_id(about.build_id) ||
-	    about.has_gopclntab > 1 || nr > ELF_MAX_SEGMENTS ||
-	    rest.len_bytes != nr * sizeof(segment))
+	    !memchr(about.interp, '\0', sizeof(about.interp)) || about.has_gopclntab > 1 ||
+	    nr > ELF_MAX_SEGMENTS || rest.len_bytes != nr * sizeof(segment))
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read) + nr * sizeof(*segments));
 	segments = (struct elf_segment *)(read + 1);
@@ -100,6 +104,7 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 			return -EBADMSG;
 	}
 	memcpy(read->build_id, about.build_id, sizeof(read->build_id));
+	memcpy(read->interp, about.interp, sizeof(read->interp));
 	read->has_gopclntab = about.has_gopclntab;
 	read->segments = (struct segments){segments, nr};
 	*file = read;
@@ -197,6 +202,46 @@ int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table 
 		return -EBADMSG;
 	}
 	*table = read;
+	return 0;
+}
+
+/* Sites of probes -------------------------------------------------------------------------------- */
+
+static bool is_function(const char *name)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	size_t len = strnlen(name, MESSAGE_FUNCTION_BYTES);
+
+	return len && len < MESSAGE_FUNCTION_BYTES && strspn(name, letters) == len;
+}
+
+static bool is_site(const struct message_site *site)
+{
+	return site->shape < NR_SHAPES && site->is_leaf <= 1 && !site->zero &&
+	       site->offset <= site->file_off && is_function(site->function);
+}
+
+int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct reply_sites *sites)
+{
+	struct rest rest = {payload, len_bytes};
+	struct message_sites about;
+	struct reply_sites read;
+
+	if (!take(&rest, &about, sizeof(about)) || about.is_go > 1 || about.is_nameless > 1 ||
+	    nr > ALLOC_MAX_SITES || rest.len_bytes != nr * sizeof(struct message_site))
+		return -EBADMSG;
+	read = (struct reply_sites){.is_go = about.is_go, .is_nameless = about.is_nameless};
+	for (; read.nr < nr; read.nr++) {
+		struct message_site site;
+
+		if (!take(&rest, &site, sizeof(site)) || !is_site(&site))
+			return -EBADMSG;
+		read.sites[read.nr] = (struct alloc_site){site.shape, site.file_off, site.is_leaf};
+		memcpy(read.functions[read.nr], site.function, MESSAGE_FUNCTION_BYTES);
+		read.offsets[read.nr] = site.offset;
+	}
+	*sites = read;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocsite.h"
 #include "object/segments.h"
 #include "sandbox/message.h"
 #include "unwind/unwindtable.h"
@@ -23,6 +24,7 @@ bool reply_fits(const struct message *request, const struct message *reply);
 /* A file that is readable ELF. Owned by the caller: free(). */
 struct reply_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if it has none */
+	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names, "" if it names none */
 	bool has_gopclntab;		       /* Go's compiler made it */
 	struct segments segments;	       /* in the same block */
 };
@@ -31,6 +33,17 @@ struct reply_file {
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
 /* For unwind_table_free(). */
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);
+
+/* Where a file's allocator can be probed; nr is 0 if it defines none. */
+struct reply_sites {
+	bool is_go, is_nameless; /* probes/allocator.h */
+	size_t nr;
+	struct alloc_site sites[ALLOC_MAX_SITES];
+	/* Of each site, for messages: the function's name, and the site's distance from its entry. */
+	char functions[ALLOC_MAX_SITES][MESSAGE_FUNCTION_BYTES];
+	uint32_t offsets[ALLOC_MAX_SITES];
+};
+int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct reply_sites *sites);
 
 /* A name of an address; the texts are borrowed from the block that reply_read_names() makes. */
 struct reply_name {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "object/demangle.h"
 #include "object/dynsym.h"
 #include "object/object.h"
+#include "probes/allocator.h"
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
 
@@ -74,6 +76,9 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
 	about.has_gopclntab = elf_file_section_named(elf, ".gopclntab", &section);
+	if (elf_file_section(elf, ".interp", &section) && section.bytes)
+		snprintf(about.interp, sizeof(about.interp), "%.*s", (int)section.len_bytes,
+			 (const char *)section.bytes);
 	strncpy(about.build_id, object_build_id(object), sizeof(about.build_id) - 1);
 	append(worker, &about, sizeof(about));
 	for (size_t i = 0; i < segments.nr; i++) {
@@ -86,6 +91,36 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 		       sizeof(struct message_segment));
 	}
 	reply->nr = segments.nr;
+	return 0;
+}
+
+/* Of a file that find_object() has found. -1: it is the vdso. */
+static int fd_of(const struct worker *worker, uint32_t key)
+{
+	for (size_t i = 0; i < worker->keys.nr; i++)
+		if (worker->keys.at[i] == key)
+			return worker->fds.at[i];
+	return -1;
+}
+
+static int answer_sites(struct worker *worker, struct object *object, struct message *reply)
+{
+	struct allocator allocator;
+
+	allocator_find(object, fd_of(worker, reply->key), &allocator);
+	append(worker, &(struct message_sites){allocator.is_go, allocator.is_nameless},
+	       sizeof(struct message_sites));
+	for (size_t i = 0; i < allocator.nr; i++) {
+		const struct alloc_site *from = &allocator.sites[i];
+		struct message_site site = {.file_off = from->file_off,
+					    .shape = from->shape,
+					    .is_leaf = from->is_leaf,
+					    .offset = allocator.offsets[i]};
+
+		strncpy(site.function, allocator.names[i], sizeof(site.function) - 1);
+		append(worker, &site, sizeof(site));
+	}
+	reply->nr = allocator.nr;
 	return 0;
 }
 
@@ -225,6 +260,8 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		return answer_file(worker, object, reply);
 	case MESSAGE_TABLE:
 		return answer_table(worker, object);
+	case MESSAGE_SITES:
+		return answer_sites(worker, object, reply);
 	case MESSAGE_NAMES:
 		if (!request->nr || request->nr > MESSAGE_MAX_NAMES ||
 		    request->len_bytes != request->nr * sizeof(uint64_t))

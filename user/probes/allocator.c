@@ -7,14 +7,14 @@
  * Each site then moves from the function's entry to where a probe costs least (probesite.h), and calls are followed
  * to see whether the function can reach another site. If not, it is a leaf, and BPF need not expect nested calls.
  */
-#include "heap/allocator.h"
+#include "probes/allocator.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "heap/probesite.h"
+#include "probes/probesite.h"
 
 /*
  * malloc(3), posix_memalign(3), cfree(3); aliases come after the name that should be shown. An object
@@ -25,7 +25,7 @@
  */
 static const struct {
 	const char *name;
-	enum session_shape shape;
+	enum alloc_shape shape;
 	bool may_be_leaf;
 } functions[] = {
 	{"malloc", SHAPE_MALLOC, true},
@@ -75,7 +75,7 @@ static const struct {
 };
 
 #define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
-_Static_assert(NR_FUNCTIONS <= SESSION_MAX_SITES, "more functions than sites");
+_Static_assert(NR_FUNCTIONS <= ALLOC_MAX_SITES, "more functions than sites");
 
 /* The registers that hold the arguments of a shape that matter (see bpf/alloc.bpf.c). */
 static const unsigned int keeps[] = {
@@ -168,7 +168,7 @@ static bool is_allocator(void *ctx, uint64_t elf_addr)
 
 /* Moves a site from its function's entry to where a probe is cheaper; returns how far. */
 static uint32_t refine(struct search *search, const struct symbol *symbol, bool may_be_leaf,
-		       struct session_site *site)
+		       struct alloc_site *site)
 {
 	struct probesite_code code;
 	uint32_t offset;
@@ -203,6 +203,24 @@ static bool find_functions(struct search *search, struct symbol symbols[NR_FUNCT
 	return true;
 }
 
+/* Its linker writes these sections even where everything else is stripped. */
+static bool is_go(const struct elf_file *elf)
+{
+	struct elf_section section;
+
+	return elf_file_section(elf, ".go.buildinfo", &section) ||
+	       elf_file_section(elf, ".note.go.buildid", &section);
+}
+
+static bool is_nameless(struct object *object)
+{
+	const struct elf_file *elf = object_elf(object);
+	struct elf_section section;
+
+	return elf_file_is_linked(elf) && !elf_file_section_named(elf, ".interp", &section) &&
+	       !symtab_nr(object_symtab(object));
+}
+
 void allocator_find(struct object *object, int fd, struct allocator *allocator)
 {
 	struct search search = {.elf = object_elf(object), .fd = fd};
@@ -210,14 +228,16 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 	uint64_t entries[NR_FUNCTIONS];
 	size_t nr = 0;
 
-	allocator->nr = 0;
+	*allocator = (struct allocator){0};
 	if (!search.elf)
 		return;
+	allocator->is_go = is_go(search.elf);
+	allocator->is_nameless = is_nameless(object);
 	search.symtab = object_symtab(object);
 	if (!find_functions(&search, symbols))
 		return;
 	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
-		struct session_site site = {.shape = functions[i].shape};
+		struct alloc_site site = {.shape = functions[i].shape};
 
 		if (!symbols[i].name ||
 		    elf_file_offset(search.elf, symbols[i].elf_addr, &site.file_off) ||
@@ -230,18 +250,4 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 		allocator->sites[nr++] = site;
 	}
 	allocator->nr = nr;
-}
-
-void allocator_drop_frees(struct allocator *allocator)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < allocator->nr; i++) {
-		if (allocator->sites[i].shape == SHAPE_FREE)
-			continue;
-		allocator->sites[kept] = allocator->sites[i];
-		allocator->names[kept] = allocator->names[i];
-		allocator->offsets[kept++] = allocator->offsets[i];
-	}
-	allocator->nr = kept;
 }

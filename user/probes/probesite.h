@@ -4,8 +4,8 @@
  *
  * The code is not trusted: any bytes give an answer, and if in doubt it is "at the entry" and "it may call any".
  */
-#ifndef CPROF_HEAP_PROBESITE_H
-#define CPROF_HEAP_PROBESITE_H
+#ifndef CPROF_PROBES_PROBESITE_H
+#define CPROF_PROBES_PROBESITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

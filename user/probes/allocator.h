@@ -5,20 +5,23 @@
  * The names are the C library's, wherever they are defined: libc, a jemalloc, tcmalloc or mimalloc that overrides it, or
  * an allocator that is linked statically.
  */
-#ifndef CPROF_HEAP_ALLOCATOR_H
-#define CPROF_HEAP_ALLOCATOR_H
+#ifndef CPROF_PROBES_ALLOCATOR_H
+#define CPROF_PROBES_ALLOCATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/session.h"
+#include "allocsite.h"
 #include "object/object.h"
 
 struct allocator {
-	struct session_site sites[SESSION_MAX_SITES];
+	bool is_go;	  /* a Go program, whose runtime has a heap of its own */
+	bool is_nameless; /* a static program without symbols: nothing tells where its functions are */
+	struct alloc_site sites[ALLOC_MAX_SITES];
 	/* Of each site, for messages: the function's name, and the site's distance from its entry. */
-	const char *names[SESSION_MAX_SITES];
-	uint32_t offsets[SESSION_MAX_SITES];
+	const char *names[ALLOC_MAX_SITES];
+	uint32_t offsets[ALLOC_MAX_SITES];
 	size_t nr;
 };
 
@@ -27,7 +30,5 @@ struct allocator {
  * function). None (nr 0) if the object does not define both malloc and free. Names are static; nothing to release.
  */
 void allocator_find(struct object *object, int fd, struct allocator *allocator);
-/* Removes the sites that free. */
-void allocator_drop_frees(struct allocator *allocator);
 
 #endif

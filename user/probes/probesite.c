@@ -26,7 +26,7 @@
  *
  * What is emulated is taken from Linux 5.10. Later kernels know more (long nops since 6.18).
  */
-#include "heap/probesite.h"
+#include "probes/probesite.h"
 
 #include <Zydis/Zydis.h>
 
