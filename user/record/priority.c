@@ -30,6 +30,8 @@ struct cpu_time {
 static int given;     /* nice value */
 static bool may_rise; /* it is not the user's wish that it be low */
 static bool is_raised, was_refused;
+static void (*share)(void *ctx, int nice); /* NULL: with nobody */
+static void *share_ctx;
 static struct cpu_time looked; /* at the last look */
 
 static bool read_cpu_time(struct cpu_time *now)
@@ -41,10 +43,25 @@ static bool read_cpu_time(struct cpu_time *now)
 	       sscanf(text, "%" SCNu64 " %" SCNu64, &now->ran_ns, &now->waited_ns) == 2;
 }
 
+static bool set_nice(int nice)
+{
+	if (setpriority(PRIO_PROCESS, 0, nice))
+		return false;
+	if (share)
+		share(share_ctx, nice);
+	return true;
+}
+
 static bool raise_it(void)
 {
-	is_raised = is_raised || !setpriority(PRIO_PROCESS, 0, RAISED);
+	is_raised = is_raised || set_nice(RAISED);
 	return is_raised;
+}
+
+void priority_share(void (*fn)(void *ctx, int nice), void *ctx)
+{
+	share = fn;
+	share_ctx = ctx;
 }
 
 /* Since the last look, which was long enough ago to tell; *waited_ns: how long it waited. */
@@ -79,7 +96,7 @@ void priority_settle(void)
 
 	if (!is_raised || is_starved(&waited_ns))
 		return;
-	setpriority(PRIO_PROCESS, 0, given);
+	set_nice(given);
 	is_raised = false;
 }
 

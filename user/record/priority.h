@@ -13,6 +13,8 @@
 
 /* For the start. Of the calling thread, and of what it creates from then on. */
 void priority_begin(void);
+/* fn is called with each nice value from now on, for processes that work for this one. ctx is borrowed; NULL: no more. */
+void priority_share(void (*fn)(void *ctx, int nice), void *ctx);
 /* Back to what was given, for the time of sampling, unless the start was starved already. */
 void priority_settle(void);
 /* Called often by the same thread: raises it if it is starved; where that is not permitted, warns once. */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "record/priority.h"
 #include "record/run_state.h"
 #include "sandbox/confine.h"
 
@@ -23,6 +24,7 @@ int run_start_parser(struct run *run)
 	}
 	run->budget.others_cpu_ns = parser_cpu_ns;
 	run->budget.others = run->parser;
+	priority_share(parser_set_nice, run->parser);
 	if (run->options->no_sandbox)
 		warn("--no-sandbox: files that the targets chose are parsed with all of cprof's "
 		     "privileges. Do this for debugging only.");

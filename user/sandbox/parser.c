@@ -67,6 +67,11 @@ void parser_while_waiting(struct parser *parser, struct peer_idle idle)
 	parser->idle = idle;
 }
 
+void parser_set_nice(void *ctx, int nice)
+{
+	peer_set_nice(((struct parser *)ctx)->peer, nice);
+}
+
 uint64_t parser_cpu_ns(const void *ctx)
 {
 	return peer_cpu_ns(((const struct parser *)ctx)->peer);

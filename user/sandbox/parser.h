@@ -66,6 +66,8 @@ uint32_t parser_left_out(const struct parser *parser, size_t i, int *err);
 uint32_t parser_parent(const struct parser *parser);
 /* Did the keeper end, so that there are no more answers? */
 bool parser_is_lost(const struct parser *parser);
+/* Their nice value from now on; ctx is the parser. */
+void parser_set_nice(void *ctx, int nice);
 /* CPU time that the workers took; ctx is the parser. */
 uint64_t parser_cpu_ns(const void *ctx);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -267,6 +268,14 @@ static void on_failure(struct peer *peer, int err)
 	if (err != -EINTR)
 		peer->nr_failed++;
 	drop_worker(peer);
+}
+
+void peer_set_nice(const struct peer *peer, int nice)
+{
+	if (peer->keeper.pid > 0)
+		setpriority(PRIO_PROCESS, peer->keeper.pid, nice);
+	if (peer->worker > 0 && peer->socket >= 0)
+		setpriority(PRIO_PROCESS, peer->worker, nice);
 }
 
 void peer_renew(struct peer *peer)

@@ -53,6 +53,8 @@ struct peer_idle {
  */
 int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
 	      const struct peer_idle *idle, struct message *reply, void **answer);
+/* The nice value of the workers, of those to come too. */
+void peer_set_nice(const struct peer *peer, int nice);
 /* The next call goes to a worker that was asked nothing before. */
 void peer_renew(struct peer *peer);
 /* The worker gave a reply whose payload does not hold what it should: it is replaced at the next call. */
