@@ -3,6 +3,7 @@
 """cprof record: targets that fork, exec, exit, or lose their binary in mid-profile."""
 import os
 import shutil
+import subprocess
 import time
 
 import cputime
@@ -111,6 +112,44 @@ def binary_is_replaced():
     profile = h.cprof("record", "-F", "499", "-p", target.pid).wait().profile()
     assert h.share(profile, "samples", "busy_until_the_end") > 0.9
     assert not {"hot_a", "hot_b", "hot"} & set(h.by_function(profile, "samples"))
+
+
+LIBRARY = """
+static volatile unsigned long sink;
+__attribute__((noinline)) static void NAME(void) { for (int i = 0; i < 100000; i++) sink += i; }
+void entry(void) { NAME(); __asm__(""); }
+"""
+PROGRAM = '#include <unistd.h>\nvoid entry(void); int main(void) { if (write(1, "{}\\n", 3)) for (;;) entry(); }'
+
+
+def compiled(source, path, *options):
+    subprocess.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, "-x", "c", "-", "-x", "none", *options],
+                   check=True, input=source, text=True)
+    return path
+
+
+def library(path, name, build_id):
+    return compiled(LIBRARY.replace("NAME", name), path, "-shared", "-fPIC", f"-Wl,--build-id=0x{build_id}")
+
+
+@h.test
+def library_is_overwritten():
+    """In place, by another build, as cp does it: no name of one beside the build-id of the other."""
+    folder, before, after = h.folder(), "aa" * 20, "bb" * 20
+    path = library(os.path.join(folder, "libspin.so"), "spin_old", before)
+    other = library(os.path.join(folder, "other"), "spin_new", after)
+    target = h.Workload(compiled(PROGRAM, os.path.join(folder, "program"), path, "-Wl,-z,now"))
+    target.says()
+    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+    target.uses(0.3)
+    with open(other, "rb") as file, open(path, "r+b") as place:
+        place.write(file.read())
+    target.uses(0.3)
+    ended = run.stop()
+    named = {(frame["mapping"]["build_id"], frame["name"]) for sample in ended.profile()["samples"]
+             for frame in sample["frames"] if frame["mapping"] and frame["name"].startswith("spin_")}
+    assert named <= {(before, "spin_old"), (after, "spin_new")}, named
+    assert named or any("libspin.so: overwritten since it was opened" in line for line in ended.lines), ended.lines
 
 
 @h.test

@@ -4,7 +4,6 @@ import ctypes
 import os
 import signal
 import struct
-import subprocess
 import time
 
 import harness as h
@@ -58,45 +57,10 @@ def f05_binary_is_deleted():
     return existing("test_record_life", "binary_is_deleted")
 
 
-LIBRARY = """
-static volatile unsigned long sink;
-__attribute__((noinline)) static void %s(void) { for (int i = 0; i < 100000; i++) sink += i; }
-void entry(void) { %s(); __asm__(""); }
-"""
-PROGRAM = '#include <unistd.h>\nvoid entry(void); int main(void) { if (write(1, "{}\\n", 3)) for (;;) entry(); }'
-
-
-def compile_c(source, path, *options):
-    subprocess.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, "-x", "c", "-", "-x", "none", *options],
-                   check=True, input=source, text=True)
-    return path
-
-
-def library(path, name, build_id):
-    return compile_c(LIBRARY % (name, name), path, "-shared", "-fPIC", f"-Wl,--build-id=0x{build_id}")
-
-
 @fault
 def f06_binary_is_replaced():
     """the program's file is replaced by rename; a library's is overwritten in place by another build"""
-    existing("test_record_life", "binary_is_replaced")
-    folder, before, after = h.folder(), "aa" * 20, "bb" * 20
-    path = library(os.path.join(folder, "libspin.so"), "spin_old", before)
-    other = library(os.path.join(folder, "other"), "spin_new", after)
-    program = compile_c(PROGRAM, os.path.join(folder, "program"), path, "-Wl,-z,now")
-    target = h.Workload(program)
-    target.says()
-    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
-    target.uses(0.3)
-    with open(other, "rb") as file, open(path, "r+b") as place:
-        place.write(file.read())
-    target.uses(0.3)
-    profile = run.stop().profile()
-    named = {(frame["mapping"]["build_id"], frame["name"]) for sample in profile["samples"]
-             for frame in sample["frames"] if frame["mapping"] and frame["name"].startswith("spin_")}
-    assert named <= {(before, "spin_old"), (after, "spin_new")}, named
-    assert target.process.poll() is None, "the target ended"
-    return f"{words()}; no name of one build beside the build-id of the other"
+    return existing("test_record_life", "binary_is_replaced", "library_is_overwritten")
 
 
 @fault

@@ -340,6 +340,30 @@ static void a_fifo_swapped_in_does_not_hang(void **state)
 	files_free(files);
 }
 
+/* Its descriptor still opens it, but what was read of it before is not what is in it now. */
+static void refuses_what_was_overwritten(void **state)
+{
+	struct files *files = files_new("/proc");
+	const char *path = in_dir("overwritten");
+	struct map_event map;
+	uint32_t i, again;
+
+	(void)state;
+	write_file(path, SECRET);
+	map = event_of(path);
+	i = files_of(files, NOBODY, &map);
+	assert_holds(files_fd(files, i), SECRET);
+	write_file(path, "another build");
+	assert_int_equal(files_fd(files, i), -1);
+	assert_int_equal(files_error(files, i), -ESTALE);
+	assert_string_equal(files_why(files, i), "overwritten since it was opened");
+	/* Who maps it now has another file. */
+	again = files_of(files, NOBODY, &map);
+	assert_int_not_equal(again, i);
+	assert_holds(files_fd(files, again), "another build");
+	files_free(files);
+}
+
 static void tries_again_after_a_failure(void **state)
 {
 	struct files *files = files_new("/proc");
@@ -646,6 +670,7 @@ int main(void)
 		cmocka_unit_test(notices_a_mapping_that_was_replaced),
 		cmocka_unit_test(serves_a_process_that_is_gone),
 		cmocka_unit_test(a_fifo_swapped_in_does_not_hang),
+		cmocka_unit_test(refuses_what_was_overwritten),
 		cmocka_unit_test(tries_again_after_a_failure),
 		cmocka_unit_test(looks_under_the_root_of_the_process),
 		cmocka_unit_test(opens_files_of_an_overlay),

@@ -43,11 +43,12 @@ struct file {
 	uint32_t newer, older; /* in the order of their use; of those that are open */
 	int fd; /* -1: not open, because of error unless it was closed to make room */
 	int error;
-	bool is_refused;   /* map_files itself led to nothing to be opened: it will not again */
-	bool was_open;	   /* size and modified are valid */
-	bool was_wanted;   /* somebody has read it */
-	bool is_other;	   /* what has its inode now is another file */
-	bool is_forbidden; /* permission was denied on one of the ways to it */
+	bool is_refused;     /* map_files itself led to nothing to be opened: it will not again */
+	bool was_open;	     /* size and modified are valid */
+	bool was_wanted;     /* somebody has read it */
+	bool is_other;	     /* what has its inode now is another file */
+	bool is_overwritten; /* ... because its bytes were changed in place */
+	bool is_forbidden;   /* permission was denied on one of the ways to it */
 };
 
 struct files {
@@ -163,18 +164,21 @@ static void touch(struct files *files, uint32_t i, bool is_wanted)
 	list_push(files, i);
 }
 
-static void close_oldest(struct files *files)
+static void close_file(struct files *files, uint32_t i)
 {
-	uint32_t i = files->open[LIST_MET].oldest;
-
-	if (i == NO_ENTRY)
-		i = files->open[LIST_WANTED].oldest;
 	if (files->on_close)
 		files->on_close(files->on_close_ctx, i);
 	list_remove(files, i);
 	closep(&files->all.at[i].fd);
 	files->all.at[i].fd = -1;
 	files->nr_open--;
+}
+
+static void close_oldest(struct files *files)
+{
+	uint32_t i = files->open[LIST_MET].oldest;
+
+	close_file(files, i == NO_ENTRY ? files->open[LIST_WANTED].oldest : i);
 }
 
 void files_limit(struct files *files, size_t nr)
@@ -339,13 +343,21 @@ uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *ma
 
 int files_fd(struct files *files, uint32_t i)
 {
+	struct file *file;
+
 	if (i >= files->all.nr)
 		return -1;
-	if (files->all.at[i].fd < 0 && !files->all.at[i].error) /* it was closed to make room */
+	file = &files->all.at[i];
+	if (file->fd < 0 && !file->error) /* it was closed to make room */
 		open_file(files, i);
-	if (files->all.at[i].fd >= 0)
+	if (file->fd >= 0 && !is_unchanged(file, file->fd)) {
+		close_file(files, i);
+		file->error = -ESTALE;
+		file->is_other = file->is_overwritten = true;
+	}
+	if (file->fd >= 0)
 		touch(files, i, true);
-	return files->all.at[i].fd;
+	return file->fd;
 }
 
 int files_error(const struct files *files, uint32_t file)
@@ -364,6 +376,8 @@ const char *files_why(const struct files *files, uint32_t i)
 	case -ENOENT:
 	case -ESRCH:
 	case -ESTALE:
+		if (file && file->is_overwritten)
+			return "overwritten since it was opened";
 		return file && file->was_open ? "deleted or replaced after it was closed"
 					      : "deleted or replaced, or its process has ended";
 	case -ENOTSUP:

@@ -51,7 +51,10 @@ void files_free(struct files *files); /* closes every descriptor; NULL is fine *
  */
 uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *map);
 
-/* The descriptor, opened again if need be; -1 if that fails. Borrowed until the next call for any file. */
+/*
+ * The descriptor, opened again if need be; -1 if that fails, or if the file was overwritten since it was first opened: what
+ * is in it now is not what was read of it before. Borrowed until the next call for any file.
+ */
 int files_fd(struct files *files, uint32_t file);
 /*
  * Why it is not open: 0 or -errno (-ENOTSUP: not a regular file, or an empty one as those of /proc;
