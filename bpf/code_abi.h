@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * x86-64 machine code that a walk knows by sight, where nothing describes it: what BPF and user space
+ * x86-64 machine code that a walk recognizes where nothing describes it: what BPF and user space
  * both do in code without unwind information, most of it made at run time.
  *
  * Is it a return address at all? One is behind a call (code_is_behind_call()), or begins the piece of

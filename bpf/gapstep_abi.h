@@ -63,7 +63,7 @@ STEP_INLINE _Bool gapstep_follow_line(const STEP_REGS *regs, __u64 low, __u64 hi
 	return 0;
 }
 
-/* A function that is about to make its frame, or in the midst of it. */
+/* A function that is about to make its frame, or is making it. */
 STEP_INLINE _Bool gapstep_follow_prologue(STEP_TARGET target, const STEP_REGS *regs, __u64 code,
 					  struct gapstep_line *line)
 {

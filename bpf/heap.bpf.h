@@ -28,7 +28,7 @@ void heap_return(const struct pt_regs *regs);
 /* In free, while its argument is there. */
 void heap_free(u64 address);
 
-/* A thread ends, or what it was in: its call under way, if any, will not return. */
+/* A thread ends, or execs: the call that it is in, if any, will not return. */
 void heap_end_thread(u64 pid_tgid, enum abi_holder how);
 
 #endif

@@ -19,7 +19,7 @@ _Static_assert(UNWIND_PAGE_MAX_ROWS == 1 << UNWIND_PAGE_SHIFT, "steps of the sea
 
 /*
  * 1 if a < b, else 0; neither may be 2^63 or more. The barrier keeps clang from seeing that this is
- * a comparison, and making a branch of it again. Not a mask of all ones, though that would save the shift
+ * a comparison, and turning it into a branch again. Not a mask of all ones, though that would save the shift
  * below: since Linux 6.16 the verifier follows both values of one (maybe_fork_scalars).
  */
 static __always_inline u64 lookup_below(u64 a, u64 b)

@@ -3,7 +3,7 @@
  * A step of a stack walk by an unwind rule (unwind_abi.h), the same in BPF and in user space: from a frame's
  * registers and the rule for its ip to its caller's registers.
  *
- * A caller's sp must be above its callee's, or the walk goes round. In a leaf frame it may stay: sp + 0
+ * A caller's sp must be above its callee's, or the walk would loop. In a leaf frame it may stay: sp + 0
  * never is a CFA, but longjmp's last instructions have the caller's sp in a register. Two kinds of rule may
  * change stacks, and only the walk's length bounds them: a CFA that is loaded from memory, as on a signal
  * stack, and a frame pointer that code promises to keep, as Go's runtime.systemstack does.

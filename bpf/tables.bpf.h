@@ -24,7 +24,7 @@ struct vma_map {
 	__type(value, struct vma_space);
 };
 
-/* The runs of all processes; process->first_vma is an index of it. Defined in tables.bpf.c. */
+/* The runs of all processes; process->first_vma is an index into it. Defined in tables.bpf.c. */
 extern struct vma_map vmas SEC(".maps");
 
 struct table_space {

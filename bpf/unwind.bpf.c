@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
  * A stack walk: look up the rule for the ip, compute the caller's registers, write its ip, repeat.
- * Compilers describe every function of a binary that way for exceptions (.eh_frame); user space has
- * made tables of it (user/unwind/ehframe.h). The arithmetic of a step is in rulestep_abi.h, which user space
+ * Compilers describe every function of a binary that way for exceptions (.eh_frame); user space makes
+ * tables from that description (user/unwind/ehframe.h). The arithmetic of a step is in rulestep_abi.h, which user space
  * walks with, too.
  *
- * Where there is no description, gap.bpf.c makes the step. Nothing of what the target's memory says is
- * trusted further than to be looked up.
+ * Where there is no description, gap.bpf.c makes the step. Values from the target's memory are not trusted:
+ * they are only looked up.
  *
  * A step by an inline rule, as nearly all are, is made without a call. The other kinds of step, and a few steps
  * together, are global functions (not static) with scalar arguments: the verifier then checks each once, by

@@ -14,7 +14,7 @@
 _Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
 
 /*
- * Appends one ip. Behind the frames of the leaf's side the others go round: the last of them are kept. The mask is
+ * Appends one ip. Behind the frames of the leaf's side is a ring, which keeps the last ones. The mask is
  * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
  */
 static __always_inline void unwind_push(struct scratch *scratch, u64 ip)

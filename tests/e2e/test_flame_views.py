@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The page of cprof flame: callers and callees of a function, filters, links, and the way to the raw file.
 
-Who calls whom with how much is said by `go tool pprof -peek`.
+`go tool pprof -peek` is the judge of callers, callees and their values.
 """
 import os
 import re

@@ -25,7 +25,7 @@ def status(pid):
 
 
 def child(parent, name):
-    """The child of that name, None if there is none now."""
+    """The child with this name, None if there is none now."""
     for path in glob.glob("/proc/[0-9]*"):
         found = status(os.path.basename(path))
         if found.get("Name") == name and found.get("PPid") == str(parent):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whom a run is about: families, lists, names, and filters by name, user, cgroup and container."""
+"""The processes that a run records: families, lists, names, and filters by name, user, cgroup and container."""
 import os
 import re
 import shutil

@@ -3,7 +3,7 @@
 """Every stack against elfutils' libdwfl, frame for frame, from the same registers and stack memory.
 
 cprof records both (--captures), tests/unwind/dwfl_compare.c walks and compares. A stack is right if
-it is equal, or if one of the two had to stop for want of memory, with the same frames until then:
+it is equal, or if one of the two had to stop for lack of memory, with the same frames until then:
 libdwfl where the stack is larger than the capture, cprof where code was new to BPF and what remained
 of the stack is beyond what was copied of it.
 """

@@ -121,8 +121,8 @@ func mutate(r *rand.Rand, text string) string {
 
 var mapHead = regexp.MustCompile(`\n(MAPPED_LIBRARIES:|--- Memory map: ---)\n`)
 
-// Changes what stands before the memory map. Of that whole lines move and go: where a line of it is odd,
-// cprof has reasons of its own (user/input/memorymap.h).
+// Changes what stands before the memory map. In the map itself, only whole lines are moved or removed: cprof treats
+// odd lines there differently on purpose (user/input/memorymap.h).
 func mutateProfile(r *rand.Rand, text string) string {
 	head := mapHead.FindStringIndex(text)
 	if head == nil {

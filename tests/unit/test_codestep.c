@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Machine code that a walk knows by sight, with Zydis as the judge of what it is. Steps by it are compared
+ * Machine code that a walk recognizes, with Zydis as the judge of what it is. Steps by it are compared
  * with BPF's in tests/bpf.
  */
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * gate/moved: what is new in one place and gone from another is no regression; what only looks like it
- * is one. Runs hardly scatter: what is tested is who is matched with whom.
+ * is one. Runs hardly scatter: the tests look at which functions are matched.
  */
 #include <stdarg.h>
 #include <stddef.h>

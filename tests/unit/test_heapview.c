@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The seeds' views of heap profiles that were read back. */
+/* The views of heap profiles that were written and read back. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

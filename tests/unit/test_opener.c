@@ -239,7 +239,7 @@ static void opens_what_is_unlinked(void **state)
 	assert_int_equal(files_of(files, NOBODY, &map), i);
 	assert_holds(files_fd(files, i), SECRET);
 	files_free(files);
-	/* Whoever comes later gets nothing: not the other file under that path. */
+	/* A later request gets nothing, not even the other file at the same path. */
 	files = files_new("/proc");
 	i = files_of(files, getpid(), &map);
 	assert_int_equal(files_fd(files, i), -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Whom the prober has which files of probed for, as a session without a kernel is asked to. */
+/* Which files the prober has probed for which processes, in a session without a kernel. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -95,7 +95,7 @@ static char *status_of(pid_t pid, const char *name)
 	return found;
 }
 
-/* A child of parent of that name; 0: none. */
+/* The child of parent with this name; 0: none. */
 static pid_t child_of(pid_t parent, const char *name)
 {
 	DIR *proc = opendir("/proc");
@@ -696,7 +696,7 @@ static void test_keeper_is_killed(void **state)
 	parser_close(parser);
 }
 
-/* Whoever main is killed by, nothing of it stays. */
+/* When main is killed, none of its processes stays. */
 static void test_main_is_killed(void **state)
 {
 	pid_t parent = fork(), keeper, worker;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* On a made-up /proc: who descends from whom, who is called what, who is in which container. */
+/* On a made-up /proc: descendants, names and containers of processes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

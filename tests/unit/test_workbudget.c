@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When cprof is busy for too long, and with whom it begins. */
+/* When cprof is busy for too long, and which process it begins with. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

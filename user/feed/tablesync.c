@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * There is one entry for each tgid that is followed; when its process ends the entry stays for a while, and a next process
- * of that tgid uses it again. Vmas are written after each drain for all processes that changed,
- * except that a record with a stack copy has its process written immediately: until then BPF copies every stack of it.
+ * There is one entry for each tgid that is followed. When its process ends, the entry stays for a while, and the next
+ * process with the same tgid reuses it. Vmas are written after each drain for all processes that changed,
+ * except that a record with a stack copy has its process written immediately: until then BPF copies every stack of that process.
  */
 #include "feed/tablesync.h"
 

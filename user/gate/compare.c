@@ -146,7 +146,7 @@ static void scale_family(const struct comparison *comparison, struct family *fam
 
 /* Tests ------------------------------------------------------------------------------------------ */
 
-/* What a run of a side has of it: absolute, whatever the test is of. */
+/* The mean of a side's runs: of absolute values, even if shares are tested. */
 static double mean_of(const struct dense *dense, const double *values, enum run_side side)
 {
 	size_t nr = side == RUN_BASE ? dense->nr_base : dense->nr_runs - dense->nr_base;

@@ -22,7 +22,7 @@ static int compare_ratios(const void *left, const void *right)
 	return (a->value > b->value) - (a->value < b->value);
 }
 
-/* Half of the weight lies on either side of it. Orders them. */
+/* The weighted median: half of the weight lies on either side. Sorts its input. */
 static double weighted_median(struct ratio *ratios, size_t nr)
 {
 	double all = 0, below = 0;

@@ -17,7 +17,7 @@
  *	a function whose cumulative value did not grow, by what it called
  *
  * Callers and callees are the nearest ones that exist on both sides, so that a whole chain may be renamed. A loss
- * explains one growth only. And it must explain enough of it: both are tested again as one function (the sum of
+ * explains one growth only. And it must explain enough of the growth: both are tested again as one function (the sum of
  * their values, run by run), which must not regress. So a function that was renamed and became slower is still a
  * regression.
  *

@@ -3,7 +3,7 @@
  * Values and tests are spread into arrays by row, then the rows that grew and shrank are found and
  * sorted, and for each the nearest callers and callees that exist on both sides: a breadth-first
  * search through functions of one side only, which sees MAX_VISITED functions at most. The numbers
- * of what grew and shrank are bounded as well, since every pair of them is looked at.
+ * of functions that grew and that shrank are bounded as well, since every pair is compared.
  *
  * What belongs together is tested as one unit with the fit of the flat values
  * (moving_regressed()), not by the sum of single tests: parts of one function vary together.

@@ -83,7 +83,7 @@ void runs_add_profile(struct runs *runs, const char *name, enum run_side side,
 		      const struct profile *profile, uint32_t type,
 		      const struct identity *identity);
 
-/* The parts of it, for runs that are not made from profiles. name and file are copied. */
+/* The steps of runs_add_profile(), for runs that are not made from profiles. name and file are copied. */
 struct run *runs_add(struct runs *runs, const char *name, enum run_side side);
 uint32_t runs_function(struct runs *runs, const char *name, const char *file, int64_t line);
 

@@ -60,7 +60,7 @@ size_t machine_nr_checks(void);
 const char *machine_check_name(size_t check);
 /* Makes a check; fills *finding. */
 void machine_check(size_t check, struct machine_finding *finding);
-/* Makes the check of that name, which must exist. */
+/* Runs the check with this name, which must exist. */
 void machine_check_named(const char *name, struct machine_finding *finding);
 
 /*

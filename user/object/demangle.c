@@ -104,7 +104,7 @@ static void rust_identifier(struct text *out, const char *s, size_t len)
 {
 	size_t i = 0;
 
-	/* An identifier must not begin with '$', so such a one has an underscore before it. */
+	/* An identifier must not begin with '$', so an underscore stands before one that would. */
 	if (len >= 2 && s[0] == '_' && s[1] == '$')
 		i = 1;
 	while (i < len) {

@@ -60,7 +60,7 @@ bool elf_file_is_attached(const struct elf_file *file); /* or an image */
 /* The PT_LOADs, in the order of the program headers: their number, and the i-th, borrowed. */
 size_t elf_file_nr_segments(const struct elf_file *file);
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i);
-/* All of them, for segments_at() and its like. Borrowed. */
+/* All of them, for segments_at() and similar functions. Borrowed. */
 struct segments elf_file_segments(const struct elf_file *file);
 /* Whether it is ET_EXEC or ET_DYN: in others (.o, .ko, core) a symbol's value is not an address. */
 bool elf_file_is_linked(const struct elf_file *file);

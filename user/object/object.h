@@ -4,8 +4,8 @@
  *
  * ELF files are known by the index of their descriptor; the vdso is one more object. Symbols are read when
  * the first address is looked up, and function starts when the first address without a symbol is. Sections
- * that are read through object_elf() stay in memory with the object: read large ones from an
- * elf_file_reopen() of it.
+ * that are read through object_elf() stay in memory with the object: read large ones from a
+ * second elf_file (elf_file_reopen()).
  */
 #ifndef CPROF_OBJECT_OBJECT_H
 #define CPROF_OBJECT_OBJECT_H

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct output_owner { /* whom the file will belong to */
+struct output_owner { /* who will own the file */
 	bool given;   /* false: keep the writer's ids */
 	uid_t uid;
 	gid_t gid;

@@ -5,7 +5,7 @@
  * embeds it in the program.
  *
  * Text from a profile (names, paths, comments) is JSON in a <script> that is not executed; '<', '>' and '&' are
- * escaped in it, and the page makes text nodes of it, never markup. The page's Content-Security-Policy allows
+ * escaped there, and the page turns it into text nodes, never markup. The page's Content-Security-Policy allows
  * only cprof's own script, by its hash, and nothing to be loaded.
  *
  * With a base, the graph shows what changed from base to the profile. A profile with negative values (a

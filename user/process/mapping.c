@@ -73,7 +73,7 @@ static void retire(struct mappings *mappings, const struct mapping *map, uint64_
 	vec_push(&mappings->past, part);
 }
 
-/* Appends [start, limit) of map, if there is anything of it, to the last piece where it fits on. */
+/* Appends [start, limit) of map, if it is not empty; joins it to the last piece where they are contiguous. */
 static void put(struct pieces *pieces, const struct mapping *map, uint64_t start, uint64_t limit)
 {
 	struct mapping part = part_of(map, start, limit), *last;

@@ -205,7 +205,7 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
 
 	if (map || image->nr_losses == tasks->nr_losses)
 		return map;
-	image->nr_losses = tasks->nr_losses; /* once, whatever comes of it */
+	image->nr_losses = tasks->nr_losses; /* once, even if that fails */
 	if (process != proctable_newest(&tasks->proctable, process->tgid) ||
 	    image != process_last_image(process))
 		return NULL;

@@ -59,8 +59,8 @@ static struct process *known_child(const struct tasks *tasks, const struct task_
 }
 
 /*
- * Is it known what the child of a TASK_FORK had in memory? If it has execed since, what was read of it
- * in between may be the new image's.
+ * Whether the memory of the child of a TASK_FORK, as it was then, is known. If the child has execed since, what was
+ * read in between may be the new image's.
  */
 static bool knows_beginning(const struct process *child, uint64_t time_ns)
 {

@@ -160,9 +160,9 @@ static int compare_falling(const void *a, const void *b)
 }
 
 /*
- * What has more than `least` stays; equal ones go together, or it would be chance which of them. Of
- * what goes, the frame that a stack ends in stays all the same, so that what is in each function
- * itself comes out right. end_of: where what ended in each node ends in `kept`.
+ * Nodes with more than `least` stay; equal ones are dropped together, or it would be chance which. Of the
+ * dropped stacks the last frame stays nevertheless, so that the value of each function itself
+ * remains right. end_of: where what ended in each node ends in `kept`.
  */
 static void copy_large(struct prefixtree *kept, const struct prefixtree *tree, const double *shares,
 		       double least, uint32_t small, uint32_t *end_of)

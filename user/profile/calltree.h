@@ -66,9 +66,9 @@ void calltree_arrange(struct calltree *tree, uint32_t column, uint32_t nr);
 
 /*
  * Keeps about max_nodes nodes: drops those below which is least, as a share of their column's total.
- * Instead of them the last node that stays has a child "[small stacks]", whose children are the frames
+ * In their place the last node that stays has a child "[small stacks]", whose children are the frames
  * in which those stacks end: the values of functions by themselves stay exact. After the last
- * calltree_add(), before calltree_arrange(). Returns how many nodes went; more than max_nodes are left
+ * calltree_add(), before calltree_arrange(). Returns how many nodes were dropped; more than max_nodes are left
  * where very many stacks are small.
  */
 size_t calltree_prune(struct calltree *tree, size_t max_nodes);

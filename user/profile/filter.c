@@ -92,7 +92,7 @@ static bool line_stays(const struct answers *answers, const struct profile_line 
 	return !line->function || answers->functions[line->function] == wanted;
 }
 
-/* Leaves of the location the lines that match, or that do not. False: nothing is left of it. */
+/* Keeps the lines of the location that match (wanted), or that do not. false: none is left. */
 static bool keep_lines(struct profile *profile, struct profile_location *location,
 		       const struct answers *answers, bool wanted)
 {

@@ -248,7 +248,7 @@ static struct value_type map_type(struct source *source, const struct value_type
 	return (struct value_type){map_string(source, type->type), map_string(source, type->unit)};
 }
 
-/* What only the first source has a say in. */
+/* What only the first source decides. */
 static void begin(struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -332,7 +332,7 @@ int merger_add(struct merger *merger, const struct profile *source, const char *
 	return merger_add_scaled(merger, source, 1, why);
 }
 
-/* What only samples of sums 0 needed must go too, so it is all merged once more. */
+/* Items that only samples with sums of 0 needed must be dropped too, so the result is merged again. */
 static struct profile *without_zeros(struct profile *merged)
 {
 	vec_for_each(&merged->samples, sample) {

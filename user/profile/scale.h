@@ -6,7 +6,7 @@
  * p = 1 - e^(-s/rate). Dividing by p undoes it. Source: scaleHeapSample of Go's runtime/pprof.
  *
  * Sums are rounded once, at the end: a single sample of a size near the rate stands for 1.58 allocations, and
- * rounding each size of a stack would lose a third of that.
+ * rounding each size of a stack separately would lose a third of them.
  */
 #ifndef CPROF_PROFILE_SCALE_H
 #define CPROF_PROFILE_SCALE_H

@@ -5,7 +5,7 @@
  * of the same file, if there is exactly one.
  *
  * The name is the head's if the head has one name for the function, otherwise the base's; if a side has several clones
- * of it, it is the name without the compiler's suffixes. Unnamed code whose addresses cannot be compared is
+ * of the function, it is the name without the compiler's suffixes. Unnamed code whose addresses cannot be compared is
  * "[libx.so]".
  *
  * No I/O, no printing.

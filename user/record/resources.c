@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * These settings are of the process as a whole, so they are made once, here, instead of where they are needed. What a
- * launched command would inherit of them is remembered first.
+ * These settings hold for the whole process, so they are made once, here, instead of where they are needed. The values
+ * that a launched command should inherit are saved first.
  */
 #include "record/resources.h"
 

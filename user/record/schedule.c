@@ -11,7 +11,7 @@
 /*
  * Between two drains: short while there is code that BPF does not know, then longer and longer. When
  * a sample comes to unknown code BPF asks for the next one, which comes soon: a program that runs for
- * a tenth of a second should not lack tables for a third of it.
+ * a tenth of a second should not lack tables for a third of its time.
  */
 #define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)

@@ -68,7 +68,7 @@ static bool same_tgid(const void *ctx, uint32_t value, const void *key)
 	return targetset->all.at[value].tgid == *(const uint32_t *)key;
 }
 
-/* NULL: nothing is known of it. Borrowed until the next one is added. */
+/* NULL: nothing is known about it. Borrowed until the next one is added. */
 static struct candidate *find(const struct targetset *targetset, uint32_t tgid)
 {
 	uint32_t i = hash_find(&targetset->index, hash_u64(tgid), same_tgid, targetset, &tgid);

@@ -41,10 +41,10 @@ struct writer {
 		struct report_losses lost; /* losses until then */
 		unsigned int nr;	   /* windows that have ended */
 	} series[NR_MARKS];
-	/* What became of it. */
+	/* The results. */
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
 	bool holds_nothing; /* the last heap profile of the main view says that nothing is in use */
-	char *main_file;    /* the first pprof file of it; NULL: none was written */
+	char *main_file;    /* the first pprof file of the main view; NULL: none was written */
 	vec_of(struct memory_note {
 		uint32_t tgid;
 		char *text;

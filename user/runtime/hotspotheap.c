@@ -10,11 +10,11 @@
  * The zeros of the map are where blocks may begin; the map is a hint, the blocks' own headers count.
  * All headers are read at each look, in few system calls; the code only of blobs that are new.
  *
- * Large programs have 100 MB of code and run a hundredth of it. So a look analyzes only so much of what
- * is new; the rest is UNWIND_UNKNOWN until somebody asks for a rule in it, or its turn comes.
+ * Large programs have 100 MB of code and run a hundredth of it. So a look analyzes only a part of what
+ * is new; the rest is UNWIND_UNKNOWN until a rule in it is asked for, or a later look analyzes it.
  *
- * Code may be read while it is being written. So what is found of a blob counts from the first time
- * on, but it is read again at the next look, and stays if it is the same.
+ * Code may be read while it is being written. So the rules of a blob are used from the first look
+ * on, but the blob is read again at the next one, and the rules stay only if it has not changed.
  *
  * Rejected: walking the VM's list of blobs by their lengths alone: each would wait for the one before,
  * a system call each.

@@ -153,7 +153,7 @@ static uint32_t limit_resources(void)
 		    limit(RLIMIT_NOFILE, CONFINE_MAX_FILES) && limit(RLIMIT_MEMLOCK, 0) &&
 		    limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_CPU, CONFINE_CPU_S);
 
-	/* deep recursion is bounded by the process's own stack, for want of threads */
+	/* deep recursion is bounded by the process's own stack, since there are no threads */
 	setrlimit(RLIMIT_STACK, &(struct rlimit){CONFINE_STACK_BYTES, RLIM_INFINITY});
 	if (!IS_SANITIZED)
 		done = limit(RLIMIT_AS, CONFINE_MEMORY_BYTES) && done;

@@ -2,9 +2,9 @@
 /*
  * The keeper: a process that forks workers when it is asked to, and does nothing else.
  *
- * A worker could be forked by main itself, but would inherit what main holds by then: samples, kernel addresses, open
- * files. The keeper is forked when there is none of that, has given up its powers already, and is small, so a
- * worker of it costs 0.3 ms. It ends when main does, by whatever cause, and its worker with it.
+ * Main could fork a worker itself, but the worker would inherit what main holds by then: samples, kernel addresses,
+ * open files. The keeper is forked before main holds any, has already given up its privileges, and is small, so that
+ * forking a worker from it takes 0.3 ms. It ends when main ends, for whatever reason, and its worker ends with it.
  */
 #ifndef CPROF_SANDBOX_KEEPER_H
 #define CPROF_SANDBOX_KEEPER_H

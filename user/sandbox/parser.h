@@ -32,8 +32,8 @@ int parser_meet(struct parser *parser, uint32_t *missing);
 void parser_while_waiting(struct parser *parser, struct peer_idle idle);
 
 /*
- * About the file of that key behind fd (borrowed; -1: not open). NULL: it is not readable ELF, or was left out. Asked
- * once for each key that is open. Borrowed until parser_close().
+ * Asks about the file with this key, behind fd (borrowed; -1: not open). NULL: it is not readable ELF, or was left
+ * out. Call it once for each key that is open. Borrowed until parser_close().
  */
 const struct reply_file *parser_file(struct parser *parser, uint32_t key, int fd);
 /* Was the question answered, so that parser_file() needs no descriptor? */
@@ -44,7 +44,7 @@ bool parser_knows(const struct parser *parser, uint32_t key);
  */
 int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_table **table);
 /*
- * The names of nr elf_addrs (1 to MESSAGE_MAX_NAMES) of it: of the first *nr_named of them, at least one, in a block that the
+ * Names elf_addrs of the file: the first *nr_named (at least 1) of nr (1 to MESSAGE_MAX_NAMES), in a block that the
  * caller owns. -errno: there is no answer.
  */
 int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,

@@ -29,7 +29,7 @@ struct reply_file {
 	struct segments segments;	       /* in the same block */
 };
 
-/* What the payload of a reply of that kind says, nr as in its header. -EBADMSG, and outputs are untouched. */
+/* What the payload of a reply of this kind says, nr as in its header. -EBADMSG, and outputs are untouched. */
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
 /* For unwind_table_free(). */
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);

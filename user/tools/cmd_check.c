@@ -53,7 +53,7 @@ static enum exit_code report(struct check *check, const struct runs *runs)
 	return code;
 }
 
-/* What is missing, lest a mistyped name pass for a first run. */
+/* Names what is missing, so that a mistyped name does not pass for a first run. */
 static void say_missing(const struct check *check)
 {
 	const char *allowed =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cprof info: what is in a profile, before anything is made of it. */
+/* cprof info: what is in a profile, before any processing. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

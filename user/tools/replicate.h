@@ -24,7 +24,7 @@ struct replicate {
 };
 
 /*
- * Adds runs until each side has nr_reps of them and min_samples (of the gating's options), or the time is
+ * Adds runs until each side has nr_reps runs and min_samples (of the gating's options), or the time is
  * over. Files are FOLDER/WORD.SIDE.N.pb.gz, and .log. EXIT_DONE, or printed: EXIT_USAGE if
  * a command failed, EXIT_NOTHING if it was too short for a single sample, EXIT_CANNOT if it could not
  * be profiled.

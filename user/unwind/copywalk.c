@@ -118,7 +118,7 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *gu
 
 /*
  * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
- * the others go round. What BPF hands over is in order, so that its oldest is where the next one goes.
+ * the others overwrite the oldest of a ring. BPF hands frames over in order, so the oldest is where the next one goes.
  */
 static void push_ip(uint64_t *ips, uint32_t nr, uint64_t ip)
 {

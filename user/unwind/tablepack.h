@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packs unwind rows into a table. Whoever produces the rows is the caller's business: this needs no ELF file.
+ * Packs unwind rows into a table. The caller produces the rows: this needs no ELF file.
  */
 #ifndef CPROF_UNWIND_TABLEPACK_H
 #define CPROF_UNWIND_TABLEPACK_H

@@ -148,7 +148,7 @@ static int append_table(struct worker *worker, const struct unwind_table *table)
 	return 0;
 }
 
-/* From a second opening of the file: what is read of that is freed, .eh_frame is megabytes. */
+/* Opens the file a second time, so that the megabytes of .eh_frame are freed when that is closed. */
 static int answer_table(struct worker *worker, struct object *object)
 {
 	struct unwind_table *table = NULL;

@@ -71,7 +71,7 @@ class Profile {
     return nodes;
   }
 
-  // Who calls a function, and whom it calls, with how much: Maps by frame. As pprof's -peek, a stack
+  // The callers and callees of a function, and their values: Maps by frame. As pprof's -peek, a stack
   // counts once for each pair, however often it has it, and a function does not call itself.
   edgesOf(frame, totals) {
     const callers = new Map(), callees = new Map(), path = [];

@@ -17,7 +17,7 @@ FRAME static void callback(void)
 /*
  * push rbp; mov rbp, rsp; sub rsp, ROOM; movabs rax, TARGET; call rax; xor eax, eax; leave; ret
  *
- * Behind the call is no straight line to the ret that a walk would know by sight.
+ * Behind the call is no straight line to the ret that a walk would recognize.
  */
 static uint8_t *emit(uint8_t *at, uint32_t room, const void *target)
 {
