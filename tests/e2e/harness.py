@@ -293,6 +293,8 @@ def prepare():
         print("needs root")
         sys.exit(77)
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
+    # A shell lets its background jobs ignore Ctrl-C, and cprof would inherit that until it catches it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGALRM, on_alarm)
     signal.signal(signal.SIGTERM, on_term)
 
