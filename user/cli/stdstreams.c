@@ -16,7 +16,7 @@ void stdstreams_open(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
-			return; /* not even that: there is nobody to tell */
+			return; /* not even that works, and there is no stream for a message */
 }
 
 static void do_nothing(int signal_number)

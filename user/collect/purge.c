@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Exact without stopping anybody: the ended images are listed first, then every block of one of them
+ * Exact without stopping any process: the ended images are listed first, then every block of one of them
  * is deleted, and counted only if it was this that deleted it; then the images are forgotten. A block
  * that is stored meanwhile belongs to an image that is not on the list. (But for a tgid that is used
  * again within the sweep, by a process with as many execs behind it: tgids are handed out in turn.)

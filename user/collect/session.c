@@ -387,7 +387,7 @@ void session_tally(struct session *session, struct tally *tally)
 		tally->nr_live += purge_count_live(&session->purge);
 	tally->nr_left += session->purge.nr_left;
 	tally->nr_purged += session->purge.nr_purged;
-	/* Each of the events is asked on its own CPU: not at every status line. */
+	/* Reading an event interrupts its CPU: not at every status line. */
 	if (bpf->bss->stopped)
 		tally->nr_expected = sampler_expected(&session->sampler);
 	tally->nr_events_lost = session->sideband.nr_lost;

@@ -40,7 +40,7 @@ static int read_stats(int fd, uint64_t *sums)
 
 /*
  * Calls that were sampled and had not returned when it ended. A realloc among them keeps the record of
- * its old block, which is not in the live map meanwhile: it is alive all the same.
+ * its old block, which is not in the live map meanwhile, but still alive.
  */
 static void count_under_way(int inflight_fd, struct tally *tally)
 {

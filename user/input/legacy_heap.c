@@ -161,7 +161,7 @@ static bool is_jemalloc(struct text line)
 	return text_starts(line, "heap_v2/");
 }
 
-/* The first line, be it a comment, where there is a head in it; else the first that says something. */
+/* The first line, even a comment, if it contains a head; else the first that is neither empty nor a comment. */
 static struct text next_head(struct lines *lines)
 {
 	struct text line = {"", 0};

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Nobody writes groups any more, so nobody nests them. */
+/* Groups are obsolete, so they are not nested. */
 #define MAX_GROUPS 32
 
 static bool broken(struct wire *wire, const char *why)

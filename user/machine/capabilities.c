@@ -42,7 +42,7 @@ static bool reads_files_of_others(void)
 	return has_capability(CAP_DAC_READ_SEARCH) || has_capability(CAP_DAC_OVERRIDE);
 }
 
-/* Of one that is missing, why says so. */
+/* A missing one is named in the reason. */
 static void set_value(struct machine_finding *finding, bool is_there)
 {
 	snprintf(finding->value, sizeof(finding->value), "%s", is_there ? "yes" : "");

@@ -155,7 +155,7 @@ static bool needs_plain(void)
 	return !kernel_has(ATTACH_MULTI);
 }
 
-/* The privilege is asked for before the path: where it is there, the path is what is wrong. */
+/* The kernel checks the privilege before the path: an error about the path means that the privilege is there. */
 void check_probe_privilege(struct machine_finding *finding)
 {
 	int fd, err;

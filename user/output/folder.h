@@ -2,9 +2,9 @@
 /*
  * Opens the folder that output files go to, safely where other users can create names too.
  *
- * A shared folder is one that is sticky and writable by others, as /tmp is. A name in it can have been put there by
- * anybody, so a folder in it is taken only if we have just created it, or if nobody but us, the user behind sudo, root
- * or the owner of the shared folder owns it. A symbolic link is never followed in the last part of the path. The
+ * A shared folder is one that is sticky and writable by others, as /tmp is. Any user can create a name in it,
+ * so a folder in it is used only if we have just created it, or if it is owned by us, the user behind sudo, root or the
+ * owner of the shared folder. A symbolic link is never followed in the last part of the path. The
  * files are then created relative to the descriptor (output_file_create_at()), even if the name changes.
  */
 #ifndef CPROF_OUTPUT_FOLDER_H

@@ -13,7 +13,7 @@
 /*
  * /proc counts the start in clock ticks of CLOCK_BOOTTIME, BPF sees it in CLOCK_MONOTONIC. At a fork the kernel
  * reads one clock after the other, and a virtual machine's processor may be taken away in between: more than two
- * ticks were seen on a loaded host, and then all that a launched command did was nobody's.
+ * ticks were seen on a loaded host, and then all samples of a launched command belonged to no process.
  */
 #define START_SLACK_NS 200000000ull
 struct tasks {

@@ -37,7 +37,10 @@ const char allocator_frames[] =
 	"|<alloc::alloc::Global( as core::alloc::Allocator)?>::[a-z_]*"
 	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*";
 
-/* How Rust's newer mangling (v0) begins, where others left it as it is, up to the crate that a function is of: the first that is named. */
+/*
+ * How a name in Rust's newer mangling (v0), which other profilers may leave as it is, begins: up to the crate of the
+ * function, which is the first one named.
+ */
 #define RUST_V0 "_R[A-Za-z]*(s[0-9A-Za-z]*_[A-Za-z]*)*C(s[0-9A-Za-z]*_)?"
 
 /* u32, str: all other types have a path. */

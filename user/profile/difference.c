@@ -56,7 +56,7 @@ static void join(const struct summary *base, const struct summary *head,
 	}
 }
 
-/* Row 0 may be nobody's: "" has that position in any string table. */
+/* Row 0 may belong to no function: "" has that position in any string table. */
 static void drop_equal(struct difference *difference)
 {
 	size_t nr = 0;

@@ -300,7 +300,7 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	if (image && order->records)
 		add_maps(profile, builder->tasks, image);
 	build_end_stacks(&build);
-	if (!profile->mappings.nr) /* of nobody, and without a sample */
+	if (!profile->mappings.nr) /* of no process, and without a sample */
 		symbolize_kernel_mapping(profile);
 	vec_release(&build.estimates);
 	*built = build.built;

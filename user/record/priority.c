@@ -30,7 +30,7 @@ struct cpu_time {
 static int given;     /* nice value */
 static bool may_rise; /* it is not the user's wish that it be low */
 static bool is_raised, was_refused;
-static void (*share)(void *ctx, int nice); /* NULL: with nobody */
+static void (*share)(void *ctx, int nice); /* NULL: none */
 static void *share_ctx;
 static struct cpu_time looked; /* at the last look */
 

@@ -79,7 +79,7 @@ static void describe_gone(uint64_t nr_gone, char *text, size_t text_bytes)
 
 /*
  * "; in use lacks up to 13 sampled blocks (live map full)" for the reader of the figure; "" if there is nothing to say.
- * Up to: some of them were freed since, which nobody saw.
+ * Up to: some of them may have been freed since, unseen.
  */
 static void describe_untracked(const struct report *report, enum heap_view view, char *text,
 			       size_t text_bytes)

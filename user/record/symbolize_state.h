@@ -29,10 +29,10 @@ struct code_address {
 	 * "[heap]", or a mapping of another length. */
 	uint64_t map_start, map_limit;
 	uint32_t map_name; /* of tasks_names() */
-	bool guessed; /* reached by a frame pointer nobody promised: a name of its own says so */
+	bool guessed;	   /* reached by a frame pointer that is not promised: its name is marked */
 };
 
-/* What is known of a place: its names for good, its location in one profile. */
+/* What is known about a place: its names, which stay, and its location in one profile. */
 struct finding {
 	struct code_address address;
 	uint64_t elf_addr;

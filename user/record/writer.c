@@ -158,7 +158,7 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 	return err;
 }
 
-/* Nobody had a sample: the file is that of the target, if there is one, or says nothing of anybody. */
+/* No process had a sample: the file is the target's, if there is one, or names no process. */
 static int write_empty(struct pass *pass)
 {
 	const struct process *process = pass->writing->report->main_process;

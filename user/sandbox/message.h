@@ -30,7 +30,7 @@
  * Nothing in a reply is believed. Its length is checked against the bound of its kind before it is read, and its
  * content (sandbox/reply.h) before it is used: a worker that was taken over can give wrong names and rows for what it
  * was asked about, and cannot do more. A reply that breaks the rules ends the worker. A probe at a wrong place would crash
- * whoever runs that code, so SITES is asked of a worker that has seen no other file.
+ * the processes that run that code, so only a worker that has seen no other file answers SITES.
  *
  * The time that a reply may take is bounded (sandbox/peer.h); main goes on draining while it waits. A worker that dies
  * is replaced and asked again once; a file that two workers died of, or that exceeded the time, is left out for the

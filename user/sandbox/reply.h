@@ -4,7 +4,7 @@
  * main uses.
  *
  * Lengths, counts and ranges are exact or the reply is refused as a whole (-EBADMSG). What is accepted is safe to use
- * by every function that takes it; whether it is true, nobody can say.
+ * in every function that takes it; whether it is true cannot be checked.
  */
 #ifndef CPROF_SANDBOX_REPLY_H
 #define CPROF_SANDBOX_REPLY_H

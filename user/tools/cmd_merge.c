@@ -71,7 +71,7 @@ static int choose_types(const struct options *options, struct profile *profile)
 	return 0;
 }
 
-/* What is said twice said once, and what is unused left out: merged files are so already. */
+/* Joins duplicates and removes unused entries, as merging does. */
 static void compact(struct profile **profile)
 {
 	struct profile *whole = *profile;

@@ -41,7 +41,7 @@ int load_profile(const char *path, struct profile **profile)
 
 /*
  * The next file is read while this one is merged: reading shares nothing with merging but the memory
- * allocator, and takes about as long. What is wrong with a file is said when it is its turn.
+ * allocator, and takes about as long. An error in a file is printed when that file is merged.
  */
 struct ahead {
 	pthread_t thread;
