@@ -15,7 +15,7 @@
 # that is busy with other things. Those of tests/e2e wait for half of their time: half as many again run at
 # once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST".
 #
-# TEST_TIMEOUT	seconds after which a program hangs (900): no limit on how fast it is. One that may need longer
+# TEST_TIMEOUT	seconds after which a program hangs (1800): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
 # FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
 # FUZZ_SEED	what their new inputs are drawn from (1, so that a verdict depends on the tree alone; 0: another each time)
@@ -225,7 +225,7 @@ stem() # PATH
 # They compute and read files.
 unit_tests()
 {
-	local program limit=${TEST_TIMEOUT:-900}
+	local program limit=${TEST_TIMEOUT:-1800}
 	local within=(timeout -k 10 "$limit")
 	export CMOCKA_MESSAGE_OUTPUT=TAP
 	for program in "$BUILD"/unit/test_*; do
@@ -269,7 +269,7 @@ e2e_test() # PROGRAM
 	name=e2e/$(stem "$1")
 	[[ $1 == *.py ]] && interpreter=python3
 	limit=$(sed -n 's/^# TEST_TIMEOUT: //p' "$1")
-	limit=${limit:-${TEST_TIMEOUT:-900}}
+	limit=${limit:-${TEST_TIMEOUT:-1800}}
 	if [ "$(id -u)" -ne 0 ]; then
 		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
 	else

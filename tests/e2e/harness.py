@@ -44,7 +44,7 @@ from contract import by_function, by_leaf, total  # noqa: E402, F401
 
 CPROF = os.environ.get("CPROF", os.path.join(BUILD, "cprof"))
 NOBODY = 65534
-SECONDS_FOR_A_CASE = 300
+SECONDS_FOR_A_CASE = 900
 # A failure is shown where the test made it, not where it was noticed.
 HARNESS = (__file__, judges.__file__, leftovers.__file__)
 

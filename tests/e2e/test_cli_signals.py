@@ -57,7 +57,7 @@ def timeout_leaves_a_file():
         assert os.path.exists(path), done
         assert "cprof: taken " in done.stderr, done
         h.judge(path)
-    assert seconds < 9, "it hardly ever began"
+    assert seconds < 30, "it hardly ever began"
 
 
 @h.test

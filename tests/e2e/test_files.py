@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# TEST_TIMEOUT: 400
 """The files of a recording: how each is called, what each covers, and that none is missing."""
 import os
 import re

@@ -61,6 +61,14 @@ def every_format_and_command_refuses_a_million_inlined_functions():
 
 
 @h.test
+def the_manual_shows_the_line():
+    folder = folder_with(made.inlined(1_000_000, 100))
+    done = run(folder, "top", "in.pb.gz")
+    with open(os.path.join(h.ROOT, "doc", "cprof.1"), encoding="utf-8") as file:
+        assert done.stderr.decode().replace("in.pb.gz", "p.pb.gz") in file.read(), done.stderr.decode()
+
+
+@h.test
 def every_format_refuses_long_names():
     folder = folder_with(made.long_names(4 << 20, 2 << 20))
     for suffix in SUFFIXES:
@@ -68,12 +76,24 @@ def every_format_refuses_long_names():
 
 
 @h.test
-def a_tree_of_too_many_stacks_is_refused():
+def too_many_stacks_are_refused():
     """Sixteen inlined functions are few; eight million locations in a stack are a lot."""
     folder = folder_with(made.inlined(16, 8 << 20))
-    for arguments in (("convert", "in.pb.gz", "-o", "out.gecko.json"), ("convert", "in.pb.gz", "-o", "out.folded"),
-                      ("tree", "in.pb.gz")):
-        assert_refused(folder, arguments, "too many different stacks")
+    for suffix in (".gecko.json", ".folded", ".txt"):
+        assert_refused(folder, ("convert", "in.pb.gz", "-o", "out" + suffix), "too many or too long stacks")
+    assert_refused(folder, ("tree", "in.pb.gz"), "too many or too long stacks")
+
+
+@h.test
+def too_long_stacks_are_refused():
+    """A name of 4,000 bytes, eight million times in a stack: 32 GB, where each name is written."""
+    folder = folder_with(made.long_names(4000, 8 << 20))
+    for suffix in (".folded", ".txt"):
+        assert_refused(folder, ("convert", "in.pb.gz", "-o", "out" + suffix), "too many or too long stacks")
+    for arguments in (("tree", "in.pb.gz"), ("tree", "--json", "in.pb.gz")):
+        assert_refused(folder, arguments, "too many or too long stacks")
+    done = run(folder, "tree", "--depth", "2", "in.pb.gz")
+    assert done.returncode == 0 and done.stdout.count(b"xxxx\n") == 2, (done.returncode, done.stdout[-80:], done.stderr)
 
 
 @h.test

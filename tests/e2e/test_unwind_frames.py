@@ -29,7 +29,7 @@ def assert_recursion(profile, depth):
 @h.test
 def recursion_400_deep():
     """All 400 frames, in their order."""
-    assert_recursion(u.attach(u.build("recurse"), 1.5, 400, hz=999).profile(), 400)
+    assert_recursion(u.attach(u.build("recurse"), u.LONG, 400, hz=999).profile(), 400)
 
 
 @h.test
@@ -72,26 +72,26 @@ def distinct(samples):
 
 @h.test
 def deeper_than_512_frames():
-    assert_both_ends(u.attach(u.build("recurse"), 2, 600).profile(), 600)
+    assert_both_ends(u.attach(u.build("recurse"), u.LONG, 600).profile(), 600)
 
 
 @h.test
 def deep_2_000():
-    samples = assert_both_ends(u.attach(u.build("recurse"), 2, 2000).profile(), 2000)
+    samples = assert_both_ends(u.attach(u.build("recurse"), u.LONG, 2000).profile(), 2000)
     assert len(distinct(samples)) == 1, len(distinct(samples))
 
 
 @h.test
 def deep_20_000():
     """A walk of a millisecond: a quarter of a tick's period is ten times that, for a busy machine."""
-    samples = assert_both_ends(u.attach(u.build("recurse"), 3, 20000, hz=25).profile(), 20000)
+    samples = assert_both_ends(u.attach(u.build("recurse"), u.LONG, 20000, seconds=2, hz=25).profile(), 20000)
     assert len(distinct(samples)) == 1, len(distinct(samples))
 
 
 @h.test
 def many_depths_are_one_stack():
     """Each run of bottom() is at another depth, 20 of them, the same from leaf and from root."""
-    samples = assert_both_ends(u.attach(u.build("recurse"), 3, 1200, 20, hz=49).profile(), 1200)
+    samples = assert_both_ends(u.attach(u.build("recurse"), u.LONG, 1200, 20, seconds=2, hz=49).profile(), 1200)
     assert len(distinct(samples)) == 1, len(distinct(samples))
 
 
@@ -99,7 +99,7 @@ def many_depths_are_one_stack():
 def too_deep():
     """At 1,999 Hz a tick's walk has 125 us, less than 7 ns a frame: the leaf's side, and a root that says
     so."""
-    profile = u.attach(u.build("recurse"), 2, 20000, hz=1999).profile()
+    profile = u.attach(u.build("recurse"), u.LONG, 20000, hz=1999).profile()
     samples = u.holding(profile, "bottom")
     assert u.count(samples) > 300, u.count(samples)
     expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(20000))]
@@ -119,7 +119,7 @@ def chain_source(nr, chain_length, path):
             if i % 7 == 3:
                 file.write("\tvolatile char *more = __builtin_alloca(n + 17);\n\tmore[n] = 1;\n")
             file.write(f"\t{'WORK(4)' if last else f'f{i + 1}(n + 1)'};\n\troom[0] = 1;\n}}\n")
-        file.write("int main(void)\n{\n\twhile (cpu_seconds() < 2.5) {\n")
+        file.write(f"int main(void)\n{{\n\twhile (cpu_seconds() < {u.LONG}) {{\n")
         for i in range(0, nr, chain_length):
             file.write(f"\t\tf{i}(1);\n")
         file.write("\t}\n\treturn 0;\n}\n")
@@ -150,7 +150,7 @@ def chain_of_5000_functions():
 
 @h.test
 def alloca_and_large_frames():
-    profile = u.attach(u.build("frames"), 2).profile()
+    profile = u.attach(u.build("frames"), u.LONG).profile()
     samples = u.holding(profile, "bottom")
     u.assert_whole(samples)
     u.assert_chain(samples, "bottom", "on_stack", "realigned", "with_alloca", "of_100_kb",
@@ -182,7 +182,7 @@ def signal_handler():
 
 @h.test
 def signal_handler_on_its_own_stack():
-    assert_signals(u.attach(u.build("signals"), 2, "alt").profile())
+    assert_signals(u.attach(u.build("signals"), u.LONG, "alt", seconds=2).profile())
 
 
 @h.test

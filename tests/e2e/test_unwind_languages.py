@@ -42,7 +42,7 @@ def code_made_at_run_time():
 
 @h.test
 def go_program():
-    profile = u.attach(u.build_go("deep"), 4).profile()
+    profile = u.attach(u.build_go("deep"), u.LONG, seconds=2).profile()
     u.assert_whole(profile["samples"])
     samples = u.holding(profile, "main.bottom")
     assert u.count(samples) > 300, h.by_function(profile, "samples")

@@ -53,10 +53,19 @@ def record(*command, hz=499, **more):
     return h.cprof("record", "-F", hz, "--no-kernel", "--", *command, **more).wait()
 
 
-def attach(program, *arguments, hz=499):
-    """Profiles a running program: all of its tables are ready before the first sample."""
+LONG = 3600  # seconds that a program would go on for
+
+
+def attach(program, *arguments, seconds=1, hz=499):
+    """Profiles a running program for so many seconds of its CPU time, however long the start of that takes: all of
+    its tables are ready before the first sample."""
     target = h.Workload(program, *arguments)
-    return h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).wait()
+    cprof = h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).attached()
+    target.uses(seconds)
+    run = cprof.stop()
+    target.process.kill()
+    target.process.wait()
+    return run
 
 
 # Stacks ------------------------------------------------------------------------------------------

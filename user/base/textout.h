@@ -12,6 +12,12 @@
 
 #include <stddef.h>
 
+/*
+ * The most that a format should write which repeats names for every stack: a small file may ask for any amount, and
+ * nobody reads more.
+ */
+#define TEXT_OUT_MAX_BYTES (2ul << 30)
+
 /* Takes all of the len_bytes bytes at bytes. 0, or -errno: then nothing more is written. */
 typedef int (*sink_fn)(void *ctx, const void *bytes, size_t len_bytes);
 

@@ -7,6 +7,7 @@
 #include "output/folded.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,16 +57,42 @@ static void put_value(struct text_out *out, const char *name, int64_t *value)
 	*value = 0;
 }
 
-static void put_tree(struct text_out *out, const struct stacktree *tree, char *const *names)
+static uint32_t deepest_of(const struct prefixtree *stacks)
 {
-	const struct prefixtree *stacks = &tree->stacks;
-	uint32_t *path scoped(freep) = NULL, deepest = 0;
-	int64_t unplaced = tree->unplaced; /* until it is written */
+	uint32_t deepest = 0;
 
 	for (size_t i = 1; i < prefixtree_nr(stacks); i++)
 		if (stacks->depth[i] > deepest)
 			deepest = stacks->depth[i];
-	path = xcalloc((size_t)deepest + 1, sizeof(*path));
+	return deepest;
+}
+
+/* The bytes of all lines without their values. Nodes stand in preorder, so a path's are those of its last node at
+ * each depth. */
+static uint64_t bytes_of(const struct prefixtree *stacks, char *const *names, size_t nr_names)
+{
+	uint64_t *of_path scoped(freep) = xcalloc((size_t)deepest_of(stacks) + 1, sizeof(*of_path));
+	size_t *of_name scoped(freep) = xcalloc(nr_names, sizeof(*of_name));
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < nr_names; i++)
+		of_name[i] = strlen(names[i]) + 1;
+	for (size_t i = 1; i < prefixtree_nr(stacks); i++) {
+		uint32_t depth = stacks->depth[i];
+
+		of_path[depth] = of_path[depth - 1] + of_name[prefixtree_key(stacks, i)];
+		if (*prefixtree_self(stacks, i))
+			sum += of_path[depth];
+	}
+	return sum;
+}
+
+static void put_tree(struct text_out *out, const struct stacktree *tree, char *const *names)
+{
+	const struct prefixtree *stacks = &tree->stacks;
+	uint32_t *path scoped(freep) = xcalloc((size_t)deepest_of(stacks) + 1, sizeof(*path));
+	int64_t unplaced = tree->unplaced; /* until it is written */
+
 	for (size_t i = 1; i < prefixtree_nr(stacks); i++) {
 		int64_t self = *prefixtree_self(stacks, i);
 
@@ -99,32 +126,41 @@ static void put_type(struct text_out *out, const struct profile *profile, uint32
 		text_out_print(out, FOLDED_TYPE_MARK "%s/%s 0\n", name, unit);
 }
 
+static int put_profile(const struct profile *profile, uint32_t type, const struct stacktree *tree,
+		       sink_fn sink, void *ctx)
+{
+	const struct frames *frames = tree->frames;
+	char **names = xcalloc(frames->nr, sizeof(*names));
+	struct text_out out;
+	int err = -E2BIG;
+
+	for (size_t i = 0; i < frames->nr; i++)
+		names[i] = folded_name(frames->at[i].name);
+	if (bytes_of(&tree->stacks, names, frames->nr) <= TEXT_OUT_MAX_BYTES) {
+		text_out_open(&out, sink, ctx);
+		put_tree(&out, tree, names);
+		put_type(&out, profile, type);
+		err = text_out_close(&out);
+	}
+	for (size_t i = 0; i < frames->nr; i++)
+		free(names[i]);
+	free(names);
+	return err;
+}
+
 int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
 	struct frames frames;
 	struct stacktree tree;
-	struct text_out out;
-	char **names;
 	int err;
 
 	frames_make(profile, FRAME_BY_FUNCTION, &frames);
 	err = stacktree_make(profile, type, &frames, &tree);
-	if (err) {
-		frames_release(&frames);
-		return err;
+	if (!err) {
+		stacktree_sort(&tree, STACKTREE_BY_NAME);
+		err = put_profile(profile, type, &tree, sink, ctx);
+		stacktree_release(&tree);
 	}
-	stacktree_sort(&tree, STACKTREE_BY_NAME);
-	names = xcalloc(frames.nr, sizeof(*names));
-	for (size_t i = 0; i < frames.nr; i++)
-		names[i] = folded_name(frames.at[i].name);
-	text_out_open(&out, sink, ctx);
-	put_tree(&out, &tree, names);
-	put_type(&out, profile, type);
-	err = text_out_close(&out);
-	for (size_t i = 0; i < frames.nr; i++)
-		free(names[i]);
-	free(names);
-	stacktree_release(&tree);
 	frames_release(&frames);
 	return err;
 }

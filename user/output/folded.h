@@ -26,7 +26,10 @@
 
 #define FOLDED_TYPE_MARK "# cprof: "
 
-/* type: position of the sample type. -E2BIG: too many stacks; -errno of the sink. */
+/*
+ * type: position of the sample type. -E2BIG: too many stacks, or more than
+ * TEXT_OUT_MAX_BYTES of them, and nothing is written; -errno of the sink.
+ */
 int folded_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
 #endif

@@ -30,8 +30,8 @@ struct output_format {
 		[FORMAT_MAX_SUFFIXES]; /* the first is used for the file names that cprof chooses */
 	/*
 	 * type: position of the sample type that is written, or shown first. -EDOM: the format
-	 * cannot express this profile, and `refusal` says why; -E2BIG: it has too many different
-	 * stacks; in both cases nothing is written. -errno of the sink.
+	 * cannot express this profile, and `refusal` says why; -E2BIG: its stacks are too
+	 * many or too long; in both cases nothing is written. -errno of the sink.
 	 */
 	int (*encode)(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 	const char *refusal; /* NULL: it never refuses */

@@ -5,8 +5,8 @@
  * addresses with it, but for the kernel's, which is too large to move. And a reader takes 1 from
  * every address, so 1 is added to each.
  *
- * Negative values are looked for before the first byte is written, so that nothing is left half
- * done.
+ * Negative values are looked for, and names are added up, before the first byte is written, so that nothing is left
+ * half done.
  */
 #include "output/heaptext.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "output/framelines.h"
 #include "output/legacy.h"
 #include "profile/algebra.h"
 #include "profile/frames.h"
@@ -167,33 +168,13 @@ static void put_line(struct heaptext *text, const struct profile_sample *sample)
 	text_out_print(&text->out, bare ? " 0x1\n" : "\n");
 }
 
-static void put_frames(struct heaptext *text, const struct frames *frames,
+static void put_frames(struct heaptext *text, struct framelines *lines,
 		       const struct profile_sample *sample)
 {
-	char name[NAME_BYTES], file[NAME_BYTES];
-
 	for (uint32_t i = 0; i < sample->nr_locations; i++) {
 		uint64_t address = address_of(text, sample->locations[i]);
-		uint32_t nr;
-		const uint32_t *ids = frames_of(frames, sample->locations[i], &nr);
 
-		for (uint32_t j = 0; j < nr; j++) {
-			const struct frame *frame = &frames->at[ids[j]];
-			const char *where = *frame->file ? frame->file
-							 : text_base_name(frame->mapping);
-
-			text_escape(*frame->function ? frame->function : frame->name, name,
-				    sizeof(name));
-			text_escape(where, file, sizeof(file));
-			if (address)
-				text_out_print(&text->out, "#\t0x%" PRIx64, address - 1);
-			else
-				text_out_print(&text->out, "#\t");
-			text_out_print(&text->out, "\t%s\t%s", name, file);
-			if (*frame->file && frame->line)
-				text_out_print(&text->out, ":%" PRId64, frame->line);
-			text_out_print(&text->out, "\n");
-		}
+		framelines_put(lines, sample->locations[i], address ? address - 1 : 0, &text->out);
 	}
 }
 
@@ -260,32 +241,71 @@ static const struct profile_sample **samples_in_order(struct heaptext *text, boo
 	return order;
 }
 
-static int put_profile(struct heaptext *text, bool names)
+/* Whether the lines of all frames are more than should be written. */
+static bool is_too_large(const struct heaptext *text, const struct framelines *lines)
 {
-	const struct profile *profile = text->profile;
-	const struct profile_sample **order scoped(freep) = NULL;
-	struct frames frames;
+	uint64_t sum = 0;
 	bool empty;
 
-	vec_for_each(&profile->samples, sample)
-		if (!is_in_domain(text, &empty, sample))
-			return -EDOM;
+	vec_for_each(&text->profile->samples, sample) {
+		is_in_domain(text, &empty, sample);
+		for (uint32_t i = 0; !empty && i < sample->nr_locations; i++)
+			sum += framelines_bytes(lines, sample->locations[i]);
+		if (sum > TEXT_OUT_MAX_BYTES)
+			return true;
+	}
+	return false;
+}
+
+/* lines: NULL where there are to be no names. */
+static void put_samples(struct heaptext *text, struct framelines *lines)
+{
+	size_t nr = text->profile->samples.nr;
+	const struct profile_sample **order scoped(freep) = samples_in_order(text, lines);
+	bool empty;
+
 	lay_out(text);
-	frames_make(profile, FRAME_BY_LINE, &frames);
 	put_head(text);
-	order = samples_in_order(text, names);
-	for (size_t i = 0; i < profile->samples.nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		is_in_domain(text, &empty, order[i]);
 		if (empty)
 			continue;
 		put_line(text, order[i]);
-		if (names)
-			put_frames(text, &frames, order[i]);
+		if (lines)
+			put_frames(text, lines, order[i]);
 	}
-	if (!names)
+	if (!lines)
 		put_maps(text);
-	frames_release(&frames);
 	free(text->shift);
+}
+
+static int put_with_names(struct heaptext *text)
+{
+	struct framelines lines;
+	struct frames frames;
+	int err = 0;
+
+	frames_make(text->profile, FRAME_BY_LINE, &frames);
+	framelines_init(&lines, &frames);
+	if (is_too_large(text, &lines))
+		err = -E2BIG;
+	else
+		put_samples(text, &lines);
+	framelines_release(&lines);
+	frames_release(&frames);
+	return err;
+}
+
+static int put_profile(struct heaptext *text, bool names)
+{
+	bool empty;
+
+	vec_for_each(&text->profile->samples, sample)
+		if (!is_in_domain(text, &empty, sample))
+			return -EDOM;
+	if (names)
+		return put_with_names(text);
+	put_samples(text, NULL);
 	return 0;
 }
 

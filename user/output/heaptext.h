@@ -32,7 +32,8 @@
 /*
  * names: write the form of output/text.h, largest first, each line followed by its frames. type: the position of
  * the sample type to write, unless it is a heap profile. -EDOM: a value is negative, which the format cannot
- * express; -errno of the sink.
+ * express; -E2BIG: the lines of the frames are more than TEXT_OUT_MAX_BYTES; in both cases nothing is written. -errno
+ * of the sink.
  */
 int heaptext_encode(const struct profile *profile, uint32_t type, bool names, sink_fn sink,
 		    void *ctx);

@@ -75,7 +75,8 @@ static int write_one(struct convert *convert, const char *path)
 		return save_close(&save, err);
 	save_abandon(&save);
 	if (err == -E2BIG)
-		return fail(err, "%s: too many different stacks for %s: choose some with --focus.",
+		return fail(err,
+			    "%s: too many or too long stacks for %s: choose some with --focus.",
 			    text_escape(path ? path : "stdout", safe, sizeof(safe)), format->name);
 	return fail(err, "%s: the profile cannot be written as %s: %s.",
 		    text_escape(path ? path : "stdout", safe, sizeof(safe)), format->name,

@@ -16,10 +16,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/magnitude.h"
 #include "base/text.h"
+#include "base/textout.h"
 #include "profile/stacktree.h"
 #include "tools/newest.h"
 #include "tools/view.h"
@@ -157,44 +159,65 @@ static void print_json(const struct tree *tree)
 	view_end_json(&json);
 }
 
-static enum exit_code too_large(int err)
+/* Whether the names alone are more than should be written: a short file may repeat a long name in one deep stack. */
+static bool is_too_long(const struct tree *tree)
 {
-	err = fail(err,
-		   "too many different stacks for a tree: choose some with --focus, or use cprof "
-		   "top.");
+	const struct prefixtree *stacks = &tree->stacks.stacks;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < prefixtree_nr(stacks); i = next_of(tree, i))
+		if (!is_hidden(tree, i))
+			sum += strlen(stacktree_frame(&tree->stacks, i)->name);
+	return sum > TEXT_OUT_MAX_BYTES;
+}
+
+static enum exit_code too_large(void)
+{
+	int err =
+		fail(-E2BIG,
+		     "too many or too long stacks for a tree: choose some with --focus, --depth or "
+		     "--min-share, or use cprof top.");
+
 	return err ? EXIT_USAGE : EXIT_DONE;
+}
+
+static enum exit_code print(struct tree *tree)
+{
+	if (is_too_long(tree))
+		return too_large();
+	if (tree->view.json)
+		print_json(tree);
+	else
+		print_text(tree);
+	return EXIT_DONE;
 }
 
 static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 {
-	int err;
+	enum exit_code code;
 
 	if (tree->min_share < 0)
 		tree->min_share = tree->view.json ? 0 : DEFAULT_SHARE;
 	if (view_open(&tree->view, paths, false))
 		return EXIT_USAGE;
 	frames_make(tree->view.profile, tree->view.by, &tree->frames);
-	err = stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks);
-	if (err) {
+	if (stacktree_make(tree->view.profile, tree->view.type, &tree->frames, &tree->stacks)) {
 		frames_release(&tree->frames);
 		view_release(&tree->view);
-		return too_large(err);
+		return too_large();
 	}
 	stacktree_sort(&tree->stacks, STACKTREE_BY_TOTAL);
 	tree->totals = prefixtree_totals(&tree->stacks.stacks);
 	weigh_all(tree);
 	indent_all(tree);
-	if (tree->view.json)
-		print_json(tree);
-	else
-		print_text(tree);
+	code = print(tree);
 	free(tree->totals);
 	free(tree->weight);
 	free(tree->indent);
 	stacktree_release(&tree->stacks);
 	frames_release(&tree->frames);
 	view_release(&tree->view);
-	return EXIT_DONE;
+	return code;
 }
 
 int cmd_tree(int argc, char **argv)
