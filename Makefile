@@ -256,8 +256,9 @@ test:                                  ## install, build, run every test (root)
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
 	$(Q)tests/vm/run.sh --all
 
-kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays (root)
+kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays; 100 times its parser (root)
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
+	$(Q)MOMENTS=100 tests/e2e/test_record_sandbox.py killed_at_any_moment
 
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)tests/faults/run.py

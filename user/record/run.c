@@ -81,10 +81,10 @@ static bool is_over_early(const struct run *run)
 int run(const struct options *options, keeper_serve_fn serve)
 {
 	static int (*const steps[])(struct run *) = {
-		catch_interrupts,  run_start_parser,   run_find_targets,  run_open_session,
-		run_check_parser,  run_check_output,   run_launch_child,  run_open_parts,
-		run_take_snapshot, run_probe_command,  run_attach_probes, run_start,
-		run_collect,	   run_write_profiles,
+		catch_interrupts,  run_start_parser,  run_find_targets,	  run_open_session,
+		run_check_parser,  run_check_output,  run_launch_child,	  run_open_parts,
+		run_take_snapshot, run_probe_command, run_attach_probes,  run_give_up_powers,
+		run_start,	   run_collect,	      run_write_profiles,
 	};
 	struct run run = {
 		.options = options, .serve = serve, .child = {.release_fd = -1, .error_fd = -1}};

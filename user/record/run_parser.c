@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/smallfile.h"
 #include "base/text.h"
 #include "record/priority.h"
 #include "record/run_state.h"
 #include "sandbox/confine.h"
+#include "sandbox/narrow.h"
 
 int run_start_parser(struct run *run)
 {
@@ -76,6 +78,21 @@ static int refuse(uint32_t missing)
 			break;
 		}
 	return EXIT_CANNOT;
+}
+
+/* For probes that come later, before Linux 6.10; and for the events of CPUs that come online, where Debian's kernels demand it. */
+static bool needs_admin(const struct run *run)
+{
+	return run_is_heap(run) || smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
+}
+
+int run_give_up_powers(struct run *run)
+{
+	int err = run->options->no_sandbox ? 0 : narrow_main(needs_admin(run));
+
+	if (err)
+		detail("cprof keeps privileges that it does not need any more: %s", strerror(-err));
+	return EXIT_DONE;
 }
 
 int run_check_parser(struct run *run)

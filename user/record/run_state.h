@@ -90,6 +90,8 @@ int run_find_targets(struct run *run);
 int run_open_session(struct run *run);
 /* Tells what the parser could not give up; EXIT_CANNOT if that is not safe. */
 int run_check_parser(struct run *run);
+/* From here on main has only the capabilities that it still needs (sandbox/narrow.h). */
+int run_give_up_powers(struct run *run);
 /* Checks that the output can be written, before anything costs time. */
 int run_check_output(struct run *run);
 /* Forks the command, if there is one; it does not run yet. */

@@ -59,7 +59,11 @@ void parser_close(struct parser *parser)
 
 int parser_meet(struct parser *parser, uint32_t *missing)
 {
-	return peer_meet(parser->peer, missing);
+	int err = -EPIPE;
+
+	for (int i = 0; i < MAX_DEATHS && err == -EPIPE; i++)
+		err = peer_meet(parser->peer, missing);
+	return err;
 }
 
 void parser_while_waiting(struct parser *parser, struct peer_idle idle)

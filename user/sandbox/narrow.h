@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What main itself gives up once everything is attached.
+ *
+ * It still maps BPF's tables, opens what targets map, probes what they load, samples CPUs that come back, names kernel
+ * functions and writes files as whoever started it could. Capabilities for anything else go, of all of its sets, and
+ * no_new_privs is set: whoever takes main over has no kernel module, no network, no other user, no mount and no program
+ * with privileges.
+ */
+#ifndef CPROF_SANDBOX_NARROW_H
+#define CPROF_SANDBOX_NARROW_H
+
+#include <stdbool.h>
+
+/*
+ * Of the calling thread and those that it makes from then on; processes that were forked before are as they were.
+ * administers: CAP_SYS_ADMIN stays. -errno: what could be given up is.
+ */
+int narrow_main(bool administers);
+
+#endif
