@@ -42,7 +42,8 @@ def more_files_than_descriptors():
     done = run.stop()
     nr, whole = of(done.profile(), target.pid)
     assert nr and whole > 0.8 * nr, (nr, whole, done.lines)
-    assert not [line for line in done.lines if "could not be opened" in line], done.lines
+    # of other people's files some may be too large
+    assert not [line for line in done.lines if re.search("could not be opened.*Too many open files", line)], done.lines
 
 
 @h.test
