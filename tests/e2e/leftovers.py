@@ -140,8 +140,8 @@ def code_of(pid):
     except OSError:
         return
     for span, access, offset, _, inode, *_ in rows:
-        path = f"/proc/{pid}/map_files/{span}"
         start, end = (int(word, 16) for word in span.split("-"))
+        path = f"/proc/{pid}/map_files/{start:x}-{end:x}"
         if "x" not in access or inode == "0" or not os.path.isfile(path):
             continue
         yield start, end - start, int(offset, 16), path

@@ -9,6 +9,7 @@ import time
 
 import harness as h
 import judges
+import leftovers
 
 
 def closing(text):
@@ -52,6 +53,22 @@ def a_process_that_is_left_is_noticed():
     child.wait()
     assert len(h.left_processes(seconds=0.5)) == 1
     assert not h.left_processes(seconds=0.5), "it was ended"
+
+
+@h.test
+def changed_code_is_noticed():
+    """As a probe that stays would change it: a byte, of a static program without symbols, which nobody else probes."""
+    target = h.Workload("/usr/bin/busybox", "sleep", "600")
+    while not list(leftovers.code_of(target.pid)):
+        time.sleep(0.01)
+    start, *_ = next(leftovers.code_of(target.pid))
+    with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(start)
+        byte, = memory.read(1)
+        for value, more in (byte ^ 0xff, 1), (byte, 0):
+            memory.seek(start)
+            memory.write(bytes([value]))
+            assert leftovers.changed_bytes(target.pid) == more, more
 
 
 @h.test

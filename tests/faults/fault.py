@@ -114,7 +114,7 @@ def existing(module, *names):
         said = words() if h.runs else said
         judge_runs()
         h.runs.clear()
-    return f"{len(names)} cases, {nr_runs} runs of cprof as they must be, the last: {said}"
+    return f"{nr_runs} runs of cprof in {len(names)} case{'s' * (len(names) > 1)}, the last: {said}"
 
 
 # Means -------------------------------------------------------------------------------------------
@@ -133,7 +133,3 @@ def mounted(*options, kind="tmpfs", what="none"):
 def number_in(path):
     with open(path, encoding="ascii") as file:
         return int(file.read())
-
-
-def attached(*arguments, **options):
-    return h.cprof(*arguments, **options).attached()

@@ -7,6 +7,7 @@ import signal
 import time
 
 import harness as h
+import test_record_storm as storm
 from fault import CANNOT, DONE, NOTHING, USAGE, existing, fault, words
 
 CGROUPS = "/sys/fs/cgroup"
@@ -107,12 +108,15 @@ def f28_starts_without_end():
     run = h.cprof("record", "-a", "-F", "499").attached()
     storms = [h.Workload("spawner", 30) for _ in range(2)]
     spawned = sum(storm.says()["spawned"] for storm in storms)
+    storm.nothing_stays(run)
+    most_memory = storm.most_memory(run)
+    assert most_memory < 200 * MEGABYTE, most_memory
     profile = run.stop().profile()
     total = h.total(profile, "samples")
     named = sum(s["values"]["samples"] for s in profile["samples"] if s["labels"].get("comm"))
     assert named >= 0.99 * total, (named, total)
-    existing("test_record_storm", "nothing_stays_of_processes_that_went")
-    return f"{spawned:,} processes: {total:,} samples, {named / total:.2%} with a name of the process"
+    return (f"{spawned:,} processes: {total:,} samples, {named / total:.2%} with a name of the process; "
+            f"{most_memory // MEGABYTE} MB at most, and no map remembers one")
 
 
 @fault

@@ -34,20 +34,23 @@ def f23_terminated():
 
 @fault
 def f24_killed():
-    """SIGKILL at 20 random moments of record and of heap"""
+    """SIGKILL at 20 random moments of record and of heap, half of them while it starts"""
     chance = random.Random(1)
     sampled = 0
     for kind in "record", "heap":
         target = h.Workload("churn", "0", "2")
         target.says()
         target.go()
+        start = time.monotonic()
+        h.cprof(kind, "-p", target.pid).attached().stop()
+        startup = time.monotonic() - start
         for _ in range(KILLS):
             run = h.cprof(kind, "-p", target.pid)
-            time.sleep(chance.random())
+            time.sleep(chance.uniform(0, 2 * startup))
             run.signal(signal.SIGKILL)
             run.process.wait()
             sampled += bool(h.ATTACHED.search(run.said()))
         before = target.used()
         target.uses(0.1)
         assert target.used() > before and target.process.poll() is None, "the target ended"
-    return f"{2 * KILLS} kills, {sampled} of them while it sampled; the targets go on"
+    return f"{2 * KILLS} kills, {sampled} of them while it sampled or later; the targets go on"

@@ -24,7 +24,7 @@ GUEST_FOLDER = "/run/out"
 kernel_name, lockdown = (sys.argv + ["", "none"])[2:4]
 HEAP_TYPES = {"objects": "alloc_objects", "bytes": "alloc_space",
               "live_objects": "inuse_objects", "live_bytes": "inuse_space"}
-KERNEL_COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|soft lockup|rcu.*stall")
+KERNEL_COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|soft lockup|rcu.*detected stall")
 
 
 def read(folder, name):
