@@ -27,7 +27,7 @@
 
 _Static_assert(CONFINE_STACK_BYTES >= ITANIUM_STACK_BYTES, "a worker demangles without threads");
 
-#define ANSWER_MS 5000
+#define ANSWER_MS 30000 /* of a machine that is busy: one that is dead is noticed at once */
 #define STOP_MS	  100
 
 /* In the keeper ---------------------------------------------------------------------------------- */
