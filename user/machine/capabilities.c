@@ -87,7 +87,7 @@ static bool sees_mappings_of_others(void)
 	size_t nr = 0;
 
 	procfs_list("/proc", &tgids, &nr);
-	for (size_t i = 0; i < nr && i < PROCESSES_TRIED; i++) {
+	for (size_t i = 0, nr_refused = 0; i < nr && nr_refused < PROCESSES_TRIED; i++) {
 		int fd scoped(closep) = -1;
 		struct stat st;
 		char path[64], byte;
@@ -98,6 +98,7 @@ static bool sees_mappings_of_others(void)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0 && read(fd, &byte, 1) == 1)
 			return true;
+		nr_refused += fd < 0; /* a kernel thread's is empty, and says nothing */
 	}
 	return false;
 }
