@@ -95,19 +95,30 @@ static char *status_of(pid_t pid, const char *name)
 	return found;
 }
 
-/* The child of parent with this name; 0: none. */
-static pid_t child_of(pid_t parent, const char *name)
+static pid_t parent_of(pid_t pid)
+{
+	char *ppid scoped(freep) = status_of(pid, "PPid");
+
+	return ppid ? atoi(ppid) : 0;
+}
+
+/* A process of that name that lives, so many generations below ancestor; 0: none. One of an earlier case may be a zombie. */
+static pid_t descendant_of(pid_t ancestor, const char *name, int nr_generations)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	pid_t found = 0;
 
 	while (!found && (entry = readdir(proc))) {
-		pid_t pid = atoi(entry->d_name);
+		pid_t pid = atoi(entry->d_name), above = pid;
 		char *comm scoped(freep) = pid ? status_of(pid, "Name") : NULL;
-		char *ppid scoped(freep) = comm ? status_of(pid, "PPid") : NULL;
+		char *state scoped(freep) = pid ? status_of(pid, "State") : NULL;
 
-		if (ppid && atoi(ppid) == parent && !strcmp(comm, name))
+		if (!comm || !state || strcmp(comm, name) || strchr("ZX", *state))
+			continue;
+		for (int i = 0; i < nr_generations && above; i++)
+			above = parent_of(above);
+		if (above == ancestor)
 			found = pid;
 	}
 	closedir(proc);
@@ -116,14 +127,12 @@ static pid_t child_of(pid_t parent, const char *name)
 
 static pid_t keeper_of(pid_t parent)
 {
-	return child_of(parent, "cprof-keeper");
+	return descendant_of(parent, "cprof-keeper", 1);
 }
 
 static pid_t worker_of(pid_t parent)
 {
-	pid_t keeper = keeper_of(parent);
-
-	return keeper ? child_of(keeper, "cprof-parser") : 0;
+	return descendant_of(parent, "cprof-parser", 2);
 }
 
 static bool is_gone(pid_t pid)
