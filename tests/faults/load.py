@@ -73,6 +73,15 @@ def f25_out_of_memory():
     return "; ".join(seen)
 
 
+def nr_descriptors(pid):
+    """But for those of files: -a holds one for each that is mapped on this machine, up to a limit of its own."""
+    count = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            count += not os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/")
+    return count
+
+
 @fault
 def f26_two_thousand_processes():
     """2,000 processes, half of them of the target's family"""
@@ -85,7 +94,7 @@ def f26_two_thousand_processes():
     for command in ("-a",), ("-p", f"{shells[0].pid},{busy.pid}"):
         run = h.cprof("record", "-F", "499", *command).attached()
         busy.uses(0.5)
-        most_fds = max(most_fds, len(os.listdir(f"/proc/{run.pid}/fd")))
+        most_fds = max(most_fds, nr_descriptors(run.pid))
         profile = run.stop().profile()
         samples = [s for s in profile["samples"] if s["labels"]["pid"] == busy.pid]
         assert any("hot_a" in s["stack"] for s in samples), (command, len(samples))
@@ -93,7 +102,7 @@ def f26_two_thousand_processes():
     for shell in shells:
         for child in h.children(shell.pid):
             os.kill(child, signal.SIGKILL)
-    return f"{words()}; {most_fds} descriptors at most"
+    return f"{words()}; {most_fds} descriptors at most that are not files"
 
 
 @fault
