@@ -103,9 +103,12 @@ def too_deep():
     samples = u.holding(profile, "bottom")
     assert u.count(samples) > 300, u.count(samples)
     expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(20000))]
+    # what a busy machine samples before the tables are there is walked in a copy of the stack's top
+    early = [s for s in samples if "stack beyond what was copied" in s["stack"][-1]]
+    assert u.count(early) < 0.2 * u.count(samples), (u.count(early), u.count(samples))
     for sample in samples:
-        assert sample["stack"] == [*expected[:256], "[truncated: too deep to be walked to its root]"], \
-            sample["stack"]
+        assert sample in early or \
+            sample["stack"] == [*expected[:256], "[truncated: too deep to be walked to its root]"], sample["stack"]
 
 
 def chain_source(nr, chain_length, path):

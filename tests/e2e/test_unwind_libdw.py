@@ -86,10 +86,21 @@ def comparer():
     return target
 
 
+def recorded(command, hz):
+    """The captures of a recording. One in which the return probes of somebody else's heap -a were in the way shows
+    how the kernel's trampoline is walked by libdwfl, which is not the question: then it is made again."""
+    for _ in range(10):
+        captures = os.path.join(h.folder(), "captures")
+        run = h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
+                      "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait()
+        if not any(u.at_return_probe(s) for profile in run.profiles().values() for s in profile["samples"]):
+            break
+        print("# somebody else's return probes were in the way", flush=True)
+    return captures
+
+
 def compare(*command, hz=499, least=100):
-    judge, captures = comparer(), os.path.join(h.folder(), "captures")
-    h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
-            "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait().profiles()
+    judge, captures = comparer(), recorded(command, hz)
     found = json.loads(h.silent([judge, captures], captures))
     cut = sum(kind["nr"] for kind in found["kinds"] if kind["what"].startswith("shorter") and
               "cprof: BEYOND_COPY;" in kind["what"])
@@ -131,8 +142,9 @@ def git():
         with open(os.path.join(folder, f"file{i}"), "w", encoding="utf-8") as file:
             file.write(text)
     git_command = [program("git"), "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x.x"]
-    subprocess.run([*git_command, "init", "-q"], check=True)
-    compare(*git_command, "add", ".", hz=999)
+    # a repository of its own for each recording
+    again = f"rm -rf {folder}/.git && {' '.join(git_command)} init -q && exec {' '.join(git_command)} add ."
+    compare("/bin/sh", "-c", again, hz=999)
 
 
 @h.test
