@@ -86,6 +86,45 @@ static const struct abi_stack *stack_at(const struct drain *drain, size_t i)
 	return (const void *)(drain->messages.at + drain->stacks.at[i]);
 }
 
+/* What a copy is looked for by. */
+struct copy_key {
+	uint64_t id;
+	uint32_t event;
+};
+
+static uint64_t code_of(const struct copy_key *key)
+{
+	return hash_combine(hash_u64(key->id), key->event);
+}
+
+static bool same_copy(const void *ctx, uint32_t value, const void *key)
+{
+	const struct drain *drain = ctx;
+	const struct abi_stack *stack = stack_at(drain, drain->copies.at[value]);
+	const struct copy_key *wanted = key;
+
+	return stack->id == wanted->id && stack->event == wanted->event;
+}
+
+/* A piece of a copy, in the order of the ring. The last copy of an id for one purpose is the one that counts. */
+static void add_stack(struct drain *drain, size_t position)
+{
+	const struct abi_stack *stack = (const void *)(drain->messages.at + position);
+	const struct copy_key key = {stack->id, stack->event};
+	uint32_t i;
+
+	vec_push(&drain->stacks, position);
+	if (stack->piece)
+		return;
+	i = hash_find(&drain->by_id, code_of(&key), same_copy, drain, &key);
+	if (i != HASH_NONE) {
+		drain->copies.at[i] = drain->stacks.nr - 1;
+		return;
+	}
+	hash_insert(&drain->by_id, code_of(&key), drain->copies.nr);
+	vec_push(&drain->copies, drain->stacks.nr - 1);
+}
+
 /*
  * The copy of a stack (event: for which purpose) that belongs to a record. Its pieces were sent just
  * before it, in their order, but other CPUs write too.
@@ -93,19 +132,17 @@ static const struct abi_stack *stack_at(const struct drain *drain, size_t i)
 static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
 		      struct drain_bytes *bytes, struct stack_copy *copy)
 {
-	size_t i = drain->stacks.nr, hole;
-	uint32_t nr_pieces = 0;
+	const struct copy_key key = {id, event};
 	const struct abi_stack *stack;
+	uint32_t found = hash_find(&drain->by_id, code_of(&key), same_copy, drain, &key);
+	uint32_t nr_pieces = 0;
+	size_t hole;
 
-	/* The last first, so back to the first of them. */
-	do {
-		if (!i)
-			return false;
-		stack = stack_at(drain, --i);
-	} while (stack->id != id || stack->event != event || stack->piece);
-	*copy = stack_of(stack);
+	if (found == HASH_NONE)
+		return false;
+	*copy = stack_of(stack_at(drain, drain->copies.at[found]));
 	bytes->nr = 0;
-	for (; i < drain->stacks.nr; i++) {
+	for (size_t i = drain->copies.at[found]; i < drain->stacks.nr; i++) {
 		stack = stack_at(drain, i);
 		if (stack->id != id || stack->event != event)
 			continue;
@@ -197,11 +234,12 @@ static void deliver_messages(struct drain *drain, const struct session_sink *sin
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
 		if (record->event != ABI_EVENT_RECORD)
-			vec_push(&drain->stacks, at + 1);
+			add_stack(drain, at + 1);
 		else
 			deliver_record(drain, record, sink);
 	}
-	drain->messages.nr = drain->stacks.nr = 0;
+	drain->messages.nr = drain->stacks.nr = drain->copies.nr = 0;
+	hash_release(&drain->by_id);
 }
 
 int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
@@ -278,6 +316,8 @@ void drain_release(struct drain *drain)
 	vec_release(&drain->incoming);
 	vec_release(&drain->messages);
 	vec_release(&drain->stacks);
+	vec_release(&drain->copies);
+	hash_release(&drain->by_id);
 	vec_release(&drain->copy);
 	vec_release(&drain->capture);
 	free(drain->ids);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "collect/session.h"
 
@@ -28,7 +29,9 @@ struct drain {
 		incoming; /* out of the ring: each its length in words, then so many words */
 	struct drain_words messages; /* the same, being delivered */
 	vec_of(size_t) stacks;	     /* where in them a struct abi_stack begins */
-	struct drain_bytes copy;     /* the pieces of one, put together */
+	vec_of(uint32_t) copies; /* where in stacks the last copy of an id for one purpose begins */
+	struct hash by_id;	 /* positions in copies */
+	struct drain_bytes copy; /* the pieces of one, put together */
 	struct drain_bytes capture;
 	uint64_t *ids; /* one batch */
 	struct abi_count *counts;
