@@ -39,6 +39,17 @@ static const uint8_t kept[] = {
 	CAP_FOWNER,
 };
 
+/* CAP_SYS_ADMIN serves in place of each of these. */
+static const uint8_t once_admin[] = {CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE};
+
+static bool lacks_any(uint64_t permitted)
+{
+	for (size_t i = 0; i < sizeof(once_admin); i++)
+		if (!(permitted >> once_admin[i] & 1))
+			return true;
+	return false;
+}
+
 static void drop_from_bounding_set(uint64_t keep)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -50,16 +61,18 @@ int narrow_main(bool administers)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
-	uint64_t keep = administers ? 1ull << CAP_SYS_ADMIN : 0;
+	uint64_t keep = 0;
 	int err = 0;
 
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	if (administers || lacks_any(data[0].permitted | (uint64_t)data[1].permitted << 32))
+		keep |= 1ull << CAP_SYS_ADMIN;
 	for (size_t i = 0; i < sizeof(kept); i++)
 		keep |= 1ull << kept[i];
 	drop_from_bounding_set(keep);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
 	for (int i = 0; i < 2; i++) {
 		uint32_t mask = keep >> 32 * i;
 

@@ -14,7 +14,8 @@
 
 /*
  * Of the calling thread and those that it makes from then on; processes that were forked before are as they were.
- * administers: CAP_SYS_ADMIN stays. -errno: what could be given up is.
+ * administers: CAP_SYS_ADMIN stays. It stays as well where it serves in place of a capability that cprof lacks (CAP_BPF,
+ * CAP_PERFMON, CAP_CHECKPOINT_RESTORE: root before Linux 5.8, a container that was given the old one alone). -errno: what could be given up is.
  */
 int narrow_main(bool administers);
 
