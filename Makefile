@@ -256,7 +256,8 @@ test:                                  ## install, build, run every test (root)
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
 	$(Q)tests/vm/run.sh --all
 
-kills: all workloads                   ## 1,000 times: kill cprof heap, and see that no probe stays; 100 times its parser (root)
+kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser (root)
+	$(Q)KILLS=1000 tests/e2e/test_record_killed.py
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 	$(Q)MOMENTS=100 tests/e2e/test_record_sandbox.py killed_at_any_moment
 

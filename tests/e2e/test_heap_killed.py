@@ -1,22 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""cprof heap, killed at random moments: the target goes on, and no probe stays in its code.
-
-50 times, or as often as a minute and a half allows. With KILLS in the environment it is that often, whatever it
-takes: `make kills` is 1,000. The seed is printed; SEED repeats its moments.
-"""
-import os
-import random
+"""cprof heap, killed at random moments: the target goes on, and no probe stays in its code (kills.py)."""
 import re
-import signal
-import time
 
 import harness as h
+import kills
 
-KILLS = int(os.environ.get("KILLS", "50"))
-SECONDS = 90
 PROBING = re.compile(r"^cprof: probing \w+\+\d+ at offset (0x[0-9a-f]+) of (\S+?)(?: \(a leaf\))?$", re.M)
-SAMPLING = r"^cprof: sampling malloc and free$"
 
 
 class Code:
@@ -46,62 +36,27 @@ class Code:
             count += self.mem.read(1) != byte
         return count
 
-    def clears(self, timeout=h.HANGS):
-        """How long it takes until there is none. Other people's tracers may have some there, too."""
-        start = time.monotonic()
-        while self.probed():
-            if time.monotonic() > start + timeout:
-                raise AssertionError(f"{self.probed()} probes are left")
-            time.sleep(0.005)
-        return time.monotonic() - start
-
-
-def one_run(target, *options):
-    return h.cprof("heap", "--rate", 4096, *options, "-p", target.pid)
-
 
 @h.test
 def killed_at_random_moments():
-    """While it starts, samples, and, after a Ctrl-C, writes and detaches."""
-    seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
-    rand = random.Random(seed)
-    if "KILLS" in os.environ:
-        signal.alarm(0)
+    """No probe stays in its code."""
     target = h.Workload("churn", "0", "2")
     target.says()
     target.go()
     target.says()  # busy
-    start = time.monotonic()
-    run = one_run(target)
-    run.awaits(SAMPLING)
-    startup = time.monotonic() - start
-    code = Code(target.pid, run.said())
-    assert code.probed() == len(code.bytes)
-    run.stop()
-    code.clears()
-    sampled, took = 0, []
-    end = time.monotonic() + SECONDS
-    for _ in range(KILLS):
-        if "KILLS" not in os.environ and time.monotonic() > end:
-            break
-        run = one_run(target)
-        time.sleep(rand.uniform(0, 2 * startup))
-        if rand.random() < 0.3:
-            run.signal(signal.SIGINT)
-            time.sleep(rand.uniform(0, 0.3))
-        run.signal(signal.SIGKILL)
-        run.process.wait()
-        sampled += bool(re.search(SAMPLING, run.said(), re.M))
-        took.append(code.clears())
-        assert target.process.poll() is None, "the target died"
-    before = target.used()
-    target.uses(0.1)
-    assert target.used() > before
+    code = None
+
+    def begin():
+        return h.cprof("heap", "--rate", 4096, "-p", target.pid)
+
+    def noted(run):
+        nonlocal code
+        code = code or Code(target.pid, run.said())
+        return code.probed
+
+    kills.kill_at_random_moments(begin, r"^cprof: sampling malloc and free$", target, noted)
     target.go()
     assert target.wait() == 0
-    took.sort()
-    print(f"# seed {seed}: {len(took)} kills, {sampled} while sampling or later; the last probe was gone after "
-          f"{1000 * took[len(took) // 2]:.0f} ms (median), {1000 * took[-1]:.0f} ms at most", flush=True)
 
 
 h.main()
