@@ -64,6 +64,34 @@ end
 } &
 run record-hotplug cprof record -v -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
 
+# Somebody sets the clock forward by an hour while a run lasts, and then back by two. What it was, and when each was
+# done by the machine's own time, is for the judge.
+uptime()
+{
+	cut -d. -f1 /proc/uptime
+}
+epoch=$(($(date +%s) - $(uptime)))
+set_clock() # SECONDS OFF
+{
+	date -s "@$((epoch + $(uptime) + $1))" >/dev/null
+	uptime
+}
+hot 100 >/dev/null &
+target=$!
+{
+	wait_for '^cprof: sampling' "$out/record-clock.err"
+	set_clock 3600 >"$out/clock-forward"
+	wait_for 'clock was set' "$out/record-clock.err"
+	set_clock -3600 >"$out/clock-back"
+} &
+setter=$!
+echo "$epoch $(uptime)" >"$out/clock-began"
+run record-clock cprof record -v -F 99 -d 12s -o "$out/record-clock.pb.gz" -p $target
+uptime >"$out/clock-ended"
+wait $setter
+set_clock 0 >/dev/null
+kill $target
+
 if grep -q cprof.faults /proc/cmdline; then
 	# The machine sleeps until run.sh wakes it up; exiter runs after that. For 3 s of wall-clock time: an emulated
 	# machine's CPU time jumps when it wakes up.

@@ -111,6 +111,21 @@ def record_hotplug(folder):
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "main")
 
 
+def record_clock(folder):
+    """The clock is set by an hour, forward and back: the run ends in time, and its profile says when it began and how
+    long it took. What was set is said."""
+    run = run_of(folder, "record-clock")
+    profile = run.profile()
+    epoch, began = map(int, read(folder, "clock-began").split())
+    ended, forward, back = (int(read(folder, f"clock-{what}")) for what in ("ended", "forward", "back"))
+    start, duration = profile["time_ns"] / 1e9 - epoch, profile["duration_ns"] / 1e9
+    assert began - 2 <= start <= ended + 2 and 12 <= duration <= ended - began + 2, (began, start, duration, ended)
+    said = [int(match[1]) for line in run.lines if (match := re.search(r"clock was set by ([+-]\d+) s", line))]
+    expected = [3600] * (forward < ended) + [-7200] * (back < ended)
+    assert len(said) >= len(expected), (said, forward, back, ended)
+    assert all(abs(a - b) < 600 for a, b in zip(said, expected)), (said, expected)
+
+
 def record_suspend(folder):
     """A machine that slept is sampled again: what ran only after that has samples."""
     if not read(folder, "record-suspend.code"):
@@ -273,7 +288,7 @@ def instructions(folder):
 
 
 CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, record_hotplug,
-         record_suspend, record_throttled, heap, nothing_left, kernel_is_silent, privileges)
+         record_clock, record_suspend, record_throttled, heap, nothing_left, kernel_is_silent, privileges)
 CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 
 

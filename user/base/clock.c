@@ -48,6 +48,11 @@ uint64_t clock_suspended_ns(void)
 	return boot > monotonic ? boot - monotonic : 0;
 }
 
+int64_t clock_realtime_offset_ns(void)
+{
+	return (int64_t)(read_clock(CLOCK_REALTIME) - read_clock(CLOCK_BOOTTIME));
+}
+
 int clock_parse_duration(const char *s, uint64_t *duration_ns)
 {
 	static const struct {

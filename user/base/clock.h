@@ -26,6 +26,12 @@ uint64_t clock_process_cpu_ns(void);
 uint64_t clock_suspended_ns(void);
 
 /*
+ * CLOCK_REALTIME minus CLOCK_BOOTTIME. It changes only when somebody sets the clock, all at once or little by little
+ * (adjtimex(2)); a suspended machine does not change it.
+ */
+int64_t clock_realtime_offset_ns(void);
+
+/*
  * Parses a duration: "30s", "500ms", "1.5m", "2h", "250us"; a bare number is seconds. -EINVAL: zero,
  * negative, empty, infinite, or followed by other text. -ERANGE: more than a year. *duration_ns is set on
  * success only.

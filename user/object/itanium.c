@@ -102,14 +102,10 @@ static bool join_in_time(pthread_t thread)
 	bool cancelled = false;
 
 	for (;;) {
-		struct timespec until;
-		uint64_t ns;
+		uint64_t ns = clock_monotonic_ns() + LOOK_AGAIN_NS;
+		struct timespec until = {.tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC};
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		ns = until.tv_nsec + LOOK_AGAIN_NS;
-		until.tv_sec += ns / NSEC_PER_SEC;
-		until.tv_nsec = ns % NSEC_PER_SEC;
-		if (!pthread_timedjoin_np(thread, &result, &until))
+		if (!pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &until))
 			return result != PTHREAD_CANCELED;
 		if (cancelled || !took_too_long(thread))
 			continue;

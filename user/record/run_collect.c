@@ -66,6 +66,7 @@ int run_start(struct run *run)
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->outpath, run->builder,
 		    run->schedule.started_ns);
+	run->realtime_offset_ns = clock_realtime_offset_ns();
 	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
 	detail("sampling %s", run_is_heap(run) ? "malloc and free" : "stacks on the CPU");
@@ -74,6 +75,20 @@ int run_start(struct run *run)
 	run->is_released = true;
 	return child_release(&run->child, run->options->child_argv[0], interrupt_seen) ? EXIT_USAGE
 										       : EXIT_DONE;
+}
+
+/* The run goes by CLOCK_MONOTONIC: only what a profile says about when it was taken is that of another clock. */
+static void look_at_clock(struct run *run)
+{
+	int64_t offset_ns = clock_realtime_offset_ns();
+	int64_t set_by_ns = offset_ns - run->realtime_offset_ns;
+
+	run->realtime_offset_ns = offset_ns;
+	if (set_by_ns >= (int64_t)NSEC_PER_SEC || set_by_ns <= -(int64_t)NSEC_PER_SEC)
+		detail("the system's clock was set by %+.0f s during the run: profiles go on by "
+		       "the time "
+		       "of the start, and durations and -d are not affected",
+		       set_by_ns / 1e9);
 }
 
 static int drain(struct run *run)
@@ -91,6 +106,7 @@ static int drain(struct run *run)
 	vec_for_each(&run->targets.all, target)
 		writer_look(&run->writer, target->tgid);
 	priority_look();
+	look_at_clock(run);
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 

@@ -66,8 +66,9 @@ struct run {
 	struct workbudget probing; /* heap: of the prober, anew for each drain */
 	bool is_all_read;	   /* heap -a: every process was read at least once */
 	struct schedule schedule;
-	uint64_t stopped_ns; /* 0: not yet */
-	uint64_t shown_ns;   /* the status line */
+	uint64_t stopped_ns;	    /* 0: not yet */
+	uint64_t shown_ns;	    /* the status line */
+	int64_t realtime_offset_ns; /* as it was when it was last looked at (base/clock.h) */
 };
 
 static inline bool run_is_heap(const struct run *run)
