@@ -15,7 +15,7 @@
 #include "unwind/unwindtable.h"
 #include "base/workbudget.h"
 #include "process/mapping.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "sandbox/parser.h"
 
 struct tablecache;

@@ -23,7 +23,7 @@
 #include "collect/session.h"
 #include "heap/candidates.h"
 #include "heap/managed.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/task.h"
 #include "sandbox/parser.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "heap/candidates.h"
-#include "process/opener.h"
+#include "process/files.h"
 
 /* Why a file cannot be probed, in words, from the -errno of session_probe() or files_error(). Static. */
 const char *unprobed_error(int err);

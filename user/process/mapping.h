@@ -5,7 +5,7 @@
  * Mappings come and go (dlopen, dlclose, a JIT), and a sample is resolved long after it was taken. So a
  * mapping that is replaced is kept as a past one, and a look-up says at which time.
  *
- * Not here: opening files (process/opener), ELF (object/).
+ * Not here: opening files (process/files), ELF (object/).
  */
 #ifndef CPROF_PROCESS_MAPPING_H
 #define CPROF_PROCESS_MAPPING_H
@@ -28,7 +28,7 @@ struct mapping {
 	uint64_t file_off;     /* of start; meaningless where file is FILE_NONE */
 	uint64_t since_ns;     /* 0: since before cprof looked */
 	uint64_t until_ns;     /* UINT64_MAX: still there */
-	uint32_t file;	       /* an index into struct files (process/opener.h), or FILE_NONE */
+	uint32_t file;	       /* an index into struct files (process/files.h), or FILE_NONE */
 	uint32_t name;	       /* strtab id of the path, "[vdso]" or "//anon" */
 };
 

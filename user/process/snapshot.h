@@ -12,7 +12,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "process/mapping.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/procfs.h"
 #include "stream.h"
 

@@ -21,7 +21,7 @@
 #include "process/busiest.h"
 #include "process/jitsyms.h"
 #include "process/mapping.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "stream.h"
 
 struct image {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/strtab.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "sandbox/parser.h"
 
 enum codename_state {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "sandbox/parser.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/task.h"
 #include "record/symbolize.h"
 

@@ -19,7 +19,7 @@
 #include "heap/prober.h"
 #include "options.h"
 #include "process/busiest.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/task.h"
 #include "record/addtarget.h"
 #include "record/builder.h"

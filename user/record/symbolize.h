@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "object/kallsyms.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/task.h"
 #include "profile/model.h"
 #include "sandbox/parser.h"
@@ -84,7 +84,7 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
  */
 void symbolize_kernel_mapping(struct profile *profile);
 
-/* Why the file of the mapping that ip is in is not open, in words (process/opener.h); "" if it is or there is none. */
+/* Why the file of the mapping that ip is in is not open, in words (process/files.h); "" if it is or there is none. */
 const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 				 uint64_t time_ns);
 /* "libfoo.so.6" of the mapping that ip is in, for a message; "[unknown]" if none. Borrowed. */

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the files behind a target's mappings, and holds one vetted descriptor for each distinct file.
+ * The files behind the targets' mappings: one vetted descriptor for each distinct file.
  *
  * So a binary that is unlinked or replaced, or whose process exits, keeps its names.
  *
  * Descriptors are few: when all are in use, that of the file which was not met or read for the longest time is closed,
- * one that was never read first. It is opened again when it is needed, in the same ways, and must then be the same file: device, inode, size and time of
- * the last change. A file that was deleted meanwhile stays closed, and files_why() says so.
- *
- * A target chooses its paths, so they are opened with care (process/vetted.h), first by the kernel's own link to the
- * inode: /proc/PID/map_files/START-LIMIT.
- *
- * Where the process is gone already or may not be inspected, the path is opened in the same way, first
- * under /proc/PID/root and then on the host, and must have the expected device and inode. Files from
- * map_files are not held to that: on overlay and btrfs, maps shows another device than stat does. For these
- * only the inode number is compared, in case the mapping was replaced since.
+ * one that was never read first. It is opened again when it is needed, in the same ways (process/openmapped.h), and must
+ * then be the same file: device, inode, size and time of the last change. A file that was deleted meanwhile stays closed,
+ * and files_why() says so.
  */
-#ifndef CPROF_PROCESS_OPENER_H
-#define CPROF_PROCESS_OPENER_H
+#ifndef CPROF_PROCESS_FILES_H
+#define CPROF_PROCESS_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

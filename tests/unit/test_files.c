@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "process/mapping.h"
-#include "process/opener.h"
+#include "process/files.h"
 #include "process/vetted.h"
 #include "temp.h"
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Three ways to a file, from certain to likely, and a list of the open ones in the order of their use.
+ * A list of the files that are open, in the order of their use, and an index by device and inode of all that are known.
  *
  * An open descriptor keeps the number of its inode from being used again; once it is closed to make room, another file
  * may have the number. Such a file gets an index of its own, since names and unwind tables are kept by index.
  */
-#include "process/opener.h"
+#include "process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,7 +20,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/mapping.h"
-#include "process/vetted.h"
+#include "process/openmapped.h"
 
 #define NO_ENTRY UINT32_MAX
 
@@ -207,32 +205,17 @@ static bool is_unchanged(struct file *file, int fd)
 	       file->modified.tv_nsec == st.stx_mtime.tv_nsec;
 }
 
-static int note_forbidden(struct file *file, int fd)
-{
-	file->is_forbidden |= fd == -EACCES || fd == -EPERM;
-	return fd;
-}
-
 /* From the process that had it mapped last. */
 static int open_mapped(const struct files *files, struct file *file)
 {
-	char link[PATH_MAX];
-	int len, fd;
+	const struct mapped_file mapped = {file->tgid, file->start, file->limit, file->id,
+					   file->path};
+	struct mapped_ways ways;
+	int fd = mapped_open(files->proc_root, &mapped, &ways);
 
-	len = snprintf(link, sizeof(link), "%s/%u/map_files/%lx-%lx", files->proc_root, file->tgid,
-		       (unsigned long)file->start, (unsigned long)file->limit);
-	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME_NUMBER)
-				     : -ENAMETOOLONG;
-	note_forbidden(file, fd);
-	file->is_refused = fd == -ENOTSUP || fd == -EFBIG;
-	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || file->is_refused || file->path[0] != '/')
-		return fd;
-	len = snprintf(link, sizeof(link), "%s/%u/root%s", files->proc_root, file->tgid,
-		       file->path);
-	fd = len < (int)sizeof(link) ? vetted_open(link, &file->id, VETTED_SAME) : -ENAMETOOLONG;
-	if (note_forbidden(file, fd) >= 0)
-		return fd;
-	return note_forbidden(file, vetted_open(file->path, &file->id, VETTED_SAME));
+	file->is_refused = ways.is_refused;
+	file->is_forbidden |= ways.is_forbidden;
+	return fd;
 }
 
 /* Where even half of the limit is too much, because more is in use than was thought, it is lowered. */
