@@ -90,11 +90,12 @@ def f26_two_thousand_processes():
     for shell in shells:
         shell.says()
     busy = h.Workload("hot", 600)
-    most_fds = 0
+    most_fds = most_memory = 0
     for command in ("-a",), ("-p", f"{shells[0].pid},{busy.pid}"):
         run = h.cprof("record", "-F", "499", *command).attached()
         busy.uses(0.5)
         most_fds = max(most_fds, nr_descriptors(run.pid))
+        most_memory = max(most_memory, storm.most_memory(run))
         profile = run.stop().profile()
         samples = [s for s in profile["samples"] if s["labels"]["pid"] == busy.pid]
         assert any("hot_a" in s["stack"] for s in samples), (command, len(samples))
@@ -102,25 +103,26 @@ def f26_two_thousand_processes():
     for shell in shells:
         for child in h.children(shell.pid):
             os.kill(child, signal.SIGKILL)
-    return f"{words()}; {most_fds} descriptors at most that are not files"
+    return f"{words()}; {most_memory // MEGABYTE} MB and {most_fds} descriptors at most that are not files"
 
 
 @fault
 def f27_many_mappings():
-    """as many mappings as the kernel allows (65,530), which change all the time"""
-    return existing("test_record_storm", "many_mappings_are_read_once")
+    """as many mappings as the kernel allows (65,530), which change all the time; 128,198 where it is told to allow them"""
+    return existing("test_record_storm", "many_mappings_are_read_once", "more_mappings_than_usual")
 
 
 @fault
 def f28_starts_without_end():
-    """fork and exec of /bin/true as fast as it goes, on two processors, for 30 s"""
+    """fork and exec of /bin/true as fast as it goes, on two processors, for 60 s"""
     run = h.cprof("record", "-a", "-F", "499").attached()
-    storms = [h.Workload("spawner", 30) for _ in range(2)]
+    storms = [h.Workload("spawner", 60) for _ in range(2)]
     spawned = sum(storm.says()["spawned"] for storm in storms)
     storm.nothing_stays(run)
     most_memory = storm.most_memory(run)
-    assert most_memory < 200 * MEGABYTE, most_memory
-    profile = run.stop().profile()
+    ended = run.stop()
+    storm.is_parsed_once(ended)
+    profile = ended.profile()
     total = h.total(profile, "samples")
     named = sum(s["values"]["samples"] for s in profile["samples"] if s["labels"].get("comm"))
     assert named >= 0.99 * total, (named, total)

@@ -19,8 +19,8 @@
 
 #define FILE_NONE UINT32_MAX
 
-/* The kernel's default vm.max_map_count is 65,530. */
-#define MAPPINGS_MAX	  65536
+/* The kernel's default vm.max_map_count is 65,530; databases ask for 262,144. */
+#define MAPPINGS_MAX	  262144
 #define MAPPINGS_MAX_PAST 8192
 
 struct mapping {

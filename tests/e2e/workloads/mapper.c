@@ -5,6 +5,7 @@
  *	mapper files FOLDER	the first page of each file there
  *	mapper pieces FILE N	N pages of a file, every second one executable: N mappings, or as many as it gets
  *	mapper churn FILE N	the same, then for ever: one page more, and one less
+ *	mapper same FILE N	the first page of a file N times, all executable; then busy for ever, in the C library
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -47,6 +48,24 @@ static long map_pieces(const char *path, long nr, char **at)
 	return i;
 }
 
+static long map_same(const char *path, long nr)
+{
+	int fd = open(path, O_RDONLY);
+	long i;
+
+	for (i = 0; i < nr; i++)
+		if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+			break;
+	return i;
+}
+
+static long map_as(const char *how, const char *path, long nr, char **at)
+{
+	if (!strcmp(how, "files"))
+		return map_files(path);
+	return strcmp(how, "same") ? map_pieces(path, nr, at) : map_same(path, nr);
+}
+
 int main(int argc, char **argv)
 {
 	long nr = argc > 3 ? atol(argv[3]) : 0, mapped;
@@ -54,7 +73,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	mapped = strcmp(argv[1], "files") ? map_pieces(argv[2], nr, &at) : map_files(argv[2]);
+	mapped = map_as(argv[1], argv[2], nr, &at);
 	if (!mapped)
 		return 1;
 	printf("{\"mapped\": %ld}\n", mapped);
@@ -63,6 +82,8 @@ int main(int argc, char **argv)
 		mprotect(at + i * PAGE, PAGE, PROT_READ);
 		mprotect(at + i * PAGE, PAGE, PROT_READ | PROT_EXEC);
 	}
+	while (!strcmp(argv[1], "same"))
+		random();
 	wait_for_line("ready");
 	return 0;
 }
