@@ -45,6 +45,23 @@ def refusing(*syscalls, error=1):
     return (sys.executable, os.path.abspath(__file__), str(error), *map(str, syscalls), "--")
 
 
+REFUSE = r"""
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+steps = [(0x20, 0, 0, 0), (0x15, 3, 0, 317), (0x15, 0, 3, 157), (0x20, 0, 0, 16), (0x15, 0, 1, 22), (0x06, 0, 0, 0x00050001),
+         (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
+program = struct.pack("<HxxxxxxQ", len(steps), ctypes.addressof(code))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(program)) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def refusing_filters():
+    """A command prefix: prctl(PR_SET_SECCOMP) and seccomp(2) fail, as in some containers."""
+    return (sys.executable, "-c", REFUSE)
+
+
 HOLD_LOCKED_MEMORY = """
 import ctypes, mmap, os, struct, sys
 libc, held = ctypes.CDLL(None, use_errno=True), []

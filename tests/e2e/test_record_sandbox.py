@@ -225,26 +225,13 @@ def without_a_sandbox():
     assert [line for line in done.lines if line.startswith("cprof: --no-sandbox: files")], done.lines
 
 
-# A filter of system calls that refuses prctl(PR_SET_SECCOMP), as some containers do; then the command.
-REFUSE = r"""
-import ctypes, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-steps = [(0x20, 0, 0, 0), (0x15, 0, 3, 157), (0x20, 0, 0, 16), (0x15, 0, 1, 22), (0x06, 0, 0, 0x00050001),
-         (0x06, 0, 0, 0x7fff0000)]
-code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
-program = struct.pack("<HxxxxxxQ", len(steps), ctypes.addressof(code))
-assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(program)) == 0
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-
-
 @h.test
 def refused_by_a_container():
     """Without the filter it is not safe: nothing is recorded, and the line says what is missing."""
     target = h.Workload("hot", 60)
-    done = h.cprof("record", "-d", "1s", "-p", target.pid, run_as=("python3", "-c", REFUSE), verbose=False).wait()
+    done = h.cprof("record", "-d", "1s", "-p", target.pid, run_as=p.refusing_filters(), verbose=False).wait()
     done.refused(4, r"may use all system calls \(seccomp is refused\)")
-    checks, commands = p.doctor("python3", "-c", REFUSE, status=p.CANNOT)
+    checks, commands = p.doctor(*p.refusing_filters(), status=p.CANNOT)
     assert checks["seccomp"]["verdict"] == "no" and "cannot be confined" in checks["seccomp"]["why"], checks["seccomp"]
     assert all(command["causes"] == ["seccomp"] for command in commands.values()), commands
 

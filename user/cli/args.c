@@ -275,6 +275,32 @@ bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code)
 	return !parsed && !*code;
 }
 
+static void add_all(struct arg_list *to, const struct arg_list *from)
+{
+	vec_for_each(from, path)
+		vec_push(to, *path);
+}
+
+void args_files(const struct args *args, struct arg_list *inputs, struct arg_list *outputs)
+{
+	add_all(inputs, &args->operand);
+	for (size_t i = 0; i < args->nr_rows; i++) {
+		const struct arg_row *row = &args->rows[i];
+		struct arg_list *to = row->type.is_output ? outputs : inputs;
+		const char *path;
+
+		if (row->type.kind == ARG_KIND_OPERANDS ||
+		    (row->type.kind == ARG_KIND_FILE && row->type.is_list)) {
+			add_all(to, row->value);
+		} else if (row->type.kind == ARG_KIND_FILE ||
+			   row->type.kind == ARG_KIND_MAYBE_FILE) {
+			path = *(const char **)row->value;
+			if (path)
+				vec_push(to, path);
+		}
+	}
+}
+
 static bool has_list(const struct arg_row *row)
 {
 	return row->type.is_list || row->type.kind == ARG_KIND_OPERANDS;

@@ -85,6 +85,11 @@ struct args {
 int args_parse(struct args *args, int argc, char **argv);
 /* The same as a command's first step. false: it ends here, with *code; else *code is EXIT_DONE. */
 bool args_begin(struct args *args, int argc, char **argv, enum exit_code *code);
+/*
+ * The files that a parsed command line names, to read (the operands are among them) and to write. "-" is a standard
+ * stream. The caller releases the lists.
+ */
+void args_files(const struct args *args, struct arg_list *inputs, struct arg_list *outputs);
 /* Adds the implied operand; false: there is none. */
 bool args_imply(struct args *args);
 /* Parsed or not: the operands, and the lists of all rows. */

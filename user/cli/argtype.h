@@ -46,7 +46,8 @@ typedef int (*arg_parse_fn)(const char *name, const char *text, void *value);
 
 struct arg_type {
 	enum arg_kind kind;
-	bool is_list; /* text, file, regex, choice: a struct arg_list is appended to; never "" */
+	bool is_list;	/* text, file, regex, choice: a struct arg_list is appended to; never "" */
+	bool is_output; /* a file that the command writes, not one that it reads */
 	const char
 		*words; /* of a choice, separated by blanks; "tag=KEY" is any text after "tag=" */
 	uint32_t least, most; /* of a count */
@@ -80,9 +81,17 @@ struct arg_type {
 	{                                              \
 		.kind = ARG_KIND_FILE, .is_list = true \
 	}
-#define ARG_MAYBE_FILE                      \
-	{                                   \
-		.kind = ARG_KIND_MAYBE_FILE \
+#define ARG_OUTPUT                                       \
+	{                                                \
+		.kind = ARG_KIND_FILE, .is_output = true \
+	}
+#define ARG_OUTPUTS                                                       \
+	{                                                                 \
+		.kind = ARG_KIND_FILE, .is_list = true, .is_output = true \
+	}
+#define ARG_MAYBE_FILE                                         \
+	{                                                      \
+		.kind = ARG_KIND_MAYBE_FILE, .is_output = true \
 	}
 #define ARG_OPERANDS                      \
 	{                                 \

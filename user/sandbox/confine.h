@@ -36,6 +36,13 @@ enum confine_missing {
 /* Without these it is not safe to go on. */
 #define CONFINE_NEEDED (CONFINE_NO_SECCOMP | CONFINE_NO_CAPSET | CONFINE_NO_PRIVS)
 
+/* The sanitizers' run-time uses other system calls, and terabytes of address space: these two are not limited then. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CONFINE_IS_SANITIZED 1
+#else
+#define CONFINE_IS_SANITIZED 0
+#endif
+
 /* Keeps fd, as CONFINE_FD. Returns the set of what is missing. */
 uint32_t confine_process(int fd);
 /* The last step. 0, or CONFINE_NO_SECCOMP. */

@@ -2,7 +2,6 @@
 /* cprof bench: profiles two commands alternately until there is enough to compare, and compares them. */
 #include "cmd.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "output/folder.h"
+#include "tools/reading.h"
 #include "tools/replicate.h"
 
 #define DEFAULT_REPS	5
@@ -71,20 +71,6 @@ static int open_folder(const char *keep, char **path)
 	return err;
 }
 
-/* It is ours: nothing but files is in it. */
-static void remove_folder(const char *path)
-{
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-
-	while (folder && (entry = readdir(folder)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder)
-		closedir(folder);
-	rmdir(path);
-}
-
 /* Once more, with runs of their own: what was a fluke does not come back. */
 static enum exit_code confirm(struct bench *bench, const struct gate_result *first)
 {
@@ -94,7 +80,7 @@ static enum exit_code confirm(struct bench *bench, const struct gate_result *fir
 
 	say("regression found: measuring again to confirm it (--confirm)");
 	bench->replicate.nr_warm_up = 0;
-	code = replicate(&bench->replicate, "confirm", &bench->gating, &runs);
+	code = replicate(&bench->replicate, LAUNCH_CONFIRM, &bench->gating, &runs);
 	if (!code) {
 		gate_check(&runs, &bench->gating.options, &second);
 		gate_confirm(&second, first);
@@ -109,7 +95,7 @@ static enum exit_code measure(struct bench *bench)
 {
 	struct gate_result result;
 	struct runs runs = {0};
-	enum exit_code code = replicate(&bench->replicate, "run", &bench->gating, &runs);
+	enum exit_code code = replicate(&bench->replicate, LAUNCH_RUN, &bench->gating, &runs);
 
 	if (!code) {
 		gate_check(&runs, &bench->gating.options, &result);
@@ -125,34 +111,40 @@ static enum exit_code measure(struct bench *bench)
 
 static int complete(struct bench *bench, const struct arg_list *operands)
 {
-	struct replicate *replicate = &bench->replicate;
+	const struct launch *launch = &bench->replicate.launch;
 
 	if (operands->nr)
 		return fail(-EINVAL,
 			    "unexpected argument '%s': quote the command, as in --head 'CMD'.",
 			    operands->at[0]);
-	if (!replicate->commands[RUN_BASE] || !replicate->commands[RUN_HEAD])
+	if (!launch->commands[RUN_BASE] || !launch->commands[RUN_HEAD])
 		return fail(-EINVAL, "no commands to compare: use --base 'CMD' and --head 'CMD'.");
-	if (!replicate->heap && replicate->rate_bytes)
+	if (!launch->heap && launch->rate_bytes)
 		return fail(-EINVAL, "--rate needs --heap.");
-	if (replicate->heap && !bench->gating.selection.sample_type)
+	if (launch->heap && !bench->gating.selection.sample_type)
 		bench->gating.selection.sample_type = "alloc_space";
 	if (!bench->interrupts && !bench->gating.selection.ignore)
 		bench->gating.selection.ignore = INTERRUPTS;
 	return gating_complete(&bench->gating);
 }
 
-static enum exit_code run_bench(struct bench *bench, const struct arg_list *operands)
+static enum exit_code run_bench(struct bench *bench, const struct reading *reading,
+				const struct args *args)
 {
+	struct replicate *replicate = &bench->replicate;
 	char *folder scoped(freep) = NULL;
 	enum exit_code code;
 
-	if (complete(bench, operands) || open_folder(bench->keep, &folder))
+	if (complete(bench, &args->operand) || open_folder(bench->keep, &folder))
 		return EXIT_USAGE;
-	bench->replicate.folder = folder;
-	code = measure(bench);
-	if (!bench->keep)
-		remove_folder(folder);
+	replicate->launch.folder = folder;
+	replicate->launch.is_temporary = !bench->keep;
+	if (launcher_start(&replicate->launch, &replicate->launcher))
+		return EXIT_CANNOT;
+	code = reading_confine(reading, args, true);
+	if (!code)
+		code = measure(bench);
+	launcher_stop(&replicate->launcher);
 	return code;
 }
 
@@ -161,13 +153,15 @@ int cmd_bench(int argc, char **argv)
 	struct bench bench = {.replicate = {.nr_reps = DEFAULT_REPS,
 					    .nr_warm_up = 1,
 					    .max_time_ns = 600 * NSEC_PER_SEC,
-					    .frequency_hz = DEFAULT_HZ}};
+					    .launch.frequency_hz = DEFAULT_HZ}};
 	struct replicate *replicate = &bench.replicate;
+	struct launch *launch = &replicate->launch;
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"base", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the old version",
-		 &replicate->commands[RUN_BASE]},
+		 &launch->commands[RUN_BASE]},
 		{"head", 0, ARG_TEXT, "'CMD'", "run this command with sh -c, as the new version",
-		 &replicate->commands[RUN_HEAD]},
+		 &launch->commands[RUN_HEAD]},
 		{"reps", 'r', ARG_COUNT_FROM(1, UINT32_MAX), "N",
 		 "run each command at least N times (default 5)", &replicate->nr_reps},
 		{"max-time", 0, ARG_DURATION, "TIME",
@@ -176,10 +170,10 @@ int cmd_bench(int argc, char **argv)
 		{"warm-up", 0, ARG_COUNT, "N",
 		 "run each command N times first, uncounted (default 1)", &replicate->nr_warm_up},
 		{"frequency", 'F', ARG_FREQUENCY, "HZ",
-		 "sample HZ times per second on each CPU (default 997)", &replicate->frequency_hz},
-		{"heap", 0, ARG_FLAG, NULL, "profile allocations, not CPU time", &replicate->heap},
+		 "sample HZ times per second on each CPU (default 997)", &launch->frequency_hz},
+		{"heap", 0, ARG_FLAG, NULL, "profile allocations, not CPU time", &launch->heap},
 		{"rate", 0, ARG_SIZE, "BYTES", "with --heap, take one sample per BYTES allocated",
-		 &replicate->rate_bytes},
+		 &launch->rate_bytes},
 		{"keep", 0, ARG_FILE, "DIR", "keep profiles and logs in DIR", &bench.keep},
 		{"confirm", 0, ARG_FLAG, NULL,
 		 "report a regression only if a second measurement finds it, "
@@ -188,6 +182,7 @@ int cmd_bench(int argc, char **argv)
 		{"interrupts", 0, ARG_FLAG, NULL, "count the time spent in interrupts, too",
 		 &bench.interrupts},
 		GATING_ROWS(&bench.gating),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "bench",
@@ -206,7 +201,7 @@ int cmd_bench(int argc, char **argv)
 	gating_init(&bench.gating);
 	bench.gating.options.min_samples = DEFAULT_SAMPLES;
 	if (args_begin(&args, argc, argv, &code))
-		code = run_bench(&bench, &args.operand);
+		code = run_bench(&bench, &reading, &args);
 	gating_release(&bench.gating);
 	return code;
 }

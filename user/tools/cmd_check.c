@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "tools/gating.h"
+#include "tools/reading.h"
 
 #define NR_SPLITS     200
 #define LEAST_TO_TEST 4 /* runs for --self-test: two a side */
@@ -218,6 +219,7 @@ static enum exit_code run_check(struct check *check, const struct arg_list *oper
 int cmd_check(int argc, char **argv)
 {
 	struct check check = {.allow_missing_baseline = false};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"base", 0, ARG_OPERANDS, "FILE...",
 		 "read these profiles as runs of the old version", &check.base},
@@ -230,6 +232,7 @@ int cmd_check(int argc, char **argv)
 		{"allow-missing-baseline", 0, ARG_FLAG, NULL, "exit with 0 if no base file exists",
 		 &check.allow_missing_baseline},
 		GATING_ROWS(&check.gating),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "check",
@@ -247,7 +250,7 @@ int cmd_check(int argc, char **argv)
 	enum exit_code code;
 
 	gating_init(&check.gating);
-	if (args_begin(&args, argc, argv, &code))
+	if (reading_begin(&reading, &args, argc, argv, &code))
 		code = run_check(&check, &args.operand);
 	gating_release(&check.gating);
 	return code;

@@ -13,6 +13,7 @@
 #include "profile/merge.h"
 #include "profile/prune.h"
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/save.h"
 #include "tools/selection.h"
 
@@ -132,8 +133,9 @@ static enum exit_code convert_paths(struct convert *convert, const struct arg_li
 int cmd_convert(int argc, char **argv)
 {
 	struct convert convert = {.format = NULL};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_FILES, "FILE",
+		{"output", 'o', ARG_OUTPUTS, "FILE",
 		 "write to FILE, in the format of its suffix; may be given "
 		 "several times; - is stdout",
 		 &convert.outputs},
@@ -142,6 +144,7 @@ int cmd_convert(int argc, char **argv)
 		{"to", 0, ARG_CHOICE(format_words()), "NAME", "same as --format", &convert.format},
 		SYMBOLIZE_ROW(&convert.selection),
 		SELECTION_ROWS(&convert.selection),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "convert",
@@ -160,5 +163,7 @@ int cmd_convert(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? convert_paths(&convert, &args.operand) : code;
+	return reading_begin(&reading, &args, argc, argv, &code)
+		       ? convert_paths(&convert, &args.operand)
+		       : code;
 }

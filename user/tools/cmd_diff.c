@@ -23,6 +23,7 @@
 #include "profile/unify.h"
 #include "tools/load.h"
 #include "tools/localnames.h"
+#include "tools/reading.h"
 #include "tools/save.h"
 #include "tools/view.h"
 
@@ -338,12 +339,13 @@ static enum exit_code diff(struct options *options, const struct arg_list *paths
 int cmd_diff(int argc, char **argv)
 {
 	struct options options = {.limit = VIEW_DEFAULT_LIMIT};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &options.cum},
 		VIEW_LIMIT_ROW(&options.limit),
 		{"normalize", 0, ARG_FLAG, NULL,
 		 "scale HEAD to BASE's totals: compare shares, not amounts", &options.normalize},
-		{"output", 'o', ARG_FILE, "FILE",
+		{"output", 'o', ARG_OUTPUT, "FILE",
 		 "write HEAD - BASE as a pprof file, instead of a table; "
 		 "- is stdout",
 		 &options.output},
@@ -356,6 +358,7 @@ int cmd_diff(int argc, char **argv)
 		 "accept negative values (Pyroscope)",
 		 &options.drop_negative},
 		VIEW_ROWS(&options.view),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "diff",
@@ -372,5 +375,6 @@ int cmd_diff(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? diff(&options, &args.operand) : code;
+	return reading_begin(&reading, &args, argc, argv, &code) ? diff(&options, &args.operand)
+								 : code;
 }

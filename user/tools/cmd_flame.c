@@ -19,6 +19,7 @@
 #include "cli/args.h"
 #include "tools/newest.h"
 #include "tools/notice.h"
+#include "tools/reading.h"
 #include "tools/save.h"
 #include "tools/selection.h"
 
@@ -105,8 +106,9 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 int cmd_flame(int argc, char **argv)
 {
 	struct options options = {0};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_FILE, "FILE",
+		{"output", 'o', ARG_OUTPUT, "FILE",
 		 "write to FILE.html or FILE.svg; - is stdout, the default "
 		 "unless that is a terminal",
 		 &options.output},
@@ -127,6 +129,7 @@ int cmd_flame(int argc, char **argv)
 		 "set the width of an SVG, 200 to 20000 (default 1200)", &options.flame.width_px},
 		SYMBOLIZE_ROW(&options.selection),
 		SELECTION_ROWS(&options.selection),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "flame",
@@ -143,5 +146,6 @@ int cmd_flame(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? flame(&options, &args.operand) : code;
+	return reading_begin(&reading, &args, argc, argv, &code) ? flame(&options, &args.operand)
+								 : code;
 }

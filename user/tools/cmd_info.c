@@ -15,6 +15,7 @@
 #include "cli/args.h"
 #include "tools/load.h"
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/view.h"
 
 struct label_key {
@@ -314,9 +315,11 @@ static enum exit_code show(const char *path, struct json *json)
 int cmd_info(int argc, char **argv)
 {
 	bool as_json = false;
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
 		 &as_json},
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "info",
@@ -332,6 +335,7 @@ int cmd_info(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, show)
-						    : code;
+	return reading_begin(&reading, &args, argc, argv, &code)
+		       ? view_files(&args.operand, as_json, show)
+		       : code;
 }

@@ -14,6 +14,7 @@
 #include "cli/args.h"
 #include "tools/load.h"
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/view.h"
 
 static int judge(const char *path, struct lint *lint)
@@ -106,9 +107,11 @@ static enum exit_code lint_file(const char *path, struct json *json)
 int cmd_lint(int argc, char **argv)
 {
 	bool as_json = false;
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
 		 &as_json},
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "lint",
@@ -125,6 +128,7 @@ int cmd_lint(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? view_files(&args.operand, as_json, lint_file)
-						    : code;
+	return reading_begin(&reading, &args, argc, argv, &code)
+		       ? view_files(&args.operand, as_json, lint_file)
+		       : code;
 }

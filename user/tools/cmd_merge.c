@@ -24,6 +24,7 @@
 #include "profile/split.h"
 #include "cli/args.h"
 #include "tools/load.h"
+#include "tools/reading.h"
 #include "tools/save.h"
 
 #define MAX_PARTS  10000 /* files of --split; a mistaken label has as many values as samples */
@@ -250,8 +251,9 @@ static int merge(const struct options *options, const struct arg_list *paths)
 int cmd_merge(int argc, char **argv)
 {
 	struct options options = {.scale = 1};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
-		{"output", 'o', ARG_FILE, "FILE",
+		{"output", 'o', ARG_OUTPUT, "FILE",
 		 "write to FILE; - is stdout, the default unless that is a "
 		 "terminal",
 		 &options.output},
@@ -275,6 +277,7 @@ int cmd_merge(int argc, char **argv)
 		 &options.split},
 		{"restamp", 0, ARG_FLAG, NULL,
 		 "set the profile's time to now: servers refuse old ones", &options.restamp},
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "merge",
@@ -290,7 +293,7 @@ int cmd_merge(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	if (args_begin(&args, argc, argv, &code) && merge(&options, &args.operand))
+	if (reading_begin(&reading, &args, argc, argv, &code) && merge(&options, &args.operand))
 		code = EXIT_USAGE;
 	return code;
 }

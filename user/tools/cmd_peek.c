@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/view.h"
 
 #define RULE "----------------------------------------------------------+-------------"
@@ -148,20 +149,23 @@ static bool has_operands(struct args *args)
 	return false;
 }
 
-static enum exit_code open_and_show(struct peek *peek, struct args *args)
+static enum exit_code open_and_show(struct peek *peek, const struct reading *reading,
+				    struct args *args)
 {
 	struct arg_list paths;
 	const char *pattern;
-	enum exit_code code = EXIT_USAGE;
+	enum exit_code code;
 
 	if (!has_operands(args))
 		return EXIT_USAGE;
+	code = reading_confine(reading, args, false);
+	if (code)
+		return code;
 	paths = (struct arg_list){.at = args->operand.at + 1, .nr = args->operand.nr - 1};
 	pattern = args->operand.at[0];
 	if (argtype_regex("REGEX", pattern, &peek->regex))
 		return EXIT_USAGE;
-	if (!view_open(&peek->view, &paths, false))
-		code = show(peek, pattern);
+	code = view_open(&peek->view, &paths, false) ? EXIT_USAGE : show(peek, pattern);
 	regfree(&peek->regex);
 	return code;
 }
@@ -169,9 +173,11 @@ static enum exit_code open_and_show(struct peek *peek, struct args *args)
 int cmd_peek(int argc, char **argv)
 {
 	struct peek peek = {.cum = false};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &peek.cum},
 		VIEW_ROWS(&peek.view),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "peek",
@@ -187,5 +193,5 @@ int cmd_peek(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? open_and_show(&peek, &args) : code;
+	return args_begin(&args, argc, argv, &code) ? open_and_show(&peek, &reading, &args) : code;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/view.h"
 
 struct top {
@@ -112,10 +113,12 @@ static enum exit_code show(struct top *top, const struct arg_list *paths)
 int cmd_top(int argc, char **argv)
 {
 	struct top top = {.limit = VIEW_DEFAULT_LIMIT};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"cum", 'c', ARG_FLAG, NULL, "sort by cum, not by flat", &top.cum},
 		VIEW_LIMIT_ROW(&top.limit),
 		VIEW_ROWS(&top.view),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "top",
@@ -131,5 +134,5 @@ int cmd_top(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? show(&top, &args.operand) : code;
+	return reading_begin(&reading, &args, argc, argv, &code) ? show(&top, &args.operand) : code;
 }

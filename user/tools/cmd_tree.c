@@ -24,6 +24,7 @@
 #include "base/textout.h"
 #include "profile/stacktree.h"
 #include "tools/newest.h"
+#include "tools/reading.h"
 #include "tools/view.h"
 
 #define DEFAULT_SHARE 0.5
@@ -223,6 +224,7 @@ static enum exit_code show(struct tree *tree, const struct arg_list *paths)
 int cmd_tree(int argc, char **argv)
 {
 	struct tree tree = {.min_share = -1};
+	struct reading reading = {.no_sandbox = false};
 	const struct arg_row rows[] = {
 		{"min-share", 0, ARG_PERCENT, "PERCENT",
 		 "hide branches below this share (default 0.5%; with --json "
@@ -230,6 +232,7 @@ int cmd_tree(int argc, char **argv)
 		 &tree.min_share},
 		{"depth", 0, ARG_COUNT, "N", "show at most N frames from the root", &tree.depth},
 		VIEW_ROWS(&tree.view),
+		READING_ROWS(&reading),
 	};
 	struct args args scoped(args_release) = {
 		.command = "tree",
@@ -246,5 +249,6 @@ int cmd_tree(int argc, char **argv)
 	};
 	enum exit_code code;
 
-	return args_begin(&args, argc, argv, &code) ? show(&tree, &args.operand) : code;
+	return reading_begin(&reading, &args, argc, argv, &code) ? show(&tree, &args.operand)
+								 : code;
 }
