@@ -58,6 +58,19 @@ def go_program():
     assert one_short < 0.05 * u.count(samples), one_short
 
 
+@h.test
+def go_program_without_symbols():
+    """Its runtime's own table names every function, and says that frame pointers are kept; also where it has no fixed address."""
+    for flags in (("-ldflags=-s -w",), ("-ldflags=-s -w", "-buildmode=pie", "-trimpath")):
+        path = u.build_go("deep", *flags)
+        samples = u.holding(u.attach(path, u.LONG, seconds=1).profile(), "main.bottom")
+        assert u.count(samples) > 150, (flags, u.count(samples))
+        u.assert_whole(samples)
+        for sample in samples:
+            unnamed = [name for name in sample["stack"] if "+0x" in name or "guessed" in name]
+            assert not unnamed and (u.why_truncated(sample) or sample["stack"][-1] == "runtime.goexit"), sample["stack"]
+
+
 PYTHON = """
 import json, sys
 def build(n):

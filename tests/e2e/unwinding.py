@@ -38,11 +38,11 @@ def build(name, *more, target=None):
     return compiled(source, target or os.path.join(h.folder(), stem), *more)
 
 
-def build_go(name):
+def build_go(name, *flags):
     if not shutil.which("go"):
         raise h.Skip("no go compiler")
     target = os.path.join(h.folder(), name)
-    subprocess.run(["go", "build", "-o", target, os.path.join(SOURCES, name + ".go")], check=True,
+    subprocess.run(["go", "build", *flags, "-o", target, os.path.join(SOURCES, name + ".go")], check=True,
                    env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local",
                         "HOME": os.environ.get("HOME", os.path.dirname(target))})
     return target

@@ -76,6 +76,7 @@ static void test_a_descriptor_that_is_let_go(void **state)
 	assert_true(symtab_lookup(object_symtab(object), "inner", &symbol, &is_ifunc));
 	assert_ptr_equal(objects_get(objects, 7, judge_fd("pie")), object);
 	object_functab(object);
+	assert_null(object_gopclntab(object));
 	objects_let_go(objects, 7);
 	assert_false(object_needs_file(object));
 

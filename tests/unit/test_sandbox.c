@@ -288,7 +288,7 @@ static void check_answers(bool in_process)
 	assert_non_null(file);
 	assert_ptr_equal(parser_file(parser, GOOD, fd), file);
 	assert_true(strlen(file->build_id) > 8);
-	assert_false(file->has_gopclntab);
+	assert_false(file->is_go);
 	assert_int_equal(segments_addr(file->segments, file_off, &elf_addr), 0);
 	check_table(parser, fd);
 	check_names(parser, fd);
@@ -535,7 +535,7 @@ static void tell_lie(int socket, const struct message *request)
 		memset(reply.file.build_id, 'a', sizeof(reply.file.build_id));
 		break;
 	case 11:
-		reply.file.has_gopclntab = 2;
+		reply.file.is_go = 2;
 		break;
 	case 12:
 		reply.segments[0].file_bytes = 2;

@@ -249,7 +249,7 @@ void tablecache_build(struct tablecache *tables, uint32_t number)
 	codefile->is_closed = fd < 0 && codefile->file != FILE_NONE;
 	if (!codefile->elf)
 		return;
-	codefile->gap_by_fp = codefile->elf->has_gopclntab;
+	codefile->gap_by_fp = codefile->elf->is_go;
 	tables->has_news = true;
 	codefile->shared = find_shared(tables, codefile->elf->build_id);
 	if (codefile->shared == NO_TABLE && !codefile->is_closed)

@@ -26,6 +26,8 @@ struct object {
 	struct elf_file *elf;
 	struct symtab *symtab;	 /* NULL until asked for */
 	struct functab *functab; /* the same */
+	struct gopclntab *gopclntab;
+	bool has_read_gopclntab;
 };
 
 struct objects {
@@ -45,6 +47,7 @@ static void object_free(struct object *object)
 		return;
 	symtab_free(object->symtab);
 	functab_free(object->functab);
+	gopclntab_free(object->gopclntab);
 	elf_file_close(object->elf);
 	free(object);
 }
@@ -80,8 +83,11 @@ static void forget_tables(struct object *object)
 {
 	symtab_free(object->symtab);
 	functab_free(object->functab);
+	gopclntab_free(object->gopclntab);
 	object->symtab = NULL;
 	object->functab = NULL;
+	object->gopclntab = NULL;
+	object->has_read_gopclntab = false;
 }
 
 static void use_descriptor(struct object *object, int fd)
@@ -175,7 +181,7 @@ bool object_needs_file(const struct object *object)
 	if (object->error == -EBADF)
 		return true;
 	return object->elf && !elf_file_is_attached(object->elf) &&
-	       (!object->symtab || !object->functab);
+	       (!object->symtab || !object->functab || !object->has_read_gopclntab);
 }
 
 const struct symtab *object_symtab(struct object *object)
@@ -190,4 +196,12 @@ const struct functab *object_functab(struct object *object)
 	if (!object->functab)
 		object->functab = functab_new(object->elf);
 	return object->functab;
+}
+
+const struct gopclntab *object_gopclntab(struct object *object)
+{
+	if (!object->has_read_gopclntab)
+		object->gopclntab = gopclntab_new(object->elf);
+	object->has_read_gopclntab = true;
+	return object->gopclntab;
 }

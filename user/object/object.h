@@ -16,6 +16,7 @@
 
 #include "object/elf.h"
 #include "object/functab.h"
+#include "object/gopclntab.h"
 #include "object/symtab.h"
 
 struct object;
@@ -45,11 +46,13 @@ struct object *objects_vdso(struct objects *objects);
 int object_error(const struct object *object);
 const char *object_build_id(const struct object *object);
 const struct elf_file *object_elf(const struct object *object);
-/* Has it no descriptor, and not all of its symbols and function starts read? Asking for them gives empty ones then. */
+/* Has it no descriptor, and not all of its symbols, function starts and Go's functions read? Asking for them gives empty ones then. */
 bool object_needs_file(const struct object *object);
 /* Its symbols; empty, not NULL, where there are none. Borrowed. */
 const struct symtab *object_symtab(struct object *object);
 /* Its function starts, symbols or not; empty, not NULL, where there are none. Borrowed. */
 const struct functab *object_functab(struct object *object);
+/* The functions of a Go program; NULL where it is none. Borrowed. */
+const struct gopclntab *object_gopclntab(struct object *object);
 
 #endif

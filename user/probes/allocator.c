@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "object/gopclntab.h"
 #include "probes/probesite.h"
 
 /*
@@ -203,15 +204,6 @@ static bool find_functions(struct search *search, struct symbol symbols[NR_FUNCT
 	return true;
 }
 
-/* Its linker writes these sections even where everything else is stripped. */
-static bool is_go(const struct elf_file *elf)
-{
-	struct elf_section section;
-
-	return elf_file_section(elf, ".go.buildinfo", &section) ||
-	       elf_file_section(elf, ".note.go.buildid", &section);
-}
-
 static bool is_nameless(struct object *object)
 {
 	const struct elf_file *elf = object_elf(object);
@@ -231,7 +223,7 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 	*allocator = (struct allocator){0};
 	if (!search.elf)
 		return;
-	allocator->is_go = is_go(search.elf);
+	allocator->is_go = gopclntab_is_there(search.elf);
 	allocator->is_nameless = is_nameless(object);
 	search.symtab = object_symtab(object);
 	if (!find_functions(&search, symbols))

@@ -85,7 +85,7 @@ struct message {
 struct message_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if there is none; lower-case hex */
 	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names; "" if there is none */
-	uint64_t has_gopclntab;
+	uint64_t is_go;			       /* Go's linker made it */
 };
 
 struct message_segment { /* struct elf_segment */

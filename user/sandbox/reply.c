@@ -89,7 +89,7 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	struct message_file about;
 
 	if (!take(&rest, &about, sizeof(about)) || !is_build_id(about.build_id) ||
-	    !memchr(about.interp, '\0', sizeof(about.interp)) || about.has_gopclntab > 1 ||
+	    !memchr(about.interp, '\0', sizeof(about.interp)) || about.is_go > 1 ||
 	    nr > ELF_MAX_SEGMENTS || rest.len_bytes != nr * sizeof(segment))
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read) + nr * sizeof(*segments));
@@ -105,7 +105,7 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	}
 	memcpy(read->build_id, about.build_id, sizeof(read->build_id));
 	memcpy(read->interp, about.interp, sizeof(read->interp));
-	read->has_gopclntab = about.has_gopclntab;
+	read->is_go = about.is_go;
 	read->segments = (struct segments){segments, nr};
 	*file = read;
 	read = NULL;

@@ -25,7 +25,7 @@ bool reply_fits(const struct message *request, const struct message *reply);
 struct reply_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if it has none */
 	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names, "" if it names none */
-	bool has_gopclntab;		       /* Go's compiler made it */
+	bool is_go;			       /* Go's linker made it */
 	struct segments segments;	       /* in the same block */
 };
 

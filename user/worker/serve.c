@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "object/demangle.h"
 #include "object/dynsym.h"
+#include "object/gopclntab.h"
 #include "object/object.h"
 #include "probes/allocator.h"
 #include "sandbox/transfer.h"
@@ -75,7 +76,7 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 	struct elf_section section;
 
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
-	about.has_gopclntab = elf_file_section_named(elf, ".gopclntab", &section);
+	about.is_go = gopclntab_is_there(elf);
 	if (elf_file_section(elf, ".interp", &section) && section.bytes)
 		snprintf(about.interp, sizeof(about.interp), "%.*s", (int)section.len_bytes,
 			 (const char *)section.bytes);
@@ -165,7 +166,7 @@ static int answer_table(struct worker *worker, struct object *object)
 	return err;
 }
 
-/* What names an address: its symbol, else where its function begins. */
+/* What names an address: Go's own table, else its symbol, else where its function begins. */
 struct found {
 	struct message_name head;
 	char *raw, *display; /* owned; NULL: none */
@@ -177,10 +178,26 @@ static void found_release(struct found *found)
 	free(found->display);
 }
 
+/* Its names are not mangled; those of symbols say less: "main.Map[go.shape.int]" is main.Map[...] for Go itself. */
+static bool find_go_name(struct object *object, uint64_t elf_addr, struct found *found)
+{
+	uint64_t start;
+	const char *name = gopclntab_find(object_gopclntab(object), elf_addr, &start);
+
+	if (!name || !*name)
+		return false;
+	found->head.kind = MESSAGE_NAME_SYMBOL;
+	found->raw = xasprintf("%.*s", (int)MESSAGE_NAME_MAX_BYTES, name);
+	found->head.raw_bytes = strlen(found->raw);
+	return true;
+}
+
 static void find_name(struct object *object, uint64_t elf_addr, struct found *found)
 {
 	struct symbol symbol;
 
+	if (find_go_name(object, elf_addr, found))
+		return;
 	if (!symtab_find(object_symtab(object), elf_addr, &symbol) || !*symbol.name) {
 		if (functab_find(object_functab(object), elf_addr, &found->head.start))
 			found->head.kind = MESSAGE_NAME_START;
