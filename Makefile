@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults bench-unwind bench-complete bench-heap bench-algebra architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -263,6 +263,9 @@ kills: all workloads                   ## 1,000 times: kill cprof record, and he
 
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)tests/faults/run.py
+
+zoo: all workloads                     ## record -a and heap -a beside hostile programs and files, a minute of each (root, 20 minutes)
+	$(Q)tests/zoo/run.py
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py
