@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof record: are the functions, threads and frames those that used the CPU?"""
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 
 import chance
@@ -49,6 +51,46 @@ def stripped_functions_are_one_row_each():
     # each location has the address that it had, not the function's: there are four loops in it
     ticks = {frame["address"] for frame in own if names[frame["name"]] == "hot_a"}
     assert len(ticks) > 1, ticks
+
+
+DEBUG_FILES = "/usr/lib/debug/.build-id"
+
+
+def debug_file_of(build_id):
+    return os.path.join(DEBUG_FILES, build_id[:2], build_id[2:] + ".debug")
+
+
+@h.test
+def debug_files_name_what_is_stripped():
+    """The system's debug file with the build-id of a file has its symbols; one of another build-id is not believed."""
+    build_id = os.urandom(20).hex()
+    folder = h.folder()
+    source, stripped, debug = (os.path.join(folder, name) for name in ("hot.c", "hot", "hot.debug"))
+    shutil.copy(os.path.join(h.ROOT, "tests/e2e/workloads/hot.c"), source)
+    subprocess.run(["gcc", "-O0", "-g", "-D_GNU_SOURCE",
+                    "-I", os.path.join(h.ROOT, "tests/e2e/workloads"), f"-Wl,--build-id=0x{build_id}",
+                    "-o", stripped, source], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", stripped, debug], check=True)
+    subprocess.run(["strip", stripped], check=True)
+    place = debug_file_of(build_id)
+    for is_its_own in (True, False):
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        try:
+            shutil.copy(debug if is_its_own else h.workload("hot"), place)
+            run = h.cprof("record", "-F", "999", "--", stripped, "1").wait()
+        finally:
+            os.unlink(place)
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.dirname(place))
+        frames = [frame for sample in run.profile()["samples"] for frame in sample["frames"]
+                  if frame["mapping"]["path"].endswith("hot]") or frame["mapping"]["path"].endswith("/hot")]
+        names = {frame["name"] for frame in frames}
+        assert names, run.lines
+        if is_its_own:
+            assert {"hot_a", "hot_b", "main"} <= names and not [n for n in names if "+0x" in n], names
+            assert {frame["mapping"]["build_id"] for frame in frames} == {build_id}, frames[0]
+        else:
+            assert not {"hot_a", "hot_b", "main"} & names, names
 
 
 @h.test

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What is expected is kept in one list, sorted by file and address when it is asked for, and cut into requests. A file's
- * descriptor is asked for once for all of its addresses, since it may have to be opened again.
+ * descriptor is asked for once for all of its addresses, since it may have to be opened again. Its debug file is
+ * opened for each list with an address that needs it: most have none, which is remembered.
  */
 #include "record/codenames.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/mapping.h"
+#include "record/debugfile.h"
 
 struct expected {
 	uint32_t file;
@@ -25,7 +28,8 @@ struct codenames {
 	bool (*is_hurried)(void); /* NULL: there is time */
 	vec_of(struct expected) expected;
 	vec_of(struct codename) known;
-	struct hash index; /* of known */
+	struct hash index;		   /* of known */
+	vec_of(uint8_t) has_no_debug_file; /* by file, as far as it was looked for */
 };
 
 struct codenames *codenames_new(struct files *files, struct parser *parser, struct strtab *strings)
@@ -45,6 +49,7 @@ void codenames_free(struct codenames *names)
 	vec_release(&names->expected);
 	vec_release(&names->known);
 	hash_release(&names->index);
+	vec_release(&names->has_no_debug_file);
 	free(names);
 }
 
@@ -102,6 +107,14 @@ static void learn(struct codenames *names, const struct codename *name)
 	vec_push(&names->known, *name);
 }
 
+static void set_symbol(struct codenames *names, struct codename *name,
+		       const struct reply_name *reply)
+{
+	name->state = CODENAME_SYMBOL;
+	name->raw = strtab_intern(names->strings, reply->raw);
+	name->display = strtab_intern(names->strings, reply->display);
+}
+
 static void learn_reply(struct codenames *names, const struct expected *expected,
 			const struct reply_name *reply)
 {
@@ -110,11 +123,8 @@ static void learn_reply(struct codenames *names, const struct expected *expected
 
 	if (reply->kind == MESSAGE_NAME_START)
 		name.state = CODENAME_START;
-	if (reply->kind == MESSAGE_NAME_SYMBOL) {
-		name.state = CODENAME_SYMBOL;
-		name.raw = strtab_intern(names->strings, reply->raw);
-		name.display = strtab_intern(names->strings, reply->display);
-	}
+	if (reply->kind == MESSAGE_NAME_SYMBOL)
+		set_symbol(names, &name, reply);
 	learn(names, &name);
 }
 
@@ -162,6 +172,98 @@ static size_t ask_some(struct codenames *names, const struct expected *expected,
 	return nr_named;
 }
 
+/* Debug files ------------------------------------------------------------------------------------ */
+
+/* What the file's own symbols do not name, by position in known. */
+struct nameless {
+	uint32_t at[MESSAGE_MAX_NAMES];
+	size_t nr;
+};
+
+static void collect_nameless(struct codenames *names, const struct expected *expected, size_t nr,
+			     struct nameless *nameless)
+{
+	nameless->nr = 0;
+	for (size_t i = 0; i < nr && nameless->nr < MESSAGE_MAX_NAMES; i++) {
+		const struct codename key = {.file = expected[i].file,
+					     .elf_addr = expected[i].elf_addr};
+		uint32_t at = hash_find(&names->index, code_of(key.file, key.elf_addr),
+					same_address, names, &key);
+
+		if (at != HASH_NONE && names->known.at[at].state <= CODENAME_START)
+			nameless->at[nameless->nr++] = at;
+	}
+}
+
+/* fd: of the debug file. Returns how many were asked for, 0 if there are no more answers. */
+static size_t ask_debug_file(struct codenames *names, uint32_t key, int fd,
+			     const struct nameless *nameless, size_t from)
+{
+	struct reply_name *replies scoped(freep) = NULL;
+	uint64_t elf_addrs[MESSAGE_MAX_NAMES];
+	size_t nr_named;
+
+	for (size_t i = from; i < nameless->nr; i++)
+		elf_addrs[i - from] = names->known.at[nameless->at[i]].elf_addr;
+	if (has_no_time(names) || parser_names(names->parser, key, fd, elf_addrs,
+					       nameless->nr - from, &replies, &nr_named))
+		return 0;
+	for (size_t i = 0; i < nr_named; i++)
+		if (replies[i].kind == MESSAGE_NAME_SYMBOL)
+			set_symbol(names, &names->known.at[nameless->at[from + i]], &replies[i]);
+	return nr_named;
+}
+
+/* The debug file of file, which says that it belongs to it. -errno: there is none. */
+static int open_debug_file(struct codenames *names, uint32_t file)
+{
+	const struct reply_file *elf, *debug;
+	int fd;
+
+	if (file >= CODENAMES_DEBUG_FILE || !parser_knows(names->parser, file))
+		return -ENOENT;
+	while (names->has_no_debug_file.nr <= file)
+		vec_push(&names->has_no_debug_file, false);
+	elf = parser_file(names->parser, file, -1);
+	if (names->has_no_debug_file.at[file] || !elf)
+		return -ENOENT;
+	fd = debugfile_open(DEBUGFILE_FOLDER, elf->build_id);
+	debug = fd < 0 ? NULL : parser_file(names->parser, file | CODENAMES_DEBUG_FILE, fd);
+	if (debug && !strcmp(debug->build_id, elf->build_id))
+		return fd;
+	closep(&fd);
+	names->has_no_debug_file.at[file] = true;
+	return -ENOENT;
+}
+
+/* The expected ones are of one file, and have had their answer from it. */
+static void name_by_debug_file(struct codenames *names, const struct expected *expected, size_t nr)
+{
+	struct nameless nameless;
+	int fd = -1;
+
+	for (size_t at = 0; at < nr; at += MESSAGE_MAX_NAMES) {
+		size_t left = nr - at, asked, from = 0;
+
+		collect_nameless(names, &expected[at],
+				 left < MESSAGE_MAX_NAMES ? left : MESSAGE_MAX_NAMES, &nameless);
+		if (!nameless.nr)
+			continue;
+		if (fd < 0)
+			fd = open_debug_file(names, expected->file);
+		if (fd < 0)
+			return;
+		do {
+			asked = ask_debug_file(names, expected->file | CODENAMES_DEBUG_FILE, fd,
+					       &nameless, from);
+			from += asked;
+		} while (asked && from < nameless.nr);
+	}
+	closep(&fd);
+}
+
+/* All files -------------------------------------------------------------------------------------- */
+
 static int compare_expected(const void *a, const void *b)
 {
 	const struct expected *left = a, *right = b;
@@ -205,6 +307,7 @@ static void ask_all(struct codenames *names)
 			limit++;
 		for (size_t at = i; at < limit;)
 			at += ask_some(names, &all[at], limit - at, fd);
+		name_by_debug_file(names, &all[i], limit - i);
 	}
 	names->expected.nr = 0;
 }

@@ -4,6 +4,9 @@
  *
  * A question costs a round trip to another process, which is as much as a hundred look-ups. So callers say first which
  * addresses they will ask for (codenames_expect()), and the first question is for all of these.
+ *
+ * What the file's own symbols do not name is asked of its debug file (record/debugfile.h), if there is one with the
+ * same build-id: its addresses are the same.
  */
 #ifndef CPROF_RECORD_CODENAMES_H
 #define CPROF_RECORD_CODENAMES_H
@@ -15,6 +18,14 @@
 #include "base/strtab.h"
 #include "process/files.h"
 #include "sandbox/parser.h"
+
+/* In the key of a file that the parser is asked about: its debug file. Not in PARSER_VDSO and MESSAGE_COMMAND. */
+#define CODENAMES_DEBUG_FILE (1u << 30)
+
+static inline bool codenames_is_debug_file(uint32_t key)
+{
+	return key >> 30 == 1;
+}
 
 enum codename_state {
 	CODENAME_NONE, /* nothing is known about the address */

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "machine/machine.h"
 #include "object/kallsyms.h"
+#include "record/codenames.h"
 #include "record/interrupt.h"
 
 #define MAX_LEFT_OUT_SHOWN 3
@@ -88,12 +89,16 @@ static void say_left_out(const struct naming *naming)
 
 	for (size_t i = 0; i < nr && i < MAX_LEFT_OUT_SHOWN; i++) {
 		uint32_t file = parser_left_out(naming->parser, i, &err);
-		const char *path = file == PARSER_VDSO	     ? "[vdso]"
-				   : file == MESSAGE_COMMAND ? "the command"
-							     : files_path(naming->files, file);
+		bool is_debug_file = codenames_is_debug_file(file);
+		const char *path =
+			file == PARSER_VDSO ? "[vdso]"
+			: file == MESSAGE_COMMAND
+				? "the command"
+				: files_path(naming->files, file & ~CODENAMES_DEBUG_FILE);
 		char safe[512];
 
-		warn("no names and no unwind info from '%s': %s",
+		warn("no names%s '%s': %s",
+		     is_debug_file ? " from the debug file of" : " and no unwind info from",
 		     text_escape(path, safe, sizeof(safe)), why_left_out(err));
 	}
 	if (nr > MAX_LEFT_OUT_SHOWN)
