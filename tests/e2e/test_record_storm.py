@@ -152,13 +152,13 @@ TABLE_OF = re.compile(r"^cprof: unwind table of (.*): [\d,]+ bytes")
 
 def most_memory(run):
     """Bytes that cprof and the processes that work for it held in RAM, at most, all together."""
-    total = 0
+    held = {}
     for pid in (run.pid, *h.children(run.pid)):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            held = re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.M)
-            total += int(held[1]) << 10 if held else 0
-    assert 0 < total < MOST_MEMORY, total
-    return total
+            found = re.search(r"^Name:\s+(\S+)$.*^VmHWM:\s+(\d+) kB", file.read(), re.M | re.S)
+            held[f"{found[1]} {pid}"] = int(found[2]) << 10 if found else 0
+    assert 0 < sum(held.values()) < MOST_MEMORY, held
+    return sum(held.values())
 
 
 def is_parsed_once(ended, path="libc.so.6"):

@@ -91,18 +91,21 @@ def f26_two_thousand_processes():
         shell.says()
     busy = h.Workload("hot", 600)
     most_fds = most_memory = 0
-    for command in ("-a",), ("-p", f"{shells[0].pid},{busy.pid}"):
+    for command in ("-p", f"{shells[0].pid},{busy.pid}"), ("-a",):
         run = h.cprof("record", "-F", "499", *command).attached()
         busy.uses(0.5)
         most_fds = max(most_fds, nr_descriptors(run.pid))
         most_memory = max(most_memory, storm.most_memory(run))
+        if command == ("-a",):
+            for shell in shells:
+                for child in h.children(shell.pid):
+                    os.kill(child, signal.SIGKILL)
+                shell.wait()
+            storm.nothing_stays(run)
         profile = run.stop().profile()
         samples = [s for s in profile["samples"] if s["labels"]["pid"] == busy.pid]
         assert any("hot_a" in s["stack"] for s in samples), (command, len(samples))
     assert most_fds < 1024, most_fds
-    for shell in shells:
-        for child in h.children(shell.pid):
-            os.kill(child, signal.SIGKILL)
     return f"{words()}; {most_memory // MEGABYTE} MB and {most_fds} descriptors at most that are not files"
 
 

@@ -201,10 +201,11 @@ def needs_userfaultfd():
 
 
 @animal
-def hidden_memory(_):
-    """code and a stack in userfaultfd memory, of which pages never come"""
+def hidden_memory(place):
+    """code, a stack, and a library with a malloc in userfaultfd memory, of which pages never come"""
     needs_userfaultfd()
     programs = [beast("hidden", as_nobody=False) for _ in range(2)]
+    programs.append(beast("memfd", place.library("lib.so"), "-", as_nobody=False))
     yield lambda: lives(*programs) or f"{len(programs)} programs"
 
 

@@ -9,6 +9,7 @@
  *	beast exchange A B N SECONDS	exchanges two names N times in SECONDS (renameat2(2)), then says {"exchanged": N}
  *	beast cut FILE OTHER		cuts a file to some length and restores it from OTHER, all the time
  *	beast hidden			runs in memory, and on a stack, of which pages are missing (userfaultfd(2))
+ *	beast memfd FILE -		maps a copy of it in memory as code, whose pages nobody provides to who asks first
  *	beast jvm LIBJVM HOW		loads it, and has its gHotSpot variables point to structures that are hidden (their
  *					pages never come), endless, or garbage; runs in anonymous memory
  */
@@ -145,19 +146,41 @@ static int cut(const char *path, const char *other)
 	}
 }
 
-/* Memory whose pages nobody provides: who reads it waits. */
+/* Nobody provides the pages that are not there: who reads them waits. */
+static int hide(uint8_t *at, size_t nr_bytes, uint64_t features, uint64_t mode)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC); /* stays open */
+	struct uffdio_api api = {.api = UFFD_API, .features = features};
+	struct uffdio_register range = {.range = {(uintptr_t)at, nr_bytes}, .mode = mode};
+
+	return fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range);
+}
+
 static uint8_t *hidden_memory(size_t nr_bytes)
 {
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	struct uffdio_api api = {.api = UFFD_API};
 	uint8_t *at = mmap(NULL, nr_bytes, ANY_ACCESS, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct uffdio_register range = {.range = {(uintptr_t)at, nr_bytes},
-					.mode = UFFDIO_REGISTER_MODE_MISSING};
 
-	if (fd < 0 || at == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &range))
+	if (at == MAP_FAILED || hide(at, nr_bytes, 0, UFFDIO_REGISTER_MODE_MISSING))
 		return NULL;
-	return at; /* fd stays open */
+	return at;
+}
+
+/* The pages are in the file, but not yet in this process. */
+static int map_hidden_file(const char *path)
+{
+	int from = open(path, O_RDONLY), fd = memfd_create("lib.so", 0);
+	static char content[1 << 16];
+	ssize_t len = read(from, content, sizeof(content));
+	size_t nr_bytes = ((size_t)len + PAGE - 1) / PAGE * PAGE;
+	uint8_t *at;
+
+	if (len <= 0 || write(fd, content, (size_t)len) != len || ftruncate(fd, (off_t)nr_bytes))
+		return 1;
+	at = mmap(NULL, nr_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED ||
+	    hide(at, nr_bytes, UFFD_FEATURE_MINOR_SHMEM, UFFDIO_REGISTER_MODE_MINOR))
+		return 1;
+	return stay("", 0);
 }
 
 static int show_page(uint8_t *at)
@@ -286,6 +309,8 @@ int main(int argc, char **argv)
 		run_files(argv[2], (off_t)number);
 	if (!strcmp(what, "cut"))
 		return cut(argv[2], argv[3]);
+	if (!strcmp(what, "memfd"))
+		return map_hidden_file(argv[2]);
 	if (!strcmp(what, "jvm"))
 		return forge_jvm(argv[2], argv[3]);
 	if (!strcmp(what, "exchange") && argc > 5)
