@@ -117,6 +117,49 @@ def kept(run):
             for kind in ("CapPrm", "CapEff", "CapBnd")}
 
 
+def filtered(pid):
+    """The threads of a process that have a filter of system calls, and those that have none."""
+    threads = {thread: status(f"{pid}/task/{thread}").get("Seccomp") for thread in os.listdir(f"/proc/{pid}/task")}
+    return [[thread for thread, mode in threads.items() if (mode == "2") == has] for has in (True, False)]
+
+
+REFUSED = {"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_writev", "socket", "connect", "bind", "listen",
+           "accept4", "setuid", "setresuid", "setfsuid", "setgroups", "keyctl", "mount", "umount2", "chroot", "setns",
+           "unshare", "init_module", "finit_module", "clock_settime", "userfaultfd", "io_uring_setup", "mknodat"}
+
+
+@h.test
+def main_has_a_filter():
+    """While it samples, no thread of main may use all system calls, and it tries none of those that are refused."""
+    if not shutil.which("strace"):
+        raise h.Skip("no strace")
+    for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
+        run = h.cprof(command, "-p", h.Workload(*workload).pid).attached()
+        end = time.monotonic() + h.HANGS
+        while not filtered(run.pid)[0] and time.monotonic() < end:
+            time.sleep(0.01)
+        behind, free = filtered(run.pid)
+        assert behind and not free, (behind, free)
+        run.signal(signal.SIGINT)
+        run.wait()
+    trace = os.path.join(h.folder(), "trace")
+    for command in ("record", "heap"):
+        done = h.cprof(command, "-d", "500ms", "--allow-empty", "--", h.workload("allocs"), "200", "now",
+                       run_as=("strace", "-f", "-qq", "-o", trace)).wait(120)
+        assert done.code == 0, done.lines
+        main_pid, is_behind, nr = None, False, 0
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                pid, _, text = line.partition(" ")
+                main_pid = main_pid or pid
+                is_behind |= pid == main_pid and "SECCOMP_SET_MODE_FILTER" in text
+                if is_behind and pid == main_pid:
+                    nr += 1
+                    name = text.split("(")[0]
+                    assert name not in REFUSED and (name != "clone" or "CLONE_THREAD" in text), (command, line)
+        assert nr > 10, command
+
+
 def needs_admin():
     """Debian's kernels demand CAP_SYS_ADMIN for the events of CPUs that come online."""
     with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
