@@ -432,6 +432,41 @@ static void test_implied(void **state)
 	args_release(&args);
 }
 
+/* The files of a command line, as diff, flame and check have them. */
+static void test_files(void **state)
+{
+	const char *output = NULL, *report = NULL, *none = NULL, *text = NULL;
+	struct arg_list base = {0}, head = {0}, outputs = {0}, inputs = {0}, written = {0};
+	const struct arg_row rows[] = {
+		ARG_GROUP("Files"),
+		{"output", 'o', ARG_OUTPUT, "FILE", "a file", &output},
+		{"outputs", 0, ARG_OUTPUTS, "FILE", "files", &outputs},
+		{"json", 0, ARG_MAYBE_FILE, "FILE", "a report", &report},
+		{"markdown", 0, ARG_MAYBE_FILE, "FILE", "a report", &none},
+		{"base", 'b', ARG_FILES, "FILE", "files", &base},
+		{"head", 0, ARG_OPERANDS, "FILE...", "files", &head},
+		{"text", 0, ARG_TEXT, "TEXT", "no file", &text},
+	};
+	struct args args scoped(args_release) = {.command = "test",
+						 .operands = "FILE...",
+						 .rows = rows,
+						 .nr_rows = ARRAY_SIZE(rows)};
+	char *argv[] = {(char *)"test",	     (char *)"a",  (char *)"-o",
+			(char *)"x",	     (char *)"-b", (char *)"b",
+			(char *)"--text",    (char *)"t",  (char *)"--json",
+			(char *)"j",	     (char *)"-b", (char *)"c",
+			(char *)"--outputs", (char *)"y",  (char *)"--head",
+			(char *)"d",	     NULL};
+
+	(void)state;
+	assert_int_equal(args_parse(&args, ARRAY_SIZE(argv) - 1, argv), 0);
+	args_files(&args, &inputs, &written);
+	assert_list(&inputs, "a b c d");
+	assert_list(&written, "x y j");
+	vec_release(&inputs);
+	vec_release(&written);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +483,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_wrapping, release),
 		cmocka_unit_test_teardown(test_no_operands, release),
 		cmocka_unit_test_teardown(test_implied, release),
+		cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
