@@ -119,18 +119,18 @@ readers_case()
 	result 'profile, input, output and gate: no libelf, libdw, Zydis, libbpf, libiberty' $status "$dir/log"
 }
 
-# A run asks the parser for whatever it takes from ELF files. A program of it, of what an archive adds, is complete without
-# the libraries that parse them (libbpf has its own use for libelf).
+# A run asks the parser for whatever it takes from ELF files and from the memory of JVMs. A program of it, of what an archive
+# adds, is complete without the libraries that parse them (libbpf has its own use for libelf) and without runtime/.
 parser_case()
 {
 	local status=0
 	{
 		# shellcheck disable=SC2086 # words
 		"${CC:-gcc}" $sanitized -Wl,--no-undefined -o "$dir/run" "$dir/main.o" -Wl,-u,run \
-			"$build/libcprof.a" -lbpf -lprotobuf-c -lisal -lz -lZydis -liberty -lm || status=1
-		nm "$dir/run" | grep -E ' [A-Za-z] (elf_|gelf_|dwarf_|dwfl_)' && status=1
+			"$build/libcprof.a" -lbpf -lprotobuf-c -lisal -lz -liberty -lm || status=1
+		nm "$dir/run" | grep -E ' [A-Za-z] (elf_|gelf_|dwarf_|dwfl_|Zydis|hotspot_|vmstructs_)' && status=1
 	} >"$dir/log" 2>&1
-	result 'record and heap: main has no libelf, libdw' $status "$dir/log"
+	result 'record and heap: main has no libelf, libdw, Zydis, and nothing of runtime/' $status "$dir/log"
 }
 
 # The one thing that reading commands have from object/ are the names of local binaries.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sandbox/jvmreply.h"
 #include "sandbox/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -70,6 +71,62 @@ static void use_sites(const struct reply_sites *sites)
 	}
 }
 
+static void use_look(const struct reply_look *look)
+{
+	uint64_t after = 0;
+
+	require(strlen(look->missing) < sizeof(look->missing));
+	require(look->nr_heaps <= MESSAGE_MAX_HEAPS);
+	for (size_t i = 0; i < look->nr_heaps; i++) {
+		const struct reply_heap *heap = &look->heaps[i];
+
+		require(heap->start >= after && heap->start <= heap->limit);
+		require(heap->limit <= heap->reserved);
+		after = heap->reserved;
+		if (heap->table)
+			use_table(heap->table);
+	}
+}
+
+static void use_code(const struct reply_code *code)
+{
+	struct unwind_rule rule;
+
+	require(code->start < code->limit && code->nr_rows);
+	for (uint64_t step = 0; step < 64; step++) {
+		uint64_t ip = code->start + (code->limit - code->start - 1) / 63 * step;
+
+		reply_code_find(code, ip, &rule);
+		require(reply_is_rule(&rule));
+	}
+}
+
+static void use_methods(const struct reply_method *methods, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		require(methods[i].start < methods[i].limit);
+		require(*methods[i].name && strlen(methods[i].name) < MESSAGE_METHOD_BYTES);
+	}
+}
+
+/* About JVMs. */
+static void read_jvm(uint8_t kind, const uint8_t *payload, size_t size, uint32_t nr)
+{
+	struct reply_look look = {.nr_heaps = 0};
+	struct reply_code *code = NULL;
+	struct reply_method *methods = NULL;
+
+	if (kind == 0 && !reply_read_look(payload, size, nr, &look))
+		use_look(&look);
+	if (kind == 1 && !reply_read_code(payload, size, nr, &code))
+		use_code(code);
+	if (kind == 2 && !reply_read_methods(payload, size, nr, &methods))
+		use_methods(methods, nr);
+	reply_look_release(&look);
+	free(code);
+	free(methods);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reply_file *file = NULL;
@@ -82,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 4) {
+	switch (data[0] % 7) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -98,6 +155,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 3:
 		if (!reply_read_sites(data + 5, size, nr, &sites))
 			use_sites(&sites);
+		break;
+	default:
+		read_jvm(data[0] % 7 - 4, data + 5, size, nr);
 		break;
 	}
 	free(file);

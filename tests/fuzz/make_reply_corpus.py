@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES, SITES = 0, 1, 2, 3
+FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS = range(7)
 EXTENDED = 1 << 19
 
 
@@ -40,7 +40,24 @@ def sites_reply(*sites):
     return b"".join([struct.pack("<QQ", 0, 0), *(struct.pack("<QIIII48s", *site) for site in sites)])
 
 
+def look_reply(*heaps, missing=b"", is_changed=0):
+    """heaps: start, limit, reserved, generation, table or None."""
+    heads = [struct.pack("<6Q", *heap[:4], heap[4] is not None, len(heap[4] or b"")) for heap in heaps]
+    return b"".join([struct.pack("<64s5Q", missing, 2, 1, 300, 0, is_changed), *heads, *(heap[4] or b"" for heap in heaps)])
+
+
+def code_reply(start, limit, *rows):
+    return b"".join([struct.pack("<QQ", start, limit), *(struct.pack("<II", offset, 0) + one for offset, one in rows)])
+
+
+def methods_reply(*methods):
+    heads = [struct.pack("<QQII", start, limit, len(name), 0) for start, limit, name in methods]
+    return b"".join(heads) + b"".join(name for _, _, name in methods)
+
+
 SP8 = 1 << 9
+HEAP = 0x7f0000008000
+TABLE_OF_HEAP = table_reply([0, 2], [row(0, EXTENDED), row(0x10, SP8)], start=HEAP)
 REPLIES = {
     "file": (FILE, 2, file_reply(b"0123456789abcdef", (0x400000, 0x1000, 0, 0x1000, 0), (0x401000, 0x2000, 0x1000, 0x1800, 1))),
     "file_empty": (FILE, 0, file_reply(b"")),
@@ -59,6 +76,17 @@ REPLIES = {
     "sites_none": (SITES, 0, sites_reply()),
     "sites_shape": (SITES, 1, sites_reply((0x1234, 7, 0, 0, 0, b"malloc"))),
     "sites_name": (SITES, 1, sites_reply((0x1234, 0, 0, 0, 0, b"x" * 48))),
+    "look": (LOOK, 2, look_reply((HEAP, HEAP + 0x1000, HEAP + 0x4000, 1 << 32 | 1, TABLE_OF_HEAP),
+                                 (HEAP + 0x4000, HEAP + 0x5000, HEAP + 0x5000, 1 << 32 | 2, None), is_changed=1)),
+    "look_missing": (LOOK, 0, look_reply(missing=b"CodeCache::_heaps")),
+    "look_order": (LOOK, 2, look_reply((HEAP, HEAP, HEAP + 0x1000, 0, None), (HEAP, HEAP, HEAP, 0, None))),
+    "look_short": (LOOK, 1, look_reply((HEAP, HEAP + 0x1000, HEAP + 0x1000, 1, TABLE_OF_HEAP))[:-1]),
+    "code": (CODE, 2, code_reply(HEAP, HEAP + 20, (0, rule(4, 7, 0x10, 8, 0, -8)), (7, rule(10)))),
+    "code_order": (CODE, 2, code_reply(HEAP, HEAP + 20, (0, rule(0)), (0, rule(1)))),
+    "code_rule": (CODE, 1, code_reply(HEAP, HEAP + 20, (0, rule(11)))),
+    "methods": (METHODS, 2, methods_reply((HEAP, HEAP + 64, b"a.b.Some.method"), (HEAP + 64, HEAP + 65, b"Interpreter"))),
+    "methods_none": (METHODS, 0, methods_reply()),
+    "methods_nul": (METHODS, 1, methods_reply((HEAP, HEAP + 64, b"a\0b"))),
     "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
 }
 

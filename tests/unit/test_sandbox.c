@@ -198,18 +198,6 @@ static void check_names(struct parser *parser, int fd)
 	assert_int_equal(parser_names(parser, GOOD, fd, addrs, 0, &names, &nr), -EINVAL);
 }
 
-static void check_variables(struct parser *parser, int fd)
-{
-	const char *names[] = {"no such variable", "stdout", ""};
-	uint64_t addrs[3] = {1, 1, 1};
-
-	fflush(stdout); /* so that this program has a copy of it */
-	assert_int_equal(parser_variables(parser, GOOD, fd, names, 3, addrs), 0);
-	assert_int_equal(addrs[0], 0);
-	assert_int_not_equal(addrs[1], 0);
-	assert_int_equal(addrs[2], 0);
-}
-
 /* A C++ name so long that main would start a thread for it. */
 static void check_long_name(struct parser *parser)
 {
@@ -292,7 +280,6 @@ static void check_answers(bool in_process)
 	assert_int_equal(segments_addr(file->segments, file_off, &elf_addr), 0);
 	check_table(parser, fd);
 	check_names(parser, fd);
-	check_variables(parser, fd);
 	check_long_name(parser);
 	check_sites(parser, in_process);
 	assert_non_null(parser_file(parser, PARSER_VDSO, -1));

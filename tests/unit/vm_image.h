@@ -226,7 +226,7 @@ static inline void image_read(void *ctx, struct memory_piece *pieces, size_t nr)
 static inline uint64_t image_variable(void *ctx, const char *name)
 {
 	(void)ctx;
-	for (size_t i = 0; i < vm_nr_variables; i++)
+	for (size_t i = 0; i < VM_NR_VARIABLES; i++)
 		if (!strcmp(vm_variables[i], name))
 			return image_addr(0x100 + 8 * i);
 	return 0;

@@ -286,8 +286,6 @@ static void find_made_rule(struct codemap *code, const struct image *image, uint
 		find_jvm(code, &image->mappings);
 	if (code->jvm)
 		jvm_find(code->jvm, ip, time_ns, rule);
-	if (rule->kind == UNWIND_UNKNOWN)
-		*rule = (struct unwind_rule){.kind = UNWIND_GAP};
 }
 
 /* Where no mapping is: is that known? */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * When to look. A look costs a millisecond or so for each ten thousand pieces of code, and more for
- * what is new. Its occasions are
+ * The worker reads the VM (sandbox/jvmparser.h); here is decided when it looks. A look costs a millisecond or so for each
+ * ten thousand pieces of code, and more for what is new. Its occasions are
  *
  *	a sample in code that is not known, taken after the last look	(compiled since)
  *	a second without a look						(freed, and used again)
@@ -9,6 +9,9 @@
  * and between two there is a rest of several times what the last one took. A sample that was taken
  * before the last look and is in no code by it was in code that is gone: looking again does not help.
  * Code that lies idle is analyzed by and by, at looks of the second kind; what samples are in, at once.
+ *
+ * A question to the worker takes some 50 us, so what it said is kept: the tables, which BPF has too, and the rules of
+ * pieces of code that are newer than these (feed/jvmcode.h).
  */
 #include "feed/jvm.h"
 
@@ -21,74 +24,60 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "feed/codemap.h"
-#include "runtime/hotspot.h"
+#include "feed/jvmcode.h"
 #include "process/remote.h"
+#include "sandbox/jvmparser.h"
 
 #define REST_TIMES	 4 /* between looks for samples: at most a fifth of the time goes to them */
 #define PACK_REST_TIMES	 20  /* between tables for BPF */
 #define IDLE_REST_TIMES	 100 /* between others: a hundredth */
 #define IDLE_INTERVAL_NS NSEC_PER_SEC
 #define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
+#define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for so long is given up */
+#define MOST_NAME_BYTES	 (32u << 20)
 
 /* What a heap's table is in the kernel. */
 struct placed_heap {
 	uint64_t start, limit, reserved;
-	uint32_t generation;
-	uint32_t table; /* TABLE_NO_CFI: no room for it */
+	uint64_t generation;
+	uint32_t id;		    /* TABLE_NO_CFI: no room for it */
+	struct unwind_table *table; /* NULL: none, or no room */
 };
 
-struct variable {
-	char *name; /* owned */
-	uint64_t ip;
+/* A part of the code cache as of the last look. */
+struct code_range {
+	uint64_t start, limit;
 };
 
 struct jvm {
-	struct tablecache *tables;
-	uint32_t tgid;
-	struct target_memory memory;
-	vec_of(struct variable) variables; /* of libjvm, as far as they were asked for */
-	struct hotspot *vm;		   /* NULL: not opened yet */
-	bool is_hopeless;		   /* nor will it be */
+	const struct codemap_rooms *rooms;
+	struct jvm_subject subject;
+	bool is_known;	  /* the worker has seen it */
+	bool is_hopeless; /* and will not */
+	bool is_changed;  /* some code has no table yet */
+	bool has_news;	  /* vmas are to be written */
+	struct code_range ranges[MESSAGE_MAX_HEAPS];
 	vec_of(struct placed_heap) heaps;
+	struct jvmcode code;
 	vec_of(uint32_t) retired; /* tables that vmas may still refer to */
-	uint64_t looked_ns;	  /* when the last look began that saw all */
-	uint64_t rested_ns;	  /* when the next one may, for a sample */
-	uint64_t repack_ns;	  /* when tables may be made again */
-	uint64_t due_ns;	  /* when it may for no reason */
+	size_t name_bytes;
+	uint64_t unread_ns; /* since when its memory cannot be read; 0: it can */
+	uint64_t looked_ns; /* when the last look began that saw all */
+	uint64_t rested_ns; /* when the next one may, for a sample */
+	uint64_t repack_ns; /* when tables may be made again */
+	uint64_t due_ns;    /* when it may for no reason */
 };
 
-/* Memory ----------------------------------------------------------------------------------------- */
-
-static void read_memory(void *ctx, struct memory_piece *pieces, size_t nr)
-{
-	const struct jvm *jvm = ctx;
-
-	remote_read(jvm->tgid, pieces, nr);
-}
-
-static uint64_t find_variable(void *ctx, const char *name)
-{
-	const struct jvm *jvm = ctx;
-
-	vec_for_each(&jvm->variables, variable)
-		if (!strcmp(variable->name, name))
-			return variable->ip;
-	return 0;
-}
-
 /* libjvm's file is at hand now; its memory is read later. */
-static void note_variables(struct jvm *jvm, const struct codemap_rooms *rooms, uint32_t libjvm,
-			   uint64_t bias)
+static void note_variables(struct jvm *jvm, uint32_t libjvm, uint64_t bias)
 {
-	uint64_t elf_addrs[MESSAGE_MAX_VARIABLES];
+	uint64_t *ips = jvm->subject.variables;
 
-	if (parser_variables(rooms->parser, libjvm, files_fd(rooms->files, libjvm), vm_variables,
-			     vm_nr_variables, elf_addrs))
+	if (parser_variables(jvm->rooms->parser, libjvm, files_fd(jvm->rooms->files, libjvm), ips))
 		return;
-	for (size_t i = 0; i < vm_nr_variables; i++)
-		if (elf_addrs[i])
-			vec_push(&jvm->variables,
-				 (struct variable){xstrdup(vm_variables[i]), elf_addrs[i] + bias});
+	for (size_t i = 0; i < MESSAGE_NR_VARIABLES; i++)
+		if (ips[i])
+			ips[i] += bias;
 }
 
 struct jvm *jvm_new(const struct codemap_rooms *rooms, uint32_t tgid, uint32_t libjvm,
@@ -96,23 +85,25 @@ struct jvm *jvm_new(const struct codemap_rooms *rooms, uint32_t tgid, uint32_t l
 {
 	struct jvm *jvm = xcalloc(1, sizeof(*jvm));
 
-	jvm->tables = rooms->tablecache;
-	jvm->tgid = tgid;
-	jvm->memory = (struct target_memory){read_memory, find_variable, jvm};
-	note_variables(jvm, rooms, libjvm, bias);
+	jvm->rooms = rooms;
+	jvm->subject.tgid = tgid;
+	jvm->subject.instance = clock_monotonic_ns();
+	jvm->subject.memory_fd = -1;
+	note_variables(jvm, libjvm, bias);
 	return jvm;
 }
 
-static void retire(struct jvm *jvm, uint32_t table)
+static void retire(struct jvm *jvm, struct placed_heap *heap)
 {
-	if (table != TABLE_NO_CFI)
-		vec_push(&jvm->retired, table);
+	if (heap->id != TABLE_NO_CFI)
+		vec_push(&jvm->retired, heap->id);
+	unwind_table_free(heap->table);
 }
 
 void jvm_settle(struct jvm *jvm)
 {
 	vec_for_each(&jvm->retired, table)
-		tablecache_remove(jvm->tables, *table);
+		tablecache_remove(jvm->rooms->tablecache, *table);
 	jvm->retired.nr = 0;
 }
 
@@ -121,136 +112,282 @@ void jvm_free(struct jvm *jvm)
 	if (!jvm)
 		return;
 	vec_for_each(&jvm->heaps, heap)
-		retire(jvm, heap->table);
+		retire(jvm, heap);
 	jvm_settle(jvm);
-	vec_for_each(&jvm->variables, variable)
-		free(variable->name);
-	vec_release(&jvm->variables);
+	jvmcode_clear(&jvm->code);
 	vec_release(&jvm->heaps);
 	vec_release(&jvm->retired);
-	hotspot_free(jvm->vm);
+	closep(&jvm->subject.memory_fd);
 	free(jvm);
 }
 
-/* Looking ---------------------------------------------------------------------------------------- */
+/* Asking ----------------------------------------------------------------------------------------- */
 
-static bool is_open(struct jvm *jvm)
+/* Can the worker be asked now? */
+static bool may_ask(struct jvm *jvm)
 {
-	const char *missing = "";
-	int err;
+	if (jvm->is_hopeless || !tablecache_may_ask(jvm->rooms->tablecache))
+		return false;
+	if (jvm->subject.memory_fd < 0)
+		jvm->subject.memory_fd = remote_open(jvm->subject.tgid);
+	return jvm->subject.memory_fd >= 0;
+}
 
-	if (jvm->vm || jvm->is_hopeless)
-		return jvm->vm;
-	err = hotspot_open(&jvm->memory, &jvm->vm, &missing);
-	if (!err || err == -EAGAIN)
-		return !err;
-	jvm->is_hopeless = true;
-	detail("JVM %u: its compiled code is unwound by frame pointers, since %s is missing",
-	       jvm->tgid, missing);
-	return false;
+/* What the worker, or this process where it is a thread of it, worked since then. */
+static uint64_t took_ns(const struct jvm *jvm, uint64_t began_ns, uint64_t began_cpu_ns)
+{
+	uint64_t cpu_ns = parser_cpu_ns(jvm->rooms->parser);
+
+	return cpu_ns > began_cpu_ns ? cpu_ns - began_cpu_ns : clock_monotonic_ns() - began_ns;
+}
+
+static void give_up(struct jvm *jvm)
+{
+	jvm->is_hopeless = jvm->has_news = true;
+}
+
+/* Can its memory not be read for long? */
+static bool is_unread(struct jvm *jvm)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!jvm->unread_ns)
+		jvm->unread_ns = now_ns;
+	return now_ns - jvm->unread_ns >= UNREAD_NS;
+}
+
+/* There is no answer: is there one later? */
+static void on_failure(struct jvm *jvm, int err)
+{
+	switch (err) {
+	case -EIO:
+		if (!is_unread(jvm))
+			return;
+		/* fall through */
+	case -EFBIG:
+		parser_leave_out_jvm(jvm->rooms->parser, jvm->subject.tgid, err);
+		/* fall through */
+	case -ETIME: /* it was left out */
+	case -EPIPE:
+	case -EBADMSG:
+		give_up(jvm);
+		break;
+	default:
+		jvm->unread_ns = 0;
+	}
 }
 
 /* A heap that has another table than the kernel. */
-static void place(struct jvm *jvm, size_t i, const struct hotspot_heap *heap)
+static void place(struct jvm *jvm, size_t i, struct reply_heap *heap)
 {
 	struct placed_heap *placed;
 
-	if (i == jvm->heaps.nr)
-		vec_push(&jvm->heaps, (struct placed_heap){.table = TABLE_NO_CFI});
+	while (i >= jvm->heaps.nr)
+		vec_push(&jvm->heaps, (struct placed_heap){.id = TABLE_NO_CFI});
 	placed = &jvm->heaps.at[i];
-	retire(jvm, placed->table);
+	retire(jvm, placed);
 	*placed = (struct placed_heap){
 		.start = heap->start,
 		.limit = heap->limit,
 		.reserved = heap->reserved,
 		.generation = heap->generation,
-		.table = heap->table ? tablecache_insert(jvm->tables, heap->table) : TABLE_NO_CFI,
+		.id = heap->table ? tablecache_insert(jvm->rooms->tablecache, heap->table)
+				  : TABLE_NO_CFI,
 	};
+	if (placed->id == TABLE_NO_CFI)
+		return;
+	placed->table = heap->table;
+	heap->table = NULL;
 }
 
-static bool place_heaps(struct jvm *jvm)
+static void place_heaps(struct jvm *jvm, struct reply_look *look)
 {
-	bool has_news = false;
+	for (size_t i = 0; i < look->nr_heaps; i++) {
+		struct reply_heap *heap = &look->heaps[i];
 
-	for (size_t i = 0; i < hotspot_nr_heaps(jvm->vm); i++) {
-		const struct hotspot_heap *heap = hotspot_heap(jvm->vm, i);
-
-		if (i < jvm->heaps.nr && jvm->heaps.at[i].generation == heap->generation)
+		jvm->ranges[i] = (struct code_range){heap->start, heap->reserved};
+		if (!heap->generation ||
+		    (i < jvm->heaps.nr && jvm->heaps.at[i].generation == heap->generation))
 			continue;
 		place(jvm, i, heap);
-		has_news = true;
+		jvm->has_news = true;
 	}
-	return has_news;
 }
 
-static void look(struct jvm *jvm, size_t max_bytes)
+static void on_first_look(struct jvm *jvm, const struct reply_look *look, uint64_t took)
 {
-	uint64_t took_ns = clock_thread_cpu_ns(), began_ns = clock_monotonic_ns(), now_ns;
-	bool was_open = jvm->vm;
-	struct hotspot_stats stats;
+	jvm->is_known = true;
+	if (*look->missing)
+		give_up(jvm);
+	if (jvm->is_hopeless)
+		detail("JVM %u: its compiled code is unwound by frame pointers, since %s is "
+		       "missing",
+		       jvm->subject.tgid, look->missing);
+	else
+		detail("JVM %u: %zu code blobs, %zu KB; %zu of them analyzed in %.1f ms",
+		       jvm->subject.tgid, look->nr_blobs, look->code_bytes / 1024,
+		       look->nr_analyzed, took / 1e6);
+}
 
-	if (is_open(jvm) && !hotspot_look(jvm->vm, max_bytes))
-		jvm->looked_ns = began_ns;
-	took_ns = clock_thread_cpu_ns() - took_ns;
-	now_ns = clock_monotonic_ns();
-	if (!max_bytes)
-		jvm->rested_ns = now_ns + REST_TIMES * took_ns;
-	jvm->due_ns = now_ns + IDLE_REST_TIMES * took_ns + IDLE_INTERVAL_NS;
-	if (was_open || !jvm->vm)
+static void set_times(struct jvm *jvm, const struct jvm_wish *wish, uint64_t took)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (wish->what & MESSAGE_LOOK_PACK)
+		jvm->repack_ns = now_ns + PACK_REST_TIMES * took;
+	if (!(wish->what & MESSAGE_LOOK_READ))
 		return;
-	hotspot_stats(jvm->vm, &stats);
-	detail("JVM %u: %zu code blobs, %zu KB; %zu of them analyzed in %.1f ms", jvm->tgid,
-	       stats.nr_blobs, stats.code_bytes / 1024, stats.nr_analyzed, took_ns / 1e6);
+	if (!wish->max_bytes)
+		jvm->rested_ns = now_ns + REST_TIMES * took;
+	jvm->due_ns = now_ns + IDLE_REST_TIMES * took + IDLE_INTERVAL_NS;
+}
+
+static void ask(struct jvm *jvm, struct jvm_wish *wish)
+{
+	uint64_t began_ns = clock_monotonic_ns(), began_cpu_ns, took;
+	struct reply_look look scoped(reply_look_release) = {0};
+	int err;
+
+	if (!may_ask(jvm))
+		return;
+	for (size_t i = 0; i < jvm->heaps.nr; i++)
+		wish->generations[i] = jvm->heaps.at[i].generation;
+	began_cpu_ns = parser_cpu_ns(jvm->rooms->parser);
+	err = parser_look(jvm->rooms->parser, &jvm->subject, wish, &look);
+	took = took_ns(jvm, began_ns, began_cpu_ns);
+	set_times(jvm, wish, took);
+	if (err)
+		return on_failure(jvm, err);
+	jvm->unread_ns = 0;
+	if (wish->what & MESSAGE_LOOK_READ && !look.is_partial)
+		jvm->looked_ns = began_ns;
+	if (!jvm->is_known)
+		on_first_look(jvm, &look, took);
+	if (look.is_changed || wish->what & MESSAGE_LOOK_PACK)
+		jvmcode_clear(&jvm->code);
+	jvm->is_changed = look.is_changed;
+	place_heaps(jvm, &look);
 }
 
 /* A heap's table is made anew for whatever is new in it, and a heap may be large: so not too often. */
-static bool pack(struct jvm *jvm)
+bool jvm_sync(struct jvm *jvm, bool look_now)
 {
-	uint64_t took_ns = clock_thread_cpu_ns();
+	uint64_t now_ns = clock_monotonic_ns();
+	struct jvm_wish wish = {0};
 	bool has_news;
 
-	if (!jvm->vm || clock_monotonic_ns() < jvm->repack_ns || !hotspot_pack(jvm->vm))
-		return false;
-	has_news = place_heaps(jvm);
-	took_ns = clock_thread_cpu_ns() - took_ns;
-	jvm->repack_ns = clock_monotonic_ns() + PACK_REST_TIMES * took_ns;
+	if (look_now || now_ns >= jvm->due_ns)
+		wish = (struct jvm_wish){.what = MESSAGE_LOOK_READ, .max_bytes = LOOK_BYTES};
+	if (now_ns >= jvm->repack_ns && (wish.what || jvm->is_changed))
+		wish.what |= MESSAGE_LOOK_PACK;
+	if (wish.what)
+		ask(jvm, &wish);
+	has_news = jvm->has_news;
+	jvm->has_news = false;
 	return has_news;
 }
 
-bool jvm_sync(struct jvm *jvm, bool look_now)
-{
-	bool was_hopeless = jvm->is_hopeless;
+/* Rules ------------------------------------------------------------------------------------------ */
 
-	if (!was_hopeless && (look_now || clock_monotonic_ns() >= jvm->due_ns))
-		look(jvm, LOOK_BYTES);
-	return pack(jvm) || was_hopeless != jvm->is_hopeless;
+static bool is_in_code(const struct jvm *jvm, uint64_t ip)
+{
+	for (size_t i = 0; i < MESSAGE_MAX_HEAPS; i++)
+		if (ip - jvm->ranges[i].start < jvm->ranges[i].limit - jvm->ranges[i].start)
+			return true;
+	return false;
 }
 
-static bool find_now(const struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
+static bool find_in_tables(const struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
 {
-	return jvm->vm && hotspot_find(jvm->vm, ip, rule);
+	vec_for_each(&jvm->heaps, heap)
+		if (heap->table && ip - heap->start < heap->limit - heap->start)
+			return unwind_table_find(heap->table, ip, rule) &&
+			       rule->kind != UNWIND_UNKNOWN;
+	return false;
 }
 
-bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule)
+/* Asks for the code at ip, which is noted. */
+static void ask_code(struct jvm *jvm, uint64_t ip)
 {
-	bool is_found = find_now(jvm, ip, rule);
+	struct reply_code *piece = NULL;
+	int err;
 
-	if (is_found && rule->kind != UNWIND_UNKNOWN)
-		return true;
-	if (jvm->is_hopeless || time_ns <= jvm->looked_ns || clock_monotonic_ns() < jvm->rested_ns)
-		return is_found;
-	look(jvm, 0);
-	return find_now(jvm, ip, rule);
+	if (!may_ask(jvm))
+		return;
+	err = parser_code(jvm->rooms->parser, &jvm->subject, ip, &piece);
+	if (!err && ip - piece->start < piece->limit - piece->start) {
+		jvmcode_add(&jvm->code, piece);
+		jvm->is_changed = true;
+		return;
+	}
+	free(piece);
+	if (!err || err == -ENOENT)
+		jvmcode_add_unknown(&jvm->code, ip);
+	else
+		on_failure(jvm, err);
+}
+
+/* Is the rule known? May ask for it. */
+static bool find_now(struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
+{
+	struct unwind_rule found = {.kind = UNWIND_UNKNOWN};
+
+	if (!is_in_code(jvm, ip))
+		return false;
+	if (!jvmcode_find(&jvm->code, ip, &found) && !find_in_tables(jvm, ip, &found)) {
+		ask_code(jvm, ip);
+		jvmcode_find(&jvm->code, ip, &found);
+	}
+	if (found.kind == UNWIND_UNKNOWN)
+		return false;
+	*rule = found;
+	return true;
+}
+
+void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule)
+{
+	struct jvm_wish wish = {.what = MESSAGE_LOOK_READ};
+
+	if (find_now(jvm, ip, rule) || jvm->is_hopeless || time_ns <= jvm->looked_ns ||
+	    clock_monotonic_ns() < jvm->rested_ns)
+		return;
+	ask(jvm, &wish);
+	find_now(jvm, ip, rule);
+}
+
+/* Names ------------------------------------------------------------------------------------------ */
+
+static void add_names(struct jvm *jvm, const struct reply_method *methods, size_t nr,
+		      uint64_t time_ns, struct jitsyms *code)
+{
+	for (size_t i = 0; i < nr && jvm->name_bytes < MOST_NAME_BYTES; i++) {
+		jvm->name_bytes += strlen(methods[i].name) + sizeof(struct jitsym);
+		jitsyms_add(code, methods[i].start, methods[i].limit, time_ns, methods[i].name);
+	}
 }
 
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
 	      struct jitsyms *code)
 {
-	struct hotspot_name name;
+	struct reply_method *methods scoped(freep) = NULL;
+	uint64_t asked[MESSAGE_MAX_NAMES];
+	size_t nr_asked = 0, nr_methods;
+	int err;
 
-	for (uint32_t i = 0; jvm->vm && i < nr; i++)
-		if (hotspot_take_name(jvm->vm, ips[i] & ~IP_GUESSED, &name))
-			jitsyms_add(code, name.start, name.limit, time_ns, name.text);
+	for (uint32_t i = 0; i < nr && nr_asked < MESSAGE_MAX_NAMES; i++) {
+		uint64_t ip = ips[i] & ~IP_GUESSED;
+
+		if (is_in_code(jvm, ip) && jvmcode_asks_name(&jvm->code, ip))
+			asked[nr_asked++] = ip;
+	}
+	if (!nr_asked || !may_ask(jvm))
+		return;
+	err = parser_methods(jvm->rooms->parser, &jvm->subject, asked, nr_asked, &methods,
+			     &nr_methods);
+	if (err)
+		on_failure(jvm, err);
+	else
+		add_names(jvm, methods, nr_methods, time_ns, code);
 }
 
 /* Vmas ------------------------------------------------------------------------------------------- */
@@ -277,7 +414,7 @@ void jvm_describe(const struct jvm *jvm, uint64_t start, uint64_t limit, struct 
 				   .table = is_waited_for ? TABLE_UNBUILT : TABLE_NO_CFI};
 	vec_for_each(&jvm->heaps, heap) {
 		if (is_within(start, heap->start, heap->limit, &vma->limit))
-			vma->table = heap->table;
+			vma->table = heap->id;
 		else if (is_within(start, heap->limit, heap->reserved, &vma->limit))
 			vma->table = TABLE_UNBUILT;
 	}

@@ -2,6 +2,9 @@
 /*
  * The code that one HotSpot JVM compiles: read from its memory, and unwound by tables as a file's code is.
  *
+ * A JVM chooses what is in its memory, so the worker reads it (sandbox/jvmparser.h). One that stalls or kills workers, or
+ * whose memory cannot be read, is left out.
+ *
  * BPF knows nothing of JVMs: each heap of the code cache is a vma with a table. Where that table does not know the code,
  * BPF copies the stack, and user space finishes the walk after reading the VM again. If the VM does not export enough,
  * its frames are guessed by frame pointers, and -v says what is missing.
@@ -38,10 +41,10 @@ bool jvm_sync(struct jvm *jvm, bool look_now);
 void jvm_settle(struct jvm *jvm);
 
 /*
- * Whether ip is in the code cache as it was at time_ns; sets *rule to its unwind rule, UNWIND_UNKNOWN if there is none.
- * May read the VM's state.
+ * Sets *rule to the unwind rule of the code that was at ip at time_ns; leaves it as it is if that is not known. May read
+ * the VM's state.
  */
-bool jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
+void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 
 /* Adds to code the names, as of time_ns, of the compiled functions at the nr ips that it has no name for yet. */
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,

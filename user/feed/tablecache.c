@@ -112,6 +112,14 @@ static bool keep_up(void *ctx)
 	return false;
 }
 
+bool tablecache_may_ask(struct tablecache *tables)
+{
+	if (workbudget_is_over(tables->budget))
+		return false;
+	parser_while_waiting(tables->parser, (struct peer_idle){keep_up, tables});
+	return true;
+}
+
 static int fd_of(const struct tablecache *tables, uint32_t file)
 {
 	return file == FILE_NONE ? -1 : files_fd(tables->files, file);
@@ -240,10 +248,9 @@ void tablecache_build(struct tablecache *tables, uint32_t number)
 	int fd;
 
 	_Static_assert(FILE_NONE == PARSER_VDSO, "what is in no file is the vdso");
-	if (!is_to_build(tables, codefile) || workbudget_is_over(tables->budget))
+	if (!is_to_build(tables, codefile) || !tablecache_may_ask(tables))
 		return;
 	fd = fd_of(tables, codefile->file);
-	parser_while_waiting(tables->parser, (struct peer_idle){keep_up, tables});
 	codefile->is_built = true;
 	codefile->elf = parser_file(tables->parser, codefile->file, fd);
 	codefile->is_closed = fd < 0 && codefile->file != FILE_NONE;

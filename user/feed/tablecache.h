@@ -68,6 +68,12 @@ void tablecache_remove(struct tablecache *tables, uint32_t id);
 void tablecache_use(struct tablecache *tables, uint32_t number);
 void tablecache_drop(struct tablecache *tables, uint32_t number);
 
+/*
+ * May the parser be asked about something else for BPF's tables? If so the ring is emptied while it is waited for, as it
+ * is while a table is built. false: the time budget is used up.
+ */
+bool tablecache_may_ask(struct tablecache *tables);
+
 /* Whether anything was built since the last call. */
 bool tablecache_poll(struct tablecache *tables);
 

@@ -7,6 +7,9 @@
  */
 #include "process/remote.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/uio.h>
 
 #define MAX_PIECES 256 /* in one call; the kernel's limit is 1024 */
@@ -47,4 +50,14 @@ void remote_read(uint32_t tgid, struct memory_piece *pieces, size_t nr)
 			pieces[at + i].was_read = i < nr_read;
 		at += nr_read < some ? nr_read + 1 : some;
 	}
+}
+
+int remote_open(uint32_t tgid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }

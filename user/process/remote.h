@@ -19,4 +19,10 @@
  */
 void remote_read(uint32_t tgid, struct memory_piece *pieces, size_t nr);
 
+/*
+ * A descriptor of the memory of the program that the process runs now, for others to read (/proc/PID/mem), that the caller
+ * owns. -errno.
+ */
+int remote_open(uint32_t tgid);
+
 #endif

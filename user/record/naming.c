@@ -69,7 +69,7 @@ static void say_closed(const struct naming *naming)
 		     text_count(FILES_MAX_KNOWN), text_count(nr_refused));
 }
 
-/* Why a file was left out. */
+/* Why a file or a JVM was left out. */
 static const char *why_left_out(int err)
 {
 	switch (err) {
@@ -77,9 +77,32 @@ static const char *why_left_out(int err)
 		return "its parser took too long";
 	case -EBADMSG:
 		return "its parser gave invalid answers";
+	case -EIO:
+		return "its memory cannot be read";
+	case -EFBIG:
+		return "it has too much code";
 	default:
 		return "its parser died twice";
 	}
+}
+
+static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
+{
+	bool is_debug_file = codenames_is_debug_file(key);
+	const char *path, *why = why_left_out(err);
+	char safe[512];
+
+	if (key >= MESSAGE_JVM && key < MESSAGE_COMMAND) {
+		warn("no names and no unwind info from the compiled code of JVM %u: %s",
+		     key - MESSAGE_JVM, why);
+		return;
+	}
+	path = key == PARSER_VDSO	? "[vdso]"
+	       : key == MESSAGE_COMMAND ? "the command"
+					: files_path(naming->files, key & ~CODENAMES_DEBUG_FILE);
+	warn("no names%s '%s': %s",
+	     is_debug_file ? " from the debug file of" : " and no unwind info from",
+	     text_escape(path, safe, sizeof(safe)), why);
 }
 
 static void say_left_out(const struct naming *naming)
@@ -89,20 +112,10 @@ static void say_left_out(const struct naming *naming)
 
 	for (size_t i = 0; i < nr && i < MAX_LEFT_OUT_SHOWN; i++) {
 		uint32_t file = parser_left_out(naming->parser, i, &err);
-		bool is_debug_file = codenames_is_debug_file(file);
-		const char *path =
-			file == PARSER_VDSO ? "[vdso]"
-			: file == MESSAGE_COMMAND
-				? "the command"
-				: files_path(naming->files, file & ~CODENAMES_DEBUG_FILE);
-		char safe[512];
-
-		warn("no names%s '%s': %s",
-		     is_debug_file ? " from the debug file of" : " and no unwind info from",
-		     text_escape(path, safe, sizeof(safe)), why_left_out(err));
+		say_one_left_out(naming, file, err);
 	}
 	if (nr > MAX_LEFT_OUT_SHOWN)
-		warn("nor from %s other files", text_count(nr - MAX_LEFT_OUT_SHOWN));
+		warn("nor from %s others", text_count(nr - MAX_LEFT_OUT_SHOWN));
 	if (parser_is_lost(naming->parser))
 		warn("the process that parses files was killed and could not be replaced: code in "
 		     "other files has no names");

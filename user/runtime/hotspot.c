@@ -170,6 +170,14 @@ int hotspot_look(struct hotspot *vm, size_t max_bytes)
 	return err;
 }
 
+bool hotspot_is_changed(const struct hotspot *vm)
+{
+	vec_for_each(&vm->heaps, heap)
+		if (heap->changed)
+			return true;
+	return false;
+}
+
 bool hotspot_pack(struct hotspot *vm)
 {
 	bool has_news = false;
@@ -200,31 +208,50 @@ const struct hotspot_heap *hotspot_heap(const struct hotspot *vm, size_t i)
 	return &vm->heaps.at[i].shown;
 }
 
-static void find_in_heap(struct hotspot *vm, struct code_heap *heap, uint64_t ip,
-			 struct unwind_rule *rule)
+static struct code_heap *heap_of(struct hotspot *vm, uint64_t ip)
+{
+	vec_for_each(&vm->heaps, heap)
+		if (ip - heap->shown.start < heap->shown.reserved - heap->shown.start)
+			return heap;
+	return NULL;
+}
+
+/* The blob with ip, whose code was analyzed. NULL: there is none. */
+static struct blob *find_analyzed(struct hotspot *vm, struct code_heap *heap, uint64_t ip)
 {
 	struct blob *blob = code_heap_find(heap, ip);
 
-	if (!blob)
-		return;
-	if (!blob->rows.nr) {
-		if (!blob_analyze(&vm->reader, blob))
-			return;
-		heap->changed = true;
-	}
-	blob_find(blob, (uint32_t)(ip - blob->head.code), rule);
+	if (!blob || blob->rows.nr)
+		return blob;
+	if (!blob_analyze(&vm->reader, blob))
+		return NULL;
+	heap->changed = true;
+	return blob;
 }
 
 bool hotspot_find(struct hotspot *vm, uint64_t ip, struct unwind_rule *rule)
 {
-	vec_for_each(&vm->heaps, heap) {
-		if (ip - heap->shown.start >= heap->shown.reserved - heap->shown.start)
-			continue;
-		*rule = (struct unwind_rule){.kind = UNWIND_UNKNOWN};
-		find_in_heap(vm, heap, ip, rule);
-		return true;
-	}
-	return false;
+	struct code_heap *heap = heap_of(vm, ip);
+	struct blob *blob = heap ? find_analyzed(vm, heap, ip) : NULL;
+
+	if (!heap)
+		return false;
+	*rule = (struct unwind_rule){.kind = UNWIND_UNKNOWN};
+	if (blob)
+		blob_find(blob, (uint32_t)(ip - blob->head.code), rule);
+	return true;
+}
+
+bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code)
+{
+	struct code_heap *heap = heap_of(vm, ip);
+	struct blob *blob = heap ? find_analyzed(vm, heap, ip) : NULL;
+
+	if (!blob)
+		return false;
+	*code = (struct hotspot_code){blob->head.code, blob->head.code_limit, blob->rows.at,
+				      blob->rows.nr};
+	return true;
 }
 
 bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name)
@@ -254,5 +281,8 @@ void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)
 		stats->nr_blobs += heap->blobs.nr;
 		vec_for_each(&heap->blobs, blob)
 			stats->code_bytes += blob->head.code_limit - blob->head.code;
+		stats->memory_bytes += heap->blobs.cap * sizeof(heap->blobs.at[0]);
+		vec_for_each(&heap->blobs, blob)
+			stats->memory_bytes += blob->rows.cap * sizeof(blob->rows.at[0]);
 	}
 }

@@ -36,8 +36,9 @@ struct hotspot_heap {
 
 struct hotspot_stats {
 	size_t nr_blobs;
-	size_t nr_analyzed; /* so far, repetitions included */
-	size_t code_bytes;  /* of all blobs */
+	size_t nr_analyzed;  /* so far, repetitions included */
+	size_t code_bytes;   /* of all blobs */
+	size_t memory_bytes; /* of this process, for what is known of them */
 };
 
 /*
@@ -52,6 +53,8 @@ void hotspot_free(struct hotspot *vm); /* NULL is fine */
  * not be read and is unchanged.
  */
 int hotspot_look(struct hotspot *vm, size_t max_bytes);
+/* Did a heap change since its table was made? */
+bool hotspot_is_changed(const struct hotspot *vm);
 /* Makes new tables for the heaps that changed. Returns whether there were any. */
 bool hotspot_pack(struct hotspot *vm);
 
@@ -64,6 +67,22 @@ const struct hotspot_heap *hotspot_heap(const struct hotspot *vm, size_t i);
  * target's memory.
  */
 bool hotspot_find(struct hotspot *vm, uint64_t ip, struct unwind_rule *rule);
+
+struct blob_row {
+	uint32_t offset; /* from its code's start */
+	struct unwind_rule rule;
+};
+
+/* A piece of code and its rules. */
+struct hotspot_code {
+	uint64_t start, limit; /* ips */
+	const struct blob_row
+		*rows; /* borrowed until the next hotspot_look(); ascending, the first at 0 */
+	size_t nr_rows;
+};
+
+/* The code at ip, with what hotspot_find() knows of it. false: it is not known. May read the target's memory. */
+bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code);
 
 struct hotspot_name {
 	uint64_t start, limit; /* the ips of the code */

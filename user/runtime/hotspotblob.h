@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "runtime/hotspot.h"
 #include "runtime/vmstructs.h"
 #include "unwind_abi.h"
 
@@ -35,11 +36,6 @@ struct blob_head {
 };
 
 _Static_assert(sizeof(struct blob_head) % 8 == 0, "compared as bytes: no padding");
-
-struct blob_row {
-	uint32_t offset; /* from its code's start */
-	struct unwind_rule rule;
-};
 
 struct blob {
 	struct blob_head head;

@@ -21,7 +21,7 @@
 #define NAME_BYTES	 64
 #define PAGE_BYTES	 4096
 
-const char *const vm_variables[] = {
+const char *const vm_variables[VM_NR_VARIABLES] = {
 	"gHotSpotVMStructs",
 	"gHotSpotVMStructEntryArrayStride",
 	"gHotSpotVMStructEntryTypeNameOffset",
@@ -35,7 +35,6 @@ const char *const vm_variables[] = {
 	"gHotSpotVMTypeEntryTypeNameOffset",
 	"gHotSpotVMTypeEntrySizeOffset",
 };
-const size_t vm_nr_variables = sizeof(vm_variables) / sizeof(vm_variables[0]);
 
 bool memory_read(const struct target_memory *memory, uint64_t addr, void *to, size_t len_bytes)
 {

@@ -31,8 +31,8 @@ bool memory_read(const struct target_memory *memory, uint64_t addr, void *to, si
 size_t memory_string(const struct target_memory *memory, uint64_t addr, char *to, size_t max_bytes);
 
 /* The names that symbol() is called with. */
-extern const char *const vm_variables[];
-extern const size_t vm_nr_variables;
+#define VM_NR_VARIABLES 12
+extern const char *const vm_variables[VM_NR_VARIABLES];
 
 /* X(id, class, field): all fields that are used. */
 #define VM_FIELDS(X)                                                         \

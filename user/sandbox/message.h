@@ -20,12 +20,18 @@
  *	FILE	 -				message_file, nr message_segments
  *	TABLE	 -				message_table, pages, rows, extended rules
  *	NAMES	 nr elf_addrs			nr message_names (fewer: ask again for the rest), their bytes
- *	VARIABLES nr names, each with its NUL	nr elf_addrs, 0 for a variable that is not there
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
+ *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
+ *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
+ *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
+ *	METHODS	 message_jvm, nr ips		nr message_method, their names
  *
  * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself, MESSAGE_COMMAND the
  * command that will be launched. Each request carries
  * the file's descriptor again, so a new worker needs no introduction. The worker keeps what it has parsed.
+ *
+ * The last three are about the memory of a running JVM; then key is MESSAGE_JVM + its tgid, and the descriptor that of
+ * its /proc/PID/mem, which the worker may read and could not open itself.
  *
  * Nothing in a reply is believed. Its length is checked against the bound of its kind before it is read, and its
  * content (sandbox/reply.h) before it is used: a worker that was taken over can give wrong names and rows for what it
@@ -40,8 +46,8 @@
  * costs the worker three system calls and the right to allocate files, and what is checked must be copied anyhow);
  * a worker per file (0.5 ms each, and 1,000 files are common).
  *
- * Not behind the sandbox yet: the memory of HotSpot JVMs (runtime/), and a few bytes of machine code around a sampled
- * address (unwind/codestep.h). Main parses these itself.
+ * Of what targets chose, main itself looks at a few bytes of machine code around a sampled address
+ * (unwind/codestep.h). That is arithmetic on at most 16 bytes, the same that BPF does.
  */
 #ifndef CPROF_SANDBOX_MESSAGE_H
 #define CPROF_SANDBOX_MESSAGE_H
@@ -50,14 +56,18 @@
 
 #define MESSAGE_VDSO	UINT32_MAX
 #define MESSAGE_COMMAND (UINT32_MAX - 1)
+#define MESSAGE_JVM	(1u << 31) /* files' numbers and tgids are less */
 
 enum message_kind {
 	MESSAGE_HELLO,
 	MESSAGE_FILE,
 	MESSAGE_TABLE,
 	MESSAGE_NAMES,
-	MESSAGE_VARIABLES,
 	MESSAGE_SITES,
+	MESSAGE_VARIABLES,
+	MESSAGE_LOOK,
+	MESSAGE_CODE,
+	MESSAGE_METHODS,
 	NR_MESSAGE_KINDS,
 };
 
@@ -74,9 +84,9 @@ struct message {
 #define MESSAGE_MAX_NAMES      512	   /* in one request */
 #define MESSAGE_NAME_MAX_BYTES (64u << 10) /* longer names are cut; no NUL inside */
 #define MESSAGE_NAMES_BYTES    (1u << 20)  /* a worker ends a reply early rather than exceed it */
-#define MESSAGE_MAX_VARIABLES  64
+#define MESSAGE_NR_VARIABLES   12
 #define MESSAGE_TABLE_BYTES    (128u << 20)
-#define MESSAGE_REQUEST_BYTES  (MESSAGE_MAX_NAMES * sizeof(uint64_t))
+#define MESSAGE_REQUEST_BYTES  (sizeof(struct message_jvm) + MESSAGE_MAX_NAMES * sizeof(uint64_t))
 
 #define MESSAGE_BUILD_ID_BYTES 136 /* two hexadecimal digits for each byte, and a NUL */
 
@@ -122,6 +132,57 @@ struct message_site {
 	uint64_t file_off;
 	uint32_t shape, is_leaf, offset, zero; /* offset: from the function's entry */
 	char function[MESSAGE_FUNCTION_BYTES]; /* letters, digits and _ */
+};
+
+/* JVMs: runtime/hotspot.h has the terms. */
+
+#define MESSAGE_MAX_HEAPS     8
+#define MESSAGE_MAX_ROWS      65536	  /* of one piece of code */
+#define MESSAGE_LOOK_BYTES    (64u << 20) /* the tables of a JVM */
+#define MESSAGE_METHOD_BYTES  512	  /* of a name */
+#define MESSAGE_MISSING_BYTES 64
+
+enum message_look_what {
+	MESSAGE_LOOK_READ = 1, /* read the code cache */
+	MESSAGE_LOOK_PACK = 2, /* make new tables for the heaps that changed */
+};
+
+struct message_jvm {
+	uint64_t instance;			  /* another one at the same key is another JVM */
+	uint64_t variables[MESSAGE_NR_VARIABLES]; /* ips, as of VARIABLES; 0: not there */
+	/* LOOK only. */
+	uint64_t what;				 /* a set of message_look_what */
+	uint64_t max_bytes;			 /* of new code to analyze */
+	uint64_t generations[MESSAGE_MAX_HEAPS]; /* of the tables that main has */
+};
+
+struct message_look {
+	char missing[MESSAGE_MISSING_BYTES]; /* not "": what this VM lacks; then it has no heaps */
+	uint64_t nr_blobs, nr_analyzed, code_bytes;
+	uint64_t is_partial; /* some of it could not be read, or does not exist yet */
+	uint64_t is_changed; /* there are changes that are not in tables yet */
+};
+
+struct message_heap {
+	uint64_t start, limit, reserved;
+	uint64_t generation; /* 0: there is no table yet */
+	uint64_t has_table;  /* it follows, since main has another generation */
+	uint64_t table_bytes;
+};
+
+struct message_code {
+	uint64_t start, limit; /* ips */
+};
+
+struct message_row {
+	uint32_t offset; /* from the code's start; the first is 0, the others ascend */
+	uint32_t zero;
+	uint8_t rule[16]; /* struct unwind_rule */
+};
+
+struct message_method {
+	uint64_t start, limit; /* ips of the code */
+	uint32_t name_bytes, zero;
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "sandbox/question.h"
 
 #define MAX_DEATHS 2
 
@@ -133,14 +134,6 @@ uint32_t parser_left_out(const struct parser *parser, size_t i, int *err)
 
 /* Questions -------------------------------------------------------------------------------------- */
 
-/* A question, and what reads the payload of its reply: 0, or -EBADMSG. */
-struct question {
-	struct message request;
-	const void *payload;
-	int (*read)(const void *payload, const struct message *reply, void *to);
-	void *to;
-};
-
 static int ask_once(struct parser *parser, struct question *question, int fd)
 {
 	void *payload scoped(freep) = NULL;
@@ -156,11 +149,14 @@ static int ask_once(struct parser *parser, struct question *question, int fd)
 	return err;
 }
 
-static void leave_out(struct parser *parser, struct asked *asked, int err)
+void parser_leave_out(struct parser *parser, uint32_t key, int err)
 {
+	struct asked *asked = find(parser, key);
+
+	if (!asked->is_left_out)
+		vec_push(&parser->left_out, key);
 	asked->is_left_out = true;
 	asked->err = err;
-	vec_push(&parser->left_out, asked->key);
 }
 
 /* Is it the worker that failed, and not the file that has no answer? */
@@ -169,7 +165,7 @@ static bool is_failure(uint32_t nr_failed, const struct parser *parser)
 	return peer_nr_failed(parser->peer) != nr_failed;
 }
 
-static int ask(struct parser *parser, struct question *question, int fd)
+int parser_ask(struct parser *parser, struct question *question, int fd)
 {
 	struct asked *asked = find(parser, question->request.key);
 	int err;
@@ -187,7 +183,7 @@ static int ask(struct parser *parser, struct question *question, int fd)
 		if (err == -ETIME || ++asked->nr_deaths >= MAX_DEATHS)
 			break;
 	}
-	leave_out(parser, asked, err);
+	parser_leave_out(parser, asked->key, err);
 	return err;
 }
 
@@ -206,7 +202,7 @@ const struct reply_file *parser_file(struct parser *parser, uint32_t key, int fd
 
 	if (asked->is_known)
 		return asked->file;
-	err = ask(parser, &question, fd);
+	err = parser_ask(parser, &question, fd);
 	if (err == -EBADF || err == -EINTR || err == -ENOTCONN)
 		return NULL;
 	asked->is_known = true;
@@ -224,7 +220,7 @@ int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_tabl
 	struct question question = {
 		.request = {.kind = MESSAGE_TABLE, .key = key}, .read = read_table, .to = table};
 
-	return ask(parser, &question, fd);
+	return parser_ask(parser, &question, fd);
 }
 
 struct names {
@@ -253,7 +249,7 @@ int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *el
 		.read = read_names,
 		.to = &named,
 	};
-	int err = nr && nr <= MESSAGE_MAX_NAMES ? ask(parser, &question, fd) : -EINVAL;
+	int err = nr && nr <= MESSAGE_MAX_NAMES ? parser_ask(parser, &question, fd) : -EINVAL;
 
 	if (err)
 		return err;
@@ -273,37 +269,5 @@ int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites
 		.request = {.kind = MESSAGE_SITES, .key = key}, .read = read_sites, .to = sites};
 
 	peer_renew(parser->peer);
-	return ask(parser, &question, fd);
-}
-
-static int read_variables(const void *payload, const struct message *reply, void *to)
-{
-	memcpy(to, payload, reply->len_bytes);
-	return 0;
-}
-
-int parser_variables(struct parser *parser, uint32_t key, int fd, const char *const *names,
-		     size_t nr, uint64_t *elf_addrs)
-{
-	char text[MESSAGE_REQUEST_BYTES];
-	struct question question = {
-		.request = {.kind = MESSAGE_VARIABLES, .key = key, .nr = nr},
-		.payload = text,
-		.read = read_variables,
-		.to = elf_addrs,
-	};
-	size_t len = 0;
-
-	if (!nr || nr > MESSAGE_MAX_VARIABLES)
-		return -EINVAL;
-	for (size_t i = 0; i < nr; i++) {
-		size_t bytes = strlen(names[i]) + 1;
-
-		if (bytes > sizeof(text) - len)
-			return -EINVAL;
-		memcpy(text + len, names[i], bytes);
-		len += bytes;
-	}
-	question.request.len_bytes = len;
-	return ask(parser, &question, fd);
+	return parser_ask(parser, &question, fd);
 }

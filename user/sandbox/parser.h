@@ -51,14 +51,11 @@ int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *el
 		 struct reply_name **names, size_t *nr_named);
 /* Where its allocator can be probed, asked of a worker that has seen no other file. -errno: there is no answer. */
 int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites *sites);
-/*
- * The elf_addrs of variables that it exports: *elf_addrs has as many as names, 0 where there is none. At most
- * MESSAGE_MAX_VARIABLES. -errno: there is no answer.
- */
-int parser_variables(struct parser *parser, uint32_t key, int fd, const char *const *names,
-		     size_t nr, uint64_t *elf_addrs);
 
-/* The number of files that were left out, and the key of the i-th; *err: -ETIME, or how its worker died (peer_call()). */
+/*
+ * The number of files and JVMs that were left out, and the key of the i-th (MESSAGE_JVM + tgid for a JVM); *err: -ETIME,
+ * how its worker died (peer_call()), or -EIO and -EFBIG of parser_leave_out_jvm().
+ */
 size_t parser_nr_left_out(const struct parser *parser);
 uint32_t parser_left_out(const struct parser *parser, size_t i, int *err);
 

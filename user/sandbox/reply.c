@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "sandbox/rest.h"
 
 bool reply_fits(const struct message *request, const struct message *reply)
 {
@@ -37,26 +38,17 @@ bool reply_fits(const struct message *request, const struct message *reply)
 		       len == sizeof(struct message_sites) +
 				       reply->nr * sizeof(struct message_site);
 	case MESSAGE_VARIABLES:
-		return reply->nr == request->nr && len == reply->nr * sizeof(uint64_t);
+		return reply->nr == MESSAGE_NR_VARIABLES && len == reply->nr * sizeof(uint64_t);
+	case MESSAGE_LOOK:
+		return reply->nr <= MESSAGE_MAX_HEAPS && len <= MESSAGE_LOOK_BYTES;
+	case MESSAGE_CODE:
+		return reply->nr && reply->nr <= MESSAGE_MAX_ROWS &&
+		       len == sizeof(struct message_code) + reply->nr * sizeof(struct message_row);
+	case MESSAGE_METHODS:
+		return reply->nr <= request->nr && len <= MESSAGE_NAMES_BYTES;
 	default:
 		return false;
 	}
-}
-
-/* The bytes of a payload that are not read yet. */
-struct rest {
-	const char *at;
-	size_t len_bytes;
-};
-
-static bool take(struct rest *rest, void *to, size_t len_bytes)
-{
-	if (rest->len_bytes < len_bytes)
-		return false;
-	memcpy(to, rest->at, len_bytes);
-	rest->at += len_bytes;
-	rest->len_bytes -= len_bytes;
-	return true;
 }
 
 /* A copy of nr items, NULL if there are not as many. Owned by the caller. */
@@ -114,7 +106,7 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 
 /* Tables ----------------------------------------------------------------------------------------- */
 
-static bool is_rule(const struct unwind_rule *rule)
+bool reply_is_rule(const struct unwind_rule *rule)
 {
 	return rule->kind < UNWIND_NR_KINDS && rule->cfa_reg < UNWIND_NR_REGS &&
 	       unwind_fp_how(rule) < UNWIND_NR_HOWS && unwind_ra_how(rule) < UNWIND_NR_HOWS &&
@@ -127,7 +119,7 @@ static bool is_rule(const struct unwind_rule *rule)
 static bool are_rules(const struct unwind_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_extended; i++)
-		if (!is_rule(&table->extended[i]))
+		if (!reply_is_rule(&table->extended[i]))
 			return false;
 	return table->extended[UNWIND_EXTENDED_GAP].kind == UNWIND_GAP &&
 	       table->extended[UNWIND_EXTENDED_ROOT].kind == UNWIND_ROOT &&
@@ -257,18 +249,6 @@ static bool is_name(const struct message_name *name)
 	return !name->raw_bytes && !name->display_bytes &&
 	       (name->kind == MESSAGE_NAME_START ||
 		(name->kind == MESSAGE_NAME_NONE && !name->start));
-}
-
-/* A text of len bytes, none of them NUL, to *to and beyond, which is advanced. */
-static bool take_text(struct rest *rest, size_t len, char **to)
-{
-	char *text = *to;
-
-	if (!take(rest, text, len) || memchr(text, '\0', len))
-		return false;
-	text[len] = '\0';
-	*to += len + 1;
-	return true;
 }
 
 static bool read_name(struct rest *heads, struct rest *texts, char **to, struct reply_name *name)

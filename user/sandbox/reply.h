@@ -31,6 +31,8 @@ struct reply_file {
 
 /* What the payload of a reply of this kind says, nr as in its header. -EBADMSG, and outputs are untouched. */
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
+/* Can each function that takes a rule take this one? */
+bool reply_is_rule(const struct unwind_rule *rule);
 /* For unwind_table_free(). */
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);
 

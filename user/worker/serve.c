@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One request after the other, so there is no state but the files. The worker believes main, but checks what would have it
+ * One request after the other, so there is no state but the files and the JVMs. The worker believes main, but checks what would have it
  * read out of bounds: that costs nothing.
  *
  * Replies are put together in one block before they are sent: a table of 18 MB is copied once more for that, in 5 ms.
@@ -20,23 +20,24 @@
 #include "object/gopclntab.h"
 #include "object/object.h"
 #include "probes/allocator.h"
+#include "runtime/vmstructs.h"
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
+#include "worker/jvms.h"
+#include "worker/payload.h"
 
 struct worker {
 	int socket;
 	struct objects *objects;
 	vec_of(int) fds; /* the objects' */
 	vec_of(uint32_t) keys;
-	vec_of(char) payload; /* of the reply */
+	struct jvms *jvms;
+	struct payload payload; /* of the reply */
 };
 
 static void append(struct worker *worker, const void *bytes, size_t len_bytes)
 {
-	vec_reserve(&worker->payload, len_bytes);
-	if (len_bytes)
-		memcpy(worker->payload.at + worker->payload.nr, bytes, len_bytes);
-	worker->payload.nr += len_bytes;
+	payload_append(&worker->payload, bytes, len_bytes);
 }
 
 static void forget_all(struct worker *worker)
@@ -125,30 +126,6 @@ static int answer_sites(struct worker *worker, struct object *object, struct mes
 	return 0;
 }
 
-static int append_table(struct worker *worker, const struct unwind_table *table)
-{
-	struct message_table about = {
-		.start = table->start,
-		.nr_pages = table->nr_pages,
-		.nr_rows = table->nr_rows,
-		.nr_extended = table->nr_extended,
-		.tracks_bx = table->tracks_bx,
-		.truncated = table->truncated,
-		.nr_extended_dropped = table->nr_extended_dropped,
-		.nr_fdes = table->stats.nr_fdes,
-	};
-
-	if (!table->nr_pages)
-		return -ENODATA;
-	if (sizeof(about) + unwind_table_bytes(table) > MESSAGE_TABLE_BYTES)
-		return -EFBIG;
-	append(worker, &about, sizeof(about));
-	append(worker, table->pages, ((size_t)table->nr_pages + 1) * sizeof(*table->pages));
-	append(worker, table->rows, (size_t)table->nr_rows * sizeof(*table->rows));
-	append(worker, table->extended, (size_t)table->nr_extended * sizeof(*table->extended));
-	return 0;
-}
-
 /* Opens the file a second time, so that the megabytes of .eh_frame are freed when that is closed. */
 static int answer_table(struct worker *worker, struct object *object)
 {
@@ -161,7 +138,7 @@ static int answer_table(struct worker *worker, struct object *object)
 	err = unwind_table_from_elf(again, &table);
 	elf_file_close(again);
 	if (!err)
-		err = append_table(worker, table);
+		err = payload_append_table(&worker->payload, table, MESSAGE_TABLE_BYTES);
 	unwind_table_free(table);
 	return err;
 }
@@ -242,21 +219,14 @@ static int answer_names(struct worker *worker, struct object *object, const uint
 	return 0;
 }
 
-static int answer_variables(struct worker *worker, struct object *object, const char *names,
-			    size_t len_bytes, uint32_t nr)
+static int answer_variables(struct worker *worker, struct object *object, struct message *reply)
 {
-	const char *end = names + len_bytes;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		size_t len = strnlen(names, end - names);
+	for (; reply->nr < VM_NR_VARIABLES; reply->nr++) {
 		uint64_t elf_addr;
 
-		if (names + len == end)
-			return -EINVAL;
-		if (!dynsym_variable(object_elf(object), names, &elf_addr))
+		if (!dynsym_variable(object_elf(object), vm_variables[reply->nr], &elf_addr))
 			elf_addr = 0;
 		append(worker, &elf_addr, sizeof(elf_addr));
-		names += len + 1;
 	}
 	return 0;
 }
@@ -266,8 +236,11 @@ static int answer_variables(struct worker *worker, struct object *object, const 
 static int answer(struct worker *worker, const struct message *request, const void *payload,
 		  int *fd, struct message *reply)
 {
-	struct object *object = find_object(worker, request->key, fd);
+	struct object *object;
 
+	if (request->kind >= MESSAGE_LOOK)
+		return jvms_answer(worker->jvms, request, payload, *fd, &worker->payload, reply);
+	object = find_object(worker, request->key, fd);
 	if (!object)
 		return -EBADF;
 	if (object_error(object) || !object_elf(object))
@@ -286,8 +259,7 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		reply->nr = request->nr;
 		return answer_names(worker, object, payload, reply);
 	case MESSAGE_VARIABLES:
-		reply->nr = request->nr;
-		return answer_variables(worker, object, payload, request->len_bytes, request->nr);
+		return answer_variables(worker, object, reply);
 	default:
 		return -EINVAL;
 	}
@@ -296,7 +268,7 @@ static int answer(struct worker *worker, const struct message *request, const vo
 /* false: there is nobody to answer. */
 static bool serve_one(struct worker *worker)
 {
-	uint64_t payload[MESSAGE_REQUEST_BYTES / sizeof(uint64_t)]; /* aligned */
+	uint64_t payload[(MESSAGE_REQUEST_BYTES) / sizeof(uint64_t)]; /* aligned */
 	struct message request, reply;
 	int fd scoped(closep) = -1;
 
@@ -318,13 +290,14 @@ static bool serve_one(struct worker *worker)
 
 void serve(int socket)
 {
-	struct worker worker = {.socket = socket, .objects = objects_new()};
+	struct worker worker = {.socket = socket, .objects = objects_new(), .jvms = jvms_new()};
 
 	while (serve_one(&worker))
 		if (worker.payload.cap > MESSAGE_NAMES_BYTES) /* a large table's */
 			vec_release(&worker.payload);
 	forget_all(&worker);
 	objects_free(worker.objects);
+	jvms_free(worker.jvms);
 	vec_release(&worker.fds);
 	vec_release(&worker.keys);
 	vec_release(&worker.payload);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Ranges of code become vmas of the process that the worker was asked about, so what is checked of them is what
+ * feed/jvm.c and BPF's search rely on: their order. Wrong ranges give that process wrong frames, and no other.
+ */
+#include "sandbox/jvmreply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "sandbox/reply.h"
+#include "sandbox/rest.h"
+
+#define USER_LIMIT (1ull << 47)
+
+static bool is_range(uint64_t start, uint64_t limit)
+{
+	return start < limit && limit <= USER_LIMIT;
+}
+
+/* Heaps ------------------------------------------------------------------------------------------ */
+
+static bool is_printable(const char *text, size_t max_bytes)
+{
+	size_t len = strnlen(text, max_bytes);
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return len < max_bytes;
+}
+
+/* after: where the heap before ends. */
+static bool is_heap(const struct message_heap *heap, uint64_t after)
+{
+	return heap->start >= after && heap->start <= heap->limit &&
+	       heap->limit <= heap->reserved && heap->reserved <= USER_LIMIT &&
+	       heap->start % UNWIND_PAGE_BYTES == 0 && heap->limit % UNWIND_PAGE_BYTES == 0 &&
+	       heap->reserved % UNWIND_PAGE_BYTES == 0 && heap->has_table <= 1 &&
+	       (heap->has_table ? heap->generation : !heap->table_bytes);
+}
+
+static bool read_heap(struct rest *heads, struct rest *tables, uint64_t after,
+		      struct reply_heap *heap)
+{
+	struct message_heap head;
+
+	if (!take(heads, &head, sizeof(head)) || !is_heap(&head, after) ||
+	    head.table_bytes > tables->len_bytes)
+		return false;
+	*heap = (struct reply_heap){.start = head.start,
+				    .limit = head.limit,
+				    .reserved = head.reserved,
+				    .generation = head.generation};
+	if (head.has_table && reply_read_table(tables->at, head.table_bytes, &heap->table))
+		return false;
+	tables->at += head.table_bytes;
+	tables->len_bytes -= head.table_bytes;
+	return true;
+}
+
+void reply_look_release(struct reply_look *look)
+{
+	for (size_t i = 0; i < look->nr_heaps; i++)
+		unwind_table_free(look->heaps[i].table);
+	look->nr_heaps = 0;
+}
+
+int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct reply_look *look)
+{
+	struct reply_look read scoped(reply_look_release) = {0};
+	struct rest rest = {payload, len_bytes}, tables;
+	struct message_look about;
+	uint64_t after = 0;
+
+	if (!take(&rest, &about, sizeof(about)) || nr > MESSAGE_MAX_HEAPS ||
+	    rest.len_bytes < nr * sizeof(struct message_heap) || about.is_partial > 1 ||
+	    about.is_changed > 1 || !is_printable(about.missing, sizeof(about.missing)) ||
+	    (*about.missing && nr))
+		return -EBADMSG;
+	tables = (struct rest){rest.at + nr * sizeof(struct message_heap),
+			       rest.len_bytes - nr * sizeof(struct message_heap)};
+	rest.len_bytes = nr * sizeof(struct message_heap);
+	for (; read.nr_heaps < nr; read.nr_heaps++) {
+		if (!read_heap(&rest, &tables, after, &read.heaps[read.nr_heaps]))
+			return -EBADMSG;
+		after = read.heaps[read.nr_heaps].reserved;
+	}
+	if (tables.len_bytes)
+		return -EBADMSG;
+	memcpy(read.missing, about.missing, sizeof(read.missing));
+	read.nr_blobs = about.nr_blobs;
+	read.nr_analyzed = about.nr_analyzed;
+	read.code_bytes = about.code_bytes;
+	read.is_partial = about.is_partial;
+	read.is_changed = about.is_changed;
+	*look = read;
+	read.nr_heaps = 0;
+	return 0;
+}
+
+/* Code ------------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(((struct message_row *)0)->rule) == sizeof(struct unwind_rule),
+	       "a row has a rule");
+
+/* before: the row before it, NULL for the first. */
+static bool read_row(struct rest *rest, const struct reply_row *before, uint64_t code_bytes,
+		     struct reply_row *row)
+{
+	struct message_row from;
+
+	if (!take(rest, &from, sizeof(from)) || from.zero || from.offset >= code_bytes ||
+	    (before ? from.offset <= before->offset : from.offset))
+		return false;
+	row->offset = from.offset;
+	memcpy(&row->rule, from.rule, sizeof(row->rule));
+	return reply_is_rule(&row->rule);
+}
+
+int reply_read_code(const void *payload, size_t len_bytes, uint32_t nr, struct reply_code **code)
+{
+	struct reply_code *read scoped(freep) = NULL;
+	struct rest rest = {payload, len_bytes};
+	struct message_code about;
+
+	if (!nr || nr > MESSAGE_MAX_ROWS || !take(&rest, &about, sizeof(about)) ||
+	    rest.len_bytes != nr * sizeof(struct message_row) ||
+	    !is_range(about.start, about.limit))
+		return -EBADMSG;
+	read = xmalloc(sizeof(*read) + nr * sizeof(read->rows[0]));
+	*read = (struct reply_code){.start = about.start, .limit = about.limit};
+	for (; read->nr_rows < nr; read->nr_rows++)
+		if (!read_row(&rest, read->nr_rows ? &read->rows[read->nr_rows - 1] : NULL,
+			      about.limit - about.start, &read->rows[read->nr_rows]))
+			return -EBADMSG;
+	*code = read;
+	read = NULL;
+	return 0;
+}
+
+void reply_code_find(const struct reply_code *code, uint64_t ip, struct unwind_rule *rule)
+{
+	size_t low = 0, high = code->nr_rows; /* the first begins at 0 */
+
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+
+		if (code->rows[mid].offset <= ip - code->start)
+			low = mid;
+		else
+			high = mid;
+	}
+	*rule = code->rows[low].rule;
+}
+
+/* Names ------------------------------------------------------------------------------------------ */
+
+static bool read_method(struct rest *heads, struct rest *texts, char **to,
+			struct reply_method *method)
+{
+	struct message_method head;
+
+	if (!take(heads, &head, sizeof(head)) || head.zero || !head.name_bytes ||
+	    head.name_bytes >= MESSAGE_METHOD_BYTES || !is_range(head.start, head.limit))
+		return false;
+	*method = (struct reply_method){head.start, head.limit, *to};
+	return take_text(texts, head.name_bytes, to);
+}
+
+int reply_read_methods(const void *payload, size_t len_bytes, uint32_t nr,
+		       struct reply_method **methods)
+{
+	struct rest heads = {payload, nr * sizeof(struct message_method)}, texts;
+	struct reply_method *read scoped(freep) = NULL;
+	char *to;
+
+	if (nr > MESSAGE_MAX_NAMES || len_bytes < heads.len_bytes)
+		return -EBADMSG;
+	if (!nr)
+		return len_bytes ? -EBADMSG : (*methods = NULL, 0);
+	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	/* each text gets a NUL */
+	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
+	to = (char *)(read + nr);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!read_method(&heads, &texts, &to, &read[i]))
+			return -EBADMSG;
+	if (texts.len_bytes)
+		return -EBADMSG;
+	*methods = read;
+	read = NULL;
+	return 0;
+}

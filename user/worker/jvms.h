@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The JVMs that the worker was asked about: it reads their memory through the descriptor that comes with each request.
+ *
+ * What was read of one is kept until it takes too much memory. A JVM that is not known (any more) is read anew, as each
+ * request says what that takes.
+ */
+#ifndef CPROF_WORKER_JVMS_H
+#define CPROF_WORKER_JVMS_H
+
+#include "sandbox/message.h"
+#include "worker/payload.h"
+
+/* Of one JVM: more is refused, so that it costs no other its worker. */
+#define JVMS_MAX_BYTES (256u << 20)
+/* Of all: then all are forgotten. */
+#define JVMS_ALL_BYTES (512u << 20)
+
+struct jvms;
+
+/* For jvms_free(). */
+struct jvms *jvms_new(void);
+/* With all that was read. */
+void jvms_free(struct jvms *jvms);
+
+/*
+ * Answers a request of one of the kinds that are about JVMs: adds to payload and sets reply->nr. memory_fd is borrowed.
+ * -errno is for the reply's status: -EINVAL; others as of sandbox/jvmparser.h.
+ */
+int jvms_answer(struct jvms *jvms, const struct message *request, const void *about, int memory_fd,
+		struct payload *payload, struct message *reply);
+
+#endif
