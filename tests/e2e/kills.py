@@ -55,7 +55,9 @@ def kill_at_random_moments(begin, sampling, target, noted):
         h.running[:] = [target.process]
         h.forget_folders()
         run = begin()
-        time.sleep(rand.uniform(0, 2 * startup))
+        if rand.random() < 0.5:  # the others come while it starts, most of them
+            run.awaits(sampling)
+        time.sleep(rand.uniform(0, startup))
         if rand.random() < 0.3:
             run.signal(signal.SIGINT)
             time.sleep(rand.uniform(0, 0.3))

@@ -88,6 +88,7 @@ setter=$!
 echo "$epoch $(uptime)" >"$out/clock-began"
 run record-clock cprof record -v -F 99 -d 12s -o "$out/record-clock.pb.gz" -p $target
 uptime >"$out/clock-ended"
+kill $setter 2>/dev/null # it waits for a run that was refused
 wait $setter
 set_clock 0 >/dev/null
 kill $target

@@ -117,13 +117,14 @@ def record_clock(folder):
     run = run_of(folder, "record-clock")
     profile = run.profile()
     epoch, began = map(int, read(folder, "clock-began").split())
-    ended, forward, back = (int(read(folder, f"clock-{what}")) for what in ("ended", "forward", "back"))
+    ended, forward, back = (int(read(folder, f"clock-{what}") or 1 << 40) for what in ("ended", "forward", "back"))
     start, duration = profile["time_ns"] / 1e9 - epoch, profile["duration_ns"] / 1e9
     assert began - 2 <= start <= ended + 2 and 12 <= duration <= ended - began + 2, (began, start, duration, ended)
     said = [int(match[1]) for line in run.lines if (match := re.search(r"clock was set by ([+-]\d+) s", line))]
-    expected = [3600] * (forward < ended) + [-7200] * (back < ended)
+    # what was set in the last seconds, on a machine that is slow, may come too late to be noticed
+    expected = [3600] * (forward + 6 <= ended) + [-7200] * (back + 6 <= ended)
     assert len(said) >= len(expected), (said, forward, back, ended)
-    assert all(abs(a - b) < 600 for a, b in zip(said, expected)), (said, expected)
+    assert all(abs(a - b) < 600 for a, b in zip(said, (3600, -7200))), said
 
 
 def record_suspend(folder):
