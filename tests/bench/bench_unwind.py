@@ -35,6 +35,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 CPROF = os.environ.get("CPROF", os.path.join(BUILD, "cprof"))
 DEEP = os.path.join(BUILD, "bench", "deep")
 TABLES = os.path.join(BUILD, "bench", "bench_tables")
+WALL = os.path.join(BUILD, "bench", "bench_wall")
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 LONG = float(os.environ.get("BENCH_SECONDS", "30"))
 SHORT = min(3.0, LONG)
@@ -315,6 +316,20 @@ def bench_tables():
         row(f"{name}: build ms", [figures[1] for figures in rounds], target_ms, "ms")
 
 
+# The process that parses -----------------------------------------------------------------------------
+
+def bench_wall():
+    heading("Parsed by another process: % more time than in the same one")
+    rounds = {}
+    for _ in range(ROUNDS):
+        for line in subprocess.run([WALL], capture_output=True, text=True, check=True).stdout.splitlines():
+            name, what, number, here, there = line.split()
+            rounds.setdefault(f"{name}: {what} (of {int(number):,})", []).append((float(here), float(there)))
+    for name, pairs in rounds.items():
+        row(name + ", %", [100 * (there / here - 1) for here, there in pairs], 10, "%")
+        row("  ms in the same one", [here for here, _ in pairs])
+
+
 # Start ---------------------------------------------------------------------------------------------
 
 def start_times(*which):
@@ -479,7 +494,7 @@ def bench_slowdown():
 # ---------------------------------------------------------------------------------------------------
 
 def run_all():
-    parts = {"samples": bench_samples, "tables": bench_tables, "start": bench_start,
+    parts = {"samples": bench_samples, "tables": bench_tables, "wall": bench_wall, "start": bench_start,
              "maps": bench_maps, "own": bench_own, "slowdown": bench_slowdown}
     wanted = os.environ.get("BENCH_ONLY", ",".join(parts)).split(",")
     print(f"Linux {os.uname().release}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; "

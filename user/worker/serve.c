@@ -146,13 +146,20 @@ static int answer_table(struct worker *worker, struct object *object)
 /* What names an address: Go's own table, else its symbol, else where its function begins. */
 struct found {
 	struct message_name head;
-	char *raw, *display; /* owned; NULL: none */
+	const char *raw; /* borrowed from the object */
+	char *display;	 /* owned; NULL: it is raw */
 };
 
 static void found_release(struct found *found)
 {
-	free(found->raw);
 	free(found->display);
+}
+
+static void set_raw(struct found *found, const char *name)
+{
+	found->head.kind = MESSAGE_NAME_SYMBOL;
+	found->head.raw_bytes = strnlen(name, MESSAGE_NAME_MAX_BYTES);
+	found->raw = name;
 }
 
 /* Its names are not mangled; those of symbols say less: "main.Map[go.shape.int]" is main.Map[...] for Go itself. */
@@ -163,9 +170,7 @@ static bool find_go_name(struct object *object, uint64_t elf_addr, struct found 
 
 	if (!name || !*name)
 		return false;
-	found->head.kind = MESSAGE_NAME_SYMBOL;
-	found->raw = xasprintf("%.*s", (int)MESSAGE_NAME_MAX_BYTES, name);
-	found->head.raw_bytes = strlen(found->raw);
+	set_raw(found, name);
 	return true;
 }
 
@@ -180,10 +185,8 @@ static void find_name(struct object *object, uint64_t elf_addr, struct found *fo
 			found->head.kind = MESSAGE_NAME_START;
 		return;
 	}
-	found->head.kind = MESSAGE_NAME_SYMBOL;
-	found->raw = xasprintf("%.*s", (int)MESSAGE_NAME_MAX_BYTES, symbol.name);
+	set_raw(found, symbol.name);
 	found->display = demangle(symbol.name);
-	found->head.raw_bytes = strlen(found->raw);
 	if (!found->display)
 		return;
 	found->head.display_bytes = strlen(found->display);
