@@ -36,6 +36,8 @@ run record-pid cprof record -v -F 499 -d 2s -o "$out/record-pid.pb.gz" -p $targe
 run record-all cprof record -v -F 499 -a -o "$out/record-all.pb.gz" -d 2s
 kill $target
 run record-command cprof record -v -F 499 -o "$out/record-command.pb.gz" -- /bin/hot 1
+run merge cprof merge -v -o "$out/merge.pb.gz" "$out/record-pid.pb.gz" "$out/record-command.pb.gz"
+run top cprof top -v "$out/record-command.pb.gz"
 run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now

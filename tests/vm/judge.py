@@ -66,7 +66,7 @@ def share(profile, inner, outer):
     stacks = [(set(sample["stack"]), sample["values"]["samples"]) for sample in profile["samples"]
               if set(inner) & set(sample["stack"])]
     count = sum(number for _, number in stacks)
-    assert count >= 20, f"only {count} stacks hold {inner}"
+    assert count >= 5, f"only {count} stacks hold {inner}"  # an emulated machine that waits for its host loses ticks
     return sum(number for stack, number in stacks if outer in stack) / count
 
 
@@ -94,6 +94,18 @@ def record_all(folder):
     """One file for each process that ran; nearly all samples are those of the workload."""
     run = run_of(folder, "record-all")
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "hot", "main")
+
+
+def reads(folder):
+    """The commands that read profiles confine themselves here, and still work; Linux 5.10 lacks landlock, as -v tells."""
+    for case in ("merge", "top"):
+        code, said = read(folder, case + ".code").strip(), read(folder, case + ".err").splitlines()
+        assert code == "0", f"{case}: {code} {said}"
+        lacks = kernel_name == "5.10" or bool(said)
+        assert len(said) == lacks and all("landlock" in line for line in said), f"{case}: {said}"
+    assert " hot_a" in read(folder, "top.out"), read(folder, "top.out")
+    top = pprof_top(os.path.join(folder, "merge.pb.gz"), "samples")[0][0]
+    assert top == "hot_a", f"pprof shows {top} on top of what was merged"
 
 
 def record_kernel(folder):
@@ -288,7 +300,7 @@ def instructions(folder):
         assert int(count) <= 1.2 * int(stored), f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
 
 
-CASES = (doctor, loads, instructions, record_pid, record_command, record_all, record_kernel, record_hotplug,
+CASES = (doctor, loads, instructions, record_pid, record_command, reads, record_all, record_kernel, record_hotplug,
          record_clock, record_suspend, record_throttled, heap, nothing_left, kernel_is_silent, privileges)
 CASES_OF = {"confidentiality": (refused_by_lockdown, nothing_left, kernel_is_silent)}
 
