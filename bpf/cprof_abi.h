@@ -147,12 +147,13 @@ struct abi_stats {
 
 /* Settings, written before the programs are loaded: the verifier takes them for constants. */
 struct abi_config {
-	__u64 rate_bytes;  /* heap: mean distance of samples; 0 or 1: every allocation */
-	__u64 hash_seed;   /* so that no target can choose colliding stacks */
-	__u64 walk_ns;	   /* a walk may take so long, and a few frames more */
-	__u32 self_tgid;   /* never sampled: cprof would profile its own draining */
-	__u32 helper_tgid; /* nor are this process of cprof's and its children; 0: it has none */
-	__u32 only_tgid;   /* heap: if not 0, the one process that probes are bound to */
+	__u64 rate_bytes; /* heap: mean distance of samples; 0 or 1: every allocation */
+	__u64 hash_seed;  /* so that no target can choose colliding stacks */
+	__u64 walk_ns;	  /* a walk may take so long, and a few frames more */
+	__u32 self_tgid;  /* never sampled: cprof would profile its own draining */
+	__u32 helper_tgids
+		[2]; /* nor are these processes of cprof's and their children; 0: there is none */
+	__u32 only_tgid;	   /* heap: if not 0, the one process that probes are bound to */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
 	__u8 unknown_too;	   /* who is not in `targets` is sampled: user space judges */

@@ -19,13 +19,14 @@ struct {
 	__type(value, u8); /* enum abi_target */
 } targets SEC(".maps");
 
-/* The last two children of config.helper_tgid: one may still be ending. All of them are forked after this is attached. */
-volatile __u32 helpers[2] = {};
+/* The last two children of each of config.helper_tgids: one may still be ending. They are forked after this is attached. */
+volatile __u32 helpers[2][2] = {};
 
 static __always_inline bool is_helper(u32 tgid)
 {
-	return config.helper_tgid &&
-	       (tgid == config.helper_tgid || tgid == helpers[0] || tgid == helpers[1]);
+	return config.helper_tgids[0] &&
+	       (tgid == config.helper_tgids[0] || tgid == helpers[0][0] || tgid == helpers[0][1] ||
+		tgid == config.helper_tgids[1] || tgid == helpers[1][0] || tgid == helpers[1][1]);
 }
 
 __hidden bool target_is_current(void)
@@ -95,6 +96,14 @@ __hidden void target_identify(struct scratch *scratch)
 		bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
+static __always_inline void note_helper(int i, u32 parent_tgid, u32 tgid)
+{
+	if (!config.helper_tgids[i] || parent_tgid != config.helper_tgids[i])
+		return;
+	helpers[i][1] = helpers[i][0];
+	helpers[i][0] = tgid;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -103,10 +112,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (tgid == parent_tgid)
 		return 0; /* a thread */
-	if (config.helper_tgid && parent_tgid == config.helper_tgid) {
-		helpers[1] = helpers[0];
-		helpers[0] = tgid;
-	}
+	note_helper(0, parent_tgid, tgid);
+	note_helper(1, parent_tgid, tgid);
 	tables_inherit(parent_tgid, tgid);
 	target = bpf_map_lookup_elem(&targets, &parent_tgid);
 	if (config.follow_forks && target && *target != ABI_TARGET_REJECTED)

@@ -202,7 +202,8 @@ static void add_others(enum options_command command, struct options *options,
 		{BOTH, ARG_GROUP("Other options")},
 		{BOTH,
 		 {"no-sandbox", 0, ARG_FLAG, NULL,
-		  "parse the targets' files in this process, with all its privileges: unsafe, for "
+		  "open and parse the targets' files in this process, with all its privileges: "
+		  "unsafe, for "
 		  "debugging only",
 		  &options->no_sandbox}},
 		{BOTH,

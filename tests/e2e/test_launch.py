@@ -42,7 +42,7 @@ def waiting_child(run):
     end = time.monotonic() + h.HANGS
     while time.monotonic() < end and run.process.poll() is None:
         with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as file:
-            found = file.read().split()[1:]  # the first one is there for the parser of files
+            found = file.read().split()[2:]  # the first two are there for the processes that open and parse files
         if not found:
             continue
         run.signal(signal.SIGSTOP)

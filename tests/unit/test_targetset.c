@@ -181,7 +181,7 @@ static bool is_in(const char *path, enum targetspec_filter filter, const char *w
 
 	write_file(11, "cgroup", text);
 	vec_push(&spec.filters[filter], word);
-	assert_int_equal(criteria_open(&criteria, root, &spec), 0);
+	assert_int_equal(criteria_open(&criteria, root, NULL, &spec), 0);
 	holds = criteria_hold(&criteria, 11, "worker");
 	criteria_release(&criteria);
 	targetspec_release(&spec);

@@ -111,7 +111,7 @@ static void set_config(struct cprof_bpf *bpf, const struct session_options *opti
 		.walk_ns = walk_ns(options),
 		.self_tgid = getpid(),
 		.only_tgid = options->only_tgid,
-		.helper_tgid = options->helper_tgid,
+		.helper_tgids = {options->helper_tgids[0], options->helper_tgids[1]},
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
 		.all = options->all,
 		.unknown_too = options->judged && options->source == SESSION_CPU,

@@ -54,8 +54,9 @@ struct session_options {
 	bool kernel_stacks;
 	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
 	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
-	uint32_t helper_tgid; /* it and its children are left out, as cprof itself is; 0: nobody */
-	uint32_t only_tgid;   /* heap: the only target, which is running; 0: not known */
+	uint32_t helper_tgids
+		[2]; /* they and their children are left out, as cprof itself is; 0: nobody */
+	uint32_t only_tgid; /* heap: the only target, which is running; 0: not known */
 	struct session_limits limits;
 };
 

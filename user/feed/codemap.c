@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "feed/jvm.h"
+#include "process/opener.h"
 #include "process/remote.h"
 
 #define USER_LIMIT (1ull << 63)
@@ -326,11 +327,15 @@ enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t
 bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr, void *to,
 		  size_t len_bytes)
 {
+	struct opener *opener = files_opener(code->rooms->files);
 	struct memory_piece piece = {.addr = addr, .to = to, .len_bytes = len_bytes};
 
 	if (!is_present(code, image))
 		return false;
-	remote_read(code->tgid, &piece, 1);
+	if (opener)
+		opener_read(opener, code->tgid, &piece, 1);
+	else
+		remote_read(code->tgid, &piece, 1);
 	return piece.was_read;
 }
 

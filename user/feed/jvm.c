@@ -25,6 +25,7 @@
 #include "base/vec.h"
 #include "feed/codemap.h"
 #include "feed/jvmcode.h"
+#include "process/opener.h"
 #include "process/remote.h"
 #include "sandbox/jvmparser.h"
 
@@ -126,10 +127,13 @@ void jvm_free(struct jvm *jvm)
 /* Can the worker be asked now? */
 static bool may_ask(struct jvm *jvm)
 {
+	struct opener *opener = files_opener(jvm->rooms->files);
+
 	if (jvm->is_hopeless || !tablecache_may_ask(jvm->rooms->tablecache))
 		return false;
 	if (jvm->subject.memory_fd < 0)
-		jvm->subject.memory_fd = remote_open(jvm->subject.tgid);
+		jvm->subject.memory_fd = opener ? opener_memory(opener, jvm->subject.tgid)
+						: remote_open(jvm->subject.tgid);
 	return jvm->subject.memory_fd >= 0;
 }
 

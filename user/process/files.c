@@ -20,9 +20,11 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/mapping.h"
-#include "process/openmapped.h"
+#include "process/opener.h"
 
 #define NO_ENTRY UINT32_MAX
+#define MAX_STALLS \
+	2 /* one may have been its process's fault: map_files waits for the lock of its mappings */
 
 /* Files that were only met are closed before those that somebody has read: their names may be wanted again. */
 enum {
@@ -41,7 +43,8 @@ struct file {
 	uint32_t newer, older; /* in the order of their use; of those that are open */
 	int fd; /* -1: not open, because of error unless it was closed to make room */
 	int error;
-	bool is_refused;     /* map_files itself led to nothing to be opened: it will not again */
+	uint8_t nr_stalls; /* how often a try to open it got no answer */
+	bool is_refused; /* it will not be opened: map_files itself led to nothing, or no answer came */
 	bool was_open;	     /* size and modified are valid */
 	bool was_wanted;     /* somebody has read it */
 	bool is_other;	     /* what has its inode now is another file */
@@ -51,6 +54,7 @@ struct file {
 
 struct files {
 	const char *proc_root; /* borrowed */
+	struct opener *opener; /* borrowed; NULL: there is none */
 	vec_of(struct file) all;
 	size_t nr_open, max_open, path_bytes;
 	struct list {
@@ -72,6 +76,16 @@ static size_t most_open(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > FILES_MAX_OPEN)
 		return FILES_MAX_OPEN;
 	return limit.rlim_cur > 2 ? limit.rlim_cur / 2 : 1;
+}
+
+struct opener *files_opener(const struct files *files)
+{
+	return files->opener;
+}
+
+void files_set_opener(struct files *files, struct opener *opener)
+{
+	files->opener = opener;
 }
 
 struct files *files_new(const char *proc_root)
@@ -211,9 +225,11 @@ static int open_mapped(const struct files *files, struct file *file)
 	const struct mapped_file mapped = {file->tgid, file->start, file->limit, file->id,
 					   file->path};
 	struct mapped_ways ways;
-	int fd = mapped_open(files->proc_root, &mapped, &ways);
+	int fd = files->opener ? opener_file(files->opener, &mapped, &ways)
+			       : mapped_open(files->proc_root, &mapped, &ways);
 
-	file->is_refused = ways.is_refused;
+	file->nr_stalls += ways.has_stalled;
+	file->is_refused = ways.is_refused || file->nr_stalls >= MAX_STALLS;
 	file->is_forbidden |= ways.is_forbidden;
 	return fd;
 }
@@ -367,6 +383,8 @@ const char *files_why(const struct files *files, uint32_t i)
 		return "not a regular file, or empty";
 	case -ETIME:
 		return "there was no time";
+	case -ETIMEDOUT:
+		return "its file system or its process did not answer";
 	default:
 		return strerror(-error);
 	}

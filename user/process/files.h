@@ -25,9 +25,14 @@
 #define FILES_MAX_PATH_BYTES (32u << 20)
 
 struct files;
+struct opener; /* process/opener.h */
 
 /* proc_root is "/proc", or a folder that looks like it (tests). Borrowed until files_free(). */
 struct files *files_new(const char *proc_root);
+/* From now on the opener opens files; without one (--no-sandbox) this process does. Borrowed until files_free(). */
+void files_set_opener(struct files *files, struct opener *opener);
+/* NULL: there is none. */
+struct opener *files_opener(const struct files *files);
 /* Holds at most nr descriptors from now on; nr > 0. */
 void files_limit(struct files *files, size_t nr);
 /* fn is called just before the descriptor of a file is closed, except by files_free(). */
@@ -51,7 +56,7 @@ uint32_t files_of(struct files *files, uint32_t tgid, const struct map_event *ma
 int files_fd(struct files *files, uint32_t file);
 /*
  * Why it is not open: 0 or -errno (-ENOTSUP: not a regular file, or an empty one as those of /proc;
- * -EFBIG; -ESTALE: another file; -EMFILE: too many are open; -ETIME: time was up, see files_until()).
+ * -EFBIG; -ESTALE: another file; -EMFILE: too many are open; -ETIME: time was up, see files_until(); -ETIMEDOUT: no answer).
  */
 int files_error(const struct files *files, uint32_t file);
 /* The same in words, as "Too many open files" or "deleted or replaced after it was closed"; "" if it is open. Not owned. */

@@ -12,20 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * 65,530 mappings of ordinary files are 8 MB; a target may have paths of 4 KB each. What lies beyond
- * is not seen.
- */
-#define MAPS_MAX_BYTES (64u << 20)
+#include "process/opener.h"
+
+#define MAPS_MAX_BYTES (64u << 20) /* as for opener_each_map() */
 /* Distinct paths; more than that only a target makes that wants to fill our memory. */
 #define NAMES_MAX 65536
 
+/* A mapping whose file is not opened yet. */
+struct found_map {
+	struct map_event map; /* without its path */
+	uint32_t name;
+};
+
 struct reader {
-	struct snapshot *snapshot;
 	struct files *files;
 	struct strtab *names;
-	uint32_t id;
+	vec_of(struct found_map) found;
 };
+
+static void reader_release(struct reader *reader)
+{
+	vec_release(&reader->found);
+}
 
 static uint32_t name_of(struct strtab *names, const struct map_event *map)
 {
@@ -38,8 +46,8 @@ static uint32_t name_of(struct strtab *names, const struct map_event *map)
 	return strtab_intern_len(names, map->path, path_len_undeleted(map->path));
 }
 
-struct mapping snapshot_mapping(const struct map_event *map, uint32_t id, struct files *files,
-				struct strtab *names)
+static struct mapping make_mapping(const struct map_event *map, uint32_t id, struct files *files,
+				   uint32_t name)
 {
 	return (struct mapping){
 		.start = map->start,
@@ -47,21 +55,62 @@ struct mapping snapshot_mapping(const struct map_event *map, uint32_t id, struct
 		.file_off = map->file_off,
 		.until_ns = UINT64_MAX,
 		.file = files_of(files, id, map),
-		.name = name_of(names, map),
+		.name = name,
 	};
+}
+
+struct mapping snapshot_mapping(const struct map_event *map, uint32_t id, struct files *files,
+				struct strtab *names)
+{
+	return make_mapping(map, id, files, name_of(names, map));
+}
+
+static void take_map(void *ctx, const struct map_event *map)
+{
+	struct reader *reader = ctx;
+
+	if (reader->found.nr >= MAPPINGS_MAX)
+		return;
+	vec_push(&reader->found, (struct found_map){*map, name_of(reader->names, map)});
 }
 
 static void read_line(void *ctx, const char *line)
 {
-	struct reader *reader = ctx;
 	struct map_event map;
 	bool executable;
 
-	if (reader->snapshot->maps.nr >= MAPPINGS_MAX || mapping_parse(line, &map, &executable) ||
-	    !executable)
-		return;
-	vec_push(&reader->snapshot->maps,
-		 snapshot_mapping(&map, reader->id, reader->files, reader->names));
+	if (!mapping_parse(line, &map, &executable) && executable)
+		take_map(ctx, &map);
+}
+
+/* Of id, which is tgid or a thread of it. */
+static int read_maps(const char *proc_root, uint32_t tgid, uint32_t id, struct reader *reader)
+{
+	struct opener *opener = files_opener(reader->files);
+	char file[64] = "maps";
+	int err = -ESTALE;
+
+	/* An opener that was replaced in the midst of it begins anew, once. */
+	for (int i = 0; opener && i < 2 && err == -ESTALE; i++) {
+		reader->found.nr = 0;
+		err = opener_each_map(opener, id, take_map, reader);
+	}
+	if (opener)
+		return err;
+	if (id != tgid)
+		snprintf(file, sizeof(file), "task/%u/maps", id);
+	err = procfs_each_line(proc_root, tgid, file, MAPS_MAX_BYTES, read_line, reader);
+	return err == -EFBIG ? 0 : err;
+}
+
+/* A file is opened when all mappings are known, since the opener may be replaced while it opens one. */
+static void open_files(const struct reader *reader, uint32_t id, struct snapshot *snapshot)
+{
+	vec_for_each(&reader->found, found) {
+		found->map.path = strtab_get(reader->names, found->name);
+		vec_push(&snapshot->maps,
+			 make_mapping(&found->map, id, reader->files, found->name));
+	}
 }
 
 /* The first thread, once it has ended, has no mappings any more: the others have. */
@@ -78,22 +127,20 @@ int snapshot_take(const char *proc_root, uint32_t tgid, struct files *files, str
 		  struct snapshot *snapshot)
 {
 	struct snapshot found scoped(snapshot_release) = {0};
-	struct reader reader = {&found, files, names, tgid};
+	struct reader reader scoped(reader_release) = {files, names, {0}};
 	struct proc_stat after;
-	char file[64] = "maps";
+	uint32_t id;
 	int err;
 
 	err = procfs_stat(proc_root, tgid, &found.stat);
 	if (err)
 		return err;
 	if (!found.stat.is_kernel_thread) {
-		err = task_with_maps(proc_root, tgid, &found.stat, &reader.id);
+		err = task_with_maps(proc_root, tgid, &found.stat, &id);
 		if (err)
 			return err;
-		if (reader.id != tgid)
-			snprintf(file, sizeof(file), "task/%u/maps", reader.id);
-		err = procfs_each_line(proc_root, tgid, file, MAPS_MAX_BYTES, read_line, &reader);
-		found.maps_error = err == -EFBIG ? 0 : err;
+		found.maps_error = read_maps(proc_root, tgid, id, &reader);
+		open_files(&reader, id, &found);
 	}
 	if (procfs_stat(proc_root, tgid, &after) || proc_stat_is_dead(&after) ||
 	    after.start_ticks != found.stat.start_ticks)

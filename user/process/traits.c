@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ int traits_exe(const char *proc_root, uint32_t tgid, char *path, size_t path_byt
 
 	if ((size_t)snprintf(link, sizeof(link), "%s/%u/exe", proc_root, tgid) >= sizeof(link))
 		return -ENAMETOOLONG;
-	len = readlink(link, target, sizeof(target));
+	len = readlinkat(AT_FDCWD, link, target, sizeof(target));
 	if (len < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	if ((size_t)len >= sizeof(target) || (size_t)len >= path_bytes)

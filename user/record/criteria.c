@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "process/opener.h"
 #include "process/procfs.h"
 #include "process/traits.h"
 #include "base/saferegex.h"
@@ -203,7 +204,8 @@ bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *
 
 	if (!criteria->spec->names.nr)
 		return false;
-	if (traits_exe(criteria->proc_root, tgid, exe, sizeof(exe)))
+	if (criteria->opener ? opener_exe(criteria->opener, tgid, exe, sizeof(exe))
+			     : traits_exe(criteria->proc_root, tgid, exe, sizeof(exe)))
 		*exe = '\0';
 	vec_for_each(&criteria->spec->names, name)
 		if (name_is(*name, comm, exe))
@@ -215,7 +217,8 @@ static bool is_anybody_named(const struct criteria *criteria, char *name, const 
 			     size_t nr)
 {
 	struct targetspec only = {.names = {.at = &name, .nr = 1}};
-	struct criteria one = {.proc_root = criteria->proc_root, .spec = &only};
+	struct criteria one = {
+		.proc_root = criteria->proc_root, .opener = criteria->opener, .spec = &only};
 	struct proc_stat stat;
 
 	for (size_t i = 0; i < nr; i++)
@@ -245,7 +248,8 @@ int criteria_check_names(const struct criteria *criteria)
 
 /* All together ----------------------------------------------------------------------------------- */
 
-int criteria_open(struct criteria *criteria, const char *proc_root, const struct targetspec *spec)
+int criteria_open(struct criteria *criteria, const char *proc_root, struct opener *opener,
+		  const struct targetspec *spec)
 {
 	static int (*const add[])(struct criteria *,
 				  const char *) = {[TARGETSPEC_COMM] = add_comm,
@@ -253,7 +257,7 @@ int criteria_open(struct criteria *criteria, const char *proc_root, const struct
 						   [TARGETSPEC_CGROUP] = add_cgroup,
 						   [TARGETSPEC_CONTAINER] = NULL};
 
-	*criteria = (struct criteria){.proc_root = proc_root, .spec = spec};
+	*criteria = (struct criteria){.proc_root = proc_root, .opener = opener, .spec = spec};
 	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		vec_for_each(&spec->filters[i], word) {
 			int err = add[i] ? add[i](criteria, *word) : 0;

@@ -15,8 +15,11 @@
 #include "base/vec.h"
 #include "targetspec.h"
 
+struct opener; /* process/opener.h */
+
 struct criteria {
 	const char *proc_root;	       /* borrowed */
+	struct opener *opener;	       /* borrowed; NULL: there is none */
 	const struct targetspec *spec; /* borrowed */
 	vec_of(regex_t) comms;
 	vec_of(uint32_t) uids;
@@ -27,7 +30,8 @@ struct criteria {
  * -EINVAL, printed: no such user, no such cgroup, not a regular expression (or one too costly). Release
  * with criteria_release() whatever the result.
  */
-int criteria_open(struct criteria *criteria, const char *proc_root, const struct targetspec *spec);
+int criteria_open(struct criteria *criteria, const char *proc_root, struct opener *opener,
+		  const struct targetspec *spec);
 void criteria_release(struct criteria *criteria);
 
 /* Checks that each name is that of some process. -ESRCH, printed, with the first name that no process has. */

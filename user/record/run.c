@@ -55,6 +55,7 @@ static int finish(struct run *run, int code)
 	builder_free(run->builder);
 	priority_share(NULL, NULL);
 	parser_close(run->parser);
+	opener_close(run->opener);
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
@@ -81,8 +82,8 @@ static bool is_over_early(const struct run *run)
 int run(const struct options *options, keeper_serve_fn serve)
 {
 	static int (*const steps[])(struct run *) = {
-		catch_interrupts,  run_start_parser,  run_find_targets,	  run_open_session,
-		run_check_parser,  run_check_output,  run_launch_child,	  run_open_parts,
+		catch_interrupts,  run_start_helpers, run_find_targets,	  run_open_session,
+		run_check_helpers, run_check_output,  run_launch_child,	  run_open_parts,
 		run_take_snapshot, run_probe_command, run_attach_probes,  run_give_up_powers,
 		run_start,	   run_collect,	      run_write_profiles,
 	};

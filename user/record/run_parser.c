@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The steps of a run that have to do with the process which parses the targets' files. It is forked first and asked how it
- * is confined only once the BPF programs are loaded, so that both happen at the same time.
+ * The steps of a run that have to do with the processes which open and parse the targets' files. They are forked first and
+ * asked how they are confined only once the BPF programs are loaded, so that all happens at the same time.
  */
 #include <string.h>
 #include <unistd.h>
@@ -9,12 +9,38 @@
 #include "base/log.h"
 #include "base/smallfile.h"
 #include "base/text.h"
+#include "process/opener_serve.h"
 #include "record/priority.h"
 #include "record/run_state.h"
 #include "sandbox/confine.h"
 #include "sandbox/narrow.h"
 
-int run_start_parser(struct run *run)
+static uint64_t helpers_cpu_ns(const void *ctx)
+{
+	const struct run *run = ctx;
+
+	return parser_cpu_ns(run->parser) + (run->opener ? opener_cpu_ns(run->opener) : 0);
+}
+
+static void set_nice(void *ctx, int nice)
+{
+	struct run *run = ctx;
+
+	parser_set_nice(run->parser, nice);
+	if (run->opener)
+		opener_set_nice(run->opener, nice);
+}
+
+/* What the kernel says while the opener is waited for is not lost. */
+static void look_meanwhile(void *ctx)
+{
+	const struct run *run = ctx;
+
+	if (run->session)
+		session_gather(run->session);
+}
+
+int run_start_helpers(struct run *run)
 {
 	const struct peer_options options = {.serve = run->serve,
 					     .in_process = run->options->no_sandbox};
@@ -24,11 +50,19 @@ int run_start_parser(struct run *run)
 		warn("cannot start the process that parses files: %s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	run->budget.others_cpu_ns = parser_cpu_ns;
-	run->budget.others = run->parser;
-	priority_share(parser_set_nice, run->parser);
+	err = run->options->no_sandbox ? 0 : opener_open(opener_serve, &run->opener);
+	if (err) {
+		warn("cannot start the process that opens files: %s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	if (run->opener)
+		opener_while_waiting(run->opener, look_meanwhile, run);
+	run->budget.others_cpu_ns = helpers_cpu_ns;
+	run->budget.others = run;
+	priority_share(set_nice, run);
 	if (run->options->no_sandbox)
-		warn("--no-sandbox: files that the targets chose are parsed with all of cprof's "
+		warn("--no-sandbox: files that the targets chose are opened and parsed with all of "
+		     "cprof's "
 		     "privileges. Do this for debugging only.");
 	return EXIT_DONE;
 }
@@ -56,25 +90,26 @@ static bool is_minor(uint32_t missing)
 	       (missing == CONFINE_NO_USER && geteuid());
 }
 
-static void say_missing(uint32_t missing)
+/* does: "opens" or "parses", as "the process that opens files". */
+static void say_missing(const char *does, uint32_t missing)
 {
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		if (!(missing & losses[i].missing))
 			continue;
 		if (is_minor(losses[i].missing))
-			detail("the process that parses files %s", losses[i].what);
+			detail("the process that %s files %s", does, losses[i].what);
 		else
-			warn("the process that parses files %s%s", losses[i].what, losses[i].why);
+			warn("the process that %s files %s%s", does, losses[i].what, losses[i].why);
 	}
 }
 
-static int refuse(uint32_t missing)
+static int refuse(const char *does, uint32_t missing)
 {
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		if (missing & losses[i].missing & CONFINE_NEEDED) {
-			warn("not safe: the process that parses the targets' files %s. "
+			warn("not safe: the process that %s the targets' files %s. "
 			     "--no-sandbox goes on nevertheless.",
-			     losses[i].what);
+			     does, losses[i].what);
 			break;
 		}
 	return EXIT_CANNOT;
@@ -95,17 +130,28 @@ int run_give_up_powers(struct run *run)
 	return EXIT_DONE;
 }
 
-int run_check_parser(struct run *run)
+/* err: it does not answer. */
+static int check_helper(const char *does, int err, uint32_t missing)
 {
-	uint32_t missing = 0;
-	int err = parser_meet(run->parser, &missing);
-
 	if (err) {
-		warn("the process that parses files does not start: %s", strerror(-err));
+		warn("the process that %s files does not start: %s", does, strerror(-err));
 		return EXIT_CANNOT;
 	}
 	if (missing & CONFINE_NEEDED)
-		return refuse(missing);
-	say_missing(missing);
+		return refuse(does, missing);
+	say_missing(does, missing);
 	return EXIT_DONE;
+}
+
+int run_check_helpers(struct run *run)
+{
+	uint32_t missing = 0;
+	int err = parser_meet(run->parser, &missing);
+	int code = check_helper("parses", err, missing);
+
+	if (code || !run->opener)
+		return code;
+	missing = 0;
+	err = opener_meet(run->opener, &missing);
+	return check_helper("opens", err, missing);
 }

@@ -19,6 +19,7 @@ int run_find_targets(struct run *run)
 {
 	const struct targetset_options options = {
 		.proc_root = PROC,
+		.opener = run->opener,
 		.spec = &run->options->spec,
 		.follow = run->options->follow_forks,
 		.eager = run_is_heap(run),
@@ -64,7 +65,8 @@ int run_open_session(struct run *run)
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
 		.allocs_only = o->allocs_only,
-		.helper_tgid = parser_parent(run->parser),
+		.helper_tgids = {parser_parent(run->parser),
+				 run->opener ? opener_parent(run->opener) : 0},
 		.only_tgid = run_is_heap(run) ? only_target(run) : 0,
 		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
 			   o->limits.slots, o->limits.attach_mode},
@@ -151,6 +153,7 @@ int run_open_parts(struct run *run)
 	};
 
 	run->files = files_new(PROC);
+	files_set_opener(run->files, run->opener);
 	run->tasks = tasks_new(PROC, run->files);
 	run->builder = builder_new(&options, run->tasks);
 	run->tablesync =

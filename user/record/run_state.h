@@ -20,6 +20,7 @@
 #include "options.h"
 #include "process/busiest.h"
 #include "process/files.h"
+#include "process/opener.h"
 #include "process/task.h"
 #include "record/addtarget.h"
 #include "record/builder.h"
@@ -42,6 +43,7 @@ struct run {
 	const struct options *options;
 	keeper_serve_fn serve;
 	struct parser *parser;
+	struct opener *opener; /* NULL: --no-sandbox */
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;
@@ -83,14 +85,14 @@ bool run_writes_to_stdout(const struct options *options);
 /* For callbacks that ask whether to give up: ctx is the run's struct workbudget. */
 bool run_is_time_up(void *ctx);
 
-/* Forks the processes that will parse the targets' files, while there is nothing that they could inherit. */
-int run_start_parser(struct run *run);
+/* Forks the processes that will open and parse the targets' files, while there is nothing that they could inherit. */
+int run_start_helpers(struct run *run);
 /* Finds the processes that the options name. */
 int run_find_targets(struct run *run);
 /* Loads the BPF programs; nothing is sampled yet. */
 int run_open_session(struct run *run);
-/* Tells what the parser could not give up; EXIT_CANNOT if that is not safe. */
-int run_check_parser(struct run *run);
+/* Tells what these could not give up; EXIT_CANNOT if that is not safe. */
+int run_check_helpers(struct run *run);
 /* From here on main has only the capabilities that it still needs (sandbox/narrow.h). */
 int run_give_up_powers(struct run *run);
 /* Checks that the output can be written, before anything costs time. */

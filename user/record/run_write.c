@@ -10,8 +10,11 @@
 #include "base/vec.h"
 #include "machine/machine.h"
 #include "output/file.h"
+#include "process/proctable.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
+
+#define MAX_STUCK_SHOWN 3
 
 bool run_writes_to_stdout(const struct options *options)
 {
@@ -78,6 +81,35 @@ static void say_forbidden(const struct run *run)
 		     text_count(nr), *lacks ? lacks : "permission denied");
 }
 
+/* The name of a process as it is known last; "?" if it is not. */
+static const char *comm_of(const struct run *run, uint32_t tgid)
+{
+	for (size_t i = tasks_nr(run->tasks); i-- > 0;)
+		if (tasks_at(run->tasks, i)->tgid == tgid)
+			return process_last_image(tasks_at(run->tasks, i))->comm;
+	return "?";
+}
+
+/* Whose mappings, memory or files could not be looked at, because nobody answered. */
+static void say_stuck(const struct run *run)
+{
+	size_t nr = run->opener ? opener_nr_stuck(run->opener) : 0;
+	char safe[64];
+
+	for (size_t i = 0; i < nr && i < MAX_STUCK_SHOWN; i++) {
+		uint32_t task = opener_stuck(run->opener, i);
+
+		warn("process %u (%s) or the file system of its files did not answer: code there "
+		     "may have no names and no unwind info",
+		     task, text_escape(comm_of(run, task), safe, sizeof(safe)));
+	}
+	if (nr > MAX_STUCK_SHOWN)
+		warn("nor did %s other processes", text_count(nr - MAX_STUCK_SHOWN));
+	if (run->opener && opener_is_lost(run->opener))
+		warn("the process that opens files was killed and could not be replaced: code in "
+		     "other files has no names");
+}
+
 /* The kernel leaves out ticks of a rate above its limit, which it lowers itself where ticks take long. */
 static void say_throttled(const struct run *run)
 {
@@ -101,6 +133,7 @@ int run_write_profiles(struct run *run)
 	       text_count(tablesync_nr_completed(run->tablesync)));
 	say_unknown(run);
 	say_forbidden(run);
+	say_stuck(run);
 	say_throttled(run);
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
 	interrupt_set_phase(INTERRUPT_WRITTEN);

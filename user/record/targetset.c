@@ -30,7 +30,8 @@ int targetset_open(struct targetset *targetset, const struct targetset_options *
 	int err;
 
 	*targetset = (struct targetset){.options = *options};
-	err = criteria_open(&targetset->criteria, options->proc_root, options->spec);
+	err = criteria_open(&targetset->criteria, options->proc_root, options->opener,
+			    options->spec);
 	return err ? err : criteria_check_names(&targetset->criteria);
 }
 

@@ -30,6 +30,7 @@ struct candidate;
 
 struct targetset_options {
 	const char *proc_root;
+	struct opener *opener; /* NULL: there is none */
 	const struct targetspec *spec;
 	bool follow; /* descendants of the processes of -p are targets too */
 	bool eager;  /* decide at forks and execs, not when a process was sampled */

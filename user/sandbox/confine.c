@@ -3,14 +3,19 @@
  * The order matters: the network namespace, the bounding set and the user need capabilities, so these go last; a
  * change of user clears the signal of the parent's death, so the process that forks afterwards sets it (keeper.c).
  *
- * mmap and mprotect may not make memory executable. A call that is not in the table kills the process, and so does one of
- * another architecture (x32, i386).
+ * mmap and mprotect may not make memory executable, openat may not write or create. A call that is not in the table kills
+ * the process, and so does one of another architecture (x32, i386).
+ *
+ * The opener gives up less. It keeps its user, since a file system may let that one in and not another (FUSE, NFS). And
+ * landlock(7) would forbid it to inspect other processes. Where CAP_SYS_PTRACE is missing it keeps all capabilities that it
+ * has: the kernel then lets it inspect those processes only that have no more than itself.
  */
 #include "sandbox/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -57,6 +62,29 @@ static void ignore_signals(void)
 
 /* Powers ----------------------------------------------------------------------------------------- */
 
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+#define BIT(cap) (1ull << (cap))
+
+static uint64_t capabilities_of(enum confine_role role)
+{
+	uint64_t permitted = capset_permitted();
+	uint64_t keep = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |
+			BIT(CAP_CHECKPOINT_RESTORE);
+
+	if (role != CONFINE_OPENER)
+		return 0;
+	if (!(permitted & BIT(CAP_SYS_PTRACE)))
+		return permitted;
+	/* these serve in place of others */
+	if (!(permitted & BIT(CAP_DAC_READ_SEARCH)))
+		keep |= BIT(CAP_DAC_OVERRIDE);
+	if (!(permitted & BIT(CAP_CHECKPOINT_RESTORE)))
+		keep |= BIT(CAP_SYS_ADMIN);
+	return permitted & keep;
+}
+
 static uint32_t become_nobody(void)
 {
 	/* Who is not root and may not change its user has no more to lose by it. */
@@ -90,19 +118,22 @@ static uint32_t limit_resources(void)
 	return done ? 0 : CONFINE_NO_LIMITS;
 }
 
-uint32_t confine_process(int fd)
+uint32_t confine_process(int fd, enum confine_role role)
 {
+	uint64_t keep = capabilities_of(role);
 	uint32_t missing = 0;
 
 	keep_one_descriptor(fd);
 	ignore_signals();
 	missing |= unshare(CLONE_NEWNET) ? CONFINE_NO_NETNS : 0;
-	capset_bound(0);
+	capset_bound(keep);
 	missing |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? CONFINE_NO_PRIVS : 0;
 	missing |= limit_resources();
-	missing |= become_nobody();
-	missing |= landlock_restrict(NULL, 0) ? CONFINE_NO_LANDLOCK : 0;
-	missing |= capset_keep(0) ? CONFINE_NO_CAPSET : 0;
+	if (role == CONFINE_PARSER) {
+		missing |= become_nobody();
+		missing |= landlock_restrict(NULL, 0) ? CONFINE_NO_LANDLOCK : 0;
+	}
+	missing |= capset_keep(keep) ? CONFINE_NO_CAPSET : 0;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return missing;
 }
@@ -111,8 +142,11 @@ uint32_t confine_process(int fd)
 
 /* One that allocates no executable memory; PROT_EXEC is in the third argument of both. */
 #define NOT_EXECUTABLE CALL_NONE_OF, CALL_LOW(2), PROT_EXEC
+#define NOT_TO_WRITE               \
+	CALL_NONE_OF, CALL_LOW(2), \
+		(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
 
-static const struct call_rule allowed[] = {
+static const struct call_rule of_all[] = {
 	/* the sockets, and the files that it is sent */
 	CALL(recvmsg),
 	CALL(sendmsg),
@@ -130,19 +164,37 @@ static const struct call_rule allowed[] = {
 	CALL(madvise),
 	CALL(futex),
 	CALL(getrandom),
-	CALL(sysinfo), /* qsort(): how much memory is there? */
 	CALL(exit_group),
 	CALL_IF(mmap, NOT_EXECUTABLE),
 	CALL_IF(mprotect, NOT_EXECUTABLE),
 };
 
-uint32_t confine_calls(void)
+static const struct call_rule of_parser[] = {
+	CALL(sysinfo), /* qsort(): how much memory is there? */
+};
+
+static const struct call_rule of_opener[] = {
+	CALL_IF(openat, NOT_TO_WRITE),
+	CALL(statx),
+	CALL(read),
+	CALL(readlinkat),
+	CALL(process_vm_readv),
+	CALL_IF(fcntl, CALL_EQUAL, CALL_LOW(1), F_GETFL), /* fdopen() */
+};
+
+#define ADD(rules) callfilter_add(&filter, rules, sizeof(rules) / sizeof((rules)[0]))
+
+uint32_t confine_calls(enum confine_role role)
 {
 	struct callfilter filter;
 
 	if (CONFINE_IS_SANITIZED)
 		return 0;
 	callfilter_begin(&filter, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
-	callfilter_add(&filter, allowed, sizeof(allowed) / sizeof(allowed[0]));
+	ADD(of_all);
+	if (role == CONFINE_PARSER)
+		ADD(of_parser);
+	else
+		ADD(of_opener);
 	return callfilter_install(&filter, SECCOMP_RET_KILL_PROCESS, 0) ? CONFINE_NO_SECCOMP : 0;
 }

@@ -4,10 +4,13 @@
  *
  *	confine_process()	every descriptor but one, signals, the network, files (landlock), its user and groups, all
  *				capabilities, core dumps, being traced by its user, most of its resources
- *	confine_calls()		all system calls but a few (seccomp), none of which opens, creates or connects anything
+ *	confine_calls()		all system calls but a few (seccomp); the parser's open, create and connect nothing
  *
  * System calls are what counts: without them the process can compute, read the descriptors that it is sent, and answer.
  * The rest protects against what the kernel's own faults would give. None of it can be undone.
+ *
+ * The opener keeps its user, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE (or what serves in place of one
+ * that is missing), and may open files for reading.
  */
 #ifndef CPROF_SANDBOX_CONFINE_H
 #define CPROF_SANDBOX_CONFINE_H
@@ -43,9 +46,14 @@ enum confine_missing {
 #define CONFINE_IS_SANITIZED 0
 #endif
 
+enum confine_role {
+	CONFINE_PARSER, /* reads what it is sent */
+	CONFINE_OPENER, /* opens files and inspects processes, for others to read */
+};
+
 /* Keeps fd, as CONFINE_FD. Returns the set of what is missing. */
-uint32_t confine_process(int fd);
+uint32_t confine_process(int fd, enum confine_role role);
 /* The last step. 0, or CONFINE_NO_SECCOMP. */
-uint32_t confine_calls(void);
+uint32_t confine_calls(enum confine_role role);
 
 #endif

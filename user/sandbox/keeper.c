@@ -32,22 +32,34 @@ _Static_assert(CONFINE_STACK_BYTES >= ITANIUM_STACK_BYTES, "a worker demangles w
 
 /* In the keeper ---------------------------------------------------------------------------------- */
 
-static void __attribute__((noreturn))
-run_worker(int socket, keeper_serve_fn serve, pid_t keeper, uint32_t missing)
+static const struct {
+	const char *keeper, *worker; /* as ps shows them */
+} names[] = {
+	[CONFINE_PARSER] = {"cprof-keeper", "cprof-parser"},
+	[CONFINE_OPENER] = {"cprof-openers", "cprof-opener"},
+};
+
+struct work {
+	enum confine_role role;
+	keeper_serve_fn serve;
+	uint32_t missing;
+};
+
+static void __attribute__((noreturn)) run_worker(int socket, const struct work *work, pid_t keeper)
 {
 	struct message hello = {.kind = MESSAGE_HELLO};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "cprof-parser");
+	prctl(PR_SET_NAME, names[work->role].worker);
 	if (getppid() != keeper) /* it died before that */
 		_exit(1);
 	if (dup2(socket, CONFINE_FD) < 0)
 		_exit(1);
 	closep(&socket);
 	itanium_without_threads();
-	hello.nr = missing | confine_calls();
+	hello.nr = work->missing | confine_calls(work->role);
 	if (!transfer_send(CONFINE_FD, &hello, NULL, -1, NULL))
-		serve(CONFINE_FD);
+		work->serve(CONFINE_FD);
 	_exit(0);
 }
 
@@ -60,7 +72,7 @@ static void end_worker(pid_t *worker)
 		;
 }
 
-static void __attribute__((noreturn)) run_keeper(keeper_serve_fn serve, uint32_t missing)
+static void __attribute__((noreturn)) run_keeper(const struct work *work)
 {
 	pid_t self = getpid(), worker = 0;
 	struct message order;
@@ -72,7 +84,7 @@ static void __attribute__((noreturn)) run_keeper(keeper_serve_fn serve, uint32_t
 		end_worker(&worker);
 		worker = socket < 0 ? -1 : fork();
 		if (!worker)
-			run_worker(socket, serve, self, missing);
+			run_worker(socket, work, self);
 		answer.status = worker < 0 ? -EAGAIN : 0;
 		answer.nr = worker < 0 ? 0 : worker;
 		closep(&socket);
@@ -84,22 +96,22 @@ static void __attribute__((noreturn)) run_keeper(keeper_serve_fn serve, uint32_t
 
 /* In main ---------------------------------------------------------------------------------------- */
 
-int keeper_start(struct keeper *keeper, keeper_serve_fn serve)
+int keeper_start(struct keeper *keeper, enum confine_role role, keeper_serve_fn serve)
 {
+	struct work work = {role, serve, 0};
 	pid_t parent = getpid(), pid;
-	uint32_t missing;
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	pid = fork();
 	if (!pid) {
-		missing = confine_process(sockets[1]);
+		work.missing = confine_process(sockets[1], role);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		prctl(PR_SET_NAME, "cprof-keeper");
+		prctl(PR_SET_NAME, names[role].keeper);
 		if (getppid() != parent)
 			_exit(1);
-		run_keeper(serve, missing);
+		run_keeper(&work);
 	}
 	close(sockets[1]);
 	if (pid < 0) {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keeper: a process that forks workers when it is asked to, and does nothing else.
+ * The keeper: a process that forks workers when it is asked to, and does nothing else. There is one for each role.
  *
  * Main could fork a worker itself, but the worker would inherit what main holds by then: samples, kernel addresses,
- * open files. The keeper is forked before main holds any, has already given up its privileges, and is small, so that
- * forking a worker from it takes 0.3 ms. It ends when main ends, for whatever reason, and its worker ends with it.
+ * open files; nor would it have capabilities that main has given up. The keeper is forked before main holds any, has
+ * already given up what its role does not need, and is small, so that forking a worker from it takes 0.3 ms. It ends when
+ * main ends, for whatever reason, and its worker ends with it.
  */
 #ifndef CPROF_SANDBOX_KEEPER_H
 #define CPROF_SANDBOX_KEEPER_H
 
 #include <sys/types.h>
+
+#include "sandbox/confine.h"
 
 /*
  * What a worker does: answers what comes from the socket, returns when the other side is gone. Its first message is
@@ -23,7 +26,7 @@ struct keeper {
 };
 
 /* Forks the keeper. Call it while the process has one thread, and holds nothing. -errno. */
-int keeper_start(struct keeper *keeper, keeper_serve_fn serve);
+int keeper_start(struct keeper *keeper, enum confine_role role, keeper_serve_fn serve);
 /*
  * Asks for a new worker, which answers at the other end of *socket; the one before is killed. -errno: -EPIPE if the
  * keeper is gone; -ETIME if it does not answer within 5 seconds.

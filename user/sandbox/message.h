@@ -3,11 +3,13 @@
  * The messages between cprof's main process and the worker that parses the targets' files.
  *
  * Any process chooses the ELF files that cprof reads about it, so reading them is the dangerous act of a profiler that
- * runs as root. Main, which holds BPF and the capabilities, does not do it. It has three processes:
+ * runs as root. Main, which holds BPF and the capabilities, does not do it. There are three processes:
  *
  *	main ---- descriptors, questions ----> worker	nobody, no capability, few system calls
  *	  |  <--- numbers, rows, names -------    ^	parses; may die at any time
  *	  +------ "another worker" --> keeper ----+	forks workers; parses nothing
+ *
+ * A fourth opens what belongs to targets, in the same way (process/opening.h).
  *
  * The keeper (sandbox/keeper.h) is forked before anything is opened or loaded, so that it and its workers hold nothing:
  * no BPF map, no sample, no descriptor but their sockets. What a worker gives up is in sandbox/confine.h.

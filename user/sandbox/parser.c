@@ -35,8 +35,12 @@ struct parser {
 
 int parser_open(const struct peer_options *options, struct parser **parser)
 {
+	struct peer_options asked = *options;
 	struct peer *peer;
-	int err = peer_open(options, &peer);
+	int err;
+
+	asked.fits = reply_fits;
+	err = peer_open(&asked, &peer);
 
 	if (err)
 		return err;
@@ -136,14 +140,13 @@ uint32_t parser_left_out(const struct parser *parser, size_t i, int *err)
 
 static int ask_once(struct parser *parser, struct question *question, int fd)
 {
-	void *payload scoped(freep) = NULL;
-	struct message reply;
+	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;
 	int err = peer_call(parser->peer, &question->request, question->payload, fd, &parser->idle,
-			    &reply, &payload);
+			    &answer);
 
 	if (err)
 		return err;
-	err = question->read(payload, &reply, question->to);
+	err = question->read(answer.payload, &answer.reply, question->to);
 	if (err)
 		peer_distrust(parser->peer);
 	return err;

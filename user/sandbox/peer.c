@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "sandbox/confine.h"
-#include "sandbox/reply.h"
 #include "sandbox/transfer.h"
 
 #define WAKE_MS	       2
@@ -158,7 +157,7 @@ int peer_open(const struct peer_options *options, struct peer **peer)
 	if (!opened->options.cpu_ns)
 		opened->options.cpu_ns = PEER_CPU_NS;
 	if (!options->in_process)
-		err = keeper_start(&opened->keeper, options->serve);
+		err = keeper_start(&opened->keeper, options->role, options->serve);
 	if (err) {
 		peer_close(opened);
 		return err;
@@ -270,6 +269,11 @@ static void on_failure(struct peer *peer, int err)
 	drop_worker(peer);
 }
 
+void peer_set_stall(struct peer *peer, uint64_t stall_ns)
+{
+	peer->options.stall_ns = stall_ns;
+}
+
 void peer_set_nice(const struct peer *peer, int nice)
 {
 	if (peer->keeper.pid > 0)
@@ -305,33 +309,36 @@ int peer_meet(struct peer *peer, uint32_t *missing)
 }
 
 static int exchange(struct peer *peer, const struct message *request, const void *payload, int fd,
-		    const struct transfer_wait *wait, struct message *reply, void **answer)
+		    const struct transfer_wait *wait, struct peer_answer *answer)
 {
-	char *bytes scoped(freep) = NULL;
+	int *sent_fd = peer->options.role == CONFINE_OPENER ? &answer->fd : NULL;
+	struct message *reply = &answer->reply;
 	uint32_t missing;
 	int err = meet(peer, wait, &missing);
 
 	if (!err)
 		err = transfer_send(peer->socket, request, payload, fd, wait);
 	if (!err)
-		err = transfer_receive(peer->socket, reply, sizeof(*reply), NULL, wait);
+		err = transfer_receive(peer->socket, reply, sizeof(*reply), sent_fd, wait);
 	if (err)
 		return err;
-	if (!reply_fits(request, reply))
+	if (!peer->options.fits(request, reply))
 		return -EBADMSG;
-	if (reply->len_bytes) {
-		bytes = xmalloc(reply->len_bytes);
-		err = transfer_receive(peer->socket, bytes, reply->len_bytes, NULL, wait);
-	}
-	if (err)
-		return err;
-	*answer = bytes;
-	bytes = NULL;
-	return 0;
+	if (!reply->len_bytes)
+		return 0;
+	answer->payload = xmalloc(reply->len_bytes);
+	return transfer_receive(peer->socket, answer->payload, reply->len_bytes, NULL, wait);
+}
+
+void peer_answer_release(struct peer_answer *answer)
+{
+	closep(&answer->fd);
+	free(answer->payload);
+	*answer = PEER_NO_ANSWER;
 }
 
 int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
-	      const struct peer_idle *idle, struct message *reply, void **answer)
+	      const struct peer_idle *idle, struct peer_answer *answer)
 {
 	struct call call;
 	const struct transfer_wait wait = {wait_for_worker, &call};
@@ -342,10 +349,10 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 	peer->is_used = true;
 	request->serial = ++peer->serial;
 	begin_call(&call, peer, idle);
-	err = exchange(peer, request, payload, fd, &wait, reply, answer);
+	err = exchange(peer, request, payload, fd, &wait, answer);
 	if (err) {
 		on_failure(peer, err);
 		return err;
 	}
-	return reply->status;
+	return answer->reply.status;
 }

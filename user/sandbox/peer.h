@@ -23,7 +23,10 @@
 struct peer;
 
 struct peer_options {
+	enum confine_role role;
 	keeper_serve_fn serve;
+	/* Does the header answer that request, with a payload that its kind may have? */
+	bool (*fits)(const struct message *request, const struct message *reply);
 	bool in_process; /* the worker is a thread of this process: nothing is confined, nothing can be killed */
 	uint64_t stall_ns, cpu_ns; /* 0: PEER_STALL_NS, PEER_CPU_NS (tests have less) */
 };
@@ -44,15 +47,26 @@ struct peer_idle {
 	void *ctx;
 };
 
+/* The checked header of a reply, and what came with it, owned by the caller. */
+struct peer_answer {
+	struct message reply;
+	void *payload; /* NULL: none */
+	int fd;	       /* -1: none; only an opener's may have one */
+};
+
 /*
- * Asks. request's serial is set here; len_bytes of payload are sent, and fd with them unless it is -1. *reply is the
- * checked header, *answer its payload (NULL: none), owned by the caller.
+ * Asks. request's serial is set here; len_bytes of payload are sent, and fd with them unless it is -1. *answer is empty
+ * before (PEER_NO_ANSWER), for peer_answer_release() in any case.
  *
  * Returns the reply's status, or what became of the worker, which is replaced at the next call: -EPIPE, it died;
  * -EBADMSG, it broke the rules; -ETIME, it took too long; -EINTR; -ENOTCONN, there is no other.
  */
 int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
-	      const struct peer_idle *idle, struct message *reply, void **answer);
+	      const struct peer_idle *idle, struct peer_answer *answer);
+#define PEER_NO_ANSWER ((struct peer_answer){.fd = -1})
+void peer_answer_release(struct peer_answer *answer);
+/* Calls end after so long without CPU time from now on. */
+void peer_set_stall(struct peer *peer, uint64_t stall_ns);
 /* The nice value of the workers, of those to come too. */
 void peer_set_nice(const struct peer *peer, int nice);
 /* The next call goes to a worker that was asked nothing before. */

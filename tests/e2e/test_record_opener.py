@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process that opens what belongs to targets: what it may do, that main leaves it all to it, and what becomes of a run
+when it is held or killed."""
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import harness as h
+
+KEEPER, OPENER = "cprof-openers", "cprof-opener"
+POWERS = {2, 19, 40}  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE
+
+
+def status(pid):
+    """/proc/PID/status as a dict; empty if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+    except OSError:
+        return {}
+
+
+def child(parent, name):
+    return next((pid for pid in h.children(parent) if status(pid).get("Name") == name), None)
+
+
+def opener_of(run):
+    keeper = child(run.pid, KEEPER)
+    return keeper and child(keeper, OPENER)
+
+
+def complete(done, target):
+    samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
+    named = [s for s in samples if {"hot", "main"} <= set(s["stack"])]
+    assert len(named) >= 0.9 * len(samples) > 0, [s["stack"] for s in samples]
+
+
+@h.test
+def its_powers():
+    """It may read what others have, and has a filter; nobody may trace it."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "-p", target.pid).attached()
+    opener = opener_of(run)
+    assert opener
+    for pid in (opener, child(run.pid, KEEPER)):
+        found = status(pid)
+        for kind in ("CapPrm", "CapEff", "CapBnd"):
+            assert {bit for bit in range(64) if int(found[kind], 16) >> bit & 1} <= POWERS, found
+        assert int(found["CapInh"], 16) == int(found["CapAmb"], 16) == 0, found
+        assert found["NoNewPrivs"] == "1", found
+    assert status(opener)["Seccomp"] == "2"
+    assert os.readlink(f"/proc/{opener}/ns/net") != os.readlink("/proc/self/ns/net")
+    target.uses(0.3)
+    complete(run.stop(), target)
+    end = time.monotonic() + h.HANGS
+    while status(opener).get("State", "Z")[0] != "Z":
+        assert time.monotonic() < end, "it outlives cprof"
+        time.sleep(0.01)
+
+
+# What main may open under /proc/PID: numbers that the kernel made.
+HARMLESS = re.compile(r"/proc/\d+/(stat|status|cgroup|task|schedstat|task/\d+/(stat|status|schedstat))?$")
+
+
+def opened_by_main(trace):
+    """[path] of all that main opens, and the other calls of the trace that reach into a process."""
+    main, paths, reaches = None, [], []
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            pid, _, text = line.partition(" ")
+            main = main or pid
+            found = re.match(r'\s*open(?:at|at2)?\((?:AT_FDCWD, )?"([^"]*)"', text)
+            if pid == main and found:
+                paths.append(found.group(1))
+            elif pid == main and re.match(r"\s*(process_vm_readv|ptrace)\(", text):
+                reaches.append(text)
+    return paths, reaches
+
+
+@h.test
+def main_opens_nothing_of_a_target():
+    """No path that a target named, no map_files, no root, no maps, no memory: with record -a, whoever is on the machine."""
+    if not shutil.which("strace"):
+        raise h.Skip("no strace")
+    program = os.path.join(h.folder(), "a program that only this test has")
+    shutil.copy(h.workload("hot"), program)
+    target = h.Workload(program, 60)
+    target.uses(0.05)
+    trace = os.path.join(h.folder(), "trace")
+    done = h.cprof("record", "-a", "-d", "500ms", run_as=("strace", "-f", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
+                   "process_vm_readv", "-o", trace)).wait(120)
+    assert done.code == 0, done.lines
+    complete(done, target)
+    paths, reaches = opened_by_main(trace)
+    assert not reaches, reaches
+    own = re.compile(r"/proc/(self|thread-self|sys|kallsyms|mounts|stat|cpuinfo|version)\b|/proc/?$")
+    strange = [path for path in paths if path.startswith("/proc/") and not own.match(path) and not HARMLESS.match(path)]
+    assert paths and not strange, strange
+    assert not [path for path in paths if "only this test" in path]
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        assert re.search(r'openat\(AT_FDCWD, "/proc/\d+/map_files/', file.read()), "nobody opened it"
+
+
+MOMENTS = int(os.environ.get("MOMENTS", "4"))
+
+
+@h.test
+def killed_at_any_moment():
+    """An opener that is killed is replaced, and nothing is missing."""
+    target = h.Workload("hot", 600)
+    target.uses(0.05)
+    nr_killed = 0
+    for moment in range(MOMENTS):
+        run = h.cprof("record", "-F", "499", "-d", "500ms", "-p", target.pid)
+        end = time.monotonic() + random.uniform(0, 1.2)
+        opener = None
+        while run.process.poll() is None and not (opener and time.monotonic() >= end):
+            opener = opener_of(run)
+        if opener and run.process.poll() is None:
+            try:
+                os.kill(opener, signal.SIGKILL)
+                nr_killed += 1
+            except ProcessLookupError:
+                pass
+        done = run.wait()
+        assert done.code == 0, (moment, done.lines)
+        complete(done, target)
+    assert nr_killed, "none was ever killed"
+
+
+def without_answer(done):
+    return [line for line in done.lines if re.match(r"cprof: process \d+ .* did not answer: ", line)]
+
+
+@h.test
+def one_that_is_held():
+    """An opener that is held costs what it was asked for, and the closing line names that; sampling goes on."""
+    target = h.Workload("hot", 60)
+    run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
+    os.kill(opener_of(run), signal.SIGSTOP)
+    path = os.path.join(h.folder(), "met_later")
+    shutil.copy(h.workload("hot"), path)
+    later = h.Workload(path, 60)
+    later.uses(0.5)
+    done = run.wait()
+    assert done.code == 0 and len(without_answer(done)) == 1, without_answer(done)
+    complete(done, target)
+
+
+@h.test
+def a_file_system_that_does_not_answer():
+    """A program on a FUSE file system whose server stopped: a bounded time is lost, and no sample of its neighbour."""
+    if not os.path.exists("/dev/fuse"):
+        raise h.Skip("no /dev/fuse")
+    folder = h.folder()
+    server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "silentfs.py"), folder,
+                               h.workload("hot")], stdout=subprocess.PIPE, text=True)
+    try:
+        if server.stdout.readline() != "mounted\n":
+            raise h.Skip("FUSE cannot be mounted here")
+        silent = h.Workload(os.path.join(folder, "file"), 600)
+        silent.uses(0.05)
+        server.send_signal(signal.SIGSTOP)
+        target = h.Workload("hot", 600)
+        target.uses(0.05)
+        run = h.cprof("record", "-F", "499", "-d", "4s", "-a")
+        done = run.wait(90)
+        assert done.code == 0, done.lines
+        said = without_answer(done)
+        assert len(said) == 1 and f"process {silent.pid} " in said[0], said
+        complete(done, target)
+        assert not [line for line in done.lines if "lost" in line], done.lines
+    finally:
+        subprocess.run(["umount", "-l", folder], check=False)
+        server.kill()
+        server.wait()
+
+
+h.main()
