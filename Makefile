@@ -166,10 +166,10 @@ $(BUILD)/workloads/%: tests/e2e/workloads/%.cc
 	$(Q)$(CXX) -O1 -g -fno-omit-frame-pointer -fno-inline -fno-optimize-sibling-calls -pthread -o $@ $<
 
 # What tests/vm runs in its machines, besides cprof and the workloads.
-$(BUILD)/vm/verify: tests/vm/verify.c $(gen)
+$(BUILD)/vm/verify: tests/vm/verify.c user/collect/userreads.c $(gen)
 	$(call msg,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< -lbpf
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $(filter %.c,$^) -lbpf
 
 $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(call msg,CC,$<)

@@ -19,6 +19,7 @@
 #include "prelude.bpf.h"
 #include "heap.bpf.h"
 #include "live.bpf.h"
+#include "target.bpf.h"
 
 struct no_programs {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -142,7 +143,7 @@ int BPF_PROG(end_on_exit, struct task_struct *task)
 
 	heap_end_thread((u64)tgid << 32 | tid, ABI_HOLDER_EXITED);
 	if (!task->signal->live.counter)
-		live_end_image(tgid, task->self_exec_id, ABI_HOLDER_EXITED);
+		live_end_image(tgid, target_ended_image(task, false), ABI_HOLDER_EXITED);
 	return 0;
 }
 
@@ -153,6 +154,6 @@ int BPF_PROG(end_on_exec, struct task_struct *task, int old_tid)
 	u32 tgid = task->tgid;
 
 	heap_end_thread((u64)tgid << 32 | (u32)old_tid, ABI_HOLDER_EXECED);
-	live_end_image(tgid, task->self_exec_id - 1, ABI_HOLDER_EXECED);
+	live_end_image(tgid, target_ended_image(task, true), ABI_HOLDER_EXECED);
 	return 0;
 }

@@ -166,6 +166,7 @@ struct abi_config {
 	__u8 has_cookies;     /* heap: probes have a cookie, ABI_SITE() */
 	__u8 allocs_only;     /* heap: frees are not probed; a block counts as freed at once */
 	__u8 live_grows;      /* heap: what does not fit into `live` goes to `live_more` */
+	__u8 no_kernel_reads; /* bpf_probe_read_kernel() is forbidden (lockdown=confidentiality) */
 };
 
 /* A probe's cookie: the function's shape, and whether it calls no other probed function. */

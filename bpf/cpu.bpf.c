@@ -20,6 +20,33 @@ static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s
 	scratch->record.nr_kernel = len > 0 ? len / sizeof(scratch->record.ips[0]) : 0;
 }
 
+/*
+ * A tick inside the kernel whose user registers cannot be had (registers.bpf.c): the kernel's own walk by
+ * frame pointers. Its first ip is exact, the others are as good as the frame pointers are. A task that has
+ * no user stack is found out here, too.
+ */
+static __always_inline void take_frames_of_kernel(struct bpf_perf_event_data *ctx,
+						  struct scratch *scratch)
+{
+	u64 *ips = &scratch->record.ips[scratch->record.nr_kernel & ABI_MAX_KERNEL_FRAMES];
+	long len = bpf_get_stack(ctx, ips, ABI_MAX_KERNEL_FRAMES * sizeof(*ips), BPF_F_USER_STACK);
+
+	if (len <= 0) {
+		scratch->walk.end = ABI_END_NO_USER;
+		return;
+	}
+	scratch->walk.nr = scratch->walk.nr_walked = len / sizeof(*ips);
+	for (u32 i = 1; i < ABI_MAX_KERNEL_FRAMES && i < scratch->walk.nr; i++)
+		ips[i] |= ABI_IP_GUESSED;
+}
+
+/* Of a kernel thread that is known as one only now; of a task that exits or execs, too. */
+static __always_inline bool has_nothing_to_show(const struct scratch *scratch)
+{
+	return config.no_kernel_reads && !kernel_has(get_current_task_btf) &&
+	       !config.kernel_stacks && scratch->walk.end == ABI_END_NO_USER;
+}
+
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
 {
@@ -38,6 +65,13 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	take_kernel_stack(ctx, scratch);
 	if (registers_begin_walk((struct pt_regs *)&ctx->regs, scratch))
 		unwind_user(ABI_SLOT_TICK);
+	else if (config.no_kernel_reads && !kernel_has(task_pt_regs) &&
+		 scratch->walk.end == ABI_END_NO_REGISTERS)
+		take_frames_of_kernel(ctx, scratch);
+	if (!scratch->walk.nr && has_nothing_to_show(scratch)) {
+		stat_inc(ABI_STAT_FILTERED);
+		return 0;
+	}
 	record_close(scratch, 0);
 	record_store(scratch);
 	return 0;

@@ -13,11 +13,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 unsigned int nr_calls = 0; /* of count_calls() */
 bool has_ran = false;
-bool has_task_pt_regs = false;	 /* 5.15: user registers of a task in the kernel */
-bool has_attach_cookie = false;	 /* 5.15: a value for each attachment */
-bool has_map_allocator = false;	 /* 6.1: BPF's own, so that maps may grow in any context */
-bool has_uprobe_multi = false;	 /* 6.6, good from 6.10: many probe sites behind one link */
-bool has_uprobe_session = false; /* 6.13: decide at entry whether the return is of interest */
+bool has_current_task_btf = false; /* 5.11: a typed pointer to the current task */
+bool has_task_pt_regs = false;	   /* 5.15: user registers of a task in the kernel */
+bool has_attach_cookie = false;	   /* 5.15: a value for each attachment */
+bool has_map_allocator = false;	   /* 6.1: BPF's own, so that maps may grow in any context */
+bool has_uprobe_multi = false;	   /* 6.6, good from 6.10: many probe sites behind one link */
+bool has_uprobe_session = false;   /* 6.13: decide at entry whether the return is of interest */
 
 struct bpf_mem_alloc___probe {
 } __attribute__((preserve_access_index));
@@ -32,6 +33,8 @@ enum bpf_attach_type___probe {
 SEC("raw_tp/sched_process_exec")
 int probe_kernel(void *ctx)
 {
+	has_current_task_btf =
+		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf);
 	has_task_pt_regs = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 	has_attach_cookie =
 		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie);

@@ -3,7 +3,8 @@
  * A tick that interrupts user space has its registers at hand. One that hits the kernel needs those that
  * the kernel saved when the task entered it, from the top of the task's kernel stack. Three cases need
  * care: tasks without user memory (exiting, or in the middle of an exec), tasks stopped at a uprobe's
- * breakpoint, and kernels before 5.15, which have no helper for the saved registers.
+ * breakpoint, and kernels before 5.15, which have no helper for the saved registers. The latter read them by
+ * address, which lockdown=confidentiality forbids: then cpu.bpf.c has to do without them.
  */
 #include "registers.bpf.h"
 
@@ -15,37 +16,63 @@ static __always_inline bool is_user_mode(const struct pt_regs *regs)
 }
 
 /*
- * The registers that the kernel saved when current entered it. bpf_task_pt_regs() knows (Linux 5.15);
- * before that: they are at the top of the kernel stack, which is THREAD_SIZE = 16 KB on x86-64.
+ * The registers that the kernel saved when current entered it, before Linux 5.15, which has a helper:
+ * they are at the top of the kernel stack, which is THREAD_SIZE = 16 KB on x86-64.
  */
-static __always_inline bool read_saved_registers(struct pt_regs *regs)
+static __always_inline bool copy_saved_registers(struct pt_regs *regs)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return !bpf_probe_read_kernel(regs, sizeof(*regs),
+				      BPF_CORE_READ(task, stack) + 16384 - sizeof(*regs));
+}
+
+static __always_inline bool is_in_execve(void)
 {
 	struct task_struct *task;
-	void *saved;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
-		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	} else {
-		task = (void *)bpf_get_current_task();
-		saved = BPF_CORE_READ(task, stack) + 16384 - sizeof(*regs);
+	if (!bpf_core_field_exists(struct task_struct, in_execve))
+		return false;
+	if (kernel_has(get_current_task_btf)) {
+		task = bpf_get_current_task_btf();
+		return BPF_CORE_READ_BITFIELD(task, in_execve);
 	}
-	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && is_user_mode(regs);
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+static __always_inline bool has_memory(void)
+{
+	struct task_struct *task;
+
+	if (kernel_has(get_current_task_btf))
+		return bpf_get_current_task_btf()->mm;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, mm);
 }
 
 /*
  * A task that exits has given its memory up, and one in the middle of an execve has got other memory:
  * the registers of its old image still are on the kernel stack, but the user stack is gone.
  */
-static __always_inline bool is_between_images(const struct pt_regs *saved)
+static __always_inline bool is_between_images(u64 sp)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	u64 word;
 
-	if (!BPF_CORE_READ(task, mm))
-		return true;
-	return bpf_core_field_exists(task->in_execve) &&
-	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve) &&
-	       bpf_probe_read_user(&word, sizeof(word), (void *)saved->sp);
+	return !has_memory() ||
+	       (is_in_execve() && bpf_probe_read_user(&word, sizeof(word), (void *)sp));
+}
+
+static __always_inline bool has_met_probes(void)
+{
+	struct task_struct *task;
+
+	if (!bpf_core_field_exists(struct task_struct, utask))
+		return false;
+	if (kernel_has(get_current_task_btf))
+		return bpf_get_current_task_btf()->utask;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, utask);
 }
 
 /*
@@ -55,17 +82,15 @@ static __always_inline bool is_between_images(const struct pt_regs *saved)
  * Two breakpoints in a row are padding before a function's entry, and a probe there: ip is right already.
  * (On the short way back behind an emulated instruction of one byte all looks the same as at first.)
  */
-static __always_inline void undo_breakpoint(struct pt_regs *saved)
+static __always_inline void undo_breakpoint(struct walk *walk, u64 orig_ax)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	u8 code[2]; /* before ip, and at it */
 
-	if (saved->orig_ax != ~0ul || !bpf_core_field_exists(task->utask) ||
-	    !BPF_CORE_READ(task, utask) ||
-	    bpf_probe_read_user(code, sizeof(code), (void *)(saved->ip - 1)))
+	if (orig_ax != ~0ull || !has_met_probes() ||
+	    bpf_probe_read_user(code, sizeof(code), (void *)(walk->ip - 1)))
 		return;
 	if (code[0] == INT3 && code[1] != INT3)
-		saved->ip--;
+		walk->ip--;
 }
 
 /* leaf is in the order of DWARF's numbers. */
@@ -91,10 +116,26 @@ static __always_inline void begin_walk(struct walk *walk, const struct pt_regs *
 	walk->ip_exact = walk->has_leaf = walk->bx_known = true;
 }
 
+/* At what the kernel saved: a copy, or a typed pointer to it. */
+static __always_inline bool begin_saved(struct walk *walk, const struct pt_regs *saved)
+{
+	if (!is_user_mode(saved)) {
+		walk->end = ABI_END_NO_REGISTERS;
+		return false;
+	}
+	if (is_between_images(saved->sp)) {
+		walk->end = ABI_END_NO_USER;
+		return false;
+	}
+	begin_walk(walk, saved);
+	undo_breakpoint(walk, saved->orig_ax);
+	return true;
+}
+
 __hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
-	struct pt_regs saved;
+	struct pt_regs copy;
 
 	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = 0;
 	if (scratch->is_kernel_thread) {
@@ -105,15 +146,11 @@ __hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scr
 		begin_walk(walk, interrupted);
 		return true;
 	}
-	if (!read_saved_registers(&saved)) {
+	if (kernel_has(task_pt_regs))
+		return begin_saved(walk, (void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	if (config.no_kernel_reads || !copy_saved_registers(&copy)) {
 		walk->end = ABI_END_NO_REGISTERS;
 		return false;
 	}
-	if (is_between_images(&saved)) {
-		walk->end = ABI_END_NO_USER;
-		return false;
-	}
-	undo_breakpoint(&saved);
-	begin_walk(walk, &saved);
-	return true;
+	return begin_saved(walk, &copy);
 }

@@ -48,11 +48,24 @@ __noinline int stackmem_refill(u32 slot, u64 address)
  */
 __hidden u32 stackmem_rest(u64 sp)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	u64 to_start = BPF_CORE_READ(mm, start_stack) + ABOVE_BYTES - sp;
-	u64 to_block = BPF_CORE_READ(task, thread.fsbase) + ABOVE_BYTES - sp;
-	u64 rest = to_start < to_block ? to_start : to_block;
+	u64 start = 0, block = 0, to_start, to_block, rest;
+	struct task_struct *task;
+	struct mm_struct *mm;
+
+	if (kernel_has(get_current_task_btf)) {
+		task = bpf_get_current_task_btf();
+		block = task->thread.fsbase;
+		mm = task->mm;
+		start = mm ? mm->start_stack : 0;
+	} else if (!config.no_kernel_reads) {
+		task = (void *)bpf_get_current_task();
+		block = BPF_CORE_READ(task, thread.fsbase);
+		mm = BPF_CORE_READ(task, mm);
+		start = BPF_CORE_READ(mm, start_stack);
+	}
+	to_start = start + ABOVE_BYTES - sp;
+	to_block = block + ABOVE_BYTES - sp;
+	rest = to_start < to_block ? to_start : to_block;
 
 	return rest < STACKMEM_UNKNOWN ? rest : STACKMEM_UNKNOWN;
 }

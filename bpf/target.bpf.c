@@ -44,15 +44,63 @@ __hidden bool target_is_current(void)
 	return target ? *target == ABI_TARGET_NOW : config.unknown_too && !is_helper(tgid);
 }
 
+/*
+ * What tracepoints have seen of a process, for want of its task: before Linux 5.11 there is no typed pointer to
+ * it, and lockdown=confidentiality forbids to read it by address. A process that was there before, and has not called
+ * exec since, is not in here: its start is not known (0), and it runs its image 0.
+ */
+struct seen {
+	u64 start_ns;
+	u32 nr_execs;
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_PROCESS_ENTRIES);
+	__type(key, u32); /* tgid */
+	__type(value, struct seen);
+} seen_processes SEC(".maps");
+
+static __always_inline bool needs_seen(void)
+{
+	return config.no_kernel_reads && !kernel_has(get_current_task_btf);
+}
+
+static __always_inline struct seen seen_of(u32 tgid)
+{
+	struct seen *seen = bpf_map_lookup_elem(&seen_processes, &tgid);
+
+	return seen ? *seen : (struct seen){};
+}
+
+static __always_inline void note_image(const struct task_struct *task, u32 nr_execs)
+{
+	struct seen seen = {.start_ns = task->group_leader->start_time, .nr_execs = nr_execs};
+	u32 tgid = task->tgid;
+
+	bpf_map_update_elem(&seen_processes, &tgid, &seen, BPF_ANY);
+}
+
 /* Asked at every free: without a call since Linux 5.11. */
 __hidden u32 target_exec_id(void)
 {
 	struct task_struct *task;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+	if (kernel_has(get_current_task_btf))
 		return bpf_get_current_task_btf()->self_exec_id;
+	if (config.no_kernel_reads)
+		return seen_of(bpf_get_current_pid_tgid() >> 32).nr_execs;
 	task = (void *)bpf_get_current_task();
 	return BPF_CORE_READ(task, self_exec_id);
+}
+
+/* seen_processes is as it was: end_on_exec is attached before on_exec, and end_on_exit before on_exit. */
+__hidden u32 target_ended_image(const struct task_struct *task, bool by_exec)
+{
+	if (needs_seen())
+		return seen_of(task->tgid).nr_execs;
+	return task->self_exec_id - by_exec;
 }
 
 /* Before Linux 5.11. */
@@ -81,13 +129,27 @@ static __always_inline void identify_by_btf(struct scratch *scratch)
 	*(u64 *)&record->comm[8] = *(u64 *)&leader->comm[8];
 }
 
+/* Whether it is a kernel thread shows later, by its lack of a user stack. */
+static __always_inline void identify_by_seen(struct scratch *scratch)
+{
+	struct seen seen = seen_of(bpf_get_current_pid_tgid() >> 32);
+	struct abi_record *record = &scratch->record;
+
+	scratch->exec_id = seen.nr_execs;
+	scratch->is_kernel_thread = false;
+	record->start_ns = seen.start_ns;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
+}
+
 __hidden void target_identify(struct scratch *scratch)
 {
 	struct abi_record *record = &scratch->record;
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+	if (kernel_has(get_current_task_btf))
 		identify_by_btf(scratch);
+	else if (config.no_kernel_reads)
+		identify_by_seen(scratch);
 	else
 		identify_by_reads(scratch);
 	record->tgid = pid_tgid >> 32;
@@ -115,6 +177,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	note_helper(0, parent_tgid, tgid);
 	note_helper(1, parent_tgid, tgid);
 	tables_inherit(parent_tgid, tgid);
+	if (needs_seen())
+		note_image(child, 0);
 	target = bpf_map_lookup_elem(&targets, &parent_tgid);
 	if (config.follow_forks && target && *target != ABI_TARGET_REJECTED)
 		bpf_map_update_elem(&targets, &tgid, &now, BPF_ANY);
@@ -130,6 +194,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	u8 *target = bpf_map_lookup_elem(&targets, &tgid);
 
 	tables_forget(tgid);
+	if (needs_seen())
+		note_image(task, seen_of(tgid).nr_execs + 1);
 	if (config.wake_at_exec && !target)
 		record_wake();
 	if (!target)
@@ -153,5 +219,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	bpf_map_delete_elem(&targets, &tgid);
 	tables_forget(tgid);
+	if (needs_seen())
+		bpf_map_delete_elem(&seen_processes, &tgid);
 	return 0;
 }

@@ -10,6 +10,8 @@
 bool target_is_current(void);
 /* How many execs current's process has behind it: tells the images of one process apart. */
 u32 target_exec_id(void);
+/* The image of task that ends, at the tracepoints of its exit and exec. */
+u32 target_ended_image(const struct task_struct *task, bool by_exec);
 /* Fills in who current is: the task's part of scratch and of its record. */
 void target_identify(struct scratch *scratch);
 

@@ -115,6 +115,21 @@ static __always_inline void walk_on(u32 slot, struct walk *walk)
 	walk->end = ABI_END_TOO_DEEP;
 }
 
+/* The same as the three copies in elide(), word by word. The barrier keeps clang from making a call of memcpy. */
+static __always_inline void turn_ring(u64 *window, u64 *ring, u32 oldest)
+{
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_RING_FRAMES; i++) {
+		window[i] = ring[(oldest + i) & (ABI_RING_FRAMES - 1)];
+		barrier_var(i);
+	}
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_RING_FRAMES; i++) {
+		ring[i] = window[i];
+		barrier_var(i);
+	}
+}
+
 /*
  * Puts the frames that went round into their order, with the mark in place of the oldest. (They are
  * copied twice, one behind the other, so that the whole is one piece of it wherever it begins.) Of a
@@ -134,9 +149,13 @@ static __always_inline void elide(struct scratch *scratch)
 	if (walk->nr <= ABI_MAX_USER_FRAMES)
 		return;
 	walk->nr = ABI_MAX_USER_FRAMES;
-	bpf_probe_read_kernel(scratch->window, len_bytes, ring);
-	bpf_probe_read_kernel(scratch->window + ABI_RING_FRAMES, len_bytes, ring);
-	bpf_probe_read_kernel(ring, len_bytes, scratch->window + oldest);
+	if (config.no_kernel_reads) {
+		turn_ring(scratch->window, ring, oldest);
+	} else {
+		bpf_probe_read_kernel(scratch->window, len_bytes, ring);
+		bpf_probe_read_kernel(scratch->window + ABI_RING_FRAMES, len_bytes, ring);
+		bpf_probe_read_kernel(ring, len_bytes, scratch->window + oldest);
+	}
 	ring[0] = ABI_IP_ELIDED;
 }
 

@@ -29,6 +29,8 @@ int enter_free(struct pt_regs *ctx);
 int leave_call(struct pt_regs *ctx);
 int bpf_end_on_exit(struct task_struct *task);
 int bpf_end_on_exec(struct task_struct *task, int old_tid);
+int bpf_on_exec(struct task_struct *task);
+int bpf_on_exit(struct task_struct *task);
 
 extern volatile u32 epoch, stopped, nr_ended, live_filter[ABI_LIVE_FILTER], helpers[2];
 
@@ -408,12 +410,16 @@ static void exec(void)
 {
 	host.task.self_exec_id++;
 	bpf_end_on_exec(&host.task, host.task.pid);
+	if (host_config()->no_kernel_reads)
+		bpf_on_exec(&host.task); /* in this order: collect/session.c */
 }
 
 static void end_thread(u32 nr_threads_left)
 {
 	host.signal.live.counter = nr_threads_left;
 	bpf_end_on_exit(&host.task);
+	if (host_config()->no_kernel_reads)
+		bpf_on_exit(&host.task);
 	host.signal.live.counter = 1;
 }
 
@@ -441,6 +447,17 @@ static void test_exec_purges(void **state)
 	check_kept(1, 1);
 	assert_int_equal(purge.nr_purged, 3);
 	assert_int_equal(purge.nr_left, 0);
+}
+
+/* lockdown=confidentiality before Linux 5.11: images are told apart without the task. */
+static void test_locked_down_exec_purges(void **state)
+{
+	host_config()->no_kernel_reads = 1;
+	test_exec_purges(state);
+	end_thread(0);
+	check_kept(0, 0);
+	assert_int_equal(purge.nr_left, 1);
+	assert_int_equal(host_map_nr("seen_processes"), 0);
 }
 
 /* What a process leaves is out of the map, but in the accounts; others' blocks stay. */
@@ -948,6 +965,7 @@ int main(void)
 		TEST(missed_return_at_the_same_depth),
 		TEST(return_of_another_call),
 		TEST(exec_purges),
+		TEST(locked_down_exec_purges),
 		TEST(exit_purges),
 		TEST(many_blocks_are_purged),
 		TEST(holders_full),

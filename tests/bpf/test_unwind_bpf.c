@@ -17,6 +17,9 @@
 #include "scratch.bpf.h"
 
 int sample_cpu(struct bpf_perf_event_data *ctx);
+int bpf_on_fork(struct task_struct *parent, struct task_struct *child);
+int bpf_on_exec(struct task_struct *task);
+int bpf_on_exit(struct task_struct *task);
 
 #define CODE  0x555555554000ull
 #define BIAS  (CODE - 0x1000) /* the table begins at elf_addr 0x1000 */
@@ -666,7 +669,10 @@ static void test_depth(void **state)
 	for (u32 i = 0; i < ABI_RING_FRAMES + 3; i++) {
 		f->words[f->nr - 1] = ip_in(SMALL);
 		push_small(f, ip_in(ROOT));
-		check_ends(f, i);
+		for (u8 forbidden = 0; forbidden < 2; forbidden++) {
+			host_config()->no_kernel_reads = forbidden;
+			check_ends(f, i);
+		}
 	}
 }
 
@@ -1023,8 +1029,10 @@ static void test_sample_in_the_kernel(void **state)
 	host.kernel_ips[0] = 0xffffffff81000000ull;
 	host.kernel_ips[1] = 0xffffffff81000008ull;
 	host.nr_kernel_ips = 2;
-	for (u32 i = 0; i < 2; i++) {
-		host.has_task_pt_regs = i;
+	for (u32 i = 0; i < 4; i++) {
+		host.has_current_task_btf = i > 0;
+		host.has_task_pt_regs = i > 1;
+		host_config()->no_kernel_reads = i > 2;
 		sample_cpu(&ctx);
 	}
 	record = host_ring_take(&len);
@@ -1035,13 +1043,93 @@ static void test_sample_in_the_kernel(void **state)
 	assert_int_equal(record->ips[2], ip_in(SMALL));
 	assert_int_equal(record->ips[3], ip_in(ROOT));
 	assert_int_equal(record->user_end, ABI_END_ROOT);
-	assert_null(host_ring_take(&len)); /* the second is the same */
-	assert_int_equal(stat(ABI_STAT_STORED), 2);
+	assert_null(host_ring_take(&len)); /* the others are the same */
+	assert_int_equal(stat(ABI_STAT_STORED), 4);
+	host_config()->no_kernel_reads = host.has_task_pt_regs = 0;
 	host.fail_kernel_reads = 1;
 	sample_cpu(&ctx);
 	record = host_ring_take(&len);
 	assert_int_equal(record->user_end, ABI_END_NO_REGISTERS);
 	assert_int_equal(record->nr_user, 0);
+	check_ticks();
+}
+
+/* lockdown=confidentiality before Linux 5.15: the kernel's walk by frame pointers is all there is. */
+static void test_locked_down_in_the_kernel(void **state)
+{
+	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
+	const struct abi_record *record;
+	u32 len;
+
+	(void)state;
+	host.has_task_pt_regs = 0;
+	host_config()->no_kernel_reads = host_config()->kernel_stacks = 1;
+	host.kernel_ips[0] = 0xffffffff81000000ull;
+	host.nr_kernel_ips = 1;
+	host.nr_user_ips = ABI_MAX_KERNEL_FRAMES;
+	for (u32 i = 0; i < host.nr_user_ips; i++)
+		host.user_ips[i] = 0x1000 + i;
+	sample_cpu(&ctx);
+	record = host_ring_take(&len);
+	assert_non_null(record);
+	assert_int_equal(record->nr_kernel, 1);
+	assert_int_equal(record->nr_user, ABI_MAX_KERNEL_FRAMES);
+	assert_int_equal(record->user_end, ABI_END_NO_REGISTERS);
+	assert_int_equal(record->ips[0], host.kernel_ips[0]);
+	assert_int_equal(record->ips[1], 0x1000);
+	for (u32 i = 1; i < ABI_MAX_KERNEL_FRAMES; i++)
+		assert_int_equal(record->ips[1 + i], (0x1000 + i) | ABI_IP_GUESSED);
+	host.nr_user_ips = 0; /* a kernel thread, or a task that exits */
+	sample_cpu(&ctx);
+	record = host_ring_take(&len);
+	assert_int_equal(record->user_end, ABI_END_NO_USER);
+	assert_int_equal(record->nr_kernel, 1);
+	assert_int_equal(record->nr_user, 0);
+	assert_int_equal(stat(ABI_STAT_FILTERED), 0);
+	host_config()->kernel_stacks = 0;
+	sample_cpu(&ctx);
+	assert_int_equal(stat(ABI_STAT_FILTERED), 1);
+	check_ticks();
+}
+
+/* Samples current; the record of its stack, NULL if it is known. */
+static const struct abi_record *sample_current(void)
+{
+	struct bpf_perf_event_data ctx = {.regs = {.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33}};
+	const struct abi_record *record;
+	u32 len;
+
+	sample_cpu(&ctx);
+	do
+		record = host_ring_take(&len);
+	while (record && record->event != ABI_EVENT_RECORD);
+	return record;
+}
+
+/* lockdown=confidentiality before Linux 5.11: what tracepoints have seen of a process tells its images apart. */
+static void test_locked_down_identity(void **state)
+{
+	struct task_struct parent = {.tgid = 1}, *task = &host.task;
+
+	push_small(*state, ip_in(ROOT));
+	host_config()->no_kernel_reads = 1;
+	host.leader.start_time = 5;
+	assert_int_equal(sample_current()->start_ns, 0); /* it was there before */
+	assert_null(sample_current());
+	bpf_on_fork(&parent, task);
+	assert_int_equal(sample_current()->start_ns, 5);
+	assert_null(sample_current());
+	for (u32 i = 1; i < 3; i++) {
+		bpf_on_exec(task);
+		assert_int_equal(sample_current()->start_ns, 5);
+		assert_int_equal(scratch_at(ABI_SLOT_TICK)->exec_id, i);
+	}
+	assert_int_equal(host_map_nr("seen_processes"), 1);
+	bpf_on_exit(task);
+	assert_int_equal(host_map_nr("seen_processes"), 1); /* other threads live on */
+	host.signal.live.counter = 0;
+	bpf_on_exit(task);
+	assert_int_equal(host_map_nr("seen_processes"), 0);
 	check_ticks();
 }
 
@@ -1171,6 +1259,8 @@ int main(void)
 		TEST(copies_are_cut),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),
+		TEST(locked_down_in_the_kernel),
+		TEST(locked_down_identity),
 		TEST(sample_at_a_breakpoint),
 		TEST(kernel_threads_and_filters),
 		TEST(deepest_record),

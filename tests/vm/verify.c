@@ -17,6 +17,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "collect/userreads.h"
 #include "cprof_abi.h"
 
 #include "cprof.skel.h"
@@ -28,7 +29,7 @@
 #define LOG_SHOWN      3000
 
 /* Programs and settings that suit some kernels only; as in user/collect/. */
-static bool has_sessions, has_cookies;
+static bool has_sessions, has_cookies, has_kernel_reads = true;
 
 static char logs[MAX_PROGRAMS][LOG_BYTES]; /* touched only as far as they are written */
 
@@ -54,6 +55,20 @@ static void ask_kernel(void)
 	btf__free(btf);
 }
 
+/* lockdown=confidentiality; a run tries the helper instead. */
+static void ask_lockdown(void)
+{
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+
+	if (!file)
+		return;
+	has_kernel_reads = !fgets(line, sizeof(line), file) || !strstr(line, "[confidentiality]");
+	fclose(file);
+	if (!has_kernel_reads)
+		userreads_keep();
+}
+
 static bool is_for_this_kernel(const struct bpf_program *program)
 {
 	return has_sessions || strcmp(bpf_program__name(program), "on_call");
@@ -69,6 +84,7 @@ static void configure(struct cprof_bpf *cprof)
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
 		.has_cookies = has_cookies,
 		.live_grows = 1,
+		.no_kernel_reads = !has_kernel_reads,
 	};
 
 	memcpy((void *)&cprof->rodata->config, &config, sizeof(config));
@@ -183,6 +199,7 @@ int main(void)
 
 	libbpf_set_print(only_warnings);
 	ask_kernel();
+	ask_lockdown();
 	good = verify(true);
 	return verify(false) && good ? 0 : 1;
 }

@@ -85,6 +85,8 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	size_live_maps(bpf, options, features);
 	bpf_map__set_max_entries(bpf->maps.inflight,
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
+	bpf_map__set_autocreate(bpf->maps.seen_processes,
+				!features->kernel_reads && !features->current_task_btf);
 	bpf_map__set_autocreate(bpf->maps.live, heap);
 	bpf_map__set_autocreate(bpf->maps.live_more, heap);
 	bpf_map__set_autocreate(bpf->maps.inflight, heap);
@@ -124,6 +126,7 @@ static void set_config(struct cprof_bpf *bpf, const struct session_options *opti
 		.has_cookies = features->attach_cookie,
 		.allocs_only = options->allocs_only,
 		.live_grows = live_grows(options, features),
+		.no_kernel_reads = !features->kernel_reads,
 	};
 
 	if (options->limits.slots)

@@ -32,6 +32,7 @@
 #include "collect/tables.h"
 #include "collect/tally.h"
 #include "collect/uprobes.h"
+#include "collect/userreads.h"
 #include "cprof.skel.h"
 #include "cprof_abi.h"
 
@@ -119,9 +120,12 @@ static int fill_sampling_table(struct session *session)
 static int load_programs(struct session *session)
 {
 	const struct session_options *options = &session->options;
-	struct cprof_bpf *bpf = cprof_bpf__open();
+	struct cprof_bpf *bpf;
 	int err;
 
+	if (!session->features.kernel_reads)
+		userreads_keep();
+	bpf = cprof_bpf__open();
 	if (!bpf)
 		return fail(-errno, "cannot open the BPF programs");
 	session->bpf = bpf;
@@ -145,7 +149,7 @@ static int attach_tracepoints(struct session *session)
 	struct bpf_program *list[MAX_TRACEPOINTS];
 	size_t nr = list_tracepoints(session, list);
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = nr; i--;) { /* those of the heap first: target_ended_image() */
 		struct bpf_link *link = bpf_program__attach_trace(list[i]);
 
 		if (!link)

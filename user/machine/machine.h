@@ -44,11 +44,14 @@ struct machine_finding {
 
 /* Features that depend on the kernel's version or on what a distribution has backported. */
 struct kernel_features {
-	bool task_pt_regs;   /* 5.15 */
-	bool attach_cookie;  /* 5.15 */
-	bool map_allocator;  /* 6.1 */
-	bool uprobe_multi;   /* 6.6; its pid filter is good from 6.10, which is what counts */
-	bool uprobe_session; /* 6.13 */
+	bool current_task_btf; /* 5.11 */
+	bool task_pt_regs;     /* 5.15 */
+	bool attach_cookie;    /* 5.15 */
+	bool map_allocator;    /* 6.1 */
+	bool uprobe_multi;     /* 6.6; its pid filter is good from 6.10, which is what counts */
+	bool uprobe_session;   /* 6.13 */
+	/* BPF programs may call bpf_probe_read_kernel(), bpf_probe_read_user(): lockdown=confidentiality refuses the former. */
+	bool kernel_reads, user_reads;
 };
 
 /* libbpf prints nothing from now on; without it, and in a session, messages go to stderr. */

@@ -19,12 +19,7 @@
 static const char seccomp_remedy[] =
 	"run cprof outside of the container, or docker run --security-opt seccomp=unconfined";
 
-/*
- * Under lockdown=confidentiality BPF may not read the kernel's memory, and finding out whose sample it is takes that
- * (bpf/target.bpf.c). The kernel would let it read users' memory, but libbpf 1.1 then turns bpf_probe_read_user() into
- * bpf_probe_read(), which is forbidden. So there are no stacks, by frame pointers either.
- */
-void check_lockdown(struct machine_finding *finding)
+static void set_lockdown_value(struct machine_finding *finding)
 {
 	char text[128] = "", *open, *close;
 
@@ -35,14 +30,38 @@ void check_lockdown(struct machine_finding *finding)
 	}
 	open = strchr(text, '[');
 	close = open ? strchr(open, ']') : NULL;
-	if (!close)
+	if (close)
+		snprintf(finding->value, sizeof(finding->value), "%.*s", (int)(close - open - 1),
+			 open + 1);
+}
+
+/*
+ * lockdown=confidentiality takes bpf_probe_read_kernel() from BPF programs (LOCKDOWN_BPF_READ_KERNEL; before Linux 5.15
+ * LOCKDOWN_BPF_READ), and nothing else that cprof uses: user memory, typed pointers to kernel structures,
+ * bpf_get_stack(), perf events without PERF_SAMPLE_REGS_INTR, and probes that do not come from tracefs remain.
+ */
+void check_lockdown(struct machine_finding *finding)
+{
+	struct kernel_features features;
+
+	set_lockdown_value(finding);
+	if (features_find(&features) || features.kernel_reads)
 		return;
-	snprintf(finding->value, sizeof(finding->value), "%.*s", (int)(close - open - 1), open + 1);
-	if (!strcmp(finding->value, "confidentiality"))
+	if (!features.user_reads)
 		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
 			    "boot with lockdown=integrity or none",
 			    "kernel lockdown is 'confidentiality', which keeps BPF from reading "
 			    "memory");
+	else if (!features.task_pt_regs)
+		finding_set(finding, MACHINE_LOSS, MACHINE_RECORD,
+			    "boot with lockdown=integrity or none, or Linux 5.15 or later",
+			    "kernel lockdown is 'confidentiality': samples taken inside the kernel "
+			    "have user stacks by frame pointers only, as far as code keeps them; "
+			    "all other stacks are whole");
+	else
+		finding_set(finding, MACHINE_INFO, 0, "",
+			    "BPF may not read kernel memory by address; record and heap do "
+			    "without, and nothing is lost");
 }
 
 bool has_seccomp_filter(void)

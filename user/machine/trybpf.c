@@ -26,6 +26,27 @@ void machine_silence_libbpf(void)
 	libbpf_set_print(NULL);
 }
 
+/*
+ * The verifier says EINVAL of a helper that it refuses; other errors are no answer. libbpf may not see this call: it
+ * would put another helper in its place (collect/userreads.c).
+ */
+static bool may_call(enum bpf_func_id helper)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
+		{.code = BPF_JMP | BPF_CALL, .imm = helper},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd scoped(closep) = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, NULL, "Dual BSD/GPL",
+					      program, sizeof(program) / sizeof(program[0]), NULL);
+
+	return fd != -EINVAL;
+}
+
 static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
 {
 	struct bpf_test_run_opts run = {.sz = sizeof(run)};
@@ -34,11 +55,14 @@ static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
 	if (err || !probe->bss->has_ran)
 		return err ? err : -EIO;
 	*features = (struct kernel_features){
+		.current_task_btf = probe->bss->has_current_task_btf,
 		.task_pt_regs = probe->bss->has_task_pt_regs,
 		.attach_cookie = probe->bss->has_attach_cookie,
 		.map_allocator = probe->bss->has_map_allocator,
 		.uprobe_multi = probe->bss->has_uprobe_multi,
 		.uprobe_session = probe->bss->has_uprobe_session,
+		.kernel_reads = may_call(BPF_FUNC_probe_read_kernel),
+		.user_reads = may_call(BPF_FUNC_probe_read_user),
 	};
 	return 0;
 }

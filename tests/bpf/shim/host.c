@@ -114,6 +114,8 @@ long bpf_probe_read_user(void *to, u32 len_bytes, const void *from)
 
 long bpf_probe_read_kernel(void *to, u32 len_bytes, const void *from)
 {
+	if (config.no_kernel_reads)
+		errx(1, "bpf_probe_read_kernel() is called where it is forbidden");
 	if (host.fail_kernel_reads) {
 		memset(to, 0, len_bytes);
 		return -14;
@@ -124,13 +126,13 @@ long bpf_probe_read_kernel(void *to, u32 len_bytes, const void *from)
 
 long bpf_get_stack(void *ctx, void *to, u32 len_bytes, u64 flags)
 {
-	u32 len = host.nr_kernel_ips * sizeof(host.kernel_ips[0]);
+	const u64 *ips = flags & BPF_F_USER_STACK ? host.user_ips : host.kernel_ips;
+	u32 len = 8 * (flags & BPF_F_USER_STACK ? host.nr_user_ips : host.nr_kernel_ips);
 
 	(void)ctx;
-	(void)flags;
 	if (len > len_bytes)
 		len = len_bytes;
-	memcpy(to, host.kernel_ips, len);
+	memcpy(to, ips, len);
 	return len;
 }
 
@@ -184,7 +186,8 @@ long bpf_task_pt_regs(struct task_struct *task)
 
 _Bool host_has_helper(int helper)
 {
-	return helper == BPF_FUNC_task_pt_regs && host.has_task_pt_regs;
+	return (helper == BPF_FUNC_task_pt_regs && host.has_task_pt_regs) ||
+	       (helper == BPF_FUNC_get_current_task_btf && host.has_current_task_btf);
 }
 
 u64 bpf_ktime_get_ns(void)

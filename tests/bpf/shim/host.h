@@ -37,10 +37,14 @@ struct host {
 	u32 next_randoms[2], nr_next_randoms; /* what it gives first, the last of them first */
 	/* What the kernel saved of current at its entry, at the top of its stack. */
 	u8 kernel_stack[HOST_STACK_BYTES] __attribute__((aligned(16)));
-	u8 has_task_pt_regs; /* Linux 5.15 */
+	u8 has_current_task_btf; /* Linux 5.11 */
+	u8 has_task_pt_regs;	 /* Linux 5.15 */
 	u8 fail_kernel_reads;
 	u64 kernel_ips[ABI_MAX_KERNEL_FRAMES];
 	u32 nr_kernel_ips;
+	u64 user_ips
+		[ABI_MAX_KERNEL_FRAMES]; /* what the kernel's own walk by frame pointers finds */
+	u32 nr_user_ips;
 	struct host_range ranges[HOST_MAX_RANGES];
 	u32 nr_ranges;
 	u64 nr_user_reads, nr_lookups;

@@ -53,7 +53,7 @@ struct host_map {
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
 extern struct host_map *scratch_slots[], *vmas[], *tables[], *slabs[], *processes[], *stats[],
 	*targets[], *counts_even[], *counts_odd[], *events[], *sampling_tables[], *inflight[],
-	*live[], *live_more[], *holders[];
+	*live[], *live_more[], *holders[], *seen_processes[];
 
 static const struct {
 	const char *name;
@@ -74,6 +74,7 @@ static const struct {
 	{"live", live},
 	{"live_more", live_more},
 	{"holders", holders},
+	{"seen_processes", seen_processes},
 };
 
 #define NR_DEFINITIONS (sizeof(definitions) / sizeof(definitions[0]))

@@ -7,8 +7,9 @@
 #define BPF_CORE_READ_INTO(to, from, field) \
 	__builtin_memcpy(to, &(from)->field, sizeof((from)->field))
 
+#define BPF_CORE_READ_BITFIELD(from, field)	   ((from)->field)
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((from)->field)
-#define bpf_core_field_exists(field)		   1
+#define bpf_core_field_exists(...)		   1
 
 /* Does the running kernel have this helper? The test says. */
 #define bpf_core_enum_value_exists(type, value) host_has_helper(value)
