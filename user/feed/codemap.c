@@ -35,6 +35,7 @@ struct codemap {
 	struct vma_run run;
 	struct numbers used; /* what its vmas refer to */
 	struct jvm *jvm;     /* NULL: it is none, as far as is known */
+	bool awaits_jvm;     /* it maps a libjvm.so that there was no time for yet */
 };
 
 struct vmas {
@@ -179,6 +180,7 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 	const struct codefile *codefile;
 	uint32_t number;
 
+	code->awaits_jvm = false;
 	for (size_t i = 0; !code->jvm && i < mappings->now.nr; i++) {
 		const struct mapping *map = &mappings->now.at[i];
 
@@ -187,6 +189,7 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 		number = number_of(code, map);
 		tablecache_build(code->rooms->tablecache, number);
 		codefile = tablecache_at(code->rooms->tablecache, number);
+		code->awaits_jvm = code->awaits_jvm || !codefile->is_built;
 		if (!codefile->elf || files_fd(code->rooms->files, map->file) < 0)
 			continue;
 		code->jvm = jvm_new(code->rooms, code->tgid, map->file, bias_of(codefile, map));
@@ -226,6 +229,8 @@ static void describe(struct codemap *code, const struct mapping *map, struct vma
 		vma = describe_file(code, map, number);
 	else if (code->jvm)
 		jvm_describe(code->jvm, map->start, map->limit, &vma);
+	else if (code->awaits_jvm)
+		vma.table = TABLE_UNBUILT;
 	vec_push(&vmas->all, vma);
 	while (vma.limit < map->limit) {
 		jvm_describe(code->jvm, vma.limit, map->limit, &vma);
@@ -283,8 +288,10 @@ static void find_made_rule(struct codemap *code, const struct image *image, uint
 {
 	if (!is_present(code, image))
 		return;
-	if (code->is_dirty)
+	if (code->is_dirty || code->awaits_jvm) {
 		find_jvm(code, &image->mappings);
+		code->is_dirty = code->is_dirty || code->jvm;
+	}
 	if (code->jvm)
 		jvm_find(code->jvm, ip, time_ns, rule);
 }
