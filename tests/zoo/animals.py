@@ -65,7 +65,7 @@ def animal(function):
 
 def beast(*arguments, as_nobody=True):
     who = AS_NOBODY if as_nobody else ()
-    program = h.Workload("/usr/bin/nice", "-n", "19", *LIMITS, *who, h.workload("beast"), *arguments)
+    program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, h.workload("beast"), *arguments)
     program.says()
     return program
 

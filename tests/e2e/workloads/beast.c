@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * beast: a program that a profiler of the whole machine meets and that wishes it ill. Says {"ready": PID} once it is at
- * it, and goes on until it is killed. In a file it runs the code at OFFSET, which must be that of a function
+ * it, and goes on until it is killed, with the lowest priority. In a file it runs the code at OFFSET, which must be that of a function
  * void (uint64_t turns); where there is none it writes its own into its private copy.
  *
  *	beast stay FILE OFFSET		runs in one page of a file, which it maps once
@@ -48,6 +48,8 @@ static void on_fault(int number)
 
 static void say_ready(void)
 {
+	if (nice(19) < 0)
+		abort();
 	printf("{\"ready\": %d}\n", (int)getpid());
 	fflush(stdout);
 }
@@ -243,7 +245,7 @@ static bool set_variable(void *library, const char *name, uint64_t value)
 
 static uint8_t *structures(const char *how)
 {
-	size_t nr_bytes = 64ul << 20;
+	size_t nr_bytes = 4ul << 20;
 	struct vm_entry *entry;
 	unsigned seed = 1;
 
