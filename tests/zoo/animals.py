@@ -229,12 +229,15 @@ def forged_jvms(place):
 @animal
 def silent_files(place):
     """a FUSE file system that stops answering; a program runs in a file of it"""
-    if not os.path.exists("/dev/fuse"):
-        raise h.Skip("no /dev/fuse here")
     folder = place.path("mounted")
     os.mkdir(folder)
     server = h.Workload("/usr/bin/python3", os.path.join(FOLDER, "silentfs.py"), folder, place.library("lib.so"))
-    server.says()
+    try:
+        server.says()
+    except AssertionError:
+        if server.wait() == 77:
+            raise h.Skip("no FUSE file system can be mounted here") from None
+        raise
     try:
         program = beast("stay", os.path.join(folder, "file"), crafted.CODE)
         server.go()

@@ -5,7 +5,7 @@
     silentfs.py FOLDER FILE     mounts itself on FOLDER, as root; FOLDER/file is FILE
 
 Says {"ready": PID}; answers until a line comes on stdin, says {"silent": PID}, and never answers again: whoever asks it
-waits until it is killed, which also ends the wait. Attributes may not be cached, so that stat(2) asks it, too.
+waits until it is killed, which also ends the wait. Exit code 77: it cannot be mounted here. Attributes may not be cached, so that stat(2) asks it, too.
 """
 import ctypes
 import json
@@ -79,8 +79,12 @@ def main():
     folder, path = sys.argv[1:]
     with open(path, "rb") as file:
         content = file.read()
-    fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
-    mount(fd, folder)
+    try:
+        fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        mount(fd, folder)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        sys.exit(77)
     say(ready=os.getpid())
     serve(fd, content)
     say(silent=os.getpid())
