@@ -131,7 +131,7 @@ def filtered(pid):
     return [[thread for thread, mode in threads.items() if (mode == "2") == has] for has in (True, False)]
 
 
-REFUSED = {"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_writev", "socket", "connect", "bind", "listen",
+REFUSED = {"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "socket", "connect", "bind", "listen",
            "accept4", "setuid", "setresuid", "setfsuid", "setgroups", "keyctl", "mount", "umount2", "chroot", "setns",
            "unshare", "init_module", "finit_module", "clock_settime", "userfaultfd", "io_uring_setup", "mknodat"}
 

@@ -67,6 +67,11 @@ static int trace(void)
 	return result(ptrace(PTRACE_SEIZE, getppid(), NULL, NULL));
 }
 
+static int read_memory(void)
+{
+	return result(syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0));
+}
+
 static int write_memory(void)
 {
 	return result(syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0));
@@ -123,9 +128,9 @@ static int set_clock(void)
 }
 
 static const act_fn refused[] = {
-	run_program, make_process,    trace,	    write_memory,    use_network,
-	load_module, mount_something, change_root,  enter_namespace, change_user,
-	use_key,     make_ring,	      watch_faults, set_clock,
+	run_program, make_process, trace,	    read_memory,  write_memory,
+	use_network, load_module,  mount_something, change_root,  enter_namespace,
+	change_user, use_key,	   make_ring,	    watch_faults, set_clock,
 };
 
 /* What works ------------------------------------------------------------------------------------- */

@@ -79,8 +79,9 @@ static const struct call_rule refused[] = {
 	CALL(fork),
 	CALL(vfork),
 #endif
-	/* other processes: cprof reads them */
+	/* other processes: the opener reads their memory */
 	CALL(ptrace),
+	CALL(process_vm_readv),
 	CALL(process_vm_writev),
 	CALL(process_madvise),
 	CALL(pidfd_getfd),
