@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pread(2) reads one piece. What lies close together, as the headers of a code cache's blobs do, is read at once with
- * what is in between: to look up a page of another process takes longer than to copy all of it.
+ * pread(2) reads one piece. What lies close together, as the headers of a code cache's blobs and the VM's variables do, is
+ * read at once with what is in between: to look up a page of another process takes longer than to copy all of it.
  *
  * Rejected: process_vm_readv(2), which takes many pieces, but asks for the right to trace the process, which the worker
  * does not have; and it waits for memory that a user-space handler provides (userfaultfd), where this fails.
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define SPAN_BYTES (64u << 10)
-#define GAP_BYTES  4096u /* two pieces further apart are read by themselves */
+#define GAP_BYTES  4096u /* what is further away than this is read by itself */
 
 static bool read_at(int fd, uint64_t addr, void *to, size_t len_bytes)
 {
@@ -30,31 +30,49 @@ static bool read_at(int fd, uint64_t addr, void *to, size_t len_bytes)
 	return true;
 }
 
-/* How many of the first pieces lie so close together that they are one span, of *span_bytes. */
-static size_t count_close(const struct memory_piece *pieces, size_t nr, size_t *span_bytes)
+/* What some pieces span. */
+struct span {
+	uint64_t low, high;
+};
+
+/* Makes it span a further piece. false: that is too far away. */
+static bool extend(struct span *span, const struct memory_piece *piece)
 {
-	size_t i = 1, end = pieces[0].len_bytes;
+	uint64_t low = piece->addr, high;
 
-	for (; i < nr; i++) {
-		uint64_t at = pieces[i].addr - pieces[0].addr;
+	if (__builtin_add_overflow(low, piece->len_bytes, &high) ||
+	    (low > span->high && low - span->high > GAP_BYTES) ||
+	    (high < span->low && span->low - high > GAP_BYTES))
+		return false;
+	low = low < span->low ? low : span->low;
+	high = high > span->high ? high : span->high;
+	if (high - low > SPAN_BYTES)
+		return false;
+	*span = (struct span){low, high};
+	return true;
+}
 
-		if (at < end || at - end > GAP_BYTES || at > SPAN_BYTES ||
-		    pieces[i].len_bytes > SPAN_BYTES - at)
-			break;
-		end = at + pieces[i].len_bytes;
-	}
-	*span_bytes = end;
+/* How many of the first pieces lie so close together that they are read at once. At least 1. */
+static size_t count_close(const struct memory_piece *pieces, size_t nr, struct span *span)
+{
+	size_t i = 1;
+
+	*span = (struct span){pieces[0].addr, pieces[0].addr};
+	if (!extend(span, &pieces[0]))
+		return 1;
+	while (i < nr && extend(span, &pieces[i]))
+		i++;
 	return i;
 }
 
-static bool read_span(int fd, struct memory_piece *pieces, size_t nr, size_t span_bytes)
+static bool read_span(int fd, struct memory_piece *pieces, size_t nr, const struct span *span)
 {
-	uint8_t span[SPAN_BYTES];
+	uint8_t bytes[SPAN_BYTES];
 
-	if (nr < 2 || span_bytes > sizeof(span) || !read_at(fd, pieces[0].addr, span, span_bytes))
+	if (nr < 2 || !read_at(fd, span->low, bytes, span->high - span->low))
 		return false;
 	for (size_t i = 0; i < nr; i++) {
-		memcpy(pieces[i].to, span + (pieces[i].addr - pieces[0].addr), pieces[i].len_bytes);
+		memcpy(pieces[i].to, bytes + (pieces[i].addr - span->low), pieces[i].len_bytes);
 		pieces[i].was_read = true;
 	}
 	return true;
@@ -65,9 +83,10 @@ size_t memory_read_pieces(int fd, struct memory_piece *pieces, size_t nr)
 	size_t nr_failed = 0;
 
 	for (size_t at = 0; at < nr;) {
-		size_t span_bytes, some = count_close(pieces + at, nr - at, &span_bytes);
+		struct span span;
+		size_t some = count_close(pieces + at, nr - at, &span);
 
-		if (!read_span(fd, pieces + at, some, span_bytes))
+		if (!read_span(fd, pieces + at, some, &span))
 			for (size_t i = at; i < at + some; i++) {
 				pieces[i].was_read = read_at(fd, pieces[i].addr, pieces[i].to,
 							     pieces[i].len_bytes);
