@@ -90,7 +90,6 @@ def main_does_not_read_it():
                 assert text.startswith("pread64(") and pid in is_confined, line
                 nr_read += 1
     assert nr_read > 100, nr_read
-    has_names_and_whole_stacks(done, target, 0.5)  # strace delays what is asked while code is compiled
 
 
 def forged_jvm():
@@ -110,7 +109,10 @@ def memory_that_never_comes():
     """It costs the process that has it: the closing lines name that, and the JVM beside it has its names and stacks."""
     neighbour, forged = jvm(), forged_jvm()
     forged.uses(0.2)
-    done = h.cprof("record", "-F", "199", "-d", "6s", "-p", f"{neighbour.pid},{forged.pid}").wait(60)
+    run = h.cprof("record", "-F", "199", "-p", f"{neighbour.pid},{forged.pid}").attached()
+    run.awaits(f"JVM {forged.pid}: its memory is not read any more")
+    neighbour.uses(1)
+    done = run.stop()
     assert done.code == 0, done.lines
     said = [line for line in done.lines if "no names and no unwind info" in line]
     assert len(said) == 1 and f"JVM {forged.pid}: " in said[0], done.lines
@@ -123,12 +125,18 @@ def memory_that_never_comes():
 def a_parser_that_does_not_answer():
     """A parser that stands still costs what it was asked about; sampling goes on and ends in time."""
     target = jvm()
-    run = h.cprof("record", "-F", "199", "-d", "6s", "-p", target.pid).attached()
-    os.kill(parser_of(run), signal.SIGSTOP)
-    done = run.wait(60)
+    run = h.cprof("record", "-F", "199", "-p", target.pid).attached()
+    line, end = f"JVM {target.pid}: its memory is not read any more", time.monotonic() + h.HANGS
+    while line not in run.said():
+        assert time.monotonic() < end, run.said()
+        if parser := parser_of(run):  # the first may be asked about a file
+            os.kill(parser, signal.SIGSTOP)
+        time.sleep(0.05)
+    target.uses(0.5)
+    done = run.stop()
     assert done.code == 0, done.lines
     said = [line for line in done.lines if line.endswith(": its parser took too long")]
-    assert len(said) == 1 and f"JVM {target.pid}: " in said[0], done.lines
+    assert [line for line in said if f"JVM {target.pid}: " in line], done.lines
     assert u.count(done.profile()["samples"]) > 20
 
 
@@ -141,19 +149,21 @@ def killed_at_any_moment():
     target = jvm()
     nr_killed = 0
     for moment in range(MOMENTS):
-        run = h.cprof("record", "-F", "199", "-d", "2s", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS)
-        end = time.monotonic() + random.uniform(0, 2.5)
-        parser = None
-        while run.process.poll() is None and not (parser and time.monotonic() >= end):
-            parser = parser_of(run)
-            time.sleep(0.002)
-        if parser and run.process.poll() is None:
+        run = h.cprof("record", "-F", "199", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS)
+        if moment % 2:
+            run.attached()
+            target.uses(random.uniform(0, 0.7))
+        else:
+            time.sleep(random.uniform(0, 0.7))  # while it starts
+        if parser := parser_of(run):
             try:
                 os.kill(parser, signal.SIGKILL)
                 nr_killed += 1
             except ProcessLookupError:
                 pass
-        done = run.wait()
+        run.attached()
+        target.uses(1)
+        done = run.stop()
         assert done.code == 0, (moment, done.lines)
         has_names_and_whole_stacks(done, target)
     assert nr_killed, "none was ever killed"

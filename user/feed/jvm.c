@@ -174,6 +174,8 @@ static void on_failure(struct jvm *jvm, int err)
 	case -ETIME: /* it was left out */
 	case -EPIPE:
 	case -EBADMSG:
+		detail("JVM %u: its memory is not read any more: %s", jvm->subject.tgid,
+		       strerror(-err));
 		give_up(jvm);
 		break;
 	default:
