@@ -230,7 +230,7 @@ static void narrow_and_act(act_fn act, bool in_earlier_thread, int fd)
 	sem_init(&earlier.go, 0, 0);
 	if (in_earlier_thread)
 		pthread_create(&thread, NULL, act_when_told, &earlier);
-	said = narrow_main(false) ? -1000 : 0;
+	said = narrow_main(&(struct narrow_needs){0}) ? -1000 : 0;
 	if (!said && in_earlier_thread) {
 		sem_post(&earlier.go);
 		pthread_join(thread, NULL);

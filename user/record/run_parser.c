@@ -3,12 +3,15 @@
  * The steps of a run that have to do with the processes which open and parse the targets' files. They are forked first and
  * asked how they are confined only once the BPF programs are loaded, so that all happens at the same time.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "base/smallfile.h"
 #include "base/text.h"
+#include "machine/machine.h"
 #include "process/opener_serve.h"
 #include "record/priority.h"
 #include "record/run_state.h"
@@ -121,9 +124,25 @@ static bool needs_admin(const struct run *run)
 	return run_is_heap(run) || smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
 }
 
+/* Is /proc mounted with hidepid? Then the processes of other users are not to be seen without CAP_SYS_PTRACE, not even their numbers. */
+static bool hides_pids(void)
+{
+	FILE *mounts scoped(fclosep) = fopen("/proc/self/mounts", "re");
+	char line[4096];
+
+	while (mounts && fgets(line, sizeof(line), mounts))
+		if (strstr(line, " /proc proc ") && strstr(line, "hidepid="))
+			return true;
+	return false;
+}
+
 int run_give_up_powers(struct run *run)
 {
-	int err = run->options->no_sandbox ? 0 : narrow_main(needs_admin(run));
+	const struct narrow_needs needs = {needs_admin(run), hides_pids()};
+	int err;
+
+	snprintf(run->lacks, sizeof(run->lacks), "%s", machine_lacks_for_files());
+	err = run->options->no_sandbox ? 0 : narrow_main(&needs);
 
 	if (err)
 		detail("cprof keeps privileges that it does not need any more: %s", strerror(-err));

@@ -44,6 +44,7 @@ struct run {
 	keeper_serve_fn serve;
 	struct parser *parser;
 	struct opener *opener; /* NULL: --no-sandbox */
+	char lacks[128];       /* machine_lacks_for_files(), before powers were given up */
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;

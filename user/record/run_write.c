@@ -8,7 +8,6 @@
 #include "base/smallfile.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "machine/machine.h"
 #include "output/file.h"
 #include "process/proctable.h"
 #include "record/interrupt.h"
@@ -68,7 +67,7 @@ static void say_unknown(const struct run *run)
 static void say_forbidden(const struct run *run)
 {
 	size_t nr = files_nr_forbidden(run->files);
-	const char *lacks = machine_lacks_for_files();
+	const char *lacks = run->lacks;
 
 	if (tasks_was_forbidden(run->tasks))
 		warn("the mappings of processes of other users cannot be read, so their code has "

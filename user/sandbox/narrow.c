@@ -33,19 +33,12 @@
 #ifndef CAP_BPF
 #define CAP_BPF 39
 #endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
 
 static const uint8_t kept[] = {
 	/* tables and maps, probes, the events of CPUs that come online */
 	CAP_BPF,
 	CAP_PERFMON,
 	CAP_IPC_LOCK,
-	/* files and mappings of processes that come later */
-	CAP_SYS_PTRACE,
-	CAP_DAC_READ_SEARCH,
-	CAP_CHECKPOINT_RESTORE,
 	/* /proc/kallsyms, read at the end */
 	CAP_SYSLOG,
 	/* cprof's own priority, and the end of its command */
@@ -58,7 +51,7 @@ static const uint8_t kept[] = {
 };
 
 /* CAP_SYS_ADMIN serves in place of each of these. */
-static const uint8_t once_admin[] = {CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE};
+static const uint8_t once_admin[] = {CAP_BPF, CAP_PERFMON};
 
 static bool lacks_any(uint64_t permitted)
 {
@@ -173,13 +166,15 @@ static int refuse_calls(void)
 				  SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW);
 }
 
-int narrow_main(bool administers)
+int narrow_main(const struct narrow_needs *needs)
 {
 	uint64_t keep = 0;
 	int err = 0, later;
 
-	if (administers || lacks_any(capset_permitted()))
+	if (needs->administers || lacks_any(capset_permitted()))
 		keep |= CAPSET_OF(CAP_SYS_ADMIN);
+	if (needs->inspects)
+		keep |= CAPSET_OF(CAP_SYS_PTRACE);
 	for (size_t i = 0; i < sizeof(kept); i++)
 		keep |= CAPSET_OF(kept[i]);
 	capset_bound(keep);

@@ -2,8 +2,9 @@
 /*
  * What main itself gives up once everything is attached.
  *
- * It still maps BPF's tables, opens what targets map, probes what they load, samples CPUs that come back, names kernel
- * functions and writes files as whoever started it could. Capabilities for anything else go, of all of its sets,
+ * It still maps BPF's tables, probes what targets load, samples CPUs that come back, names kernel functions and writes files
+ * as whoever started it could. What it wants of other processes the opener does (process/opener.h). Capabilities for
+ * anything else go, of all of its sets,
  * no_new_privs is set, and system calls for anything else fail with EPERM: whoever takes main over has no kernel
  * module, no network, no other user, no mount, no other process and no other program.
  */
@@ -12,12 +13,17 @@
 
 #include <stdbool.h>
 
+struct narrow_needs {
+	bool administers; /* CAP_SYS_ADMIN stays */
+	bool inspects; /* CAP_SYS_PTRACE stays: /proc hides processes (hidepid) from who may not inspect them */
+};
+
 /*
  * Capabilities are those of the calling thread and of threads that it makes from then on; the filter of system calls, and
  * no_new_privs with it, concern all threads. Processes that were forked before are as they were.
- * administers: CAP_SYS_ADMIN stays. It stays as well where it serves in place of a capability that cprof lacks (CAP_BPF,
- * CAP_PERFMON, CAP_CHECKPOINT_RESTORE: root before Linux 5.8, a container that was given the old one alone). -errno: what could be given up is.
+ * CAP_SYS_ADMIN stays as well where it serves in place of a capability that cprof lacks (CAP_BPF, CAP_PERFMON: root before
+ * Linux 5.8, a container that was given the old one alone). -errno: what could be given up is.
  */
-int narrow_main(bool administers);
+int narrow_main(const struct narrow_needs *needs);
 
 #endif
