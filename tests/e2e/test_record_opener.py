@@ -190,15 +190,16 @@ def a_file_system_that_does_not_answer():
         target.uses(0.05)
         # not -a: what others have on this machine is theirs
         done = h.cprof("record", "-F", "499", "-d", "4s", "-p", f"{silent.pid},{target.pid}").wait(90)
-        assert done.code == 0, done.lines
-        said = without_answer(done)
-        assert len(said) == 1 and f"process {silent.pid} " in said[0], said
-        complete(done, target)
-        assert not [line for line in done.lines if "lost" in line], done.lines
     finally:
         subprocess.run(["umount", "-l", folder], check=False)
         server.kill()
         server.wait()
+    # only now: whoever judges the profile looks for the files that it names
+    assert done.code == 0, done.lines
+    said = without_answer(done)
+    assert len(said) == 1 and f"process {silent.pid} " in said[0], said
+    complete(done, target)
+    assert not [line for line in done.lines if "lost" in line], done.lines
 
 
 h.main()
