@@ -32,7 +32,7 @@ int bpf_end_on_exec(struct task_struct *task, int old_tid);
 int bpf_on_exec(struct task_struct *task);
 int bpf_on_exit(struct task_struct *task);
 
-extern volatile u32 epoch, stopped, nr_ended, live_filter[ABI_LIVE_FILTER], helpers[2];
+extern volatile u32 epoch, stopped, nr_ended, live_filter[ABI_LIVE_FILTER], helpers[2][2];
 
 static struct purge purge; /* user space's part of it */
 
@@ -614,14 +614,18 @@ static void test_others_are_left_alone(void **state)
 	assert_int_equal(STAT(FREES), 0);
 	stopped = 1;
 	host_config()->self_tgid = 0;
-	host_config()->helper_tgid = 1001;
+	host_config()->helper_tgids[0] = 1001;
 	take_free(0x1000);
 	assert_int_equal(STAT(FREES), 0);
-	host_config()->helper_tgid = 1000;
-	helpers[1] = 1001; /* its child, as on_fork() notes it */
-	take_free(0x1000);
-	assert_int_equal(STAT(FREES), 0);
-	helpers[1] = host_config()->helper_tgid = 0;
+	host_config()->helper_tgids[0] = 1000;
+	for (int i = 0; i < 2; i++) { /* a child of either, as on_fork() notes it */
+		host_config()->helper_tgids[1] = i ? 1002 : 0;
+		helpers[i][1] = 1001;
+		take_free(0x1000);
+		assert_int_equal(STAT(FREES), 0);
+		helpers[i][1] = 0;
+	}
+	host_config()->helper_tgids[0] = host_config()->helper_tgids[1] = 0;
 	take_malloc(10, 0x2000);
 	take_free(0x1000);
 	assert_int_equal(STAT(CALLS), 1);
