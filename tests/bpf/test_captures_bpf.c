@@ -216,6 +216,19 @@ static void wait_ms(long ms)
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
+/* Until it is past its start, however slow the machine is: exec(2) and the loader have stacks of their own. */
+static void wait_until_at_work(pid_t pid)
+{
+	struct timespec used = {0};
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	for (int i = 0; i < 60000 && !used.tv_sec && used.tv_nsec < 200000000; i++) {
+		wait_ms(1);
+		assert_int_equal(clock_gettime(clock, &used), 0);
+	}
+}
+
 /* Runs a command and stops it now and then. */
 static void capture_command(struct fixture *f, const char *const *argv)
 {
@@ -227,7 +240,7 @@ static void capture_command(struct fixture *f, const char *const *argv)
 		execv(argv[0], (char **)argv);
 		_exit(127);
 	}
-	wait_ms(200);
+	wait_until_at_work(pid);
 	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
 	for (u32 i = 0; i < NR_CAPTURES; i++) {
 		wait_ms(1 + rand() % 5);
