@@ -250,6 +250,9 @@ def silent_files(place):
 
 # Files that lie -----------------------------------------------------------------------------------
 
+LYING = "libraries", "programs"  # the folders of such files
+
+
 def run_programs(folder, names, is_over, counts):
     """Each as nobody, for a second of CPU time at most; counts those that ran to their end."""
     for name in names:
@@ -265,7 +268,7 @@ def run_programs(folder, names, is_over, counts):
 @animal
 def crafted_files(place):
     """10,000 crafted ELF files in a minute: 9,000 mapped and run by a process of nobody, 1,000 run as programs"""
-    libraries, programs = place.path("libraries"), place.path("programs")
+    libraries, programs = map(place.path, LYING)
     for folder in libraries, programs:
         os.mkdir(folder)
     nr = place.part(NR_CRAFTED)
