@@ -93,7 +93,8 @@ def cum_by_function(path, program, sample_type):
     """Of the program's own functions; addr2line finds the names."""
     rows = json.loads(run(h.CPROF, "top", "--json", "--by", "address", "--all-frames", "--sample-type",
                           sample_type, "-n", "1000", path))["rows"]
-    rows = [row for row in rows if os.path.basename(row["mapping"]) == os.path.basename(program)]
+    # gperftools follows frame pointers that are none, to addresses in no mapping
+    rows = [row for row in rows if os.path.basename(row.get("mapping", "")) == os.path.basename(program)]
     names = run("addr2line", "-f", "-e", program, *(hex(row["address"]) for row in rows)).split("\n")[::2]
     cum = {}
     for row, name in zip(rows, names):

@@ -242,17 +242,26 @@ def one_that_does_not_answer():
     assert sum(s["labels"].get("pid") == target.pid for s in profile["samples"]), "nothing of the neighbour"
 
 
+def child_soon(parent, name):
+    """The same, of a keeper that may be replacing it now: what others map on this machine can kill a parser."""
+    end = time.monotonic() + h.HANGS
+    while (found := child(parent, name)) is None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert found, name
+    return found
+
+
 def without_its_own(run, name):
     """Nothing of cprof, its keeper and its parser is in the profile of everybody; something of name is."""
     keeper = child(run.pid, KEEPER)
     openers = child(run.pid, "cprof-openers")
-    own = {run.pid, keeper, child(keeper, PARSER), openers, child(openers, "cprof-opener")}
+    own = {run.pid, keeper, child_soon(keeper, PARSER), openers, child_soon(openers, "cprof-opener")}
     path = os.path.join(h.folder(), "met_later")  # to be parsed
     shutil.copy(h.workload(name), path)
     later = h.Workload(path, *(("5", "now") if name == "allocs" else ("1",)))
     later.wait()
     pids = {s["labels"].get("pid") for s in run.stop().profile()["samples"]}
-    assert later.pid in pids and len(own) == 5 and None not in own and not own & pids, (own, pids)
+    assert later.pid in pids and len(own) == 5 and not own & pids, (own, pids)
 
 
 @h.test
