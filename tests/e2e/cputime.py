@@ -3,8 +3,10 @@
 
 Each time a task is on a CPU it gets as many ticks as there are periods in that time, or one more,
 whichever way the two lie: so what chance adds is half a tick as often as the task came to a CPU, which
-on a busy machine is often; and no more than if each tick came by chance. Ticks that did not come because the machine itself stood still are known,
-too: the events' own clocks count them. The rest must be right.
+on a busy machine is often; and no more than if each tick came by chance. Where the machine itself stands
+still, the kernel charges nobody. A tick that comes due meanwhile comes late: so a standstill shorter than a
+period makes more ticks than time was charged (the kernel counts the time stolen), and of a longer one some
+never come (the events' own clocks count these). The rest must be right.
 """
 import math
 
@@ -19,7 +21,9 @@ def is_charged(run, ticks, period_ns, said, what):
     charged = said["cpu_seconds"] * 1e9 / period_ns
     by_chance = chance.SIGMAS * math.sqrt(min((said["switches"] + 1) / 4, charged)) + 1
     least = charged * (1 - INTERRUPTS) - by_chance - run.ticks_missed
-    most = charged * (1 + INTERRUPTS) + by_chance
-    print(f"# {what}: {ticks} ticks of {charged:.0f}, {least:.0f} to {most:.0f}; {run.ticks_missed} missed",
-          flush=True)
-    assert least <= ticks <= most, f"{what}: {ticks} ticks, not {least:.0f} to {most:.0f}"
+    stolen = run.stolen_seconds * 1e9 / period_ns
+    most = charged * (1 + INTERRUPTS) + by_chance + stolen
+    explained = (f"{what}: {ticks} ticks of {charged:.0f}, {least:.0f} to {most:.0f}; {run.ticks_missed} missed, "
+                 f"{stolen:.0f} stolen, {said['switches']} switches")
+    print(f"# {explained}", flush=True)
+    assert least <= ticks <= most, explained

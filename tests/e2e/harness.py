@@ -141,6 +141,7 @@ class Cprof:
         if command == "heap":
             self.heap_rate = rest[rest.index("--rate") + 1] if "--rate" in rest else "524288"
         self.says_path = os.path.join(folder(), "says")
+        self.stolen_before = judges.stolen_seconds()
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL,
                                             stdout=out if stdout is None else stdout, stderr=err, env={**os.environ, **(env or {})})

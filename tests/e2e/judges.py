@@ -90,6 +90,12 @@ class Accounts:
 
 # A run that has ended ----------------------------------------------------------------------------
 
+def stolen_seconds():
+    """For how long the virtual machine's processors were taken away, all together: `steal` in proc_stat(5)."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 class Run:
     """A cprof that has ended."""
 
@@ -99,6 +105,8 @@ class Run:
         self.lines = cprof_run.said().splitlines()
         self.output = cprof_run.output
         self.heap_rate = cprof_run.heap_rate  # as given; None: a CPU profile
+        # of all CPUs, since before it started: time that no task is charged for, but in which ticks come due
+        self.stolen_seconds = stolen_seconds() - cprof_run.stolen_before
 
     def matches(self, pattern):
         return [match for match in map(pattern.match, self.lines) if match]

@@ -44,12 +44,15 @@ def not_empty(folder, name):
     return text
 
 
+UNKNOWN = float("nan")  # what was stolen from the machine over there: no assertion on it holds
+
+
 def run_of(folder, case, heap_rate=None):
     """A cprof that ended over there, as the harness sees one that ended here."""
     code = read(folder, case + ".code").strip()
     assert code, "did not run"
     return h.Run(SimpleNamespace(
-        process=SimpleNamespace(returncode=int(code)), heap_rate=heap_rate,
+        process=SimpleNamespace(returncode=int(code)), heap_rate=heap_rate, stolen_before=UNKNOWN,
         said=lambda stream="err": read(folder, f"{case}.{stream}").replace(GUEST_FOLDER, folder),
         output=os.path.join(folder, case + ".pb.gz")))
 

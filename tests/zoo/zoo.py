@@ -78,8 +78,9 @@ def of_neighbour(kind, ended, profile, said, pid):
     nr = sum(s["values"]["samples"] for s in samples)
     named = sum(s["values"]["samples"] for s in samples if {"main", "_start"} & set(s["stack"]))
     assert named >= 0.95 * nr, (named, nr)
-    # a stretch on a CPU has as many ticks as there are periods in it, or one more
-    by_chance = math.sqrt((said["switches"] + 1) / 4) + ended.ticks_missed
+    # a stretch on a CPU has as many ticks as there are periods in it, or one more (cputime.py)
+    stolen = ended.stolen_seconds * 1e9 / profile["period"]
+    by_chance = math.sqrt((said["switches"] + 1) / 4) + ended.ticks_missed + stolen
     return nr / said["cpu_seconds"], by_chance / nr
 
 

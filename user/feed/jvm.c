@@ -22,9 +22,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
 #include "feed/codemap.h"
 #include "feed/jvmcode.h"
+#include "feed/jvmheaps.h"
 #include "process/opener.h"
 #include "process/remote.h"
 #include "sandbox/jvmparser.h"
@@ -36,14 +36,6 @@
 #define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 #define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for so long is given up */
 #define MOST_NAME_BYTES	 (32u << 20)
-
-/* What a heap's table is in the kernel. */
-struct placed_heap {
-	uint64_t start, limit, reserved;
-	uint64_t generation;
-	uint32_t id;		    /* TABLE_NO_CFI: no room for it */
-	struct unwind_table *table; /* NULL: none, or no room */
-};
 
 /* A part of the code cache as of the last look. */
 struct code_range {
@@ -58,9 +50,8 @@ struct jvm {
 	bool is_changed;  /* some code has no table yet */
 	bool has_news;	  /* vmas are to be written */
 	struct code_range ranges[MESSAGE_MAX_HEAPS];
-	vec_of(struct placed_heap) heaps;
+	struct jvmheaps heaps;
 	struct jvmcode code;
-	vec_of(uint32_t) retired; /* tables that vmas may still refer to */
 	size_t name_bytes;
 	uint64_t unread_ns; /* since when its memory cannot be read; 0: it can */
 	uint64_t looked_ns; /* when the last look began that saw all */
@@ -94,30 +85,17 @@ struct jvm *jvm_new(const struct codemap_rooms *rooms, uint32_t tgid, uint32_t l
 	return jvm;
 }
 
-static void retire(struct jvm *jvm, struct placed_heap *heap)
-{
-	if (heap->id != TABLE_NO_CFI)
-		vec_push(&jvm->retired, heap->id);
-	unwind_table_free(heap->table);
-}
-
 void jvm_settle(struct jvm *jvm)
 {
-	vec_for_each(&jvm->retired, table)
-		tablecache_remove(jvm->rooms->tablecache, *table);
-	jvm->retired.nr = 0;
+	jvmheaps_settle(&jvm->heaps, jvm->rooms->tablecache);
 }
 
 void jvm_free(struct jvm *jvm)
 {
 	if (!jvm)
 		return;
-	vec_for_each(&jvm->heaps, heap)
-		retire(jvm, heap);
-	jvm_settle(jvm);
+	jvmheaps_release(&jvm->heaps, jvm->rooms->tablecache);
 	jvmcode_clear(&jvm->code);
-	vec_release(&jvm->heaps);
-	vec_release(&jvm->retired);
 	closep(&jvm->subject.memory_fd);
 	free(jvm);
 }
@@ -183,40 +161,13 @@ static void on_failure(struct jvm *jvm, int err)
 	}
 }
 
-/* A heap that has another table than the kernel. */
-static void place(struct jvm *jvm, size_t i, struct reply_heap *heap)
-{
-	struct placed_heap *placed;
-
-	while (i >= jvm->heaps.nr)
-		vec_push(&jvm->heaps, (struct placed_heap){.id = TABLE_NO_CFI});
-	placed = &jvm->heaps.at[i];
-	retire(jvm, placed);
-	*placed = (struct placed_heap){
-		.start = heap->start,
-		.limit = heap->limit,
-		.reserved = heap->reserved,
-		.generation = heap->generation,
-		.id = heap->table ? tablecache_insert(jvm->rooms->tablecache, heap->table)
-				  : TABLE_NO_CFI,
-	};
-	if (placed->id == TABLE_NO_CFI)
-		return;
-	placed->table = heap->table;
-	heap->table = NULL;
-}
-
 static void place_heaps(struct jvm *jvm, struct reply_look *look)
 {
 	for (size_t i = 0; i < look->nr_heaps; i++) {
 		struct reply_heap *heap = &look->heaps[i];
 
 		jvm->ranges[i] = (struct code_range){heap->start, heap->reserved};
-		if (!heap->generation ||
-		    (i < jvm->heaps.nr && jvm->heaps.at[i].generation == heap->generation))
-			continue;
-		place(jvm, i, heap);
-		jvm->has_news = true;
+		jvm->has_news |= jvmheaps_place(&jvm->heaps, jvm->rooms->tablecache, i, heap);
 	}
 }
 
@@ -256,8 +207,7 @@ static void ask(struct jvm *jvm, struct jvm_wish *wish)
 
 	if (!may_ask(jvm))
 		return;
-	for (size_t i = 0; i < jvm->heaps.nr; i++)
-		wish->generations[i] = jvm->heaps.at[i].generation;
+	jvmheaps_generations(&jvm->heaps, wish->generations);
 	began_cpu_ns = parser_cpu_ns(jvm->rooms->parser);
 	err = parser_look(jvm->rooms->parser, &jvm->subject, wish, &look);
 	took = took_ns(jvm, began_ns, began_cpu_ns);
@@ -303,15 +253,6 @@ static bool is_in_code(const struct jvm *jvm, uint64_t ip)
 	return false;
 }
 
-static bool find_in_tables(const struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
-{
-	vec_for_each(&jvm->heaps, heap)
-		if (heap->table && ip - heap->start < heap->limit - heap->start)
-			return unwind_table_find(heap->table, ip, rule) &&
-			       rule->kind != UNWIND_UNKNOWN;
-	return false;
-}
-
 /* Asks for the code at ip, which is noted. */
 static void ask_code(struct jvm *jvm, uint64_t ip)
 {
@@ -340,7 +281,7 @@ static bool find_now(struct jvm *jvm, uint64_t ip, struct unwind_rule *rule)
 
 	if (!is_in_code(jvm, ip))
 		return false;
-	if (!jvmcode_find(&jvm->code, ip, &found) && !find_in_tables(jvm, ip, &found)) {
+	if (!jvmcode_find(&jvm->code, ip, &found) && !jvmheaps_find(&jvm->heaps, ip, &found)) {
 		ask_code(jvm, ip);
 		jvmcode_find(&jvm->code, ip, &found);
 	}
@@ -398,30 +339,12 @@ void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_n
 
 /* Vmas ------------------------------------------------------------------------------------------- */
 
-/* The part of [start, limit) that begins at start and lies within or without [from, to). */
-static bool is_within(uint64_t start, uint64_t from, uint64_t to, uint64_t *limit)
-{
-	if (start >= from && start < to) {
-		if (to < *limit)
-			*limit = to;
-		return true;
-	}
-	if (start < from && from < *limit)
-		*limit = from;
-	return false;
-}
-
 void jvm_describe(const struct jvm *jvm, uint64_t start, uint64_t limit, struct unwind_vma *vma)
 {
-	bool is_waited_for = !jvm->heaps.nr && !jvm->is_hopeless;
+	bool is_waited_for = !jvm->heaps.placed.nr && !jvm->is_hopeless;
 
 	*vma = (struct unwind_vma){.start = start,
 				   .limit = limit,
 				   .table = is_waited_for ? TABLE_UNBUILT : TABLE_NO_CFI};
-	vec_for_each(&jvm->heaps, heap) {
-		if (is_within(start, heap->start, heap->limit, &vma->limit))
-			vma->table = heap->id;
-		else if (is_within(start, heap->limit, heap->reserved, &vma->limit))
-			vma->table = TABLE_UNBUILT;
-	}
+	jvmheaps_describe(&jvm->heaps, vma);
 }

@@ -18,11 +18,11 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/lru.h"
 #include "base/vec.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 
-#define NO_ENTRY UINT32_MAX
 #define MAX_STALLS \
 	2 /* one may have been its process's fault: map_files waits for the lock of its mappings */
 
@@ -40,7 +40,6 @@ struct file {
 	uint64_t start, limit;
 	uint64_t size; /* when it was first opened, so that it is known again */
 	struct statx_timestamp modified;
-	uint32_t newer, older; /* in the order of their use; of those that are open */
 	int fd; /* -1: not open, because of error unless it was closed to make room */
 	int error;
 	uint8_t nr_stalls; /* how often a try to open it got no answer */
@@ -57,9 +56,7 @@ struct files {
 	struct opener *opener; /* borrowed; NULL: there is none */
 	vec_of(struct file) all;
 	size_t nr_open, max_open, path_bytes;
-	struct list {
-		uint32_t newest, oldest;
-	} open[NR_LISTS];
+	struct lru open[NR_LISTS]; /* positions in all */
 	uint64_t nr_refused;
 	bool (*enough)(void *ctx); /* NULL: never */
 	void *enough_ctx;
@@ -94,8 +91,6 @@ struct files *files_new(const char *proc_root)
 
 	files->proc_root = proc_root;
 	files->max_open = most_open();
-	for (int i = 0; i < NR_LISTS; i++)
-		files->open[i] = (struct list){NO_ENTRY, NO_ENTRY};
 	return files;
 }
 
@@ -120,6 +115,8 @@ void files_free(struct files *files)
 		free(file->path);
 	}
 	vec_release(&files->all);
+	for (int i = 0; i < NR_LISTS; i++)
+		lru_release(&files->open[i]);
 	hash_release(&files->by_id);
 	free(files);
 }
@@ -132,55 +129,26 @@ size_t path_len_undeleted(const char *path)
 	return len > mark_len && !strcmp(path + len - mark_len, mark) ? len - mark_len : len;
 }
 
-/* Open descriptors, the newest first ----------------------------------------------------------- */
+/* Open descriptors ----------------------------------------------------------------------------- */
 
-static struct list *list_of(struct files *files, const struct file *file)
+static struct lru *list_of(struct files *files, uint32_t i)
 {
-	return &files->open[file->was_wanted ? LIST_WANTED : LIST_MET];
-}
-
-static void list_remove(struct files *files, uint32_t i)
-{
-	const struct file *file = &files->all.at[i];
-	struct list *list = list_of(files, file);
-
-	if (file->newer == NO_ENTRY)
-		list->newest = file->older;
-	else
-		files->all.at[file->newer].older = file->older;
-	if (file->older == NO_ENTRY)
-		list->oldest = file->newer;
-	else
-		files->all.at[file->older].newer = file->newer;
-}
-
-static void list_push(struct files *files, uint32_t i)
-{
-	struct file *file = &files->all.at[i];
-	struct list *list = list_of(files, file);
-
-	file->newer = NO_ENTRY;
-	file->older = list->newest;
-	if (list->newest == NO_ENTRY)
-		list->oldest = i;
-	else
-		files->all.at[list->newest].newer = i;
-	list->newest = i;
+	return &files->open[files->all.at[i].was_wanted ? LIST_WANTED : LIST_MET];
 }
 
 /* An open file is met or wanted now. */
 static void touch(struct files *files, uint32_t i, bool is_wanted)
 {
-	list_remove(files, i);
+	lru_remove(list_of(files, i), i);
 	files->all.at[i].was_wanted |= is_wanted;
-	list_push(files, i);
+	lru_push(list_of(files, i), i);
 }
 
 static void close_file(struct files *files, uint32_t i)
 {
 	if (files->on_close)
 		files->on_close(files->on_close_ctx, i);
-	list_remove(files, i);
+	lru_remove(list_of(files, i), i);
 	closep(&files->all.at[i].fd);
 	files->all.at[i].fd = -1;
 	files->nr_open--;
@@ -188,9 +156,9 @@ static void close_file(struct files *files, uint32_t i)
 
 static void close_oldest(struct files *files)
 {
-	uint32_t i = files->open[LIST_MET].oldest;
+	uint32_t i = lru_oldest(&files->open[LIST_MET]);
 
-	close_file(files, i == NO_ENTRY ? files->open[LIST_WANTED].oldest : i);
+	close_file(files, i == LRU_NONE ? lru_oldest(&files->open[LIST_WANTED]) : i);
 }
 
 void files_limit(struct files *files, size_t nr)
@@ -267,7 +235,7 @@ static void open_file(struct files *files, uint32_t i)
 		return;
 	file->fd = fd;
 	files->nr_open++;
-	list_push(files, i);
+	lru_push(list_of(files, i), i);
 }
 
 static struct inode_id id_of(const struct map_event *map)
