@@ -14,7 +14,7 @@ export LC_ALL=C
 libraries='
 c        assert.h ctype.h endian.h errno.h float.h inttypes.h limits.h math.h setjmp.h stdarg.h stdbool.h stddef.h stdint.h
 c        stdio.h stdlib.h string.h strings.h time.h
-files    dirent.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/vfs.h sys/statvfs.h unistd.h
+files    dirent.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
 thread   pthread.h signal.h
 process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
 kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h

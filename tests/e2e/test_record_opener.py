@@ -7,10 +7,9 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
+import fusefs
 import harness as h
 
 KEEPER, OPENER = "cprof-openers", "cprof-opener"
@@ -175,25 +174,14 @@ def one_that_is_held():
 @h.test
 def a_file_system_that_does_not_answer():
     """A program on a FUSE file system whose server stopped: a bounded time is lost, and no sample of its neighbour."""
-    if not os.path.exists("/dev/fuse"):
-        raise h.Skip("no /dev/fuse")
-    folder = h.folder()
-    server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "silentfs.py"), folder,
-                               h.workload("hot")], stdout=subprocess.PIPE, text=True)
-    try:
-        if server.stdout.readline() != "mounted\n":
-            raise h.Skip("FUSE cannot be mounted here")
-        silent = h.Workload(os.path.join(folder, "file"), 600)
+    with fusefs.serving(h.workload("hot")) as server:
+        silent = h.Workload(server.path, 600)
         silent.uses(0.05)
-        server.send_signal(signal.SIGSTOP)
+        server.stops_answering()
         target = h.Workload("hot", 600)
         target.uses(0.05)
         # not -a: what others have on this machine is theirs
         done = h.cprof("record", "-F", "499", "-d", "4s", "-p", f"{silent.pid},{target.pid}").wait(90)
-    finally:
-        subprocess.run(["umount", "-l", folder], check=False)
-        server.kill()
-        server.wait()
     # only now: whoever judges the profile looks for the files that it names
     assert done.code == 0, done.lines
     said = without_answer(done)

@@ -238,7 +238,7 @@ def one_that_does_not_answer():
     done = run.wait()
     profile = done.profile()
     said = [line for line in done.lines if line.endswith(": its parser took too long")]
-    assert len(said) == 1, done.lines
+    assert said, done.lines  # others on this machine may have one, too
     assert sum(s["labels"].get("pid") == target.pid for s in profile["samples"]), "nothing of the neighbour"
 
 

@@ -176,10 +176,13 @@ static enum candidate_state attach(struct prober *prober, struct candidate *cand
 	const char *path = files_path(prober->files, candidate->file);
 	int err;
 
-	if (!candidates_admit(&prober->candidates, candidate))
+	if (files_is_copy(prober->files, candidate->file))
+		err = -EREMOTE;
+	else if (!candidates_admit(&prober->candidates, candidate))
 		return CANDIDATE_BEYOND;
-	err = session_probe(prober->session, allocator->sites, allocator->nr,
-			    files_fd(prober->files, candidate->file), candidate->tgid);
+	else
+		err = session_probe(prober->session, allocator->sites, allocator->nr,
+				    files_fd(prober->files, candidate->file), candidate->tgid);
 	if (err) {
 		detail("cannot probe the allocator in '%s': %s", path, unprobed_error(err));
 		candidate->err = err;

@@ -20,6 +20,8 @@ const char *unprobed_error(int err)
 		return "an instruction there cannot be replaced by a probe";
 	case EIO:
 		return "its file system does not support probes";
+	case EREMOTE: /* the kernel reads the instruction, and waits for that in a way that cannot be ended */
+		return "it is on a FUSE file system, which may keep a probe waiting for ever";
 	case ETIME:
 	case EPIPE:
 	case EBADMSG:

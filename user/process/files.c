@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/lru.h"
 #include "base/vec.h"
+#include "process/fileerror.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 
@@ -30,6 +31,7 @@
 enum {
 	LIST_MET,
 	LIST_WANTED,
+	LIST_COPIES, /* in memory, of either */
 	NR_LISTS
 };
 
@@ -46,6 +48,7 @@ struct file {
 	bool is_refused; /* it will not be opened: map_files itself led to nothing, or no answer came */
 	bool was_open;	     /* size and modified are valid */
 	bool was_wanted;     /* somebody has read it */
+	bool is_copy;	     /* the descriptor is of a copy */
 	bool is_other;	     /* what has its inode now is another file */
 	bool is_overwritten; /* ... because its bytes were changed in place */
 	bool is_forbidden;   /* permission was denied on one of the ways to it */
@@ -56,6 +59,7 @@ struct files {
 	struct opener *opener; /* borrowed; NULL: there is none */
 	vec_of(struct file) all;
 	size_t nr_open, max_open, path_bytes;
+	uint64_t copied_bytes;	   /* of the copies that are open */
 	struct lru open[NR_LISTS]; /* positions in all */
 	uint64_t nr_refused;
 	bool (*enough)(void *ctx); /* NULL: never */
@@ -133,7 +137,11 @@ size_t path_len_undeleted(const char *path)
 
 static struct lru *list_of(struct files *files, uint32_t i)
 {
-	return &files->open[files->all.at[i].was_wanted ? LIST_WANTED : LIST_MET];
+	const struct file *file = &files->all.at[i];
+
+	return &files->open[file->is_copy      ? LIST_COPIES
+			    : file->was_wanted ? LIST_WANTED
+					       : LIST_MET];
 }
 
 /* An open file is met or wanted now. */
@@ -146,19 +154,25 @@ static void touch(struct files *files, uint32_t i, bool is_wanted)
 
 static void close_file(struct files *files, uint32_t i)
 {
+	struct file *file = &files->all.at[i];
+
 	if (files->on_close)
 		files->on_close(files->on_close_ctx, i);
 	lru_remove(list_of(files, i), i);
-	closep(&files->all.at[i].fd);
-	files->all.at[i].fd = -1;
+	closep(&file->fd);
+	file->fd = -1;
 	files->nr_open--;
+	if (file->is_copy)
+		files->copied_bytes -= file->size;
 }
 
 static void close_oldest(struct files *files)
 {
-	uint32_t i = lru_oldest(&files->open[LIST_MET]);
+	uint32_t i = LRU_NONE;
 
-	close_file(files, i == LRU_NONE ? lru_oldest(&files->open[LIST_WANTED]) : i);
+	for (int list = 0; list < NR_LISTS && i == LRU_NONE; list++)
+		i = lru_oldest(&files->open[list]);
+	close_file(files, i);
 }
 
 void files_limit(struct files *files, size_t nr)
@@ -199,6 +213,7 @@ static int open_mapped(const struct files *files, struct file *file)
 	file->nr_stalls += ways.has_stalled;
 	file->is_refused = ways.is_refused || file->nr_stalls >= MAX_STALLS;
 	file->is_forbidden |= ways.is_forbidden;
+	file->is_copy = ways.is_copy;
 	return fd;
 }
 
@@ -219,6 +234,15 @@ static int open_with_room(struct files *files, struct file *file)
 	return fd;
 }
 
+/* One more copy, of so many bytes, which is in no list yet: older ones make room for it. */
+static void note_copy(struct files *files, uint64_t bytes)
+{
+	files->copied_bytes += bytes;
+	while (files->copied_bytes > FILES_MAX_COPIED_BYTES &&
+	       lru_oldest(&files->open[LIST_COPIES]) != LRU_NONE)
+		close_file(files, lru_oldest(&files->open[LIST_COPIES]));
+}
+
 /* Opens a file that is not open. -ESTALE: it is another one now. */
 static void open_file(struct files *files, uint32_t i)
 {
@@ -235,6 +259,8 @@ static void open_file(struct files *files, uint32_t i)
 		return;
 	file->fd = fd;
 	files->nr_open++;
+	if (file->is_copy)
+		note_copy(files, file->size);
 	lru_push(list_of(files, i), i);
 }
 
@@ -334,33 +360,23 @@ int files_error(const struct files *files, uint32_t file)
 
 const char *files_why(const struct files *files, uint32_t i)
 {
-	const struct file *file = i < files->all.nr ? &files->all.at[i] : NULL;
-	int error = files_error(files, i);
+	struct file_state state = {.error = files_error(files, i)};
 
-	switch (error) {
-	case 0:
-		return "";
-	case -ENOENT:
-	case -ESRCH:
-	case -ESTALE:
-		if (file && file->is_overwritten)
-			return "overwritten since it was opened";
-		return file && file->was_open ? "deleted or replaced after it was closed"
-					      : "deleted or replaced, or its process has ended";
-	case -ENOTSUP:
-		return "not a regular file, or empty";
-	case -ETIME:
-		return "there was no time";
-	case -ETIMEDOUT:
-		return "its file system or its process did not answer";
-	default:
-		return strerror(-error);
+	if (i < files->all.nr) {
+		state.was_open = files->all.at[i].was_open;
+		state.is_overwritten = files->all.at[i].is_overwritten;
 	}
+	return file_error_words(&state);
 }
 
 uint64_t files_nr_refused(const struct files *files)
 {
 	return files->nr_refused;
+}
+
+bool files_is_copy(const struct files *files, uint32_t file)
+{
+	return file < files->all.nr && files->all.at[file].is_copy;
 }
 
 const char *files_path(const struct files *files, uint32_t file)

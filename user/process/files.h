@@ -20,6 +20,8 @@
 
 /* Most descriptors held, and never more than half of RLIMIT_NOFILE, which the caller raises. */
 #define FILES_MAX_OPEN 16384
+/* Most bytes of files on FUSE, which are copied to memory (process/filecopy.h). */
+#define FILES_MAX_COPIED_BYTES (128ull << 20)
 /* Most files known, and the bytes of their paths; a mapping of a further one has no file (FILE_NONE). */
 #define FILES_MAX_KNOWN	     262144
 #define FILES_MAX_PATH_BYTES (32u << 20)
@@ -61,6 +63,8 @@ int files_fd(struct files *files, uint32_t file);
 int files_error(const struct files *files, uint32_t file);
 /* The same in words, as "Too many open files" or "deleted or replaced after it was closed"; "" if it is open. Not owned. */
 const char *files_why(const struct files *files, uint32_t file);
+/* Is its descriptor, as it was when it was last open, that of a copy in memory? Nobody executes that. */
+bool files_is_copy(const struct files *files, uint32_t file);
 /* How many mappings have no file because too many files are known. */
 uint64_t files_nr_refused(const struct files *files);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */

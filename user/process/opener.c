@@ -160,9 +160,9 @@ static int ask(struct opener *opener, struct message *request, const void *paylo
 
 		peer_answer_release(answer);
 		err = peer_call(opener->peer, request, payload, -1, &idle, answer);
-		if (peer_nr_failed(opener->peer) == nr_failed)
+		if (peer_nr_failed(opener->peer) == nr_failed && err != -ETIMEDOUT)
 			break;
-		if (err == -ETIME) {
+		if (err == -ETIME || err == -ETIMEDOUT) {
 			note_stuck(opener, request->key, clock_monotonic_ns() - began_ns);
 			return -ETIMEDOUT;
 		}
@@ -201,6 +201,7 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 	err = ask(opener, &request, payload, &answer);
 	*ways = (struct mapped_ways){.is_refused = answer.reply.nr & OPENING_REFUSED,
 				     .is_forbidden = answer.reply.nr & OPENING_FORBIDDEN,
+				     .is_copy = answer.reply.nr & OPENING_COPY,
 				     .has_stalled = opener->lost_ns != lost_ns};
 	return take_descriptor(err, &answer);
 }

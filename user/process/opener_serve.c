@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "process/filecopy.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 #include "process/remote.h"
@@ -59,6 +60,20 @@ static void append(struct bytes *bytes, const void *from, size_t len)
 
 /* Files ------------------------------------------------------------------------------------------ */
 
+/* A copy of fd where it must be one; closes fd then. */
+static int open_for_others(int fd, uint32_t *ways)
+{
+	int copy;
+
+	if (fd < 0 || !filecopy_is_needed(fd))
+		return fd;
+	copy = filecopy_make(fd);
+	close(fd);
+	if (copy >= 0)
+		*ways |= OPENING_COPY;
+	return copy;
+}
+
 static int answer_file(struct server *server, const struct message *request, struct message *reply,
 		       int *fd)
 {
@@ -78,6 +93,7 @@ static int answer_file(struct server *server, const struct message *request, str
 	*fd = mapped_open(PROC, &file, &ways);
 	reply->nr = (ways.is_refused ? OPENING_REFUSED : 0) |
 		    (ways.is_forbidden ? OPENING_FORBIDDEN : 0);
+	*fd = open_for_others(*fd, &reply->nr);
 	return *fd < 0 ? *fd : 0;
 }
 

@@ -56,7 +56,8 @@ struct opening_file {
 enum opening_way { /* struct mapped_ways */
 	OPENING_REFUSED = 1,
 	OPENING_FORBIDDEN = 2,
-	OPENING_NR_WAYS = 4,
+	OPENING_COPY = 4,
+	OPENING_NR_WAYS = 8,
 };
 
 struct opening_maps {

@@ -29,7 +29,9 @@ struct mapped_file {
 struct mapped_ways {
 	bool is_refused;   /* map_files itself led to nothing to be opened: it will not again */
 	bool is_forbidden; /* permission was denied on one of the ways */
-	bool has_stalled; /* it led to no answer: only where the opener was asked (process/opener.h) */
+	/* Only where the opener was asked (process/opener.h): */
+	bool has_stalled; /* it led to no answer */
+	bool is_copy;	  /* the descriptor is of a copy in memory (process/filecopy.h) */
 };
 
 /* A descriptor for reading that the caller owns, or -errno as of vetted_open(). *ways is set in any case. */

@@ -92,6 +92,8 @@ int tasks_snapshot_rest(struct tasks *tasks, tasks_enough_fn enough, void *ctx);
 
 /* Applies one side-band event (borrowed) to what is known of its process. Never fails. */
 void tasks_apply(struct tasks *tasks, const struct task_event *event);
+/* Is the event about a process that is known, a child of one, or all? */
+bool tasks_knows(const struct tasks *tasks, const struct task_event *event);
 
 /*
  * The image that process tgid ran at time_ns. start_ns identifies the process where the tgid

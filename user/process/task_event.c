@@ -143,6 +143,13 @@ static void apply_exit(struct tasks *tasks, const struct task_event *event)
 		process->exited_ns = event->time_ns;
 }
 
+bool tasks_knows(const struct tasks *tasks, const struct task_event *event)
+{
+	return event->kind == TASK_LOST || proctable_newest(&tasks->proctable, event->tgid) ||
+	       (event->kind == TASK_FORK &&
+		proctable_newest(&tasks->proctable, event->parent_tgid));
+}
+
 void tasks_apply(struct tasks *tasks, const struct task_event *event)
 {
 	switch (event->kind) {

@@ -17,7 +17,8 @@ static void on_event(void *ctx, const struct task_event *event)
 	struct dispatch *dispatch = ctx;
 
 	workbudget_is_over(dispatch->budget); /* it notices when the time is up */
-	tasks_apply(dispatch->tasks, event);
+	if (!dispatch->only_known || tasks_knows(dispatch->tasks, event))
+		tasks_apply(dispatch->tasks, event);
 	tablesync_event(dispatch->tablesync, event);
 	if (dispatch->targetset)
 		targetset_event(dispatch->targetset, event);

@@ -31,6 +31,7 @@ struct dispatch {
 	struct workbudget *budget;
 	struct targetset *targetset; /* NULL: targets are fixed */
 	bool judges; /* leave out the samples of processes that targetset does not want */
+	bool only_known; /* leave out the events of processes that are neither known nor forked by one that is */
 
 	uint64_t collected_ns; /* to be read: samples taken until then are delivered */
 

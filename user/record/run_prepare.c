@@ -119,7 +119,8 @@ static void connect_parts(struct run *run)
 		.builder = run->builder,
 		.budget = &run->budget,
 		.targetset = targetset_chooses(&run->targetset) ? &run->targetset : NULL,
-		.judges = !run_is_heap(run) && targetset_judges(&run->targetset)};
+		.judges = !run_is_heap(run) && targetset_judges(&run->targetset),
+		.only_known = !run->options->all && !targetset_judges(&run->targetset)};
 	run->addtarget = (struct addtarget){.session = run->session,
 					    .tasks = run->tasks,
 					    .tablesync = run->tablesync,

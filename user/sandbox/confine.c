@@ -105,9 +105,10 @@ static bool limit(int resource, rlim_t most)
 	return !setrlimit(resource, &(struct rlimit){most, most});
 }
 
-static uint32_t limit_resources(void)
+static uint32_t limit_resources(enum confine_role role)
 {
-	bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) &&
+	rlim_t file_bytes = role == CONFINE_OPENER ? CONFINE_OPENER_FILE_BYTES : 0;
+	bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, file_bytes) &&
 		    limit(RLIMIT_NOFILE, CONFINE_MAX_FILES) && limit(RLIMIT_MEMLOCK, 0) &&
 		    limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_CPU, CONFINE_CPU_S);
 
@@ -128,7 +129,7 @@ uint32_t confine_process(int fd, enum confine_role role)
 	missing |= unshare(CLONE_NEWNET) ? CONFINE_NO_NETNS : 0;
 	capset_bound(keep);
 	missing |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? CONFINE_NO_PRIVS : 0;
-	missing |= limit_resources();
+	missing |= limit_resources(role);
 	if (role == CONFINE_PARSER) {
 		missing |= become_nobody();
 		missing |= landlock_restrict(NULL, 0) ? CONFINE_NO_LANDLOCK : 0;
@@ -180,6 +181,12 @@ static const struct call_rule of_opener[] = {
 	CALL(readlinkat),
 	CALL(process_vm_readv),
 	CALL_IF(fcntl, CALL_EQUAL, CALL_LOW(1), F_GETFL), /* fdopen() */
+	/* copies of files (process/filecopy.h) */
+	CALL(fstatfs),
+	CALL(memfd_create),
+	CALL(sendfile),
+	CALL_IF2(utimensat, CALL_EQUAL, CALL_LOW(1), 0, CALL_EQUAL, CALL_HIGH(1), 0), /* no path */
+	CALL_IF(fcntl, CALL_EQUAL, CALL_LOW(1), F_ADD_SEALS),
 };
 
 #define ADD(rules) callfilter_add(&filter, rules, sizeof(rules) / sizeof((rules)[0]))

@@ -10,7 +10,7 @@
  * The rest protects against what the kernel's own faults would give. None of it can be undone.
  *
  * The opener keeps its user, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE (or what serves in place of one
- * that is missing), and may open files for reading.
+ * that is missing), and may open files for reading and make files in memory.
  */
 #ifndef CPROF_SANDBOX_CONFINE_H
 #define CPROF_SANDBOX_CONFINE_H
@@ -24,6 +24,8 @@
 #define CONFINE_CPU_S	     60	  /* over the life of a worker; more than one file may take */
 #define CONFINE_MAX_FILES    1100 /* descriptors */
 #define CONFINE_STACK_BYTES  (100ull << 20)
+#define CONFINE_OPENER_FILE_BYTES \
+	(128ull << 20) /* of a copy in memory (process/filecopy.h); other workers write no file */
 
 /* What a kernel, or a container, did not let a process give up: a set. */
 enum confine_missing {

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs on a FUSE file system: their names are found while its server answers, and a server that stops keeps nobody."""
+import os
+import re
+import subprocess
+
+import fusefs
+import harness as h
+
+# Stopped servers: whoever waits for one waits for ever, so these are not limits on how fast anything is.
+ENDS = 60
+
+
+def is_named(done, target):
+    samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
+    named = [s for s in samples if {"hot", "main"} <= set(s["stack"])]
+    # its loader has samples, too, and what others probe on this machine
+    assert len(named) >= 0.5 * len(samples) > 0, [s["stack"] for s in samples]
+
+
+def files_of(pid):
+    """Where its descriptors lead; {} once it has ended."""
+    try:
+        return {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    except FileNotFoundError:
+        return set()
+
+
+def family(pid):
+    return [pid, *(member for child in h.children(pid) for member in family(child))]
+
+
+@h.test
+def names_are_found():
+    """In a copy: of cprof's processes none has the file itself open for longer than it takes to copy it."""
+    with fusefs.serving(h.workload("hot")) as server:
+        target = h.Workload(server.path, 60)
+        run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+        target.uses(0.5)
+        held = {pid: server.path for pid in family(run.pid) if server.path in files_of(pid)}
+        assert not held, held
+        assert any(path.startswith("/memfd:cprof") for path in files_of(run.pid)), files_of(run.pid)
+        is_named(run.stop(), target)
+
+
+@h.test
+def a_server_that_stops_in_mid_run():
+    """It has answered, so the program is known; then it does not, and the run ends as any other."""
+    with fusefs.serving(h.workload("hot")) as server:
+        target, neighbour = h.Workload(server.path, 60), h.Workload("hot", 60)
+        run = h.cprof("record", "-F", "499", "-p", f"{target.pid},{neighbour.pid}").attached()
+        target.uses(0.3)
+        neighbour.uses(0.3)
+        server.stops_answering()
+        run.signal(h.signal.SIGINT)
+        done = run.wait(ENDS)
+    # only now: whoever judges the profile looks for the files that it names
+    is_named(done, target)
+    is_named(done, neighbour)
+
+
+@h.test
+def killed_while_a_server_is_stopped():
+    with fusefs.serving(h.workload("hot")) as server:
+        target = h.Workload(server.path, 60)
+        run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+        target.uses(0.3)
+        server.stops_answering()
+        run.signal(h.signal.SIGKILL)
+        run.process.wait(ENDS)
+
+
+@h.test
+def what_others_start_is_not_opened():
+    """Where the targets are given by their pids, a program that somebody else starts costs nothing."""
+    with fusefs.serving(h.workload("hot")) as server:
+        target = h.Workload("hot", 60)
+        run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+        other = h.Workload(server.path, 60)
+        other.uses(0.1)
+        target.uses(0.3)
+        assert not [path for path in files_of(run.pid) if path.startswith("/memfd:cprof")]
+        done = run.stop()
+    is_named(done, target)
+
+
+@h.test
+def it_is_not_probed():
+    """The kernel reads the instruction that it replaces, and nobody can end its waiting. The reason is said."""
+    static = os.path.join(h.folder(), "static")
+    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", static], check=True, text=True, input="""
+        #include <stdlib.h>
+        int main(void) { for (;;) free(malloc(1000)); }""")
+    with fusefs.serving(static) as server:
+        target = h.Workload(server.path)
+        done = h.cprof("heap", "-p", target.pid).wait(ENDS)
+        assert done.code == 4, done.code
+        assert re.search(rf"^cprof: no allocator can be probed: 1 file that cannot be probed \('{server.path}': it is on a "
+                         r"FUSE file system, which may keep a probe waiting for ever\)\.$", "\n".join(done.lines), re.M), \
+            done.lines
+
+
+h.main()
