@@ -50,6 +50,94 @@ def pclntab(magic=NEW, text=TEXT, starts=STARTS, end=END, **lie):
     return section[:lie.get("cut", len(section))], TABLE + names_off, TABLE + functions_off
 
 
+# Lines: main.a has 11 and, from 16 bytes on, 13; main.c[...] has 31 and, from 128 bytes on, main.a (12 of b.go) inlined in
+# main.(*T).b (23), inlined itself.
+FILES = (b"/src/main.go", b"/src/b.go")
+TREE = 0x402000
+
+
+def varint(value):
+    out = b""
+    while value > 0x7f:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def by_pc(*pairs):
+    """A table by pc: (value, bytes of code)."""
+    out, before = b"", -1
+    for value, length in pairs:
+        change = value - before
+        out += varint(change << 1 if change >= 0 else (-change << 1) - 1) + varint(length)
+        before = value
+    return out + b"\0"
+
+
+def tree(magic, names, **lie):
+    """The inlined calls of main.c[...]: 0 is main.(*T).b, called at +1, 1 is main.a, called at +65 from the first."""
+    calls = ((names[1], 1, 20), (lie.get("call_name", names[0]), lie.get("caller", 65), 10))
+    if magic == NEW:
+        return b"".join(struct.pack("<4i", 0, name, caller, start) for name, caller, start in calls)
+    return b"".join(struct.pack("<hBB4i", -1, 0, 0, 0, 0, name, caller) for name, caller, _ in calls)
+
+
+def lines_table(magic=NEW, text=TEXT, **lie):
+    """The section with lines, where its names and its functions are, and the inlined calls."""
+    is_old = magic == OLD
+    texts, at = b"", []
+    for name in NAMES:
+        at.append(len(texts))
+        texts += name + b"\0"
+    units = struct.pack("<2I", 0, len(FILES[0]) + 1)
+    files = b"".join(file + b"\0" for file in FILES)
+    # 0 is none
+    tables, where = b"\0", {}
+    for key, pairs in {"a_file": [(0, 64)], "a_line": [(11, 16), (13, 48)], "c_file": [(0, 128), (1, 128)],
+                       "c_line": [(31, 64), (23, 64), (12, 128)], "c_call": [(-1, 64), (0, 64), (1, 128)]}.items():
+        where[key] = len(tables)
+        tables += by_pc(*pairs)
+    base, header, pair = (TEXT, "<IHBB7Q", "<QQ") if is_old else (0, "<IHBB8Q", "<II")
+    begin = struct.calcsize(pair) * 3 + struct.calcsize(pair[:2])
+    begin += -begin % 8
+    starts, about = b"", b""
+    for name, start, key, first in zip(at, STARTS, "a-c", (10, 20, 30)):
+        starts += struct.pack(pair, base + start, begin + len(about))
+        about += struct.pack(pair[:2] + "iiIIIIII"[:8], base + start, name, 0, 0, 0, where.get(key + "_file", 0),
+                             where.get(key + "_line", 0), 3, 0)
+        if magic == NEW:
+            about += struct.pack("<i", first)
+        about += struct.pack("<BBBB3I", 0, 0, 0, 4, 0, 0, where.get(key + "_call", 0))
+        has_tree = key == "c" and not lie.get("no_tree")
+        if is_old:
+            about += bytes(-len(about) % 8) + struct.pack("<4Q", 0, 0, 0, TREE if has_tree else 0)
+        else:
+            about += struct.pack("<4I", *[0xffffffff] * 3, 16 if has_tree else 0xffffffff)
+    starts += struct.pack(pair[:2], base + END)
+    starts += bytes(begin - len(starts))
+    offs, parts = [struct.calcsize(header)], b""
+    for part in (texts, units, files, tables):
+        parts += part + bytes(-len(part) % 8)
+        offs.append(struct.calcsize(header) + len(parts))
+    section = struct.pack(header, magic, 0, 1, 8, 3, 2, *([] if is_old else [text]), *offs) + parts + starts + about
+    return section, TABLE + offs[0], TABLE + offs[4], tree(magic, at, **lie)
+
+
+def lines(magic=NEW, relocated=False, data=TREE - 16, **lie):
+    """Lines: the inlined calls are in a segment of their own, 16 bytes behind where functions' data begin."""
+    table, names, functions, calls = lines_table(magic, 0 if relocated else TEXT, **lie)
+    words = moduledata(names, functions) + [0] * 17
+    words[40 if magic == NEW else 38] = data
+    sections = {".rodata": (1, TREE, calls), ".gopclntab": (1, TABLE, table)}
+    if relocated:
+        relas = b"".join(struct.pack(RELA, DATA + 8 * i, 8, word) for i, word in enumerate(words) if word)
+        sections[".data"] = (1, DATA, bytes(8 * len(words)))
+        sections[".rela.dyn"] = (4, 0x300000, relas)
+    elif magic != OLD:
+        sections[".noptrdata"] = (1, DATA, struct.pack(f"<{len(words)}Q", *words))
+    return elf(sections)
+
+
 def moduledata(names, functions, text=TEXT, minpc=TEXT, maxpc=TEXT + END, etext=TEXT + END):
     words = [0] * 24
     words[0], words[1], words[16], words[20:24] = TABLE, names, functions, [minpc, maxpc, text, etext]
@@ -57,20 +145,25 @@ def moduledata(names, functions, text=TEXT, minpc=TEXT, maxpc=TEXT + END, etext=
 
 
 def elf(sections, text_bytes=0x1000):
-    """sections: {name: (type, address, bytes)}. The code's segment has no bytes in the file."""
+    """sections: {name: (type, address, bytes)}. The code's segment has no bytes in the file; .rodata has a segment."""
     names, table = b"\0", [struct.pack(SHDR, *[0] * 10)]
-    image, at = b"", 64 + 56
+    segments = [struct.pack(PHDR, 1, 5, 0, TEXT, TEXT, 0, text_bytes, 4096)]
+    nr_segments = 2 if ".rodata" in sections else 1
+    image, at = b"", 64 + 56 * nr_segments
     for name, (kind, addr, data) in {**sections, ".shstrtab": (3, 0, b"")}.items():
         offset = len(names)
         names += name.encode() + b"\0"
         data = names if name == ".shstrtab" else data
         image += bytes(-(at + len(image)) % 8)
         table.append(struct.pack(SHDR, offset, kind, 2 if addr else 0, addr, at + len(image), len(data), 0, 0, 8, 0))
+        if name == ".rodata":
+            offset = at + len(image)
+            segments.append(struct.pack(PHDR, 1, 4, offset, addr, addr, len(data), len(data), 8))
         image += data
     image += bytes(-(at + len(image)) % 8)
-    head = struct.pack(EHDR, b"\x7fELF\2\1\1" + bytes(9), 2, 62, 1, TEXT, 64, at + len(image), 0, 64, 56, 1, 64,
+    head = struct.pack(EHDR, b"\x7fELF\2\1\1" + bytes(9), 2, 62, 1, TEXT, 64, at + len(image), 0, 64, 56, nr_segments, 64,
                        len(table), len(table) - 1)
-    return head + struct.pack(PHDR, 1, 5, 0, TEXT, TEXT, 0, text_bytes, 4096) + image + b"".join(table)
+    return head + b"".join(segments) + image + b"".join(table)
 
 
 def program(where=".gopclntab", words=None, relocated=False, text_bytes=0x1000, **lie):
@@ -93,6 +186,11 @@ def files():
     yield "good_1_20", program(words=[])
     yield "good_1_26", program(text=0)
     yield "good_pie", program(where=".data.rel.ro.gopclntab", text=0, relocated=True)
+    for name, options in {"1_16": {"magic": OLD}, "1_18": {"magic": MIDDLE}, "1_20": {}, "pie": {"relocated": True}}.items():
+        yield "good_lines_" + name, lines(**options)
+    for name, lie in {"no_tree": {"no_tree": True}, "call_name": {"call_name": -1}, "call_loop": {"caller": 129},
+                      "no_data": {"data": 0}}.items():
+        yield "good_lines_" + name, lines(**lie)
     _, names, functions = pclntab()
     yield "good_in_relro", elf({".data.rel.ro": (1, TABLE - 64, bytes(64) + pclntab(text=0)[0]),
                                 ".data": (1, DATA, struct.pack("<24Q", *moduledata(names, functions)))})

@@ -301,6 +301,13 @@ int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *fi
 	return segments_offset(elf_file_segments(file), elf_addr, file_off);
 }
 
+bool elf_file_read(const struct elf_file *file, uint64_t elf_addr, void *out, size_t len_bytes)
+{
+	uint64_t off;
+
+	return !elf_file_offset(file, elf_addr, &off) && peek(file, off, out, len_bytes);
+}
+
 size_t elf_file_nr_sections(const struct elf_file *file)
 {
 	return file->nr_sections;

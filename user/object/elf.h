@@ -76,6 +76,9 @@ int elf_file_addr(const struct elf_file *file, uint64_t file_off, uint64_t *elf_
 /* Turns an ELF address into a file offset. -ENOENT: no segment has it in the file. */
 int elf_file_offset(const struct elf_file *file, uint64_t elf_addr, uint64_t *file_off);
 
+/* Reads len_bytes at an ELF address, which is not relocated. false: they are not in the file; out may have changed. */
+bool elf_file_read(const struct elf_file *file, uint64_t elf_addr, void *out, size_t len_bytes);
+
 /* The first section of this name. false: there is none. Compressed sections are not decompressed. */
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 /* The same, but bytes stays NULL and nothing is read: .text may be 50 MB. */

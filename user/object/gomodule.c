@@ -5,6 +5,7 @@
  *
  *	 0 pcHeader	 1 funcnametab	 4 cutab	 7 filetab	10 pctab	13 pclntable	16 ftab
  *	19 findfunctab	20 minpc	21 maxpc	22 text		23 etext
+ *	38 gofunc (40 from Go 1.20 on, there is none before 1.18)
  *
  * (slices take three words). In a program that runs at any address they are relocations; Go's linker writes the
  * values into the file, too, others do not.
@@ -22,11 +23,18 @@ enum word {
 	WORD_TEXT,
 	WORD_ETEXT,
 	NR_WORDS,
+	WORD_GOFUNC_1_18 = 38,
+	WORD_GOFUNC_1_20 = 40,
 };
 
 struct words {
 	uint64_t at[NR_WORDS];
 };
+
+static size_t data_off(const struct gomodule *module)
+{
+	return (module->has_coverage ? WORD_GOFUNC_1_20 : WORD_GOFUNC_1_18) * sizeof(uint64_t);
+}
 
 /* The table's pointer is the first word: the others must agree. */
 static bool is_module(struct gomodule *module, const struct words *words)
@@ -49,8 +57,13 @@ static bool search_values(struct gomodule *module, const struct elf_section *dat
 		return false;
 	for (size_t at = 0; at <= data->len_bytes - sizeof(words); at += sizeof(uint64_t)) {
 		memcpy(&words, (const char *)data->bytes + at, sizeof(words));
-		if (words.at[0] == module->table && is_module(module, &words))
-			return true;
+		if (words.at[0] != module->table || !is_module(module, &words))
+			continue;
+		at += data_off(module);
+		module->data = 0;
+		if (at <= data->len_bytes - sizeof(module->data))
+			memcpy(&module->data, (const char *)data->bytes + at, sizeof(module->data));
+		return true;
 	}
 	return false;
 }
@@ -63,18 +76,22 @@ static bool relocation(const struct elf_section *section, size_t i, Elf64_Rela *
 	return true;
 }
 
-/* The words from elf_addr on that are relocated to an address of the program itself. */
+/* The words from elf_addr on that are relocated to an address of the program itself, and the one that the data are at. */
 static void read_relocated(const struct elf_section *section, uint64_t elf_addr,
-			   struct words *words)
+			   struct gomodule *module, struct words *words)
 {
 	Elf64_Rela rela;
 
 	*words = (struct words){0};
+	module->data = 0;
 	for (size_t i = 0; relocation(section, i, &rela); i++) {
 		uint64_t off = rela.r_offset - elf_addr;
 
-		if (ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE && off < sizeof(*words) &&
-		    !(off % sizeof(words->at[0])))
+		if (ELF64_R_TYPE(rela.r_info) != R_X86_64_RELATIVE)
+			continue;
+		if (off == data_off(module))
+			module->data = rela.r_addend;
+		if (off < sizeof(*words) && !(off % sizeof(words->at[0])))
 			words->at[off / sizeof(words->at[0])] = rela.r_addend;
 	}
 }
@@ -93,7 +110,7 @@ static bool search_relocations(struct gomodule *module, const struct elf_section
 		    (uint64_t)rela.r_addend != module->table)
 			continue;
 		nr_tries++;
-		read_relocated(section, rela.r_offset, &words);
+		read_relocated(section, rela.r_offset, module, &words);
 		if (is_module(module, &words))
 			return true;
 	}

@@ -13,16 +13,12 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/gomodule.h"
-
-#define MAGIC_1_16 0xfffffffau
-#define MAGIC_1_18 0xfffffff0u
-#define MAGIC_1_20 0xfffffff1u
-
-#define POINTER_BYTES 8
+#include "object/gotable.h"
 
 struct function {
-	uint64_t start; /* elf_addr */
-	uint32_t name;	/* in names */
+	uint64_t start;	  /* elf_addr */
+	uint32_t name;	  /* in names */
+	uint32_t details; /* what else is known of it, in the table's functions */
 };
 
 struct gopclntab {
@@ -30,104 +26,8 @@ struct gopclntab {
 	uint64_t limit;			   /* of the last one */
 	char *names;			   /* owned; a NUL is behind the last byte */
 	size_t names_bytes;
+	uint64_t data; /* elf_addr that offsets of functions' data count from; 0: not known */
 };
-
-/* The table in the file, while it is read. */
-struct source {
-	const uint8_t *bytes;
-	size_t len_bytes;
-	uint64_t elf_addr;
-	uint32_t magic;
-	uint64_t nr, text;
-	uint64_t names_off, names_limit, functions_off;
-};
-
-static uint64_t number(const uint8_t *at, size_t width_bytes)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, at, width_bytes);
-	return value;
-}
-
-/* The header -------------------------------------------------------------------------------------- */
-
-/* The word after the magic number, two zeros, the size of an instruction (1) and that of a pointer. */
-static uint64_t header_word(const uint8_t *bytes, size_t i)
-{
-	return number(bytes + 8 + i * POINTER_BYTES, POINTER_BYTES);
-}
-
-static bool is_header(const uint8_t *bytes, size_t len_bytes)
-{
-	static const uint8_t rest[] = {0, 0, 1, POINTER_BYTES};
-	uint32_t magic;
-
-	if (len_bytes < 8 + 8 * POINTER_BYTES)
-		return false;
-	magic = number(bytes, 4);
-	return (magic == MAGIC_1_16 || magic == MAGIC_1_18 || magic == MAGIC_1_20) &&
-	       !memcmp(bytes + 4, rest, sizeof(rest));
-}
-
-/*
- * The words are: functions, files, (from 1.18: start of the code,) then the offsets of function names, compilation
- * units, file names, pc tables, functions.
- */
-static bool read_header(struct source *source)
-{
-	size_t skipped;
-
-	if (!is_header(source->bytes, source->len_bytes))
-		return false;
-	source->magic = number(source->bytes, 4);
-	skipped = source->magic == MAGIC_1_16 ? 0 : 1;
-	source->nr = header_word(source->bytes, 0);
-	source->text = skipped ? header_word(source->bytes, 2) : 0;
-	source->names_off = header_word(source->bytes, 2 + skipped);
-	source->names_limit = header_word(source->bytes, 3 + skipped);
-	source->functions_off = header_word(source->bytes, 6 + skipped);
-	return source->nr && source->nr <= GOPCLNTAB_MAX_FUNCTIONS &&
-	       source->names_off <= source->names_limit &&
-	       source->names_limit <= source->functions_off &&
-	       source->functions_off <= source->len_bytes;
-}
-
-/* A linker that was given all of Go's read-only data as one section: headers are aligned there. */
-static bool search_header(struct source *source)
-{
-	const uint8_t *bytes = source->bytes;
-	size_t len_bytes = source->len_bytes;
-	uint64_t elf_addr = source->elf_addr;
-
-	for (size_t at = -elf_addr % POINTER_BYTES; at < len_bytes; at += POINTER_BYTES) {
-		source->bytes = bytes + at;
-		source->len_bytes = len_bytes - at;
-		source->elf_addr = elf_addr + at;
-		if (read_header(source))
-			return true;
-	}
-	return false;
-}
-
-static bool find_source(const struct elf_file *file, struct source *source)
-{
-	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"};
-	struct elf_section section;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!elf_file_section_named(file, names[i], &section) ||
-		    section.len_bytes > GOPCLNTAB_MAX_BYTES ||
-		    !elf_file_section(file, names[i], &section) || !section.bytes)
-			continue;
-		*source = (struct source){.bytes = section.bytes,
-					  .len_bytes = section.len_bytes,
-					  .elf_addr = section.elf_addr};
-		if (search_header(source))
-			return true;
-	}
-	return false;
-}
 
 bool gopclntab_is_there(const struct elf_file *file)
 {
@@ -143,52 +43,49 @@ bool gopclntab_is_there(const struct elf_file *file)
 
 /* Functions --------------------------------------------------------------------------------------- */
 
-/* The pairs of a function's address and the offset of what is known about it; one more ends the last function. */
-static size_t pair_bytes(const struct source *source)
+/* The pairs of a function's address and the offset of its details; one more ends the last function. */
+static bool read_pair(const struct gotable *source, uint64_t i, uint64_t *start, uint64_t *details)
 {
-	return source->magic == MAGIC_1_16 ? 2 * POINTER_BYTES : 2 * sizeof(uint32_t);
-}
-
-static bool read_pair(const struct source *source, uint64_t i, uint64_t *start, uint64_t *about)
-{
-	size_t pair = pair_bytes(source), width = pair / 2;
+	size_t width = gotable_address_bytes(source), pair = 2 * width;
 	const uint8_t *at = source->bytes + source->functions_off;
 	uint64_t room = source->len_bytes - source->functions_off;
 
 	if ((i + 1) * pair > room)
 		return false;
-	*start = source->text + number(at + i * pair, width);
-	*about = number(at + i * pair + width, width);
+	*start = source->text + gotable_number(at + i * pair, width);
+	*details = gotable_number(at + i * pair + width, width);
 	return true;
 }
 
-/* What is known about a function begins with its address again, then comes its name. */
-static bool read_name(const struct source *source, uint64_t about, uint32_t *name)
+/* A function's details begin with its address again, then comes its name. */
+static bool read_name(const struct gotable *source, uint64_t details, uint32_t *name)
 {
-	size_t width = pair_bytes(source) / 2;
+	size_t width = gotable_address_bytes(source);
 	uint64_t room = source->len_bytes - source->functions_off;
 
-	if (about > room || room - about < width + sizeof(*name))
+	if (details > room || room - details < width + sizeof(*name))
 		return false;
-	*name = number(source->bytes + source->functions_off + about + width, sizeof(*name));
-	return *name < source->names_limit - source->names_off;
+	*name = gotable_number(source->bytes + source->functions_off + details + width,
+			       sizeof(*name));
+	return *name < source->units_off - source->names_off;
 }
 
 /* Nothing is left of a table with one function that cannot be: who knows what the others are. */
-static bool read_functions(const struct source *source, struct gopclntab *table)
+static bool read_functions(const struct gotable *source, struct gopclntab *table)
 {
-	uint64_t about, earlier = 0;
+	uint64_t details, earlier = 0;
 
 	for (uint64_t i = 0; i < source->nr; i++) {
 		struct function function;
 
-		if (!read_pair(source, i, &function.start, &about) || function.start < earlier ||
-		    !read_name(source, about, &function.name))
+		if (!read_pair(source, i, &function.start, &details) || function.start < earlier ||
+		    !read_name(source, details, &function.name))
 			return false;
 		earlier = function.start;
+		function.details = details;
 		vec_push(&table->functions, function);
 	}
-	return read_pair(source, source->nr, &table->limit, &about) && table->limit > earlier;
+	return read_pair(source, source->nr, &table->limit, &details) && table->limit > earlier;
 }
 
 static bool is_code(const struct elf_file *file, uint64_t start, uint64_t limit)
@@ -206,35 +103,62 @@ static bool is_code(const struct elf_file *file, uint64_t start, uint64_t limit)
 	return false;
 }
 
-/* From 1.18 on addresses count from the start of Go's code. */
-static bool find_text(const struct elf_file *file, struct source *source)
+/* From 1.18 on addresses count from the start of Go's code, and functions' data from a place that only moduledata has. */
+static bool find_bases(const struct elf_file *file, struct gotable *source, struct gopclntab *table)
 {
 	struct gomodule module = {
 		.table = source->elf_addr,
 		.names = source->elf_addr + source->names_off,
 		.functions = source->elf_addr + source->functions_off,
+		.has_coverage = source->magic == GO_MAGIC_1_20,
 	};
 
-	if (source->magic == MAGIC_1_16 || source->text)
+	if (source->magic == GO_MAGIC_1_16)
 		return true;
-	if (!gomodule_find(file, &module))
-		return false;
-	source->text = module.text;
-	return true;
+	if (gomodule_find(file, &module)) {
+		table->data = module.data;
+		if (!source->text)
+			source->text = module.text;
+	}
+	return source->text != 0;
+}
+
+/* "a[int].b" to "a[...].b": so Go's runtime prints them; until Go 1.20 its linker did that. Names do not grow. */
+static void fold_name(char *name, size_t len)
+{
+	static const char folded[] = "[...]";
+	char *open = memchr(name, '[', len), *close = memrchr(name, ']', len);
+	size_t folded_len = sizeof(folded) - 1;
+
+	if (!open || !close || close < open || (size_t)(close + 1 - open) <= folded_len)
+		return;
+	memmove(open + folded_len, close + 1, (size_t)(name + len - close)); /* with its NUL */
+	memcpy(open, folded, folded_len);
+}
+
+static void copy_names(const struct gotable *source, struct gopclntab *table)
+{
+	size_t len;
+
+	table->names_bytes = source->units_off - source->names_off;
+	table->names = xmalloc(table->names_bytes + 1);
+	memcpy(table->names, source->bytes + source->names_off, table->names_bytes);
+	table->names[table->names_bytes] = '\0';
+	for (size_t at = 0; at < table->names_bytes; at += len + 1) {
+		len = strlen(table->names + at);
+		fold_name(table->names + at, len);
+	}
 }
 
 static bool read_table(const struct elf_file *file, struct gopclntab *table)
 {
-	struct source source;
+	struct gotable source;
 
-	if (!find_source(file, &source) || !find_text(file, &source) ||
+	if (!gotable_find(file, &source) || !find_bases(file, &source, table) ||
 	    !read_functions(&source, table) ||
 	    !is_code(file, table->functions.at[0].start, table->limit))
 		return false;
-	table->names_bytes = source.names_limit - source.names_off;
-	table->names = xmalloc(table->names_bytes + 1);
-	memcpy(table->names, source.bytes + source.names_off, table->names_bytes);
-	table->names[table->names_bytes] = '\0';
+	copy_names(&source, table);
 	vec_fit(&table->functions);
 	return true;
 }
@@ -270,12 +194,14 @@ size_t gopclntab_nr(const struct gopclntab *table)
 	return table->functions.nr;
 }
 
-const char *gopclntab_find(const struct gopclntab *table, uint64_t elf_addr, uint64_t *start)
+bool gopclntab_function(const struct gopclntab *table, uint64_t elf_addr,
+			struct gopclntab_function *function)
 {
 	size_t low = 0, high = table ? table->functions.nr : 0;
+	const struct function *found;
 
 	if (!table || elf_addr < table->functions.at[0].start || elf_addr >= table->limit)
-		return NULL;
+		return false;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -284,6 +210,28 @@ const char *gopclntab_find(const struct gopclntab *table, uint64_t elf_addr, uin
 		else
 			high = middle;
 	}
-	*start = table->functions.at[low].start;
-	return table->names + table->functions.at[low].name;
+	found = &table->functions.at[low];
+	*function = (struct gopclntab_function){table->names + found->name, found->start,
+						found->details};
+	return true;
+}
+
+const char *gopclntab_find(const struct gopclntab *table, uint64_t elf_addr, uint64_t *start)
+{
+	struct gopclntab_function function;
+
+	if (!gopclntab_function(table, elf_addr, &function))
+		return NULL;
+	*start = function.start;
+	return function.name;
+}
+
+const char *gopclntab_name(const struct gopclntab *table, uint32_t name)
+{
+	return name < table->names_bytes ? table->names + name : NULL;
+}
+
+uint64_t gopclntab_data(const struct gopclntab *table)
+{
+	return table->data;
 }

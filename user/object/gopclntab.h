@@ -23,7 +23,7 @@ struct gopclntab;
 
 /*
  * NULL: it is not a Go program, of another format, or damaged; file may be NULL. It is read through an elf_file of this
- * call's own; 12 bytes for each function and the names stay, so file may be closed.
+ * call's own; 16 bytes for each function and the names stay, so file may be closed.
  */
 struct gopclntab *gopclntab_new(const struct elf_file *file);
 void gopclntab_free(struct gopclntab *table); /* NULL is fine */
@@ -35,6 +35,19 @@ size_t gopclntab_nr(const struct gopclntab *table);
  * NULL: none; table may be NULL. A function extends to the next one, as it does for Go's runtime.
  */
 const char *gopclntab_find(const struct gopclntab *table, uint64_t elf_addr, uint64_t *start);
+
+/* For golines.c: more about that function; false where gopclntab_find() is NULL. */
+struct gopclntab_function {
+	const char *name; /* borrowed */
+	uint64_t start;	  /* elf_addr */
+	uint32_t details; /* where they are, from the table's functions_off (object/gotable.h) on */
+};
+bool gopclntab_function(const struct gopclntab *table, uint64_t elf_addr,
+			struct gopclntab_function *function);
+/* The name at that offset of the table's names, borrowed; NULL: it is outside. */
+const char *gopclntab_name(const struct gopclntab *table, uint32_t name);
+/* The elf_addr that offsets of functions' data count from, from Go 1.18 on; 0: not known. */
+uint64_t gopclntab_data(const struct gopclntab *table);
 
 /* Did Go's linker make the file? Reads no more than its section headers. */
 bool gopclntab_is_there(const struct elf_file *file);
