@@ -19,7 +19,7 @@ WARN    += -Werror
 endif
 DEFS    := -std=gnu11 -D_GNU_SOURCE -DCPROF_VERSION='"$(VERSION)"'
 INCS    := -Iuser -Ibpf -I$(BUILD)/gen
-LIBS    := -lbpf -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -liberty -lm
+LIBS    := -lbpf -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal -lz -liberty -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
@@ -213,7 +213,7 @@ $(BUILD)/fuzzobj/libcprof.a: $(fuzz_obj)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzzobj/libcprof.a $(wildcard tests/fuzz/*.h tests/*.h)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -lprotobuf-c -lZydis -lisal -lz -liberty -lm
+	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal -lz -liberty -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c $(gen)
 	$(call msg,FUZZ,$@)

@@ -30,6 +30,7 @@ build    header:libiberty/demangle.h  libiberty-dev           binutils-devel    
 build    header:protobuf-c/protobuf-c.h  libprotobuf-c-dev    protobuf-c-devel          protobuf-c   libprotobuf-c-devel
 build    header:Zydis/Zydis.h         libzydis-dev            zydis-devel               zydis        zydis-devel
 build    header:zlib.h                zlib1g-dev              zlib-devel                zlib         zlib-devel
+build    header:lzma.h                liblzma-dev             xz-devel                  xz           xz-devel
 build    header:isa-l/igzip_lib.h     libisal-dev             isa-l-devel               isa-l        libisal-devel
 demo     cmd:go                       golang-go               golang                    go           go
 all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel
@@ -51,6 +52,7 @@ all      cmd:jq                       jq                      jq                
 all      cmd:zsh                      zsh                     zsh                       zsh          zsh
 all      cmd:fish                     fish                    fish                      fish         fish
 all      cmd:redis-check-rdb          redis-tools             redis                     redis        redis
+all      cmd:xz                       xz-utils                xz                        xz           xz
 all      fuzzer                       libclang-rt-CLANG-dev   compiler-rt               compiler-rt  clang-devel
 '
 

@@ -76,6 +76,27 @@ static void test_rust_v0(void **state)
 }
 
 /* Hostile names: 41 pairs, each of the one before; 2^60 lifetimes where nothing is printed. */
+/* What dlang.org's page on its ABI says, and what c++filt -s dlang prints. */
+static void test_dlang(void **state)
+{
+	char name[8192];
+
+	(void)state;
+	expect("_D3foo3barFiZv", "foo.bar(int)");
+	expect("_D8demangle4testFaZv", "demangle.test(char)");
+	expect("_D8demangle4test4testFxPAaZv", "demangle.test.test(const(char[]*))");
+	expect("_Dmain", "D main");
+	expect("_D3foo3barFiZv.part.0", "foo.bar(int)");
+	assert_null(demangle("_Dragon"));
+	assert_null(demangle("_D3fo"));
+	/* Each parameter is two times the one before it. */
+	strcpy(name, "_D3foo3barFS1aS1b");
+	for (size_t i = 0; i < 40; i++)
+		strcat(name, "HQbQb");
+	strcat(name, "Zv");
+	assert_null(demangle(name));
+}
+
 static void test_rust_v0_is_bounded(void **state)
 {
 	static const char doubles[] =
@@ -386,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rust_legacy),
 		cmocka_unit_test(test_rust_v0),
+		cmocka_unit_test(test_dlang),
 		cmocka_unit_test(test_rust_v0_is_bounded),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_long_names),

@@ -260,17 +260,123 @@ static void test_rules(void **state)
 		addr = lookup(symtab, "unsized", false);
 		expect(symtab, addr + 8, "unsized"); /* up to no_type */
 		expect(symtab, addr + 9, "no_type");
-		/* The global and sized one, the one that is not weak, the shorter. */
 		addr = lookup(symtab, "outer", false);
 		assert_int_equal(lookup(symtab, "alias_of_outer", false), addr);
 		assert_int_equal(lookup(symtab, "weak_of_outer", false), addr);
-		expect(symtab, addr, "outer");
+		expect(symtab, addr, "alias_of_outer"); /* neither the weak one nor the shorter */
 		lookup(symtab, "chosen", true);
 		assert_false(symtab_lookup(symtab, "nonesuch", &symbol, &is_ifunc));
 		assert_false(symtab_find(symtab, 0, &symbol));
 		assert_false(symtab_find(symtab, UINT64_MAX, &symbol));
 		symtab_free(symtab);
 	}
+}
+
+/* What an assembler file of the test's own makes. */
+static struct symtab *assemble(const char *source)
+{
+	char *path scoped(freep) = xasprintf("%s/made.s", judge_dir);
+	FILE *out = fopen(path, "w");
+	struct elf_file *file;
+	struct symtab *symtab;
+
+	assert_non_null(out);
+	fputs(source, out);
+	fclose(out);
+	judge_run("gcc -shared -nostdlib -Wl,-z,noseparate-code -o made.so made.s");
+	file = judge_open("made.so");
+	symtab = symtab_new(file);
+	elf_file_close(file);
+	return symtab;
+}
+
+/* Names of one address, each better than those before it, as perf chooses; the gap after them has none. */
+static void test_best_alias(void **state)
+{
+	static const struct {
+		const char *name, *about;
+	} aliases[] = {
+		{"an_unsized_name", ".globl an_unsized_name\n.type an_unsized_name,@function\n"},
+		{"no_type_but_global", ".globl no_type_but_global\n.size no_type_but_global,16\n"},
+		{"weak_one", ".weak weak_one\n.type weak_one,@function\n.size weak_one,16\n"},
+		{"local_one", ".type local_one,@function\n.size local_one,16\n"},
+		{"__global", ".globl __global\n.type __global,@function\n.size __global,16\n"},
+		{"_global", ".globl _global\n.type _global,@function\n.size _global,16\n"},
+		{"shorter", ".globl shorter\n.type shorter,@function\n.size shorter,16\n"},
+		{"is_longer", ".globl is_longer\n.type is_longer,@function\n.size is_longer,16\n"},
+	};
+	char source[4096];
+	size_t len = 0;
+
+	(void)state;
+	/* The best one comes first and last in turn, so that the order in the table does not decide. */
+	for (size_t nr = 1; nr <= sizeof(aliases) / sizeof(aliases[0]); nr++) {
+		struct symbol symbol;
+		struct symtab *symtab;
+		uint64_t addr;
+
+		len = snprintf(source, sizeof(source), ".text\n.skip 64,0xcc\n");
+		for (size_t i = 0; i < nr; i++) {
+			size_t at = nr % 2 ? i : nr - 1 - i;
+
+			len += snprintf(source + len, sizeof(source) - len, "%s:\n%s",
+					aliases[at].name, aliases[at].about);
+		}
+		snprintf(source + len, sizeof(source) - len,
+			 ".skip 16,0x90\n.skip 64,0xcc\n.globl behind\nbehind:\n.size "
+			 "behind,1\nret\n");
+		symtab = assemble(source);
+		addr = lookup(symtab, aliases[nr - 1].name, false);
+		expect(symtab, addr + 15, aliases[nr - 1].name);
+		if (nr > 1)
+			assert_false(symtab_find(symtab, addr + 16, &symbol));
+		symtab_free(symtab);
+	}
+}
+
+/* A function without a size ends where its call frame information does; without any, at the next function. */
+static void test_unsized_ends(void **state)
+{
+	static const char source[] =
+		".text\n"
+		".globl bare\n.type bare,@function\nbare:\n.skip 16,0x90\n"
+		"nameless:\n.cfi_startproc\n.skip 16,0x90\nret\n.cfi_endproc\n"
+		".skip 15,0xcc\n"
+		".globl framed\n.type framed,@function\nframed:\n.cfi_startproc\n"
+		".skip 16,0x90\nret\n.cfi_endproc\n"
+		".skip 31,0xcc\n.globl behind\n.type behind,@function\n"
+		"behind:\nret\n.size behind,1\n";
+	struct symtab *symtab = assemble(source);
+	uint64_t bare = lookup(symtab, "bare", false), framed = lookup(symtab, "framed", false);
+	struct symbol symbol;
+
+	(void)state;
+	expect(symtab, bare + 15, "bare");
+	assert_false(symtab_find(symtab, bare + 16, &symbol));
+	expect(symtab, framed + 16, "framed");
+	assert_false(symtab_find(symtab, framed + 17, &symbol));
+	expect(symtab, lookup(symtab, "behind", false), "behind");
+	symtab_free(symtab);
+}
+
+/* Labels and what LTO leaves behind are no functions. */
+static void test_labels(void **state)
+{
+	static const char source[] =
+		".text\n.globl real\n.type real,@function\nreal:\n.skip 16,0x90\n"
+		"$x.1:\n.type $x.1,@function\nfoo.cpp.1a2b3c4d:\n.skip 16,0x90\n"
+		".size real,32\n";
+	struct symtab *symtab = assemble(source);
+	uint64_t addr = lookup(symtab, "real", false);
+	struct symbol symbol;
+	bool is_ifunc;
+
+	(void)state;
+	expect(symtab, addr + 16, "real");
+	expect(symtab, addr + 31, "real");
+	assert_false(symtab_lookup(symtab, "$x.1", &symbol, &is_ifunc));
+	assert_false(symtab_lookup(symtab, "foo.cpp.1a2b3c4d", &symbol, &is_ifunc));
+	symtab_free(symtab);
 }
 
 static void test_without_symbols(void **state)
@@ -354,6 +460,8 @@ int main(void)
 		cmocka_unit_test(test_against_readelf), cmocka_unit_test(test_debug_file),
 		cmocka_unit_test(test_rules),		cmocka_unit_test(test_without_symbols),
 		cmocka_unit_test(test_libc_allocator),	cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_best_alias),	cmocka_unit_test(test_unsized_ends),
+		cmocka_unit_test(test_labels),
 	};
 
 	judge_build();

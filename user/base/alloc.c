@@ -47,6 +47,11 @@ void *xreallocarray(void *old, size_t nr, size_t size_bytes)
 	return or_die(reallocarray(old, nr ? nr : 1, size_bytes ? size_bytes : 1));
 }
 
+void *xrealloc(void *old, size_t size_bytes)
+{
+	return xreallocarray(old, 1, size_bytes);
+}
+
 char *xstrdup(const char *s)
 {
 	return or_die(strdup(s));

@@ -20,6 +20,7 @@
 void *xmalloc(size_t len_bytes);
 void *xcalloc(size_t nr, size_t size_bytes);
 void *xreallocarray(void *old, size_t nr, size_t size_bytes);
+void *xrealloc(void *old, size_t size_bytes); /* libiberty calls this one, too, and xmalloc() */
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -9,7 +9,7 @@
  *	`- C++ (Itanium C++ ABI, chapter 5.1), if it was not Rust
  *
  * Rust's legacy mangling is only a nested name, so it is read here: a row of <length><identifier>. Its
- * newer one begins with _R (rustv0.h). Everything else is C++ (itanium.h).
+ * newer one begins with _R (rustv0.h), D's with _D (dlang.h). Everything else is C++ (itanium.h).
  */
 #include "object/demangle.h"
 
@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/dlang.h"
 #include "object/itanium.h"
 #include "object/rustv0.h"
 
@@ -220,6 +221,8 @@ char *demangle(const char *raw)
 		name = rustv0_demangle(bare, bare_len);
 	if (!name)
 		name = itanium_demangle(bare, bare_len);
+	if (!name)
+		name = dlang_name(bare, bare_len);
 	if (!name && bare_len == len)
 		return NULL;
 	return xasprintf("%.*s%s", (int)NAME_MAX_BYTES, name ? name : bare, plt);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Demangles C++ and Rust symbol names.
+ * Demangles C++, Rust and D symbol names.
  *
  * C++ is the Itanium ABI's mangling (object/itanium.h). Rust's legacy mangling is the same with a hash at
  * the end: the hash is removed, and escapes such as "$LT$" and ".." are decoded. Rust's newer mangling, v0, is that
- * of object/rustv0.h. Suffixes of compiler
+ * of object/rustv0.h, and D's that of object/dlang.h. Suffixes of compiler
  * clones (".cold", ".part.0", ".constprop.1", ".isra.2", ".llvm.NNN") are removed first: to a reader of
  * profiles a clone is the same function.
  */

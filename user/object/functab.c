@@ -99,3 +99,13 @@ bool functab_find(const struct functab *functab, uint64_t elf_addr, uint64_t *st
 	*start = functab->functions.at[nr - 1].start;
 	return true;
 }
+
+uint64_t functab_limit(const struct functab *functab, uint64_t elf_addr, bool *covers)
+{
+	size_t nr = vec_partition(&functab->functions, begun, begun->start <= elf_addr);
+
+	*covers = nr && elf_addr < functab->functions.at[nr - 1].limit;
+	if (*covers)
+		return functab->functions.at[nr - 1].limit;
+	return nr < functab->functions.nr ? functab->functions.at[nr].start : UINT64_MAX;
+}

@@ -33,4 +33,10 @@ size_t functab_nr(const struct functab *functab);
 /* The start (elf_addr) of the function that elf_addr lies in. false: no entry describes it. */
 bool functab_find(const struct functab *functab, uint64_t elf_addr, uint64_t *start);
 
+/*
+ * How far code at elf_addr reaches at most: *covers: to the end of the function that it lies in; else to the next
+ * function, UINT64_MAX if there is none.
+ */
+uint64_t functab_limit(const struct functab *functab, uint64_t elf_addr, bool *covers);
+
 #endif

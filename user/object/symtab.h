@@ -2,15 +2,15 @@
 /*
  * The function symbols of one ELF file, sorted for binary search by address.
  *
- * They come from .symtab, and from .dynsym where that adds any. libdw's own look-up scans the whole table
- * each time. The stubs of .plt and .plt.sec are there too, as "malloc@plt" (x86-64; object/plt.h).
+ * They come from .symtab, .dynsym and .gnu_debugdata (object/minidebug.h) together. libdw's own look-up scans the
+ * whole table each time. The stubs of .plt and .plt.sec are there too, as "malloc@plt" (x86-64; object/plt.h).
  *
  * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name. Of
  * symbols that nest, the one with the greatest start wins where it lies, and the outer one continues after
- * it. A symbol of size 0 extends to the next symbol, the end of its section or the end of the symbol it
- * lies in, whichever is first. Of several names for one address the best is kept, which is in this order:
- * sized over unsized, global over weak over local, fewer leading underscores, the shorter, then the
- * alphabetically first.
+ * it. A symbol of size 0 extends to the end of its function by call frame information, else to the next symbol or
+ * function; never past its section or the symbol it lies in. Of several names for one address the best is kept, as
+ * perf chooses it: sized over unsized, functions over symbols without a type, global over local over weak, fewer
+ * leading underscores, the longer, then the alphabetically first.
  */
 #ifndef CPROF_OBJECT_SYMTAB_H
 #define CPROF_OBJECT_SYMTAB_H
