@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "options_parts.h"
 
@@ -81,5 +82,8 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 void options_release(struct options *options)
 {
 	targetspec_release(&options->spec);
+	vec_for_each(&options->debug_dirs, dir)
+		free((char *)*dir);
+	vec_release(&options->debug_dirs);
 	vec_release(&options->targets);
 }

@@ -46,6 +46,7 @@ struct options {
 	bool errors;			       /* heap: variances too */
 	bool all_frames;		       /* heap: the allocator's own, too */
 	bool allow_empty;		       /* a file without a sample is one, and no failure */
+	vec_of(const char *) debug_dirs;       /* absolute; owned */
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;

@@ -7,6 +7,7 @@
 #include "options_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -113,11 +114,27 @@ static void choose_views(struct options_parsing *parsing)
 		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
 }
 
+/* As absolute paths: the process that opens files may be in another folder. */
+static int add_debug_dirs(struct options_parsing *parsing)
+{
+	vec_for_each(&parsing->debug_dirs, text) {
+		char *inside scoped(freep) = xasprintf("%s/.", *text);
+		char *path = realpath(inside, NULL);
+
+		if (!path)
+			return fail(-EINVAL, "--debug-dir %s: %s.", *text, strerror(errno));
+		vec_push(&parsing->options->debug_dirs, path);
+	}
+	return 0;
+}
+
 int options_complete(struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
 	int err = choose_targets(parsing);
 
+	if (!err)
+		err = add_debug_dirs(parsing);
 	if (err)
 		return err;
 	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)

@@ -15,7 +15,7 @@
 /* What was given of the options that mean something only together; texts are borrowed from argv. */
 struct options_parsing {
 	struct options *options; /* where the others are stored */
-	struct arg_list outputs, formats, filters[NR_TARGETSPEC_FILTERS];
+	struct arg_list outputs, formats, filters[NR_TARGETSPEC_FILTERS], debug_dirs;
 	bool inuse, alloc, views;
 };
 

@@ -195,11 +195,17 @@ static void add_output(enum options_command command, struct options_parsing *par
 	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-static void add_others(enum options_command command, struct options *options,
+static void add_others(enum options_command command, struct options_parsing *parsing,
 		       struct options_table *table)
 {
+	struct options *options = parsing->options;
 	const struct command_row rows[] = {
 		{BOTH, ARG_GROUP("Other options")},
+		{BOTH,
+		 {"debug-dir", 0, ARG_FILES, "DIR",
+		  "look for separate debug files in DIR first, by build-id "
+		  "(DIR/.build-id/ab/cdef.debug) or name; may be given several times",
+		  &parsing->debug_dirs}},
 		{BOTH,
 		 {"no-sandbox", 0, ARG_FLAG, NULL,
 		  "open and parse the targets' files in this process, with all its privileges: "
@@ -223,5 +229,5 @@ void options_table_make(enum options_command command, struct options_parsing *pa
 	add_targets(command, parsing, table);
 	add_sampling(command, parsing->options, table);
 	add_output(command, parsing, table);
-	add_others(command, parsing->options, table);
+	add_others(command, parsing, table);
 }

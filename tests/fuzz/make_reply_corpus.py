@@ -11,7 +11,7 @@ EXTENDED = 1 << 19
 
 
 def file_reply(build_id, *segments):
-    return b"".join([struct.pack("<136s256sQ", build_id, b"/lib64/ld-linux-x86-64.so.2", 0), *(struct.pack("<5Q", *segment) for segment in segments)])
+    return b"".join([struct.pack("<136s256s256sQQ", build_id, b"/lib64/ld-linux-x86-64.so.2", b"a.debug", 7, 0), *(struct.pack("<5Q", *segment) for segment in segments)])
 
 
 def rule(kind, cfa_reg=0, how=0, cfa_off=0, fp_off=0, ra_off=0):

@@ -21,6 +21,7 @@
 #include "base/lru.h"
 #include "base/vec.h"
 #include "process/fileerror.h"
+#include "process/beneath.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 
@@ -396,4 +397,15 @@ size_t files_nr_forbidden(const struct files *files)
 size_t files_nr(const struct files *files)
 {
 	return files->all.nr;
+}
+
+int files_beneath(struct files *files, uint32_t file, const char *path)
+{
+	uint32_t tgid;
+
+	if (file >= files->all.nr)
+		return -ENOENT;
+	tgid = files->all.at[file].tgid;
+	return files->opener ? opener_beneath(files->opener, tgid, path)
+			     : beneath_open(files->proc_root, tgid, path);
 }

@@ -65,6 +65,10 @@ int files_error(const struct files *files, uint32_t file);
 const char *files_why(const struct files *files, uint32_t file);
 /* Is its descriptor, as it was when it was last open, that of a copy in memory? Nobody executes that. */
 bool files_is_copy(const struct files *files, uint32_t file);
+/*
+ * A descriptor, that the caller owns, of the file at path below the root of the process that had file mapped last: as beneath_open(). Who uses it has to check that it is what it should be.
+ */
+int files_beneath(struct files *files, uint32_t file, const char *path);
 /* How many mappings have no file because too many files are known. */
 uint64_t files_nr_refused(const struct files *files);
 /* The path it was first seen under, in its process's namespace, " (deleted)" removed. */

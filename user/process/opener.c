@@ -238,6 +238,24 @@ int opener_memory(struct opener *opener, uint32_t tgid)
 	return take_descriptor(ask(opener, &request, NULL, &answer), &answer);
 }
 
+int opener_beneath(struct opener *opener, uint32_t tgid, const char *path)
+{
+	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;
+	struct message request = {.kind = OPENING_BENEATH, .key = tgid, .len_bytes = strlen(path)};
+
+	if (request.len_bytes >= OPENING_PATH_BYTES)
+		return -ENAMETOOLONG;
+	return take_descriptor(ask(opener, &request, path, &answer), &answer);
+}
+
+int opener_perf_map(struct opener *opener, uint32_t tgid)
+{
+	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;
+	struct message request = {.kind = OPENING_PERF_MAP, .key = tgid};
+
+	return take_descriptor(ask(opener, &request, NULL, &answer), &answer);
+}
+
 int opener_exe(struct opener *opener, uint32_t tgid, char *path, size_t path_bytes)
 {
 	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;

@@ -47,6 +47,9 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 int opener_each_map(struct opener *opener, uint32_t task, opening_map_fn fn, void *ctx);
 /* A descriptor of its memory, for reading, that the caller owns; to read it may wait for ever. -errno. */
 int opener_memory(struct opener *opener, uint32_t tgid);
+/* As beneath_open() and beneath_open_perf_map(). For tgid 0: as file_open_vetted(), of any inode. */
+int opener_beneath(struct opener *opener, uint32_t tgid, const char *path);
+int opener_perf_map(struct opener *opener, uint32_t tgid);
 /* As remote_read(). */
 void opener_read(struct opener *opener, uint32_t tgid, struct memory_piece *pieces, size_t nr);
 /* As traits_exe(). */

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "process/filecopy.h"
+#include "process/beneath.h"
 #include "process/mapping.h"
 #include "process/opener.h"
 #include "process/remote.h"
@@ -125,6 +126,27 @@ static int answer_exe(struct server *server, const struct message *request)
 	if (!err)
 		append(&server->payload, path, strlen(path));
 	return err;
+}
+
+static int answer_beneath(struct server *server, const struct message *request, int *fd)
+{
+	uint32_t ways = 0;
+
+	server->request[request->len_bytes] = '\0';
+	if (*server->request != '/')
+		return -EINVAL;
+	*fd = request->key ? beneath_open(PROC, request->key, server->request)
+			   : file_open_vetted(server->request, 0, 0, 0);
+	*fd = open_for_others(*fd, &ways);
+	return *fd < 0 ? *fd : 0;
+}
+
+static int answer_perf_map(const struct message *request, int *fd)
+{
+	uint32_t ways = 0;
+
+	*fd = open_for_others(beneath_open_perf_map(PROC, request->key), &ways);
+	return *fd < 0 ? *fd : 0;
 }
 
 /* Mappings --------------------------------------------------------------------------------------- */
@@ -263,6 +285,10 @@ static int answer(struct server *server, const struct message *request, struct m
 		return answer_read(server, request, reply);
 	case OPENING_EXE:
 		return answer_exe(server, request);
+	case OPENING_BENEATH:
+		return answer_beneath(server, request, fd);
+	case OPENING_PERF_MAP:
+		return answer_perf_map(request, fd);
 	default:
 		return -EINVAL;
 	}

@@ -26,6 +26,8 @@ bool opening_fits(const struct message *request, const struct message *reply)
 	case OPENING_MAPS:
 		return maps_fit(reply);
 	case OPENING_MEMORY:
+	case OPENING_BENEATH:
+	case OPENING_PERF_MAP:
 		return !reply->nr && !reply->len_bytes;
 	case OPENING_READ:
 		return reply->nr == request->nr && reply->len_bytes >= reply->nr &&

@@ -33,8 +33,7 @@ static bool is_same_number(const struct statx *st, const struct inode_id *expect
 	return (uint32_t)st->stx_ino == (uint32_t)expected->inode;
 }
 
-/* A descriptor for reading of what path_fd (an O_PATH one) stands for, or -errno. */
-static int reopen_regular(int path_fd, const struct inode_id *expected, enum vetted_how how)
+int vetted_reopen(int path_fd, const struct inode_id *expected, enum vetted_how how)
 {
 	char self[64];
 	struct statx st;
@@ -58,7 +57,7 @@ int vetted_open(const char *path, const struct inode_id *expected, enum vetted_h
 {
 	int path_fd scoped(closep) = open(path, O_PATH | O_CLOEXEC);
 
-	return path_fd < 0 ? -errno : reopen_regular(path_fd, expected, how);
+	return path_fd < 0 ? -errno : vetted_reopen(path_fd, expected, how);
 }
 
 int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode)

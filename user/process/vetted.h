@@ -30,6 +30,8 @@ enum vetted_how {
  * /proc; -EFBIG; -ESTALE: another inode; others of open().
  */
 int vetted_open(const char *path, const struct inode_id *expected, enum vetted_how how);
+/* The same of what path_fd, a descriptor of O_PATH, stands for. */
+int vetted_reopen(int path_fd, const struct inode_id *expected, enum vetted_how how);
 /* The same, of this device and inode. */
 int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode);
 

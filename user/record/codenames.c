@@ -2,7 +2,7 @@
 /*
  * What is expected is kept in one list, sorted by file and address when it is asked for, and cut into requests. A file's
  * descriptor is asked for once for all of its addresses, since it may have to be opened again. Its debug file is
- * opened for each list with an address that needs it: most have none, which is remembered.
+ * opened for each list with an address that needs it.
  */
 #include "record/codenames.h"
 
@@ -28,8 +28,8 @@ struct codenames {
 	bool (*is_hurried)(void); /* NULL: there is time */
 	vec_of(struct expected) expected;
 	vec_of(struct codename) known;
-	struct hash index;		   /* of known */
-	vec_of(uint8_t) has_no_debug_file; /* by file, as far as it was looked for */
+	struct hash index; /* of known */
+	struct debugfiles *debugfiles;
 };
 
 struct codenames *codenames_new(struct files *files, struct parser *parser, struct strtab *strings)
@@ -39,6 +39,7 @@ struct codenames *codenames_new(struct files *files, struct parser *parser, stru
 	names->files = files;
 	names->parser = parser;
 	names->strings = strings;
+	names->debugfiles = debugfiles_new(files, parser);
 	return names;
 }
 
@@ -49,13 +50,18 @@ void codenames_free(struct codenames *names)
 	vec_release(&names->expected);
 	vec_release(&names->known);
 	hash_release(&names->index);
-	vec_release(&names->has_no_debug_file);
+	debugfiles_free(names->debugfiles);
 	free(names);
 }
 
 void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void))
 {
 	names->is_hurried = is_hurried;
+}
+
+void codenames_look_in(struct codenames *names, struct debugfile_dirs dirs)
+{
+	debugfiles_look_in(names->debugfiles, dirs);
 }
 
 static bool has_no_time(void *ctx)
@@ -214,32 +220,11 @@ static size_t ask_debug_file(struct codenames *names, uint32_t key, int fd,
 	return nr_named;
 }
 
-/* The debug file of file, which says that it belongs to it. -errno: there is none. */
-static int open_debug_file(struct codenames *names, uint32_t file)
-{
-	const struct reply_file *elf, *debug;
-	int fd;
-
-	if (file >= CODENAMES_DEBUG_FILE || !parser_knows(names->parser, file))
-		return -ENOENT;
-	while (names->has_no_debug_file.nr <= file)
-		vec_push(&names->has_no_debug_file, false);
-	elf = parser_file(names->parser, file, -1);
-	if (names->has_no_debug_file.at[file] || !elf)
-		return -ENOENT;
-	fd = debugfile_open(DEBUGFILE_FOLDER, elf->build_id);
-	debug = fd < 0 ? NULL : parser_file(names->parser, file | CODENAMES_DEBUG_FILE, fd);
-	if (debug && !strcmp(debug->build_id, elf->build_id))
-		return fd;
-	closep(&fd);
-	names->has_no_debug_file.at[file] = true;
-	return -ENOENT;
-}
-
 /* The expected ones are of one file, and have had their answer from it. */
 static void name_by_debug_file(struct codenames *names, const struct expected *expected, size_t nr)
 {
 	struct nameless nameless;
+	uint32_t key = 0;
 	int fd = -1;
 
 	for (size_t at = 0; at < nr; at += MESSAGE_MAX_NAMES) {
@@ -250,12 +235,11 @@ static void name_by_debug_file(struct codenames *names, const struct expected *e
 		if (!nameless.nr)
 			continue;
 		if (fd < 0)
-			fd = open_debug_file(names, expected->file);
+			fd = debugfiles_open(names->debugfiles, expected->file, &key);
 		if (fd < 0)
 			return;
 		do {
-			asked = ask_debug_file(names, expected->file | CODENAMES_DEBUG_FILE, fd,
-					       &nameless, from);
+			asked = ask_debug_file(names, key, fd, &nameless, from);
 			from += asked;
 		} while (asked && from < nameless.nr);
 	}

@@ -5,8 +5,8 @@
  * A question costs a round trip to another process, which is as much as a hundred look-ups. So callers say first which
  * addresses they will ask for (codenames_expect()), and the first question is for all of these.
  *
- * What the file's own symbols do not name is asked of its debug file (record/debugfile.h), if there is one with the
- * same build-id: its addresses are the same.
+ * What the file's own symbols do not name is asked of its debug file (record/debugfile.h): its addresses
+ * are the same.
  */
 #ifndef CPROF_RECORD_CODENAMES_H
 #define CPROF_RECORD_CODENAMES_H
@@ -17,15 +17,8 @@
 
 #include "base/strtab.h"
 #include "process/files.h"
+#include "record/debugfile.h"
 #include "sandbox/parser.h"
-
-/* In the key of a file that the parser is asked about: its debug file. Not in PARSER_VDSO and MESSAGE_COMMAND. */
-#define CODENAMES_DEBUG_FILE (1u << 30)
-
-static inline bool codenames_is_debug_file(uint32_t key)
-{
-	return key >> 30 == 1;
-}
 
 enum codename_state {
 	CODENAME_NONE, /* nothing is known about the address */
@@ -43,6 +36,9 @@ struct codenames *codenames_new(struct files *files, struct parser *parser, stru
 void codenames_free(struct codenames *names); /* NULL is fine */
 /* Once is_hurried() is true, no more are asked for. */
 void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void));
+
+/* Debug files are looked for in these folders first. Before the first question. */
+void codenames_look_in(struct codenames *names, struct debugfile_dirs dirs);
 
 /* About a file (PARSER_VDSO: the vdso). NULL: it is not open or not readable ELF. Borrowed from the parser. */
 const struct reply_file *codenames_file(struct codenames *names, uint32_t file);

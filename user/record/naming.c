@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "machine/machine.h"
 #include "object/kallsyms.h"
-#include "record/codenames.h"
+#include "record/debugfile.h"
 #include "record/interrupt.h"
 
 #define MAX_LEFT_OUT_SHOWN 3
@@ -46,6 +46,7 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 		naming->kallsyms = read_kallsyms(naming);
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
 						    naming->kallsyms);
+		symbolizer_look_in(naming->symbolizer, naming->dirs);
 		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
 	}
 	return naming->symbolizer;
@@ -88,7 +89,7 @@ static const char *why_left_out(int err)
 
 static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
 {
-	bool is_debug_file = codenames_is_debug_file(key);
+	bool is_debug_file = debugfile_is_key(key);
 	const char *path, *why = why_left_out(err);
 	char safe[512];
 
@@ -97,9 +98,10 @@ static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
 		     key - MESSAGE_JVM, why);
 		return;
 	}
-	path = key == PARSER_VDSO	? "[vdso]"
-	       : key == MESSAGE_COMMAND ? "the command"
-					: files_path(naming->files, key & ~CODENAMES_DEBUG_FILE);
+	path = key == PARSER_VDSO ? "[vdso]"
+	       : key == MESSAGE_COMMAND
+		       ? "the command"
+		       : files_path(naming->files, is_debug_file ? debugfile_owner(key) : key);
 	warn("no names%s '%s': %s",
 	     is_debug_file ? " from the debug file of" : " and no unwind info from",
 	     text_escape(path, safe, sizeof(safe)), why);

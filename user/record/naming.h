@@ -14,11 +14,12 @@
 #include "process/task.h"
 #include "record/symbolize.h"
 
-/* The first four are the caller's, and borrowed. */
+/* The first five are the caller's, and borrowed. */
 struct naming {
 	struct tasks *tasks;
 	struct files *files;
 	struct parser *parser;
+	struct debugfile_dirs dirs;    /* of --debug-dir */
 	bool kernel_stacks;	       /* there are kernel addresses to name */
 	struct kallsyms *kallsyms;     /* private */
 	struct symbolizer *symbolizer; /* private; NULL until asked for */

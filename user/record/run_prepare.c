@@ -125,10 +125,12 @@ static void connect_parts(struct run *run)
 					    .tasks = run->tasks,
 					    .tablesync = run->tablesync,
 					    .prober = run_is_heap(run) ? &run->prober : NULL};
-	run->naming = (struct naming){.tasks = run->tasks,
-				      .files = run->files,
-				      .parser = run->parser,
-				      .kernel_stacks = run->options->kernel_stacks};
+	run->naming =
+		(struct naming){.tasks = run->tasks,
+				.files = run->files,
+				.parser = run->parser,
+				.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr},
+				.kernel_stacks = run->options->kernel_stacks};
 	run->prober = (struct prober){.session = run->session,
 				      .files = run->files,
 				      .parser = run->parser,

@@ -51,6 +51,11 @@ void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(voi
 	codenames_hurry_when(symbolizer->names, is_hurried);
 }
 
+void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs)
+{
+	codenames_look_in(symbolizer->names, dirs);
+}
+
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer)
 {
 	return symbolizer->nr_unnamed;

@@ -25,6 +25,7 @@
 #include "object/kallsyms.h"
 #include "process/files.h"
 #include "process/task.h"
+#include "record/debugfile.h"
 #include "profile/model.h"
 #include "sandbox/parser.h"
 
@@ -36,6 +37,8 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, stru
 void symbolizer_free(struct symbolizer *symbolizer);
 /* Once is_hurried() is true, code in files that has no name yet does not get one. */
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
+/* Debug files are looked for in these folders first. Before the first name is asked for. */
+void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs);
 /* The number of addresses that have no name for that reason. */
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 /*

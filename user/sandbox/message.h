@@ -24,6 +24,7 @@
  *	NAMES	 nr elf_addrs			nr message_names (fewer: ask again for the rest), their bytes
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
+ *	CRC	 -				one number: the CRC-32 of the file
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
  *	METHODS	 message_jvm, nr ips		nr message_method, their names
@@ -67,6 +68,7 @@ enum message_kind {
 	MESSAGE_NAMES,
 	MESSAGE_SITES,
 	MESSAGE_VARIABLES,
+	MESSAGE_CRC,
 	MESSAGE_LOOK,
 	MESSAGE_CODE,
 	MESSAGE_METHODS,
@@ -93,11 +95,15 @@ struct message {
 #define MESSAGE_BUILD_ID_BYTES 136 /* two hexadecimal digits for each byte, and a NUL */
 
 #define MESSAGE_INTERP_BYTES 256
+#define MESSAGE_LINK_BYTES   256 /* DEBUGLINK_NAME_BYTES */
 
 struct message_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if there is none; lower-case hex */
 	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names; "" if there is none */
-	uint64_t is_go;			       /* Go's linker made it */
+	char debuglink
+		[MESSAGE_LINK_BYTES]; /* the debug file that it names, "" if there is none; no path */
+	uint64_t debuglink_crc;
+	uint64_t is_go; /* Go's linker made it */
 };
 
 struct message_segment { /* struct elf_segment */

@@ -261,6 +261,26 @@ int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *el
 	return 0;
 }
 
+static int read_crc(const void *payload, const struct message *reply, void *to)
+{
+	uint64_t crc;
+
+	(void)reply;
+	memcpy(&crc, payload, sizeof(crc));
+	if (crc > UINT32_MAX)
+		return -EBADMSG;
+	*(uint32_t *)to = (uint32_t)crc;
+	return 0;
+}
+
+int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc)
+{
+	struct question question = {
+		.request = {.kind = MESSAGE_CRC, .key = key}, .read = read_crc, .to = crc};
+
+	return parser_ask(parser, &question, fd);
+}
+
 static int read_sites(const void *payload, const struct message *reply, void *to)
 {
 	return reply_read_sites(payload, reply->len_bytes, reply->nr, to);

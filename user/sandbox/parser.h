@@ -49,6 +49,8 @@ int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_tabl
  */
 int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
 		 struct reply_name **names, size_t *nr_named);
+/* The CRC-32 of the file. -EFBIG: it is larger than DEBUGLINK_MAX_BYTES; or why there is no answer. */
+int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc);
 /* Where its allocator can be probed, asked of a worker that has seen no other file. -errno: there is no answer. */
 int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites *sites);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/debuglink.h"
 #include "sandbox/rest.h"
 
 bool reply_fits(const struct message *request, const struct message *reply)
@@ -39,6 +40,8 @@ bool reply_fits(const struct message *request, const struct message *reply)
 				       reply->nr * sizeof(struct message_site);
 	case MESSAGE_VARIABLES:
 		return reply->nr == MESSAGE_NR_VARIABLES && len == reply->nr * sizeof(uint64_t);
+	case MESSAGE_CRC:
+		return reply->nr == 1 && len == sizeof(uint64_t);
 	case MESSAGE_LOOK:
 		return reply->nr <= MESSAGE_MAX_HEAPS && len <= MESSAGE_LOOK_BYTES;
 	case MESSAGE_CODE:
@@ -72,6 +75,11 @@ static bool is_build_id(const char *id)
 	return len < MESSAGE_BUILD_ID_BYTES && strspn(id, "0123456789abcdef") == len;
 }
 
+static bool is_debuglink(const char *name)
+{
+	return memchr(name, '\0', MESSAGE_LINK_BYTES) && (!*name || debuglink_is_name(name));
+}
+
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file)
 {
 	struct rest rest = {payload, len_bytes};
@@ -82,6 +90,7 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 
 	if (!take(&rest, &about, sizeof(about)) || !is_build_id(about.build_id) ||
 	    !memchr(about.interp, '\0', sizeof(about.interp)) || about.is_go > 1 ||
+	    !is_debuglink(about.debuglink) || about.debuglink_crc > UINT32_MAX ||
 	    nr > ELF_MAX_SEGMENTS || rest.len_bytes != nr * sizeof(segment))
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read) + nr * sizeof(*segments));
@@ -97,6 +106,8 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	}
 	memcpy(read->build_id, about.build_id, sizeof(read->build_id));
 	memcpy(read->interp, about.interp, sizeof(read->interp));
+	memcpy(read->debuglink, about.debuglink, sizeof(read->debuglink));
+	read->debuglink_crc = (uint32_t)about.debuglink_crc;
 	read->is_go = about.is_go;
 	read->segments = (struct segments){segments, nr};
 	*file = read;

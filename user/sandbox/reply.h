@@ -25,8 +25,11 @@ bool reply_fits(const struct message *request, const struct message *reply);
 struct reply_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if it has none */
 	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names, "" if it names none */
-	bool is_go;			       /* Go's linker made it */
-	struct segments segments;	       /* in the same block */
+	char debuglink
+		[MESSAGE_LINK_BYTES]; /* the debug file that it names, "" if it names none; no slash in it */
+	uint32_t debuglink_crc;
+	bool is_go;		  /* Go's linker made it */
+	struct segments segments; /* in the same block */
 };
 
 /* What the payload of a reply of this kind says, nr as in its header. -EBADMSG, and outputs are untouched. */

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/debuglink.h"
 #include "object/demangle.h"
 #include "object/dynsym.h"
 #include "object/gopclntab.h"
@@ -74,6 +75,7 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 	const struct elf_file *elf = object_elf(object);
 	struct segments segments = elf_file_segments(elf);
 	struct message_file about = {0};
+	struct debuglink link;
 	struct elf_section section;
 
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
@@ -81,6 +83,10 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 	if (elf_file_section(elf, ".interp", &section) && section.bytes)
 		snprintf(about.interp, sizeof(about.interp), "%.*s", (int)section.len_bytes,
 			 (const char *)section.bytes);
+	if (!debuglink_read(elf, &link)) {
+		memcpy(about.debuglink, link.name, sizeof(about.debuglink));
+		about.debuglink_crc = link.crc;
+	}
 	strncpy(about.build_id, object_build_id(object), sizeof(about.build_id) - 1);
 	append(worker, &about, sizeof(about));
 	for (size_t i = 0; i < segments.nr; i++) {
@@ -234,6 +240,18 @@ static int answer_variables(struct worker *worker, struct object *object, struct
 	return 0;
 }
 
+static int answer_crc(struct worker *worker, struct message *reply)
+{
+	uint32_t crc;
+	int err = debuglink_crc(fd_of(worker, reply->key), &crc);
+
+	if (err)
+		return err;
+	append(worker, &(uint64_t){crc}, sizeof(uint64_t));
+	reply->nr = 1;
+	return 0;
+}
+
 /* Requests --------------------------------------------------------------------------------------- */
 
 static int answer(struct worker *worker, const struct message *request, const void *payload,
@@ -261,6 +279,8 @@ static int answer(struct worker *worker, const struct message *request, const vo
 			return -EINVAL;
 		reply->nr = request->nr;
 		return answer_names(worker, object, payload, reply);
+	case MESSAGE_CRC:
+		return answer_crc(worker, reply);
 	case MESSAGE_VARIABLES:
 		return answer_variables(worker, object, reply);
 	default:

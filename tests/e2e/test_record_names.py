@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where names come from besides a file's own symbols: debug files found by build-id, by the name that strip noted, and in
+folders that the user gave; .gnu_debugdata; below the root of a process in a container."""
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+
+import harness as h
+
+OWN = {"hot_a", "hot_b", "main"}
+SOURCE = os.path.join(h.ROOT, "tests/e2e/workloads/hot.c")
+SYSTEM = "/usr/lib/debug"
+
+
+def build(*flags, name="hot"):
+    """A folder with a stripped program and, in a folder beside it, its debug file."""
+    folder = h.folder()
+    program, debug = os.path.join(folder, "bin", name), os.path.join(folder, "away", name + ".debug")
+    os.makedirs(os.path.dirname(program))
+    os.makedirs(os.path.dirname(debug))
+    subprocess.run(["gcc", "-O0", "-g", "-D_GNU_SOURCE", "-I", os.path.dirname(SOURCE), *flags, "-o", program, SOURCE],
+                   check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    subprocess.run(["strip", program], check=True)
+    return folder, program, debug
+
+
+def note(program, debug):
+    """Has the program say which debug file it has, and that file's checksum."""
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
+
+
+def names_of(run, program="hot"):
+    frames = [frame for sample in run.profile()["samples"] for frame in sample["frames"]
+              if frame["mapping"]["path"].endswith((f"{program}]", f"/{program}"))]
+    assert frames, run.lines
+    return {frame["name"] for frame in frames}
+
+
+def record(program, *options):
+    return h.cprof("record", "-F", "999", *options, "--", program, "0.3").wait()
+
+
+def is_named(run, program="hot"):
+    names = names_of(run, program)
+    assert OWN <= names or not OWN & names, names
+    if OWN <= names:
+        assert not [name for name in names if "+0x" in name], names
+    return OWN <= names
+
+
+@h.test
+def a_debuglink_with_its_checksum():
+    """In the program's folder, in .debug there, and in the system's folder; only with the right checksum or build-id."""
+    folder, program, debug = build("-Wl,--build-id=none")
+    note(program, debug)
+    beside = os.path.dirname(program)
+    places = [beside, os.path.join(beside, ".debug"), SYSTEM + beside]
+    assert not is_named(record(program))
+    for place in places:
+        os.makedirs(place, exist_ok=True)
+        copy = os.path.join(place, "hot.debug")
+        try:
+            shutil.copy(debug, copy)
+            assert is_named(record(program)), place
+            with open(copy, "ab") as file:
+                file.write(b"x")
+            assert not is_named(record(program)), place
+        finally:
+            os.unlink(copy)
+            shutil.rmtree(SYSTEM + folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # others may be in there
+                os.rmdir(SYSTEM + os.path.dirname(folder))
+
+
+@h.test
+def build_ids_come_before_checksums():
+    """Where both have a build-id it decides, whatever the checksum says."""
+    _, program, debug = build(f"-Wl,--build-id=0x{os.urandom(20).hex()}")
+    note(program, debug)
+    copy = os.path.join(os.path.dirname(program), "hot.debug")
+    with open(debug, "rb") as file:
+        data = file.read()
+    with open(copy, "wb") as file:
+        file.write(data + b"x")  # the checksum is wrong, the build-id is right
+    assert is_named(record(program))
+    _, _, other_debug = build(f"-Wl,--build-id=0x{os.urandom(20).hex()}")
+    shutil.copy(other_debug, copy)
+    subprocess.run(["objcopy", "--remove-section=.gnu_debuglink", f"--add-gnu-debuglink={copy}", program], check=True)
+    assert not is_named(record(program)), "the checksum is right, the build-id is another's"
+
+
+@h.test
+def debug_dirs():
+    """--debug-dir: by build-id, by the path of the program, and by name; several of them, in their order."""
+    build_id = os.urandom(20).hex()
+    folder, program, debug = build(f"-Wl,--build-id=0x{build_id}")
+    empty, given = os.path.join(folder, "empty"), os.path.join(folder, "given")
+    os.makedirs(empty)
+    assert not is_named(record(program, "--debug-dir", empty))
+    by_id = os.path.join(given, ".build-id", build_id[:2])
+    os.makedirs(by_id)
+    shutil.copy(debug, os.path.join(by_id, build_id[2:] + ".debug"))
+    assert is_named(record(program, "--debug-dir", empty, "--debug-dir", given))
+    assert is_named(record(program, "--no-sandbox", "--debug-dir", given))
+    shutil.rmtree(given)
+    note(program, debug)
+    for place in (given, given + os.path.dirname(program)):
+        os.makedirs(place, exist_ok=True)
+        shutil.copy(debug, place)
+        assert is_named(record(program, "--debug-dir", given)), place
+        os.unlink(os.path.join(place, "hot.debug"))
+    for bad in (os.path.join(folder, "none"), program):
+        run = h.cprof("record", "--debug-dir", bad, "--", "true").wait()
+        assert run.code == 2 and f"--debug-dir {bad}: " in "\n".join(run.lines), run.lines
+
+
+@h.test
+def a_link_leads_nowhere_else():
+    """Below a process's root no symbolic link is followed: the one who owns that root chose where it leads."""
+    _, program, debug = build("-Wl,--build-id=none")
+    note(program, debug)
+    beside = os.path.join(os.path.dirname(program), "hot.debug")
+    os.symlink(debug, beside)
+    assert not is_named(record(program))
+    os.unlink(beside)
+    os.mkfifo(beside)
+    assert not is_named(record(program))
+
+
+# Makes argv[1] the root of a mount namespace of its own, in which the rest of the file system cannot be reached, and runs
+# the program there.
+CONTAINER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def do(result):
+    if result:
+        raise OSError(ctypes.get_errno(), "container")
+root = sys.argv[1].encode()
+do(libc.unshare(0x20000))
+do(libc.mount(b"none", b"/", None, 0x44000, None))
+do(libc.mount(root, root, None, 0x1000, None))
+os.chdir(root)
+do(libc.syscall(155, b".", b"."))
+do(libc.umount2(b".", 2))
+os.chdir("/")
+os.execv("/opt/hot", ["/opt/hot", "100"])
+"""
+
+
+@h.test
+def in_a_container():
+    """The debug file that counts is that of the process's own root."""
+    folder, program, debug = build("-Wl,--build-id=none", "-static")
+    note(program, debug)
+    root = os.path.join(folder, "root")
+    os.makedirs(os.path.join(root, "opt/.debug"))
+    shutil.copy(program, os.path.join(root, "opt/hot"))
+    shutil.copy(debug, os.path.join(root, "opt/.debug"))
+    for command in (["chroot", root, "/opt/hot", "100"], ["python3", "-c", CONTAINER, root]):
+        target = h.Workload(shutil.which(command[0]), *command[1:])
+        while os.path.basename(os.readlink(f"/proc/{target.pid}/exe")) != "hot":
+            time.sleep(0.01)
+        assert is_named(h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait()), command
+    os.unlink(os.path.join(root, "opt/.debug/hot.debug"))
+    assert not is_named(h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait())
+
+
+@h.test
+def mini_debuginfo():
+    """.gnu_debugdata as Fedora has it: the functions that are not exported have names in a stripped program."""
+    folder, program, debug = build()
+    mini = os.path.join(folder, "mini")
+    subprocess.run(["objcopy", "-S", "--keep-symbol=hot_a", "--keep-symbol=hot_b", "--keep-symbol=main", debug, mini],
+                   check=True)
+    subprocess.run(["xz", mini], check=True)
+    assert not is_named(record(program))
+    subprocess.run(["objcopy", "--add-section", f".gnu_debugdata={mini}.xz", program], check=True)
+    names = names_of(record(program))
+    assert OWN <= names, names
+
+
+h.main()
