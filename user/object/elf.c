@@ -351,8 +351,7 @@ bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_secti
 	return true;
 }
 
-/* The index of a section, nr_sections if there is none of this name. */
-static size_t find_section(const struct elf_file *file, const char *name)
+size_t elf_file_find_section(const struct elf_file *file, const char *name)
 {
 	size_t name_bytes = strlen(name) + 1;
 
@@ -369,13 +368,13 @@ static size_t find_section(const struct elf_file *file, const char *name)
 
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
 {
-	return elf_file_section_at(file, find_section(file, name), section);
+	return elf_file_section_at(file, elf_file_find_section(file, name), section);
 }
 
 bool elf_file_section_named(const struct elf_file *file, const char *name,
 			    struct elf_section *section)
 {
-	return elf_file_section_header(file, find_section(file, name), section);
+	return elf_file_section_header(file, elf_file_find_section(file, name), section);
 }
 
 const char *elf_file_build_id(const struct elf_file *file)

@@ -89,6 +89,8 @@ bool elf_file_section_named(const struct elf_file *file, const char *name,
  * bytes NULL and reads nothing.
  */
 size_t elf_file_nr_sections(const struct elf_file *file);
+/* The index of the first section of this name; elf_file_nr_sections() if there is none. */
+size_t elf_file_find_section(const struct elf_file *file, const char *name);
 bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section);
 bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_section *section);
 

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Lines and inlined functions of every address of small C and C++ programs, as gcc and clang write them, against
+ * llvm-symbolizer --inlines; and damaged files.
+ *
+ * The programs have no symbols: llvm-symbolizer takes the name of the outermost function from those if there are any.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+
+#include "elf_judge.h"
+#include "object/dwarf.h"
+
+/* Templates, inlines in inlines, a class local to a function, lambdas, code of other sections, macros, a C file. */
+static const char cxx_source[] =
+	"#include <algorithm>\n#include <functional>\n#include <map>\n#include <string>\n"
+	"#include <vector>\n#include <cstdio>\n"
+	"namespace n { template <class T> struct box { T v; box(T x) : v(x) {}\n"
+	"	T get() const { return v * 2; } virtual ~box() {} };\n"
+	"static inline int tiny(int x) {\n	return x * 3 + 1; }\n"
+	"__attribute__((noinline)) int outer(int x) { box<int> b(x); int s = 0;\n"
+	"	for (int i = 0; i < x; i++)\n		s += tiny(b.get()) + i;\n	return s; "
+	"} }\n"
+	"struct local { static int run(const std::vector<int> &v) {\n"
+	"	struct inner { static __attribute__((noinline)) int f(int a) { return a + 7; } };\n"
+	"	auto l = [&](int z) __attribute__((noinline)) { return inner::f(z) + "
+	"(int)v.size(); };\n"
+	"	return l(3) + l((int)v.size()); } };\n"
+	"extern \"C\" int from_c(int x);\n"
+	"__attribute__((cold, noinline)) static void fails(int x) { if (x > 100) throw "
+	"std::string(\"x\"); }\n"
+	"int main(int argc, char **argv) {\n"
+	"	std::map<std::string, std::vector<int>> m; std::vector<int> v;\n"
+	"	for (int i = 0; i < argc * 10; i++) { v.push_back(n::outer(i));\n"
+	"		m[std::to_string(i % 7)].push_back(from_c(i)); }\n"
+	"	std::sort(v.begin(), v.end(), [](int a, int b) { return a % 17 < b % 17; });\n"
+	"	std::function<int(int)> g = [&](int k) { return k + (int)m.size(); };\n"
+	"	fails(argc);\n"
+	"	printf(\"%d %d %zu %d\\n\", v[0], local::run(v), m.size(), g(1)); return 0; }\n";
+
+static const char c_source[] =
+	"#include <stdlib.h>\n#include <string.h>\n"
+	"static inline int leaf(int x) {\n	return x * x; }\n"
+	"#define TWICE(x) (leaf(x) + \\\n	leaf((x) + 1))\n"
+	"static inline int middle(int x) {\n	if (x > 1000)\n		abort();\n"
+	"	return TWICE(x); }\n"
+	"static __attribute__((noinline)) int cloned(int x, int y) {\n"
+	"	return y ? middle(x) : (int)strlen(\"abc\"); }\n"
+	"int from_c(int x);\n"
+	"int from_c(int x) {\n	int nested(int z) { return z + x; }\n"
+	"	return cloned(x, 1) + nested(x) + middle(x + 2); }\n";
+
+/* Without functions in functions, which clang does not have. */
+static const char clang_source[] = "#define nested(z) ((z) + x)\n";
+
+static void write_source(const char *name, const char *text)
+{
+	char *path scoped(freep) = xasprintf("%s/%s", judge_dir, name);
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static int make_sources(void **state)
+{
+	const char *nested = strstr(c_source, "	int nested"), *after = strchr(nested, '\n') + 1;
+	char *flat scoped(freep) =
+		xasprintf("%s%.*s%s", clang_source, (int)(nested - c_source), c_source, after);
+
+	(void)state;
+	judge_dir = temp_folder();
+	write_source("a.cc", cxx_source);
+	write_source("gcc.c", c_source);
+	write_source("clang.c", flat);
+	return 0;
+}
+
+/* Builds `name` with the options, without symbols. */
+static void build(const char *name, const char *compiler, const char *options)
+{
+	bool is_gcc = !strcmp(compiler, "gcc");
+	char *command scoped(freep) =
+		xasprintf("%s -c %s -o c.o %s.c && %s -std=c++17 -c %s -o cc.o a.cc && %s %s -o "
+			  "%s.full cc.o c.o"
+			  " && strip --strip-all --keep-section='.debug_*' -o %s %s.full",
+			  compiler, options, compiler, is_gcc ? "g++" : "clang++", options,
+			  is_gcc ? "g++" : "clang++", options, name, name, name);
+
+	judge_run(command);
+}
+
+/* Frames in llvm-symbolizer's words, one string for each address. */
+struct answers {
+	char **texts;
+	size_t nr, nr_calls;
+};
+
+static void note(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+{
+	struct answers *answers = ctx;
+	size_t len = 0;
+	FILE *out;
+
+	assert_true(i < answers->nr && nr >= 1 && nr <= SOURCE_MAX_FRAMES);
+	assert_null(answers->texts[i]);
+	out = open_memstream(&answers->texts[i], &len);
+	for (size_t frame = 0; frame < nr; frame++) {
+		assert_true(frames[frame].name || frame + 1 == nr);
+		fprintf(out, "%s\n%s:%" PRIu32 "\n", frames[frame].name ? frames[frame].name : "??",
+			*frames[frame].file ? frames[frame].file : "??", frames[frame].line);
+	}
+	fclose(out);
+	answers->nr_calls++;
+}
+
+static void answers_release(struct answers *answers)
+{
+	for (size_t i = 0; i < answers->nr; i++)
+		free(answers->texts[i]);
+	free(answers->texts);
+}
+
+/* All addresses of .text, the caller's to free. */
+static uint64_t *addresses(const struct elf_file *file, size_t *nr)
+{
+	struct elf_section text;
+	uint64_t *addrs;
+
+	assert_true(elf_file_section_named(file, ".text", &text));
+	*nr = text.len_bytes;
+	addrs = xcalloc(*nr, sizeof(*addrs));
+	/* From the last to the first: the order is the caller's. */
+	for (size_t i = 0; i < *nr; i++)
+		addrs[i] = text.elf_addr + text.len_bytes - 1 - i;
+	return addrs;
+}
+
+/* What llvm-symbolizer says of the next address: without the column, without "(discriminator 1)". */
+static char *next_of_judge(FILE *in)
+{
+	char line[65536], *text = NULL, *colon;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	while (fgets(line, sizeof(line), in) && *line != '\n') {
+		fputs(line, out);
+		assert_non_null(fgets(line, sizeof(line), in));
+		colon = strrchr(line, ':');
+		assert_non_null(colon);
+		fprintf(out, "%.*s\n", (int)(colon - line), line);
+	}
+	fclose(out);
+	return text;
+}
+
+static FILE *ask_judge(const char *name, const uint64_t *addrs, size_t nr)
+{
+	char *path scoped(freep) = xasprintf("%s/addresses", judge_dir);
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	for (size_t i = 0; i < nr; i++)
+		fprintf(out, "0x%" PRIx64 "\n", addrs[i]);
+	fclose(out);
+	return judge_ask("llvm-symbolizer --inlines --no-demangle -e %s <addresses", name);
+}
+
+static struct answers ask(const char *name, bool inlines, uint64_t **addrs)
+{
+	struct elf_file *file = judge_open(name);
+	struct dwarf_source *source = dwarf_source_new(file);
+	struct answers answers = {0};
+
+	assert_non_null(source);
+	*addrs = addresses(file, &answers.nr);
+	elf_file_close(file);
+	answers.texts = xcalloc(answers.nr, sizeof(*answers.texts));
+	dwarf_source_frames(source, *addrs, answers.nr, inlines, NULL, note, &answers);
+	assert_int_equal(dwarf_source_nr_split(source), 0);
+	dwarf_source_free(source);
+	return answers;
+}
+
+/* Every address of the program is the same for the judge. Returns how many have frames. */
+static size_t compare(const char *name)
+{
+	uint64_t *addrs;
+	struct answers ours = ask(name, true, &addrs);
+	FILE *in = ask_judge(name, addrs, ours.nr);
+
+	for (size_t i = 0; i < ours.nr; i++) {
+		char *theirs scoped(freep) = next_of_judge(in);
+		const char *text = ours.texts[i] ? ours.texts[i] : "??\n??:0\n";
+
+		if (strcmp(text, theirs) != 0)
+			fail_msg("%s: 0x%" PRIx64 ":\n%sllvm-symbolizer:\n%s", name, addrs[i], text,
+				 theirs);
+	}
+	pclose(in);
+	free(addrs);
+	answers_release(&ours);
+	return ours.nr_calls;
+}
+
+static void test_every_address(void **state)
+{
+	static const char *const compilers[] = {"gcc", "clang"};
+	static const char *const options[] = {
+		"-gdwarf-4 -O0",
+		"-gdwarf-4 -O2",
+		"-gdwarf-5 -O0",
+		"-gdwarf-5 -O2",
+		"-gdwarf-5 -O2 -flto=auto -ffat-lto-objects -gz",
+		"-gdwarf-4 -O1 -gz -fdebug-types-section",
+		"-gdwarf-5 -O3 -ffunction-sections -Wl,--gc-sections -no-pie -fno-pie",
+		"-gdwarf-2 -gno-strict-dwarf -O1",
+	};
+
+	(void)state;
+	for (size_t compiler = 0; compiler < 2; compiler++) {
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+			if (compiler &&
+			    (strstr(options[i], "lto") || strstr(options[i], "gno-strict")))
+				continue;
+			build("program", compilers[compiler], options[i]);
+			assert_true(compare("program") > 1000);
+		}
+	}
+}
+
+/* The outermost function, at the line that it is at itself: that of the call where something is inlined. */
+static void test_no_inlines(void **state)
+{
+	uint64_t *addrs;
+	struct answers all, outermost;
+	size_t nr_chains = 0;
+
+	(void)state;
+	build("program", "gcc", "-g -O2");
+	all = ask("program", true, &addrs);
+	free(addrs);
+	outermost = ask("program", false, &addrs);
+	free(addrs);
+	for (size_t i = 0; i < all.nr; i++) {
+		const char *chain = all.texts[i], *last = outermost.texts[i];
+
+		assert_int_equal(!chain, !last);
+		if (!chain)
+			continue;
+		nr_chains += strlen(chain) > strlen(last);
+		assert_string_equal(chain + strlen(chain) - strlen(last), last);
+	}
+	assert_true(nr_chains > 1000);
+	answers_release(&all);
+	answers_release(&outermost);
+}
+
+struct starts {
+	const char *name;
+	uint32_t line;
+	size_t nr;
+};
+
+static void note_start(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+{
+	struct starts *starts = ctx;
+
+	(void)i;
+	for (size_t frame = 0; frame < nr; frame++) {
+		if (!frames[frame].name || strcmp(frames[frame].name, starts->name) != 0)
+			continue;
+		assert_int_equal(frames[frame].start_line, starts->line);
+		assert_true(frames[frame].line >= starts->line);
+		starts->nr++;
+	}
+}
+
+/* Where a function is declared: of an instance, of an inlined one, of one of two files. */
+static void test_start_lines(void **state)
+{
+	struct starts expected[] = {{"_ZN1n5outerEi", 11, 0},
+				    {"leaf", 3, 0},
+				    {"middle", 7, 0},
+				    {"cloned", 11, 0},
+				    {"main", 21, 0}};
+	struct dwarf_source *source;
+	struct elf_file *file;
+	uint64_t *addrs;
+	size_t nr;
+
+	(void)state;
+	build("program", "gcc", "-g -O2");
+	file = judge_open("program");
+	source = dwarf_source_new(file);
+	addrs = addresses(file, &nr);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		dwarf_source_frames(source, addrs, nr, true, NULL, note_start, &expected[i]);
+		assert_true(expected[i].nr);
+	}
+	free(addrs);
+	dwarf_source_free(source);
+	elf_file_close(file);
+}
+
+static void note_split(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+{
+	(void)i;
+	assert_int_equal(nr, 1);
+	assert_null(frames->name);
+	*(size_t *)ctx += frames->line && strstr(frames->file, "/a.cc") != NULL;
+}
+
+/* -gsplit-dwarf: lines, no functions, and they are counted. */
+static void test_split(void **state)
+{
+	(void)state;
+	for (int version = 4; version <= 5; version++) {
+		char *command scoped(freep) = xasprintf("g++ -gdwarf-%d -gsplit-dwarf -O1 -c a.cc "
+							"&& gcc -O1 -c gcc.c && g++ -o split "
+							"a.o gcc.o",
+							version);
+		struct dwarf_source *source;
+		struct elf_file *file;
+		size_t nr, nr_lines = 0;
+		uint64_t *addrs;
+
+		judge_run(command);
+		file = judge_open("split");
+		source = dwarf_source_new(file);
+		assert_non_null(source);
+		addrs = addresses(file, &nr);
+		dwarf_source_frames(source, addrs, nr, true, NULL, note_split, &nr_lines);
+		assert_true(nr_lines > 500);
+		assert_true(dwarf_source_nr_split(source) >= nr_lines);
+		free(addrs);
+		dwarf_source_free(source);
+		elf_file_close(file);
+	}
+}
+
+static void test_no_dwarf(void **state)
+{
+	struct elf_file *file;
+
+	(void)state;
+	judge_run("gcc -O1 -o plain gcc.c -Dfrom_c=main && gcc -g -c -o object.o gcc.c");
+	file = judge_open("plain");
+	assert_null(dwarf_source_new(file));
+	elf_file_close(file);
+	file = judge_open("object.o"); /* not linked: its addresses are none */
+	assert_null(dwarf_source_new(file));
+	elf_file_close(file);
+	assert_null(dwarf_source_new(NULL));
+	dwarf_source_free(NULL);
+}
+
+static bool at_once(void)
+{
+	return true;
+}
+
+static void never(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+{
+	(void)ctx;
+	(void)frames;
+	fail_msg("address %zu has %zu frames", i, nr);
+}
+
+static void test_budget(void **state)
+{
+	struct workbudget budget = {0};
+	struct dwarf_source *source;
+	struct elf_file *file;
+	uint64_t *addrs;
+	size_t nr;
+
+	(void)state;
+	build("program", "gcc", "-g -O1");
+	file = judge_open("program");
+	source = dwarf_source_new(file);
+	addrs = addresses(file, &nr);
+	workbudget_limit(&budget, 1000000000, at_once);
+	dwarf_source_frames(source, addrs, nr, true, &budget, never, NULL);
+	free(addrs);
+	dwarf_source_free(source);
+	elf_file_close(file);
+}
+
+/* Damage ----------------------------------------------------------------------------------------- */
+
+static void count(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+{
+	(void)i;
+	for (size_t frame = 0; frame < nr; frame++)
+		*(size_t *)ctx += strlen(frames[frame].file) +
+				  (frames[frame].name ? strlen(frames[frame].name) : 0);
+}
+
+static void read_image(const unsigned char *image, size_t len_bytes, const uint64_t *addrs,
+		       size_t nr)
+{
+	struct dwarf_source *source;
+	struct elf_file *file;
+	size_t texts_bytes = 0;
+
+	if (elf_file_open_memory(image, len_bytes, &file))
+		return;
+	source = dwarf_source_new(file);
+	elf_file_close(file);
+	if (source)
+		dwarf_source_frames(source, addrs, nr, true, NULL, count, &texts_bytes);
+	dwarf_source_free(source);
+}
+
+static unsigned char *image_of(const char *name, size_t *len_bytes)
+{
+	int fd = judge_fd(name);
+	unsigned char *image;
+
+	*len_bytes = (size_t)lseek(fd, 0, SEEK_END);
+	image = xmalloc(*len_bytes);
+	assert_int_equal(pread(fd, image, *len_bytes, 0), *len_bytes);
+	close(fd);
+	return image;
+}
+
+/* One byte in each of many places of each section of DWARF is another; and the file ends early. */
+static void test_damage(void **state)
+{
+	static const unsigned char lies[] = {0x00, 0xff, 0x80, 0x01, 0x7f};
+	struct elf_file *file;
+	unsigned char *image;
+	uint64_t *addrs;
+	size_t len_bytes, nr;
+
+	(void)state;
+	judge_run("gcc -gdwarf-5 -O2 -shared -fPIC -o small gcc.c");
+	file = judge_open("small");
+	addrs = addresses(file, &nr);
+	image = image_of("small", &len_bytes);
+	for (size_t at = 0x2000; at < len_bytes; at += 1 + at % 3) {
+		unsigned char was = image[at];
+
+		image[at] = lies[at % sizeof(lies)];
+		read_image(image, len_bytes, addrs, nr);
+		image[at] = was;
+	}
+	for (size_t at = 64; at < len_bytes; at += 97)
+		read_image(image, at, addrs, nr);
+	free(image);
+	free(addrs);
+	elf_file_close(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_address), cmocka_unit_test(test_no_inlines),
+		cmocka_unit_test(test_start_lines),   cmocka_unit_test(test_split),
+		cmocka_unit_test(test_no_dwarf),      cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_damage),
+	};
+
+	return cmocka_run_group_tests_name("dwarf", tests, make_sources, NULL);
+}

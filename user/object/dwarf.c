@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * From addresses to frames, each step once for all addresses of a unit:
+ *
+ *	index	which unit an address is in: from the first DIE of each unit (its ranges), and where that has none, from
+ *		its line program; .debug_aranges is not used, clang and rustc write none
+ *	sort	the addresses by unit
+ *	lines	one pass over a touched unit's line program (object/dwarflines.h)
+ *	dies	one pass over its DIEs (object/dwarfdies.h)
+ *	names	of the functions that were found, by DIE (object/dwarfnames.h)
+ *
+ * libdw has functions for all of this, and they are what a profiler must not use: each address costs a walk from the
+ * unit's first DIE and a table of all its lines, units are found by .debug_aranges alone, and it opens the paths that stand
+ * in a file.
+ */
+#include "object/dwarf.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "object/dwarfdies.h"
+#include "object/dwarflines.h"
+#include "object/dwarfnames.h"
+#include "object/spans.h"
+
+#define RANGES_MAX     (4u << 20) /* of all units */
+#define WORK_MIN       (64u << 20)
+#define WORK_FACTOR    16 /* times the sections' size: no honest file needs half as much */
+#define ALTLINK_MAX_ID 64 /* bytes */
+
+struct dwarf_source {
+	struct dwarffile *file, *alt;
+	struct dwarfwork work;
+	struct dwarfabbrev_cache abbrevs;
+	struct dwarfnames *names;
+	struct spans units; /* owners are positions in file->units */
+	bool has_index;
+	char *alt_path; /* NULL: there is no .gnu_debugaltlink */
+	char alt_id[2 * ALTLINK_MAX_ID + 1];
+	size_t nr_split;
+	dwarffunction_vec functions; /* of the unit that is being read */
+};
+
+/* What one dwarf_source_frames() is asked. */
+struct question {
+	bool inlines;
+	source_frames_fn fn;
+	void *ctx;
+};
+
+static void read_altlink(struct dwarf_source *source)
+{
+	struct elf_section section;
+	const char *path;
+	size_t path_bytes, id_bytes;
+
+	if (!elf_file_section(source->file->elf, ".gnu_debugaltlink", &section) || !section.bytes)
+		return;
+	path = section.bytes;
+	path_bytes = strnlen(path, section.len_bytes);
+	if (path_bytes == section.len_bytes)
+		return;
+	id_bytes = section.len_bytes - path_bytes - 1;
+	if (!id_bytes || id_bytes > ALTLINK_MAX_ID)
+		return;
+	for (size_t i = 0; i < id_bytes; i++) {
+		static const char digits[] = "0123456789abcdef";
+		unsigned char byte = (unsigned char)path[path_bytes + 1 + i];
+
+		source->alt_id[2 * i] = digits[byte >> 4];
+		source->alt_id[2 * i + 1] = digits[byte & 15];
+	}
+	source->alt_path = xstrdup(path);
+}
+
+struct dwarf_source *dwarf_source_new(const struct elf_file *file)
+{
+	struct dwarf_source *source;
+
+	if (!file || !elf_file_is_linked(file))
+		return NULL;
+	source = xcalloc(1, sizeof(*source));
+	source->file = dwarffile_new(file, &source->work);
+	if (!source->file) {
+		free(source);
+		return NULL;
+	}
+	source->names = dwarfnames_new(&source->abbrevs);
+	read_altlink(source);
+	return source;
+}
+
+void dwarf_source_free(struct dwarf_source *source)
+{
+	if (!source)
+		return;
+	dwarfnames_free(source->names);
+	dwarfabbrev_release(&source->abbrevs);
+	spans_release(&source->units);
+	vec_release(&source->functions);
+	dwarffile_free(source->file);
+	dwarffile_free(source->alt);
+	free(source->alt_path);
+	free(source);
+}
+
+bool dwarf_source_altlink(const struct dwarf_source *source, const char **path,
+			  const char **build_id)
+{
+	if (!source->alt_path)
+		return false;
+	*path = source->alt_path;
+	*build_id = source->alt_id;
+	return true;
+}
+
+int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt)
+{
+	struct dwarffile *opened;
+
+	if (!source->alt_path || strcmp(elf_file_build_id(alt), source->alt_id) != 0)
+		return -ESTALE;
+	opened = dwarffile_new(alt, &source->work);
+	if (!opened)
+		return -ENOENT;
+	dwarffile_free(source->alt);
+	source->file->alt = source->alt = opened;
+	return 0;
+}
+
+size_t dwarf_source_nr_split(const struct dwarf_source *source)
+{
+	return source->nr_split;
+}
+
+/* Index ------------------------------------------------------------------------------------------ */
+
+struct unit_range {
+	struct dwarfrange range;
+	uint32_t unit;
+};
+
+/* By start; of equal ones the shortest last, so that it counts. */
+static int by_start(const void *a, const void *b)
+{
+	const struct unit_range *x = a, *y = b;
+
+	if (x->range.start != y->range.start)
+		return x->range.start < y->range.start ? -1 : 1;
+	if (x->range.limit != y->range.limit)
+		return x->range.limit > y->range.limit ? -1 : 1;
+	return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+static void ranges_of(const struct dwarffile *file, size_t i, dwarfrange_vec *ranges)
+{
+	struct dwarflines *lines;
+	struct dwarfunit unit;
+
+	ranges->nr = 0;
+	if (dwarfunit_open(file, i, &unit) || unit.tag == DW_TAG_partial_unit)
+		return;
+	dwarfunit_ranges(&unit, &unit.low, &unit.high, &unit.ranges, ranges);
+	if (ranges->nr)
+		return;
+	lines = dwarflines_new(&unit);
+	if (lines)
+		dwarflines_ranges(lines, ranges);
+	dwarflines_free(lines);
+}
+
+static void build_index(struct dwarf_source *source)
+{
+	vec_of(struct unit_range) all = {0};
+	dwarfrange_vec ranges = {0};
+
+	for (size_t i = 0; i < source->file->units.nr && all.nr < RANGES_MAX; i++) {
+		if (source->work.is_over)
+			break;
+		ranges_of(source->file, i, &ranges);
+		vec_for_each(&ranges, range)
+			vec_push(&all, (struct unit_range){*range, (uint32_t)i});
+	}
+	if (all.nr)
+		qsort(all.at, all.nr, sizeof(*all.at), by_start);
+	vec_for_each(&all, each)
+		spans_add(&source->units, each->range.start, each->range.limit, each->unit);
+	spans_finish(&source->units);
+	vec_release(&ranges);
+	vec_release(&all);
+	source->has_index = true;
+}
+
+/* Frames ----------------------------------------------------------------------------------------- */
+
+/* Adds a frame; of more than SOURCE_MAX_FRAMES the last one replaces the one before. */
+static size_t add_frame(struct source_frame *frames, size_t nr, struct source_frame frame)
+{
+	size_t i = nr < SOURCE_MAX_FRAMES ? nr : SOURCE_MAX_FRAMES - 1;
+
+	frames[i] = frame;
+	return i + 1;
+}
+
+/* An inlined call without a name is left out: its caller is at the line of the call all the same. */
+static size_t chain(struct dwarf_source *source, struct dwarflines *lines,
+		    const struct dwarfquery *query, struct source_frame *frames)
+{
+	struct source_frame frame = {.file = ""};
+	uint32_t at = query->function;
+	size_t nr = 0;
+
+	if (query->line_width) {
+		frame.file = dwarflines_path(lines, query->file);
+		frame.line = query->line;
+	}
+	while (at != DWARF_NO_FUNCTION) {
+		const struct dwarffunction *function = &source->functions.at[at];
+		struct dwarfname name = dwarfnames_get(source->names, source->file, function->die);
+
+		frame.name = name.text;
+		frame.start_line = name.line;
+		at = function->caller;
+		if (name.text || at == DWARF_NO_FUNCTION)
+			nr = add_frame(frames, nr, frame);
+		frame = (struct source_frame){.file = dwarflines_path(lines, function->call_file),
+					      .line = function->call_line};
+	}
+	if (!nr && query->line_width)
+		nr = add_frame(frames, nr, frame);
+	return nr;
+}
+
+static void answer(struct dwarf_source *source, struct dwarflines *lines,
+		   const struct dwarfquery *query, const struct question *question)
+{
+	struct source_frame frames[SOURCE_MAX_FRAMES];
+	size_t nr = chain(source, lines, query, frames);
+
+	if (nr && question->inlines)
+		question->fn(question->ctx, query->i, frames, nr);
+	else if (nr)
+		question->fn(question->ctx, query->i, &frames[nr - 1], 1);
+}
+
+/* All addresses of one unit. */
+static void answer_unit(struct dwarf_source *source, struct dwarfquery *queries, size_t nr,
+			const struct question *question)
+{
+	struct dwarflines *lines;
+	struct dwarfunit unit;
+
+	if (dwarfunit_open(source->file, queries->unit, &unit))
+		return;
+	source->nr_split += unit.is_split ? nr : 0;
+	lines = dwarflines_new(&unit);
+	if (lines)
+		dwarflines_find(lines, queries, nr);
+	dwarfabbrev_trim(&source->abbrevs);
+	dwarfdies_find(&unit, &source->abbrevs, queries, nr, &source->functions);
+	for (size_t i = 0; i < nr; i++)
+		answer(source, lines, &queries[i], question);
+	dwarflines_free(lines);
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const struct dwarfquery *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	if (x->elf_addr != y->elf_addr)
+		return x->elf_addr < y->elf_addr ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+static uint64_t work_for(const struct dwarffile *file)
+{
+	uint64_t len_bytes = 0;
+
+	for (size_t i = 0; file && i < DWARF_NR_SECTIONS; i++)
+		len_bytes += file->sections[i].len_bytes;
+	return len_bytes * WORK_FACTOR;
+}
+
+void dwarf_source_frames(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
+			 bool inlines, struct workbudget *budget, source_frames_fn fn, void *ctx)
+{
+	const struct question question = {inlines, fn, ctx};
+	vec_of(struct dwarfquery) queries = {0};
+
+	source->work = (struct dwarfwork){.left = WORK_MIN + work_for(source->file) +
+						  work_for(source->alt),
+					  .budget = budget};
+	if (!source->has_index)
+		build_index(source);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t unit = spans_find(&source->units, elf_addrs[i]);
+
+		if (unit != SPANS_NONE)
+			vec_push(&queries, (struct dwarfquery){.elf_addr = elf_addrs[i],
+							       .i = i,
+							       .unit = unit,
+							       .function = DWARF_NO_FUNCTION});
+	}
+	if (queries.nr)
+		qsort(queries.at, queries.nr, sizeof(*queries.at), by_unit);
+	for (size_t first = 0, end; first < queries.nr && !source->work.is_over; first = end) {
+		for (end = first + 1; end < queries.nr; end++)
+			if (queries.at[end].unit != queries.at[first].unit)
+				break;
+		answer_unit(source, &queries.at[first], end - first, &question);
+	}
+	vec_release(&queries);
+}

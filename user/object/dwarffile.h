@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One file's DWARF: its sections, decompressed, and where its units begin; and how much work it may cause.
+ */
+#ifndef CPROF_OBJECT_DWARFFILE_H
+#define CPROF_OBJECT_DWARFFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "base/workbudget.h"
+#include "object/dwarfcursor.h"
+#include "object/elf.h"
+
+enum dwarfsection {
+	DWARF_INFO,
+	DWARF_ABBREV,
+	DWARF_LINE,
+	DWARF_STR,
+	DWARF_LINE_STR,
+	DWARF_ADDR,
+	DWARF_RNGLISTS,
+	DWARF_RANGES,
+	DWARF_STR_OFFSETS,
+	DWARF_NR_SECTIONS
+};
+
+#define DWARF_MAX_BYTES (512u << 20) /* all sections of a file */
+#define DWARF_MAX_UNITS (1u << 20)
+
+/* What a source may spend, in bytes read and DIEs visited, and the budget in time of the call that runs. */
+struct dwarfwork {
+	uint64_t left, until_look;
+	struct workbudget *budget;
+	bool is_over;
+};
+
+/* Spends nr. false: stop, all is spent. */
+bool dwarfwork_spend(struct dwarfwork *work, uint64_t nr);
+
+struct dwarffile {
+	struct elf_file *elf;
+	struct {
+		const uint8_t *bytes; /* NULL: absent */
+		size_t len_bytes;
+	} sections[DWARF_NR_SECTIONS];
+	vec_of(uint64_t) units; /* where they begin in .debug_info, ascending */
+	struct dwarffile *alt;	/* borrowed; NULL: none */
+	struct dwarfwork *work; /* borrowed */
+};
+
+/*
+ * Reads the sections through an elf_file of its own. NULL: no .debug_info, or its sections are larger than
+ * DWARF_MAX_BYTES.
+ */
+struct dwarffile *dwarffile_new(const struct elf_file *elf, struct dwarfwork *work);
+void dwarffile_free(struct dwarffile *file); /* NULL is fine */
+
+/* Reads on from off in a section, to its end; bad from the beginning if there is no such offset. */
+struct dwarfcursor dwarffile_cursor(const struct dwarffile *file, enum dwarfsection section,
+				    uint64_t off);
+/* The string at off, borrowed. NULL: none, or it is longer than 64 KiB. */
+const char *dwarffile_string(const struct dwarffile *file, enum dwarfsection section, uint64_t off);
+
+#endif
