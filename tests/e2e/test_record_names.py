@@ -183,4 +183,59 @@ def mini_debuginfo():
     assert OWN <= names, names
 
 
+def ticks_by_leaf(profile):
+    ticks = {}
+    for sample in profile["samples"]:
+        leaf = sample["frames"][0]
+        ticks[leaf["name"]] = ticks.get(leaf["name"], 0) + sample["values"]["samples"]
+    return ticks
+
+
+def made_by(how, *options):
+    """The ticks in each function that the workload made, after the checks that hold for all ways of telling."""
+    where = h.folder()
+    run = h.cprof("record", "-F", "999", "--no-kernel", *options, "--", "env", "-C", where, h.workload("jitted"), how, "3").wait()
+    ticks = ticks_by_leaf(run.profile())
+    made = {name: count for name, count in ticks.items() if name.startswith("made_")}
+    unnamed = sum(count for name, count in ticks.items() if "+0x" in name)
+    assert sum(made.values()) > 20 * unnamed, ticks
+    return made
+
+
+@h.test
+def perf_maps():
+    """In each way of writing one: at once, at the end only, for code in a memory file, without the sandbox."""
+    for how, options in (("map", ()), ("late", ()), ("memfd", ()), ("map", ("--no-sandbox",))):
+        made = made_by(how, *options)
+        assert set(made) == {"made_one", "made_two /srv/app.js:12"}, made
+        h.near(made["made_one"] / sum(made.values()), 2 / 3, 0.08, "the share of made_one")
+
+
+@h.test
+def jitdumps():
+    """Which function was at an address depends on the time."""
+    made = made_by("dump")
+    assert set(made) == {"made_one", "made_two", "made_three"}, made
+    h.near(made["made_one"] / sum(made.values()), 2 / 3, 0.08, "the share of made_one")
+
+
+@h.test
+def a_map_of_somebody_else():
+    """A map that neither the process's user nor root wrote is not believed."""
+    target = h.Workload("jitted", "late", "100")
+    path = f"/tmp/perf-{target.pid}.map"
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
+        code = [line for line in maps if "r-xp" in line and line.split()[-1] == "0"][0]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{code.split('-')[0]} 1000 made_up\n")
+    os.chown(path, h.NOBODY, h.NOBODY)
+    profile = h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait().profile()
+    assert "made_up" not in ticks_by_leaf(profile)
+    os.chown(path, 0, 0)
+    profile = h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait().profile()
+    assert "made_up" in ticks_by_leaf(profile)
+
+
 h.main()

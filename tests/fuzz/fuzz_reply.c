@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sandbox/jvmreply.h"
+#include "sandbox/madeparser.h"
 #include "sandbox/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -109,6 +110,14 @@ static void use_methods(const struct reply_method *methods, uint32_t nr)
 	}
 }
 
+static void use_made(const struct reply_made *made, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		require(made[i].start < made[i].limit);
+		require(*made[i].name && strlen(made[i].name) < MESSAGE_METHOD_BYTES);
+	}
+}
+
 /* About JVMs. */
 static void read_jvm(uint8_t kind, const uint8_t *payload, size_t size, uint32_t nr)
 {
@@ -132,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reply_file *file = NULL;
 	struct unwind_table *table = NULL;
 	struct reply_name *names = NULL;
+	struct reply_made *made = NULL;
 	struct reply_sites sites;
 	uint32_t nr;
 
@@ -139,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 7) {
+	switch (data[0] % 8) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -156,11 +166,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!reply_read_sites(data + 5, size, nr, &sites))
 			use_sites(&sites);
 		break;
+	case 7:
+		if (!reply_read_made(data + 5, size, nr, &made))
+			use_made(made, nr);
+		break;
 	default:
-		read_jvm(data[0] % 7 - 4, data + 5, size, nr);
+		read_jvm(data[0] % 8 - 4, data + 5, size, nr);
 		break;
 	}
 	free(file);
+	free(made);
 	unwind_table_free(table);
 	free(names);
 	return 0;

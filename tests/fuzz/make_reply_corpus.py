@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS = range(7)
+FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, MADE = range(8)
 EXTENDED = 1 << 19
 
 
@@ -55,6 +55,11 @@ def methods_reply(*methods):
     return b"".join(heads) + b"".join(name for _, _, name in methods)
 
 
+def made_reply(*pieces):
+    heads = [struct.pack("<QQQII", start, limit, since, len(name), 0) for start, limit, since, name in pieces]
+    return b"".join(heads) + b"".join(name for _, _, _, name in pieces)
+
+
 SP8 = 1 << 9
 HEAP = 0x7f0000008000
 TABLE_OF_HEAP = table_reply([0, 2], [row(0, EXTENDED), row(0x10, SP8)], start=HEAP)
@@ -87,6 +92,9 @@ REPLIES = {
     "methods": (METHODS, 2, methods_reply((HEAP, HEAP + 64, b"a.b.Some.method"), (HEAP + 64, HEAP + 65, b"Interpreter"))),
     "methods_none": (METHODS, 0, methods_reply()),
     "methods_nul": (METHODS, 1, methods_reply((HEAP, HEAP + 64, b"a\0b"))),
+    "made": (MADE, 2, made_reply((HEAP, HEAP + 64, 5, b"LazyCompile:*f"), (HEAP + 64, HEAP + 65, 0, b"g"))),
+    "made_none": (MADE, 0, made_reply()),
+    "made_range": (MADE, 1, made_reply((HEAP, HEAP, 5, b"f"))),
     "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
 }
 

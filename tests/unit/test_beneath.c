@@ -96,6 +96,8 @@ static void test_perf_map(void **state)
 	assert_int_equal(open_map(), 0);
 	write_status(own, "NSpid:\t42\t9\n");
 	assert_int_equal(open_map(), -ENOENT);
+	run(": >tmp/perf-9.map"); /* nothing is written yet */
+	assert_int_equal(open_map(), 0);
 	write_status(own, "");
 	assert_int_equal(open_map(), -ESRCH);
 	if (own) {

@@ -21,6 +21,9 @@
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
 
+#define MADE_REST_NS	 (NSEC_PER_SEC / 10)
+#define MADE_MAX_REST_NS (16 * NSEC_PER_SEC)
+
 struct numbers { /* in tablecache */
 	vec_of(uint32_t) all;
 	struct hash index;
@@ -35,7 +38,9 @@ struct codemap {
 	struct vma_run run;
 	struct numbers used; /* what its vmas refer to */
 	struct jvm *jvm;     /* NULL: it is none, as far as is known */
-	bool awaits_jvm;     /* it maps a libjvm.so that there was no time for yet */
+	/* Files in which it tells of made code are looked for then, and not again for so long. */
+	uint64_t made_due_ns, made_rest_ns;
+	bool awaits_jvm; /* it maps a libjvm.so that there was no time for yet */
 };
 
 struct vmas {
@@ -101,6 +106,7 @@ void codemap_exec(struct codemap *code)
 	if (code->jvm)
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop_jvm(code);
+	code->made_due_ns = code->made_rest_ns = 0;
 	code->is_dirty = true;
 }
 
@@ -115,6 +121,7 @@ void codemap_forget(struct codemap *code)
 	session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &code->used);
 	drop_jvm(code);
+	code->made_due_ns = code->made_rest_ns = 0;
 	code->is_dirty = false;
 }
 
@@ -346,14 +353,35 @@ bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr
 	return piece.was_read;
 }
 
+/* When to look for files that tell of made code: soon after the start, then ever more rarely. */
+static bool is_time_to_look(struct codemap *code)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < code->made_due_ns)
+		return false;
+	code->made_rest_ns = code->made_rest_ns ? code->made_rest_ns * 2 : MADE_REST_NS;
+	if (code->made_rest_ns > MADE_MAX_REST_NS)
+		code->made_rest_ns = MADE_MAX_REST_NS;
+	code->made_due_ns = now_ns + code->made_rest_ns;
+	return true;
+}
+
 void codemap_name(struct codemap *code, const struct record *record)
 {
+	const struct codemap_rooms *rooms = code->rooms;
+	bool looks = is_time_to_look(code);
 	struct image *image;
 
-	if (!code->jvm)
+	if (!code->jvm && !looks)
 		return;
-	image = tasks_image(code->rooms->tasks, record->tgid, record->start_ns, record->time_ns);
-	if (is_present(code, image))
+	image = tasks_image(rooms->tasks, record->tgid, record->start_ns, record->time_ns);
+	if (!is_present(code, image))
+		return;
+	if (looks)
+		madefiles_look(&image->made_files, files_opener(rooms->files), code->tgid,
+			       &image->mappings, tasks_names(rooms->tasks));
+	if (code->jvm)
 		jvm_name(code->jvm, record->user_ips, record->nr_user, record->time_ns,
 			 &image->made);
 }

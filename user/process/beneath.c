@@ -75,22 +75,22 @@ static int walk(int dir_fd, const char *path)
 }
 
 /* Takes root_fd over, which may be an error. */
-static int open_below(int root_fd, const char *path)
+static int open_below(int root_fd, const char *path, enum vetted_how how)
 {
 	int path_fd scoped(closep) = root_fd < 0 ? root_fd : walk(root_fd, path);
 
-	return path_fd < 0 ? path_fd : vetted_reopen(path_fd, &(struct inode_id){0}, VETTED_SAME);
+	return path_fd < 0 ? path_fd : vetted_reopen(path_fd, &(struct inode_id){0}, how);
 }
 
 int beneath_open(const char *proc_root, uint32_t tgid, const char *path)
 {
-	int fd = open_below(open_root(proc_root, tgid), path);
+	int fd = open_below(open_root(proc_root, tgid), path, VETTED_SAME);
 	int root_fd;
 
 	if (fd != -ESRCH && fd != -ENOENT)
 		return fd;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return open_below(root_fd < 0 ? -errno : root_fd, path);
+	return open_below(root_fd < 0 ? -errno : root_fd, path, VETTED_SAME);
 }
 
 /* Perf maps -------------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ int beneath_open_perf_map(const char *proc_root, uint32_t tgid)
 	if (err || !status.pid || !status.has_uids)
 		return err ? err : -ESRCH;
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", status.pid);
-	fd = open_below(open_root(proc_root, tgid), path);
+	fd = open_below(open_root(proc_root, tgid), path, VETTED_GROWING);
 	if (fd >= 0 && (fstat(fd, &st) || !may_own(&status, st.st_uid))) {
 		closep(&fd);
 		return -EPERM;

@@ -97,6 +97,7 @@ static void image_free(struct image *image)
 {
 	mappings_release(&image->mappings);
 	jitsyms_release(&image->made);
+	madefiles_free(image->made_files);
 	free(image);
 }
 

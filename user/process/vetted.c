@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -33,6 +35,13 @@ static bool is_same_number(const struct statx *st, const struct inode_id *expect
 	return (uint32_t)st->stx_ino == (uint32_t)expected->inode;
 }
 
+static bool may_be_empty(int path_fd, enum vetted_how how)
+{
+	struct statfs fs;
+
+	return how == VETTED_GROWING && !fstatfs(path_fd, &fs) && fs.f_type != PROC_SUPER_MAGIC;
+}
+
 int vetted_reopen(int path_fd, const struct inode_id *expected, enum vetted_how how)
 {
 	char self[64];
@@ -42,9 +51,9 @@ int vetted_reopen(int path_fd, const struct inode_id *expected, enum vetted_how 
 	if (statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
 		  STATX_TYPE | STATX_SIZE | STATX_INO, &st))
 		return -errno;
-	if (how == VETTED_SAME ? !is_same(&st, expected) : !is_same_number(&st, expected))
+	if (how == VETTED_SAME_NUMBER ? !is_same_number(&st, expected) : !is_same(&st, expected))
 		return -ESTALE;
-	if (!S_ISREG(st.stx_mode) || !st.stx_size)
+	if (!S_ISREG(st.stx_mode) || (!st.stx_size && !may_be_empty(path_fd, how)))
 		return -ENOTSUP;
 	if (st.stx_size > FILES_MAX_BYTES)
 		return -EFBIG;

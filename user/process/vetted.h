@@ -21,7 +21,8 @@ struct inode_id {
 };
 
 enum vetted_how {
-	VETTED_SAME, /* device and inode are those expected */
+	VETTED_SAME,	/* device and inode are those expected */
+	VETTED_GROWING, /* as VETTED_SAME; it may still be empty, but for files of /proc */
 	VETTED_SAME_NUMBER, /* the lower half of the inode's number is: overlay and btrfs show another device */
 };
 

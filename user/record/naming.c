@@ -15,6 +15,7 @@
 #include "object/kallsyms.h"
 #include "record/debugfile.h"
 #include "record/interrupt.h"
+#include "sandbox/madeparser.h"
 
 #define MAX_LEFT_OUT_SHOWN 3
 
@@ -93,6 +94,11 @@ static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
 	const char *path, *why = why_left_out(err);
 	char safe[512];
 
+	if (madeparser_is_key(key)) {
+		warn("no names from what process %u says of the code that it made: %s",
+		     madeparser_tgid(key), why);
+		return;
+	}
 	if (key >= MESSAGE_JVM && key < MESSAGE_COMMAND) {
 		warn("no names and no unwind info from the compiled code of JVM %u: %s",
 		     key - MESSAGE_JVM, why);

@@ -31,6 +31,7 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, stru
 	symbolizer->tasks = tasks;
 	symbolizer->files = files;
 	symbolizer->names = codenames_new(files, parser, &symbolizer->strings);
+	symbolizer->made = madenames_new(parser);
 	symbolizer->kallsyms = kallsyms;
 	return symbolizer;
 }
@@ -40,6 +41,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	if (!symbolizer)
 		return;
 	codenames_free(symbolizer->names);
+	madenames_free(symbolizer->made);
 	vec_release(&symbolizer->findings);
 	hash_release(&symbolizer->index);
 	strtab_release(&symbolizer->strings);
@@ -49,6 +51,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void))
 {
 	codenames_hurry_when(symbolizer->names, is_hurried);
+	madenames_hurry_when(symbolizer->made, is_hurried);
 }
 
 void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs)
@@ -157,36 +160,54 @@ static struct code_address code_address_in(struct symbolizer *symbolizer, struct
 				       .map_limit = map->limit,
 				       .map_name = map->name};
 
-	if (map->file != FILE_NONE)
+	if (!madefiles_is_memory(name) && map->file != FILE_NONE)
 		return (struct code_address){.space = map->file,
 					     .position = ip - map->start + map->file_off};
 	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
 		return (struct code_address){.space = SPACE_VDSO, .position = ip - map->start};
 	made = jitsyms_find(&image->made, ip, time_ns);
-	if (made) {
+	if (made) { /* also in a file of memfd_create(2) */
 		address.space = SPACE_MADE;
 		address.base = strtab_intern(&symbolizer->strings, made);
+	} else if (map->file != FILE_NONE) {
+		return (struct code_address){.space = map->file,
+					     .position = ip - map->start + map->file_off};
 	}
 	return address;
 }
 
-/* *map: that the place is in; NULL: none. */
+/* May the process say what is there, in a file that it writes? */
+static bool may_be_told(const struct symbolizer *symbolizer, const struct image *image,
+			const struct mapping *map)
+{
+	return map && image->made_files &&
+	       madefiles_is_memory(strtab_get(tasks_names(symbolizer->tasks), map->name));
+}
+
+/* *map: that the place is in; NULL: none. is_expected: it will be asked for again, with others. */
 static struct code_address place_of(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				    uint64_t time_ns, bool is_return_address,
+				    uint64_t time_ns, bool is_return_address, bool is_expected,
 				    const struct mapping **map)
 {
 	bool guessed = ip & IP_GUESSED;
-	struct code_address address;
+	struct code_address address = {.space = SPACE_UNKNOWN};
 
 	ip &= ~IP_GUESSED;
 	if (is_return_address && ip)
 		ip--;
+	address.position = ip;
 	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (*map)
 		address = code_address_in(symbolizer, image, *map, ip, time_ns);
-	else
-		address = (struct code_address){.space = SPACE_UNKNOWN, .position = ip};
+	if (address.space != SPACE_MADE && may_be_told(symbolizer, image, *map)) {
+		if (is_expected) {
+			madenames_expect(symbolizer->made, image, ip, time_ns);
+		} else {
+			madenames_ask(symbolizer->made, image, ip, time_ns);
+			address = code_address_in(symbolizer, image, *map, ip, time_ns);
+		}
+	}
 	address.guessed = guessed;
 	return address;
 }
@@ -196,7 +217,7 @@ uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, 
 {
 	const struct mapping *map;
 	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+		place_of(symbolizer, image, ip, time_ns, is_return_address, false, &map);
 
 	return locate(symbolizer, profile, &address, map);
 }
@@ -206,7 +227,7 @@ void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64
 {
 	const struct mapping *map;
 	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+		place_of(symbolizer, image, ip, time_ns, is_return_address, true, &map);
 	uint64_t elf_addr = address.position;
 
 	if (address.space == SPACE_VDSO)
@@ -221,7 +242,7 @@ uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image,
 {
 	const struct mapping *map;
 	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, &map);
+		place_of(symbolizer, image, ip, time_ns, is_return_address, false, &map);
 	uint32_t display = symbolize_find(symbolizer, &address, map)->display;
 
 	*name = strtab_get(&symbolizer->strings, display);

@@ -10,6 +10,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "record/codenames.h"
+#include "record/madenames.h"
 #include "record/symbolize.h"
 
 /* Where a position counts from, where it is not a file (those are their index). */
@@ -45,6 +46,7 @@ struct symbolizer {
 	struct tasks *tasks;
 	struct files *files;
 	struct codenames *names;
+	struct madenames *made;
 	const struct kallsyms *kallsyms;
 	size_t nr_unnamed, nr_closed;
 	uint32_t closed_file; /* one of these */

@@ -28,12 +28,14 @@
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
  *	METHODS	 message_jvm, nr ips		nr message_method, their names
+ *	PERF_MAP nr message_moment		nr message_made, their names: what a process says of code that it made
+ *	JITDUMP	 the same			the same, from a file of another format
  *
  * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself, MESSAGE_COMMAND the
  * command that will be launched. Each request carries
  * the file's descriptor again, so a new worker needs no introduction. The worker keeps what it has parsed.
  *
- * The last three are about the memory of a running JVM; then key is MESSAGE_JVM + its tgid, and the descriptor that of
+ * LOOK, CODE and METHODS are about the memory of a running JVM; then key is MESSAGE_JVM + its tgid, and the descriptor that of
  * its /proc/PID/mem, which the worker may read and could not open itself.
  *
  * Nothing in a reply is believed. Its length is checked against the bound of its kind before it is read, and its
@@ -72,6 +74,8 @@ enum message_kind {
 	MESSAGE_LOOK,
 	MESSAGE_CODE,
 	MESSAGE_METHODS,
+	MESSAGE_PERF_MAP,
+	MESSAGE_JITDUMP,
 	NR_MESSAGE_KINDS,
 };
 
@@ -140,6 +144,19 @@ struct message_site {
 	uint64_t file_off;
 	uint32_t shape, is_leaf, offset, zero; /* offset: from the function's entry */
 	char function[MESSAGE_FUNCTION_BYTES]; /* letters, digits and _ */
+};
+
+/* Code made at run time: runtime/madecode.h has the terms. */
+
+#define MESSAGE_MAX_MOMENTS 256
+
+struct message_moment {
+	uint64_t ip, time_ns;
+};
+
+struct message_made {
+	uint64_t start, limit, since_ns; /* ips of the code */
+	uint32_t name_bytes, zero;	 /* less than MESSAGE_METHOD_BYTES */
 };
 
 /* JVMs: runtime/hotspot.h has the terms. */

@@ -48,6 +48,8 @@ bool reply_fits(const struct message *request, const struct message *reply)
 		return reply->nr && reply->nr <= MESSAGE_MAX_ROWS &&
 		       len == sizeof(struct message_code) + reply->nr * sizeof(struct message_row);
 	case MESSAGE_METHODS:
+	case MESSAGE_PERF_MAP:
+	case MESSAGE_JITDUMP:
 		return reply->nr <= request->nr && len <= MESSAGE_NAMES_BYTES;
 	default:
 		return false;

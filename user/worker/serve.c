@@ -25,6 +25,7 @@
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
 #include "worker/jvms.h"
+#include "worker/made.h"
 #include "worker/payload.h"
 
 struct worker {
@@ -259,6 +260,8 @@ static int answer(struct worker *worker, const struct message *request, const vo
 {
 	struct object *object;
 
+	if (request->kind == MESSAGE_PERF_MAP || request->kind == MESSAGE_JITDUMP)
+		return made_answer(request, payload, *fd, &worker->payload, reply);
 	if (request->kind >= MESSAGE_LOOK)
 		return jvms_answer(worker->jvms, request, payload, *fd, &worker->payload, reply);
 	object = find_object(worker, request->key, fd);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Makes two functions at run time, runs the first twice as much as the second, and tells profilers of them:
+ *
+ *	jitted map SECONDS	in a perf map, at once
+ *	jitted late SECONDS	in a perf map that stays empty until the end, when it is written and then deleted
+ *	jitted memfd SECONDS	as map, but the code is in memory of memfd_create(2)
+ *	jitted dump SECONDS	in a jitdump in the current folder; a third function takes the place of the second
+ *				half-way, for the rest of the time
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "workload.h"
+
+#define PAGE  4096
+#define PLACE 64 /* bytes for each function */
+
+/* push %rbp; mov %rsp,%rbp; mov %edi,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
+static const unsigned char loop[] = {0x55, 0x48, 0x89, 0xe5, 0x89, 0xf9,
+				     0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3};
+
+typedef void (*made_fn)(unsigned times);
+
+static char *code;
+static FILE *map, *dump;
+
+static char *make_code(int is_memfd)
+{
+	int fd = is_memfd ? memfd_create("doublemapper", 0) : -1;
+	char *at;
+
+	if (is_memfd && ftruncate(fd, PAGE))
+		exit(1);
+	at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		  is_memfd ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	if (at == MAP_FAILED)
+		exit(1);
+	for (int i = 0; i < 2; i++)
+		memcpy(at + i * PLACE, loop, sizeof(loop));
+	if (mprotect(at, PAGE, PROT_READ | PROT_EXEC))
+		exit(1);
+	return at;
+}
+
+static char *map_path(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	return path;
+}
+
+static void tell_map(void)
+{
+	fprintf(map, "%lx %x made_one\nnot a line\n%lx %x made_two /srv/app.js:12\n",
+		(unsigned long)code, PLACE, (unsigned long)(code + PLACE), PLACE);
+	fflush(map);
+}
+
+static void put(const void *bytes, size_t len)
+{
+	if (fwrite(bytes, 1, len, dump) != len)
+		exit(1);
+}
+
+static void tell_load(const char *name, const char *start, uint64_t number)
+{
+	const uint64_t body[] = {(uint64_t)(uintptr_t)start, (uint64_t)(uintptr_t)start, PLACE,
+				 number};
+	const uint32_t head[] = {0, (uint32_t)(16 + 8 + sizeof(body) + strlen(name) + 1 + PLACE)};
+	const uint32_t ids[] = {(uint32_t)getpid(), (uint32_t)getpid()};
+	const uint64_t now_ns = (uint64_t)(now_seconds(CLOCK_MONOTONIC) * 1e9);
+
+	put(head, sizeof(head));
+	put(&now_ns, sizeof(now_ns));
+	put(ids, sizeof(ids));
+	put(body, sizeof(body));
+	put(name, strlen(name) + 1);
+	put(start, PLACE);
+	fflush(dump);
+}
+
+static void open_dump(void)
+{
+	const uint32_t header[] = {0x4a695444, 1, 40, 62, 0, (uint32_t)getpid(), 0, 0, 0, 0};
+	char path[64];
+
+	snprintf(path, sizeof(path), "jit-%d.dump", (int)getpid());
+	dump = fopen(path, "w+");
+	if (!dump)
+		exit(1);
+	put(header, sizeof(header));
+	fflush(dump);
+	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
+		exit(1);
+}
+
+static void run(double seconds)
+{
+	double end = now_seconds(CLOCK_PROCESS_CPUTIME_ID) + seconds;
+
+	while (now_seconds(CLOCK_PROCESS_CPUTIME_ID) < end) {
+		((made_fn)(void *)code)(200000);
+		((made_fn)(void *)(code + PLACE))(100000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "map";
+	double seconds = argc > 2 ? atof(argv[2]) : 1;
+	int is_dump = !strcmp(how, "dump"), is_late = !strcmp(how, "late");
+
+	code = make_code(!strcmp(how, "memfd"));
+	if (is_dump) {
+		open_dump();
+		tell_load("made_one", code, 1);
+		tell_load("made_two", code + PLACE, 2);
+		run(seconds / 2);
+		tell_load("made_three", code + PLACE, 3);
+		run(seconds / 2);
+		return 0;
+	}
+	map = fopen(map_path(), "w");
+	if (!map)
+		return 1;
+	if (!is_late)
+		tell_map();
+	run(seconds);
+	if (is_late)
+		tell_map();
+	unlink(map_path());
+	return 0;
+}

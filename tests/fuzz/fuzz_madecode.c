@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The input is a file in which a process tells of code that it made: a perf map, and a jitdump. An answer is about the ip
+ * that was asked for, and its name is whole.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/jitdump.h"
+#include "runtime/perfmap.h"
+
+#define NR 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+};
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static size_t read_input(void *ctx, uint64_t off, void *to, size_t len)
+{
+	const struct input *input = ctx;
+
+	if (off >= input->size)
+		return 0;
+	if (len > input->size - off)
+		len = input->size - off;
+	memcpy(to, input->data + off, len);
+	return len;
+}
+
+static void check(const struct madecode_query *queries)
+{
+	for (size_t i = 0; i < NR; i++) {
+		require(memchr(queries[i].name, '\0', MADECODE_NAME_BYTES));
+		if (*queries[i].name)
+			require(queries[i].start <= queries[i].ip &&
+				queries[i].ip < queries[i].limit);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input input = {data, size};
+	const struct madecode_source source = {read_input, &input};
+	struct madecode_query map[NR] = {{0}}, dump[NR] = {{0}};
+
+	for (size_t i = 0; i < NR; i++) {
+		map[i].ip = dump[i].ip = 0x1000 + i * 0x100;
+		map[i].time_ns = dump[i].time_ns = 100 * i;
+	}
+	perfmap_find(&source, map, NR);
+	check(map);
+	jitdump_find(&source, dump, NR);
+	check(dump);
+	return 0;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A jitdump is opened as every mapped file is. It is no file of struct files, which refuses one that changes: this one
+ * grows.
+ */
+#include "process/madefiles.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "process/beneath.h"
+#include "process/opener.h"
+#include "process/openmapped.h"
+#include "process/procfs.h"
+
+#define PROC	       "/proc"
+#define MAPS_MAX_BYTES (64u << 20)
+
+struct search {
+	struct mapped_file found; /* path NULL: none */
+	char *path;
+};
+
+void madefiles_free(struct madefiles *made)
+{
+	if (!made)
+		return;
+	for (int i = 0; i < NR_MADEFILES; i++)
+		closep(&made->fds[i]);
+	free(made);
+}
+
+bool madefiles_is_memory(const char *path)
+{
+	static const char *const folders[] = {
+		"//anon",      "/memfd:", "/dev/zero", "/dev/shm/", "/SYSV",
+		"anon_inode:", "[anon:",  "[heap]",    "[stack"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (!strncmp(path, folders[i], strlen(folders[i])))
+			return true;
+	return false;
+}
+
+/* "jit-PID.dump", as perf demands it. */
+static bool is_jitdump(const char *path)
+{
+	const char *name = text_base_name(path);
+	size_t digits;
+
+	if (*path != '/' || strncmp(name, "jit-", 4) != 0)
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	return digits && (!strcmp(name + 4 + digits, ".dump") ||
+			  !strcmp(name + 4 + digits, ".dump (deleted)"));
+}
+
+/* The lines of maps have device and inode, which mappings do not keep. */
+static void look_at_map(void *ctx, const struct map_event *map)
+{
+	struct search *search = ctx;
+
+	if (search->path || !is_jitdump(map->path))
+		return;
+	search->path = xstrdup(map->path);
+	search->found.start = map->start;
+	search->found.limit = map->limit;
+	search->found.inode = (struct inode_id){map->dev_major, map->dev_minor, map->inode};
+}
+
+static void look_at_line(void *ctx, const char *line)
+{
+	struct map_event map;
+	bool executable;
+
+	if (!mapping_parse(line, &map, &executable) && executable)
+		look_at_map(ctx, &map);
+}
+
+static int open_jitdump(struct opener *opener, uint32_t tgid)
+{
+	struct search search = {.found = {.task = tgid}};
+	struct mapped_ways ways;
+	int fd = -1;
+
+	if (opener)
+		opener_each_map(opener, tgid, look_at_map, &search);
+	else
+		procfs_each_line(PROC, tgid, "maps", MAPS_MAX_BYTES, look_at_line, &search);
+	search.found.path = search.path;
+	if (search.path)
+		fd = opener ? opener_file(opener, &search.found, &ways)
+			    : mapped_open(PROC, &search.found, &ways);
+	free(search.path);
+	return fd;
+}
+
+static int open_perf_map(struct opener *opener, uint32_t tgid)
+{
+	return opener ? opener_perf_map(opener, tgid) : beneath_open_perf_map(PROC, tgid);
+}
+
+static void keep(struct madefiles **made, enum madefile which, int fd)
+{
+	if (fd < 0)
+		return;
+	if (!*made) {
+		*made = xmalloc(sizeof(**made));
+		for (int i = 0; i < NR_MADEFILES; i++)
+			(*made)->fds[i] = -1;
+	}
+	(*made)->fds[which] = fd;
+}
+
+static bool lacks(const struct madefiles *made, enum madefile which)
+{
+	return !made || made->fds[which] < 0;
+}
+
+void madefiles_look(struct madefiles **made, struct opener *opener, uint32_t tgid,
+		    const struct mappings *mappings, const struct strtab *names)
+{
+	bool has_memory = false, has_dump = false;
+
+	vec_for_each(&mappings->now, map) {
+		const char *path = strtab_get(names, map->name);
+
+		has_memory |= madefiles_is_memory(path);
+		has_dump |= is_jitdump(path);
+	}
+	if (has_memory && lacks(*made, MADEFILE_PERF_MAP))
+		keep(made, MADEFILE_PERF_MAP, open_perf_map(opener, tgid));
+	if (has_dump && lacks(*made, MADEFILE_JITDUMP))
+		keep(made, MADEFILE_JITDUMP, open_jitdump(opener, tgid));
+}
+
+uint64_t madefiles_bytes(const struct madefiles *made)
+{
+	uint64_t bytes = 0;
+	struct statx st;
+
+	for (int i = 0; i < NR_MADEFILES; i++)
+		if (made->fds[i] >= 0 &&
+		    !statx(made->fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st))
+			bytes += st.stx_size;
+	return bytes;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A binary search: of a large file most entries are about none of the ips that are asked for. */
+#include "runtime/madecode.h"
+
+size_t madecode_first(const struct madecode_query *queries, size_t nr, uint64_t start)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (queries[mid].ip < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

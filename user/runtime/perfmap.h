@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Perf maps: text files with a line for each function that a process compiled,
+ *
+ *	7f3a5c0a1000 1f0 LazyCompile:*fibonacci /srv/app.js:12
+ *
+ * start and size in hexadecimal, then the name. A later line takes the place of earlier ones where they overlap: the memory
+ * was used again. Lines that say something else are skipped, as is a last one that is not finished.
+ */
+#ifndef CPROF_RUNTIME_PERFMAP_H
+#define CPROF_RUNTIME_PERFMAP_H
+
+#include "runtime/madecode.h"
+
+#define PERFMAP_MAX_BYTES (256ull << 20) /* what comes after is not read */
+
+/* Answers nr queries, sorted by ip; those that have an answer already keep it unless there is another one. */
+void perfmap_find(const struct madecode_source *source, struct madecode_query *queries, size_t nr);
+
+#endif

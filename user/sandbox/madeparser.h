@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the rest of cprof asks about code that a process made at run time: a worker reads the files in which the process
+ * tells of it (runtime/madecode.h).
+ */
+#ifndef CPROF_SANDBOX_MADEPARSER_H
+#define CPROF_SANDBOX_MADEPARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/parser.h"
+
+/* The parser's key of a file of process tgid: MESSAGE_PERF_MAP or MESSAGE_JITDUMP. */
+uint32_t madeparser_key(uint32_t tgid, enum message_kind kind);
+/* Is it one? Then whose: */
+bool madeparser_is_key(uint32_t key);
+uint32_t madeparser_tgid(uint32_t key);
+
+/* A piece of code: start < limit, and the name is not empty, in the block that it came in. */
+struct reply_made {
+	uint64_t start, limit, since_ns;
+	const char *name;
+};
+
+/* nr pieces in one block, owned by the caller: free(). NULL if there are none. -EBADMSG. */
+int reply_read_made(const void *payload, size_t len_bytes, uint32_t nr, struct reply_made **made);
+
+/*
+ * Which code was at the nr moments (1 to MESSAGE_MAX_MOMENTS): *nr_made pieces, of which one may be at several of them, in a
+ * block that the caller owns. -EBADMSG: the file is not of this kind; or why there is no answer.
+ */
+int parser_made(struct parser *parser, enum message_kind kind, uint32_t tgid, int fd,
+		const struct message_moment *moments, size_t nr, struct reply_made **made,
+		size_t *nr_made);
+
+#endif
