@@ -37,6 +37,7 @@ all      cmd:protoc                   protobuf-compiler       protobuf-compiler 
 all      cmd:clang-format             clang-format            clang-tools-extra         clang        clang-tools
 all      cmd:python3                  python3                 python3                   python       python3
 all      cmd:readelf                  binutils                binutils                  binutils     binutils
+all      cmd:dwz                      dwz                     dwz                       dwz          dwz
 all      cmd:llvm-symbolizer          llvm                    llvm                      llvm         llvm
 all      cmd:setpriv                  util-linux              util-linux-core           util-linux   util-linux
 all      header:cmocka.h              libcmocka-dev           libcmocka-devel           cmocka       libcmocka-devel

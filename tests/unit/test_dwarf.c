@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Lines and inlined functions of every address of small C and C++ programs, as gcc and clang write them, against
- * llvm-symbolizer --inlines; and damaged files.
+ * llvm-symbolizer --inlines; and damaged files, among them those of tests/fuzz/make_dwarf_corpus.py.
  *
  * The programs have no symbols: llvm-symbolizer takes the name of the outermost function from those if there are any.
  */
@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 
 #include "elf_judge.h"
@@ -345,6 +347,50 @@ static void test_split(void **state)
 	}
 }
 
+/* dwz -m moves what two programs share into a third file: with it nothing changes, without it names are missing. */
+static void test_dwz(void **state)
+{
+	struct answers before, without, with = {0};
+	struct elf_file *file, *alt;
+	struct dwarf_source *source;
+	const char *path, *build_id;
+	uint64_t *addrs;
+
+	(void)state;
+	if (system("command -v dwz >/dev/null 2>&1")) {
+		print_message("SKIP: dwz is not installed\n");
+		skip();
+	}
+	build("program", "gcc", "-g -O2");
+	before = ask("program", true, &addrs);
+	free(addrs);
+	judge_run("cp program a && cp program b && dwz -m shared a b");
+	without = ask("a", true, &addrs); /* .text is the same */
+	file = judge_open("a");
+	alt = judge_open("shared");
+	source = dwarf_source_new(file);
+	assert_true(dwarf_source_altlink(source, &path, &build_id));
+	assert_string_equal(path, "shared");
+	assert_string_equal(build_id, elf_file_build_id(alt));
+	assert_int_equal(dwarf_source_set_alt(source, file), -ESTALE);
+	assert_int_equal(dwarf_source_set_alt(source, alt), 0);
+	elf_file_close(alt);
+	elf_file_close(file);
+	with.nr = before.nr;
+	with.texts = xcalloc(with.nr, sizeof(*with.texts));
+	dwarf_source_frames(source, addrs, with.nr, true, NULL, note, &with);
+	assert_int_equal(with.nr_calls, before.nr_calls);
+	for (size_t i = 0; i < with.nr; i++)
+		if (before.texts[i])
+			assert_string_equal(with.texts[i], before.texts[i]);
+	assert_int_equal(without.nr_calls, before.nr_calls);
+	dwarf_source_free(source);
+	free(addrs);
+	answers_release(&before);
+	answers_release(&without);
+	answers_release(&with);
+}
+
 static void test_no_dwarf(void **state)
 {
 	struct elf_file *file;
@@ -459,13 +505,76 @@ static void test_damage(void **state)
 	elf_file_close(file);
 }
 
+static void expect_good(const char *path)
+{
+	static const uint64_t addrs[] = {0x401010, 0x40101f, 0x401000, 0x400fff, 0x401080};
+	static const char *const texts[] = {"_Z1gi\n/src/b.h:7\nf\n/src/a.c:12\n",
+					    "_Z1gi\n/src/b.h:7\nf\n/src/a.c:12\n",
+					    "f\n/src/a.c:10\n", NULL, NULL};
+	char *found[5] = {NULL};
+	struct answers answers = {found, 5, 0};
+	struct elf_file *file = judge_open(path);
+	struct dwarf_source *source = dwarf_source_new(file);
+
+	elf_file_close(file);
+	assert_non_null(source);
+	dwarf_source_frames(source, addrs, 5, true, NULL, note, &answers);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(!found[i], !texts[i]);
+		if (found[i])
+			assert_string_equal(found[i], texts[i]);
+		free(found[i]);
+	}
+	dwarf_source_free(source);
+}
+
+/* The small files of tests/fuzz/make_dwarf_corpus.py: one for each version, and many with a lie. */
+static void test_formats_and_lies(void **state)
+{
+	char *folder scoped(freep) = xasprintf(
+		"%.*s/fuzz/corpus/dwarf", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
+	uint64_t addrs[0x90];
+	size_t nr_good = 0, nr_bad = 0;
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	(void)state;
+	assert_non_null(dir);
+	for (size_t i = 0; i < 0x90; i++)
+		addrs[i] = 0x400ff8 + i;
+	while ((entry = readdir(dir)) != NULL) {
+		char *path scoped(freep) = xasprintf("%s/%s", folder, entry->d_name);
+		unsigned char *image scoped(freep) = NULL;
+		size_t len_bytes;
+
+		if (*entry->d_name == '.')
+			continue;
+		if (!strncmp(entry->d_name, "good_", 5)) {
+			expect_good(path);
+			nr_good++;
+			continue;
+		}
+		image = image_of(path, &len_bytes);
+		read_image(image, len_bytes, addrs, 0x90);
+		nr_bad++;
+	}
+	closedir(dir);
+	assert_true(nr_good >= 8);
+	assert_true(nr_bad >= 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_address), cmocka_unit_test(test_no_inlines),
-		cmocka_unit_test(test_start_lines),   cmocka_unit_test(test_split),
-		cmocka_unit_test(test_no_dwarf),      cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_every_address),
+		cmocka_unit_test(test_no_inlines),
+		cmocka_unit_test(test_start_lines),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_no_dwarf),
+		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_formats_and_lies),
 	};
 
 	return cmocka_run_group_tests_name("dwarf", tests, make_sources, NULL);
