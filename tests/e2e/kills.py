@@ -7,6 +7,7 @@ printed; SEED repeats its moments.
 """
 import ctypes
 import errno
+import math
 import os
 import random
 import re
@@ -81,6 +82,27 @@ def kill_at_random_moments(begin, sampling, target, noted):
     target.uses(0.1)
     assert target.used() > before
     assert took[-1] < SECONDS_TO_CLEAR, f"{took[-1]:.1f} s"
+
+
+def kill_helper(run, target, helper_of):
+    """Kills the process that helper_of(run) finds, at a random moment of its start, its sampling or its end; the run is stopped
+    once the target was sampled for 0.05 s of its CPU time. The run that ended, and whether there was anybody to kill."""
+    at, enough, helper, killed = time.monotonic() + random.uniform(0, 1.2), None, None, False
+    while run.process.poll() is None:
+        helper = helper_of(run) or helper
+        if helper and not killed and time.monotonic() >= at:
+            try:
+                os.kill(helper, signal.SIGKILL)
+                killed = True
+            except ProcessLookupError:
+                helper = None  # it was replaced
+        if enough is None and h.ATTACHED.search(run.said()):
+            enough = target.used() + 0.05
+        if enough is not None and target.used() >= enough:
+            run.signal(signal.SIGINT)
+            enough = math.inf
+        time.sleep(0.002)
+    return run.wait(), killed
 
 
 # BPF objects -------------------------------------------------------------------------------------

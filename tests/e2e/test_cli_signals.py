@@ -91,7 +91,7 @@ def a_third_signal_gives_up_and_says_so():
 
 @h.test
 def a_second_signal_does_not_wait_for_the_command():
-    run = h.cprof("record", "-F", "499", "-d", "300ms", "--", h.workload("hot"), "3600")
+    run = h.cprof("record", "-F", "499", "-d", "1s", "--", h.workload("hot"), "3600", run_as=h.AHEAD_OF_OTHERS)
     run.awaits("^cprof: next: ")
     run.takes(signal.SIGTERM)
     time.sleep(2)

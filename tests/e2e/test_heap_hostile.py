@@ -160,6 +160,22 @@ def a_thousand_files_that_define_malloc():
 
 
 @h.test
+def who_allocates_without_end():
+    """Others fill the ring as fast as it is read: files are examined all the same, and it ends when it is told to."""
+    busy = [h.Workload("churn", 0, 2) for _ in range(4)]
+    for target in busy:
+        target.says()
+        target.go()
+    run = h.cprof("heap", "-a", "--rate", 1, "--limit", "events=134217728", output=h.folder())
+    run.awaits(SAMPLING)
+    late = h.Workload(h.workload("mapalloc"), h.folder())
+    late.says()
+    run.awaits(EXAMINED)
+    ended = run.stop()
+    assert ended.code == 0, ended.code
+
+
+@h.test
 def a_signal_while_a_thousand_files_are_probed():
     """At the start, and in the middle of it."""
     stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))

@@ -79,7 +79,7 @@ def a_folder_of_ones_own_is_taken():
     os.mkdir(os.path.join(folder, "own"))
     strangers_folder(os.path.join(home, "given"))
     for path in os.path.join(folder, "own"), os.path.join(folder, "new/"), os.path.join(home, "given"), folder:
-        done = run("record", "-p", target.pid, "-F", "499", "-d", "500ms", "-o", path)
+        done = run("record", "-p", target.pid, "-F", "499", "-d", "1s", "-o", path)
         assert done.returncode == 0, done
         assert f"cprof.cpu.exiter.{target.pid}.pb.gz" in os.listdir(path), os.listdir(path)
 

@@ -3,7 +3,6 @@
 """The process that opens what belongs to targets: what it may do, that main leaves it all to it, and what becomes of a run
 when it is held or killed."""
 import os
-import random
 import re
 import shutil
 import signal
@@ -11,6 +10,7 @@ import time
 
 import fusefs
 import harness as h
+import kills
 
 KEEPER, OPENER = "cprof-openers", "cprof-opener"
 POWERS = {2, 19, 40}  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE
@@ -117,18 +117,9 @@ def killed_at_any_moment():
     target.uses(0.05)
     nr_killed = 0
     for moment in range(MOMENTS):
-        run = h.cprof("record", "-F", "499", "-d", "500ms", "-p", target.pid)
-        end = time.monotonic() + random.uniform(0, 1.2)
-        opener = None
-        while run.process.poll() is None and not (opener and time.monotonic() >= end):
-            opener = opener_of(run)
-        if opener and run.process.poll() is None:
-            try:
-                os.kill(opener, signal.SIGKILL)
-                nr_killed += 1
-            except ProcessLookupError:
-                pass
-        done = run.wait()
+        run = h.cprof("record", "-F", "499", "-p", target.pid)
+        done, killed = kills.kill_helper(run, target, opener_of)
+        nr_killed += killed
         assert done.code == 0, (moment, done.lines)
         complete(done, target)
     assert nr_killed, "none was ever killed"

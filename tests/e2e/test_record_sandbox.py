@@ -3,12 +3,12 @@
 """The process that parses the targets' files: what it may do, and what becomes of a run when it fails."""
 import glob
 import os
-import random
 import shutil
 import signal
 import time
 
 import harness as h
+import kills
 import privileges as p
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
@@ -207,18 +207,9 @@ def killed_at_any_moment():
     target.uses(0.05)
     nr_killed = 0
     for moment in range(MOMENTS):
-        run = h.cprof("record", "-F", "499", "-d", "500ms", "-p", target.pid)
-        end = time.monotonic() + random.uniform(0, 1.2)
-        parser = None
-        while run.process.poll() is None and not (parser and time.monotonic() >= end):
-            parser = parser_of(run)
-        if parser and run.process.poll() is None:
-            try:
-                os.kill(parser, signal.SIGKILL)
-                nr_killed += 1
-            except ProcessLookupError:
-                pass
-        done = run.wait()
+        run = h.cprof("record", "-F", "499", "-p", target.pid)
+        done, killed = kills.kill_helper(run, target, parser_of)
+        nr_killed += killed
         assert done.code == 0, (moment, done.lines)
         is_complete(done, target)
     assert nr_killed, "none was ever killed"

@@ -70,6 +70,8 @@ def a_file_that_cannot_be_opened_says_so():
 SLOW_DISK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 static int slow = 1;
 
@@ -79,7 +81,8 @@ int renameat(int from, const char *a, int to, const char *b)
 
 	if (slow) {
 		slow = 0;
-		sleep(2);
+		close(creat(getenv("SLOW_FROM_NOW"), 0600));
+		sleep(5);
 	}
 	return real(from, a, to, b);
 }
@@ -87,7 +90,7 @@ int renameat(int from, const char *a, int to, const char *b)
 
 
 def slow_disk():
-    """A library that makes the first file that is written take 2 s."""
+    """A library that makes the first file that is written take 5 s; then SLOW_FROM_NOW exists."""
     path = os.path.join(h.folder(), "slow.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=SLOW_DISK, text=True, check=True)
     return path
@@ -100,17 +103,27 @@ def long_path():
     return shutil.copy("/bin/true", folder)
 
 
+DROPPED = re.compile(rf"^cprof: the kernel dropped {h.NUMBER} process events: ")
+EACH = 6  # announcements of a program: fork, exec, three mappings of code or more, exit
+
+
 @h.test
 def writing_does_not_delay_reading():
-    """While a file is written, for seconds, the kernel's announcements are read: none is dropped."""
-    folder = os.path.join(h.folder(), "all")
+    """While a file is written, for seconds, the kernel's announcements are read. Of 3 s of a storm, one that was not read has
+    room for 512: what a machine that is busy with others drops is less than half."""
+    folder, mark = os.path.join(h.folder(), "all"), os.path.join(h.folder(), "mark")
     run = h.cprof("record", "-a", "--interval", "500ms", "-o", folder, run_as=h.AHEAD_OF_OTHERS,
-                  env={"LD_PRELOAD": slow_disk()}).attached()
+                  env={"LD_PRELOAD": slow_disk(), "SLOW_FROM_NOW": mark}).attached()
+    end = time.monotonic() + h.HANGS
+    while not os.path.exists(mark) and time.monotonic() < end:
+        time.sleep(0.01)
     storms = [h.Workload("spawner", 3, long_path()) for _ in range(2)]
-    assert all(storm.says()["spawned"] for storm in storms)
+    nr_spawned = sum(storm.says()["spawned"] for storm in storms)
     done = run.stop()
     assert done.files, done.lines
-    assert not [line for line in done.lines if "dropped" in line], done.lines[-8:]
+    dropped = [h.judges.number(match[1]) for match in done.matches(DROPPED)]
+    print(f"# {nr_spawned} programs, {dropped} announcements dropped", flush=True)
+    assert not dropped or dropped[0] < nr_spawned * EACH / 2, done.lines[-8:]
 
 
 # What stays ---------------------------------------------------------------------------------------

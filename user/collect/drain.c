@@ -53,19 +53,41 @@ _Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == A
 	       "stream.h says what cprof_abi.h says");
 
 /* Puts a message aside, in whole words. */
-static int on_message(void *ctx, void *data, size_t len_bytes)
+static void put_aside(struct drain *drain, const void *data, size_t len_bytes)
 {
-	struct drain *drain = ctx;
 	size_t nr_words = (len_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 	const uint32_t *event = data;
 
 	if (*event == ABI_EVENT_WAKE)
-		return 0;
+		return;
 	vec_reserve(&drain->incoming, nr_words + 1);
 	drain->incoming.at[drain->incoming.nr] = nr_words;
 	memcpy(drain->incoming.at + drain->incoming.nr + 1, data, len_bytes);
 	drain->incoming.nr += nr_words + 1;
+}
+
+static int on_message(void *ctx, void *data, size_t len_bytes)
+{
+	struct drain *drain = ctx;
+
+	put_aside(drain, data, len_bytes);
+	if (len_bytes >= drain->left_bytes)
+		return -ENOBUFS;
+	drain->left_bytes -= len_bytes;
 	return 0;
+}
+
+/*
+ * Reads until the ring is empty, or as much was read as fits into it: so all that was in it at the beginning. Processes
+ * may go on filling it as fast as it is read. -errno.
+ */
+static int read_ring(struct drain *drain)
+{
+	int err;
+
+	drain->left_bytes = drain->ring_bytes;
+	err = ring_buffer__consume(drain->ring);
+	return err < 0 && err != -ENOBUFS ? err : 0;
 }
 
 static struct stack_copy stack_of(const struct abi_stack *stack)
@@ -222,8 +244,8 @@ static void take_incoming(struct drain *drain)
 		const struct abi_stack *stack = (const void *)(messages->at + at + 1);
 
 		if (stack->event != ABI_EVENT_RECORD && !has_record(messages, at, stack->id))
-			on_message(drain, messages->at + at + 1,
-				   messages->at[at] * sizeof(*messages->at));
+			put_aside(drain, messages->at + at + 1,
+				  messages->at[at] * sizeof(*messages->at));
 	}
 }
 
@@ -242,9 +264,10 @@ static void deliver_messages(struct drain *drain, const struct session_sink *sin
 	hash_release(&drain->by_id);
 }
 
-int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
+int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int counts_fds[2],
 	       volatile uint32_t *epoch)
 {
+	drain->ring_bytes = ring_bytes;
 	drain->counts_fds[0] = counts_fds[0];
 	drain->counts_fds[1] = counts_fds[1];
 	drain->epoch = epoch;
@@ -266,7 +289,7 @@ static void wait_for_running_programs(void)
 void drain_absorb(struct drain *drain)
 {
 	if (drain->incoming.nr < MOST_INCOMING_BYTES / sizeof(*drain->incoming.at))
-		ring_buffer__consume(drain->ring);
+		read_ring(drain);
 }
 
 int drain_collect(struct drain *drain)
@@ -276,8 +299,8 @@ int drain_collect(struct drain *drain)
 	drain->old_epoch = *drain->epoch & 1;
 	__atomic_store_n(drain->epoch, drain->old_epoch ^ 1, __ATOMIC_SEQ_CST);
 	wait_for_running_programs();
-	err = ring_buffer__consume(drain->ring);
-	return err < 0 ? fail(err, "cannot read the ring buffer of the BPF programs") : 0;
+	err = read_ring(drain);
+	return err ? fail(err, "cannot read the ring buffer of the BPF programs") : 0;
 }
 
 static int deliver_counts(struct drain *drain, const struct session_sink *sink)

@@ -22,6 +22,8 @@ struct drain_bytes {
 
 struct drain {
 	struct ring_buffer *ring;
+	size_t ring_bytes;	  /* its size */
+	size_t left_bytes;	  /* of it, until the reading under way ends */
 	int counts_fds[2];	  /* even, odd */
 	volatile uint32_t *epoch; /* which of them BPF writes; shared with it */
 	uint32_t old_epoch;	  /* the one that drain_deliver() empties */
@@ -37,8 +39,11 @@ struct drain {
 	struct abi_count *counts;
 };
 
-/* The descriptors and epoch (shared with BPF) are borrowed until drain_release(). -errno, printed. */
-int drain_open(struct drain *drain, int events_fd, const int counts_fds[2],
+/*
+ * The descriptors and epoch (shared with BPF) are borrowed until drain_release(); ring_bytes: the size of the ring behind
+ * events_fd. -errno, printed.
+ */
+int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int counts_fds[2],
 	       volatile uint32_t *epoch);
 /* Reads what is in the ring, to be delivered later, so that the ring has room again. May be called at any time. */
 void drain_absorb(struct drain *drain);

@@ -175,8 +175,8 @@ static int open_streams(struct session *session)
 {
 	struct cprof_bpf *bpf = session->bpf;
 	int counts[] = {bpf_map__fd(bpf->maps.counts_even), bpf_map__fd(bpf->maps.counts_odd)};
-	int err = drain_open(&session->drain, bpf_map__fd(bpf->maps.events), counts,
-			     &bpf->bss->epoch);
+	int err = drain_open(&session->drain, bpf_map__fd(bpf->maps.events),
+			     bpf_map__max_entries(bpf->maps.events), counts, &bpf->bss->epoch);
 
 	if (!err)
 		err = sideband_open(&session->sideband);
