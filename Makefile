@@ -193,7 +193,7 @@ fuzz-long: $(fuzz)                     ## run each for SECONDS (600); TESTS=fuzz
 	$(Q)FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$${FUZZ_SEED:-0} scripts/run-tests.sh fuzz
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
-fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/probes/probesite.c user/sandbox/reply.c user/sandbox/jvmreply.c user/sandbox/madereply.c \
+fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/probes/probesite.c user/sandbox/reply.c user/sandbox/namesreply.c user/sandbox/jvmreply.c user/sandbox/madereply.c \
              user/output/pprof.c user/output/gzip.c
 fuzz_obj  := $(fuzz_src:%.c=$(BUILD)/fuzzobj/%.o) $(BUILD)/fuzzobj/profile.pb-c.o
 

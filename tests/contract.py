@@ -18,7 +18,7 @@ Other tests import it:
     profile["types"]            ["samples", "cpu"]; units in profile["units"]
     profile["samples"][0]       {"stack": ["leaf", "caller", ...],      function names, leaf first,
                                                                         inlined ones included
-                                 "frames": [{"name", "system_name", "file", "line", "address",
+                                 "frames": [{"name", "system_name", "file", "start_line", "line", "address",
                                              "mapping": {...}}, ...],
                                  "labels": {"pid": 42, "comm": "x"},
                                  "values": {"samples": 3, "cpu": 30303030}}
@@ -210,13 +210,15 @@ def loads(data):
                  "offset": m["file_offset"], **{key: m[key] for key in m if key[:4] == "has_"}}
                 for m in raw["mapping"]]
     functions = {f["id"]: {"name": string(f["name"]), "system_name": string(f["system_name"]),
-                           "file": string(f["filename"])} for f in raw["function"]}
+                           "file": string(f["filename"]), "start_line": f["start_line"]}
+                 for f in raw["function"]}
     frames = {}
     for location in raw["location"]:
         number = location["mapping_id"]
         mapping = mappings[number - 1] if 0 < number <= len(mappings) else None
         frames[location["id"]] = [
-            {**functions.get(line["function_id"], {"name": "", "system_name": "", "file": ""}),
+            {**functions.get(line["function_id"], {"name": "", "system_name": "", "file": "",
+                                                   "start_line": 0}),
              "line": line["line"], "address": location["address"], "mapping": mapping}
             for line in location["line"]]
     types = [string(t["type"]) for t in raw["sample_type"]]

@@ -73,6 +73,8 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.frequency_hz = DEFAULT_HZ,
 		.rate_bytes = DEFAULT_RATE,
 		.kernel_stacks = command == OPTIONS_RECORD,
+		.lines = true,
+		.inlines = true,
 		.follow_forks = command == OPTIONS_RECORD,
 	};
 	err = read_options(argc, argv, &parsing);

@@ -45,8 +45,9 @@ struct options {
 	vec_of(struct options_target) targets; /* never empty; the main one first */
 	bool errors;			       /* heap: variances too */
 	bool all_frames;		       /* heap: the allocator's own, too */
-	bool allow_empty;		       /* a file without a sample is one, and no failure */
-	vec_of(const char *) debug_dirs;       /* absolute; owned */
+	bool lines, inlines; /* frames have source files and lines; with these, inlined functions */
+	bool allow_empty;    /* a file without a sample is one, and no failure */
+	vec_of(const char *) debug_dirs; /* absolute; owned */
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;

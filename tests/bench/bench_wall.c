@@ -113,8 +113,8 @@ static void names_there(struct subject *subject)
 	for (size_t i = 0; i < NR_ADDRS; i += nr_named) {
 		size_t nr = NR_ADDRS - i < MESSAGE_MAX_NAMES ? NR_ADDRS - i : MESSAGE_MAX_NAMES;
 		struct reply_name *names;
-		int err = parser_names(parser, key, subject->fd, &subject->elf_addrs[i], nr, &names,
-				       &nr_named);
+		int err = parser_names(parser, key, subject->fd, 0, &subject->elf_addrs[i], nr,
+				       &names, &nr_named);
 
 		if (err)
 			fail("parser_names", err);

@@ -9,6 +9,7 @@
 
 #include "sandbox/jvmreply.h"
 #include "sandbox/madeparser.h"
+#include "sandbox/namesreply.h"
 #include "sandbox/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -60,6 +61,14 @@ static void use_names(const struct reply_name *names, uint32_t nr)
 	for (uint32_t i = 0; i < nr; i++) {
 		sink += strlen(names[i].raw) + strlen(names[i].display);
 		require((names[i].kind == MESSAGE_NAME_SYMBOL) == (*names[i].raw != '\0'));
+		require(names[i].nr_frames <= MESSAGE_MAX_FRAMES);
+		for (uint32_t k = 0; k < names[i].nr_frames; k++) {
+			const struct reply_frame *frame = &names[i].frames[k];
+
+			sink += strlen(frame->raw) + strlen(frame->display) + strlen(frame->file) +
+				frame->line + frame->start_line;
+			require((*frame->raw == '\0') == (k + 1 == names[i].nr_frames));
+		}
 	}
 }
 

@@ -31,9 +31,23 @@ def row(pc, packed):
     return pc << 20 | packed
 
 
-def names_reply(*names):
-    heads = [struct.pack("<QIIII", start, kind, len(raw), len(display), 0) for kind, start, raw, display in names]
-    return b"".join(heads) + b"".join(raw + display for _, _, raw, display in names)
+def names_reply(*names, texts=None, nr_frames=None):
+    """names: kind, start, raw, display, frames; a frame: raw, display, file, line, start line. Texts are interned."""
+    known = []
+
+    def text(one):
+        if isinstance(one, int):
+            return one
+        if one and one not in known:
+            known.append(one)
+        return known.index(one) + 1 if one else 0
+    heads, frames = b"", []
+    for kind, start, raw, display, *chain in names:
+        heads += struct.pack("<Q4I", start, kind, text(raw), text(display), len(chain))
+        frames += [struct.pack("<5I", *map(text, frame[:3]), *frame[3:]) for frame in chain]
+    known = known if texts is None else texts
+    return b"".join([struct.pack("<2I", len(frames) if nr_frames is None else nr_frames, len(known)), heads, *frames,
+                     *(struct.pack("<I", len(one)) for one in known), *known])
 
 
 def sites_reply(*sites):
@@ -76,6 +90,22 @@ REPLIES = {
     "table_register": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 4)], [rule(4, 16)])),
     "names": (NAMES, 3, names_reply((2, 0, b"_Z3foov", b"foo()"), (1, 0x401000, b"", b""), (0, 0, b"", b""))),
     "names_same": (NAMES, 1, names_reply((2, 0, b"main", b""))),
+    "names_lines": (NAMES, 3, names_reply(
+        (2, 0, b"_Z3foov", b"foo()", (b"_Z3barv", b"bar()", b"/src/bar.h", 7, 5), (b"baz", 0, b"", 0, 0), (0, 0, b"/src/foo.c", 12, 10)),
+        (2, 0, b"_Z3foov", b"foo()", (0, 0, b"/src/foo.c", 13, 10)), (1, 0x401000, b"", b"", (0, 0, b"/src/foo.c", 1, 0)))),
+    "names_no_outermost": (NAMES, 1, names_reply((2, 0, b"main", b"", (b"main", 0, b"", 1, 0)))),
+    "names_outer_inside": (NAMES, 1, names_reply((2, 0, b"main", b"", (0, 0, b"", 1, 0), (0, 0, b"", 1, 0)))),
+    "names_outer_display": (NAMES, 1, names_reply((2, 0, b"main", b"", (0, 1, b"", 1, 0)))),
+    "names_text_number": (NAMES, 1, names_reply((2, 0, 2, 0), texts=[b"main"])),
+    "names_file_number": (NAMES, 1, names_reply((2, 0, b"main", b"", (0, 0, 9, 1, 0)))),
+    "names_text_empty": (NAMES, 1, names_reply((2, 0, 1, 0), texts=[b""])),
+    "names_text_long": (NAMES, 1, names_reply((2, 0, 1, 0), texts=[b"x" * 65537])),
+    "names_frames_more": (NAMES, 1, names_reply((2, 0, b"main", b"", (0, 0, b"", 1, 0)), nr_frames=2)),
+    "names_frames_many": (NAMES, 1, names_reply((2, 0, b"main", b"", *[(b"f", 0, b"", 1, 0)] * 64, (0, 0, b"", 1, 0)))),
+    "names_frames_wrap": (NAMES, 1, names_reply((2, 0, b"main", b""), nr_frames=0xffffffff)),
+    "names_start_and_name": (NAMES, 1, names_reply((1, 0x401000, b"main", b""))),
+    "names_none_and_start": (NAMES, 1, names_reply((0, 0x401000, b"", b""))),
+    "names_kind": (NAMES, 1, names_reply((3, 0, b"", b""))),
     "names_nul": (NAMES, 1, names_reply((2, 0, b"ma\0n", b""))),
     "sites": (SITES, 2, sites_reply((0x1234, 0, 1, 4, 0, b"malloc"), (0x2000, 6, 0, 0, 0, b"_ZdlPv"))),
     "sites_none": (SITES, 0, sites_reply()),

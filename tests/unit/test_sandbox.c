@@ -188,14 +188,14 @@ static void check_names(struct parser *parser, int fd)
 	addrs[1] = 1; /* in the ELF header: no function */
 	symtab_free(symtab);
 	elf_file_close(elf);
-	assert_int_equal(parser_names(parser, GOOD, fd, addrs, 2, &names, &nr), 0);
+	assert_int_equal(parser_names(parser, GOOD, fd, 0, addrs, 2, &names, &nr), 0);
 	assert_int_equal(nr, 2);
 	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
 	assert_string_equal(names[0].raw, symbol_name);
 	assert_ptr_equal(names[0].display, names[0].raw);
 	assert_int_equal(names[1].kind, MESSAGE_NAME_NONE);
 	free(names);
-	assert_int_equal(parser_names(parser, GOOD, fd, addrs, 0, &names, &nr), -EINVAL);
+	assert_int_equal(parser_names(parser, GOOD, fd, 0, addrs, 0, &names, &nr), -EINVAL);
 }
 
 /* A C++ name so long that main would start a thread for it. */
@@ -227,7 +227,7 @@ static void check_long_name(struct parser *parser)
 	assert_int_equal(elf_file_open(fd, &elf), 0);
 	symtab = symtab_new(elf);
 	assert_true(symtab_lookup(symtab, name, &symbol, &is_ifunc));
-	assert_int_equal(parser_names(parser, 9, fd, &symbol.elf_addr, 1, &names, &nr), 0);
+	assert_int_equal(parser_names(parser, 9, fd, 0, &symbol.elf_addr, 1, &names, &nr), 0);
 	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
 	assert_string_equal(names[0].raw, name);
 	assert_int_equal(strcmp(names[0].display + 2000, "()"), 0);

@@ -186,7 +186,10 @@ static void test_own_code(void **state)
 	assert_int_equal(location(fixture, id)->address, nm_address(exe, "a_known_function") + 1);
 	assert_string_equal(path_of(fixture, id), exe);
 	assert_true(mapping_of(fixture, id)->has_functions);
-	assert_false(mapping_of(fixture, id)->has_filenames);
+	/* this program is compiled with -g */
+	assert_true(mapping_of(fixture, id)->has_filenames);
+	assert_true(mapping_of(fixture, id)->has_line_numbers);
+	assert_true(location(fixture, id)->lines[0].line > 0);
 	assert_string_equal(symbolize_mapping_name(fixture->symbolizer, image,
 						   INSIDE(a_known_function), UINT64_MAX - 1),
 			    strrchr(exe, '/') + 1);

@@ -27,8 +27,10 @@ struct codenames {
 	struct strtab *strings;
 	bool (*is_hurried)(void); /* NULL: there is time */
 	vec_of(struct expected) expected;
+	uint32_t what; /* is asked for: a set of message_names_what */
 	vec_of(struct codename) known;
-	struct hash index; /* of known */
+	vec_of(struct codename_frame) frames; /* of known */
+	struct hash index;		      /* of known */
 	struct debugfiles *debugfiles;
 };
 
@@ -40,6 +42,7 @@ struct codenames *codenames_new(struct files *files, struct parser *parser, stru
 	names->parser = parser;
 	names->strings = strings;
 	names->debugfiles = debugfiles_new(files, parser);
+	names->what = MESSAGE_NAMES_LINES | MESSAGE_NAMES_INLINED;
 	return names;
 }
 
@@ -49,9 +52,15 @@ void codenames_free(struct codenames *names)
 		return;
 	vec_release(&names->expected);
 	vec_release(&names->known);
+	vec_release(&names->frames);
 	hash_release(&names->index);
 	debugfiles_free(names->debugfiles);
 	free(names);
+}
+
+void codenames_ask_for(struct codenames *names, uint32_t what)
+{
+	names->what = what;
 }
 
 void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void))
@@ -121,6 +130,24 @@ static void set_symbol(struct codenames *names, struct codename *name,
 	name->display = strtab_intern(names->strings, reply->display);
 }
 
+static void set_frames(struct codenames *names, struct codename *name,
+		       const struct reply_name *reply)
+{
+	name->frames = names->frames.nr;
+	name->nr_frames = reply->nr_frames;
+	for (uint32_t i = 0; i < reply->nr_frames; i++) {
+		const struct reply_frame *frame = &reply->frames[i];
+
+		vec_push(&names->frames,
+			 (struct codename_frame){
+				 .raw = strtab_intern(names->strings, frame->raw),
+				 .display = strtab_intern(names->strings, frame->display),
+				 .file = strtab_intern(names->strings, frame->file),
+				 .line = frame->line,
+				 .start_line = frame->start_line});
+	}
+}
+
 static void learn_reply(struct codenames *names, const struct expected *expected,
 			const struct reply_name *reply)
 {
@@ -131,6 +158,7 @@ static void learn_reply(struct codenames *names, const struct expected *expected
 		name.state = CODENAME_START;
 	if (reply->kind == MESSAGE_NAME_SYMBOL)
 		set_symbol(names, &name, reply);
+	set_frames(names, &name, reply);
 	learn(names, &name);
 }
 
@@ -167,8 +195,8 @@ static size_t ask_some(struct codenames *names, const struct expected *expected,
 	for (size_t i = 0; i < nr; i++)
 		elf_addrs[i] = expected[i].elf_addr;
 	if (!err)
-		err = parser_names(names->parser, expected->file, fd, elf_addrs, nr, &replies,
-				   &nr_named);
+		err = parser_names(names->parser, expected->file, fd, names->what, elf_addrs, nr,
+				   &replies, &nr_named);
 	if (err) {
 		learn_nothing(names, expected, nr, err);
 		return nr;
@@ -180,11 +208,18 @@ static size_t ask_some(struct codenames *names, const struct expected *expected,
 
 /* Debug files ------------------------------------------------------------------------------------ */
 
-/* What the file's own symbols do not name, by position in known. */
+/* What the file itself does not name or has no lines for, by position in known. */
 struct nameless {
 	uint32_t at[MESSAGE_MAX_NAMES];
 	size_t nr;
 };
+
+static bool needs_debug_file(const struct codenames *names, const struct codename *name)
+{
+	return name->state <= CODENAME_START ||
+	       (name->state == CODENAME_SYMBOL && names->what & MESSAGE_NAMES_LINES &&
+		!name->nr_frames);
+}
 
 static void collect_nameless(struct codenames *names, const struct expected *expected, size_t nr,
 			     struct nameless *nameless)
@@ -196,9 +231,18 @@ static void collect_nameless(struct codenames *names, const struct expected *exp
 		uint32_t at = hash_find(&names->index, code_of(key.file, key.elf_addr),
 					same_address, names, &key);
 
-		if (at != HASH_NONE && names->known.at[at].state <= CODENAME_START)
+		if (at != HASH_NONE && needs_debug_file(names, &names->known.at[at]))
 			nameless->at[nameless->nr++] = at;
 	}
+}
+
+static void learn_more(struct codenames *names, struct codename *name,
+		       const struct reply_name *reply)
+{
+	if (reply->kind == MESSAGE_NAME_SYMBOL && name->state != CODENAME_SYMBOL)
+		set_symbol(names, name, reply);
+	if (reply->nr_frames)
+		set_frames(names, name, reply);
 }
 
 /* fd: of the debug file. Returns how many were asked for, 0 if there are no more answers. */
@@ -211,12 +255,11 @@ static size_t ask_debug_file(struct codenames *names, uint32_t key, int fd,
 
 	for (size_t i = from; i < nameless->nr; i++)
 		elf_addrs[i - from] = names->known.at[nameless->at[i]].elf_addr;
-	if (has_no_time(names) || parser_names(names->parser, key, fd, elf_addrs,
+	if (has_no_time(names) || parser_names(names->parser, key, fd, names->what, elf_addrs,
 					       nameless->nr - from, &replies, &nr_named))
 		return 0;
 	for (size_t i = 0; i < nr_named; i++)
-		if (replies[i].kind == MESSAGE_NAME_SYMBOL)
-			set_symbol(names, &names->known.at[nameless->at[from + i]], &replies[i]);
+		learn_more(names, &names->known.at[nameless->at[from + i]], &replies[i]);
 	return nr_named;
 }
 
@@ -313,4 +356,9 @@ struct codename codenames_find(struct codenames *names, uint32_t file, uint64_t 
 		i = hash_find(&names->index, code, same_address, names, &key);
 	}
 	return names->known.at[i];
+}
+
+const struct codename_frame *codenames_frames(const struct codenames *names, uint32_t frames)
+{
+	return &names->frames.at[frames];
 }

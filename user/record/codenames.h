@@ -5,8 +5,8 @@
  * A question costs a round trip to another process, which is as much as a hundred look-ups. So callers say first which
  * addresses they will ask for (codenames_expect()), and the first question is for all of these.
  *
- * What the file's own symbols do not name is asked of its debug file (record/debugfile.h): its addresses
- * are the same.
+ * What the file itself does not name, or has no lines for, is asked of its debug file (record/debugfile.h): its
+ * addresses are the same.
  */
 #ifndef CPROF_RECORD_CODENAMES_H
 #define CPROF_RECORD_CODENAMES_H
@@ -34,6 +34,8 @@ struct codenames;
 /* All borrowed; names are interned in strings. */
 struct codenames *codenames_new(struct files *files, struct parser *parser, struct strtab *strings);
 void codenames_free(struct codenames *names); /* NULL is fine */
+/* What is asked of files besides names from now on: a set of message_names_what; all of it unless called. */
+void codenames_ask_for(struct codenames *names, uint32_t what);
 /* Once is_hurried() is true, no more are asked for. */
 void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void));
 
@@ -55,9 +57,20 @@ struct codename {
 	uint64_t elf_addr;
 	uint64_t start;	       /* CODENAME_START: where the function begins */
 	uint32_t raw, display; /* CODENAME_SYMBOL: ids in strings */
+	uint32_t frames;       /* codenames_frames() of these */
+	uint32_t nr_frames;    /* 0: no line is known */
+};
+
+/* A function that an address is in: it was inlined, or it is the outermost one, whose name is the codename's. */
+struct codename_frame {
+	uint32_t raw, display,
+		file;		   /* ids in strings; of the outermost one raw and display are 0 */
+	uint32_t line, start_line; /* 0: unknown */
 };
 
 /* What is known of elf_addr in file. */
 struct codename codenames_find(struct codenames *names, uint32_t file, uint64_t elf_addr);
+/* The frames of a codename that has some, the innermost first. Borrowed until the next codenames_find(). */
+const struct codename_frame *codenames_frames(const struct codenames *names, uint32_t frames);
 
 #endif

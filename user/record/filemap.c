@@ -117,3 +117,16 @@ uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *ma
 		*has_functions = *has_functions && is_named;
 	return id;
 }
+
+void filemap_note_lines(struct profile *profile, const struct profile_location *location)
+{
+	struct profile_mapping *mapping = &profile->mappings.at[location->mapping - 1];
+
+	mapping->has_inline_frames |= location->nr_lines > 1;
+	for (uint32_t i = 0; i < location->nr_lines; i++) {
+		const struct profile_line *line = &location->lines[i];
+
+		mapping->has_line_numbers |= line->line != 0;
+		mapping->has_filenames |= profile->functions.at[line->function - 1].path != 0;
+	}
+}

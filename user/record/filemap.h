@@ -6,8 +6,8 @@
  *
  * has_functions is set on a mapping if every location in it has a symbol name. pprof opens the file of a mapping without
  * it, and complains; so the unnamed code of a file has a mapping of its own, which pprof does not open:
- * "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (filemap.c has the reasons). The other has_* flags are false:
- * there are no source files or lines yet.
+ * "/usr/lib/[libfoo.so.6]", beside "/usr/lib/libfoo.so.6" (filemap.c has the reasons). The other has_* flags are set where
+ * a location has a source file, a line, or a function that was inlined.
  */
 #ifndef CPROF_RECORD_FILEMAP_H
 #define CPROF_RECORD_FILEMAP_H
@@ -44,5 +44,8 @@ struct profile_mapping filemap_of_vdso(struct profile *profile, const struct rep
 /* Adds the mapping of a new location to profile. Returns its id. is_named: the location has a symbol name. */
 uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *mapping, bool is_file,
 		       bool is_named);
+
+/* Says in the flags of a location's mapping what its lines have. */
+void filemap_note_lines(struct profile *profile, const struct profile_location *location);
 
 #endif

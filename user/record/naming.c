@@ -48,6 +48,7 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
 						    naming->kallsyms);
 		symbolizer_look_in(naming->symbolizer, naming->dirs);
+		symbolizer_ask_for(naming->symbolizer, naming->lines, naming->inlines);
 		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
 	}
 	return naming->symbolizer;

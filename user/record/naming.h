@@ -14,13 +14,14 @@
 #include "process/task.h"
 #include "record/symbolize.h"
 
-/* The first five are the caller's, and borrowed. */
+/* All but the last two are the caller's, and borrowed. */
 struct naming {
 	struct tasks *tasks;
 	struct files *files;
 	struct parser *parser;
 	struct debugfile_dirs dirs;    /* of --debug-dir */
 	bool kernel_stacks;	       /* there are kernel addresses to name */
+	bool lines, inlines;	       /* symbolizer_ask_for() these */
 	struct kallsyms *kallsyms;     /* private */
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };

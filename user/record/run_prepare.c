@@ -130,7 +130,9 @@ static void connect_parts(struct run *run)
 				.files = run->files,
 				.parser = run->parser,
 				.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr},
-				.kernel_stacks = run->options->kernel_stacks};
+				.kernel_stacks = run->options->kernel_stacks,
+				.lines = run->options->lines,
+				.inlines = run->options->inlines};
 	run->prober = (struct prober){.session = run->session,
 				      .files = run->files,
 				      .parser = run->parser,

@@ -48,6 +48,13 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
+void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines)
+{
+	codenames_ask_for(symbolizer->names,
+			  (lines ? MESSAGE_NAMES_LINES : 0) |
+				  (lines && inlines ? MESSAGE_NAMES_INLINED : 0));
+}
+
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void))
 {
 	codenames_hurry_when(symbolizer->names, is_hurried);
@@ -118,14 +125,54 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 
 /* Locations -------------------------------------------------------------------------------------- */
 
+/* The function of a finding itself, or of a frame of it that was inlined. frame: NULL where no line is known. */
+static uint32_t enter_function(struct symbolizer *symbolizer, struct profile *profile,
+			       const struct finding *finding, const struct codename_frame *frame)
+{
+	bool is_inlined = frame && frame->raw;
+	uint32_t raw = is_inlined ? frame->raw : finding->raw;
+	struct profile_function function = {0};
+
+	function.name =
+		profile_string(profile, strtab_get(&symbolizer->strings,
+						   is_inlined ? frame->display : finding->display));
+	function.system_name = function.name;
+	if (raw)
+		function.system_name =
+			profile_string(profile, strtab_get(&symbolizer->strings, raw));
+	if (frame) {
+		function.path =
+			profile_string(profile, strtab_get(&symbolizer->strings, frame->file));
+		function.start_line = frame->start_line;
+	}
+	return profile_function_id(profile, &function);
+}
+
+static uint32_t enter_lines(struct symbolizer *symbolizer, struct profile *profile,
+			    const struct finding *finding, struct profile_line *lines)
+{
+	const struct codename_frame *frames = NULL;
+
+	if (!finding->nr_frames) {
+		lines[0] = (struct profile_line){
+			.function = enter_function(symbolizer, profile, finding, NULL)};
+		return 1;
+	}
+	frames = codenames_frames(symbolizer->names, finding->frames);
+	for (uint32_t i = 0; i < finding->nr_frames; i++)
+		lines[i] = (struct profile_line){
+			.function = enter_function(symbolizer, profile, finding, &frames[i]),
+			.line = frames[i].line};
+	return finding->nr_frames;
+}
+
 /* map is the mapping that place was found in; NULL for the spaces that have none. */
 static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		       const struct code_address *address, const struct mapping *map)
 {
 	struct finding *finding = symbolize_find(symbolizer, address, map);
-	struct profile_function function = {0};
-	struct profile_line line = {0};
-	struct profile_location location = {.lines = &line, .nr_lines = 1};
+	struct profile_line lines[MESSAGE_MAX_FRAMES];
+	struct profile_location location = {.lines = lines};
 	struct profile_mapping mapping;
 
 	if (finding->serial == profile->serial)
@@ -136,14 +183,9 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		location.address = mapping.limit - 1;
 	if (location.address < mapping.start)
 		location.address = mapping.start;
+	location.nr_lines = enter_lines(symbolizer, profile, finding, lines);
 	location.mapping = filemap_enter(profile, &mapping, IS_FILE(address->space), finding->raw);
-
-	function.name = profile_string(profile, strtab_get(&symbolizer->strings, finding->display));
-	function.system_name = function.name;
-	if (finding->raw)
-		function.system_name =
-			profile_string(profile, strtab_get(&symbolizer->strings, finding->raw));
-	line.function = profile_function_id(profile, &function);
+	filemap_note_lines(profile, &location);
 	finding->location = profile_location_id(profile, &location);
 	finding->serial = profile->serial;
 	return finding->location;

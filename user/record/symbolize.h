@@ -35,6 +35,8 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
 				  const struct kallsyms *kallsyms);
 void symbolizer_free(struct symbolizer *symbolizer);
+/* Whether locations have source files and lines, and with these the functions that were inlined; both unless called. */
+void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines);
 /* Once is_hurried() is true, code in files that has no name yet does not get one. */
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
 /* Debug files are looked for in these folders first. Before the first name is asked for. */

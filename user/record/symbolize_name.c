@@ -49,6 +49,8 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 	struct codename name = codenames_find(symbolizer->names, file, finding->elf_addr);
 
 	count_unnamed(symbolizer, file, name.state);
+	finding->frames = name.frames;
+	finding->nr_frames = name.nr_frames;
 	if (name.state == CODENAME_SYMBOL) {
 		finding->raw = name.raw;
 		finding->display = name.display;

@@ -37,8 +37,9 @@ struct code_address {
 struct finding {
 	struct code_address address;
 	uint64_t elf_addr;
-	uint32_t raw, display; /* strtab ids; raw 0: it has no symbol, display is made up */
-	uint64_t serial;       /* of the profile that location is an id of */
+	uint32_t raw, display;	    /* strtab ids; raw 0: it has no symbol, display is made up */
+	uint32_t frames, nr_frames; /* codenames_frames(); nr_frames 0: no line is known */
+	uint64_t serial;	    /* of the profile that location is an id of */
 	uint32_t location;
 };
 

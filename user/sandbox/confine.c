@@ -171,7 +171,8 @@ static const struct call_rule of_all[] = {
 };
 
 static const struct call_rule of_parser[] = {
-	CALL(sysinfo), /* qsort(): how much memory is there? */
+	CALL(sysinfo),	     /* qsort(): how much memory is there? */
+	CALL(clock_gettime), /* of CPU time: how much of it did DWARF take? */
 };
 
 static const struct call_rule of_opener[] = {

@@ -21,7 +21,8 @@
  *	HELLO	 (never asked)			a worker's first message: status, nr = what is missing (confine.h)
  *	FILE	 -				message_file, nr message_segments
  *	TABLE	 -				message_table, pages, rows, extended rules
- *	NAMES	 nr elf_addrs			nr message_names (fewer: ask again for the rest), their bytes
+ *	NAMES	 what, nr elf_addrs		message_names, nr message_name (fewer: ask again for the rest), their
+ *						frames, the lengths of their texts, the texts
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
  *	CRC	 -				one number: the CRC-32 of the file
@@ -91,6 +92,7 @@ struct message {
 /* Bounds. */
 #define MESSAGE_MAX_NAMES      512	   /* in one request */
 #define MESSAGE_NAME_MAX_BYTES (64u << 10) /* longer names are cut; no NUL inside */
+#define MESSAGE_MAX_FRAMES     64	   /* of one name */
 #define MESSAGE_NAMES_BYTES    (1u << 20)  /* a worker ends a reply early rather than exceed it */
 #define MESSAGE_NR_VARIABLES   12
 #define MESSAGE_TABLE_BYTES    (128u << 20)
@@ -128,10 +130,27 @@ enum message_name_kind {
 	MESSAGE_NAME_SYMBOL /* its name */
 };
 
-/* The bytes come after the array, in its order: raw, then display (none: it is the same as raw). */
+/* What is asked besides names: a set. */
+enum message_names_what {
+	MESSAGE_NAMES_LINES = 1,   /* files and lines */
+	MESSAGE_NAMES_INLINED = 2, /* with LINES: the functions that are inlined there */
+};
+
+struct message_names {
+	uint32_t nr_frames, nr_texts; /* of all names */
+};
+
+/* Texts are numbered from 1 on, each is there once; 0: none. */
 struct message_name {
 	uint64_t start;
-	uint32_t kind, raw_bytes, display_bytes, zero;
+	uint32_t kind;
+	uint32_t raw, display; /* texts; display 0: it is the same as raw */
+	uint32_t nr_frames;    /* 0: no line is known */
+};
+
+/* As struct source_frame; raw is 0 for the outermost one alone, whose name is that of the address. */
+struct message_frame {
+	uint32_t raw, display, file, line, start_line;
 };
 
 #define MESSAGE_FUNCTION_BYTES 48

@@ -239,21 +239,26 @@ static int read_names(const void *payload, const struct message *reply, void *to
 	return reply_read_names(payload, reply->len_bytes, reply->nr, &names->names);
 }
 
-int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
-		 struct reply_name **names, size_t *nr_named)
+int parser_names(struct parser *parser, uint32_t key, int fd, uint32_t what,
+		 const uint64_t *elf_addrs, size_t nr, struct reply_name **names, size_t *nr_named)
 {
+	uint64_t payload[1 + MESSAGE_MAX_NAMES] = {what};
 	struct names named = {0};
 	struct question question = {
 		.request = {.kind = MESSAGE_NAMES,
 			    .key = key,
 			    .nr = nr,
-			    .len_bytes = nr * sizeof(*elf_addrs)},
-		.payload = elf_addrs,
+			    .len_bytes = (1 + nr) * sizeof(*payload)},
+		.payload = payload,
 		.read = read_names,
 		.to = &named,
 	};
-	int err = nr && nr <= MESSAGE_MAX_NAMES ? parser_ask(parser, &question, fd) : -EINVAL;
+	int err;
 
+	if (!nr || nr > MESSAGE_MAX_NAMES)
+		return -EINVAL;
+	memcpy(payload + 1, elf_addrs, nr * sizeof(*elf_addrs));
+	err = parser_ask(parser, &question, fd);
 	if (err)
 		return err;
 	*names = named.names;

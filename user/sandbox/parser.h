@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/namesreply.h"
 #include "sandbox/peer.h"
 #include "sandbox/reply.h"
 
@@ -45,10 +46,10 @@ bool parser_knows(const struct parser *parser, uint32_t key);
 int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_table **table);
 /*
  * Names elf_addrs of the file: the first *nr_named (at least 1) of nr (1 to MESSAGE_MAX_NAMES), in a block that the
- * caller owns. -errno: there is no answer.
+ * caller owns. what: a set of message_names_what. -errno: there is no answer.
  */
-int parser_names(struct parser *parser, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
-		 struct reply_name **names, size_t *nr_named);
+int parser_names(struct parser *parser, uint32_t key, int fd, uint32_t what,
+		 const uint64_t *elf_addrs, size_t nr, struct reply_name **names, size_t *nr_named);
 /* The CRC-32 of the file. -EFBIG: it is larger than DEBUGLINK_MAX_BYTES; or why there is no answer. */
 int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc);
 /* Where its allocator can be probed, asked of a worker that has seen no other file. -errno: there is no answer. */

@@ -50,14 +50,4 @@ struct reply_sites {
 };
 int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct reply_sites *sites);
 
-/* A name of an address; the texts are borrowed from the block that reply_read_names() makes. */
-struct reply_name {
-	enum message_name_kind kind;
-	uint64_t start;	     /* MESSAGE_NAME_START */
-	const char *raw;     /* MESSAGE_NAME_SYMBOL: the symbol, not empty */
-	const char *display; /* demangled; where that makes no difference it is raw */
-};
-/* nr names in one block, owned by the caller: free(). nr is at least 1. */
-int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names);
-
 #endif

@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "object/debuglink.h"
-#include "object/demangle.h"
 #include "object/dynsym.h"
 #include "object/gopclntab.h"
 #include "object/object.h"
@@ -25,7 +24,9 @@
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
 #include "worker/jvms.h"
+#include "worker/lines.h"
 #include "worker/made.h"
+#include "worker/names.h"
 #include "worker/payload.h"
 
 struct worker {
@@ -34,6 +35,7 @@ struct worker {
 	vec_of(int) fds; /* the objects' */
 	vec_of(uint32_t) keys;
 	struct jvms *jvms;
+	struct lines lines;
 	struct payload payload; /* of the reply */
 };
 
@@ -44,6 +46,7 @@ static void append(struct worker *worker, const void *bytes, size_t len_bytes)
 
 static void forget_all(struct worker *worker)
 {
+	lines_forget(&worker->lines);
 	objects_free(worker->objects);
 	worker->objects = objects_new();
 	vec_for_each(&worker->fds, fd)
@@ -150,82 +153,50 @@ static int answer_table(struct worker *worker, struct object *object)
 	return err;
 }
 
-/* What names an address: Go's own table, else its symbol, else where its function begins. */
-struct found {
-	struct message_name head;
-	const char *raw; /* borrowed from the object */
-	char *display;	 /* owned; NULL: it is raw */
-};
-
-static void found_release(struct found *found)
-{
-	free(found->display);
-}
-
-static void set_raw(struct found *found, const char *name)
-{
-	found->head.kind = MESSAGE_NAME_SYMBOL;
-	found->head.raw_bytes = strnlen(name, MESSAGE_NAME_MAX_BYTES);
-	found->raw = name;
-}
-
 /* Its names are not mangled; those of symbols say less: "main.Map[go.shape.int]" is main.Map[...] for Go itself. */
-static bool find_go_name(struct object *object, uint64_t elf_addr, struct found *found)
+static bool find_go_name(struct object *object, uint64_t elf_addr, struct names_symbol *found)
 {
 	uint64_t start;
 	const char *name = gopclntab_find(object_gopclntab(object), elf_addr, &start);
 
 	if (!name || !*name)
 		return false;
-	set_raw(found, name);
+	*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = name, .display = name};
 	return true;
 }
 
-static void find_name(struct object *object, uint64_t elf_addr, struct found *found)
+/* What names an address: Go's own table, else its symbol, else where its function begins. */
+static void find_name(struct object *object, uint64_t elf_addr, struct names_symbol *found)
 {
 	struct symbol symbol;
 
 	if (find_go_name(object, elf_addr, found))
 		return;
-	if (!symtab_find(object_symtab(object), elf_addr, &symbol) || !*symbol.name) {
-		if (functab_find(object_functab(object), elf_addr, &found->head.start))
-			found->head.kind = MESSAGE_NAME_START;
-		return;
-	}
-	set_raw(found, symbol.name);
-	found->display = demangle(symbol.name);
-	if (!found->display)
-		return;
-	found->head.display_bytes = strlen(found->display);
-	if (found->head.display_bytes > MESSAGE_NAME_MAX_BYTES)
-		found->head.display_bytes = MESSAGE_NAME_MAX_BYTES;
+	if (symtab_find(object_symtab(object), elf_addr, &symbol) && *symbol.name)
+		*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = symbol.name};
+	else if (functab_find(object_functab(object), elf_addr, &found->start))
+		found->kind = MESSAGE_NAME_START;
 }
 
-static int answer_names(struct worker *worker, struct object *object, const uint64_t *elf_addrs,
+/* payload: what is asked for, then the addresses. */
+static int answer_names(struct worker *worker, struct object *object, const uint64_t *payload,
 			struct message *reply)
 {
-	uint32_t nr_asked = reply->nr;
-	vec_of(char) texts = {0};
+	const uint64_t *elf_addrs = payload + 1;
+	struct names *names = names_new(*payload, reply->nr);
 
-	for (reply->nr = 0; reply->nr < nr_asked; reply->nr++) {
-		struct found found scoped(found_release) = {0};
-		size_t len;
+	if (names_wants_lines(names))
+		lines_find(&worker->lines, object, elf_addrs, reply->nr,
+			   *payload & MESSAGE_NAMES_INLINED, names);
+	for (uint32_t i = 0; i < reply->nr; i++) {
+		struct names_symbol found = {0};
 
-		find_name(object, elf_addrs[reply->nr], &found);
-		len = (size_t)found.head.raw_bytes + found.head.display_bytes;
-		if (worker->payload.nr + sizeof(found.head) + texts.nr + len > MESSAGE_NAMES_BYTES)
+		find_name(object, elf_addrs[i], &found);
+		if (!names_add(names, &found))
 			break;
-		append(worker, &found.head, sizeof(found.head));
-		vec_reserve(&texts, len);
-		if (found.raw)
-			memcpy(texts.at + texts.nr, found.raw, found.head.raw_bytes);
-		if (found.display)
-			memcpy(texts.at + texts.nr + found.head.raw_bytes, found.display,
-			       found.head.display_bytes);
-		texts.nr += len;
 	}
-	append(worker, texts.at, texts.nr);
-	vec_release(&texts);
+	reply->nr = names_finish(names, &worker->payload);
+	names_free(names);
 	return 0;
 }
 
@@ -278,7 +249,7 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		return answer_sites(worker, object, reply);
 	case MESSAGE_NAMES:
 		if (!request->nr || request->nr > MESSAGE_MAX_NAMES ||
-		    request->len_bytes != request->nr * sizeof(uint64_t))
+		    request->len_bytes != (1 + request->nr) * sizeof(uint64_t))
 			return -EINVAL;
 		reply->nr = request->nr;
 		return answer_names(worker, object, payload, reply);

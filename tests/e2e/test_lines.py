@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Source files, lines and inlined functions, in the profile and as `go tool pprof` shows them."""
+import os
+import re
+import subprocess
+
+import harness as h
+import unwinding as u
+
+SOURCE = os.path.join(u.SOURCES, "inlined.go")
+with open(SOURCE, encoding="utf-8") as _file:
+    TEXT = _file.read().splitlines()
+CHAIN = ["main.leaf", "main.middle", "main.outer", "main.main"]
+
+
+def line_of(name):
+    return next(i + 1 for i, text in enumerate(TEXT) if text.endswith(f"// {name.removeprefix('main.')}'s line"))
+
+
+def declaration(name):
+    return next(i + 1 for i, text in enumerate(TEXT) if text.startswith(f"func {name.removeprefix('main.')}("))
+
+
+def go_version(program):
+    version = subprocess.run(["go", "version", program], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, version.split("go1.")[-1].split()[0].split("."))) if "go1." in version else ()
+
+
+def pprof(path, *arguments):
+    """What `go tool pprof` prints; it has nothing to complain about."""
+    done = subprocess.run(["go", "tool", "pprof", *arguments, path], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PPROF_BINARY_PATH": ""})
+    assert done.stderr == "", done.stderr
+    return done.stdout
+
+
+def assert_chain(samples, is_file, has_start):
+    """Wherever leaf was sampled, its callers are there, each at the line of its call."""
+    inside = u.holding({"samples": samples}, "main.leaf")
+    assert u.count(inside) > 0.3 * u.count(samples), h.by_function({"samples": samples}, "samples")
+    for sample in inside:
+        frames = [frame for frame in sample["frames"] if frame["name"].startswith("main.")]
+        # while outer has not saved its frame pointer yet, its caller is not seen
+        assert [frame["name"] for frame in frames] in (CHAIN, CHAIN[:3]), sample["stack"]
+        assert sample["stack"][:3] == CHAIN[:3] and len({frame["address"] for frame in frames[:3]}) == 1, frames
+        for frame in frames:
+            assert frame["system_name"] == frame["name"], frame
+            assert is_file(frame["file"]), frame
+            assert frame["line"] == line_of(frame["name"]), frame
+            assert frame["start_line"] == (declaration(frame["name"]) if has_start else 0), frame
+
+
+def assert_flags(profile, program, has_lines, has_inlines):
+    mapping = next(mapping for mapping in profile["mappings"] if mapping["path"] == program)
+    flags = [mapping[f"has_{what}"] for what in ("functions", "filenames", "line_numbers", "inline_frames")]
+    assert flags == [True, has_lines, has_lines, has_inlines], mapping
+
+
+@h.test
+def go_lines_and_inlined_calls():
+    """Of a stripped program, too; the judges see the source lines."""
+    program = u.build_go("inlined", "-ldflags=-s -w")
+    run = u.record(program, 1)
+    profile = run.profile()
+    assert_chain(profile["samples"], SOURCE.__eq__, go_version(program) >= (20,))
+    assert_flags(profile, program, True, True)
+    listed = pprof(run.output, "-list", r"main\.outer$")
+    assert SOURCE in listed, listed
+    assert any(text.split()[:2] != [".", "."] and text.endswith("// outer's line") for text in listed.splitlines()), listed
+    top = pprof(run.output, "-top")
+    assert "main.leaf (inline)" in top and "main.outer (inline)" not in top, top
+    traces = pprof(run.output, "-lines", "-traces")
+    assert f"main.leaf {SOURCE}:{line_of('main.leaf')}" in traces, traces[:2000]
+    os.rename(program, program + ".gone")  # nobody needs it any more
+    assert "main.leaf (inline)" in pprof(run.output, "-top")
+
+
+@h.test
+def go_trimmed_paths():
+    """Files as the compiler noted them."""
+    program = u.build_go("inlined", "-trimpath", "-buildmode=pie")
+    profile = u.record(program, 1).profile()
+    assert_chain(profile["samples"], lambda file: file.endswith("/inlined.go") and not os.path.isabs(file),
+                 go_version(program) >= (20,))
+
+
+@h.test
+def c_lines_and_inlined_calls():
+    """From DWARF; a judge sees the source, and a stripped program has its names alone."""
+    program, source = u.build("inlined"), os.path.join(u.SOURCES, "inlined.c")
+    run = u.record(program, 1)
+    profile = run.profile()
+    assert_flags(profile, program, True, True)
+    with open(source, encoding="utf-8") as file:
+        lines = {match[1]: i + 1 for i, text in enumerate(file)
+                 if (match := re.search(r"/\* (\w+)'s line \*/", text))}
+    inside = u.holding(profile, "leaf")
+    assert u.count(inside) > 0.2 * u.count(profile["samples"]), h.by_function(profile, "samples")
+    for sample in inside:
+        frames = sample["frames"][:4]
+        assert [frame["name"] for frame in frames] == ["leaf", "middle", "outer", "main"], sample["stack"]
+        assert [(frame["file"], frame["line"]) for frame in frames] == [(source, lines[frame["name"]])
+                                                                        for frame in frames], frames
+    assert any(text.split()[:2] != [".", "."] and text.endswith("/* outer's line */")
+               for text in pprof(run.output, "-list", "^outer$").splitlines())
+    assert "leaf (inline)" in pprof(run.output, "-top")
+    subprocess.run(["strip", program], check=True)
+    profile = u.record(program, 1).profile()
+    assert not u.holding(profile, "leaf")
+    assert not [frame for sample in profile["samples"] for frame in sample["frames"]
+                if frame["mapping"]["path"].endswith("/inlined") and frame["line"]]
+
+
+@h.test
+def without_lines():
+    """--no-lines: names alone; what is inlined counts for the function that it is in."""
+    program = u.build_go("inlined")
+    run = h.cprof("record", "-F", 499, "--no-kernel", "--no-lines", "--", program, 1).wait()
+    profile = run.profile()
+    assert not u.holding(profile, "main.leaf")
+    assert u.count(u.holding(profile, "main.outer")) > 0.9 * u.count(profile["samples"])
+    assert {(frame["file"], frame["line"], frame["start_line"]) for sample in profile["samples"]
+            for frame in sample["frames"]} == {("", 0, 0)}
+    assert_flags(profile, program, False, False)
+
+
+@h.test
+def without_inlined_functions():
+    """--no-inlines: the function that the code is in, at the line of its call."""
+    program = u.build_go("inlined", "-ldflags=-s -w")
+    run = h.cprof("record", "-F", 499, "--no-kernel", "--no-inlines", "--", program, 1).wait()
+    profile = run.profile()
+    assert not u.holding(profile, "main.leaf")
+    inside = u.holding(profile, "main.outer")
+    assert u.count(inside) > 0.9 * u.count(profile["samples"])
+    lines = {sample["frames"][0]["line"] for sample in inside if sample["stack"][0] == "main.outer"}
+    assert line_of("main.outer") in lines and line_of("main.leaf") not in lines, lines
+    assert_flags(profile, program, True, False)
+
+
+if __name__ == "__main__":
+    h.main()

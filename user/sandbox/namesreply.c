@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One block has all: the names, the frames, where the texts are, and the texts, each with a NUL. */
+#include "sandbox/namesreply.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "sandbox/rest.h"
+
+struct texts {
+	const char **at; /* [0] is "" */
+	uint32_t nr;	 /* with it */
+};
+
+/* The arrays of a reply, while they are read. */
+struct parts {
+	struct message_names about;
+	struct rest names, frames, lengths, bytes;
+};
+
+static bool cut(struct rest *rest, uint64_t len_bytes, struct rest *part)
+{
+	if (len_bytes > rest->len_bytes)
+		return false;
+	*part = (struct rest){rest->at, len_bytes};
+	rest->at += len_bytes;
+	rest->len_bytes -= len_bytes;
+	return true;
+}
+
+static bool read_parts(struct rest rest, uint32_t nr, struct parts *parts)
+{
+	if (!take(&rest, &parts->about, sizeof(parts->about)) ||
+	    !cut(&rest, (uint64_t)nr * sizeof(struct message_name), &parts->names) ||
+	    !cut(&rest, (uint64_t)parts->about.nr_frames * sizeof(struct message_frame),
+		 &parts->frames) ||
+	    !cut(&rest, (uint64_t)parts->about.nr_texts * sizeof(uint32_t), &parts->lengths))
+		return false;
+	parts->bytes = rest;
+	return true;
+}
+
+static bool read_texts(struct parts *parts, struct texts *texts, char *to)
+{
+	uint32_t len;
+
+	texts->at[0] = to;
+	*to++ = '\0';
+	for (texts->nr = 1; take(&parts->lengths, &len, sizeof(len)); texts->nr++) {
+		texts->at[texts->nr] = to;
+		if (!len || len > MESSAGE_NAME_MAX_BYTES || !take_text(&parts->bytes, len, &to))
+			return false;
+	}
+	return !parts->bytes.len_bytes;
+}
+
+static bool read_frame(struct rest *rest, const struct texts *texts, bool is_outermost,
+		       struct reply_frame *frame)
+{
+	struct message_frame read;
+
+	if (!take(rest, &read, sizeof(read)) || read.raw >= texts->nr ||
+	    read.display >= texts->nr || read.file >= texts->nr || !read.raw != is_outermost ||
+	    (is_outermost && read.display))
+		return false;
+	*frame = (struct reply_frame){.raw = texts->at[read.raw],
+				      .display = texts->at[read.display ? read.display : read.raw],
+				      .file = texts->at[read.file],
+				      .line = read.line,
+				      .start_line = read.start_line};
+	return true;
+}
+
+static bool is_name(const struct message_name *name, const struct texts *texts)
+{
+	if (name->raw >= texts->nr || name->display >= texts->nr ||
+	    name->nr_frames > MESSAGE_MAX_FRAMES)
+		return false;
+	if (name->kind == MESSAGE_NAME_SYMBOL)
+		return name->raw && !name->start;
+	return !name->raw && !name->display &&
+	       (name->kind == MESSAGE_NAME_START ||
+		(name->kind == MESSAGE_NAME_NONE && !name->start));
+}
+
+static bool read_name(struct parts *parts, const struct texts *texts, struct reply_frame **frames,
+		      struct reply_name *name)
+{
+	struct message_name read;
+
+	if (!take(&parts->names, &read, sizeof(read)) || !is_name(&read, texts))
+		return false;
+	*name = (struct reply_name){.kind = read.kind,
+				    .start = read.start,
+				    .raw = texts->at[read.raw],
+				    .display = texts->at[read.display ? read.display : read.raw],
+				    .frames = *frames,
+				    .nr_frames = read.nr_frames};
+	for (uint32_t i = 0; i < read.nr_frames; i++)
+		if (!read_frame(&parts->frames, texts, i + 1 == read.nr_frames, (*frames)++))
+			return false;
+	return true;
+}
+
+int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names)
+{
+	struct reply_name *read scoped(freep) = NULL;
+	struct reply_frame *frames;
+	struct texts texts;
+	struct parts parts;
+
+	if (!nr || nr > MESSAGE_MAX_NAMES ||
+	    !read_parts((struct rest){payload, len_bytes}, nr, &parts))
+		return -EBADMSG;
+	read = xmalloc(nr * sizeof(*read) + (size_t)parts.about.nr_frames * sizeof(*frames) +
+		       ((size_t)parts.about.nr_texts + 1) * (sizeof(*texts.at) + 1) +
+		       parts.bytes.len_bytes);
+	frames = (struct reply_frame *)(read + nr);
+	texts.at = (const char **)(frames + parts.about.nr_frames);
+	if (!read_texts(&parts, &texts, (char *)(texts.at + parts.about.nr_texts + 1)))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < nr; i++)
+		if (!read_name(&parts, &texts, &frames, &read[i]))
+			return -EBADMSG;
+	if (parts.frames.len_bytes)
+		return -EBADMSG;
+	*names = read;
+	read = NULL;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reply to a question about names (sandbox/message.h), put together from what the sources say.
+ *
+ * First come the lines, in any order, then the names, in the order of the question.
+ */
+#ifndef CPROF_WORKER_NAMES_H
+#define CPROF_WORKER_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/sourceframe.h"
+#include "worker/payload.h"
+
+struct names;
+
+/* For nr addresses; what is a set of message_names_what. */
+struct names *names_new(uint32_t what, size_t nr);
+void names_free(struct names *names);
+
+/* Are lines asked for at all? */
+bool names_wants_lines(const struct names *names);
+/* Has the i-th address lines already? */
+bool names_has_lines(const struct names *names, size_t i);
+/* The frames of the i-th address; those that an earlier source gave are kept. A source_frames_fn; ctx is the names. */
+void names_add_frames(void *ctx, size_t i, const struct source_frame *frames, size_t nr);
+
+/* What the sources of symbols say of an address: kind is an enum message_name_kind. */
+struct names_symbol {
+	uint32_t kind;
+	uint64_t start;
+	const char *raw;     /* NULL: none */
+	const char *display; /* NULL: raw, demangled */
+};
+/*
+ * Says the next address's symbol; the first one always has room. false: there is no room for more, and the reply ends
+ * before it.
+ */
+bool names_add(struct names *names, const struct names_symbol *symbol);
+
+/* Appends the whole to an empty payload. Returns the number of addresses in it. */
+uint32_t names_finish(const struct names *names, struct payload *payload);
+
+#endif
