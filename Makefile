@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -272,6 +272,9 @@ bench-heap: all workloads              ## what the heap profiler costs, beside i
 
 bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles, beside go tool pprof
 	$(Q)tests/bench/bench_algebra.py
+
+bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line and llvm-symbolizer
+	$(Q)tests/bench/bench_symbols.py
 
 check: | $(gen)                        ## rooms, headers, comments, the architecture page, format, warnings
 	$(Q)scripts/check.sh

@@ -3,8 +3,9 @@
  * Prints what object/dwarf.h says of addresses, in the form of `llvm-symbolizer --inlines --no-demangle`.
  *
  *	dwarflines FILE [ALT] <ADDRESSES	hexadecimal, one a line; ALT: the file of .gnu_debugaltlink
+ *	dwarflines -c FILE [ALT] <ADDRESSES	counts the frames, prints none
  *
- * On stderr: the addresses a second, the time of opening included, and the peak of anonymous memory.
+ * On stderr: the addresses a second of CPU time, opening included, and the peak of resident memory.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,6 +46,20 @@ static struct elf_file *open_file(const char *path)
 	return file;
 }
 
+static struct dwarf_source *open_source(const char *path, const char *alt_path)
+{
+	struct elf_file *file = open_file(path), *alt = alt_path ? open_file(alt_path) : NULL;
+	struct dwarf_source *source = dwarf_source_new(file);
+
+	if (!source || (alt && dwarf_source_set_alt(source, alt))) {
+		fputs("dwarflines: no DWARF, or not its alternate file\n", stderr);
+		exit(2);
+	}
+	elf_file_close(file);
+	elf_file_close(alt);
+	return source;
+}
+
 /* "VmHWM" counts file pages too; what was read is in memory of its own here, so that is the same. */
 static void print_memory(void)
 {
@@ -67,43 +82,43 @@ static void count(void *ctx, size_t i, const struct source_frame *frames, size_t
 
 int main(int argc, char **argv)
 {
-	struct elf_file *file, *alt = NULL;
 	vec_of(uint64_t) addrs = {0};
 	struct dwarf_source *source;
 	struct answers answers;
 	size_t nr_frames = 0;
 	uint64_t addr, began_ns, took_ns;
+	bool counts = argc > 1 && !strcmp(argv[1], "-c");
 
+	if (counts) {
+		argc--;
+		argv++;
+	}
 	if (argc < 2) {
-		fputs("usage: dwarflines FILE [ALT] <ADDRESSES\n", stderr);
+		fputs("usage: dwarflines [-c] FILE [ALT] <ADDRESSES\n", stderr);
 		return 2;
 	}
 	while (scanf("%" SCNx64, &addr) == 1)
 		vec_push(&addrs, addr);
 	began_ns = clock_process_cpu_ns();
-	file = open_file(argv[1]);
-	source = dwarf_source_new(file);
-	if (argc > 2)
-		alt = open_file(argv[2]);
-	if (!source || (alt && dwarf_source_set_alt(source, alt))) {
-		fputs("dwarflines: no DWARF, or not its alternate file\n", stderr);
-		return 2;
-	}
-	dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, count, &nr_frames);
-	took_ns = clock_process_cpu_ns() - began_ns;
-	fprintf(stderr, "%zu addresses, %zu frames, %.0f addresses a second\n", addrs.nr, nr_frames,
-		(double)addrs.nr * 1e9 / (double)took_ns);
-	print_memory();
+	source = open_source(argv[1], argc > 2 ? argv[2] : NULL);
 	answers.texts = xcalloc(addrs.nr, sizeof(*answers.texts));
-	dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, keep, &answers);
-	for (size_t i = 0; i < addrs.nr; i++) {
+	if (counts)
+		dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, count, &nr_frames);
+	else
+		dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, keep, &answers);
+	took_ns = clock_process_cpu_ns() - began_ns;
+	fprintf(stderr, "%zu addresses, %.0f a second", addrs.nr,
+		(double)addrs.nr * 1e9 / (double)took_ns);
+	if (counts)
+		fprintf(stderr, ", %zu frames", nr_frames);
+	fputc('\n', stderr);
+	print_memory();
+	for (size_t i = 0; i < addrs.nr && !counts; i++) {
 		printf("%s\n", answers.texts[i] ? answers.texts[i] : "??\n??:0\n");
 		free(answers.texts[i]);
 	}
 	free(answers.texts);
 	vec_release(&addrs);
 	dwarf_source_free(source);
-	elf_file_close(file);
-	elf_file_close(alt);
 	return 0;
 }
