@@ -43,13 +43,28 @@ static void test_suffixes(void **state)
 	assert_null(format_by_name("pdf"));
 }
 
+/* Gives every function a start, and every location lines, as formats of source lines want them. */
+static void give_lines(struct profile *profile, struct profile_line *lines)
+{
+	vec_for_each(&profile->functions, function)
+		function->start_line = 1;
+	vec_for_each(&profile->locations, location) {
+		memcpy(lines, location->lines, location->nr_lines * sizeof(*lines));
+		location->lines = lines;
+		for (uint32_t i = 0; i < location->nr_lines; i++)
+			lines++->line = 2;
+	}
+}
+
 static void test_full_disk(void **state)
 {
 	struct profile *profile = case_new("samples/count cpu/nanoseconds");
+	struct profile_line lines[8];
 
 	(void)state;
 	case_add(profile, "main;f,inl;g", "comm=sh pid#7", 1, 10);
 	case_add(profile, "main;f", "comm=sh pid#8", 2, 20);
+	give_lines(profile, lines);
 	for (unsigned int i = 0; format_at(i); i++) {
 		size_t left = 0, plenty = 1 << 20;
 

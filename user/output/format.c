@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/afdo.h"
 #include "output/flame.h"
 #include "output/flamesvg.h"
 #include "output/folded.h"
@@ -56,6 +57,11 @@ static int encode_svg(const struct profile *profile, uint32_t type, sink_fn sink
 
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
+#define NO_LINES                                                                                   \
+	"it has negative values, or no sample of a function whose source lines are known (record " \
+	"a "                                                                                       \
+	"program that was compiled with -g)"
+
 static const struct output_format formats[] = {
 	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, false, true},
 	{"proto-plain", {".pb"}, encode_plain, NULL, false, false, true},
@@ -72,6 +78,7 @@ static const struct output_format formats[] = {
 	{"gecko", {".gecko.json"}, gecko_encode, NULL, false, false, false},
 	{"html", {".html", ".htm"}, encode_html, NULL, false, false, false},
 	{"svg", {".svg"}, encode_svg, NULL, false, false, false},
+	{"afdo", {".afdo.txt", ".afdo"}, afdo_encode, NO_LINES, false, true, false},
 };
 
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))

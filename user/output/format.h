@@ -21,8 +21,9 @@
  */
 #define FORMAT_NAMES_HELP                                           \
 	"proto (default), proto-plain, legacy (gperftools' text), " \
-	"text (human-readable), folded, speedscope, gecko, html, svg"
-#define FORMAT_SUFFIXES_HELP ".pb.gz .pb .heap .txt .folded .speedscope.json .gecko.json .html .svg"
+	"text (human-readable), folded, speedscope, gecko, html, svg, afdo"
+#define FORMAT_SUFFIXES_HELP \
+	".pb.gz .pb .heap .txt .folded .speedscope.json .gecko.json .html .svg .afdo.txt"
 
 struct output_format {
 	const char *name;
