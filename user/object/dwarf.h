@@ -31,7 +31,7 @@ struct dwarf_source;
 /*
  * file: a linked file (or its separate debug file); NULL is fine. The sections are read through elf_files of this call's
  * own, so file may be closed, or detached, afterwards; what they take in memory (decompressed, if they are compressed)
- * stays until dwarf_source_free(). NULL: there is no DWARF, or no memory is granted to it (512 MiB in all).
+ * stays until dwarf_source_free(). NULL: there is no DWARF, or more than 384 MiB of it.
  */
 struct dwarf_source *dwarf_source_new(const struct elf_file *file);
 void dwarf_source_free(struct dwarf_source *source); /* NULL is fine */

@@ -91,8 +91,10 @@ static struct about read_about(struct walk *walk, const struct dwarfabbrev *abbr
 /* The position of the function at the walk's depth; it, and what is around it, is appended if it is not there yet. */
 static uint32_t append_function(struct walk *walk)
 {
-	uint32_t around = DWARF_NO_FUNCTION;
+	uint32_t around = walk->scopes[walk->depth].function;
 
+	if (around != DWARF_NO_FUNCTION)
+		return around;
 	for (unsigned int i = 0; i <= walk->depth; i++) {
 		struct scope *scope = &walk->scopes[i];
 		struct dwarffunction function = {scope->die, DWARF_NO_FUNCTION, 0, scope->call_file,

@@ -27,7 +27,9 @@ enum dwarfsection {
 	DWARF_NR_SECTIONS
 };
 
-#define DWARF_MAX_BYTES (512u << 20) /* all sections of a file */
+#define DWARF_MAX_BYTES \
+	(384u           \
+	 << 20) /* all sections of a file; with its alternate file less than a worker may have */
 #define DWARF_MAX_UNITS (1u << 20)
 
 /* What a source may spend, in bytes read and DIEs visited, and the budget in time of the call that runs. */
