@@ -3,6 +3,7 @@
 """Where names come from besides a file's own symbols: debug files found by build-id, by the name that strip noted, and in
 folders that the user gave; .gnu_debugdata; below the root of a process in a container."""
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -236,6 +237,50 @@ def a_map_of_somebody_else():
     os.chown(path, 0, 0)
     profile = h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait().profile()
     assert "made_up" in ticks_by_leaf(profile)
+
+
+BPF = """
+#include <linux/bpf.h>
+__attribute__((section("socket"), used)) int spin_in_bpf(struct __sk_buff *skb)
+{
+	unsigned int sum = skb->len;
+
+	for (int i = 0; i < 20000; i++) {
+		sum = sum * 1103515245 + i;
+		asm volatile("" : "+r"(sum));
+	}
+	return sum & 1;
+}
+char _license[] __attribute__((section("license"))) = "GPL";
+"""
+
+
+@h.test
+def programs_of_bpf():
+    """A BPF program's frame has the name that the kernel gives it: its tag, and its own name."""
+    folder = h.folder()
+    source, program, data = (os.path.join(folder, name) for name in ("spin.c", "spin.o", "data"))
+    pin = os.path.join("/sys/fs/bpf", f"cprof-test-{os.getpid()}")
+    bpftool = shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")
+    with open("/proc/sys/net/core/bpf_jit_kallsyms", encoding="utf-8") as file:
+        if file.read().strip() == "0":
+            raise h.Skip("the kernel gives BPF programs no symbols")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(BPF)
+    with open(data, "wb") as file:
+        file.write(bytes(64))
+    subprocess.run(["clang", "-O2", "-target", "bpf", "-I", f"/usr/include/{os.uname().machine}-linux-gnu", "-c",
+                    "-o", program, source], check=True)
+    subprocess.run([bpftool, "prog", "load", program, pin, "type", "socket"], check=True)
+    try:
+        tag = json.loads(subprocess.run([bpftool, "--json", "prog", "show", "pinned", pin], check=True,
+                                        capture_output=True, text=True).stdout)["tag"]
+        run = h.cprof("record", "-F", "999", "--", bpftool, "prog", "run", "pinned", pin, "data_in", data, "repeat",
+                      "30000").wait()
+    finally:
+        os.unlink(pin)
+    ticks = ticks_by_leaf(run.profile())
+    assert ticks.get(f"bpf_prog_{tag}_spin_in_bpf", 0) > 0.5 * sum(ticks.values()), ticks
 
 
 h.main()
