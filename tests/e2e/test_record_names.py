@@ -45,6 +45,13 @@ def record(program, *options):
     return h.cprof("record", "-F", "999", *options, "--", program, "0.3").wait()
 
 
+def watch(target):
+    """A run that goes on for as long as target takes to use some CPU time, on however busy a machine."""
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    target.uses(0.4)
+    return run.stop()
+
+
 def is_named(run, program="hot"):
     names = names_of(run, program)
     assert OWN <= names or not OWN & names, names
@@ -165,9 +172,9 @@ def in_a_container():
         target = h.Workload(shutil.which(command[0]), *command[1:])
         while os.path.basename(os.readlink(f"/proc/{target.pid}/exe")) != "hot":
             time.sleep(0.01)
-        assert is_named(h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait()), command
+        assert is_named(watch(target)), command
     os.unlink(os.path.join(root, "opt/.debug/hot.debug"))
-    assert not is_named(h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait())
+    assert not is_named(watch(target))
 
 
 @h.test
@@ -232,10 +239,10 @@ def a_map_of_somebody_else():
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{code.split('-')[0]} 1000 made_up\n")
     os.chown(path, h.NOBODY, h.NOBODY)
-    profile = h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait().profile()
+    profile = watch(target).profile()
     assert "made_up" not in ticks_by_leaf(profile)
     os.chown(path, 0, 0)
-    profile = h.cprof("record", "-F", "999", "-d", "1", "-p", target.pid).wait().profile()
+    profile = watch(target).profile()
     assert "made_up" in ticks_by_leaf(profile)
 
 

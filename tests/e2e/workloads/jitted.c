@@ -101,13 +101,19 @@ static void open_dump(void)
 		exit(1);
 }
 
+/* For times that differ, so that no ticks are in step with the turns. */
 static void run(double seconds)
 {
 	double end = now_seconds(CLOCK_PROCESS_CPUTIME_ID) + seconds;
+	unsigned random = 1;
 
 	while (now_seconds(CLOCK_PROCESS_CPUTIME_ID) < end) {
-		((made_fn)(void *)code)(200000);
-		((made_fn)(void *)(code + PLACE))(100000);
+		unsigned times;
+
+		random = random * 1103515245 + 12345;
+		times = 50000 + random / 65536 % 100000;
+		((made_fn)(void *)code)(2 * times);
+		((made_fn)(void *)(code + PLACE))(times);
 	}
 }
 
