@@ -61,6 +61,26 @@ static void add(struct rawsyms *raw, struct rawsym symbol)
 	vec_push(&raw->all, symbol);
 }
 
+/* .gnu.version has a number for each symbol of .dynsym; its highest bit: it is not the version by default. */
+static bool is_old_version(const struct elf_section *versions, size_t i)
+{
+	uint16_t version;
+
+	if (!versions->bytes || (i + 1) * sizeof(version) > versions->len_bytes)
+		return false;
+	memcpy(&version, (const char *)versions->bytes + i * sizeof(version), sizeof(version));
+	return version & 0x8000;
+}
+
+/* ld writes it into the names of .symtab: "@VERSION"; "@@VERSION" is the default. */
+static bool is_old_in_name(const struct elf_section *strings, uint32_t name_off)
+{
+	size_t len = name_len(strings, name_off);
+	const char *end = len ? (const char *)strings->bytes + name_off + len : NULL;
+
+	return end && name_off + len + 1 < strings->len_bytes && end[0] == '@' && end[1] != '@';
+}
+
 static enum rawsym_binding binding_of(const Elf64_Sym *symbol)
 {
 	switch (ELF64_ST_BIND(symbol->st_info)) {
@@ -74,7 +94,8 @@ static enum rawsym_binding binding_of(const Elf64_Sym *symbol)
 }
 
 /* A symbol without a type and size may be anything: ld -r, for one, leaves those of LTO's objects behind. */
-static void collect_symbol(struct rawsyms *raw, const Elf64_Sym *symbol, enum rawsym_table table)
+static void collect_symbol(struct rawsyms *raw, const Elf64_Sym *symbol, enum rawsym_table table,
+			   bool is_old)
 {
 	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
 
@@ -88,14 +109,16 @@ static void collect_symbol(struct rawsyms *raw, const Elf64_Sym *symbol, enum ra
 				 .table = table,
 				 .binding = binding_of(symbol),
 				 .is_ifunc = type == STT_GNU_IFUNC,
-				 .is_notype = type == STT_NOTYPE});
+				 .is_notype = type == STT_NOTYPE,
+				 .is_old = is_old ||
+					   is_old_in_name(&raw->strings[table], symbol->st_name)});
 }
 
 /* The first section of this type; its string table stays in raw->strings[table]. */
 static void collect_table(struct rawsyms *raw, const struct elf_file *file, uint32_t type,
 			  enum rawsym_table table)
 {
-	struct elf_section section = {0};
+	struct elf_section section = {0}, versions = {0};
 	size_t i = 0, nr = elf_file_nr_sections(file);
 
 	while (i < nr && (!elf_file_section_header(file, i, &section) || section.type != type))
@@ -104,12 +127,13 @@ static void collect_table(struct rawsyms *raw, const struct elf_file *file, uint
 	    !elf_file_section_at(file, i, &section) || !section.bytes ||
 	    !elf_file_section_at(file, section.link, &raw->strings[table]))
 		return;
-	for (size_t off = 0; off + sizeof(Elf64_Sym) <= section.len_bytes;
-	     off += sizeof(Elf64_Sym)) {
+	elf_file_section(file, ".gnu.version", &versions);
+	for (i = 0; (i + 1) * sizeof(Elf64_Sym) <= section.len_bytes; i++) {
 		Elf64_Sym symbol;
 
-		memcpy(&symbol, (const char *)section.bytes + off, sizeof(symbol));
-		collect_symbol(raw, &symbol, table);
+		memcpy(&symbol, (const char *)section.bytes + i * sizeof(symbol), sizeof(symbol));
+		collect_symbol(raw, &symbol, table,
+			       table == RAWSYMS_DYNSYM && is_old_version(&versions, i));
 	}
 }
 

@@ -43,6 +43,8 @@ struct rawsym {
 	uint32_t binding : 2; /* enum rawsym_binding */
 	uint32_t is_ifunc : 1;
 	uint32_t is_notype : 1;
+	uint32_t
+		is_old : 1; /* of a version that nothing is linked to any more: cfree@GLIBC_2.2.5 */
 	uint32_t is_plt : 1; /* the stub for what has this name */
 };
 

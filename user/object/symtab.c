@@ -60,6 +60,8 @@ static int compare(const void *a, const void *b, void *ctx)
 		return x->len_bytes ? 1 : -1;
 	if (x->is_notype != y->is_notype)
 		return x->is_notype ? -1 : 1;
+	if (x->is_old != y->is_old)
+		return x->is_old ? -1 : 1;
 	if (x->binding != y->binding)
 		return x->binding > y->binding ? 1 : -1;
 	x_name = rawsyms_name(ctx, x);

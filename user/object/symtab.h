@@ -9,7 +9,8 @@
  * symbols that nest, the one with the greatest start wins where it lies, and the outer one continues after
  * it. A symbol of size 0 extends to the end of its function by call frame information, else to the next symbol or
  * function; never past its section or the symbol it lies in. Of several names for one address the best is kept, as
- * perf chooses it: sized over unsized, functions over symbols without a type, global over local over weak, fewer
+ * perf chooses it: sized over unsized, functions over symbols without a type, the default version of a name over an old
+ * one, global over local over weak, fewer
  * leading underscores, the longer, then the alphabetically first.
  */
 #ifndef CPROF_OBJECT_SYMTAB_H
