@@ -14,7 +14,7 @@ trap 'rm -rf "$dir"' EXIT
 n=0 failures=0
 
 # The libraries behind a class of headers (see scripts/check.sh).
-declare -A libraries=([c]=-lm [pprof]='-lprotobuf-c -lisal -lz' [elf]='-ldw -lelf' [zydis]=-lZydis
+declare -A libraries=([c]=-lm [pprof]='-lprotobuf-c -lisal -lz' [elf]='-ldw -lelf -llzma' [zydis]=-lZydis
 	[iberty]=-liberty [bpf]=-lbpf)
 # What parses programs or loads BPF: no reader may be linked to it.
 not_for_readers='lib(elf|dw|Zydis|bpf|iberty)'

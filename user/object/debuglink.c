@@ -10,11 +10,6 @@
 
 #define CHUNK_BYTES (64u << 10)
 
-bool debuglink_is_name(const char *name)
-{
-	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 int debuglink_read(const struct elf_file *file, struct debuglink *link)
 {
 	struct elf_section section;

@@ -8,7 +8,9 @@
 #ifndef CPROF_OBJECT_DEBUGLINK_H
 #define CPROF_OBJECT_DEBUGLINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "object/elf.h"
 
@@ -20,8 +22,12 @@ struct debuglink {
 	uint32_t crc;
 };
 
-/* Can name be that of a debug file: not empty, without a slash, and neither "." nor ".."? */
-bool debuglink_is_name(const char *name);
+/* Can name be that of a debug file: not empty, without a slash, and neither "." nor ".."? Here, for who reads no ELF. */
+static inline bool debuglink_is_name(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
 /* What file says. -ENOENT: it has no such section; -EBADMSG: the section says something else. */
 int debuglink_read(const struct elf_file *file, struct debuglink *link);
 /* The CRC-32 of what is in fd. -EFBIG: more than DEBUGLINK_MAX_BYTES; -errno of pread(). */
