@@ -161,7 +161,8 @@ def their_system_calls():
         for line in each:
             done = subprocess.run(["strace", "-f", "-qq", "-o", trace, *line], capture_output=True, timeout=h.HANGS,
                                   stdin=subprocess.DEVNULL, check=False)
-            assert done.returncode in (0, 1, 3), (line, done.stderr)
+            # the profile has no source lines, so it cannot be written as afdo
+            assert done.returncode in (0, 1, 3) or (line[-1].endswith(".afdo") and done.returncode == 2), (line, done.stderr)
             calls = calls_after_filter(trace)
             assert any("exit_group" in call for call in calls), (line, calls[-5:])
             for call in calls:

@@ -220,7 +220,9 @@ static int put_profile(struct afdo *afdo, sink_fn sink, void *ctx)
 {
 	const struct place *from = afdo->places.at, *to = from + afdo->places.nr;
 
-	qsort_r(afdo->places.at, afdo->places.nr, sizeof(*afdo->places.at), compare_paths, afdo);
+	if (afdo->places.nr)
+		qsort_r(afdo->places.at, afdo->places.nr, sizeof(*afdo->places.at), compare_paths,
+			afdo);
 	text_out_open(&afdo->out, sink, ctx);
 	text_out_print(&afdo->out, "# cprof: %" PRId64 " of %" PRId64 " have source lines\n",
 		       afdo->nr_placed, afdo->nr_all);
