@@ -55,7 +55,8 @@ TYPES = {("cpu", "nanoseconds"): [(CPU_TYPES, "cpu")],
 NUMBER_LABELS = {"pid", "tid"}
 STRING_LABELS = {"comm", "thread"}
 # A name that we made because there was no symbol: "libc.so.6+0x1234", "[truncated: why]".
-MADE_UP = re.compile(r"(^\[.*\]$)|(\+0x[0-9a-f]+( \[guessed\])?$)", re.S)
+OF_AN_ADDRESS = re.compile(r"\+0x[0-9a-f]+( \[guessed\])?$")
+MADE_UP = re.compile(rf"(^\[.*\]$)|({OF_AN_ADDRESS.pattern})", re.S)
 
 
 class Malformed(Exception):
@@ -405,7 +406,10 @@ def check_functions(raw, bad):
         key = tuple(function[f] for f in ("name", "system_name", "filename", "start_line"))
         if not text(raw, function["name"]):
             bad.append(f"function {function['id']} has no name")
-        if not text(raw, function["system_name"]):
+        name = text(raw, function["name"])
+        if OF_AN_ADDRESS.search(name) and function["system_name"]:
+            bad.append(f"function {function['id']} has a system_name, but {name!r} is made up")
+        if not MADE_UP.search(name) and not text(raw, function["system_name"]):
             bad.append(f"function {function['id']} has no system_name")
         if key in seen:
             bad.append(f"function {function['id']} {text(raw, function['name'])!r} is there twice")
@@ -419,7 +423,7 @@ def unopenable(path):
 
 
 def check_mappings(raw, bad, unwise):
-    seen = set()
+    seen, paths = set(), {text(raw, mapping["filename"]) for mapping in raw["mapping"]}
     for mapping in raw["mapping"]:
         path, build_id = text(raw, mapping["filename"]), text(raw, mapping["build_id"])
         start, limit, offset = (mapping[k] for k in ("memory_start", "memory_limit", "file_offset"))
@@ -434,6 +438,9 @@ def check_mappings(raw, bad, unwise):
             bad.append(f"{where}: [{start:#x}, {limit:#x}) is empty")
         if build_id and not re.fullmatch("([0-9a-f]{2})+", build_id):
             bad.append(f"{where}: build-id {build_id!r} is not lower-case hex")
+        folder, base = path.rsplit("/", 1) if "/" in path else ("", path)
+        if folder and base.startswith("[") and f"{folder}/{base[1:-1]}" in paths:
+            bad.append(f"{where} is a second one of a file that has its own")
         if path.startswith("/") and not unopenable(path):
             if start % PAGE or limit % PAGE or offset % PAGE:
                 bad.append(f"{where} does not lie on pages: {start:#x} {limit:#x} {offset:#x}")
@@ -529,7 +536,7 @@ def check_locations(raw, bad):
 
 
 def check_flags(raw, bad):
-    """The has_* flags are true: of symbols all, of files, lines and inlines any."""
+    """The has_* flags are true: of functions, whatever their grade, all, of files, lines and inlines any."""
     inside = {}
     for location in raw["location"]:
         inside.setdefault(location["mapping_id"], []).append(location)
@@ -540,19 +547,16 @@ def check_flags(raw, bad):
         functions = [raw["function"][line["function_id"] - 1]
                      for location in locations for line in location["line"]
                      if 1 <= line["function_id"] <= len(raw["function"])]
-        made_up = [text(raw, f["name"]) for f in functions
-                   if MADE_UP.search(text(raw, f["name"]))]
-        if mapping["has_functions"] and (made_up or not functions):
-            bad.append(f"{where} has_functions, but {made_up[:1] or 'no location'} is no symbol")
-        if functions and not made_up and not mapping["has_functions"]:
-            bad.append(f"{where} has a symbol for every location, and not has_functions")
+        if mapping["has_functions"] != all(location["line"] for location in locations):
+            bad.append(f"{where}: has_functions is {mapping['has_functions']}, which is not "
+                       f"whether each of its locations has a function")
         for flag, truth in (
                 ("has_filenames", any(f["filename"] for f in functions)),
                 ("has_line_numbers", any(l["line"] for loc in locations for l in loc["line"])),
                 ("has_inline_frames", any(len(loc["line"]) > 1 for loc in locations))):
             if mapping[flag] != truth:
                 bad.append(f"{where}: {flag} is {mapping[flag]}, in truth {truth}")
-        if locations and not unopenable(path) and not any(
+        if not unopenable(path) and not any(
                 mapping[f] for f in ("has_functions", "has_filenames", "has_line_numbers")):
             bad.append(f"{where} has no has_* flag: pprof would open that path, and complain")
 
@@ -652,7 +656,7 @@ def encode(message, kind="Profile"):
 def good_profile():
     strings = [b"", b"samples", b"count", b"cpu", b"nanoseconds", b"pid", b"comm", b"app",
                b"/nonexistent/bin/app", b"abcdef01", b"main", b"work(int)", b"_Z4worki",
-               b"[kernel.kallsyms]", b"do_syscall_64", b"/nonexistent/lib/[libx.so]",
+               b"[kernel.kallsyms]", b"do_syscall_64", b"/nonexistent/lib/libx.so",
                b"libx.so+0x1010", b"cprof 0.1", b"tid", b"thread", b"worker"]
     index = {s: i for i, s in enumerate(strings)}
 
@@ -661,7 +665,7 @@ def good_profile():
                 {"key": index[b"tid"], "num": 43},
                 {"key": index[b"thread"], "str": index[b"worker"]}]
 
-    def function(number, name, system_name):
+    def function(number, name, system_name=b""):
         return {"id": number, "name": index[name], "system_name": index[system_name]}
 
     return {
@@ -675,7 +679,7 @@ def good_profile():
             {"id": 2, "memory_start": 1 << 63, "memory_limit": (1 << 64) - 1,
              "filename": index[b"[kernel.kallsyms]"], "has_functions": True},
             {"id": 3, "memory_start": 0x1000, "memory_limit": 0x2000, "file_offset": 0x1000,
-             "filename": index[b"/nonexistent/lib/[libx.so]"]}],
+             "filename": index[b"/nonexistent/lib/libx.so"], "has_functions": True}],
         "location": [
             {"id": 1, "mapping_id": 1, "address": 0x1100, "line": [{"function_id": 1}]},
             {"id": 2, "mapping_id": 1, "address": 0x1200, "line": [{"function_id": 2}]},
@@ -684,7 +688,7 @@ def good_profile():
             {"id": 4, "mapping_id": 3, "address": 0x1010, "line": [{"function_id": 4}]}],
         "function": [function(1, b"main", b"main"), function(2, b"work(int)", b"_Z4worki"),
                      function(3, b"do_syscall_64", b"do_syscall_64"),
-                     function(4, b"libx.so+0x1010", b"libx.so+0x1010")],
+                     function(4, b"libx.so+0x1010")],
         "time_nanos": time.time_ns() - 10**9, "duration_nanos": 10**9,
         "period_type": {"type": 3, "unit": 4}, "period": 10, "default_sample_type": 3,
         "comment": [index[b"cprof 0.1"]]}
@@ -755,9 +759,12 @@ def damages():
         ("upper-case build-id", put("string_table", 9, b"ABCDEF01")),
         ("main mapping is not a file", put("string_table", 8, b"//anon")),
         ("mapping without a path", put("mapping", 0, "filename", 0)),
-        ("made-up name with has_functions", put("mapping", 2, "has_functions", True)),
+        ("made-up name as a system_name", put("function", 3, "system_name", 16)),
         ("symbols without has_functions", put("mapping", 0, "has_functions", False)),
-        ("openable mapping without flags", put("string_table", 15, b"/nonexistent/lib/libx.so")),
+        ("made-up names without has_functions", put("mapping", 2, "has_functions", False)),
+        ("mapping without locations and flags", add("mapping", lambda m: {**m[0], "id": 4, "build_id": 0,
+                                                                          "has_functions": False})),
+        ("a second mapping of a file", put("string_table", 15, b"/nonexistent/bin/[app]")),
         ("has_filenames without any", put("mapping", 0, "has_filenames", True)),
         ("has_line_numbers without any", put("mapping", 0, "has_line_numbers", True)),
         ("has_inline_frames without any", put("mapping", 0, "has_inline_frames", True)),

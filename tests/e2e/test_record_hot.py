@@ -83,7 +83,7 @@ def debug_files_name_what_is_stripped():
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.dirname(place))
         frames = [frame for sample in run.profile()["samples"] for frame in sample["frames"]
-                  if frame["mapping"]["path"].endswith("hot]") or frame["mapping"]["path"].endswith("/hot")]
+                  if frame["mapping"]["path"].endswith("/hot")]
         names = {frame["name"] for frame in frames}
         assert names, run.lines
         if is_its_own:

@@ -36,7 +36,7 @@ def note(program, debug):
 
 def names_of(run, program="hot"):
     frames = [frame for sample in run.profile()["samples"] for frame in sample["frames"]
-              if frame["mapping"]["path"].endswith((f"{program}]", f"/{program}"))]
+              if frame["mapping"]["path"].endswith(f"/{program}")]
     assert frames, run.lines
     return {frame["name"] for frame in frames}
 

@@ -249,10 +249,11 @@ static void test_the_vdso(void **state)
 	assert_string_equal(path_of(fixture, id), "[vdso]");
 	assert_int_equal(location(fixture, id)->address, symbol.elf_addr + 1);
 	assert_true(mapping_of(fixture, id)->has_functions);
-	/* The ELF header is no function: one location without a name takes the flag from all. */
+	/* The ELF header is no function: its name is made up, which takes the flag from none. */
 	id = user(fixture, image, start + 4, false);
 	assert_string_equal(name_of(fixture, id), "[vdso]+0x4");
-	assert_false(mapping_of(fixture, id)->has_functions);
+	assert_int_equal(function_of(fixture, id)->system_name, 0);
+	assert_true(mapping_of(fixture, id)->has_functions);
 }
 
 static void test_code_without_a_file(void **state)
@@ -271,7 +272,8 @@ static void test_code_without_a_file(void **state)
 	assert_string_equal(name_of(fixture, id), expected);
 	assert_string_equal(path_of(fixture, id), "//anon");
 	assert_int_equal(location(fixture, id)->address, (uintptr_t)jit + 0x10);
-	assert_false(mapping_of(fixture, id)->has_functions);
+	assert_int_equal(function_of(fixture, id)->system_name, 0);
+	assert_true(mapping_of(fixture, id)->has_functions);
 	munmap(jit, 4096);
 }
 
@@ -290,6 +292,7 @@ static void test_code_nowhere(void **state)
 	}
 	id = user(fixture, image, 0x10, false);
 	assert_string_equal(name_of(fixture, id), "[unknown]+0x10");
+	assert_int_equal(function_of(fixture, id)->system_name, 0);
 	assert_string_equal(
 		symbolize_mapping_name(fixture->symbolizer, image, 0x10, UINT64_MAX - 1),
 		"[unknown]");
@@ -315,7 +318,8 @@ static void test_the_kernel(void **state)
 	assert_true(mapping_of(fixture, id)->has_functions);
 	id = kernel(fixture, 0xffffffff90000000, false);
 	assert_string_equal(name_of(fixture, id), "[kernel]+0xffffffff90000000");
-	assert_false(mapping_of(fixture, id)->has_functions);
+	assert_int_equal(function_of(fixture, id)->system_name, 0);
+	assert_true(mapping_of(fixture, id)->has_functions);
 	assert_string_equal(path_of(fixture, kernel(fixture, UINT64_MAX, false)),
 			    "[kernel.kallsyms]");
 	assert_string_equal(path_of(fixture, kernel(fixture, 0, true)), "[unknown]");
@@ -343,7 +347,8 @@ static void test_notes(void **state)
 			 a);
 	assert_string_equal(name_of(fixture, a), "[truncated: a %s]");
 	assert_string_equal(path_of(fixture, a), "[cprof]");
-	assert_false(mapping_of(fixture, a)->has_functions);
+	assert_int_equal(function_of(fixture, a)->system_name, 0);
+	assert_true(mapping_of(fixture, a)->has_functions);
 }
 
 static void test_each_profile_has_its_own_ids(void **state)
@@ -372,7 +377,8 @@ static void test_the_main_mapping(void **state)
 	symbolize_main_mapping(fixture->symbolizer, fixture->profile, image);
 	assert_string_equal(
 		strtab_get(&fixture->profile->strings, fixture->profile->mappings.at[0].path), exe);
-	assert_false(fixture->profile->mappings.at[0].has_functions); /* nothing in it yet */
+	/* Nothing in it yet; of profiles that are merged pprof takes the flags of the first. */
+	assert_true(fixture->profile->mappings.at[0].has_functions);
 	id = user(fixture, image, INSIDE(a_known_function), false);
 	assert_int_equal(location(fixture, id)->mapping, 1); /* the very one */
 	assert_true(fixture->profile->mappings.at[0].has_functions);
@@ -510,13 +516,12 @@ static void test_stripped_of_everything(void **state)
 	assert_ptr_not_equal(function_of(fixture, other), function_of(fixture, id));
 }
 
-/* Stripped: no name, so a mapping that pprof does not try, and the file's own one beside it. */
+/* Stripped: no name, but the file's own mapping, with its build-id, which pprof does not try to name. */
 static void test_stripped(void **state)
 {
 	struct fixture *fixture = *state;
 	char *path scoped(freep) = NULL, *file scoped(freep) = NULL, *name scoped(freep) = NULL;
 	char *twice scoped(freep) = NULL, *marked scoped(freep) = NULL;
-	char *bracketed scoped(freep) = xasprintf("%s/[a program]", fixture->folder);
 	uint32_t id, other, guessed;
 	uint64_t main_addr;
 	struct image *image;
@@ -538,7 +543,8 @@ static void test_stripped(void **state)
 	/* main() has no name, but it begins where its entry in .eh_frame says. */
 	name = xasprintf("a program+0x%lx", (unsigned long)location(fixture, id)->address - 4);
 	assert_string_equal(name_of(fixture, id), name);
-	assert_string_equal(path_of(fixture, id), bracketed);
+	assert_string_equal(path_of(fixture, id), path);
+	assert_int_equal(function_of(fixture, id)->system_name, 0);
 	other = user(fixture, image, main_addr + 9, true);
 	assert_int_not_equal(other, id);
 	assert_int_equal(location(fixture, other)->address, location(fixture, id)->address + 4);
@@ -546,11 +552,10 @@ static void test_stripped(void **state)
 	guessed = user(fixture, image, (main_addr + 4) | IP_GUESSED, false);
 	marked = xasprintf("%s [guessed]", name);
 	assert_string_equal(name_of(fixture, guessed), marked);
-	assert_false(mapping_of(fixture, id)->has_functions);
-	assert_int_equal(mapping_of(fixture, id)->build_id, 0);
-	assert_string_equal(
-		strtab_get(&fixture->profile->strings, fixture->profile->mappings.at[0].path),
-		path);
+	assert_int_equal(function_of(fixture, guessed)->system_name, 0);
+	assert_true(mapping_of(fixture, id)->has_functions);
+	assert_int_not_equal(mapping_of(fixture, id)->build_id, 0);
+	assert_int_equal(location(fixture, id)->mapping, 1); /* the main one */
 
 	file = xasprintf("%s/p.pb.gz", fixture->folder);
 	judge_write(fixture->profile, file);

@@ -89,10 +89,10 @@ static struct text without_offset(struct text symbol)
 	return (struct text){symbol.at, plus - symbol.at};
 }
 
-static uint32_t function_id(struct profile *profile, struct text name)
+static uint32_t function_id(struct profile *profile, struct text name, bool is_symbol)
 {
 	uint32_t id = input_string(profile, name.at, name.len);
-	struct profile_function function = {.name = id, .system_name = id};
+	struct profile_function function = {.name = id, .system_name = is_symbol ? id : 0};
 
 	return profile_function_id(profile, &function);
 }
@@ -106,10 +106,10 @@ static uint32_t nameless_function_id(struct profile *profile, struct text path)
 	int len;
 
 	if (base.len && *base.at == '[')
-		return function_id(profile, base);
+		return function_id(profile, base, false);
 	name = xmalloc(base.len + 3);
 	len = sprintf(name, "[%.*s]", (int)base.len, base.at);
-	return function_id(profile, (struct text){name, len});
+	return function_id(profile, (struct text){name, len}, false);
 }
 
 static void add_frame(struct perfscript *script, uint64_t address, struct text frame)
@@ -126,14 +126,14 @@ static void add_frame(struct perfscript *script, uint64_t address, struct text f
 	symbol = without_offset(text_trim((struct text){frame.at, group - frame.at}));
 	path = (struct text){group + 1, frame.at + frame.len - group - 2};
 	if (text_equals(path, "inlined")) {
-		line.function = function_id(profile, symbol);
+		line.function = function_id(profile, symbol, true);
 		vec_push(&script->inlined, line);
 		return;
 	}
 	if (!symbol.len || text_equals(symbol, "[unknown]"))
 		line.function = nameless_function_id(profile, path);
 	else
-		line.function = function_id(profile, symbol);
+		line.function = function_id(profile, symbol, true);
 	vec_push(&script->inlined, line);
 	mapping.path = input_string(profile, path.at, path.len);
 	location.mapping = profile_mapping_id(profile, &mapping);

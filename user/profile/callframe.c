@@ -28,7 +28,7 @@ const char *callframe_base_name(const char *path, size_t *len_bytes)
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	size_t len = strlen(base);
 
-	/* record/filemap.h: the unnamed code of a file has a mapping "/lib/[libc.so.6]". */
+	/* Code that has no file, "/dev/[zero]" (record/filemap.h); and a file's unnamed code in older profiles. */
 	if (slash && len > 2 && base[0] == '[' && base[len - 1] == ']') {
 		base++;
 		len -= 2;

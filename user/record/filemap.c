@@ -10,18 +10,14 @@
  * up. GetBase's shortcut for kernels (base = offset where p_vaddr == start - offset) can only strike
  * where p_offset is 0, and is right there too.
  *
- * What a mapping says of its names. has_functions tells pprof to leave the mapping alone; without it
- * pprof opens the file at that path itself, complains on stderr when it is missing or another, and
- * where it is there puts addr2line's "??" over our "libfoo.so.6+0x1234". So the flag decides what a
- * user sees, and must not lie either. Named and unnamed code of a file go into two mappings:
+ * What a mapping says of its names. Without has_functions pprof opens the file at that path itself, complains
+ * on stderr when it is missing or another, and where it is there puts addr2line's "??" over our
+ * "libfoo.so.6+0x1234". So the flag is set wherever each location has a function, whatever its grade; how good a
+ * name is, its function says: system_name is empty if the name was made up. Alternative rejected: a second
+ * mapping, without flag and build-id, for code without symbols. It is as silent, but splits a file in two for who
+ * looks by mapping, and hides from debuginfod and symbol servers just the files that need them.
  *
- *	/usr/lib/libfoo.so.6	has_functions, build-id		all its locations have a symbol
- *	/usr/lib/[libfoo.so.6]	no flag, no build-id		none has
- *
- * A base name that begins with '[' is what pprof does not look for (Mapping.Unsymbolizable). The
- * build-id is left out of the second because pprof merges mappings by it: the flag of one would stand
- * for both. Alternative rejected: the flag on one mapping as soon as one symbol is known, which says of
- * a stripped library that its names are as good as they get.
+ * A mapping without a location has the flag, too: where pprof merges profiles, the flags of the first one count.
  */
 #include "record/filemap.h"
 
@@ -32,7 +28,7 @@
 
 #define PAGE_BYTES 4096ull
 
-/* "/usr/lib/[libfoo.so.6]", which pprof does not try to open. Owned by the caller. */
+/* "/dev/[zero]", which pprof does not try to open. Owned by the caller. */
 static char *bracketed(const char *path)
 {
 	const char *base = text_base_name(path);
@@ -56,14 +52,14 @@ static uint64_t page_limit(uint64_t start, uint64_t len_bytes)
 }
 
 struct profile_mapping filemap_of_file(struct profile *profile, const struct filemap_file *file,
-				       uint64_t file_off, const struct mapping *map, bool is_named)
+				       uint64_t file_off, const struct mapping *map)
 {
 	const struct reply_file *elf = file->elf;
 	const struct elf_segment *segment = elf ? segments_at(elf->segments, file_off) : NULL;
-	char *unnamed scoped(freep) = bracketed(file->path);
 	struct profile_mapping mapping = {
-		.path = profile_string(profile, is_named ? file->path : unnamed),
-		.build_id = is_named && elf ? profile_string(profile, elf->build_id) : 0,
+		.path = profile_string(profile, file->path),
+		.build_id = elf ? profile_string(profile, elf->build_id) : 0,
+		.has_functions = true,
 	};
 
 	if (segment) {
@@ -89,8 +85,10 @@ struct profile_mapping filemap_of_name(struct profile *profile, const char *name
 		name = "//anon";
 	else if (!is_known)
 		name = unnamed;
-	return (struct profile_mapping){
-		.path = profile_string(profile, name), .start = start, .limit = limit};
+	return (struct profile_mapping){.path = profile_string(profile, name),
+					.start = start,
+					.limit = limit,
+					.has_functions = true};
 }
 
 struct profile_mapping filemap_of_vdso(struct profile *profile, const struct reply_file *vdso,
@@ -101,21 +99,6 @@ struct profile_mapping filemap_of_vdso(struct profile *profile, const struct rep
 
 	mapping.build_id = vdso ? profile_string(profile, vdso->build_id) : 0;
 	return mapping;
-}
-
-uint32_t filemap_enter(struct profile *profile, const struct profile_mapping *mapping, bool is_file,
-		       bool is_named)
-{
-	size_t nr_before = profile->mappings.nr;
-	uint32_t id = profile_mapping_id(profile, mapping);
-	bool *has_functions = &profile->mappings.at[id - 1].has_functions;
-
-	/* Of a file's two mappings this is the right one; it may be there without a location. */
-	if (is_file || profile->mappings.nr > nr_before)
-		*has_functions = is_named;
-	else
-		*has_functions = *has_functions && is_named;
-	return id;
 }
 
 void filemap_note_lines(struct profile *profile, const struct profile_location *location)

@@ -85,12 +85,12 @@ size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **fi
 
 static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct profile *profile,
 					   uint32_t file, uint64_t file_off,
-					   const struct mapping *map, bool is_named)
+					   const struct mapping *map)
 {
 	struct filemap_file described = {codenames_file(symbolizer->names, file),
 					 files_path(symbolizer->files, file)};
 
-	return filemap_of_file(profile, &described, file_off, map, is_named);
+	return filemap_of_file(profile, &described, file_off, map);
 }
 
 static struct profile_mapping kernel_mapping(struct profile *profile)
@@ -119,7 +119,7 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 		return filemap_of_name(profile, "[cprof]", 0, 1ull << 32);
 	default:
 		return file_mapping(symbolizer, profile, finding->address.space,
-				    finding->address.position, map, finding->raw);
+				    finding->address.position, map);
 	}
 }
 
@@ -136,7 +136,6 @@ static uint32_t enter_function(struct symbolizer *symbolizer, struct profile *pr
 	function.name =
 		profile_string(profile, strtab_get(&symbolizer->strings,
 						   is_inlined ? frame->display : finding->display));
-	function.system_name = function.name;
 	if (raw)
 		function.system_name =
 			profile_string(profile, strtab_get(&symbolizer->strings, raw));
@@ -184,7 +183,7 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 	if (location.address < mapping.start)
 		location.address = mapping.start;
 	location.nr_lines = enter_lines(symbolizer, profile, finding, lines);
-	location.mapping = filemap_enter(profile, &mapping, IS_FILE(address->space), finding->raw);
+	location.mapping = profile_mapping_id(profile, &mapping);
 	filemap_note_lines(profile, &location);
 	finding->location = profile_location_id(profile, &location);
 	finding->serial = profile->serial;
@@ -334,12 +333,13 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
 	struct profile_mapping mapping;
 
 	if (map) {
-		mapping = file_mapping(symbolizer, profile, map->file, map->file_off, map, true);
+		mapping = file_mapping(symbolizer, profile, map->file, map->file_off, map);
 	} else {
 		/* A kernel thread, or gone before it was looked at: as ps(1) names what has no file. */
 		name = xasprintf("[%.*s]", COMM_BYTES, image->comm);
 		mapping = (struct profile_mapping){.path = profile_string(profile, name),
-						   .limit = PAGE_BYTES};
+						   .limit = PAGE_BYTES,
+						   .has_functions = true};
 	}
 	profile_set_main_mapping(profile, profile_mapping_id(profile, &mapping));
 }

@@ -7,7 +7,8 @@
  * Every location has a mapping and a line. Code without a symbol is "libfoo.so.6+0x1234", where 0x1234 is
  * the address that its function begins at, so that a function is one row wherever it was sampled; its own
  * address where call frame information does not say (PLT stubs, hand-written code). Code in no mapping is
- * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case.
+ * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case. The function of a
+ * name that was made up so, and that of a note, has an empty system_name: that of a symbol never is.
  *
  * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
  * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with

@@ -30,6 +30,7 @@
 #define MIN_ID_DIGITS  8
 #define MAX_ID_DIGITS  (2 * BUILD_ID_MAX_BYTES)
 static const char deleted[] = " (deleted)";
+static const char guessed[] = " [guessed]";
 
 /* One ELF file, as far as it was needed. */
 struct binary {
@@ -48,9 +49,16 @@ struct source {
 struct naming {
 	struct profile *profile;
 	vec_of(uint32_t) nameless; /* positions of locations */
-	size_t nr_opened;
+	size_t nr_opened, nr_named;
 	struct source source; /* of the mapping at hand */
 };
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), len_end = strlen(end);
+
+	return len >= len_end && !strcmp(text + len - len_end, end);
+}
 
 /* Files ------------------------------------------------------------------------------------------ */
 
@@ -130,9 +138,7 @@ static void source_open(struct naming *naming, const struct profile_mapping *map
 {
 	const char *path = strtab_get(&naming->profile->strings, mapping->path);
 	const char *build_id = strtab_get(&naming->profile->strings, mapping->build_id);
-	size_t len = strlen(path);
-	bool is_gone = len >= sizeof(deleted) - 1 &&
-		       !strcmp(path + len - (sizeof(deleted) - 1), deleted);
+	bool is_gone = ends_with(path, deleted);
 	char *plain scoped(freep) = NULL;
 
 	/* Another file may have taken the place of one that was deleted: only a build-id can tell. */
@@ -140,7 +146,7 @@ static void source_open(struct naming *naming, const struct profile_mapping *map
 		return;
 	plain = xstrdup(path);
 	if (is_gone)
-		plain[len - (sizeof(deleted) - 1)] = '\0';
+		plain[strlen(path) - (sizeof(deleted) - 1)] = '\0';
 	binary_open(naming, &naming->source.file, plain, build_id);
 }
 
@@ -169,42 +175,95 @@ static char *made_up_name(struct source *source, const char *path, uint64_t elf_
 	return xasprintf("%s+0x%" PRIx64, text_base_name(path), start);
 }
 
-static void set_line(struct profile *profile, struct profile_location *location,
-		     const struct profile_function *function)
+/* The function whose code the location is, not one that was inlined there. NULL: the location has no line. */
+static const struct profile_function *outer_function(const struct profile *profile,
+						     const struct profile_location *location)
 {
-	struct profile_line *line = arena_alloc(&profile->arena, sizeof(*line));
+	uint32_t id = location->nr_lines ? location->lines[location->nr_lines - 1].function : 0;
 
-	*line = (struct profile_line){.function = profile_function_id(profile, function)};
-	location->lines = line;
-	location->nr_lines = 1;
+	return id && id <= profile->functions.nr ? &profile->functions.at[id - 1] : NULL;
 }
 
-/* false: it has no true name. */
+static bool is_guessed(const struct profile *profile, const struct profile_function *function)
+{
+	return ends_with(strtab_get(&profile->strings, function->name), guessed);
+}
+
+/* "libfoo.so.6+0x1234", of code in libfoo.so.6, that no symbol gave it. */
+static bool is_made_up(const struct profile *profile, const struct profile_function *function,
+		       const struct profile_mapping *mapping)
+{
+	const char *name = strtab_get(&profile->strings, function->name);
+	const char *file = text_base_name(strtab_get(&profile->strings, mapping->path));
+	size_t len = strlen(file), digits;
+
+	if (*strtab_get(&profile->strings, function->system_name) || !len ||
+	    strncmp(name, file, len) || strncmp(name + len, "+0x", 3))
+		return false;
+	name += len + 3;
+	digits = strspn(name, "0123456789abcdef");
+	return digits && (!name[digits] || !strcmp(name + digits, guessed));
+}
+
+/* Gives the code of the location this function; what was inlined there stays. */
+static void set_function(struct profile *profile, struct profile_location *location,
+			 const struct profile_function *function)
+{
+	uint32_t nr = location->nr_lines ? location->nr_lines : 1;
+	struct profile_line *lines = arena_alloc(&profile->arena, nr * sizeof(*lines));
+
+	*lines = (struct profile_line){0};
+	if (location->nr_lines)
+		memcpy(lines, location->lines, nr * sizeof(*lines));
+	lines[nr - 1].function = profile_function_id(profile, function);
+	location->lines = lines;
+	location->nr_lines = nr;
+}
+
+static void set_symbol(struct profile *profile, struct profile_location *location,
+		       const char *symbol)
+{
+	const struct profile_function *old = outer_function(profile, location);
+	struct profile_function function = old ? *old : (struct profile_function){0};
+	char *demangled scoped(freep) = demangle(symbol);
+	char *display scoped(freep) = xasprintf("%s%s", demangled ? demangled : symbol,
+						old && is_guessed(profile, old) ? guessed : "");
+
+	function.name = profile_string(profile, display);
+	function.system_name = profile_string(profile, symbol);
+	set_function(profile, location, &function);
+}
+
+static void set_made_up_name(struct naming *naming, struct profile_location *location,
+			     const struct profile_mapping *mapping, uint64_t elf_addr)
+{
+	struct profile *profile = naming->profile;
+	char *name scoped(freep) = made_up_name(
+		&naming->source, strtab_get(&profile->strings, mapping->path), elf_addr);
+
+	set_function(profile, location,
+		     &(struct profile_function){.name = profile_string(profile, name)});
+}
+
+/* false: it has no function, not even one with a made-up name. */
 static bool name_location(struct naming *naming, struct profile_location *location,
 			  const struct profile_mapping *mapping)
 {
-	struct profile *profile = naming->profile;
-	struct profile_function function = {0};
-	char *display scoped(freep) = NULL;
 	struct symbol symbol;
 	uint64_t elf_addr;
-	bool is_true;
 
 	if (location->address < mapping->start ||
 	    elf_file_addr(naming->source.file.elf,
 			  location->address - mapping->start + mapping->file_off, &elf_addr))
-		return false;
-	is_true = find_symbol(naming, elf_addr, &symbol);
-	if (is_true) {
-		display = demangle(symbol.name);
-		function.system_name = profile_string(profile, symbol.name);
-	} else {
-		display = made_up_name(&naming->source,
-				       strtab_get(&profile->strings, mapping->path), elf_addr);
-	}
-	function.name = display ? profile_string(profile, display) : function.system_name;
-	set_line(profile, location, &function);
-	return is_true;
+		return location->nr_lines;
+	if (find_symbol(naming, elf_addr, &symbol))
+		set_symbol(naming->profile, location, symbol.name);
+	else if (!location->nr_lines)
+		set_made_up_name(naming, location, mapping, elf_addr);
+	else
+		return true;
+	naming->nr_named++;
+	return true;
 }
 
 /* Mappings --------------------------------------------------------------------------------------- */
@@ -238,19 +297,30 @@ static void name_mapping(struct naming *naming, const uint32_t *first, size_t nr
 	source_release(&naming->source);
 }
 
+/* A name that is there is only replaced by one from the very same file: build-ids tell. */
+static bool is_nameless(const struct profile *profile, const struct profile_location *location)
+{
+	const struct profile_function *function = outer_function(profile, location);
+	const struct profile_mapping *mapping;
+
+	if (!location->mapping || !location->address)
+		return false;
+	if (!location->nr_lines)
+		return true;
+	mapping = &profile->mappings.at[location->mapping - 1];
+	return function && mapping->build_id && is_made_up(profile, function, mapping);
+}
+
 static void find_nameless(struct naming *naming)
 {
 	struct profile *profile = naming->profile;
 
-	for (uint32_t i = 0; i < profile->locations.nr; i++) {
-		const struct profile_location *location = &profile->locations.at[i];
-
-		if (!location->nr_lines && location->mapping && location->address)
+	for (uint32_t i = 0; i < profile->locations.nr; i++)
+		if (is_nameless(profile, &profile->locations.at[i]))
 			vec_push(&naming->nameless, i);
-	}
 }
 
-void localnames_add(struct profile *profile)
+bool localnames_add(struct profile *profile)
 {
 	struct naming naming = {.profile = profile};
 	size_t nr = 0;
@@ -268,4 +338,7 @@ void localnames_add(struct profile *profile)
 		name_mapping(&naming, at, nr);
 	}
 	vec_release(&naming.nameless);
+	if (naming.nr_named)
+		profile_forget_interned(profile);
+	return naming.nr_named;
 }

@@ -9,6 +9,9 @@
  * "libfoo.so.6+0x1234", where 0x1234 is the address at which the function begins. Missing files are skipped
  * silently.
  *
+ * A function that has such a name, with an empty system_name, is renamed where the file or its debug file now has a
+ * symbol, and the mapping has a build-id. Any other name stays.
+ *
  * A profile is untrusted, and it names the files: only absolute paths of regular files, not empty and at most
  * 4 GiB, are opened for reading, at most LOCALNAMES_MAX_FILES of them; never a FIFO or a device. This is the
  * only file of the reading commands that uses object/, which parses those bytes.
@@ -16,11 +19,16 @@
 #ifndef CPROF_TOOLS_LOCALNAMES_H
 #define CPROF_TOOLS_LOCALNAMES_H
 
+#include <stdbool.h>
+
 #include "profile/model.h"
 
 #define LOCALNAMES_MAX_FILES 1024
 
-/* Names the locations without a line. If all have one, this is a single pass over the locations. */
-void localnames_add(struct profile *profile);
+/*
+ * Names the locations without a symbol. If all have one, this is a single pass over the locations. True: some have a
+ * new name, and may now be equal to others (profile_compact() in merge.h).
+ */
+bool localnames_add(struct profile *profile);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "profile/algebra.h"
 #include "profile/filter.h"
+#include "profile/merge.h"
 #include "profile/prune.h"
 #include "profile/summary.h"
 #include "tools/load.h"
@@ -104,8 +105,13 @@ int selection_load(struct selection *selection, const struct arg_list *paths,
 
 	if (err)
 		return err;
-	if (!selection->no_symbolize)
-		localnames_add(loaded);
+	if (!selection->no_symbolize && localnames_add(loaded) && paths->nr > 1) {
+		/* What one file has a name for, another one had not: now they are the same. */
+		struct profile *merged = profile_compact(loaded);
+
+		profile_free(loaded);
+		loaded = merged;
+	}
 	err = selection_apply(selection, loaded, type);
 	if (err)
 		profile_free(loaded);
