@@ -568,6 +568,12 @@ static void test_perf_script(void **state)
 				   1]
 			       .name),
 		"[libfoo.so.1]");
+	/* It is no symbol's name. */
+	assert_int_equal(
+		profile->functions
+			.at[profile->locations.at[sample->locations[2] - 1].lines->function - 1]
+			.system_name,
+		0);
 	assert_string_equal(string(profile, profile->mappings.at[0].path),
 			    "/usr/bin/app (deleted)");
 	assert_int_equal(profile->duration_ns, 1000000000);
