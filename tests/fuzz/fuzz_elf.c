@@ -12,6 +12,7 @@
 #include "object/demangle.h"
 #include "object/elf.h"
 #include "object/functab.h"
+#include "object/gotslots.h"
 #include "object/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -96,12 +97,26 @@ static void walk_functions(const struct elf_file *file)
 	functab_free(functab);
 }
 
+static void walk_slots(const struct elf_file *file)
+{
+	struct gotslots slots = {0};
+
+	gotslots_read(&slots, file);
+	if (slots.all.nr > GOTSLOTS_MAX)
+		abort();
+	vec_for_each(&slots.all, slot)
+		if (!slot->name_bytes || strlen(slot->name) != slot->name_bytes)
+			abort();
+	gotslots_release(&slots);
+}
+
 static void walk(struct elf_file *file)
 {
 	walk_segments(file);
 	walk_sections(file);
 	walk_symbols(file);
 	walk_functions(file);
+	walk_slots(file);
 	elf_file_close(file);
 }
 

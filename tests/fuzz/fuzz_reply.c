@@ -127,6 +127,12 @@ static void use_made(const struct reply_made *made, uint32_t nr)
 	}
 }
 
+static void use_slots(const struct reply_slot *slots, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		require(*slots[i].name && strlen(slots[i].name) < MESSAGE_SLOT_NAME_BYTES);
+}
+
 /* About JVMs. */
 static void read_jvm(uint8_t kind, const uint8_t *payload, size_t size, uint32_t nr)
 {
@@ -151,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct unwind_table *table = NULL;
 	struct reply_name *names = NULL;
 	struct reply_made *made = NULL;
+	struct reply_slot *slots = NULL;
 	struct reply_sites sites;
 	uint32_t nr;
 
@@ -158,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 8) {
+	switch (data[0] % 9) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -179,12 +186,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!reply_read_made(data + 5, size, nr, &made))
 			use_made(made, nr);
 		break;
+	case 8:
+		if (!reply_read_slots(data + 5, size, nr, &slots))
+			use_slots(slots, nr);
+		break;
 	default:
-		read_jvm(data[0] % 8 - 4, data + 5, size, nr);
+		read_jvm(data[0] % 9 - 4, data + 5, size, nr);
 		break;
 	}
 	free(file);
 	free(made);
+	free(slots);
 	unwind_table_free(table);
 	free(names);
 	return 0;

@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, MADE = range(8)
+FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, MADE, SLOTS = range(9)
 EXTENDED = 1 << 19
 
 
@@ -74,6 +74,11 @@ def made_reply(*pieces):
     return b"".join(heads) + b"".join(name for _, _, _, name in pieces)
 
 
+def slots_reply(*slots):
+    heads = [struct.pack("<QQII", at, initial, len(name), 0) for at, initial, name in slots]
+    return b"".join(heads) + b"".join(name for _, _, name in slots)
+
+
 SP8 = 1 << 9
 HEAP = 0x7f0000008000
 TABLE_OF_HEAP = table_reply([0, 2], [row(0, EXTENDED), row(0x10, SP8)], start=HEAP)
@@ -125,6 +130,9 @@ REPLIES = {
     "made": (MADE, 2, made_reply((HEAP, HEAP + 64, 5, b"LazyCompile:*f"), (HEAP + 64, HEAP + 65, 0, b"g"))),
     "made_none": (MADE, 0, made_reply()),
     "made_range": (MADE, 1, made_reply((HEAP, HEAP, 5, b"f"))),
+    "slots": (SLOTS, 2, slots_reply((0x2000, 0, b"bcmp"), (0x2008, 0x1036, b"memcmp"))),
+    "slots_none": (SLOTS, 0, slots_reply()),
+    "slots_name": (SLOTS, 1, slots_reply((0x2000, 0, b"x" * 256))),
     "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
 }
 

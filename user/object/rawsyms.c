@@ -176,9 +176,51 @@ int rawsyms_read(struct rawsyms *raw, const struct elf_file *file)
 	return 0;
 }
 
+int rawsyms_read_dynsym(struct rawsyms *raw, const struct elf_file *file)
+{
+	int err = elf_file_reopen(file, &raw->own);
+
+	if (err)
+		return err;
+	coderegions_read(&raw->regions, raw->own);
+	collect_table(raw, raw->own, SHT_DYNSYM, RAWSYMS_DYNSYM);
+	return 0;
+}
+
 const char *rawsyms_name(const struct rawsyms *raw, const struct rawsym *symbol)
 {
 	return (const char *)raw->strings[symbol->table].bytes + symbol->name;
+}
+
+static size_t leading_underscores(const char *name, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && name[i] == '_')
+		i++;
+	return i;
+}
+
+int rawsyms_compare(const struct rawsyms *raw, const struct rawsym *x, const struct rawsym *y)
+{
+	const char *x_name = rawsyms_name(raw, x), *y_name = rawsyms_name(raw, y);
+	size_t x_under, y_under;
+
+	if (!x->len_bytes != !y->len_bytes)
+		return x->len_bytes ? 1 : -1;
+	if (x->is_notype != y->is_notype)
+		return x->is_notype ? -1 : 1;
+	if (x->is_old != y->is_old)
+		return x->is_old ? -1 : 1;
+	if (x->binding != y->binding)
+		return x->binding > y->binding ? 1 : -1;
+	x_under = leading_underscores(x_name, x->name_bytes);
+	y_under = leading_underscores(y_name, y->name_bytes);
+	if (x_under != y_under)
+		return x_under < y_under ? 1 : -1;
+	if (x->name_bytes != y->name_bytes)
+		return x->name_bytes > y->name_bytes ? 1 : -1;
+	return memcmp(y_name, x_name, x->name_bytes);
 }
 
 void rawsyms_release(struct rawsyms *raw)

@@ -38,41 +38,14 @@ struct builder {
 
 /* Sort ------------------------------------------------------------------------------------------- */
 
-static size_t leading_underscores(const char *name, size_t len)
-{
-	size_t i = 0;
-
-	while (i < len && name[i] == '_')
-		i++;
-	return i;
-}
-
 /* By address, then from the worst name to the best; equal only if all that a user sees is equal. */
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct rawsym *x = a, *y = b;
-	const char *x_name, *y_name;
-	size_t x_under, y_under;
 
 	if (x->elf_addr != y->elf_addr)
 		return x->elf_addr < y->elf_addr ? -1 : 1;
-	if (!x->len_bytes != !y->len_bytes)
-		return x->len_bytes ? 1 : -1;
-	if (x->is_notype != y->is_notype)
-		return x->is_notype ? -1 : 1;
-	if (x->is_old != y->is_old)
-		return x->is_old ? -1 : 1;
-	if (x->binding != y->binding)
-		return x->binding > y->binding ? 1 : -1;
-	x_name = rawsyms_name(ctx, x);
-	y_name = rawsyms_name(ctx, y);
-	x_under = leading_underscores(x_name, x->name_bytes);
-	y_under = leading_underscores(y_name, y->name_bytes);
-	if (x_under != y_under)
-		return x_under < y_under ? 1 : -1;
-	if (x->name_bytes != y->name_bytes)
-		return x->name_bytes > y->name_bytes ? 1 : -1;
-	return memcmp(y_name, x_name, x->name_bytes);
+	return rawsyms_compare(ctx, x, y);
 }
 
 static void sort(struct builder *builder)

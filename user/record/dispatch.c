@@ -71,6 +71,7 @@ static void on_record(void *ctx, const struct record *record)
 		captures_write(dispatch->captures, record, &whole);
 	tablesync_name(dispatch->tablesync, &whole);
 	builder_record(dispatch->builder, &whole);
+	ifuncnames_look(dispatch->ifuncnames, &whole, dispatch->budget);
 }
 
 static void on_count(void *ctx, const struct count *count)

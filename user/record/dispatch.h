@@ -3,7 +3,8 @@
  * Hands what a session drains to the parts of a run, in the order that they need:
  *
  *	events	to tasks (what runs where), then to tablesync (what BPF has to know)
- *	records	finished by tablesync, written by captures, named if in JIT-compiled code, kept by the builder
+ *	records	finished by tablesync, written by captures, named if in JIT-compiled code, kept by the builder, looked at by
+ *		ifuncnames
  *	counts	added up by the builder
  */
 #ifndef CPROF_RECORD_DISPATCH_H
@@ -19,6 +20,7 @@
 #include "base/workbudget.h"
 #include "process/task.h"
 #include "record/builder.h"
+#include "record/ifuncnames.h"
 #include "feed/tablesync.h"
 
 /* All borrowed. */
@@ -28,6 +30,7 @@ struct dispatch {
 	struct tablesync *tablesync;
 	struct captures *captures; /* NULL: not asked for */
 	struct builder *builder;
+	struct ifuncnames *ifuncnames;
 	struct workbudget *budget;
 	struct targetset *targetset; /* NULL: targets are fixed */
 	bool judges; /* leave out the samples of processes that targetset does not want */

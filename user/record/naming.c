@@ -47,6 +47,7 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 		naming->kallsyms = read_kallsyms(naming);
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
 						    naming->kallsyms);
+		symbolizer_use_ifuncs(naming->symbolizer, naming->ifuncnames);
 		symbolizer_look_in(naming->symbolizer, naming->dirs);
 		symbolizer_ask_for(naming->symbolizer, naming->lines, naming->inlines);
 		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);

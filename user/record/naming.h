@@ -12,6 +12,7 @@
 #include "sandbox/parser.h"
 #include "process/files.h"
 #include "process/task.h"
+#include "record/ifuncnames.h"
 #include "record/symbolize.h"
 
 /* All but the last two are the caller's, and borrowed. */
@@ -19,6 +20,7 @@ struct naming {
 	struct tasks *tasks;
 	struct files *files;
 	struct parser *parser;
+	const struct ifuncnames *ifuncnames;
 	struct debugfile_dirs dirs;    /* of --debug-dir */
 	bool kernel_stacks;	       /* there are kernel addresses to name */
 	bool lines, inlines;	       /* symbolizer_ask_for() these */

@@ -53,6 +53,7 @@ static int finish(struct run *run, int code)
 	if (captures_close(run->captures) && !code)
 		code = EXIT_USAGE;
 	builder_free(run->builder);
+	ifuncnames_free(run->ifuncnames);
 	priority_share(NULL, NULL);
 	parser_close(run->parser);
 	opener_close(run->opener);

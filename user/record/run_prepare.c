@@ -117,6 +117,7 @@ static void connect_parts(struct run *run)
 		.tablesync = run->tablesync,
 		.captures = run->captures,
 		.builder = run->builder,
+		.ifuncnames = run->ifuncnames,
 		.budget = &run->budget,
 		.targetset = targetset_chooses(&run->targetset) ? &run->targetset : NULL,
 		.judges = !run_is_heap(run) && targetset_judges(&run->targetset),
@@ -129,6 +130,7 @@ static void connect_parts(struct run *run)
 		(struct naming){.tasks = run->tasks,
 				.files = run->files,
 				.parser = run->parser,
+				.ifuncnames = run->ifuncnames,
 				.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr},
 				.kernel_stacks = run->options->kernel_stacks,
 				.lines = run->options->lines,
@@ -161,6 +163,7 @@ int run_open_parts(struct run *run)
 	files_set_opener(run->files, run->opener);
 	run->tasks = tasks_new(PROC, run->files);
 	run->builder = builder_new(&options, run->tasks);
+	run->ifuncnames = ifuncnames_new(run->tasks, run->files, run->parser);
 	run->tablesync =
 		tablesync_new(run->session, run->tasks, run->files, run->parser, &run->budget);
 	tasks_on_map(run->tasks, on_map, run);

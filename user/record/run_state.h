@@ -27,6 +27,7 @@
 #include "record/captures.h"
 #include "record/child.h"
 #include "record/dispatch.h"
+#include "record/ifuncnames.h"
 #include "record/naming.h"
 #include "record/nosamples.h"
 #include "record/outpath.h"
@@ -49,6 +50,7 @@ struct run {
 	struct files *files;
 	struct tasks *tasks;
 	struct builder *builder;
+	struct ifuncnames *ifuncnames;
 	struct session *session;
 	struct prober prober;
 	struct tablesync *tablesync;

@@ -66,6 +66,11 @@ void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dir
 	codenames_look_in(symbolizer->names, dirs);
 }
 
+void symbolizer_use_ifuncs(struct symbolizer *symbolizer, const struct ifuncnames *ifuncnames)
+{
+	symbolizer->ifuncnames = ifuncnames;
+}
+
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer)
 {
 	return symbolizer->nr_unnamed;
@@ -249,6 +254,8 @@ static struct code_address place_of(struct symbolizer *symbolizer, struct image 
 			address = code_address_in(symbolizer, image, *map, ip, time_ns);
 		}
 	}
+	if (!is_expected && IS_FILE(address.space))
+		address.base = symbolize_ifunc(symbolizer, image, address.space, address.position);
 	address.guessed = guessed;
 	return address;
 }

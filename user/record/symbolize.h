@@ -6,9 +6,10 @@
  * segment, so that pprof's base comes out as 0 and one libc is one libc across all processes.
  * Every location has a mapping and a line. Code without a symbol is "libfoo.so.6+0x1234", where 0x1234 is
  * the address that its function begins at, so that a function is one row wherever it was sampled; its own
- * address where call frame information does not say (PLT stubs, hand-written code). Code in no mapping is
+ * address where call frame information does not say (PLT stubs, hand-written code). If the function is the implementation
+ * of an IFUNC (record/ifuncnames.h), its name is that of the IFUNC. Code in no mapping is
  * "[unknown]+0x1234" in a mapping "[unknown]". Addresses of locations are exact in any case. The function of a
- * name that was made up so, and that of a note, has an empty system_name: that of a symbol never is.
+ * name that was made up or inferred so, and that of a note, has an empty system_name: that of a symbol never is.
  *
  * Mappings without a file: "[vdso]" and other names of the kernel's; "//anon" (a JIT's code, as
  * runtime addresses, "[anon]+0x7f12..."); "[kernel.kallsyms]", modules included, the functions with
@@ -27,6 +28,7 @@
 #include "process/files.h"
 #include "process/task.h"
 #include "record/debugfile.h"
+#include "record/ifuncnames.h"
 #include "profile/model.h"
 #include "sandbox/parser.h"
 
@@ -40,6 +42,8 @@ void symbolizer_free(struct symbolizer *symbolizer);
 void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines);
 /* Once is_hurried() is true, code in files that has no name yet does not get one. */
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
+/* Names of the implementations of IFUNCs are taken from there; NULL: there are none. Borrowed. */
+void symbolizer_use_ifuncs(struct symbolizer *symbolizer, const struct ifuncnames *ifuncnames);
 /* Debug files are looked for in these folders first. Before the first name is asked for. */
 void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs);
 /* The number of addresses that have no name for that reason. */

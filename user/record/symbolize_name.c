@@ -58,6 +58,8 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 	}
 	name_number(symbolizer, finding, what,
 		    name.state == CODENAME_START ? name.start : finding->elf_addr);
+	if (finding->address.base && name.state == CODENAME_START)
+		finding->display = (uint32_t)finding->address.base;
 }
 
 bool symbolize_address_in_file(struct symbolizer *symbolizer, uint32_t file, uint64_t file_off,
@@ -66,6 +68,23 @@ bool symbolize_address_in_file(struct symbolizer *symbolizer, uint32_t file, uin
 	const struct reply_file *elf = codenames_file(symbolizer->names, file);
 
 	return elf && !segments_addr(elf->segments, file_off, elf_addr);
+}
+
+uint32_t symbolize_ifunc(struct symbolizer *symbolizer, const struct image *image, uint32_t file,
+			 uint64_t file_off)
+{
+	struct codename name;
+	const char *ifunc;
+	uint64_t elf_addr;
+
+	if (!symbolizer->ifuncnames || !ifuncnames_has(symbolizer->ifuncnames, image, file) ||
+	    !symbolize_address_in_file(symbolizer, file, file_off, &elf_addr))
+		return 0;
+	name = codenames_find(symbolizer->names, file, elf_addr);
+	if (name.state != CODENAME_START)
+		return 0;
+	ifunc = ifuncnames_find(symbolizer->ifuncnames, image, file, name.start);
+	return ifunc ? strtab_intern(&symbolizer->strings, ifunc) : 0;
 }
 
 static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)

@@ -26,6 +26,7 @@
 struct code_address {
 	uint32_t space;
 	uint64_t position, base;
+	/* base of a file: 0, or the strtab id of the IFUNC whose implementation the process has there. */
 	/* Of SPACE_ANON and SPACE_MADE, the mapping: where one process has "//anon", another one may have
 	 * "[heap]", or a mapping of another length. */
 	uint64_t map_start, map_limit;
@@ -49,6 +50,7 @@ struct symbolizer {
 	struct codenames *names;
 	struct madenames *made;
 	const struct kallsyms *kallsyms;
+	const struct ifuncnames *ifuncnames; /* NULL: none */
 	size_t nr_unnamed, nr_closed;
 	uint32_t closed_file; /* one of these */
 	vec_of(struct finding) findings;
@@ -67,6 +69,12 @@ bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_a
 /* The address of a file offset. False: it is in no segment, or the file is not ELF, or not open. */
 bool symbolize_address_in_file(struct symbolizer *symbolizer, uint32_t file, uint64_t file_off,
 			       uint64_t *elf_addr);
+/*
+ * The strtab id of the IFUNC whose implementation image has at a file offset of file, where no symbol names it; 0: none, or
+ * it is not known.
+ */
+uint32_t symbolize_ifunc(struct symbolizer *symbolizer, const struct image *image, uint32_t file,
+			 uint64_t file_off);
 /* "[anon]" for a mapping that has no name at all, else what the kernel calls it: "[vsyscall]". Borrowed. */
 const char *symbolize_pseudo_name(struct symbolizer *symbolizer, const struct mapping *map);
 

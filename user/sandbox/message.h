@@ -26,6 +26,7 @@
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
  *	CRC	 -				one number: the CRC-32 of the file
+ *	SLOTS	 -				nr message_slot, their names: GOT slots of the file's IFUNCs
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
  *	METHODS	 message_jvm, nr ips		nr message_method, their names
@@ -72,6 +73,7 @@ enum message_kind {
 	MESSAGE_SITES,
 	MESSAGE_VARIABLES,
 	MESSAGE_CRC,
+	MESSAGE_SLOTS,
 	MESSAGE_LOOK,
 	MESSAGE_CODE,
 	MESSAGE_METHODS,
@@ -163,6 +165,14 @@ struct message_site {
 	uint64_t file_off;
 	uint32_t shape, is_leaf, offset, zero; /* offset: from the function's entry */
 	char function[MESSAGE_FUNCTION_BYTES]; /* letters, digits and _ */
+};
+
+#define MESSAGE_MAX_SLOTS	1024 /* GOTSLOTS_MAX */
+#define MESSAGE_SLOT_NAME_BYTES 256  /* GOTSLOTS_NAME_BYTES */
+
+struct message_slot {
+	uint64_t elf_addr, initial;
+	uint32_t name_bytes, zero; /* 1 to MESSAGE_SLOT_NAME_BYTES - 1 */
 };
 
 /* Code made at run time: runtime/madecode.h has the terms. */

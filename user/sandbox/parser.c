@@ -286,6 +286,34 @@ int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc)
 	return parser_ask(parser, &question, fd);
 }
 
+struct slots {
+	struct reply_slot *slots;
+	size_t nr;
+};
+
+static int read_slots(const void *payload, const struct message *reply, void *to)
+{
+	struct slots *slots = to;
+
+	slots->nr = reply->nr;
+	return reply_read_slots(payload, reply->len_bytes, reply->nr, &slots->slots);
+}
+
+int parser_slots(struct parser *parser, uint32_t key, int fd, struct reply_slot **slots,
+		 size_t *nr_slots)
+{
+	struct slots found = {0};
+	struct question question = {
+		.request = {.kind = MESSAGE_SLOTS, .key = key}, .read = read_slots, .to = &found};
+	int err = parser_ask(parser, &question, fd);
+
+	if (err)
+		return err;
+	*slots = found.slots;
+	*nr_slots = found.nr;
+	return 0;
+}
+
 static int read_sites(const void *payload, const struct message *reply, void *to)
 {
 	return reply_read_sites(payload, reply->len_bytes, reply->nr, to);

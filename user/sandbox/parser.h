@@ -52,6 +52,12 @@ int parser_names(struct parser *parser, uint32_t key, int fd, uint32_t what,
 		 const uint64_t *elf_addrs, size_t nr, struct reply_name **names, size_t *nr_named);
 /* The CRC-32 of the file. -EFBIG: it is larger than DEBUGLINK_MAX_BYTES; or why there is no answer. */
 int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc);
+/*
+ * The slots of its GOT that hold the implementations of its IFUNCs, from the one with the worst name to that with the best,
+ * in a block that the caller owns; NULL for none. -errno: there is no answer.
+ */
+int parser_slots(struct parser *parser, uint32_t key, int fd, struct reply_slot **slots,
+		 size_t *nr_slots);
 /* Where its allocator can be probed, asked of a worker that has seen no other file. -errno: there is no answer. */
 int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites *sites);
 

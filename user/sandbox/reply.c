@@ -42,6 +42,9 @@ bool reply_fits(const struct message *request, const struct message *reply)
 		return reply->nr == MESSAGE_NR_VARIABLES && len == reply->nr * sizeof(uint64_t);
 	case MESSAGE_CRC:
 		return reply->nr == 1 && len == sizeof(uint64_t);
+	case MESSAGE_SLOTS:
+		return reply->nr <= MESSAGE_MAX_SLOTS &&
+		       len <= reply->nr * (sizeof(struct message_slot) + MESSAGE_SLOT_NAME_BYTES);
 	case MESSAGE_LOOK:
 		return reply->nr <= MESSAGE_MAX_HEAPS && len <= MESSAGE_LOOK_BYTES;
 	case MESSAGE_CODE:
@@ -247,5 +250,42 @@ int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct 
 		read.offsets[read.nr] = site.offset;
 	}
 	*sites = read;
+	return 0;
+}
+
+/* Slots ------------------------------------------------------------------------------------------ */
+
+static bool read_slot(struct rest *heads, struct rest *texts, char **to, struct reply_slot *slot)
+{
+	struct message_slot head;
+
+	if (!take(heads, &head, sizeof(head)) || head.zero || !head.name_bytes ||
+	    head.name_bytes >= MESSAGE_SLOT_NAME_BYTES)
+		return false;
+	*slot = (struct reply_slot){head.elf_addr, head.initial, *to};
+	return take_text(texts, head.name_bytes, to);
+}
+
+int reply_read_slots(const void *payload, size_t len_bytes, uint32_t nr, struct reply_slot **slots)
+{
+	struct rest heads = {payload, nr * sizeof(struct message_slot)}, texts;
+	struct reply_slot *read scoped(freep) = NULL;
+	char *to;
+
+	if (nr > MESSAGE_MAX_SLOTS || len_bytes < heads.len_bytes)
+		return -EBADMSG;
+	if (!nr)
+		return len_bytes ? -EBADMSG : (*slots = NULL, 0);
+	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	/* each name gets a NUL */
+	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
+	to = (char *)(read + nr);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!read_slot(&heads, &texts, &to, &read[i]))
+			return -EBADMSG;
+	if (texts.len_bytes)
+		return -EBADMSG;
+	*slots = read;
+	read = NULL;
 	return 0;
 }

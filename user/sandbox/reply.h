@@ -50,4 +50,12 @@ struct reply_sites {
 };
 int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct reply_sites *sites);
 
+/* A slot of the GOT that holds an implementation of an IFUNC (object/gotslots.h). The name is in the same block. */
+struct reply_slot {
+	uint64_t elf_addr, initial;
+	const char *name; /* not empty */
+};
+/* nr slots in one block, owned by the caller: free(); NULL for none. */
+int reply_read_slots(const void *payload, size_t len_bytes, uint32_t nr, struct reply_slot **slots);
+
 #endif

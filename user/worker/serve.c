@@ -18,6 +18,7 @@
 #include "object/debuglink.h"
 #include "object/dynsym.h"
 #include "object/gopclntab.h"
+#include "object/gotslots.h"
 #include "object/object.h"
 #include "probes/allocator.h"
 #include "runtime/vmstructs.h"
@@ -224,6 +225,25 @@ static int answer_crc(struct worker *worker, struct message *reply)
 	return 0;
 }
 
+static int answer_slots(struct worker *worker, struct object *object, struct message *reply)
+{
+	struct gotslots slots = {0};
+
+	_Static_assert(GOTSLOTS_MAX == MESSAGE_MAX_SLOTS &&
+			       GOTSLOTS_NAME_BYTES == MESSAGE_SLOT_NAME_BYTES,
+		       "what is found is what may be sent");
+	gotslots_read(&slots, object_elf(object));
+	vec_for_each(&slots.all, slot)
+		append(worker,
+		       &(struct message_slot){slot->elf_addr, slot->initial, slot->name_bytes, 0},
+		       sizeof(struct message_slot));
+	vec_for_each(&slots.all, slot)
+		append(worker, slot->name, slot->name_bytes);
+	reply->nr = slots.all.nr;
+	gotslots_release(&slots);
+	return 0;
+}
+
 /* Requests --------------------------------------------------------------------------------------- */
 
 static int answer(struct worker *worker, const struct message *request, const void *payload,
@@ -255,6 +275,8 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		return answer_names(worker, object, payload, reply);
 	case MESSAGE_CRC:
 		return answer_crc(worker, reply);
+	case MESSAGE_SLOTS:
+		return answer_slots(worker, object, reply);
 	case MESSAGE_VARIABLES:
 		return answer_variables(worker, object, reply);
 	default:
