@@ -154,7 +154,7 @@ def library_is_overwritten():
 
 @h.test
 def processes_that_live_for_milliseconds():
-    run = h.cprof("record", "-F", "999", "--", h.workload("shortlived"), "200").wait()
+    run = h.cprof("record", "-F", "999", "--", *cputime.command("shortlived", 200)).wait()
     profile = run.profile()
     lives = samples_with([profile], "short_life")
     pids = {s["labels"]["pid"] for s in lives}

@@ -6,7 +6,7 @@ import harness as h
 
 
 def measure(name, hz, seconds):
-    run = h.cprof("record", "-F", str(hz), "--", h.workload(name), str(seconds)).wait()
+    run = h.cprof("record", "-F", str(hz), "--", *cputime.command(name, seconds)).wait()
     profile = run.profile()
     cputime.is_charged(run, h.total(profile, "samples"), profile["period"], run.says(), f"CPU of {name}")
 
