@@ -67,11 +67,13 @@ $(BUILD)/libcprof.a: $(user_obj) $(BUILD)/gen/profile.pb-c.o
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# Generated headers first: nobody can say yet which file includes them.
+# Generated headers first: nobody can say yet which file includes them. The compiler's words stay beside the object,
+# for check.
 $(BUILD)/user/%.o: user/%.c | $(gen)
 	$(call msg,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -MMD -MP -c -o $@ $< 2>$(@:.o=.warnings); code=$$?; \
+		cat $(@:.o=.warnings) >&2; exit $$code
 
 $(BUILD)/gen/profile.pb-c.h $(BUILD)/gen/profile.pb-c.c &: proto/profile.proto
 	$(call msg,PROTOC,$<)
@@ -276,9 +278,9 @@ bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles
 bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line and llvm-symbolizer
 	$(Q)tests/bench/bench_symbols.py
 
-check: | $(gen)                        ## rooms, headers, comments, the architecture page, format, warnings
+check: all                             ## rooms, headers, comments, the architecture page, format, warnings
 	$(Q)scripts/check.sh
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/check DEVELOPER=1 all
+	$(Q)awk 'NF { print; found = 1 } END { exit found }' $(user_obj:.o=.warnings) $(BUILD)/user/main.warnings
 
 architecture:                          ## write doc/architecture.md from the files' opening comments
 	$(Q)scripts/architecture.sh > $(BUILD)/architecture.md && mv $(BUILD)/architecture.md doc/architecture.md

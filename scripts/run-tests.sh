@@ -17,7 +17,7 @@
 #
 # TEST_TIMEOUT	seconds after which a program hangs (1800): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
-# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only)
+# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (5; 0: replay only; CI: 60)
 # FUZZ_SEED	what their new inputs are drawn from (1, so that a verdict depends on the tree alone; 0: another each time)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
@@ -252,7 +252,7 @@ fuzz_one() # PROGRAM WHAT
 	[ "$seconds" -eq 0 ] || "$1" "${common[@]}" -max_total_time="$seconds" "$new" ${corpus:+"$corpus"}
 }
 
-seconds=${FUZZ_SECONDS:-10}
+seconds=${FUZZ_SECONDS:-5}
 
 fuzz_tests()
 {
