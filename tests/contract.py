@@ -37,6 +37,7 @@ import gzip
 import os
 import re
 import struct
+import subprocess
 import sys
 import time
 import zlib
@@ -409,11 +410,24 @@ def check_functions(raw, bad):
         name = text(raw, function["name"])
         if OF_AN_ADDRESS.search(name) and function["system_name"]:
             bad.append(f"function {function['id']} has a system_name, but {name!r} is made up")
-        if not MADE_UP.search(name) and not text(raw, function["system_name"]):
+        if not MADE_UP.search(name) and not text(raw, function["system_name"]) and not implements(raw, function, name):
             bad.append(f"function {function['id']} has no system_name")
         if key in seen:
             bad.append(f"function {function['id']} {text(raw, function['name'])!r} is there twice")
         seen.add(key)
+
+
+def implements(raw, function, name):
+    """Is it called by the name of an IFUNC of its file, which is not that of its own code?"""
+    number = {location["mapping_id"] for location in raw["location"]
+              if function["id"] in (line["function_id"] for line in location["line"])}
+    paths = [text(raw, mapping["filename"]) for mapping in raw["mapping"] if mapping["id"] in number]
+    return bool(paths) and all(os.path.isfile(path) and name in ifuncs(path) for path in paths)
+
+
+def ifuncs(path):
+    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", path], check=False, capture_output=True, text=True)
+    return set(re.findall(r" IFUNC .* (\w+)(?:@|$)", listed.stdout, re.M))
 
 
 def unopenable(path):
