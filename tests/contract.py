@@ -417,12 +417,23 @@ def check_functions(raw, bad):
         seen.add(key)
 
 
+def at_hand(path):
+    """Is there such a file? One on FUSE is left alone: its server may be a hostile program, which never answers."""
+    mounts = {}
+    with open("/proc/self/mountinfo", "rb") as file:
+        for line in file:
+            head, _, tail = line.partition(b" - ")
+            mounts[os.fsdecode(re.sub(rb"\\(\d{3})", lambda m: bytes([int(m[1], 8)]), head.split()[4]))] = tail
+    over = [folder for folder in mounts if os.path.commonpath([path, folder]) == folder] if path.startswith("/") else []
+    return bool(over) and not mounts[max(over, key=len)].startswith(b"fuse") and os.path.isfile(path)
+
+
 def implements(raw, function, name):
     """Is it called by the name of an IFUNC of its file, which is not that of its own code?"""
     number = {location["mapping_id"] for location in raw["location"]
               if function["id"] in (line["function_id"] for line in location["line"])}
     paths = [text(raw, mapping["filename"]) for mapping in raw["mapping"] if mapping["id"] in number]
-    return bool(paths) and all(os.path.isfile(path) and name in ifuncs(path) for path in paths)
+    return bool(paths) and all(at_hand(path) and name in ifuncs(path) for path in paths)
 
 
 def ifuncs(path):
@@ -495,7 +506,7 @@ def check_base(path, build_id, start, offset, where, bad):
 
 def elf_segments(path):
     """[(p_vaddr, p_offset, is executable)] of the PT_LOADs, and the build-id; ELF64 only."""
-    if not os.path.isfile(path):
+    if not at_hand(path):
         raise ValueError
     with open(path, "rb") as file:
         head = file.read(64)
