@@ -13,6 +13,11 @@ import harness as h
 SPINS = {"worker_spin", "helper_spin", "late_spin"}
 
 
+# Of this run alone: another one beside it selects processes by the same tests, too.
+ME = os.getpid()
+UID = 1_000_000 + ME
+
+
 def named(name, program="hot"):
     """A copy of a workload that has a name of its own."""
     path = os.path.join(h.folder(), name)
@@ -125,9 +130,9 @@ def lists_as_pidof_gives_them():
 
 @h.test
 def by_name_newcomers_too():
-    path = named("cprof-by-name")
+    path = named(f"named-{ME}")
     first, other = h.Workload(path, 60), h.Workload("hot", 60)
-    run = h.cprof("record", "-F", "499", "-p", "cprof-by-name").attached()
+    run = h.cprof("record", "-F", "499", "-p", os.path.basename(path)).attached()
     second = h.Workload(path, 60)
     first.uses(0.3)
     second.uses(0.3)
@@ -138,7 +143,7 @@ def by_name_newcomers_too():
 @h.test
 def by_the_name_of_the_executable():
     """What has another comm, as a thread that took a name, or a name longer than the kernel keeps."""
-    path = named("cprof-a-name-longer-than-fifteen-bytes")
+    path = named(f"cprof-a-name-longer-than-fifteen-bytes-{ME}")
     target = h.Workload(path, 60)
     for name in (os.path.basename(path), path):
         run = until_seen([target], "-p", name)
@@ -148,10 +153,10 @@ def by_the_name_of_the_executable():
 @h.test
 def a_name_and_its_children():
     """A newcomer with this name that only forks: its children are what burns the CPU."""
-    shell = named("cprof-shell", "hot")
+    shell = named(f"shell-{ME}", "hot")
     shutil.copy("/bin/sh", shell)
     first = h.Workload(shell, "-c", "sleep 60; :")
-    run = h.cprof("record", "-F", "499", "-p", "cprof-shell").attached()
+    run = h.cprof("record", "-F", "499", "-p", os.path.basename(shell)).attached()
     second = h.Workload(shell, "-c", f"{h.workload('hot')} 60; :")
     until_busy(second.pid, 0.4)
     profile = run.stop().profile()
@@ -188,13 +193,13 @@ def a_name_that_nobody_has():
 @h.test
 def by_comm_newcomers_and_renamed_too():
     """Processes that live for milliseconds, where others of other names are as many."""
-    wanted, other = named("cprof-wanted", "exiter"), named("cprof-other", "exiter")
-    run = h.cprof("record", "-F", "999", "--comm", "^cprof-wan.*d$").attached()
+    wanted, other = named(f"wanted-{ME}", "exiter"), named(f"other-{ME}", "exiter")
+    run = h.cprof("record", "-F", "999", "--comm", f"^wan.*d-{ME}$").attached()
     loop = h.Workload("/bin/sh", "-c", f"for i in 1 2 3 4 5 6 7 8; do {wanted} 0.08 & {other} 0.08 & wait; done")
     loop.wait()
     ended = run.stop()
     profile = ended.profile()
-    assert h.labels(profile, "comm") == {"cprof-wanted"}, h.labels(profile, "comm")
+    assert h.labels(profile, "comm") == {os.path.basename(wanted)}, h.labels(profile, "comm")
     assert len(h.labels(profile, "pid")) == 8, h.labels(profile, "pid")
     # nothing is missed at the beginning of a newcomer: its own clock is the judge
     seconds = h.total(profile, "cpu") / 1e9
@@ -205,21 +210,21 @@ def by_comm_newcomers_and_renamed_too():
 @h.test
 def by_user_and_what_becomes_of_it():
     """Of this user, and one that becomes this user in mid-run, without an exec."""
-    demote = [shutil.which("setpriv"), "--reuid", "4711", "--regid", "4711", "--clear-groups"]
+    demote = [shutil.which("setpriv"), "--reuid", str(UID), "--regid", str(UID), "--clear-groups"]
     own = h.Workload("hot", 60)
     late = h.Workload("/usr/bin/python3", "-c",
-                      "import os, sys\nprint('{}', flush=True)\nsys.stdin.readline()\nos.setuid(4711)\n"
+                      f"import os, sys\nprint('{{}}', flush=True)\nsys.stdin.readline()\nos.setuid({UID})\n"
                       "while True: sum(range(1000))")
     late.says()
-    run = h.cprof("record", "-F", "499", "--uid", "4711").attached()
-    early = h.Workload(*demote, named("cprof-user"), "60")
+    run = h.cprof("record", "-F", "499", "--uid", UID).attached()
+    early = h.Workload(*demote, named(f"user-{ME}"), "60")
     late.go()
     run.awaits(f"also profiling process {late.pid}")
     late.uses(0.2)
     early.uses(0.2)
     pids = h.labels(run.stop().profile(), "pid")
     assert pids == {early.pid, late.pid}, (pids, early.pid, late.pid, own.pid)
-    run = until_seen([early], "--uid", "4711", "--comm", "cprof-user")
+    run = until_seen([early], "--uid", str(UID), "--comm", f"user-{ME}")
     assert h.labels(run.profile(), "pid") == {early.pid}, "both must hold"
 
 
@@ -256,8 +261,8 @@ def enter(path, pid):
 
 @h.test
 def by_cgroup_and_container():
-    digest = "4f" * 32
-    root, path = make_cgroup("cprof-test", f"docker-{digest}.scope", "inner")
+    digest = f"{ME:064x}"[::-1]
+    root, path = make_cgroup(f"cprof-test-{ME}", f"docker-{digest}.scope", "inner")
     try:
         inside, outside, late = (h.Workload("hot", 60) for _ in range(3))
         enter(path, inside.pid)
@@ -266,7 +271,7 @@ def by_cgroup_and_container():
                         ("-p", f"{inside.pid},{outside.pid}", "--container", digest)):
             run = until_seen([inside], *options)
             assert h.labels(run.profile(), "pid") == {inside.pid}, options
-        run = h.cprof("record", "-F", "499", "--cgroup", "/cprof-test").attached()
+        run = h.cprof("record", "-F", "499", "--cgroup", f"/cprof-test-{ME}").attached()
         started = h.Workload("/bin/sh", "-c",
                              f"echo $$ > {path}/cgroup.procs; exec {h.workload('hot')} 60")
         enter(path, late.pid)
@@ -285,9 +290,9 @@ def by_cgroup_and_container():
 
 @h.test
 def all_of_a_filter_each_in_a_file():
-    targets = [h.Workload(named("cprof-each"), 60) for _ in range(2)]
+    targets = [h.Workload(named(f"each-{ME}"), 60) for _ in range(2)]
     folder = os.path.join(h.folder(), "profiles")
-    run = until_seen(targets, "-a", "--comm", "cprof-each", "-o", folder)
+    run = until_seen(targets, "-a", "--comm", f"each-{ME}", "-o", folder)
     profiles = run.profiles()
     assert len(profiles) == 2 and {os.path.dirname(path) for path in profiles} == {folder}, profiles
     assert {pid for p in profiles.values() for pid in h.labels(p, "pid")} == {t.pid for t in targets}
@@ -295,10 +300,10 @@ def all_of_a_filter_each_in_a_file():
 
 @h.test
 def heap_by_name_newcomers_too():
-    path = named("cprof-heap-name", "sizes")
+    path = named(f"heap-{ME}", "sizes")
     first = h.Workload(path, 1000)
     first.says()
-    run = h.cprof("heap", "--rate", "1", "-p", "cprof-heap-name").attached()
+    run = h.cprof("heap", "--rate", "1", "-p", os.path.basename(path)).attached()
     second = h.Workload(path, 1000)
     second.says()
     run.awaits(f"also profiling process {second.pid}")  # its allocator is probed when it is noticed
