@@ -10,13 +10,12 @@
 import collections
 import gzip
 import math
-import os
 import re
 import shutil
 import subprocess
 import time
 
-from animals import LYING, SECRET, Place, animals, h  # h: harness
+from animals import SECRET, Place, animals, h  # h: harness
 import chance
 import heaps
 
@@ -28,18 +27,6 @@ BLOCKS_PER_SECOND = 5000
 COMMANDS = {"record": ("-F", HZ), "heap": ("--rate", RATE, "--limit", "events=134217728")}
 COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|hung_task|blocked for more than|"
                         r"cprof\S*\[\d+\]: segfault|traps: cprof")
-
-segments_of_any = h.contract.elf_segments
-
-
-def segments_of_honest(path):
-    """A file that lies about its segments cannot say whether a mapping is one of them."""
-    if os.path.basename(os.path.dirname(path)) in LYING:
-        raise ValueError(path)
-    return segments_of_any(path)
-
-
-h.contract.elf_segments = segments_of_honest
 
 Measured = collections.namedtuple("Measured", "per_second chance to_end of_beasts nr_files left_out")
 
