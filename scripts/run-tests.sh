@@ -304,6 +304,8 @@ slowest()
 	[ -e "$dir/times" ] || return
 	echo "slowest: $(sort -rn "$dir/times" | head -n 10 |
 		awk '{ printf "%s%s %s s", separator, $3, $1; separator = ", " }')"
+	echo "busiest: $(awk '{ printf "%.1f %s\n", $4 + $5, $3 }' "$dir/times" | sort -rn | head -n 20 |
+		awk '{ printf "%s%s %s s", separator, $2, $1; separator = ", " }')"
 	echo "on processors: $(awk '{ sub(/\/.*/, "", $3); spent[$3] += $4 + $5 }
 		END { for (kind in spent) printf "%s %.0f s\n", kind, spent[kind] }' "$dir/times" | sort -k2,2rn | paste -sd, |
 		sed 's/,/, /g') in $((SECONDS - began)) s"
