@@ -101,9 +101,12 @@ ONE_FIRST = '"$3" "$4" ${5+"$5"}; while ! [ -e "$0" ]; do sleep 0.05; done; exec
 
 
 def many(number, *arguments):
-    """So many processes that run brief, under a spawner that is launched; one before them all, until its code is known."""
+    """So many processes that run brief, under a spawner that is launched; one before them all, until its code is known.
+
+    Their stacks wait in a ring that is large enough for a machine on which others make cprof late.
+    """
     begin = os.path.join(h.folder(), "begin")
-    run = h.cprof("record", "-F", 999, "--no-kernel", "--", "sh", "-c", ONE_FIRST, begin, u.build("spawner"), number,
+    run = h.cprof("record", "-F", 999, "--no-kernel", "--limit", "events=134217728", "--", "sh", "-c", ONE_FIRST, begin, u.build("spawner"), number,
                   u.build("brief"), *arguments, run_as=h.AHEAD_OF_OTHERS)
     run.awaits(IS_KNOWN)
     with open(begin, "wb"):
