@@ -55,7 +55,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo architecture
 
 all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
 
@@ -277,6 +277,9 @@ bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles
 
 bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line and llvm-symbolizer
 	$(Q)tests/bench/bench_symbols.py
+
+bench-pgo: all                         ## what cprof's profiles are worth to clang and Go, beside their own (root)
+	$(Q)tests/bench/bench_pgo.py
 
 check: all                             ## rooms, headers, comments, the architecture page, format, warnings
 	$(Q)scripts/check.sh

@@ -27,12 +27,12 @@ def convert(data, status=0):
 
 
 def expected(data):
-    """{(function, line, inlined function, line ...): samples}, by the rules of the man page."""
+    """{(function, line, inlined function, line ...): count}, by the rules of the man page."""
     profile = decode(gzip.decompress(data))
     text = [word.decode() for word in profile["string_table"]]
     functions = {function["id"]: function for function in profile["function"]}
     locations = {location["id"]: location for location in profile["location"]}
-    found = {}
+    sampled = {}
     for sample in profile["sample"]:
         lines = locations[sample["location_id"][0]].get("line", []) if sample.get("location_id") else []
         path = []
@@ -44,22 +44,23 @@ def expected(data):
                 break
             path += [re.split(r"\.llvm\.|\.cold|\.part\.|\.constprop\.|\.isra\.", name)[0], (line["line"] - start) & 0xffff]
         if path and sample["value"][0]:
-            found[tuple(path)] = found.get(tuple(path), 0) + sample["value"][0]
-    return found
+            at = sampled.setdefault(tuple(path), {})
+            at[sample["location_id"][0]] = at.get(sample["location_id"][0], 0) + sample["value"][0]
+    return {path: max(1, 100 * sum(at.values()) // len(at)) for path, at in sampled.items()}
 
 
 def parsed(text):
-    """The same from a sample profile; each total is the sum of what is below."""
-    found, stack, totals = {}, [], {}
+    """The same from a sample profile; each total is the sum of what is below, each head the greatest line's."""
+    found, stack, totals, heads = {}, [], {}, {}
     for line in text.split("\n"):  # names may have other breaks
         if line.lstrip().startswith(("#", "!")) or not line.strip():
             continue
         depth = len(line) - len(line.lstrip(" "))
         words = line.strip()
         if depth == 0:
-            name, total, _ = words.rsplit(":", 2)
+            name, total, head = words.rsplit(":", 2)
             stack = [name]
-            totals[tuple(stack)] = int(total)
+            totals[tuple(stack)], heads[name] = int(total), int(head)
             continue
         del stack[2 * depth - 1:]
         offset, rest = words.split(": ", 1)
@@ -71,6 +72,8 @@ def parsed(text):
             found[(*stack, int(offset))] = int(rest)
     for path, total in totals.items():
         assert total == sum(value for place, value in found.items() if place[:len(path)] == path), (path, total)
+    for name, head in heads.items():
+        assert head == max([value for place, value in found.items() if place[0] == name and len(place) == 2], default=0), name
     return found
 
 

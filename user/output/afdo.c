@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
+ * An optimizer wants to know how often a line ran. Samples say how long it took, which is more for a line of more
+ * instructions: so a line counts what an address of it has on average, SCALE times, of those that were sampled at all.
+ *
  * The leaf locations are sorted by their paths: function, line in it, function inlined there, line in that, and so on. What
  * shares a beginning is one range then, and what ends there comes first.
  *
@@ -7,7 +10,8 @@
  * above it, of a macro or an included file, wraps around there, too. Discriminators are not in a profile: what a compiler
  * unrolled or duplicated on one line is counted together.
  *
- * Heads (how often a function was entered) are 0: samples do not tell.
+ * Samples do not tell how often a function was entered (its head), but the optimizer believes that one with a head of 0 is
+ * not called: it is as much as on the function's most frequent line.
  */
 #include "output/afdo.h"
 
@@ -20,7 +24,9 @@
 
 #define MAX_DEPTH 256 /* of inlined functions; compilers inline less deep */
 
-/* One location, and what was sampled there. */
+#define SCALE 100 /* an average is seldom a whole number */
+
+/* One location, and what was sampled there; once sorted, the first of those on one line has the line's count. */
 struct place {
 	const struct profile_location *location;
 	int64_t value;
@@ -133,6 +139,17 @@ static int64_t sum_of(const struct place *from, const struct place *to)
 	return sum;
 }
 
+/* Of the lines of the function itself. */
+static int64_t head_of(const struct place *from, const struct place *to)
+{
+	int64_t head = 0;
+
+	for (; from < to; from++)
+		if (from->location->nr_lines == 1 && from->value > head)
+			head = from->value;
+	return head;
+}
+
 /* Where the range ends that has the name, and (is_line) the line, of its first place at this depth. */
 static const struct place *end_of(const struct afdo *afdo, const struct place *from,
 				  const struct place *to, uint32_t depth, bool is_line)
@@ -177,8 +194,8 @@ static void put_function(struct afdo *afdo, const struct place *from, const stru
 			       offset_at(afdo, from, depth - 1), name_at(afdo, from, depth),
 			       sum_of(from, to));
 	else
-		text_out_print(&afdo->out, "%s:%" PRId64 ":0\n", name_at(afdo, from, 0),
-			       sum_of(from, to));
+		text_out_print(&afdo->out, "%s:%" PRId64 ":%" PRId64 "\n", name_at(afdo, from, 0),
+			       sum_of(from, to), head_of(from, to));
 	while (from < to) {
 		const struct place *end = end_of(afdo, from, to, depth, true);
 
@@ -216,6 +233,32 @@ static int count(struct afdo *afdo, uint32_t type)
 	return afdo->places.nr || !afdo->nr_all ? 0 : -EDOM;
 }
 
+static int64_t average(int64_t sum, size_t nr)
+{
+	int64_t scaled = 0;
+
+	if (__builtin_mul_overflow(sum, SCALE, &scaled))
+		scaled = INT64_MAX;
+	return scaled / (int64_t)nr ?: 1;
+}
+
+static void average_lines(struct afdo *afdo)
+{
+	struct place *from = afdo->places.at, *to = from + afdo->places.nr;
+
+	while (from < to) {
+		int64_t sum = 0;
+		struct place *end = from;
+
+		for (; end < to && (end == from || !compare_paths(from, end, afdo)); end++) {
+			sum = profile_sum(sum, end->value);
+			end->value = 0;
+		}
+		from->value = average(sum, end - from);
+		from = end;
+	}
+}
+
 static int put_profile(struct afdo *afdo, sink_fn sink, void *ctx)
 {
 	const struct place *from = afdo->places.at, *to = from + afdo->places.nr;
@@ -223,6 +266,7 @@ static int put_profile(struct afdo *afdo, sink_fn sink, void *ctx)
 	if (afdo->places.nr)
 		qsort_r(afdo->places.at, afdo->places.nr, sizeof(*afdo->places.at), compare_paths,
 			afdo);
+	average_lines(afdo);
 	text_out_open(&afdo->out, sink, ctx);
 	text_out_print(&afdo->out, "# cprof: %" PRId64 " of %" PRId64 " have source lines\n",
 		       afdo->nr_placed, afdo->nr_all);

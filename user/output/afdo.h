@@ -4,7 +4,7 @@
  *
  *	cprof convert -o x.afdo.txt cpu.pb.gz
  *	llvm-profdata merge --sample x.afdo.txt -o x.profdata
- *	clang -O2 -g1 -fprofile-sample-use=x.profdata ...
+ *	clang -O2 -g1 -fprofile-sample-use=x.profdata -mllvm -sample-profile-use-profi ...
  *
  * A sample counts for the line that was executing, in the innermost inlined function; callers are not in this format. So
  * the program must have been compiled with -g1 or more, and recorded while its debug information was there.
@@ -20,8 +20,8 @@
 #include "profile/model.h"
 
 /*
- * type: position of the sample type that is written. -EDOM: a value is negative, or of samples that are there none has a line; nothing is written
- * then. -errno of the sink.
+ * type: position of the sample type that is written. -EDOM: a value is negative, or of samples that are there none has a
+ * line; nothing is written then. -errno of the sink.
  */
 int afdo_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx);
 
