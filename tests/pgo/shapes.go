@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// shapes ROUNDS [FILE]: sums the areas of shapes, nearly all squares. Two functions are too large to be inlined, unless
+// shapes ROUNDS [FILE]: sums the areas of shapes, all of them squares. Two functions are too large to be inlined, unless
 // it is known that they are hot; setup is as large, and called once. FILE: what runtime/pprof says of this run.
 package main
 
@@ -95,10 +95,13 @@ func loop(shapes []shape, rounds int) int {
 func main() {
 	rounds, _ := strconv.Atoi(os.Args[1])
 	shapes := []shape{}
+	margin := setup(rounds, 3)
 	for i := 0; i < 1000; i++ {
-		shapes = append(shapes, &square{i, setup(i, 3)})
+		shapes = append(shapes, &square{i, margin})
 	}
-	shapes = append(shapes, &circle{1, 2})
+	if rounds < 0 {
+		shapes = append(shapes, &circle{1, 2})
+	}
 	if len(os.Args) > 2 {
 		file, _ := os.Create(os.Args[2])
 		pprof.StartCPUProfile(file)
