@@ -19,7 +19,10 @@ WARN    += -Werror
 endif
 DEFS    := -std=gnu11 -D_GNU_SOURCE -DCPROF_VERSION='"$(VERSION)"'
 INCS    := -Iuser -Ibpf -I$(BUILD)/gen
-LIBS    := -lbpf -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal -lz -liberty -lm
+# Without libzstd, debug information that is compressed with it is not read: cprof doctor says so.
+ZSTD    := $(shell printf '\#include <zstd.h>\n' | $(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 && echo -lzstd)
+DEFS    += -DCPROF_HAS_ZSTD=$(if $(ZSTD),1,0)
+LIBS    := -lbpf -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal $(ZSTD) -lz -liberty -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
@@ -30,10 +33,12 @@ user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
 # First the files that define maps for others: bpftool 7.1 takes an extern map that it meets before its definition
 # for the first of all maps.
-bpf_maps := bpf/scratch.bpf.c bpf/stats.bpf.c bpf/tables.bpf.c
-bpf_src  := $(bpf_maps) $(filter-out bpf/probe.bpf.c $(bpf_maps),$(wildcard bpf/*.bpf.c))
+bpf_maps := bpf/scratch.bpf.c bpf/stats.bpf.c bpf/tables.bpf.c bpf/runtime.bpf.c
+# Objects of their own, which share no variable with the others.
+bpf_own  := bpf/probe.bpf.c bpf/python.bpf.c bpf/php.bpf.c bpf/v8.bpf.c
+bpf_src  := $(bpf_maps) $(filter-out $(bpf_own) $(bpf_maps),$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
-gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h probe.skel.h flame_page.h)
+gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h) flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
@@ -55,9 +60,9 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo names-oracle architecture
 
-all: $(BUILD)/cprof                    ## build build/cprof; no root, no BTF needed
+all: $(BUILD)/cprof $(BUILD)/libcprof-heap.so  ## build build/cprof; no root, no BTF needed
 
 $(BUILD)/cprof: $(BUILD)/user/main.o $(BUILD)/libcprof.a
 	$(call msg,LINK,$@)
@@ -93,7 +98,7 @@ $(BUILD)/gen/cprof.bpf.o: $(bpf_obj)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(BUILD)/gen/probe.bpf.o: $(BUILD)/bpf/probe.bpf.o
+$(bpf_own:bpf/%.bpf.c=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%: $(BUILD)/bpf/%
 	$(Q)mkdir -p $(@D) && cp $< $@
 
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
@@ -108,6 +113,26 @@ $(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 	$(Q)mkdir -p $(@D)
 	$(Q)scripts/embed.sh user/output/flame $(flame) > $@
 
+# The library that targets are given to sample by themselves. Flags of its own: it is in their processes, where nothing
+# may be instrumented, and thread-local variables must not need an allocation.
+INSIDE     := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin \
+              -fno-stack-protector
+inside_obj := $(patsubst inside/%,$(BUILD)/inside/%.o,$(basename $(wildcard inside/*.c inside/*.S)))
+
+$(BUILD)/libcprof-heap.so: $(inside_obj)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,-soname,$(@F),-e,heap_redirect -o $@ $^
+
+$(BUILD)/inside/%.o: inside/%.c
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(INSIDE) $(WARN) -MMD -MP -c -o $@ $<
+
+$(BUILD)/inside/%.o: inside/%.S
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -g -c -o $@ $<
+
 # Tests -------------------------------------------------------------------------------------------
 
 unit: $(unit) $(bpftest)               ## build and run the unit tests; no root needed
@@ -117,6 +142,12 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
+
+# What stands in the library, in a program, with the library beside it.
+$(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c $(wildcard inside/*.h) $(BUILD)/libcprof-heap.so
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -I. -Itests -DLIBRARY='"$(abspath $(BUILD)/libcprof-heap.so)"' $(CFLAGS) -pthread -o $@ $(filter %.c,$^) $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # BPF code compiled for the host, unchanged, behind the headers of tests/bpf/shim; sanitized, since a
 # wrong index there is what the verifier cannot see.
@@ -184,19 +215,23 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 asan:                                  ## the unit tests under the address and undefined behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)' unit
 
+.PHONY: analyze
+analyze:                               ## gcc -fanalyzer over all of user/ (5 minutes); any finding fails
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/analyze CFLAGS='-O2 -g -fanalyzer' all
+	$(Q)! cat $$(find $(BUILD)/analyze/user -name '*.warnings') /dev/null | grep .
+
 # libFuzzer targets: the rooms they need, and the encoder, are built a second time, with its
 # instrumentation.
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
-SECONDS ?= 600
-
 .PHONY: fuzz-long
-fuzz-long: $(fuzz)                     ## run each for SECONDS (600); TESTS=fuzz/NAME: one of them
-	$(Q)FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$${FUZZ_SEED:-0} scripts/run-tests.sh fuzz
+fuzz-long: $(fuzz)                     ## run each for SECONDS_EACH (600), or RUNS executions; TARGETS="NAME ...": some of them
+	$(Q)scripts/fuzz-long.sh $(TARGETS)
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
-fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/probes/probesite.c user/sandbox/reply.c user/sandbox/namesreply.c user/sandbox/jvmreply.c user/sandbox/madereply.c \
+fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/probes/probesite.c user/probes/usdt.c user/sandbox/reply.c user/sandbox/namesreply.c user/sandbox/jvmreply.c user/sandbox/madereply.c user/sandbox/funcreply.c \
              user/output/pprof.c user/output/gzip.c
+fuzz_src  += user/symbolize/namefile.c
 fuzz_obj  := $(fuzz_src:%.c=$(BUILD)/fuzzobj/%.o) $(BUILD)/fuzzobj/profile.pb-c.o
 
 $(BUILD)/fuzzobj/%.o: %.c | $(gen)
@@ -215,7 +250,7 @@ $(BUILD)/fuzzobj/libcprof.a: $(fuzz_obj)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzzobj/libcprof.a $(wildcard tests/fuzz/*.h tests/*.h)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal -lz -liberty -lm
+	$(Q)$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzzobj/libcprof.a -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal $(ZSTD) -lz -liberty -lm
 
 $(BUILD)/fuzz/%: tests/bpf/%.c $(bpf_src) $(addprefix tests/bpf/shim/,host.c map.c) user/base/alloc.c user/base/hash.c $(gen)
 	$(call msg,FUZZ,$@)
@@ -239,7 +274,7 @@ bench-unwind: all $(bench)             ## figures of the unwinder beside their t
 simulate-gate: $(BUILD)/bench/simulate_gate  ## false alarms and power of check, simulated
 	$(Q)$<
 
-bench-complete: all                    ## how many stacks are whole, on stock binaries (root)
+bench-complete: all                    ## how many stacks are whole, and how frames are named, on stock binaries (root)
 	$(Q)tests/bench/complete.py
 
 setup:                                 ## install what is missing (root, Debian)
@@ -271,12 +306,16 @@ zoo: all workloads                     ## record -a and heap -a beside hostile p
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py
+	$(Q)tests/bench/bench_inside.py
 
 bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles, beside go tool pprof
 	$(Q)tests/bench/bench_algebra.py
 
-bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line and llvm-symbolizer
+bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line, llvm-symbolizer, blazesym and Go
 	$(Q)tests/bench/bench_symbols.py
+
+names-oracle: all                      ## 100,000 names of each of many programs, beside llvm-symbolizer's and Go's (root, 15 minutes)
+	$(Q)TEST_LONG=1 ADDRESSES=100000 tests/e2e/test_names_oracle.py
 
 bench-pgo: all                         ## what cprof's profiles are worth to clang and Go, beside their own (root)
 	$(Q)tests/bench/bench_pgo.py
@@ -299,6 +338,7 @@ fish_dir := share/fish/vendor_completions.d
 
 install: all                           ## install cprof, its man pages and completions under PREFIX
 	install -D -m 0755 $(BUILD)/cprof $(DESTDIR)$(PREFIX)/bin/cprof
+	install -D -m 0644 $(BUILD)/libcprof-heap.so $(DESTDIR)$(PREFIX)/lib/cprof/libcprof-heap.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 0644 $(man) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 0644 doc/completion/cprof.bash $(DESTDIR)$(PREFIX)/$(bash_dir)/cprof
@@ -306,7 +346,7 @@ install: all                           ## install cprof, its man pages and compl
 	install -D -m 0644 doc/completion/cprof.fish $(DESTDIR)$(PREFIX)/$(fish_dir)/cprof.fish
 
 uninstall:                             ## remove what install has put there; folders stay
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/cprof $(man:doc/%=share/man/man1/%) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/cprof lib/cprof/libcprof-heap.so $(man:doc/%=share/man/man1/%) \
 		$(bash_dir)/cprof $(zsh_dir)/_cprof $(fish_dir)/cprof.fish)
 
 clean:                                 ## remove build/
@@ -317,4 +357,4 @@ help:                                  ## this list
 		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
 	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
 
--include $(fuzz_obj:.o=.d) $(user_obj:.o=.d) $(BUILD)/user/main.d $(addsuffix .d,$(unit) $(bpftest))
+-include $(fuzz_obj:.o=.d) $(user_obj:.o=.d) $(BUILD)/user/main.d $(inside_obj:.o=.d) $(addsuffix .d,$(unit) $(bpftest))

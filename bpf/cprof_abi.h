@@ -20,6 +20,7 @@
 #include <linux/types.h>
 #endif
 
+#include "runtime_abi.h"
 #include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
@@ -164,9 +165,11 @@ struct abi_config {
 	__u8 nr_uprobe_slots; /* at most ABI_NR_SLOTS - ABI_SLOT_UPROBE */
 	__u8 captures;	      /* tests: every sample is a record of its own, after its capture */
 	__u8 has_cookies;     /* heap: probes have a cookie, ABI_SITE() */
+	__u8 has_sessions;    /* heap: on_sampled is attached as an uprobe session */
 	__u8 allocs_only;     /* heap: frees are not probed; a block counts as freed at once */
 	__u8 live_grows;      /* heap: what does not fit into `live` goes to `live_more` */
 	__u8 no_kernel_reads; /* bpf_probe_read_kernel() is forbidden (lockdown=confidentiality) */
+	__u8 keeps_lives; /* heap: values of `live` and `counts` are whole, and `peaks` is written */
 };
 
 /* A probe's cookie: the function's shape, and whether it calls no other probed function. */
@@ -209,6 +212,8 @@ struct abi_vma {
 
 struct abi_process {
 	__u32 first_vma, nr_vmas;
+	__u32 runtime; /* ABI_RUNTIME() of a language's runtime that keeps a stack of its own; 0: none */
+	__u32 pad;
 };
 
 struct abi_table {
@@ -223,6 +228,8 @@ struct abi_table {
 #define ABI_EVENT_STACK	 2
 #define ABI_EVENT_LEAF	 3
 #define ABI_EVENT_WAKE	 4 /* nothing: a target has a new image, to be looked at soon */
+#define ABI_EVENT_SHADOW 5
+#define ABI_EVENT_TEXT	 6
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
@@ -267,10 +274,114 @@ struct abi_stack {
 	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
+/*
+ * Runtimes of languages whose functions have no frames on the machine stack, but on one that the runtime keeps itself:
+ * the shadow stack. A program for each kind of them walks it in the same tick, after the native one; user space joins
+ * the two (user/record/join.h). It is called through a slot of the map `runtime_walks`, which is empty until a process
+ * of that kind appears, and is loaded by itself: a kernel that refuses it loses that runtime and nothing else.
+ * runtime_abi.h has the kinds.
+ */
+#define ABI_MAX_RUNTIMES 1024 /* processes of all kinds at one time */
+
+/*
+ * Shadow stacks keep both ends, as native ones do. What came last goes round in the upper half, so that of a longer
+ * stack of nr frames the one at place ABI_SHADOW_HALF + nr % ABI_SHADOW_HALF is the oldest there.
+ */
+#define ABI_SHADOW_HALF	      256
+#define ABI_MAX_SHADOW_FRAMES (2 * ABI_SHADOW_HALF)
+
+/* Why a shadow stack ends; user/stream.h says it in words, under the same names. */
+#define ABI_SHADOW_ENDS(X) \
+	X(ROOT)            \
+	X(UNREADABLE)      \
+	X(NO_CODE)         \
+	X(TOO_DEEP)
+
+enum abi_shadow_end {
+#define X(id) ABI_SHADOW_END_##id,
+	ABI_SHADOW_ENDS(X)
+#undef X
+	ABI_NR_SHADOW_ENDS
+};
+
+/* In a frame's object: native code called the runtime's loop for it, so it ends what one native frame stands for. */
+#define ABI_FRAME_ENTRY (1ull << 56)
+
+/* Or, of a runtime whose functions have native frames: its place is the number of that frame, from the leaf on. */
+#define ABI_FRAME_PLACED (1ull << 57)
+
+struct abi_frame {
+	__u64 object; /* address of what is executed, and ABI_FRAME_ENTRY or ABI_FRAME_PLACED */
+	__u32 place;  /* in it; Python: bytes of bytecode */
+	__u32 check;  /* of its content: tells it from others that were at this address */
+};
+
+/* Over the ring, before the record of the same id: as many frames as there are. Leaf first. */
+struct abi_shadow {
+	__u32 event;	  /* ABI_EVENT_SHADOW */
+	__u32 nr_walked;  /* may be more than are here */
+	__u64 id;	  /* of the record */
+	__u32 end;	  /* enum abi_shadow_end */
+	__u32 nr_entries; /* of nr_walked: those with ABI_FRAME_ENTRY */
+	struct abi_frame frames[ABI_MAX_SHADOW_FRAMES];
+};
+
+/*
+ * Over the ring, when a frame of this object is met for the first time: what names it, as it is in the target's
+ * memory, in several messages. So what a target frees or writes over later still has its name.
+ */
+enum abi_text_part {
+	ABI_TEXT_OBJECT, /* the beginning of the object itself */
+	ABI_TEXT_NAME,
+	ABI_TEXT_QUALIFIED, /* the name with those of what it is in */
+	ABI_TEXT_FILE,
+	ABI_TEXT_LINES,
+	ABI_NR_TEXT_PARTS,
+};
+
+#define ABI_TEXT_BYTES 16384 /* what is longer is cut */
+
+struct abi_text {
+	__u32 event; /* ABI_EVENT_TEXT */
+	__u32 part;  /* enum abi_text_part */
+	__u64 start_ns;
+	__u64 object;
+	__u32 check;
+	__u32 tgid;
+	__u32 runtime; /* ABI_RUNTIME(): its kind and version */
+	__u32 len_bytes;
+	__u64 pad;
+	__u8 bytes[ABI_TEXT_BYTES]; /* only the first len_bytes are sent */
+};
+
 /* Key: __u64 id. */
 struct abi_count {
 	__u64 nr_taken;
 	__u64 nr_freed;
+};
+
+/* Ages at which blocks are freed: below 100 us, 1 ms, and so on up to 10 s; the last class has the others. */
+#define ABI_FIRST_AGE_NS 100000ull
+#define ABI_NR_AGES	 7
+
+/*
+ * The same with config.keeps_lives. peak_live is what nr_taken - nr_freed of this epoch was at peak_ns, the last peak of
+ * the image before the id was counted last: it is kept when the id is counted for the first time after a peak. An id
+ * whose peak_ns is older than the peak has not been counted since, so that it still is as it was then.
+ */
+struct abi_life_count {
+	struct abi_count count;
+	__u64 peak_ns;
+	__s64 peak_live;
+	__u64 oldest_freed_ns;	      /* the greatest age at which a block was freed */
+	__u64 nr_by_age[ABI_NR_AGES]; /* of nr_freed */
+};
+
+/* Heap: what an image holds, as estimated, and the most that it held so far. Key: struct abi_image. */
+struct abi_peak {
+	__u64 live_bytes; /* may be below 0 for a moment */
+	__u64 most_bytes;
+	__u64 most_ns; /* when; 0: it held nothing yet */
 };
 
 /* Heap: what a process runs between two execs, and what blocks belong to. */
@@ -280,12 +391,19 @@ struct abi_image {
 };
 
 /*
- * Heap: a sampled block that is alive. Value: __u64 id of its record. With the image in the key, a
- * block of an earlier one is never met. 16 + 8 bytes, because a million of them shall fit in 128 MB.
+ * Heap: a sampled block that is alive. With the image in the key, a block of an earlier one is never
+ * met. 16 + 8 bytes, because a million of them shall fit in 128 MB.
  */
 struct abi_block_key {
 	__u64 address;
 	struct abi_image image;
+};
+
+/* Its value: the id alone, or all of it with config.keeps_lives. */
+struct abi_block {
+	__u64 id; /* of its record; never 0 */
+	__u64 born_ns;
+	__u64 weight_bytes; /* what it stands for: its size / the probability that it was sampled */
 };
 
 /* Where an address counts in live_filter[]: of a product's upper bits each depends on all of it. */
@@ -324,10 +442,10 @@ struct abi_inflight {
 	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
 	__u64 entry_ip; /* the function: the leaf frame */
 	__u64 size_bytes;
-	__u64 result_at;   /* posix_memalign: where the pointer will be */
-	__u64 old_address; /* realloc: the block that is on its way out */
-	__u64 old_id;	   /* its record's, put back if the call fails; 0: was not sampled */
-	__u32 allocator;   /* enum abi_allocator */
+	__u64 result_at;      /* posix_memalign: where the pointer will be */
+	__u64 old_address;    /* realloc: the block that is on its way out */
+	struct abi_block old; /* it, put back if the call fails; id 0: was not sampled */
+	__u32 allocator;      /* enum abi_allocator */
 	__u32 sampled;
 };
 
@@ -350,16 +468,22 @@ struct abi_sampling_piece {
 
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 56);
+ABI_ASSERT_SIZE(struct abi_config, 64);
 ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
-ABI_ASSERT_SIZE(struct abi_process, 8);
+ABI_ASSERT_SIZE(struct abi_process, 16);
+ABI_ASSERT_SIZE(struct abi_frame, 16);
+ABI_ASSERT_SIZE(struct abi_shadow, 24 + 16 * ABI_MAX_SHADOW_FRAMES);
+ABI_ASSERT_SIZE(struct abi_text, 48 + ABI_TEXT_BYTES);
 ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_block_key, 16);
 ABI_ASSERT_SIZE(struct abi_image, 8);
-ABI_ASSERT_SIZE(struct abi_inflight, 56);
+ABI_ASSERT_SIZE(struct abi_inflight, 72);
+ABI_ASSERT_SIZE(struct abi_block, 24);
+ABI_ASSERT_SIZE(struct abi_life_count, 40 + 8 * ABI_NR_AGES);
+ABI_ASSERT_SIZE(struct abi_peak, 24);
 ABI_ASSERT_SIZE(struct abi_sampling_piece, 16);
 
 #endif

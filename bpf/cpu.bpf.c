@@ -3,6 +3,7 @@
 #include "prelude.bpf.h"
 #include "record.bpf.h"
 #include "registers.bpf.h"
+#include "runtime.bpf.h"
 #include "scratch.bpf.h"
 #include "stats.bpf.h"
 #include "target.bpf.h"
@@ -63,16 +64,18 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	take_kernel_stack(ctx, scratch);
-	if (registers_begin_walk((struct pt_regs *)&ctx->regs, scratch))
+	if (registers_begin_walk((struct pt_regs *)&ctx->regs, scratch)) {
 		unwind_user(ABI_SLOT_TICK);
-	else if (config.no_kernel_reads && !kernel_has(task_pt_regs) &&
-		 scratch->walk.end == ABI_END_NO_REGISTERS)
+		runtime_walk(ctx, ABI_SLOT_TICK);
+	} else if (config.no_kernel_reads && !kernel_has(task_pt_regs) &&
+		   scratch->walk.end == ABI_END_NO_REGISTERS) {
 		take_frames_of_kernel(ctx, scratch);
+	}
 	if (!scratch->walk.nr && has_nothing_to_show(scratch)) {
 		stat_inc(ABI_STAT_FILTERED);
 		return 0;
 	}
 	record_close(scratch, 0);
-	record_store(scratch);
+	record_store(scratch, NULL);
 	return 0;
 }

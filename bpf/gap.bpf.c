@@ -12,6 +12,7 @@
 #include "step.bpf.h"
 
 #include "code_abi.h"
+#include "runtime.bpf.h"
 #include "tables.bpf.h"
 
 /* For the verifier: of what these return it knows nothing, so that no path has to be followed twice. */
@@ -36,6 +37,15 @@ static __always_inline bool read_code(u64 address, void *to, u32 len_bytes)
 #define gapstep_behind_call(before)	    unwind_is_behind_call(before)
 #include "gapstep_abi.h"
 
+/* For runtimes that keep what they execute next to it (v8.bpf.c). */
+static __always_inline void note_fp(const struct walk *walk, u32 slot)
+{
+	struct shadow *shadow = shadow_at(slot);
+
+	if (shadow)
+		shadow->fps[unwind_place(walk->nr - 1) & (ABI_MAX_USER_FRAMES - 1)] = walk->fp;
+}
+
 static __always_inline int step_by_guess(const struct target *target, struct caller *caller)
 {
 	enum gapstep step = gapstep(target, &target->scratch->walk, caller);
@@ -47,6 +57,8 @@ static __always_inline int step_by_guess(const struct target *target, struct cal
 	if (step == GAPSTEP_NEW)
 		return END(UNKNOWN_CODE);
 	caller->guessed = step == GAPSTEP_GUESSED ? ABI_IP_GUESSED : 0;
+	if (caller->guessed)
+		note_fp(&target->scratch->walk, target->slot);
 	return 0;
 }
 

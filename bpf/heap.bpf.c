@@ -12,6 +12,9 @@
  *	entry above it				or the next would be nested in it, and all that follow
  *	return with sp = noted entry's + 8	the noted call's own return (its address is popped)
  *
+ * Where a process samples by itself (inside.bpf.c) there are no calls, only blocks; of a realloc's old one a note is kept
+ * in the same map. An allocator that is probed from outside may call one that samples: then the former counts.
+ *
  * A block's record leaves the live ones before the allocator can hand its address out again: at the entry of
  * free, and of realloc, which puts it back if it fails. A block is entered at the return of its
  * allocation, when nobody else can know its address yet.
@@ -19,9 +22,11 @@
 #include "heap.bpf.h"
 
 #include "sampling.bpf.h"
+#include "life.bpf.h"
 #include "live.bpf.h"
 #include "record.bpf.h"
 #include "registers.bpf.h"
+#include "runtime.bpf.h"
 #include "scratch.bpf.h"
 #include "stats.bpf.h"
 #include "target.bpf.h"
@@ -41,7 +46,7 @@ struct {
 static void forget_call(struct abi_inflight *noted, u64 thread)
 {
 	noted->entry_sp = 0;
-	noted->old_id = 0;
+	noted->old.id = 0;
 	noted->sampled = 0;
 	bpf_map_delete_elem(&inflight, &thread);
 }
@@ -54,10 +59,10 @@ static bool is_nested(struct abi_inflight *noted, const struct pt_regs *regs)
 		return true;
 	if (noted->sampled)
 		stat_inc(ABI_LOST_RETURN_MISSED);
-	if (noted->old_id)
-		record_freed(noted->old_id);
+	if (noted->old.id)
+		record_freed(&noted->old);
 	noted->sampled = 0; /* counted */
-	noted->old_id = 0;
+	noted->old.id = 0;
 	return false;
 }
 
@@ -75,13 +80,13 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 	note.result_at = call->result_at;
 	note.old_address = call->old_address;
 	if (call->old_address && !config.allocs_only)
-		note.old_id = live_take(call->old_address);
+		live_take(call->old_address, &note.old);
 	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
 		return true;
 	if (note.sampled)
 		stat_inc(ABI_LOST_INFLIGHT_FULL);
-	if (note.old_id)
-		record_freed(note.old_id); /* most calls succeed */
+	if (note.old.id)
+		record_freed(&note.old); /* most calls succeed */
 	return false;
 }
 
@@ -108,47 +113,72 @@ __hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap
 	return false;
 }
 
-/* Stores the sample of a successful call: its stack begins in the function, then its caller. */
-static void store_sample(const struct pt_regs *regs, const struct abi_inflight *call, u64 address,
-			 u32 slot)
+/* At a function's entry instead of its return: as it will be there. */
+static __always_inline void return_to_caller(struct walk *walk)
+{
+	bpf_probe_read_user(&walk->ip, sizeof(walk->ip), (void *)walk->sp);
+	walk->sp += sizeof(walk->ip);
+	walk->leaf[UNWIND_REG_SP] = walk->sp;
+}
+
+/* Stores the sample of a block: its stack begins in the function, then its caller. */
+static __always_inline void store_sample(const struct pt_regs *regs, const struct heap_block *block,
+					 bool at_entry, u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
-	u64 id, replaced;
+	struct abi_block taken = {}, replaced = {};
+	u64 address = block->address;
 
 	if (!scratch)
 		return;
 	target_identify(scratch);
 	scratch->record.nr_kernel = 0;
 	if (registers_begin_walk(regs, scratch)) {
-		unwind_push(scratch, call->entry_ip);
+		if (at_entry)
+			return_to_caller(&scratch->walk);
+		unwind_push(scratch, block->entry_ip);
 		unwind_user(slot);
+		runtime_walk((void *)regs, slot);
 	}
-	record_close(scratch, call->size_bytes);
-	id = scratch->record.id;
+	record_close(scratch, block->size_bytes);
+	taken.id = scratch->record.id;
 	if (config.allocs_only) {
-		if (record_store(scratch))
-			record_freed(id); /* as far as anybody knows */
+		if (record_store(scratch, &taken))
+			record_freed(&taken); /* as far as anybody knows */
 		return;
 	}
-	replaced = live_take(address);
-	if (replaced)
-		record_freed(replaced); /* freed where no probe saw it */
-	if (!live_put(address, id)) {
+	if (live_take(address, &replaced))
+		record_freed(&replaced); /* freed where no probe saw it */
+	life_begin(&taken, block->size_bytes);
+	if (!live_put(address, &taken)) {
 		stat_inc(ABI_LOST_LIVE_FULL);
 		return;
 	}
-	if (!record_store(scratch))
-		live_take(address);
+	if (!record_store(scratch, &taken))
+		live_take(address, &replaced);
+}
+
+static __always_inline void take_sample(const struct pt_regs *regs, const struct heap_block *block,
+					bool at_entry)
+{
+	u32 slot = scratch_claim();
+
+	if (!slot) {
+		stat_inc(ABI_LOST_SLOT_TAKEN);
+		return;
+	}
+	store_sample(regs, block, at_entry, slot);
+	scratch_give_back(slot);
 }
 
 /* What became of a realloc's old block: gone, unless the call failed and left it alone. */
 static void settle_old_block(const struct abi_inflight *call, u64 result)
 {
-	if (!call->old_id)
+	if (!call->old.id)
 		return;
 	if (result || !call->size_bytes) /* realloc(p, 0) frees p and returns NULL */
-		record_freed(call->old_id);
-	else if (!live_put(call->old_address, call->old_id))
+		record_freed(&call->old);
+	else if (!live_put(call->old_address, &call->old))
 		stat_inc(ABI_STAT_FREES_LOST);
 }
 
@@ -168,7 +198,6 @@ __hidden void heap_return(const struct pt_regs *regs)
 {
 	u64 thread = bpf_get_current_pid_tgid(), ax = regs->ax, address;
 	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &thread), call;
-	u32 slot;
 
 	if (record_is_stopped() || !noted || regs->sp != noted->entry_sp + 8)
 		return;
@@ -182,25 +211,58 @@ __hidden void heap_return(const struct pt_regs *regs)
 		stat_inc(ABI_STAT_FAILED);
 		return;
 	}
-	slot = scratch_claim();
-	if (!slot) {
-		stat_inc(ABI_LOST_SLOT_TAKEN);
+	take_sample(regs, &(struct heap_block){address, call.size_bytes, call.entry_ip}, false);
+}
+
+__hidden void heap_sampled(const struct pt_regs *regs, const struct heap_block *block)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct abi_inflight *noted;
+
+	if (record_is_stopped() || !target_is_current())
+		return;
+	stat_inc(ABI_STAT_CALLS);
+	noted = bpf_map_lookup_elem(&inflight, &thread);
+	if (noted && is_nested(noted, regs)) {
+		stat_inc(ABI_STAT_NESTED);
 		return;
 	}
-	store_sample(regs, &call, address, slot);
-	scratch_give_back(slot);
+	stat_inc(ABI_STAT_SAMPLED);
+	take_sample(regs, block, true);
+}
+
+__hidden void heap_leaves(const struct pt_regs *regs, u64 address)
+{
+	const struct heap_call call = {
+		.allocator = ABI_ALLOCATOR_REALLOC, .size_bytes = 1, .old_address = address};
+
+	if (record_is_stopped() || !target_is_current())
+		return;
+	stat_inc(ABI_STAT_FREES);
+	note_call(regs, &call, false);
+}
+
+__hidden void heap_moved(bool has_moved)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &thread), call;
+
+	if (record_is_stopped() || !noted)
+		return;
+	call = *noted;
+	forget_call(noted, thread);
+	settle_old_block(&call, has_moved);
 }
 
 __hidden void heap_free(u64 address)
 {
-	u64 id;
+	struct abi_block block = {};
 
 	if (!address || record_is_stopped() || !target_is_current())
 		return;
 	stat_inc(ABI_STAT_FREES);
-	id = live_take(address);
-	if (id)
-		record_freed(id);
+	if (live_take(address, &block))
+		record_freed(&block);
 }
 
 __hidden void heap_end_thread(u64 pid_tgid, enum abi_holder how)
@@ -211,7 +273,7 @@ __hidden void heap_end_thread(u64 pid_tgid, enum abi_holder how)
 		return;
 	if (noted->sampled)
 		stat_inc(ABI_STAT_CUT_OFF);
-	if (noted->old_id)
+	if (noted->old.id)
 		stat_inc(how == ABI_HOLDER_EXECED ? ABI_STAT_PURGED : ABI_STAT_LEFT);
 	forget_call(noted, pid_tgid);
 }

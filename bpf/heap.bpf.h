@@ -28,6 +28,19 @@ void heap_return(const struct pt_regs *regs);
 /* In free, while its argument is there. */
 void heap_free(u64 address);
 
+/* A block that was sampled in the process itself. */
+struct heap_block {
+	u64 address;
+	u64 size_bytes;
+	u64 entry_ip; /* the function that allocated it */
+};
+
+/* Such a block is about to be returned to the caller; the stack is as at the function's entry. */
+void heap_sampled(const struct pt_regs *regs, const struct heap_block *block);
+/* Such a block is about to be freed by a realloc; heap_moved() tells whether that succeeded. */
+void heap_leaves(const struct pt_regs *regs, u64 address);
+void heap_moved(bool has_moved);
+
 /* A thread ends, or execs: the call that it is in, if any, will not return. */
 void heap_end_thread(u64 pid_tgid, enum abi_holder how);
 

@@ -28,16 +28,16 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ABI_LIVE_AT_HAND);
-	__type(key, struct abi_block_key);
-	__type(value, u64); /* the id of its record */
+	__uint(key_size, sizeof(struct abi_block_key));
+	__uint(value_size, sizeof(u64)); /* of struct abi_block: configure.c says how much */
 } live SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ABI_LIVE_ENTRIES - ABI_LIVE_AT_HAND);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct abi_block_key);
-	__type(value, u64);
+	__uint(key_size, sizeof(struct abi_block_key));
+	__uint(value_size, sizeof(u64));
 } live_more SEC(".maps");
 
 struct {
@@ -51,37 +51,36 @@ volatile __u32 live_filter[ABI_LIVE_FILTER] = {};
 /* How many holders have ended so far: user space looks for them when this has changed. */
 volatile __u32 nr_ended = 0;
 
-static __always_inline struct abi_image current_image(void)
+static __always_inline bool take_from(void *map, const struct abi_block_key *key,
+				      struct abi_block *block)
 {
-	return (struct abi_image){.tgid = bpf_get_current_pid_tgid() >> 32,
-				  .exec_id = target_exec_id()};
-}
-
-static __always_inline u64 take_from(void *map, const struct abi_block_key *key)
-{
-	u64 *found = bpf_map_lookup_elem(map, key), id;
+	const struct abi_block *found = bpf_map_lookup_elem(map, key);
 
 	if (!found)
-		return 0;
-	id = *found;
-	return (int)bpf_map_delete_elem(map, key) ? 0 /* somebody else was faster */ : id;
+		return false;
+	block->id = found->id;
+	if (config.keeps_lives) {
+		block->born_ns = found->born_ns;
+		block->weight_bytes = found->weight_bytes;
+	}
+	return !(int)bpf_map_delete_elem(map, key); /* else somebody else was faster */
 }
 
-__hidden u64 live_take(u64 address)
+__hidden bool live_take(u64 address, struct abi_block *block)
 {
 	struct abi_block_key key = {.address = address};
 	u32 place = ABI_LIVE_PLACE(address);
-	u64 id;
+	bool taken;
 
 	if (!live_filter[place])
-		return 0;
-	key.image = current_image();
-	id = take_from(&live, &key);
-	if (!id && config.live_grows)
-		id = take_from(&live_more, &key);
-	if (id)
+		return false;
+	key.image = target_image();
+	taken = take_from(&live, &key, block);
+	if (!taken && config.live_grows)
+		taken = take_from(&live_more, &key, block);
+	if (taken)
 		__sync_fetch_and_add(&live_filter[place], -1);
-	return id;
+	return taken;
 }
 
 /*
@@ -98,16 +97,16 @@ static void note_holder(struct abi_image image)
 		*holder = ABI_HOLDER_LIVES;
 }
 
-__hidden bool live_put(u64 address, u64 id)
+__hidden bool live_put(u64 address, const struct abi_block *block)
 {
-	struct abi_block_key key = {.address = address, .image = current_image()};
+	struct abi_block_key key = {.address = address, .image = target_image()};
 	u32 place = ABI_LIVE_PLACE(address);
 
 	note_holder(key.image);
 	__sync_fetch_and_add(&live_filter[place], 1);
-	if (!(int)bpf_map_update_elem(&live, &key, &id, BPF_ANY))
+	if (!(int)bpf_map_update_elem(&live, &key, block, BPF_ANY))
 		return true;
-	if (config.live_grows && !(int)bpf_map_update_elem(&live_more, &key, &id, BPF_ANY))
+	if (config.live_grows && !(int)bpf_map_update_elem(&live_more, &key, block, BPF_ANY))
 		return true;
 	__sync_fetch_and_add(&live_filter[place], -1);
 	return false;

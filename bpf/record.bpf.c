@@ -8,6 +8,9 @@
  */
 #include "record.bpf.h"
 
+#include "life.bpf.h"
+#include "mix.bpf.h"
+#include "runtime.bpf.h"
 #include "stackmem.bpf.h"
 #include "stats.bpf.h"
 
@@ -16,8 +19,8 @@
 struct counts_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ABI_COUNTS_ENTRIES);
-	__type(key, u64);
-	__type(value, struct abi_count);
+	__uint(key_size, sizeof(u64));
+	__uint(value_size, sizeof(struct abi_count)); /* struct abi_life_count with keeps_lives */
 };
 struct counts_map counts_even SEC(".maps"), counts_odd SEC(".maps");
 
@@ -33,13 +36,6 @@ volatile __u32 epoch = 0;
  * while others are still missing, or when the accounts are being read.
  */
 volatile __u32 stopped = 0;
-
-static __always_inline u64 mix(u64 hash, u64 value)
-{
-	hash = (hash ^ value) *
-	       0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio: odd, bits well spread */
-	return hash ^ hash >> 32;
-}
 
 __hidden bool record_is_stopped(void)
 {
@@ -69,6 +65,8 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	hash = mix(hash, *(u64 *)&record->comm[0]);
 	hash = mix(hash, *(u64 *)&record->comm[8]);
 	hash = mix(hash, (u64)record->nr_kernel << 32 | record->nr_user);
+	if (scratch->nr_shadow)
+		hash = mix(hash, scratch->shadow_hash);
 	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
 		hash = mix(hash, record->ips[i]);
 	/* The rest of this stack is not known yet: it may be any. */
@@ -181,6 +179,22 @@ static __always_inline void send_capture(struct scratch *scratch)
 	send_pieces(walk->slot, walk->leaf[UNWIND_REG_SP], STACKMEM_UNKNOWN);
 }
 
+/* Before its record, which means nothing without it. */
+static __always_inline int send_shadow(struct scratch *scratch)
+{
+	struct shadow *shadow = shadow_at(scratch->walk.slot);
+	u64 len = offsetof(struct abi_shadow, frames) +
+		  (u64)scratch->nr_shadow * sizeof(struct abi_frame);
+
+	if (!shadow)
+		return 0; /* never: for the verifier */
+	shadow->stack.event = ABI_EVENT_SHADOW;
+	shadow->stack.id = scratch->record.id;
+	if (len > sizeof(shadow->stack))
+		len = sizeof(shadow->stack);
+	return (int)bpf_ringbuf_output(&events, &shadow->stack, len, BPF_RB_NO_WAKEUP);
+}
+
 /* 0, or which loss it was. */
 static __always_inline int send_record(struct scratch *scratch)
 {
@@ -190,6 +204,8 @@ static __always_inline int send_record(struct scratch *scratch)
 
 	if (scratch->sends_stack)
 		send_stack(scratch);
+	if (scratch->nr_shadow && send_shadow(scratch))
+		return ABI_LOST_EVENTS_FULL;
 	record->event = ABI_EVENT_RECORD;
 	if (!record->time_ns)
 		record->time_ns = bpf_ktime_get_ns(); /* not before: most records have been sent */
@@ -203,7 +219,8 @@ static __always_inline int send_record(struct scratch *scratch)
  * Adds to id's counter. The record of a new id is sent before it is counted, so that user space has it for
  * every id that it finds in the map. Two CPUs may both send it, which does no harm.
  */
-static __always_inline int count_in(struct counts_map *counts, struct scratch *scratch)
+static __always_inline int count_in(struct counts_map *counts, struct scratch *scratch,
+				    const struct abi_block *block)
 {
 	struct abi_count one = {.nr_taken = 1}, *count;
 	u64 id = scratch->record.id;
@@ -214,49 +231,63 @@ static __always_inline int count_in(struct counts_map *counts, struct scratch *s
 		err = send_record(scratch);
 		if (err)
 			return err;
-		err = bpf_map_update_elem(counts, &id, &one, BPF_NOEXIST);
-		if (err != -E_EXIST)
-			return err ? ABI_LOST_COUNTS_FULL : 0;
+		err = bpf_map_update_elem(
+			counts, &id, config.keeps_lives ? (void *)&life_none : &one, BPF_NOEXIST);
+		if (err && err != -E_EXIST)
+			return ABI_LOST_COUNTS_FULL;
+		if (!err && !config.keeps_lives)
+			return 0;
 		count = bpf_map_lookup_elem(counts, &id);
 		if (!count)
 			return ABI_LOST_COUNTS_FULL;
 	}
-	__sync_fetch_and_add(&count->nr_taken, 1);
+	if (config.keeps_lives && block)
+		life_taken((void *)count, block->weight_bytes);
+	else
+		__sync_fetch_and_add(&count->nr_taken, 1);
 	return 0;
 }
 
-__hidden bool record_store(struct scratch *scratch)
+__hidden bool record_store(struct scratch *scratch, const struct abi_block *block)
 {
 	int lost;
 
 	if (config.captures && scratch->walk.nr)
 		send_capture(scratch);
-	lost = epoch & 1 ? count_in(&counts_odd, scratch) : count_in(&counts_even, scratch);
+	lost = epoch & 1 ? count_in(&counts_odd, scratch, block)
+			 : count_in(&counts_even, scratch, block);
 	stat_inc(lost ? lost : ABI_STAT_STORED);
 	stat_add(ABI_STAT_FRAMES, scratch->walk.nr_walked);
 	return !lost;
 }
 
-static __always_inline bool count_freed_in(struct counts_map *counts, u64 id)
+static __always_inline bool count_freed_in(struct counts_map *counts, const struct abi_block *block)
 {
 	struct abi_count one = {.nr_freed = 1}, *count;
+	u64 id = block->id;
 
 	count = bpf_map_lookup_elem(counts, &id);
 	if (!count) {
-		if (!(int)bpf_map_update_elem(counts, &id, &one, BPF_NOEXIST))
+		if (!(int)bpf_map_update_elem(counts, &id,
+					      config.keeps_lives ? (void *)&life_none : &one,
+					      BPF_NOEXIST) &&
+		    !config.keeps_lives)
 			return true;
 		count = bpf_map_lookup_elem(counts, &id);
 		if (!count)
 			return false;
 	}
-	__sync_fetch_and_add(&count->nr_freed, 1);
+	if (config.keeps_lives)
+		life_freed((void *)count, block->born_ns, block->weight_bytes);
+	else
+		__sync_fetch_and_add(&count->nr_freed, 1);
 	return true;
 }
 
-__hidden void record_freed(u64 id)
+__hidden void record_freed(const struct abi_block *block)
 {
-	bool counted = epoch & 1 ? count_freed_in(&counts_odd, id)
-				 : count_freed_in(&counts_even, id);
+	bool counted = epoch & 1 ? count_freed_in(&counts_odd, block)
+				 : count_freed_in(&counts_even, block);
 
 	stat_inc(counted ? ABI_STAT_FREED : ABI_STAT_FREES_LOST);
 }

@@ -18,9 +18,12 @@ bool record_is_stopped(void);
 void record_close(struct scratch *scratch, u64 size_bytes);
 /* Wakes user space, to look at what is mapped. */
 void record_wake(void);
-/* Counts the record of scratch once, sending its description if its id is new. false: lost. */
-bool record_store(struct scratch *scratch);
-/* One of the blocks counted under id is gone. */
-void record_freed(u64 id);
+/*
+ * Counts the record of scratch once, sending its description if its id is new. block: the one that it is about; NULL: a
+ * tick. false: lost.
+ */
+bool record_store(struct scratch *scratch, const struct abi_block *block);
+/* One of the blocks counted under its id is gone. */
+void record_freed(const struct abi_block *block);
 
 #endif

@@ -83,7 +83,8 @@ STEP_INLINE enum unwind_status rulestep_load_cfa(STEP_TARGET target, const STEP_
 	}
 	if (!step_load(target, base + 8 * index + (__u64)(__s64)rule->cfa_off, cfa))
 		return UNWIND_NO_MEMORY;
-	*cfa += (__u64)(__s64)rule->deref_off;
+	if (rule->kind != UNWIND_INTERPRETED)
+		*cfa += (__u64)(__s64)rule->deref_off;
 	return UNWIND_STEPPED;
 }
 
@@ -222,6 +223,35 @@ STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REG
 	return UNWIND_STEPPED;
 }
 
+STEP_INLINE __u64 rulestep_method_word(__u64 method, __u64 bytecode)
+{
+	if (!method || method & 7 || method >= UNWIND_METHOD_LIMIT)
+		return 0;
+	return UNWIND_METHOD_MARK | method >> 3 << UNWIND_METHOD_SHIFT | bytecode;
+}
+
+/* What stands for a frame that is interpreted (UNWIND_METHOD_MARK). 0: it is none, or its Method is not known. */
+STEP_INLINE __u64 rulestep_method(STEP_TARGET target, const STEP_REGS *regs,
+				  const struct unwind_rule *rule)
+{
+	__u64 slot = regs->fp + (__u64)(__s64)(rule->deref_off & ~UNWIND_BCP_IN_FRAME);
+	STEP_WORD method = 0, bcp = 0;
+
+	if (rule->kind == UNWIND_FRAME ? !rule->deref_off : rule->kind != UNWIND_INTERPRETED)
+		return 0;
+	if (rule->kind == UNWIND_FRAME || (step_is_leaf(regs) && slot < regs->sp))
+		return step_is_leaf(regs)
+			       ? rulestep_method_word(step_leaf_register(regs, UNWIND_REG_BX), 0)
+			       : 0;
+	if (!step_load(target, slot, &bcp) ||
+	    !step_load(target, regs->fp + (__u64)UNWIND_METHOD_OFF, &method))
+		return 0;
+	if (step_is_leaf(regs) && !(rule->deref_off & UNWIND_BCP_IN_FRAME) &&
+	    step_leaf_register(regs, UNWIND_REG_BCP) - regs->sp >= UNWIND_BCP_STACK_BYTES)
+		bcp = step_leaf_register(regs, UNWIND_REG_BCP);
+	return rulestep_method_word(method, UNWIND_METHOD_HAS_BCP | (bcp & UNWIND_METHOD_BCP));
+}
+
 /* By a rule in full. The caller's ip may be 0. */
 STEP_INLINE enum unwind_status rulestep(STEP_TARGET target, const STEP_REGS *regs,
 					const struct unwind_rule *rule, STEP_CALLER *caller)
@@ -235,6 +265,7 @@ STEP_INLINE enum unwind_status rulestep(STEP_TARGET target, const STEP_REGS *reg
 		return rulestep_by_fp(target, regs, caller);
 	case UNWIND_FRAME:
 	case UNWIND_DEREF:
+	case UNWIND_INTERPRETED:
 	case UNWIND_INDEXED:
 	case UNWIND_PLT:
 		return rulestep_frame(target, regs, rule, caller);

@@ -33,6 +33,7 @@ struct walk {
 	u32 nr;			/* user ips written; during the walk: met */
 	u32 nr_walked;		/* of a finished walk: how many it met */
 	u32 end;		/* enum abi_stack_end, valid once the walk is over */
+	u32 runtime;		/* ABI_RUNTIME() of the process */
 	u8 ip_exact;		/* ip is where the frame stopped, not a return address */
 	u8 has_leaf;
 	u8 bx_known;
@@ -46,6 +47,8 @@ struct scratch {
 	u32 exec_id;
 	u32 is_kernel_thread;
 	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */
+	u32 nr_shadow;	 /* frames of the shadow stack (runtime.bpf.h), and their hash */
+	u64 shadow_hash;
 	struct abi_record record; /* ips: nr_kernel kernel ones, then walk.nr user ones */
 	u64 window[WINDOW_WORDS]; /* a copy of a piece of stack */
 	struct abi_stack stack;

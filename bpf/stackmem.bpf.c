@@ -41,6 +41,18 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 	return true;
 }
 
+__hidden u64 stackmem_thread_block(void)
+{
+	struct task_struct *task;
+
+	if (kernel_has(get_current_task_btf))
+		return bpf_get_current_task_btf()->thread.fsbase;
+	if (config.no_kernel_reads)
+		return 0;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
 /*
  * Below the first stack's beginning are its frames, above it arguments and environment. The others
  * are what libc allocates: each of the usual ones puts the thread's own block (where fs points) at the
@@ -48,18 +60,16 @@ __noinline int stackmem_refill(u32 slot, u64 address)
  */
 __hidden u32 stackmem_rest(u64 sp)
 {
-	u64 start = 0, block = 0, to_start, to_block, rest;
+	u64 start = 0, block = stackmem_thread_block(), to_start, to_block, rest;
 	struct task_struct *task;
 	struct mm_struct *mm;
 
 	if (kernel_has(get_current_task_btf)) {
 		task = bpf_get_current_task_btf();
-		block = task->thread.fsbase;
 		mm = task->mm;
 		start = mm ? mm->start_stack : 0;
 	} else if (!config.no_kernel_reads) {
 		task = (void *)bpf_get_current_task();
-		block = BPF_CORE_READ(task, thread.fsbase);
 		mm = BPF_CORE_READ(task, mm);
 		start = BPF_CORE_READ(mm, start_stack);
 	}

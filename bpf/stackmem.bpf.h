@@ -50,6 +50,9 @@ static __always_inline u32 stackmem_piece(u64 sp)
 	return ABI_STACK_PIECE_BYTES - (sp & (PAGE_BYTES - 1));
 }
 
+/* Where fs points in current: its own block of libc's. 0: that cannot be read. */
+u64 stackmem_thread_block(void);
+
 #define STACKMEM_UNKNOWN (1u << 30)
 
 /* How far it is from sp to where current's stack began. */

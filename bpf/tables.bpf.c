@@ -24,6 +24,7 @@ __hidden bool tables_enter(struct walk *walk, u32 tgid)
 		return false;
 	walk->first_vma = walk->last_vma = process->first_vma;
 	walk->nr_vmas = process->nr_vmas;
+	walk->runtime = process->runtime;
 	return true;
 }
 

@@ -10,6 +10,12 @@
 bool target_is_current(void);
 /* How many execs current's process has behind it: tells the images of one process apart. */
 u32 target_exec_id(void);
+static __always_inline struct abi_image target_image(void)
+{
+	return (struct abi_image){.tgid = bpf_get_current_pid_tgid() >> 32,
+				  .exec_id = target_exec_id()};
+}
+
 /* The image of task that ends, at the tracepoints of its exit and exec. */
 u32 target_ended_image(const struct task_struct *task, bool by_exec);
 /* Fills in who current is: the task's part of scratch and of its record. */

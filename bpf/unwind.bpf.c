@@ -32,10 +32,14 @@ __noinline int unwind_step_extended(u32 slot)
 	struct target target = {scratch, slot};
 	struct caller caller = {};
 	struct unwind_rule rule;
+	u64 method;
 
 	if (!scratch)
 		return 1;
 	tables_extended(&scratch->walk.at, &rule);
+	method = rulestep_method(&target, &scratch->walk, &rule);
+	if (method)
+		unwind_put(scratch, scratch->walk.nr - 1, method);
 	return go_to_caller(scratch, &caller,
 			    end_of_status(rulestep(&target, &scratch->walk, &rule, &caller)));
 }

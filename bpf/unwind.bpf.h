@@ -13,16 +13,26 @@
 #define IPS_MASK 1023
 _Static_assert(ABI_MAX_FRAMES <= IPS_MASK, "the mask leaves every index alone");
 
-/*
- * Appends one ip. Behind the frames of the leaf's side is a ring, which keeps the last ones. The mask is
- * for verifiers of before 6.12, which do not follow what is known of i through a copy of it.
- */
-static __always_inline void unwind_push(struct scratch *scratch, u64 ip)
+/* Where frame nr is kept: behind those of the leaf's side is a ring, which keeps the last ones. */
+static __always_inline u32 unwind_place(u32 nr)
 {
-	u32 nr = scratch->walk.nr++;
-	u32 i = nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
+	return nr < ABI_LEAF_FRAMES ? nr : ABI_LEAF_FRAMES | (nr & (ABI_RING_FRAMES - 1));
+}
+
+/*
+ * Appends one ip. The mask is for verifiers of before 6.12, which do not follow what is known of i through a
+ * copy of it.
+ */
+static __always_inline void unwind_put(struct scratch *scratch, u32 nr, u64 ip)
+{
+	u32 i = unwind_place(nr);
 
 	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
+}
+
+static __always_inline void unwind_push(struct scratch *scratch, u64 ip)
+{
+	unwind_put(scratch, scratch->walk.nr++, ip);
 }
 
 /* Walks the record's process from walk's registers, whose ip comes first, to the end of the stack. */

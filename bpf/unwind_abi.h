@@ -83,8 +83,9 @@ enum unwind_kind {
 	UNWIND_ROOT = 1,	/* return address undefined: the outermost frame */
 	UNWIND_UNSUPPORTED = 2, /* there is CFI, but damaged or beyond this table */
 	UNWIND_FP = 3,		/* a frame pointer: CFA = fp + 16, fp at CFA-16, ra at CFA-8 */
-	UNWIND_FRAME = 4,	/* CFA = cfa_reg + cfa_off */
-	UNWIND_DEREF = 5,	/* CFA = *(cfa_reg + cfa_off) + deref_off */
+	/* CFA = cfa_reg + cfa_off; deref_off not 0: a Java method is entered, its Method is in bx */
+	UNWIND_FRAME = 4,
+	UNWIND_DEREF = 5, /* CFA = *(cfa_reg + cfa_off) + deref_off */
 	/* CFA = *(cfa_reg + 8 * register number ra_off + cfa_off) + deref_off; ra at CFA-8 */
 	UNWIND_INDEXED = 6,
 	/* CFA = sp + 8 + 8 * ((ip & 15) >= cfa_off): a PLT stub, before and after its push */
@@ -102,8 +103,41 @@ enum unwind_kind {
 	UNWIND_CLONE = 9,
 	/* Code may have been made here since the table was: user space finishes the walk. */
 	UNWIND_UNKNOWN = 10,
+	/*
+	 * The frame of a Java method that is interpreted: CFA = *(fp + cfa_off). Its Method is at fp + UNWIND_METHOD_OFF,
+	 * the address of its bytecode at fp + deref_off (a multiple of 8). The leaf frame has it in r13, unless deref_off has
+	 * UNWIND_BCP_IN_FRAME, or r13 has the sp for a callee already. While the frame is being made, its Method is in bx.
+	 */
+	UNWIND_INTERPRETED = 11,
 	UNWIND_NR_KINDS,
 };
+
+#define UNWIND_METHOD_OFF      (-24)
+#define UNWIND_REG_BCP	       13
+#define UNWIND_BCP_IN_FRAME    1
+#define UNWIND_BCP_STACK_BYTES 65536 /* so close to sp is no bytecode */
+
+/*
+ * What stands for such a frame in a stack, in place of its ip, which would be the interpreter's:
+ *
+ *	 63  62  61  60           17  16  15         0
+ *	+---+---+---+---------------+---+------------+
+ *	| 0 | 0 | 1 | Method / 8    | K | bytecode   |
+ *	+---+---+---+---------------+---+------------+
+ *
+ * K says that the bytecode is known: the lower half of its address, of which there is one in a method's 64 KB of code. It is not
+ * while the frame is being made; then the first one is next.
+ */
+#define UNWIND_METHOD_MARK    (1ull << 61)
+#define UNWIND_METHOD_SHIFT   17
+#define UNWIND_METHOD_HAS_BCP (1ull << 16)
+#define UNWIND_METHOD_BCP     0xffffull
+#define UNWIND_METHOD_LIMIT   (1ull << 47)
+
+static inline __u64 unwind_method_addr(__u64 word)
+{
+	return (word & (UNWIND_METHOD_MARK - 1)) >> UNWIND_METHOD_SHIFT << 3;
+}
 
 /* Where the caller's fp or ra is; off is fp_off or ra_off. */
 enum unwind_how {

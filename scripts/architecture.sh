@@ -64,6 +64,11 @@ rooms()
 		case $room in
 		'' | '#'*) continue ;;
 		bpf) printf '\n### bpf/: %s\n\nRuns in %s.\n\n' "$about" "$place" && folder bpf ;;
+		inside)
+			[ -d inside ] || continue
+			printf '\n### inside/: %s\n\nRuns in: %s.\n\n' "$about" "$place"
+			folder inside
+			;;
 		*)
 			[ -d "user/$room" ] || continue
 			printf '\n### user/%s/: %s\n\nRuns in: %s.\n\n' "$room" "$about" "$place"

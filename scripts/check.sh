@@ -14,10 +14,12 @@ export LC_ALL=C
 libraries='
 c        assert.h ctype.h endian.h errno.h float.h inttypes.h limits.h math.h setjmp.h stdarg.h stdbool.h stddef.h stdint.h
 c        stdio.h stdlib.h string.h strings.h time.h
-files    dirent.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
+files    dirent.h dlfcn.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
 thread   pthread.h signal.h
 process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
 kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
+kernel   x86intrin.h link.h elf.h cpuid.h sys/ptrace.h sys/user.h
+kernel   linux/openat2.h sys/fsuid.h sys/un.h
 kernel   sys/mount.h sys/resource.h sys/prctl.h sys/socket.h sched.h linux/audit.h linux/filter.h linux/seccomp.h
 terminal getopt.h sys/ioctl.h
 random   sys/random.h
@@ -26,11 +28,13 @@ iberty   libiberty/demangle.h
 elf      libelf.h gelf.h elf.h elfutils/* dwarf.h lzma.h sys/auxv.h
 zydis    Zydis/*
 bpf      bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
+curl     curl/curl.h dlfcn.h
 pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
+inflate  isa-l/* zstd.h
 '
 
 # Our own headers that belong to no room: a room must be granted each by name.
-contracts='stream.h allocsite.h cprof_abi.h unwind_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
+contracts='stream.h allocsite.h cprof_abi.h unwind_abi.h runtime_abi.h python_abi.h php_abi.h v8_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'
@@ -86,6 +90,7 @@ matches() # WORD PATTERN...
 room_of() # FILE under user/
 {
 	case ${1#user/} in
+	inside/*) echo inside ;;
 	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
 	cmd_*.c) echo commands ;;
@@ -108,6 +113,7 @@ kinds_of()
 		[ -n "$name" ] && matches "$1" $patterns && echo "$name"
 	done <<<"$libraries"
 	set +f
+	[[ $1 == inside/* ]] && echo inside
 	[[ $1 == */* && -d user/${1%%/*} ]] && echo "${1%%/*}"
 }
 
@@ -135,7 +141,7 @@ check_rooms()
 		elif [ -z "$granted" ]; then
 			broken "$file: room '$room' must not include $header"
 		fi
-	done < <(files user -- '*.[hc]' |
+	done < <(files user inside -- '*.[hc]' |
 		xargs -r sed -n -s -E 's/^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"].*/\1/;T;F;p' |
 		paste -d ' ' - -)
 }
@@ -160,7 +166,7 @@ check_base_words()
 check_silence()
 {
 	local file what
-	for file in $(files user/*/ -- '*.[hc]' | xargs -r grep -lE 'printf|puts|putchar|perror|stdout|stderr|base/log\.h'); do
+	for file in $(files user/*/ inside -- '*.[hc]' | xargs -r grep -lE 'printf|puts|putchar|perror|stdout|stderr|base/log\.h'); do
 		set -f
 		# shellcheck disable=SC2086 # patterns
 		matches "$file" $speakers && set +f && continue
@@ -179,8 +185,8 @@ check_headers_alone()
 	local header machine
 	# clang for BPF does not look where Debian keeps <asm/types.h>
 	machine=/usr/include/$("${CC:-gcc}" -print-multiarch 2>/dev/null)
-	for header in $(files user -- '*.h') $(files bpf -- '*_abi.h'); do
-		"${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -Iuser -Ibpf -I"${BUILD:-build}/gen" -Wall -Werror \
+	for header in $(files user inside -- '*.h') $(files bpf -- '*_abi.h'); do
+		"${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -I. -Iuser -Ibpf -I"${BUILD:-build}/gen" -Wall -Werror \
 			-fsyntax-only -x c "$header" 2>/dev/null || broken "$header: does not compile alone"
 	done
 	for header in $(files bpf -- '*.bpf.h'); do
@@ -212,7 +218,7 @@ check_openings()
 	local file
 	while read -r file; do
 		broken "$file: no opening comment"
-	done < <(files user bpf -- '*.c' | xargs -r awk '
+	done < <(files user bpf inside -- '*.c' | xargs -r awk '
 		FNR == 1 { begun = 0 }
 		begun || /^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ || /^$/ { next }
 		{ begun = 1 }
@@ -225,7 +231,7 @@ check_contracts()
 {
 	while IFS= read -r line; do
 		broken "$line: not documented"
-	done < <(files user bpf -- '*.h' | grep -vE 'cmd\.h$' | xargs -r awk '
+	done < <(files user bpf inside -- '*.h' | grep -vE 'cmd\.h$' | xargs -r awk '
 		FNR == 1 { depth = commented = within = macro = 0; declared = "" }
 		/^[ \t]*$/ && !within && !depth { commented = 0; declared = ""; next }
 		macro || /^[ \t]*#/ { macro = /\\$/; next }
@@ -269,15 +275,25 @@ check_leftovers()
 	local words='TO''DO|FIX''ME|XX''X|HA''CK'
 	while IFS= read -r line; do
 		broken "$line"
-	done < <(files bpf user tests scripts proto doc -- '*.[hc]' '*.cc' '*.py' '*.sh' '*.proto' '*.1' |
+	done < <(files bpf user inside tests scripts proto doc -- '*.[hc]' '*.cc' '*.py' '*.sh' '*.proto' '*.1' |
 		xargs -r grep -nHoE "\b($words)\b")
+}
+
+# The first page is short.
+check_readme()
+{
+	local size most=10240
+
+	[ -f README.md ] || return
+	size=$(wc -c <README.md)
+	[ "$size" -le $most ] || broken "README.md: $size bytes, at most $most"
 }
 
 check_format()
 {
 	local file
-	files bpf user tests -- '*.[hc]' | xargs -r clang-format --dry-run -Werror 2>/dev/null && return
-	for file in $(files bpf user tests -- '*.[hc]'); do
+	files bpf user inside tests -- '*.[hc]' | xargs -r clang-format --dry-run -Werror 2>/dev/null && return
+	for file in $(files bpf user inside tests -- '*.[hc]'); do
 		clang-format --dry-run -Werror "$file" 2>/dev/null || broken "$file: not formatted (make fmt)"
 	done
 }
@@ -296,5 +312,6 @@ check_architecture
 check_openings
 check_contracts
 check_leftovers
+check_readme
 check_format
 exit $broken

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Runs what `make unit`, `make fuzz-long` or `make test` has built, and counts.
+# Runs what `make unit` or `make test` has built, and counts.
 #
 #	scripts/run-tests.sh unit	what needs neither root nor a kernel of any kind
-#	scripts/run-tests.sh fuzz	the fuzz targets
-#	scripts/run-tests.sh all	all of these, `make check`, and end to end (root)
+#	scripts/run-tests.sh all	these, the fuzz targets, `make check`, and end to end (root)
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the last
@@ -13,12 +12,14 @@
 #
 # As many tests as there are processors run at once: none is about time, and each must hold on a machine
 # that is busy with other things. Those of tests/e2e wait for half of their time: half as many again run at
-# once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST".
+# once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST". The fuzz
+# targets run beside all of them, one after another, with what CPU time the others leave.
 #
 # TEST_TIMEOUT	seconds after which a program hangs (1800): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
-# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (5; 0: replay only; CI: 60)
+# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only; CI: 60)
 # FUZZ_SEED	what their new inputs are drawn from (1, so that a verdict depends on the tree alone; 0: another each time)
+# TEST_LONG	not empty: more of what chance decides, all kernels with every lockdown; three times as long (CI)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
 set -u
@@ -26,9 +27,9 @@ export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The make above us is not the make of a test.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-usage='usage: scripts/run-tests.sh unit|fuzz|all'
+usage='usage: scripts/run-tests.sh unit|all'
 passed=0 failed=0 skipped=0
-started=() running=0
+started=() beside= running=0
 processors=$(nproc)
 at_once=$processors
 began=$SECONDS
@@ -194,14 +195,24 @@ count_ended()
 start()
 {
 	wanted "$1" || return 0
+	count_running
 	while [ $running -ge "$at_once" ]; do
 		wait -n
-		running=$((running - 1))
 		count_ended
+		count_running
 	done
 	one "$@" &
 	started+=("$1")
-	running=$((running + 1))
+}
+
+# How many of those that were started have not ended; the fuzz targets are beside them.
+count_running()
+{
+	local pid
+	running=0
+	for pid in $(jobs -rp); do
+		[ "$pid" = "$beside" ] || running=$((running + 1))
+	done
 }
 
 # All that was started has ended and is counted.
@@ -213,7 +224,7 @@ finish()
 	for name in "${started[@]}"; do
 		failure "$name" 'it did not end properly' /dev/null
 	done
-	started=() running=0
+	started=()
 }
 
 stem() # PATH
@@ -241,26 +252,33 @@ unit_tests()
 }
 
 # One fuzz target: its corpus, then new inputs into a folder that is thrown away. A crash leaves its
-# input in build/fuzz/.
+# input in build/fuzz/. An input hangs after 10 minutes: of these it may get few for itself.
 fuzz_one() # PROGRAM WHAT
 {
 	local new=$dir/corpus-$2 corpus=tests/fuzz/corpus/$2
-	local common=(-timeout=60 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1 -seed="${FUZZ_SEED:-1}")
+	local common=(-timeout=600 -rss_limit_mb=2048 -artifact_prefix="$BUILD/fuzz/$2-" -error_exitcode=1 -seed="${FUZZ_SEED:-1}")
 	mkdir -p "$new"
 	[ -d "$corpus" ] || corpus=
 	"$1" "${common[@]}" -runs=0 "$new" ${corpus:+"$corpus"} || return
 	[ "$seconds" -eq 0 ] || "$1" "${common[@]}" -max_total_time="$seconds" "$new" ${corpus:+"$corpus"}
 }
 
-seconds=${FUZZ_SECONDS:-5}
+seconds=${FUZZ_SECONDS:-10}
 
 fuzz_tests()
 {
-	local program what
+	local program names=()
 	for program in "$BUILD"/fuzz/fuzz_*; do
-		what=${program##*/fuzz_}
-		[ -x "$program" ] && start "fuzz/$what" fuzz_one "$program" "$what"
+		[ -x "$program" ] && wanted "fuzz/${program##*/fuzz_}" && names+=("${program##*/fuzz_}")
 	done
+	started+=("${names[@]/#/fuzz/}")
+	{
+		renice -n 10 "$BASHPID" >"$dir/renice" 2>&1
+		for name in "${names[@]}"; do
+			one "fuzz/$name" fuzz_one "$BUILD/fuzz/fuzz_$name" "$name"
+		done
+	} &
+	beside=$!
 }
 
 e2e_test() # PROGRAM
@@ -314,14 +332,13 @@ slowest()
 [ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
 case $1 in
 unit) unit_tests; finish ;;
-fuzz) fuzz_tests; finish ;;
 all)
 	export TEST_JUDGES=all # scripts/setup.sh has installed them: none is passed over
 	TEST_PPROF=$(go tool -n pprof 2>/dev/null) && export TEST_PPROF
+	fuzz_tests
 	first_tests
 	start check timeout -k 10 900 make -s check
 	unit_tests
-	fuzz_tests
 	e2e_tests
 	;;
 *) echo "$usage" >&2; exit 2 ;;

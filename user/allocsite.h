@@ -15,6 +15,10 @@ enum alloc_shape {
 	SHAPE_MEMALIGN,
 	SHAPE_POSIX_MEMALIGN,
 	SHAPE_FREE,
+	/* Probes that a process fires itself, in libcprof-heap.so: see bpf/inside.bpf.c. */
+	SHAPE_SAMPLED,
+	SHAPE_SAMPLED_FREE,
+	SHAPE_MOVED,
 	NR_SHAPES
 };
 
@@ -27,6 +31,8 @@ struct alloc_site {
 	 */
 	uint64_t file_off;
 	bool is_leaf; /* calls no other site */
+	/* Where 16 bits are that the kernel counts the probe's listeners in; 0: nobody wants to know. */
+	uint64_t semaphore_off;
 };
 
 #define ALLOC_MAX_SITES 48 /* of one file */

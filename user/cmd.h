@@ -20,5 +20,6 @@ int cmd_peek(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_symbolize(int argc, char **argv);
 
 #endif

@@ -85,6 +85,19 @@ static void try_session(struct doctor *doctor, enum session_source source, const
 	vec_push(&doctor->rows, row);
 }
 
+/* Of what cprof was built with, only this is not needed. */
+static struct row zstd_row(void)
+{
+	if (CPROF_HAS_ZSTD)
+		return (struct row){.name = "zstd", .finding.value = "built with libzstd"};
+	return (struct row){.name = "zstd",
+			    .finding = {.verdict = MACHINE_INFO,
+					.value = "built without libzstd",
+					.why = "debug information that is compressed with zstd "
+					       "is not read",
+					.remedy = "apt-get install libzstd-dev, and build again"}};
+}
+
 static void examine(struct doctor *doctor)
 {
 	for (size_t i = 0; i < machine_nr_checks(); i++) {
@@ -93,6 +106,7 @@ static void examine(struct doctor *doctor)
 		machine_check(i, &row.finding);
 		vec_push(&doctor->rows, row);
 	}
+	vec_push(&doctor->rows, zstd_row());
 	try_session(doctor, SESSION_CPU, "programs of record", MACHINE_RECORD);
 	try_session(doctor, SESSION_HEAP, "programs of heap", MACHINE_HEAP);
 }

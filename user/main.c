@@ -31,6 +31,8 @@ static const struct command {
 	 NULL},
 	{"merge", cmd_merge,
 	 "merge profiles into one; scale or split a profile, or drop sample types", NULL},
+	{"symbolize", cmd_symbolize,
+	 "name the code in profiles later, or elsewhere, from binaries and debug files", NULL},
 	{"diff", cmd_diff, "compare two profiles, function by function", NULL},
 	{"top", cmd_top, "list the values of a profile, flat and cum, by function, line ...",
 	 "report"}, /* perf's word */
@@ -50,7 +52,7 @@ static const struct command {
 };
 
 #define NR_COMMANDS    ARRAY_SIZE(commands)
-#define SUMMARY_COLUMN 11
+#define SUMMARY_COLUMN 12
 #define NR_LAST	       2 /* help and version: --help names them below its list */
 
 /* What other profilers call it; NULL: ours is a command of its own and needs no advice. */
@@ -99,7 +101,7 @@ static void print_help(FILE *out)
 		     "profiles.\n",
 		     0, 0);
 	for (size_t i = 0; i < NR_COMMANDS - NR_LAST; i++)
-		arghelp_wrap(out, commands[i].summary, fprintf(out, "  %-8s ", commands[i].name),
+		arghelp_wrap(out, commands[i].summary, fprintf(out, "  %-9s ", commands[i].name),
 			     SUMMARY_COLUMN);
 	arghelp_wrap(out,
 		     "\nSee cprof help COMMAND for the options of a command, and cprof version for "

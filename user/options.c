@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "options_parts.h"
 
 #define DEFAULT_HZ   99 /* not a divisor of other timers' rates: no lockstep */
@@ -75,9 +76,16 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.kernel_stacks = command == OPTIONS_RECORD,
 		.lines = true,
 		.inlines = true,
+		.native = true,
+		.python = true,
+		.php = true,
+		.v8 = true,
+		.symbolize_timeout_ns = 10 * NSEC_PER_SEC,
+		.debuginfod_timeout_ns = 10 * NSEC_PER_SEC,
 		.follow_forks = command == OPTIONS_RECORD,
 	};
 	err = read_options(argc, argv, &parsing);
+	options->follow_forks |= options->mode == OPTIONS_MODE_INSIDE;
 	return err ? err : options_check_targets(options);
 }
 

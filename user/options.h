@@ -24,7 +24,16 @@ enum options_view {
 	OPTIONS_VIEW_ALL = 1,
 	OPTIONS_VIEW_INUSE = 2,
 	OPTIONS_VIEW_ALLOC = 4,
-	OPTIONS_VIEW_DELTA = 8
+	OPTIONS_VIEW_DELTA = 8,
+	OPTIONS_VIEW_PEAK = 16,
+	OPTIONS_VIEW_LEAKS = 32
+};
+
+/* Where the samples of a heap are taken. */
+enum options_mode {
+	OPTIONS_MODE_BEST,   /* inside where that is possible, else by probes */
+	OPTIONS_MODE_INSIDE, /* the same; in either case with all child processes */
+	OPTIONS_MODE_PROBE
 };
 
 /* What is written of each view. */
@@ -41,21 +50,33 @@ struct options {
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
 	uint64_t interval_ns; /* how long a window of time is; 0: the run is one */
 	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */
+	uint64_t leak_age_ns; /* from which age on a block may be leaked; 0: half of the run */
 	unsigned int views;   /* never 0 */
 	vec_of(struct options_target) targets; /* never empty; the main one first */
 	bool errors;			       /* heap: variances too */
-	bool all_frames;		       /* heap: the allocator's own, too */
+	uint32_t max_blocks;  /* heap: sampled ones that are followed at a time; 0: the default */
+	bool lifetimes;	      /* heap: labels of how long blocks lived */
+	bool all_frames;      /* heap: the allocator's own, too; and interpreters' */
+	bool native;	      /* native frames beside interpreted functions */
+	bool python, php, v8; /* their stacks are read */
 	bool lines, inlines; /* frames have source files and lines; with these, inlined functions */
-	bool allow_empty;    /* a file without a sample is one, and no failure */
+	const char *
+		debuginfod; /* servers, separated by blanks; NULL: nothing is downloaded. Borrowed */
+	uint64_t debuginfod_timeout_ns;	 /* of all downloads */
+	uint64_t symbolize_timeout_ns;	 /* of looking up names, for what is written at a time */
+	bool allow_empty;		 /* a file without a sample is one, and no failure */
 	vec_of(const char *) debug_dirs; /* absolute; owned */
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
-	bool allocs_only;  /* heap: free is not probed */
-	bool follow_forks; /* what descends from targets is profiled, too */
+	bool inject;		/* heap: the one process gets libcprof-heap.so while it runs */
+	enum options_mode mode; /* heap: how a launched command is sampled */
+	bool allocs_only;	/* heap: free is not probed */
+	bool follow_forks;	/* what descends from targets is profiled, too */
 	bool threads;
 	bool kernel_stacks;
 	bool verbose;
+	bool no_cache;	 /* of names: none is read or written */
 	bool no_sandbox; /* targets' files are parsed in this process, with all its powers */
 	const char
 		*captures; /* --captures FILE, not in --help: see captures.h. Borrowed from argv */

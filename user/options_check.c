@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "cli/urls.h"
 #include "output/file.h"
 #include "output/format.h"
 
@@ -106,6 +107,10 @@ static void choose_views(struct options_parsing *parsing)
 		options->views |= OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE | OPTIONS_VIEW_ALLOC;
 	if (parsing->inuse)
 		options->views |= OPTIONS_VIEW_INUSE;
+	if (parsing->leaks || options->leak_age_ns)
+		options->views |= OPTIONS_VIEW_LEAKS;
+	if (parsing->peak)
+		options->views |= OPTIONS_VIEW_PEAK;
 	if (parsing->alloc)
 		options->views |= OPTIONS_VIEW_ALLOC;
 	if (options->delta_ns)
@@ -128,6 +133,11 @@ static int add_debug_dirs(struct options_parsing *parsing)
 	return 0;
 }
 
+static bool keeps_lives(const struct options *options)
+{
+	return options->lifetimes || options->views & (OPTIONS_VIEW_PEAK | OPTIONS_VIEW_LEAKS);
+}
+
 int options_complete(struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
@@ -135,12 +145,21 @@ int options_complete(struct options_parsing *parsing)
 
 	if (!err)
 		err = add_debug_dirs(parsing);
+	if (!err && options->debuginfod)
+		err = urls_find("--debuginfod", options->debuginfod, "DEBUGINFOD_URLS",
+				&options->debuginfod);
 	if (err)
 		return err;
 	for (int i = 0; i < NR_TARGETSPEC_FILTERS; i++)
 		vec_for_each(&parsing->filters[i], text)
 			vec_push(&options->spec.filters[i], *text);
 	choose_views(parsing);
+	if (options->allocs_only && keeps_lives(options))
+		return fail(-EINVAL, "--peak, --leaks and --lifetimes cannot be combined with "
+				     "--alloc-only: they follow frees.");
+	if (options->lifetimes && (options->interval_ns || options->delta_ns))
+		return fail(-EINVAL, "--lifetimes is about a whole run: it cannot be combined with "
+				     "--interval or --delta.");
 	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
 		options->duration_ns = options->delta_ns;
 	if (options->views & OPTIONS_VIEW_DELTA && options->duration_ns < options->delta_ns)
@@ -159,6 +178,17 @@ int options_check_targets(const struct options *options)
 			    "no target: use -p PID, -a or -- COMMAND (see cprof %s --help).", name);
 	if (nr_ways > 1)
 		return fail(-EINVAL, "-p, -a and -- COMMAND cannot be combined: give one of them.");
+	if (options->mode == OPTIONS_MODE_INSIDE && !has_command)
+		return fail(-EINVAL, "--mode inside is for a command that is launched: -- COMMAND. "
+				     "Running processes are probed.");
+	if (options->inject && (options->spec.pids.nr != 1 || options->spec.names.nr ||
+				targetspec_filters(&options->spec) || options->follow_forks))
+		return fail(-EINVAL, "--inject is for one process, by its id, and for none of its "
+				     "children: -p PID.");
+	if (options->inject && options->mode == OPTIONS_MODE_PROBE)
+		return fail(-EINVAL,
+			    "--inject and --mode probe cannot be combined: without --inject "
+			    "a running process is probed.");
 	if (has_command && targetspec_filters(&options->spec))
 		return fail(-EINVAL, "--comm, --uid, --cgroup and --container cannot be combined "
 				     "with -- COMMAND: they select among all processes.");

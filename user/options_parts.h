@@ -16,7 +16,7 @@
 struct options_parsing {
 	struct options *options; /* where the others are stored */
 	struct arg_list outputs, formats, filters[NR_TARGETSPEC_FILTERS], debug_dirs;
-	bool inuse, alloc, views;
+	bool inuse, alloc, views, peak, leaks;
 };
 
 struct options_table {

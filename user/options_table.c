@@ -22,6 +22,19 @@ static int parse_pids(const char *name, const char *text, void *value)
 	return targetspec_parse(text, value);
 }
 
+static int parse_mode(const char *option, const char *text, void *value)
+{
+	enum options_mode *mode = value;
+
+	if (!strcmp(text, "inside"))
+		*mode = OPTIONS_MODE_INSIDE;
+	else if (!strcmp(text, "probe"))
+		*mode = OPTIONS_MODE_PROBE;
+	else
+		return fail(-EINVAL, "%s %s: not inside or probe.", option, text);
+	return 0;
+}
+
 static int parse_limit(const char *option, const char *text, void *value)
 {
 	struct options_limits *limits = value;
@@ -119,10 +132,26 @@ static void add_sampling(enum options_command command, struct options *options,
 		  "allocation)",
 		  &options->rate_bytes}},
 		{OPTIONS_HEAP,
+		 {"mode", 0, ARG_CALL(parse_mode, NULL), "inside|probe",
+		  "with -- COMMAND: sample inside it, by a preloaded library, which costs it "
+		  "nearly nothing and includes its child processes (default, where possible); or "
+		  "from outside, by probes",
+		  &options->mode}},
+		{OPTIONS_HEAP,
+		 {"inject", 0, ARG_FLAG, NULL,
+		  "with -p PID: load a library into the running process, by ptrace, which samples "
+		  "at nearly no cost; its calls are led to it, and back at the end",
+		  &options->inject}},
+		{OPTIONS_HEAP,
 		 {"alloc-only", 0, ARG_FLAG, NULL,
 		  "do not follow frees, at half the cost; write only the --alloc view, unless "
 		  "another is requested",
 		  &options->allocs_only}},
+		{OPTIONS_HEAP,
+		 {"max-blocks", 0, ARG_COUNT_FROM(1, 1 << 30), "N",
+		  "follow at most N sampled blocks at a time (default: 1,048,576; with --rate 1 "
+		  "4,194,304, if memory allows)",
+		  &options->max_blocks}},
 		{BOTH,
 		 {"duration", 'd', ARG_DURATION, "TIME",
 		  "stop after TIME: 30s, 500ms, 2m ... (default: when the targets exit, or at "
@@ -163,11 +192,36 @@ static void add_output(enum options_command command, struct options_parsing *par
 		  "every TIME, write what was counted since the last write to files .1, .2 ... "
 		  "(SIGUSR1 does the same)",
 		  &options->interval_ns}},
+	};
+
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
+}
+
+/* Which values of a heap profile are written, and with which labels. */
+static void add_values(enum options_command command, struct options_parsing *parsing,
+		       struct options_table *table)
+{
+	struct options *options = parsing->options;
+	const struct command_row rows[] = {
 		{OPTIONS_HEAP,
 		 {"inuse", 0, ARG_FLAG, NULL,
 		  "write only what is in use at the end: set alloc values to 0, and omit empty "
 		  "samples",
 		  &parsing->inuse}},
+		{OPTIONS_HEAP,
+		 {"peak", 0, ARG_FLAG, NULL,
+		  "write only what was in use when the total was highest, each process at its own "
+		  "moment",
+		  &parsing->peak}},
+		{OPTIONS_HEAP,
+		 {"leaks", 0, ARG_FLAG, NULL,
+		  "look for leaks: stacks with old blocks whose memory in use grows steadily; list "
+		  "them, and write only these",
+		  &parsing->leaks}},
+		{OPTIONS_HEAP,
+		 {"leak-age", 0, ARG_DURATION, "TIME",
+		  "--leaks: a block is old after TIME (default: half of the run)",
+		  &options->leak_age_ns}},
 		{OPTIONS_HEAP,
 		 {"alloc", 0, ARG_FLAG, NULL, "write only what was allocated: two sample types",
 		  &parsing->alloc}},
@@ -180,13 +234,47 @@ static void add_output(enum options_command command, struct options_parsing *par
 		 {"views", 0, ARG_FLAG, NULL, "write all of these from one run, one file each",
 		  &parsing->views}},
 		{OPTIONS_HEAP,
+		 {"lifetimes", 0, ARG_FLAG, NULL,
+		  "label samples with how long their blocks lived: lifetime=<100us, <1ms, ... "
+		  ">=10s, alive",
+		  &options->lifetimes}},
+		{OPTIONS_HEAP,
 		 {"errors", 0, ARG_FLAG, NULL,
 		  "add two sample types: the variances of the estimates", &options->errors}},
+	};
+
+	add_rows(command, rows, ARRAY_SIZE(rows), table);
+}
+
+/* Which frames stacks have, and what is said of each. */
+static void add_frames(enum options_command command, struct options_parsing *parsing,
+		       struct options_table *table)
+{
+	struct options *options = parsing->options;
+	const struct command_row rows[] = {
+		{OPTIONS_RECORD,
+		 {"all-frames", 0, ARG_FLAG, NULL,
+		  "keep the interpreter's own frames between a program's functions",
+		  &options->all_frames}},
 		{OPTIONS_HEAP,
 		 {"all-frames", 0, ARG_FLAG, NULL,
-		  "keep the allocator's own frames (malloc, operator new); by default, the caller "
-		  "of the allocator is the leaf",
+		  "keep the allocator's own frames (malloc, operator new), and the interpreter's "
+		  "between Python functions; by default, the caller of the allocator is the leaf",
 		  &options->all_frames}},
+		{BOTH,
+		 {"no-native", 0, ARG_CLEAR, NULL,
+		  "where a stack has Python functions, leave its other frames out",
+		  &options->native}},
+		{BOTH,
+		 {"no-python", 0, ARG_CLEAR, NULL,
+		  "do not read Python's stacks: show the interpreter's functions",
+		  &options->python}},
+		{OPTIONS_RECORD,
+		 {"no-php", 0, ARG_CLEAR, NULL,
+		  "do not read PHP's stacks: show the interpreter's functions", &options->php}},
+		{OPTIONS_RECORD,
+		 {"no-v8", 0, ARG_CLEAR, NULL, "do not read the functions of JavaScript: show V8's",
+		  &options->v8}},
 		{BOTH,
 		 {"no-lines", 0, ARG_CLEAR, NULL,
 		  "name functions only: no source files, lines, or inlined functions",
@@ -195,6 +283,11 @@ static void add_output(enum options_command command, struct options_parsing *par
 		 {"no-inlines", 0, ARG_CLEAR, NULL,
 		  "count inlined functions as the function they were compiled into",
 		  &options->inlines}},
+		{BOTH,
+		 {"symbolize-timeout", 0, ARG_DURATION, "TIME",
+		  "look names up for TIME at most, those of the heaviest addresses first (default "
+		  "10s)",
+		  &options->symbolize_timeout_ns}},
 		{BOTH,
 		 {"allow-empty", 0, ARG_FLAG, NULL,
 		  "write a file even if it is empty, and exit with 0", &options->allow_empty}},
@@ -214,6 +307,19 @@ static void add_others(enum options_command command, struct options_parsing *par
 		  "look for separate debug files in DIR first, by build-id "
 		  "(DIR/.build-id/ab/cdef.debug) or name; may be given several times",
 		  &parsing->debug_dirs}},
+		{BOTH,
+		 {"debuginfod", 0, ARG_MAYBE_TEXT, "URL",
+		  "download debug files that are missing, by build-id, from the debuginfod server "
+		  "at URL, by default from those in DEBUGINFOD_URLS",
+		  &options->debuginfod}},
+		{BOTH,
+		 {"debuginfod-timeout", 0, ARG_DURATION, "TIME",
+		  "download for TIME at most, each file for a fifth of it (default 10s)",
+		  &options->debuginfod_timeout_ns}},
+		{BOTH,
+		 {"no-cache", 0, ARG_FLAG, NULL,
+		  "look all names up: neither read nor write those kept in ~/.cache/cprof",
+		  &options->no_cache}},
 		{BOTH,
 		 {"no-sandbox", 0, ARG_FLAG, NULL,
 		  "open and parse the targets' files in this process, with all its privileges: "
@@ -237,5 +343,7 @@ void options_table_make(enum options_command command, struct options_parsing *pa
 	add_targets(command, parsing, table);
 	add_sampling(command, parsing->options, table);
 	add_output(command, parsing, table);
+	add_values(command, parsing, table);
+	add_frames(command, parsing, table);
 	add_others(command, parsing, table);
 }

@@ -62,6 +62,13 @@ enum stack_end {
 /* In a user ip: the frame was found by a frame pointer in code that does not promise to keep one. */
 #define IP_GUESSED (1ull << 63)
 
+/*
+ * In a user ip: it is none, but stands for a Java method that is interpreted (UNWIND_METHOD_MARK in unwind_abi.h). Its name is
+ * known to the one who knows the process's JVM.
+ */
+#define IP_METHOD	 (1ull << 61)
+#define IP_IS_METHOD(ip) ((ip) >> 61 == 1)
+
 #define STACK_COPY_BYTES (128 * 1024)
 
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */
@@ -73,6 +80,69 @@ struct stack_copy {
 	const uint8_t *bytes; /* of the stack, from sp on */
 	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where the stack ends */
 	bool is_cut;	      /* it does not end there, but more was not copied */
+};
+
+/*
+ * Runtimes of languages that keep a stack of their own, the shadow stack. Why it ends: the text follows "interpreter's stack ".
+ */
+#define SHADOW_ENDS(X)                         \
+	X(ROOT, 0)                             \
+	X(UNREADABLE, "not in memory")         \
+	X(NO_CODE, "leads to what is no code") \
+	X(TOO_DEEP, "too deep to be walked to its root")
+
+enum shadow_end {
+#define X(id, text) SHADOW_END_##id,
+	SHADOW_ENDS(X)
+#undef X
+	NR_SHADOW_ENDS
+};
+
+/* A frame of a shadow stack. */
+struct shadow_frame {
+	uint64_t object; /* what is executed: its address, and SHADOW_ENTRY */
+	uint32_t place;	 /* in it */
+	uint32_t check;	 /* of its content */
+};
+
+/* Native code called the runtime's loop for this frame, so it is the last of those that one native frame stands for. */
+#define SHADOW_ENTRY (1ull << 56)
+/* In its object: it is native frame `place`, from the leaf on, that executes it. */
+#define SHADOW_PLACED (1ull << 57)
+
+/*
+ * A shadow stack of more frames has SHADOW_MAX_FRAMES of them: half of the leaf's side, then those of the root's side.
+ */
+#define SHADOW_MAX_FRAMES 512
+
+/* Leaf first. */
+struct shadow_stack {
+	const struct shadow_frame *frames;
+	uint32_t nr;
+	uint32_t nr_elided;	    /* frames that are left out, in the middle */
+	uint32_t nr_elided_entries; /* of these: with SHADOW_ENTRY */
+	enum shadow_end end;
+};
+
+enum text_part {
+	TEXT_OBJECT,
+	TEXT_NAME,
+	TEXT_QUALIFIED,
+	TEXT_FILE,
+	TEXT_LINES,
+	NR_TEXT_PARTS
+};
+
+/* A part of what a frame's object consists of, as it was in the target's memory. TEXT_OBJECT is the last. */
+struct runtime_text {
+	uint32_t tgid;
+	uint64_t start_ns; /* of the process */
+	uint64_t object;   /* address */
+	uint32_t check;
+	uint32_t runtime; /* its kind and version: ABI_RUNTIME() */
+	enum text_part part;
+	const void *bytes;
+	uint32_t len_bytes;
 };
 
 struct record {
@@ -87,6 +157,7 @@ struct record {
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
 	enum stack_end end;
+	struct shadow_stack shadow;	  /* nr 0: there is none */
 	const struct stack_copy *copy;	  /* only with END_UNKNOWN_CODE, and not even then always */
 	const struct stack_copy *capture; /* what the walk began with, if that was asked for */
 
@@ -126,10 +197,30 @@ struct memory_piece {
 	bool was_read; /* out: all of it */
 };
 
+/* Heap: ages at which blocks are freed, below 100 us, 1 ms, ... 10 s, and above. */
+#define LIFE_FIRST_AGE_NS 100000
+#define LIFE_NR_AGES	  7
+
+/* Heap: what happened to the blocks of an id since the last time, if the session keeps lives. */
+struct life {
+	uint64_t peak_ns;  /* the last peak of their image before one of them was counted */
+	int64_t peak_live; /* what nr_taken - nr_freed was then, beginning with 0 at the last time */
+	uint64_t oldest_freed_ns;	  /* the greatest age at which one was freed */
+	uint64_t nr_by_age[LIFE_NR_AGES]; /* of nr_freed */
+};
+
 struct count {
 	uint64_t id;
 	uint64_t nr_taken; /* CPU: ticks; heap: sampled allocations */
 	uint64_t nr_freed; /* heap: how many of them are gone again; CPU: 0 */
+	struct life life;  /* zero unless the session keeps lives */
+};
+
+/* Heap: the most that an image of a process (what it runs between two execs) held so far. */
+struct peak {
+	uint32_t tgid, exec_id;
+	uint64_t bytes; /* estimated */
+	uint64_t at_ns;
 };
 
 enum task_event_kind {

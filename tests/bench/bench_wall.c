@@ -107,18 +107,16 @@ static void names_here(struct subject *subject)
 
 static void names_there(struct subject *subject)
 {
-	uint32_t key = nr_keys++;
-	size_t nr_named;
+	const struct parser_code code = {.key = nr_keys++, .fd = subject->fd};
+	struct parser_named named;
 
-	for (size_t i = 0; i < NR_ADDRS; i += nr_named) {
+	for (size_t i = 0; i < NR_ADDRS; i += named.nr) {
 		size_t nr = NR_ADDRS - i < MESSAGE_MAX_NAMES ? NR_ADDRS - i : MESSAGE_MAX_NAMES;
-		struct reply_name *names;
-		int err = parser_names(parser, key, subject->fd, 0, &subject->elf_addrs[i], nr,
-				       &names, &nr_named);
+		int err = parser_names(parser, &code, &subject->elf_addrs[i], nr, &named);
 
 		if (err)
 			fail("parser_names", err);
-		free(names);
+		free(named.names);
 	}
 }
 

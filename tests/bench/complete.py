@@ -6,6 +6,7 @@
         --seconds N   of profiling each (10)          --show     where stacks end, whole ones and others
         --perf        perf record beside it           --keep     leave the profiles in the work folder
         --node PATH   another node, measured as well (may be given several times)
+        --debug-dir DIR   also name the frames with debug files below DIR (may be given several times)
 
 Whole is strict: the walk came to a frame whose return address is undefined, or to _start, clone or
 goexit. cprof's own closing lines (record -v) are the judge; beside them the profile's frames are
@@ -16,18 +17,15 @@ lack a frame: of a function that was interrupted before it had set up its own.
 A JVM's compiled code uses rbp for other things, unless an option keeps it: both are measured. Without
 frame pointers its frames are found by what the VM says of its code (user/runtime/hotspot.h).
 
-Nothing is installed: what is missing is named and left out. Servers listen on loopback only and keep
-their data in a temporary folder; whatever is started here is ended here, by pid.
+A second table says how well frames of user space are named (grades.py), and with --debug-dir DIR a third one, after
+`cprof symbolize --debug-dir DIR`.
 """
 import argparse
 import collections
 import contextlib
 import os
-import pwd
 import re
 import shutil
-import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -36,244 +34,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-LOADS = os.path.join(HERE, "loads")
 CPROF = os.path.join(ROOT, "build", "cprof")
 HZ = 199
 TARGET = 99.5
 sys.path.insert(0, os.path.dirname(HERE))
 
 import contract  # noqa: E402
-
-
-class Missing(Exception):
-    """A program that is not installed; says the packages that have it."""
-
-
-def need(program, packages, *places):
-    """The path of a program, the Debian one rather than what PATH begins with."""
-    for path in [*places, f"/usr/bin/{program}", f"/usr/sbin/{program}", shutil.which(program)]:
-        if path and os.access(path, os.X_OK):
-            return path
-    raise Missing(f"{program} is not installed (apt-get install {packages})")
-
-
-def load(name):
-    return os.path.join(LOADS, name)
-
-
-class Bench:
-    """One program's run: its work folder, and what was started for it."""
-
-    def __init__(self, folder, seconds):
-        self.folder = folder
-        self.seconds = seconds
-        self.lasting = str(seconds + 20)  # how long a load would go on if it were not ended
-        self.children = []
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, text):
-        with open(self.path(name), "w") as f:
-            f.write(text)
-        return self.path(name)
-
-    def run(self, *argv, **options):
-        """To its end."""
-        done = subprocess.run(argv, cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}\n{done.stdout[-800:]}")
-        return done.stdout
-
-    def start(self, *argv, **options):
-        """In the background, in a process group of its own. Returns its pid."""
-        child = subprocess.Popen(argv, cwd=self.folder, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 start_new_session=True, **options)
-        self.children.append(child)
-        return child.pid
-
-    def end(self):
-        for child in reversed(self.children):
-            if child.poll() is None:
-                child.terminate()
-        for child in reversed(self.children):
-            try:
-                child.wait(10)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-        self.children = []
-
-    def wait_for_port(self, port):
-        for _ in range(200):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                return
-            time.sleep(0.05)
-        raise RuntimeError(f"nothing listens on port {port}")
-
-    def loop(self, command):
-        """A command to run again and again, to be given to cprof."""
-        return ["timeout", str(self.seconds + 1), "/bin/sh", "-c", f"while :; do {command}; done"]
-
-
-def children_of(pid):
-    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-
-
-# The programs ------------------------------------------------------------------------------------
-# Each returns what to profile: a list of pids, or of strings: a command.
-
-def python3(bench):
-    pid = bench.start(need("python3", "python3"), load("load.py"), bench.lasting)
-    return [pid]
-
-
-def perl(bench):
-    return [bench.start(need("perl", "perl"), load("load.pl"), bench.lasting)]
-
-
-def make_repository(bench, git):
-    """A thousand commits to forty files, written by fast-import."""
-    stream, mark = [], 0
-    for i in range(1000):
-        lines = [f"{i * j % 97} some text {j * (i // 40) % 89}\n" for j in range(300)]
-        blob = "".join(lines)
-        mark += 1
-        stream.append(f"blob\nmark :{mark}\ndata {len(blob)}\n{blob}\n"
-                      f"commit refs/heads/master\ncommitter a <a@b> {1600000000 + i} +0000\n"
-                      f"data 6\nmore {i % 10}\nM 100644 :{mark} dir{i % 5}/file{i % 40}.c\n\n")
-    bench.run(git, "init", "-q", "repo")
-    subprocess.run([git, "-C", bench.path("repo"), "fast-import", "--quiet"], check=True,
-                   input="".join(stream), text=True)
-    bench.run(git, "-C", "repo", "reset", "-q", "--hard", "master")
-
-
-def git(bench):
-    program = need("git", "git")
-    make_repository(bench, program)
-    return bench.loop(f"{program} -C repo log -p --stat >/dev/null; {program} -C repo gc -q "
-                      f"--aggressive --prune=now; {program} -C repo blame dir0/file0.c >/dev/null; "
-                      f"{program} -C repo grep -c 'some.*[0-9]8$' HEAD~3 >/dev/null")
-
-
-def cc1plus(bench):
-    program = need("g++", "g++")
-    return bench.loop(f"{program} -O2 -g -std=c++17 -c -o x.o {load('load.cc')}")
-
-
-def clang(bench):
-    program = need("clang++", "clang")
-    return bench.loop(f"{program} -O2 -g -std=c++17 -c -o x.o {load('load.cc')}")
-
-
-def redis(bench):
-    server = need("redis-server", "redis-server")
-    client = need("redis-benchmark", "redis-tools")
-    port = "16399"
-    pid = bench.start(server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir",
-                      bench.folder)
-    bench.wait_for_port(int(port))
-    bench.start(client, "-p", port, "-l", "-q", "-n", "20000", "-c", "20", "-t",
-                "set,get,lpush,lrange_300,zadd,sadd,hset,mset", "-r", "10000")
-    bench.start(client, "-p", port, "-l", "-q", "-n", "10000", "-c", "2", "eval",
-                "local s = {} for i = 1, 200 do s[i] = cjson.encode({i, tostring(i)}) end "
-                "redis.call('sort', 'mylist', 'limit', 0, 5, 'alpha') "
-                "return table.concat(s):gsub('%d', 'x')", "0")
-    return [pid]
-
-
-def postgres(bench):
-    tools = "/usr/lib/postgresql/15/bin"
-    initdb = need("initdb", "postgresql", f"{tools}/initdb")
-    server = need("postgres", "postgresql", f"{tools}/postgres")
-    pgbench = need("pgbench", "postgresql-contrib", f"{tools}/pgbench")
-    user = pwd.getpwnam("postgres")
-    options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    os.chown(bench.folder, user.pw_uid, user.pw_gid)
-    bench.run(initdb, "-D", bench.path("data"), "-A", "trust", "-N", **options)
-    pid = bench.start(server, "-D", bench.path("data"), "-p", "25439", "-h", "127.0.0.1", "-k",
-                      bench.folder, "-c", "fsync=off", **options)
-    bench.wait_for_port(25439)
-    login = ["-h", "127.0.0.1", "-p", "25439", "-U", "postgres"]
-    time.sleep(1)
-    bench.run(pgbench, *login, "-i", "-q", "-s", "2", "postgres", **options)
-    heavy = bench.write("heavy.sql", "select bid, count(*), avg(abalance), max(md5(filler || aid)) "
-                        "from pgbench_accounts a join pgbench_branches b using (bid) "
-                        "where aid % 7 < 3 group by bid order by 2;\n")
-    for what in ["-S"], ["-N"], ["-f", heavy]:
-        bench.start(pgbench, *login, "-n", *what, "-T", bench.lasting, "postgres", **options)
-    time.sleep(1)
-    return children_of(pid)
-
-
-def nginx(bench):
-    server = need("nginx", "nginx-light")
-    ab = need("ab", "apache2-utils")
-    openssl = need("openssl", "openssl")
-    os.chmod(bench.folder, 0o755)
-    bench.run(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost",
-              "-keyout", "key.pem", "-out", "cert.pem")
-    bench.write("page.html", "<p>A page of some length.</p>\n" * 400)
-    conf = bench.write("nginx.conf", f"""
-        daemon off; worker_processes 1; pid {bench.folder}/pid; error_log {bench.folder}/log;
-        events {{ }}
-        http {{
-            access_log {bench.folder}/access; gzip on; gzip_types *; root {bench.folder};
-            client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-            server {{
-                listen 127.0.0.1:18089; listen 127.0.0.1:18449 ssl;
-                ssl_certificate cert.pem; ssl_certificate_key key.pem;
-                location ~ ^/proxy/(.*)$ {{ proxy_pass http://127.0.0.1:18089/$1; }}
-            }}
-        }}""")
-    pid = bench.start(server, "-p", bench.folder, "-c", conf)
-    bench.wait_for_port(18089)
-    for argv in (["-k", "-c", "10", "http://127.0.0.1:18089/page.html"],
-                 ["-c", "4", "http://127.0.0.1:18089/proxy/page.html"],
-                 ["-c", "4", "https://127.0.0.1:18449/page.html"]):
-        bench.start(ab, "-q", "-H", "Accept-Encoding: gzip", "-t", bench.lasting, "-n", "10000000",
-                    *argv)
-    return children_of(pid)
-
-
-def sqlite3(bench):
-    return bench.loop(f"{need('sqlite3', 'sqlite3')} :memory: <{load('load.sql')} >/dev/null")
-
-
-def node(bench, program=None):
-    pid = bench.start(program or need("node", "nodejs"), load("load.js"), bench.lasting)
-    time.sleep(1)
-    return [pid]
-
-
-def java(bench, *flags):
-    bench.run(need("javac", "default-jdk-headless"), "-d", bench.folder, load("Load.java"))
-    pid = bench.start(need("java", "default-jre-headless"), *flags, "-cp", bench.folder,
-                      "Load", bench.lasting)
-    time.sleep(1)
-    return [pid]
-
-
-def java_fp(bench):
-    return java(bench, "-XX:+PreserveFramePointer")
-
-
-def go(bench):
-    bench.run(need("go", "golang-go"), "build", "-o", bench.path("load"), load("load.go"))
-    return [bench.start(bench.path("load"), bench.lasting)]
-
-
-def rust(bench):
-    bench.run(need("rustc", "rustc"), "-O", "-o", bench.path("load"), load("load.rs"))
-    return [bench.start(bench.path("load"), bench.lasting)]
-
-
-PROGRAMS = {"python3": python3, "perl": perl, "git": git, "cc1plus": cc1plus, "clang": clang,
-            "redis-server": redis, "postgres": postgres, "nginx": nginx, "sqlite3": sqlite3,
-            "node": node, "java": java, "java-frame-pointers": java_fp, "go": go, "rust": rust}
+import grades  # noqa: E402
+from programs import PROGRAMS, Bench, Missing, need, node  # noqa: E402
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -289,6 +57,7 @@ class Result:
     def __init__(self):
         self.nr = self.nr_whole = self.nr_frames = self.nr_guessed = 0
         self.reasons = {}
+        self.named = {}  # "as recorded", "with debug files": grades.Counts
         self.last = collections.defaultdict(collections.Counter)  # reason: {last frames: samples}
 
 
@@ -306,7 +75,7 @@ def count_stacks(result, profile):
             result.last["whole"][stack[-1]] += nr
 
 
-def measure(bench, what):
+def measure(bench, what, debug_dirs):
     profile = bench.path("cprof.pb.gz")
     which, _ = target_of(what, bench.seconds)
     limit = ["-d", f"{bench.seconds}s"] if isinstance(what[0], int) else []
@@ -316,19 +85,25 @@ def measure(bench, what):
     bench.write("cprof.log", run.stderr)
     result = Result()
     for line in run.stderr.splitlines():
-        found = re.match(r"cprof: stacks (.*): ([\d,]+) of ([\d,]+) \(", line)
+        found = re.match(r"cprof: (complete|truncated) stacks(?:, (.*))?: ([\d,]+) of ([\d,]+) \(", line)
         if found:
-            nr, result.nr = (int(n.replace(",", "")) for n in found.groups()[1:])
-            if found[1] == "whole":
+            nr, result.nr = (int(n.replace(",", "")) for n in found.groups()[2:])
+            if found[1] == "complete":
                 result.nr_whole = nr
             else:
-                result.reasons[found[1]] = nr
+                result.reasons[found[2]] = nr
         found = re.match(r"cprof: user frames: ([\d,]+)", line)
         if found:
             result.nr_frames = int(found[1].replace(",", ""))
     if not result.nr:
         raise RuntimeError(f"cprof: exit {run.returncode}\n{run.stderr[-800:]}")
-    count_stacks(result, contract.load(profile))
+    recorded = contract.load(profile)
+    count_stacks(result, recorded)
+    result.named["as recorded"] = grades.count(recorded)
+    if debug_dirs:
+        named = bench.path("named.pb.gz")
+        bench.run(CPROF, "symbolize", *(f"--debug-dir={path}" for path in debug_dirs), "-o", named, profile)
+        result.named["with debug files"] = grades.count(contract.load(named))
     return result
 
 
@@ -412,13 +187,13 @@ def print_result(name, result, options, beside):
     sys.stdout.flush()
 
 
-def bench_one(name, program, options):
+def bench_one(name, program, options, named):
     folder = tempfile.mkdtemp(prefix=f"complete-{name.replace('/', '_')}-")
     bench = Bench(folder, options.seconds)
     try:
         what = program(bench)
         time.sleep(0.5)
-        result = measure(bench, what)
+        result = measure(bench, what, options.debug_dir)
         beside = {mode: perf(bench, what, mode) for mode in (["fp", "dwarf"] if options.perf else [])}
     finally:
         bench.end()
@@ -427,6 +202,7 @@ def bench_one(name, program, options):
         else:
             shutil.rmtree(folder, ignore_errors=True)
     print_result(name, result, options, beside)
+    named[name] = result.named
     return 100 * result.nr_whole / result.nr >= TARGET
 
 
@@ -434,6 +210,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=", ".join(PROGRAMS))
     parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--debug-dir", action="append", default=[], metavar="DIR")
     parser.add_argument("--node", action="append", default=[], metavar="PATH")
     for flag in "--show", "--perf", "--keep":
         parser.add_argument(flag, action="store_true")
@@ -446,14 +223,16 @@ def main():
         sys.exit("SKIP: profiling needs root")
     print(f"{'program':<22} {'stacks':>7} {'whole %':>8} {'frames':>7} {'guessed %':>9}")
     nr_good = nr_below = nr_missing = 0
+    named = {}  # program: Result.named
     for name, program in programs.items():
         try:
-            good = bench_one(name, program, options)
+            good = bench_one(name, program, options, named)
             nr_good, nr_below = nr_good + good, nr_below + (not good)
         except (Missing, RuntimeError) as why:
             print(f"{name:<22} SKIP: {why}")
             nr_missing += 1
     print(f"{nr_good} programs with {TARGET} % or more, {nr_below} below, {nr_missing} not measured")
+    grades.table(named)
 
 
 main()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Prints what object/dwarf.h says of addresses, in the form of `llvm-symbolizer --inlines --no-demangle`.
+ * Prints what object/dwarf.h says of addresses, of Go programs what object/golines.h says, in the form of `llvm-symbolizer --inlines --no-demangle`.
  *
- *	dwarflines FILE [ALT] <ADDRESSES	hexadecimal, one a line; ALT: the file of .gnu_debugaltlink
+ *	dwarflines FILE [ALT] <ADDRESSES	hexadecimal, one a line; ALT: its alternate file, or one of split units
  *	dwarflines -c FILE [ALT] <ADDRESSES	counts the frames, prints none
  *
- * On stderr: the addresses a second of CPU time, opening included, and the peak of resident memory.
+ * On stderr: the addresses a second of CPU time, opening included, the peak of resident memory, and what is anonymous of it.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,8 +15,12 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fileview.h"
 #include "base/vec.h"
 #include "object/dwarf.h"
+#include "object/golines.h"
+#include "object/gopclntab.h"
+#include "object/object.h"
 
 struct answers {
 	char **texts; /* by address; NULL: none */
@@ -49,10 +53,11 @@ static struct elf_file *open_file(const char *path)
 static struct dwarf_source *open_source(const char *path, const char *alt_path)
 {
 	struct elf_file *file = open_file(path), *alt = alt_path ? open_file(alt_path) : NULL;
-	struct dwarf_source *source = dwarf_source_new(file);
+	struct dwarf_source *source = dwarf_source_new(file, NULL);
 
-	if (!source || (alt && dwarf_source_set_alt(source, alt))) {
-		fputs("dwarflines: no DWARF, or not its alternate file\n", stderr);
+	if (!source || (alt && dwarf_source_set_alt(source, alt, NULL) &&
+			dwarf_source_set_split(source, alt, NULL))) {
+		fputs("dwarflines: no DWARF, or not its alternate file or split units\n", stderr);
 		exit(2);
 	}
 	elf_file_close(file);
@@ -60,14 +65,37 @@ static struct dwarf_source *open_source(const char *path, const char *alt_path)
 	return source;
 }
 
-/* "VmHWM" counts file pages too; what was read is in memory of its own here, so that is the same. */
+/* false: it is not Go's. */
+static bool ask_go(const char *path, const uint64_t *addrs, size_t nr, source_frames_fn fn,
+		   void *ctx)
+{
+	struct objects *objects = objects_new();
+	struct object *object = objects_get(objects, 0, open(path, O_RDONLY | O_CLOEXEC));
+	bool is_go = object_elf(object) && gopclntab_is_there(object_elf(object));
+
+	if (is_go)
+		golines_find(object_gopclntab(object), object_elf(object), addrs, nr, fn, ctx);
+	objects_free(objects);
+	return is_go;
+}
+
+static void ask_dwarf(const char *path, const char *alt_path, const uint64_t *addrs, size_t nr,
+		      source_frames_fn fn, void *ctx)
+{
+	struct dwarf_source *source = open_source(path, alt_path);
+
+	dwarf_source_frames(source, addrs, nr, true, NULL, fn, ctx);
+	dwarf_source_free(source);
+}
+
+/* "VmHWM" counts file pages too, RssAnon is what is there now of memory of its own. */
 static void print_memory(void)
 {
 	FILE *in = fopen("/proc/self/status", "r");
 	char line[256];
 
 	while (in && fgets(line, sizeof(line), in))
-		if (!strncmp(line, "VmHWM", 5) || !strncmp(line, "RssFile", 7))
+		if (!strncmp(line, "VmHWM", 5) || !strncmp(line, "RssAnon", 7))
 			fputs(line, stderr);
 	if (in)
 		fclose(in);
@@ -83,9 +111,10 @@ static void count(void *ctx, size_t i, const struct source_frame *frames, size_t
 int main(int argc, char **argv)
 {
 	vec_of(uint64_t) addrs = {0};
-	struct dwarf_source *source;
+	source_frames_fn fn;
 	struct answers answers;
 	size_t nr_frames = 0;
+	void *ctx;
 	uint64_t addr, began_ns, took_ns;
 	bool counts = argc > 1 && !strcmp(argv[1], "-c");
 
@@ -99,13 +128,13 @@ int main(int argc, char **argv)
 	}
 	while (scanf("%" SCNx64, &addr) == 1)
 		vec_push(&addrs, addr);
+	fileview_guard();
 	began_ns = clock_process_cpu_ns();
-	source = open_source(argv[1], argc > 2 ? argv[2] : NULL);
 	answers.texts = xcalloc(addrs.nr, sizeof(*answers.texts));
-	if (counts)
-		dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, count, &nr_frames);
-	else
-		dwarf_source_frames(source, addrs.at, addrs.nr, true, NULL, keep, &answers);
+	fn = counts ? count : keep;
+	ctx = counts ? (void *)&nr_frames : &answers;
+	if (!ask_go(argv[1], addrs.at, addrs.nr, fn, ctx))
+		ask_dwarf(argv[1], argc > 2 ? argv[2] : NULL, addrs.at, addrs.nr, fn, ctx);
 	took_ns = clock_process_cpu_ns() - began_ns;
 	fprintf(stderr, "%zu addresses, %.0f a second", addrs.nr,
 		(double)addrs.nr * 1e9 / (double)took_ns);
@@ -119,6 +148,5 @@ int main(int argc, char **argv)
 	}
 	free(answers.texts);
 	vec_release(&addrs);
-	dwarf_source_free(source);
 	return 0;
 }

@@ -71,7 +71,7 @@ static void walk(const struct scene *scene)
 	check(registers_begin_walk(&regs, scratch));
 	unwind_user(ABI_SLOT_TICK);
 	record_close(scratch, 0);
-	check(record_store(scratch));
+	check(record_store(scratch, NULL));
 	check_walk(scratch);
 }
 

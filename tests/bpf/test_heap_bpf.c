@@ -27,6 +27,9 @@ int enter_memalign(struct pt_regs *ctx);
 int enter_posix_memalign(struct pt_regs *ctx);
 int enter_free(struct pt_regs *ctx);
 int leave_call(struct pt_regs *ctx);
+int on_sampled(struct pt_regs *ctx);
+int on_sampled_free(struct pt_regs *ctx);
+int on_moved(struct pt_regs *ctx);
 int bpf_end_on_exit(struct task_struct *task);
 int bpf_end_on_exec(struct task_struct *task, int old_tid);
 int bpf_on_exec(struct task_struct *task);
@@ -87,6 +90,8 @@ static int set_up(void **state)
 	purge_open(&purge, &(struct purge_maps){
 				   .live_fds = {host_map_fd("live"), host_map_fd("live_more")},
 				   .holders_fd = host_map_fd("holders"),
+				   .peaks_fd = host_map_fd("peaks"),
+				   .block_bytes = sizeof(struct abi_block),
 				   .filter = live_filter,
 				   .nr_ended = &nr_ended,
 			   });
@@ -132,6 +137,34 @@ static void take_malloc(u64 size, u64 result)
 static void take_free(u64 address)
 {
 	enter(ABI_ALLOCATOR_FREE, TOP - 8, address, 0, 0);
+}
+
+/* Of a process that samples by itself: at the entry, with the return address on top of the stack. */
+static void sample(u64 address, u64 size)
+{
+	struct pt_regs regs = {.di = address,
+			       .si = size,
+			       .cx = TEXT + FUNCTION,
+			       .sp = TOP - 8,
+			       .ip = TEXT,
+			       .cs = 3};
+
+	*stack_word(TOP - 8) = CALLER;
+	on_sampled(&regs);
+}
+
+static void sample_free(u64 address, bool moves)
+{
+	struct pt_regs regs = {.di = address, .si = moves, .sp = TOP - 64, .ip = TEXT, .cs = 3};
+
+	on_sampled_free(&regs);
+}
+
+static void moved(bool has_moved)
+{
+	struct pt_regs regs = {.di = has_moved, .sp = TOP - 64, .ip = TEXT, .cs = 3};
+
+	on_moved(&regs);
 }
 
 static u64 stat(u32 i)
@@ -426,7 +459,7 @@ static void end_thread(u32 nr_threads_left)
 /* What stays in the maps: blocks, and images that are remembered to have blocks. */
 static void check_kept(u32 nr_blocks, u32 nr_images)
 {
-	assert_int_equal(purge_sweep(&purge, true), 0);
+	assert_int_equal(purge_sweep(&purge, NULL, true), 0);
 	assert_int_equal(host_map_nr("live") + host_map_nr("live_more"), nr_blocks);
 	assert_int_equal(host_map_nr("holders"), nr_images);
 	check_identities();
@@ -508,7 +541,7 @@ static void test_many_blocks_are_purged(void **state)
 	/* Not again and again, unless it is urgent. */
 	host_set_current(1001, 1001);
 	end_thread(0);
-	assert_int_equal(purge_sweep(&purge, false), 0);
+	assert_int_equal(purge_sweep(&purge, NULL, false), 0);
 	assert_int_equal(host_map_nr("live"), 10000);
 	check_kept(0, 0);
 }
@@ -890,7 +923,7 @@ static void run_one(struct thread *threads)
 	if (!below(3000))
 		end_thread(below(2));
 	if (!below(3000))
-		purge_sweep(&purge, below(2));
+		purge_sweep(&purge, NULL, below(2));
 	if (!below(4000))
 		flip_epoch();
 	if (!below(3000))
@@ -954,6 +987,45 @@ static void test_many_operations(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
 
+/* A block is the same sample whether a probe drew it or its process; a realloc that fails gives it back. */
+static void test_sampled_inside(void **state)
+{
+	(void)state;
+	take_malloc(100, 0x1000);
+	sample(0x2000, 100);
+	assert_int_equal(STAT(STORED), 2);
+	assert_int_equal(STAT(SAMPLED), 2);
+	assert_int_equal(sum_of_filter(), 2);
+	sample_free(0x2000, true);
+	assert_int_equal(sum_of_filter(), 1);
+	moved(false);
+	assert_int_equal(sum_of_filter(), 2);
+	assert_int_equal(STAT(FREED), 0);
+	sample_free(0x2000, true);
+	moved(true);
+	assert_int_equal(STAT(FREED), 1);
+	sample(0x3000, 50);
+	sample_free(0x3000, false);
+	sample_free(0x3000, false); /* who freed it is forgotten */
+	moved(true);
+	assert_int_equal(STAT(FREED), 2);
+	assert_int_equal(sum_of_filter(), 1);
+	check_identities();
+}
+
+/* What an allocator that is probed calls is its own affair. */
+static void test_sampled_inside_a_probed_call(void **state)
+{
+	(void)state;
+	enter(ABI_ALLOCATOR_REALLOC, TOP - 4, 0, 200, 0);
+	sample(0x2000, 200);
+	assert_int_equal(STAT(NESTED), 1);
+	assert_int_equal(STAT(STORED), 0);
+	leave(ABI_ALLOCATOR_REALLOC, TOP - 4, 0x2000);
+	assert_int_equal(STAT(STORED), 1);
+	check_identities();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -987,6 +1059,8 @@ int main(void)
 		TEST(lost_events_full),
 		TEST(lost_slot_taken),
 		TEST(epochs),
+		TEST(sampled_inside),
+		TEST(sampled_inside_a_probed_call),
 		TEST(many_operations),
 	};
 

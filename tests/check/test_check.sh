@@ -132,6 +132,8 @@ change() { sed -i 4d user/base/text.h; }
 expect 'a function without a contract' 'user/base/text.h:4: text_len\(\): not documented'
 change() { printf '/* TO''DO: later */\n' >>user/options.h; }
 expect 'work left for later' 'user/options.h:3:TO''DO'
+change() { yes | head -c 10241 >README.md; }
+expect 'a README that is too long' 'README.md: 10241 bytes'
 change() { sed -i 's/^\treturn/    return/' user/main.c; }
 expect 'a file that is not formatted' 'user/main.c: not formatted'
 

@@ -13,8 +13,10 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 n=0 failures=0
 
+# Not everybody builds with it (see Makefile).
+zstd=$(printf '#include <zstd.h>\n' | "${CC:-gcc}" -E -x c - >/dev/null 2>&1 && echo -lzstd)
 # The libraries behind a class of headers (see scripts/check.sh).
-declare -A libraries=([c]=-lm [pprof]='-lprotobuf-c -lisal -lz' [elf]='-ldw -lelf -llzma' [zydis]=-lZydis
+declare -A libraries=([c]=-lm [pprof]='-lprotobuf-c -lisal -lz' [elf]='-ldw -lelf -llzma' [zydis]=-lZydis [inflate]="-lisal $zstd"
 	[iberty]=-liberty [bpf]=-lbpf)
 # What parses programs or loads BPF: no reader may be linked to it.
 not_for_readers='lib(elf|dw|Zydis|bpf|iberty)'
@@ -126,11 +128,11 @@ parser_case()
 	local status=0
 	{
 		# shellcheck disable=SC2086 # words
-		"${CC:-gcc}" $sanitized -Wl,--no-undefined -o "$dir/run" "$dir/main.o" -Wl,-u,run \
+		"${CC:-gcc}" $sanitized -Wl,--no-undefined -o "$dir/run" "$dir/main.o" -Wl,-u,run,-u,symbolizing_run \
 			"$build/libcprof.a" -lbpf -lprotobuf-c -lisal -lz -liberty -lm || status=1
 		nm "$dir/run" | grep -E ' [A-Za-z] (elf_|gelf_|dwarf_|dwfl_|Zydis|hotspot_|vmstructs_)' && status=1
 	} >"$dir/log" 2>&1
-	result 'record and heap: main has no libelf, libdw, Zydis, and nothing of runtime/' $status "$dir/log"
+	result 'record, heap and symbolize: main has no libelf, libdw, Zydis, and nothing of runtime/' $status "$dir/log"
 }
 
 # The one thing that reading commands have from object/ are the names of local binaries.

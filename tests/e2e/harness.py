@@ -45,10 +45,19 @@ from contract import by_function, by_leaf, total  # noqa: E402, F401
 CPROF = os.environ.get("CPROF", os.path.join(BUILD, "cprof"))
 NOBODY = 65534
 SECONDS_FOR_A_CASE = 900
+# How a command is sampled that is launched by cprof heap, where a test does not say: the same cases for each mode.
+HEAP_MODE = os.environ.get("HEAP_MODE")
+IS_LONG = bool(os.environ.get("TEST_LONG"))  # more of what chance decides (scripts/run-tests.sh)
 # A failure is shown where the test made it, not where it was noticed.
 HARNESS = (__file__, judges.__file__, leftovers.__file__)
 
 # Workloads ---------------------------------------------------------------------------------------
+
+# The names that are found are kept for the other cases of this program, and for nobody else.
+# Go's stays where it is: without it, each program builds the library anew.
+os.environ.setdefault("GOCACHE", os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "go-build"))
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="cprof-e2e-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 running = []   # everything the current case started
 folders = []   # and made
@@ -68,6 +77,13 @@ def folder():
     """A folder that goes away with the case, or with us, should we be ended in the middle of it."""
     path = tempfile.mkdtemp(prefix="cprof-e2e-")
     folders.append(path)
+    return path
+
+
+def kept_folder():
+    """A folder that goes away with us, for what several cases use."""
+    path = tempfile.mkdtemp(prefix="cprof-e2e-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
@@ -132,10 +148,13 @@ class Cprof:
         self.folder = folder()
         self.output = output or os.path.join(self.folder, "profile.pb.gz")
         os.chmod(self.folder, 0o755)
-        if "-o" not in rest and output != "":
+        own = rest[:rest.index("--")] if "--" in rest else rest
+        if "-o" not in own and output != "":
             rest = ["-o", self.output, *rest]
         if verbose:
             rest.insert(0, "-v")
+        if HEAP_MODE and command == "heap" and "--" in rest and "--mode" not in rest:
+            rest = ["--mode", HEAP_MODE, *rest]
         self.arguments = [*run_as, CPROF, command, *rest]
         self.heap_rate = None
         if command == "heap":

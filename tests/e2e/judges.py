@@ -28,7 +28,7 @@ MOST_FILES_FOR_PPROF = 8
 # What cprof says ---------------------------------------------------------------------------------
 
 NUMBER = r"([\d,]+)"
-CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ not in use any more {NUMBER})?"
+CLOSING = re.compile(rf"^cprof: taken {NUMBER} = written {NUMBER}(?: \+ not (?:in use any more|in use at the peak|suspected) {NUMBER})?"
                      rf"(?: \+ lost {NUMBER} \((.*)\))?$")
 TICKS = re.compile(rf"^cprof: ticks {NUMBER} \({NUMBER} expected\) = filtered {NUMBER} \+ taken {NUMBER}$")
 CALLS = re.compile(rf"^cprof: calls {NUMBER} = nested {NUMBER} \+ not sampled {NUMBER} \+ failed {NUMBER} "

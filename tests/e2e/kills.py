@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof, killed at random moments: what test_heap_killed.py and test_record_killed.py share.
 
-50 times, or as often as a minute and a half allows. With KILLS in the environment it is that often, whatever it
+20 times (50 in a long run), or as often as a minute and a half allows. With KILLS in the environment it is that often, whatever it
 takes, and what cprof had in the kernel must be gone within a second each time: `make kills` is 1,000. The seed is
 printed; SEED repeats its moments.
 """
@@ -17,10 +17,10 @@ import time
 
 import harness as h
 
-IS_LONG = "KILLS" in os.environ
-KILLS = int(os.environ.get("KILLS", "50"))
+IS_COUNTED = "KILLS" in os.environ
+KILLS = int(os.environ.get("KILLS", "50" if h.IS_LONG else "20"))
 SECONDS = 90
-SECONDS_TO_CLEAR = 1 if IS_LONG else h.HANGS
+SECONDS_TO_CLEAR = 1 if IS_COUNTED else h.HANGS
 
 
 def clears(left):
@@ -45,7 +45,7 @@ def kill_at_random_moments(begin, sampling, target, noted):
     function that finds what is left of that run."""
     seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
     rand = random.Random(seed)
-    if IS_LONG:
+    if IS_COUNTED:
         signal.alarm(0)
     start = time.monotonic()
     run = begin()
@@ -57,7 +57,7 @@ def kill_at_random_moments(begin, sampling, target, noted):
     clears(left)
     nr_sampled, took = 0, []
     end = time.monotonic() + SECONDS
-    while len(took) < KILLS and (IS_LONG or time.monotonic() < end):
+    while len(took) < KILLS and (IS_COUNTED or time.monotonic() < end):
         h.runs.clear()  # of a thousand, the last is shown
         h.running[:] = [target.process]
         h.forget_folders()

@@ -32,7 +32,7 @@ def the_slower_function_is_named():
     folder = h.folder()
     # parse() does 60 % more, which is 12 % of the whole: only it grew by more than 25 %, and by far. What a busy
     # machine does to the others passes the default level (5 %) once in a while, and this one never.
-    run, result = bench(f"{STEPS} 1200", f"{STEPS} 1200 60", "--keep", folder, "--reps", "8", *STRICT)
+    run, result = bench(f"{STEPS} 700", f"{STEPS} 700 60", "--keep", folder, "--reps", "8", *STRICT)
     assert run.returncode == 1 and result["verdict"] == "regression", (run, result)
     assert result["regressions"] == ["parse"], result["regressions"]
     grown = [t for t in result["tests"] if t["name"] == "parse" and t["outcome"] == "regressed"]
@@ -180,7 +180,7 @@ def a_fluke_is_not_confirmed():
     for what that costs would be a difference that is confirmed."""
     folder = h.folder()
     base, head = (f"if echo >>{folder}/{name}; test $(wc -l <{folder}/{name}) -le 5; then {STEPS} {first}; "
-                  f"else {STEPS} 400; fi" for name, first in (("base", "400"), ("head", "400 300")))
+                  f"else {STEPS} 200; fi" for name, first in (("base", "200"), ("head", "200 300")))
     options = ("--warm-up", "0", "--min-samples", "1000", "--confirm", "--alpha", "0.001")
     run, result = bench(base, head, *options)
     assert run.returncode == 0 and "--confirm" in run.stderr, (run.stderr, result["regressions"])

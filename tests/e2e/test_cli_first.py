@@ -9,7 +9,7 @@ import subprocess
 import harness as h
 from madeup import madeup
 
-COMMANDS = ["record", "heap", "info", "lint", "merge", "diff", "top", "tree", "peek", "flame", "convert", "check",
+COMMANDS = ["record", "heap", "info", "lint", "merge", "symbolize", "diff", "top", "tree", "peek", "flame", "convert", "check",
             "bench", "doctor"]
 
 

@@ -12,7 +12,7 @@ CHECKS = ["kernel", "BTF", "pid namespace", "CAP_BPF", "CAP_PERFMON", "CAP_SYS_P
           "CAP_CHECKPOINT_RESTORE", "CAP_SYSLOG", "CAP_SYS_RESOURCE", "CAP_SYS_ADMIN", "lockdown", "seccomp",
           "memlock limit", "unprivileged bpf", "bpf(2)", "perf_event_paranoid", "perf_event_open(2)",
           "sample rate limit", "sampling CPU limit", "kernel symbols", "probe privilege", "uprobes",
-          "multi-uprobe links", "uprobe sessions", "tracefs", "user nobody", "landlock"]
+          "multi-uprobe links", "uprobe sessions", "tracefs", "user nobody", "landlock", "zstd"]
 PROGRAMS = ["programs of record", "programs of heap"]
 VERDICTS = {"ok", "info", "loss", "no"}
 

@@ -104,7 +104,8 @@ def a_malloc_that_cannot_be_probed():
     run = h.cprof("heap", "-a", "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     words = not_probed(neighbour_is_sampled(run, target))
     assert re.fullmatch(rf"2 files that cannot be probed \(such as '{folder}/(int3|lock)\.so': "
-                        r"an instruction there cannot be replaced by a probe\)", words), words
+                        r"an instruction there cannot be replaced by a probe\)"
+                        r"(, \d+ files? not examined in time)?", words), words  # of others, on a busy machine
     run = h.cprof("heap", "-p", stranger.pid, "--allow-empty")
     run.awaits(SAMPLING)
     ended = run.stop()

@@ -105,14 +105,39 @@ def live_maps(pid):
 
 
 @h.test
+def as_many_as_asked_for():
+    """At rate 1 more by default; and half of the memory at most, which is said."""
+    grows = tuple(map(int, platform.release().split(".")[:2])) >= (6, 1)
+    target = h.Workload("hoard", "10")
+    target.says()
+    for options, least, most in (["--rate", "1"], 1 << 18, 1 << 22 if grows else 1 << 18), (["--rate", "2"], 1 << 18, 1 << 20), \
+            (["--max-blocks", "40000"], 40000, 40000), (["--max-blocks", "5000000"], 1 << 18, 5000000):
+        run = h.cprof("heap", *options, "-p", target.pid).attached()
+        fit = h.number(re.search(r"sampled blocks that can be followed: ([\d,]+)", run.said())[1])
+        assert least <= fit <= most, (options, fit)
+        asked = int(options[1]) if options[0] == "--max-blocks" else 0
+        assert (fit < asked) == ("half of what is available" in run.said()), run.said()
+        run.stop()
+
+
+@h.test
+def no_warning_of_none():
+    """The fewest that can be asked for are not nearly reached where there are none."""
+    target = h.Workload("hoard", "10")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--max-blocks", "5", "-d", "1.5", "--allow-empty", "-p", target.pid).wait()
+    assert run.code == 0 and not [line for line in run.lines if "are alive" in line], run.lines
+
+
+@h.test
 def a_million_live_blocks():
-    """Without any option; what is beyond is counted, and what is freed makes room."""
+    """What is beyond is counted, and what is freed makes room; it is said before, and wherever in use is shown."""
     if tuple(map(int, platform.release().split(".")[:2])) < (6, 1):
         raise h.Skip("before Linux 6.1 no map grows, and fewer fit")
     million, count = 1 << 20, 1100000
     target = h.Workload("hoard", count)
     target.says()
-    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
+    run = h.cprof("heap", "--rate", "1", "--max-blocks", million, "-p", target.pid).attached()
     _, fit = live_maps(run.pid)
     assert fit == million, fit
     target.go()
@@ -125,12 +150,15 @@ def a_million_live_blocks():
     ended = run.stop()
     before, after = ended.windows()
     assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - million}, ended.closing.reasons
-    lacks = f"in use lacks up to {count - million:,} sampled blocks"
-    assert f"cprof: {lacks}: the map of live blocks was full. Use a higher --rate." in ended.lines, ended.lines
+    lacks = f"it lacks up to {count - million:,} sampled blocks"
+    assert any("in use is at least what is shown: " + lacks in line for line in ended.lines), ended.lines
+    warned = [i for i, line in enumerate(ended.lines) if "sampled blocks are alive, and 1,048,576 can be followed" in line]
+    assert len(warned) == 1, ended.lines
     for path in ended.files:
         top = subprocess.run([h.CPROF, "top", "--sample-type", "inuse_space", path], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
-        assert top.splitlines()[2].endswith(f"; {lacks} (live map full)"), top
+        assert top.splitlines()[2].endswith(f"; in use is at least this: {lacks} (live map full)"), top
+        assert re.search("^(Total: |Duration: .* = )at least ", top, re.M), top
     assert h.by_function(before, "alloc_objects")["hoard"] == million
     assert not h.by_function(after, "alloc_objects").get("hoard", 0)
     assert not h.by_function(after, "inuse_objects").get("hoard", 0)

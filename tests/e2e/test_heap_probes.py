@@ -59,7 +59,7 @@ def allocators_that_wrap_others():
 @h.test
 def probes_stand_where_the_kernel_emulates():
     """objdump's opinion of the instruction under each probe of the functions that matter."""
-    ended = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "5", "now").wait()
+    ended = h.cprof("heap", "--mode", "probe", "--rate", "1", "--", h.workload("allocs"), "5", "now").wait()
     ended.profile()
     seen = set()
     for name, offset, file_off, path, _ in (match.groups() for match in ended.matches(PROBING)):

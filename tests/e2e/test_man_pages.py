@@ -20,7 +20,7 @@ def source(command):
 def documented(command):
     """Options that have an entry in the command's page."""
     return {name for entry in re.findall(r"^\.It (Fl .*)", source(command), re.M)
-            for name in re.findall(r" -([a-z][a-z-]+)", entry)}
+            for name in re.findall(r" -([a-z][a-z0-9-]+)", entry)}
 
 
 def taken(command):

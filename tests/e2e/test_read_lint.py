@@ -177,7 +177,7 @@ def as_text():
                           text=True, check=False)
     assert done.returncode == 2 and done.stdout.startswith("x\\x1b[31m: no-samples") and \
         done.stderr == "cprof: /nonexistent: No such file or directory.\n", done
-    done = subprocess.run([h.CPROF, "lint"], capture_output=True, check=False)
+    done = subprocess.run([h.CPROF, "lint"], cwd=h.folder(), capture_output=True, check=False)
     assert done.returncode == 2 and b"lint: no FILE given" in done.stderr
 
 

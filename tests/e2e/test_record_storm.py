@@ -154,8 +154,9 @@ def process_of(key):
 def of_the_dead(number):
     """The processes that a map knows and that are not there any more."""
     entries = json.loads(h.silent([BPFTOOL, "-j", "map", "dump", "id", number], "map") or "[]")
-    # one that goes while bpftool reads has an error for a value
-    known = {process_of(entry["formatted"]["key"]) for entry in entries if "error" not in entry["value"]}
+    # one that goes while bpftool reads has an error for a value, or is not formatted
+    known = {process_of(entry["formatted"]["key"]) for entry in entries
+             if "formatted" in entry and "error" not in entry["value"]}
     return {tgid for tgid in known if not os.path.exists(f"/proc/{tgid}")}
 
 
@@ -264,8 +265,8 @@ def hog():
 
 @h.test
 def a_run_ends_where_others_leave_no_cpu():
-    """Beside four of the highest priority: cprof raises its own while it needs to, and no longer."""
-    hogs, given = [hog() for _ in range(4)], os.getpriority(os.PRIO_PROCESS, 0)
+    """Beside two of the highest priority: cprof raises its own while it needs to, and no longer."""
+    hogs, given = [hog() for _ in range(2)], os.getpriority(os.PRIO_PROCESS, 0)
     try:  # who waits here needs a CPU, too
         os.setpriority(os.PRIO_PROCESS, 0, -20)
         run = h.cprof("record", "-F", "499", "-d", "1s", "-p", hogs[0].pid,

@@ -25,13 +25,8 @@ VARIABLES = ("gHotSpotVMStructs gHotSpotVMStructEntryArrayStride gHotSpotVMStruc
 
 def jvm():
     """A JVM that has compiled its methods."""
-    java, javac = shutil.which("java"), shutil.which("javac")
-    if not java or not javac:
-        raise h.Skip("no java and javac (apt-get install default-jdk-headless)")
-    folder = h.folder()
-    subprocess.run([javac, "--release", "11", "-nowarn", "-d", folder, os.path.join(u.SOURCES, "Deep.java")],
-                   check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    target = h.Workload(os.path.realpath(java), "-cp", folder, "Deep", "3600")
+    folder = u.build_java("Deep")
+    target = h.Workload(os.path.realpath(shutil.which("java")), "-cp", folder, "Deep", "3600")
     target.uses(2)
     return target
 

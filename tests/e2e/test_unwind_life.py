@@ -95,19 +95,17 @@ def assert_brief(run, profiles, pids):
     assert seen >= 0.999 * len(pids) - missed / 4, f"{seen} of {len(pids)} processes seen, {missed} ticks missed"
 
 
+LARGE_RING = "--limit", "events=134217728"  # their stacks wait in it where others make cprof late
 # How long the first table takes depends on what else is parsed, and on who else wants a CPU: that is not what is tried here.
 IS_KNOWN = r"^cprof: unwind table of \S+/brief: "
 ONE_FIRST = '"$3" "$4" ${5+"$5"}; while ! [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
 
 
 def many(number, *arguments):
-    """So many processes that run brief, under a spawner that is launched; one before them all, until its code is known.
-
-    Their stacks wait in a ring that is large enough for a machine on which others make cprof late.
-    """
+    """So many processes that run brief, under a spawner that is launched; one before them all, until its code is known."""
     begin = os.path.join(h.folder(), "begin")
-    run = h.cprof("record", "-F", 999, "--no-kernel", "--limit", "events=134217728", "--", "sh", "-c", ONE_FIRST, begin, u.build("spawner"), number,
-                  u.build("brief"), *arguments, run_as=h.AHEAD_OF_OTHERS)
+    run = h.cprof("record", "-F", 999, "--no-kernel", *LARGE_RING, "--", "sh", "-c", ONE_FIRST, begin, u.build("spawner"),
+                  number, u.build("brief"), *arguments, run_as=h.AHEAD_OF_OTHERS)
     run.awaits(IS_KNOWN)
     with open(begin, "wb"):
         return run.wait()
@@ -134,7 +132,7 @@ def short_lived_processes_with_deep_stacks():
 def short_lived_processes_system_wide():
     """The same with -a, where nobody announced them."""
     folder = h.folder()
-    run = h.cprof("record", "-F", 999, "--no-kernel", "-a", "-o", folder + "/all.pb.gz",
+    run = h.cprof("record", "-F", 999, "--no-kernel", *LARGE_RING, "-a", "-o", folder + "/all.pb.gz",
                   run_as=h.AHEAD_OF_OTHERS).attached()
     h.Workload(u.build("brief"), 5).wait()
     run.awaits(IS_KNOWN)

@@ -4,6 +4,7 @@
 The workloads of workloads/unwind are compiled here and not by the Makefile, which gives all of its
 own frame pointers. Their first line says with which flags.
 """
+import functools
 import os
 import re
 import shutil
@@ -29,23 +30,43 @@ def compiled(source, target, *more):
     return target
 
 
+@functools.cache
 def build(name, *more, target=None):
-    """A workload of workloads/unwind, in a folder that goes away with the case."""
+    """A workload of workloads/unwind; all cases share it."""
     source = os.path.join(SOURCES, name)
     if not os.path.exists(source):
         source = os.path.join(SOURCES, name + (".cc" if os.path.exists(f"{source}.cc") else ".c"))
     stem = os.path.splitext(os.path.basename(source))[0]
-    return compiled(source, target or os.path.join(h.folder(), stem), *more)
+    return compiled(source, target or os.path.join(h.kept_folder(), stem), *more)
 
 
+def is_joined(sample, runtime):
+    """Has it the functions of a runtime in their places? The runtime may be at work outside of any, and a native stack may
+    not be whole."""
+    return any(frame["mapping"]["path"].startswith(f"[{runtime} ") for frame in sample["frames"]) and \
+        not any(name.startswith("[interpreted frames") for name in sample["stack"])
+
+
+@functools.cache
 def build_go(name, *flags):
     if not shutil.which("go"):
         raise h.Skip("no go compiler")
-    target = os.path.join(h.folder(), name)
+    target = os.path.join(h.kept_folder(), name)
     subprocess.run(["go", "build", *flags, "-o", target, os.path.join(SOURCES, name + ".go")], check=True,
                    env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local",
                         "HOME": os.environ.get("HOME", os.path.dirname(target))})
     return target
+
+
+@functools.cache
+def build_java(name):
+    """The folder of its classes, for every JVM there is."""
+    if not shutil.which("java") or not shutil.which("javac"):
+        raise h.Skip("no java and javac (apt-get install default-jdk-headless)")
+    folder = h.kept_folder()
+    subprocess.run(["javac", "--release", "11", "-nowarn", "-d", folder, os.path.join(SOURCES, name + ".java")],
+                   check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
 
 
 def record(*command, hz=499, **more):
@@ -54,6 +75,26 @@ def record(*command, hz=499, **more):
 
 
 LONG = 3600  # seconds that a program would go on for
+
+
+def profile_of(command, *options, seconds, hz=999, run_as=()):
+    """Profiles a program from when it says so on, for so many seconds of its CPU time."""
+    target = h.Workload(*command)
+    target.says()
+    cprof = h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid, *options, run_as=run_as).attached()
+    target.uses(seconds)
+    run = cprof.stop()
+    target.process.kill()
+    target.process.wait()
+    return run.profile()
+
+
+def script(text, name):
+    """A file with this text, in a folder of its own."""
+    path = os.path.join(h.folder(), name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
 
 
 def attach(program, *arguments, seconds=1, hz=499):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "object/altlink.h"
 #include "object/dwarf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,6 +28,14 @@ static void look(void *ctx, size_t i, const struct source_frame *frames, size_t 
 	}
 }
 
+static void look_at_split(void *ctx, size_t i, uint64_t dwo_id, const char *name, const char *dir)
+{
+	(void)ctx;
+	if (i >= NR_ADDRS)
+		abort();
+	sink += dwo_id + strlen(name) + strlen(dir);
+}
+
 static void ask(const struct elf_file *file, struct dwarf_source *source)
 {
 	size_t nr_segments = elf_file_nr_segments(file);
@@ -42,23 +51,28 @@ static void ask(const struct elf_file *file, struct dwarf_source *source)
 		addrs[7] = UINT64_MAX;
 		addrs[9] = 0;
 		dwarf_source_frames(source, addrs, NR_ADDRS, inlines, NULL, look, seen);
+		dwarf_source_splits(source, addrs, NR_ADDRS, NULL, look_at_split, NULL);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *path, *build_id;
+	struct altlink link;
 	struct dwarf_source *source;
 	struct elf_file *file;
 
 	if (elf_file_open_memory(data, size, &file))
 		return 0;
-	source = dwarf_source_new(file);
+	source = dwarf_source_new(file, NULL);
 	if (source) {
-		if (dwarf_source_altlink(source, &path, &build_id))
-			sink += strlen(path) + strlen(build_id);
-		dwarf_source_set_alt(source, file);
+		if (!altlink_read(file, &link)) {
+			sink += strlen(link.path) + strlen(link.id);
+			sink += altlink_is(file, link.id);
+		}
+		dwarf_source_set_alt(source, file, NULL);
 		ask(file, source);
+		if (!dwarf_source_set_split(source, file, NULL))
+			ask(file, source);
 	}
 	dwarf_source_free(source);
 	elf_file_close(file);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/hotspot.h"
+#include "runtime/hotspotmethod.h"
 #include "unit/vm_image.h"
 
 #define MAX_BYTES (1u << 16) /* to be analyzed in one look */
@@ -38,10 +39,35 @@ static void make_image(void)
 	image_put(&image, 0x6708, 256, 4);
 }
 
+static void use_piece(const struct hotspot_piece *piece, uint64_t ip)
+{
+	if (!piece->nr || piece->nr > HOTSPOT_MAX_FRAMES || ip < piece->start || ip >= piece->limit)
+		abort();
+	for (size_t i = 0; i < piece->nr; i++)
+		if (!*piece->frames[i].name ||
+		    strlen(piece->frames[i].name) >= HOTSPOT_NAME_BYTES ||
+		    strlen(piece->frames[i].file) >= HOTSPOT_NAME_BYTES)
+			abort();
+}
+
+/* What stands for interpreted frames leads to Methods. */
+static void ask_interpreted(struct hotspot *vm)
+{
+	struct hotspot_piece piece;
+
+	for (uint32_t at = 0; at < IMAGE_BYTES; at += 0x200) {
+		uint64_t word = UNWIND_METHOD_MARK | image_addr(at) >> 3 << UNWIND_METHOD_SHIFT |
+				UNWIND_METHOD_HAS_BCP | (at & UNWIND_METHOD_BCP);
+
+		if (hotspot_take_piece(vm, word, &piece))
+			use_piece(&piece, word);
+	}
+}
+
 /* What BPF would be given is well-formed, and asking gives answers. */
 static void look(struct hotspot *vm)
 {
-	struct hotspot_name name;
+	struct hotspot_piece piece;
 	struct unwind_rule rule;
 
 	hotspot_look(vm, MAX_BYTES);
@@ -59,10 +85,10 @@ static void look(struct hotspot *vm)
 	for (uint32_t at = IMAGE_HEAP; at < IMAGE_LIMIT; at += 61) {
 		if (hotspot_find(vm, image_addr(at), &rule) && rule.kind >= UNWIND_NR_KINDS)
 			abort();
-		if (hotspot_take_name(vm, image_addr(at), &name) &&
-		    (!*name.text || strlen(name.text) >= sizeof(name.text)))
-			abort();
+		if (hotspot_take_piece(vm, image_addr(at), &piece))
+			use_piece(&piece, image_addr(at));
 	}
+	ask_interpreted(vm);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

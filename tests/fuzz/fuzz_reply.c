@@ -9,6 +9,7 @@
 
 #include "sandbox/jvmreply.h"
 #include "sandbox/madeparser.h"
+#include "sandbox/funcparser.h"
 #include "sandbox/namesreply.h"
 #include "sandbox/reply.h"
 
@@ -72,6 +73,16 @@ static void use_names(const struct reply_name *names, uint32_t nr)
 	}
 }
 
+static void use_splits(const struct reply_splits *splits, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		require(splits->unit_of[i] <= splits->nr_units);
+	for (uint32_t i = 0; i < splits->nr_units; i++) {
+		require(strlen(splits->units[i].name) < MESSAGE_SPLIT_BYTES);
+		require(strlen(splits->units[i].dir) < MESSAGE_SPLIT_BYTES);
+	}
+}
+
 static void use_sites(const struct reply_sites *sites)
 {
 	require(sites->nr <= ALLOC_MAX_SITES);
@@ -115,7 +126,13 @@ static void use_methods(const struct reply_method *methods, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		require(methods[i].start < methods[i].limit);
-		require(*methods[i].name && strlen(methods[i].name) < MESSAGE_METHOD_BYTES);
+		require(methods[i].nr_frames && methods[i].nr_frames <= MESSAGE_MAX_FRAMES);
+		for (uint32_t k = 0; k < methods[i].nr_frames; k++) {
+			const struct reply_method_frame *frame = &methods[i].frames[k];
+
+			require(*frame->name && strlen(frame->name) < MESSAGE_METHOD_BYTES);
+			require(strlen(frame->file) < MESSAGE_METHOD_BYTES);
+		}
 	}
 }
 
@@ -131,6 +148,14 @@ static void use_slots(const struct reply_slot *slots, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
 		require(*slots[i].name && strlen(slots[i].name) < MESSAGE_SLOT_NAME_BYTES);
+}
+
+static void use_function(const struct reply_function *code)
+{
+	require(*code->name && strlen(code->name) < MESSAGE_FUNCNAME_BYTES);
+	require(strlen(code->file) < MESSAGE_FUNCFILE_BYTES);
+	for (uint32_t i = 1; i < code->nr_lines; i++)
+		require(code->lines[i - 1].limit <= code->lines[i].limit);
 }
 
 /* About JVMs. */
@@ -158,14 +183,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reply_name *names = NULL;
 	struct reply_made *made = NULL;
 	struct reply_slot *slots = NULL;
+	struct reply_function *pycode = NULL;
+	struct reply_splits *splits = NULL;
 	struct reply_sites sites;
+	size_t nr_split;
 	uint32_t nr;
 
 	if (size < 1 + sizeof(nr))
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 9) {
+	switch (data[0] % 11) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -175,12 +203,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			use_table(table);
 		break;
 	case 2:
-		if (!reply_read_names(data + 5, size, nr, &names))
+		if (!reply_read_names(data + 5, size, nr, &names, &nr_split))
 			use_names(names, nr);
 		break;
 	case 3:
 		if (!reply_read_sites(data + 5, size, nr, &sites))
 			use_sites(&sites);
+		break;
+	case 10:
+		if (!reply_read_splits(data + 5, size, nr, &splits))
+			use_splits(splits, nr);
 		break;
 	case 7:
 		if (!reply_read_made(data + 5, size, nr, &made))
@@ -190,13 +222,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!reply_read_slots(data + 5, size, nr, &slots))
 			use_slots(slots, nr);
 		break;
+	case 9:
+		if (!reply_read_function(data + 5, size, nr, &pycode))
+			use_function(pycode);
+		break;
 	default:
-		read_jvm(data[0] % 9 - 4, data + 5, size, nr);
+		read_jvm(data[0] % 11 - 4, data + 5, size, nr);
 		break;
 	}
 	free(file);
 	free(made);
 	free(slots);
+	free(pycode);
+	free(splits);
 	unwind_table_free(table);
 	free(names);
 	return 0;

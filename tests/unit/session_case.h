@@ -94,10 +94,11 @@ static inline void session_case_check_vmas(struct session *session, const struct
 }
 
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, struct vma_run *run)
+		     uint32_t nr, uint32_t runtime, struct vma_run *run)
 {
 	struct session_case_process *process = session_case_process(session, tgid);
 
+	(void)runtime;
 	assert_int_equal(run->nr, process ? process->vmas.nr : 0);
 	session_case_check_vmas(session, vmas, nr);
 	if (session->vmas_err)
@@ -112,6 +113,22 @@ int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind
 		vec_push(&process->vmas, vmas[i]);
 	run->nr = nr;
 	return 0;
+}
+
+int session_add_runtime(struct session *session, enum abi_runtime kind,
+			const union abi_layout *layout, uint32_t *runtime)
+{
+	(void)session;
+	(void)kind;
+	(void)layout;
+	*runtime = 1;
+	return 0;
+}
+
+void session_remove_runtime(struct session *session, uint32_t runtime)
+{
+	(void)session;
+	(void)runtime;
 }
 
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run)

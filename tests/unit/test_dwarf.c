@@ -15,8 +15,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/fileview.h"
 #include "elf_judge.h"
+#include "object/altlink.h"
 #include "object/dwarf.h"
+#include "object/inflate.h"
 
 /* Templates, inlines in inlines, a class local to a function, lambdas, code of other sections, macros, a C file. */
 static const char cxx_source[] =
@@ -177,7 +180,7 @@ static FILE *ask_judge(const char *name, const uint64_t *addrs, size_t nr)
 static struct answers ask(const char *name, bool inlines, uint64_t **addrs)
 {
 	struct elf_file *file = judge_open(name);
-	struct dwarf_source *source = dwarf_source_new(file);
+	struct dwarf_source *source = dwarf_source_new(file, NULL);
 	struct answers answers = {0};
 
 	assert_non_null(source);
@@ -185,7 +188,6 @@ static struct answers ask(const char *name, bool inlines, uint64_t **addrs)
 	elf_file_close(file);
 	answers.texts = xcalloc(answers.nr, sizeof(*answers.texts));
 	dwarf_source_frames(source, *addrs, answers.nr, inlines, NULL, note, &answers);
-	assert_int_equal(dwarf_source_nr_split(source), 0);
 	dwarf_source_free(source);
 	return answers;
 }
@@ -235,6 +237,39 @@ static void test_every_address(void **state)
 			assert_true(compare("program") > 1000);
 		}
 	}
+}
+
+/* Compressed, the same is said of each address. */
+static void test_compressed(void **state)
+{
+	static const char *const methods[] = {"zlib", "zlib-gnu", "zstd"};
+	uint64_t *addrs;
+	struct answers plain;
+
+	(void)state;
+	build("program", "gcc", "-g -O2");
+	plain = ask("program", true, &addrs);
+	free(addrs);
+	for (size_t method = 0; method < 3; method++) {
+		char *command scoped(freep) = xasprintf(
+			"objcopy --compress-debug-sections=%s program packed", methods[method]);
+		struct answers packed;
+
+		if (method == 2 &&
+		    (!inflate_knows(INFLATE_ZSTD) || system("objcopy --help | grep -q zstd"))) {
+			print_message("SKIP: no zstd in objcopy or in cprof\n");
+			continue;
+		}
+		judge_run(command);
+		packed = ask("packed", true, &addrs);
+		free(addrs);
+		assert_int_equal(packed.nr_calls, plain.nr_calls);
+		for (size_t i = 0; i < plain.nr; i++)
+			if (plain.texts[i])
+				assert_string_equal(packed.texts[i], plain.texts[i]);
+		answers_release(&packed);
+	}
+	answers_release(&plain);
 }
 
 /* The outermost function, at the line that it is at itself: that of the call where something is inlined. */
@@ -300,7 +335,7 @@ static void test_start_lines(void **state)
 	(void)state;
 	build("program", "gcc", "-g -O2");
 	file = judge_open("program");
-	source = dwarf_source_new(file);
+	source = dwarf_source_new(file, NULL);
 	addrs = addresses(file, &nr);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		dwarf_source_frames(source, addrs, nr, true, NULL, note_start, &expected[i]);
@@ -311,7 +346,7 @@ static void test_start_lines(void **state)
 	elf_file_close(file);
 }
 
-static void note_split(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+static void note_line_alone(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
 {
 	(void)i;
 	assert_int_equal(nr, 1);
@@ -319,61 +354,126 @@ static void note_split(void *ctx, size_t i, const struct source_frame *frames, s
 	*(size_t *)ctx += frames->line && strstr(frames->file, "/a.cc") != NULL;
 }
 
-/* -gsplit-dwarf: lines, no functions, and they are counted. */
+struct splits {
+	uint64_t id;
+	size_t nr;
+};
+
+static void note_split(void *ctx, size_t i, uint64_t dwo_id, const char *name, const char *dir)
+{
+	struct splits *splits = ctx;
+
+	(void)i;
+	assert_true(!splits->nr || splits->id == dwo_id);
+	assert_non_null(strstr(name, "a.dwo"));
+	assert_true(*name == '/' || !strcmp(dir, judge_dir));
+	splits->id = dwo_id;
+	splits->nr++;
+}
+
+/* Frames of every address, with the split units of a file, which is given after questions without it. */
+static struct answers ask_split(const char *name, const char *split)
+{
+	struct elf_file *file = judge_open(name), *elf = judge_open(split);
+	struct dwarf_source *source = dwarf_source_new(file, NULL);
+	struct answers answers = {0};
+	struct splits splits = {0};
+	size_t nr_lines = 0;
+	uint64_t *addrs;
+
+	addrs = addresses(file, &answers.nr);
+	answers.texts = xcalloc(answers.nr, sizeof(*answers.texts));
+	dwarf_source_frames(source, addrs, answers.nr, true, NULL, note_line_alone, &nr_lines);
+	assert_true(nr_lines > 500);
+	dwarf_source_splits(source, addrs, answers.nr, NULL, note_split, &splits);
+	assert_true(splits.nr >= nr_lines);
+	assert_int_equal(dwarf_source_nr_split(source), splits.nr);
+	assert_int_equal(dwarf_source_set_split(source, file, NULL), -ENOENT);
+	assert_int_equal(dwarf_source_set_split(source, elf, NULL), 0);
+	elf_file_close(elf);
+	elf_file_close(file);
+	dwarf_source_frames(source, addrs, answers.nr, true, NULL, note, &answers);
+	assert_int_equal(dwarf_source_nr_split(source), 0);
+	splits.nr = 0;
+	dwarf_source_splits(source, addrs, answers.nr, NULL, note_split, &splits);
+	assert_int_equal(splits.nr, 0);
+	dwarf_source_free(source);
+	free(addrs);
+	return answers;
+}
+
+/* As for the same code compiled without -gsplit-dwarf, or, where it has other code, as the judge has it. */
+static void compare_split(const char *split)
+{
+	struct answers ours = ask_split("split", split);
+	struct elf_file *file = judge_open("split");
+	uint64_t *addrs = addresses(file, &ours.nr);
+	FILE *in = ask_judge("split", addrs, ours.nr);
+
+	for (size_t i = 0; i < ours.nr; i++) {
+		char *theirs scoped(freep) = next_of_judge(in);
+		const char *text = ours.texts[i] ? ours.texts[i] : "??\n??:0\n";
+
+		if (strcmp(text, theirs) != 0)
+			fail_msg("%s: 0x%" PRIx64 ":\n%sllvm-symbolizer:\n%s", split, addrs[i],
+				 text, theirs);
+	}
+	pclose(in);
+	free(addrs);
+	elf_file_close(file);
+	answers_release(&ours);
+}
+
+/* -gsplit-dwarf, with the .dwo file and with a package: every address is the same for the judge. */
 static void test_split(void **state)
 {
+	static const char *const compilers[] = {"g++", "clang++"};
+
 	(void)state;
-	for (int version = 4; version <= 5; version++) {
-		char *command scoped(freep) = xasprintf("g++ -gdwarf-%d -gsplit-dwarf -O1 -c a.cc "
-							"&& gcc -O1 -c gcc.c && g++ -o split "
-							"a.o gcc.o",
-							version);
-		struct dwarf_source *source;
-		struct elf_file *file;
-		size_t nr, nr_lines = 0;
-		uint64_t *addrs;
+	for (int kind = 0; kind < 8; kind++) {
+		const char *compiler = compilers[kind % 2];
+		char *command scoped(freep) = xasprintf(
+			"rm -f *.dwo *.dwp && %s -std=c++17 -gdwarf-%d -gsplit-dwarf -O%d -c a.cc "
+			"&& gcc -O1 -c gcc.c && %s -o split.full a.o gcc.o && strip --strip-all "
+			"--keep-section='.debug_*' -o split split.full",
+			compiler, kind & 2 ? 5 : 4, kind & 4 ? 2 : 0, compiler);
 
 		judge_run(command);
-		file = judge_open("split");
-		source = dwarf_source_new(file);
-		assert_non_null(source);
-		addrs = addresses(file, &nr);
-		dwarf_source_frames(source, addrs, nr, true, NULL, note_split, &nr_lines);
-		assert_true(nr_lines > 500);
-		assert_true(dwarf_source_nr_split(source) >= nr_lines);
-		free(addrs);
-		dwarf_source_free(source);
-		elf_file_close(file);
+		compare_split("a.dwo");
+		/* binutils' dwp knows DWARF 4 alone, and llvm-dwp 14 does not end with gcc's 5. */
+		if (kind % 2 == 0 && kind & 2)
+			continue;
+		judge_run(kind % 2 ? "llvm-dwp a.dwo -o split.dwp && mv a.dwo gone"
+				   : "dwp -o split.dwp a.dwo && mv a.dwo gone");
+		compare_split("split.dwp");
 	}
 }
 
 /* dwz -m moves what two programs share into a third file: with it nothing changes, without it names are missing. */
-static void test_dwz(void **state)
+static void compare_dwz(const char *options)
 {
 	struct answers before, without, with = {0};
 	struct elf_file *file, *alt;
 	struct dwarf_source *source;
-	const char *path, *build_id;
+	char *command scoped(freep) =
+		xasprintf("cp program a && cp program b && dwz %s -m shared a b", options);
+	struct altlink link;
 	uint64_t *addrs;
 
-	(void)state;
-	if (system("command -v dwz >/dev/null 2>&1")) {
-		print_message("SKIP: dwz is not installed\n");
-		skip();
-	}
 	build("program", "gcc", "-g -O2");
 	before = ask("program", true, &addrs);
 	free(addrs);
-	judge_run("cp program a && cp program b && dwz -m shared a b");
+	judge_run(command);
 	without = ask("a", true, &addrs); /* .text is the same */
 	file = judge_open("a");
 	alt = judge_open("shared");
-	source = dwarf_source_new(file);
-	assert_true(dwarf_source_altlink(source, &path, &build_id));
-	assert_string_equal(path, "shared");
-	assert_string_equal(build_id, elf_file_build_id(alt));
-	assert_int_equal(dwarf_source_set_alt(source, file), -ESTALE);
-	assert_int_equal(dwarf_source_set_alt(source, alt), 0);
+	source = dwarf_source_new(file, NULL);
+	assert_int_equal(altlink_read(file, &link), 0);
+	assert_string_equal(link.path, "shared");
+	assert_true(altlink_is(alt, link.id));
+	assert_false(altlink_is(file, link.id));
+	assert_int_equal(dwarf_source_set_alt(source, file, NULL), -ESTALE);
+	assert_int_equal(dwarf_source_set_alt(source, alt, NULL), 0);
 	elf_file_close(alt);
 	elf_file_close(file);
 	with.nr = before.nr;
@@ -391,6 +491,17 @@ static void test_dwz(void **state)
 	answers_release(&with);
 }
 
+static void test_dwz(void **state)
+{
+	(void)state;
+	if (system("command -v dwz >/dev/null 2>&1")) {
+		print_message("SKIP: dwz is not installed\n");
+		skip();
+	}
+	compare_dwz("");
+	compare_dwz("--dwarf-5");
+}
+
 static void test_no_dwarf(void **state)
 {
 	struct elf_file *file;
@@ -398,12 +509,12 @@ static void test_no_dwarf(void **state)
 	(void)state;
 	judge_run("gcc -O1 -o plain gcc.c -Dfrom_c=main && gcc -g -c -o object.o gcc.c");
 	file = judge_open("plain");
-	assert_null(dwarf_source_new(file));
+	assert_null(dwarf_source_new(file, NULL));
 	elf_file_close(file);
 	file = judge_open("object.o"); /* not linked: its addresses are none */
-	assert_null(dwarf_source_new(file));
+	assert_null(dwarf_source_new(file, NULL));
 	elf_file_close(file);
-	assert_null(dwarf_source_new(NULL));
+	assert_null(dwarf_source_new(NULL, NULL));
 	dwarf_source_free(NULL);
 }
 
@@ -430,13 +541,74 @@ static void test_budget(void **state)
 	(void)state;
 	build("program", "gcc", "-g -O1");
 	file = judge_open("program");
-	source = dwarf_source_new(file);
+	source = dwarf_source_new(file, NULL);
 	addrs = addresses(file, &nr);
 	workbudget_limit(&budget, 1000000000, at_once);
 	dwarf_source_frames(source, addrs, nr, true, &budget, never, NULL);
 	free(addrs);
 	dwarf_source_free(source);
 	elf_file_close(file);
+	judge_run("objcopy --compress-debug-sections=zlib program packed");
+	file = judge_open("packed");
+	assert_null(dwarf_source_new(file, &budget)); /* there is no time to decompress it */
+	elf_file_close(file);
+}
+
+/* The frames of some addresses of a source's file. */
+static struct answers ask_some(struct dwarf_source *source, const uint64_t *addrs, size_t nr)
+{
+	struct answers answers = {xcalloc(nr, sizeof(char *)), nr, 0};
+
+	dwarf_source_frames(source, addrs, nr, true, NULL, note, &answers);
+	return answers;
+}
+
+static void expect_same(const struct answers *answers, const struct answers *expected)
+{
+	assert_int_equal(answers->nr_calls, expected->nr_calls);
+	for (size_t i = 0; i < expected->nr; i++)
+		if (expected->texts[i])
+			assert_string_equal(answers->texts[i], expected->texts[i]);
+}
+
+/* This program's own DWARF, read and looked at where it is; then its file becomes shorter. */
+static void test_views(void **state)
+{
+	struct dwarf_source *read, *viewed;
+	struct answers expected, answers;
+	struct elf_file *file;
+	uint64_t *addrs;
+	size_t nr;
+
+	(void)state;
+	judge_run("cp /proc/$PPID/exe large");
+	file = judge_open("large");
+	read = dwarf_source_new(file, NULL);
+	assert_int_equal(fileview_guard(), 0);
+	viewed = dwarf_source_new(file, NULL);
+	if (!viewed || !dwarf_source_views(viewed)) {
+		print_message("SKIP: this program has no large sections of DWARF\n");
+		skip();
+	}
+	assert_int_equal(dwarf_source_views(read), 0);
+	assert_true(dwarf_source_memory(viewed) < dwarf_source_memory(read) / 2);
+	addrs = addresses(file, &nr);
+	nr /= 50;
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] = addrs[i * 50];
+	elf_file_close(file);
+	expected = ask_some(read, addrs, nr);
+	answers = ask_some(viewed, addrs, nr);
+	assert_true(answers.nr_calls > nr / 4);
+	expect_same(&answers, &expected);
+	answers_release(&answers);
+	judge_run("truncate -s 100000 large");
+	answers = ask_some(viewed, addrs, nr);
+	answers_release(&answers);
+	answers_release(&expected);
+	free(addrs);
+	dwarf_source_free(read);
+	dwarf_source_free(viewed);
 }
 
 /* Damage ----------------------------------------------------------------------------------------- */
@@ -458,7 +630,11 @@ static void read_image(const unsigned char *image, size_t len_bytes, const uint6
 
 	if (elf_file_open_memory(image, len_bytes, &file))
 		return;
-	source = dwarf_source_new(file);
+	source = dwarf_source_new(file, NULL);
+	if (source) {
+		dwarf_source_set_alt(source, file, NULL);
+		dwarf_source_set_split(source, file, NULL);
+	}
 	elf_file_close(file);
 	if (source)
 		dwarf_source_frames(source, addrs, nr, true, NULL, count, &texts_bytes);
@@ -514,10 +690,14 @@ static void expect_good(const char *path)
 	char *found[5] = {NULL};
 	struct answers answers = {found, 5, 0};
 	struct elf_file *file = judge_open(path);
-	struct dwarf_source *source = dwarf_source_new(file);
+	struct dwarf_source *source = dwarf_source_new(file, NULL);
 
-	elf_file_close(file);
 	assert_non_null(source);
+	if (strstr(path, "_split"))
+		assert_int_equal(dwarf_source_set_split(source, file, NULL), 0);
+	if (strstr(path, "_alt"))
+		assert_int_equal(dwarf_source_set_alt(source, file, NULL), 0); /* it is its own */
+	elf_file_close(file);
 	dwarf_source_frames(source, addrs, 5, true, NULL, note, &answers);
 	for (size_t i = 0; i < 5; i++) {
 		assert_int_equal(!found[i], !texts[i]);
@@ -549,6 +729,8 @@ static void test_formats_and_lies(void **state)
 
 		if (*entry->d_name == '.')
 			continue;
+		if (strstr(entry->d_name, "zstd") && !inflate_knows(INFLATE_ZSTD))
+			continue;
 		if (!strncmp(entry->d_name, "good_", 5)) {
 			expect_good(path);
 			nr_good++;
@@ -566,15 +748,12 @@ static void test_formats_and_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_address),
-		cmocka_unit_test(test_no_inlines),
-		cmocka_unit_test(test_start_lines),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_dwz),
-		cmocka_unit_test(test_no_dwarf),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_formats_and_lies),
+		cmocka_unit_test(test_every_address), cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_no_inlines),    cmocka_unit_test(test_start_lines),
+		cmocka_unit_test(test_split),	      cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_no_dwarf),      cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_damage),	      cmocka_unit_test(test_formats_and_lies),
+		cmocka_unit_test(test_views),
 	};
 
 	return cmocka_run_group_tests_name("dwarf", tests, make_sources, NULL);

@@ -231,7 +231,7 @@ static void test_interpreter(void **state)
 					 .name = "Interpreter",
 					 .code = code,
 					 .code_bytes = sizeof(code)};
-	uint64_t entry, at;
+	uint64_t entry, resumed, at;
 	struct unwind_rule rule;
 	struct hotspot *vm;
 
@@ -240,6 +240,8 @@ static void test_interpreter(void **state)
 	entry = image_string(&image, "method entry point (kind = zerolocals)");
 	memcpy(code, &entry, 8);
 	code[8] = code[64 + 8] = 64;
+	resumed = image_string(&image, "invoke return entry points");
+	memcpy(code + 64, &resumed, 8);
 	at = image_blob(&image, &interpreter);
 	image_put(&image, IMAGE_STATIC + 8, image_addr(0x6700), 8);
 	image_put(&image, 0x6700, at, 8);
@@ -250,12 +252,14 @@ static void test_interpreter(void **state)
 	rule = find(vm, at + 32); /* the return address is on top, the caller's sp in r13 */
 	assert_int_equal(rule.cfa_reg, 13);
 	assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_SP);
+	assert_int_equal(rule.deref_off, 1); /* its Method is in rbx */
 	rule = find(vm, at + 33);
 	assert_int_equal(unwind_ra_how(&rule), UNWIND_IN_REG);
 	assert_int_equal(rule.ra_off, 0);
 	for (uint32_t offset = 40; offset <= 96; offset += 56) {
 		rule = find(vm, at + offset);
-		assert_int_equal(rule.kind, UNWIND_DEREF);
+		assert_int_equal(rule.kind, UNWIND_INTERPRETED);
+		assert_int_equal(rule.deref_off, offset == 40 ? -56 : -55); /* as in Java 8 */
 		assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
 		assert_int_equal(rule.cfa_off, -8);
 		assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_FP);
@@ -264,26 +268,125 @@ static void test_interpreter(void **state)
 	hotspot_free(vm);
 }
 
+static void expect_frame(const struct hotspot_frame *frame, const char *name, uint32_t line)
+{
+	assert_string_equal(frame->name, name);
+	assert_string_equal(frame->file, "a/b/Some.java");
+	assert_int_equal(frame->line, line);
+	assert_int_equal(frame->start_line, 40);
+}
+
+/* Without what compilers note. */
 static void test_names(void **state)
 {
 	struct image_blob stub = method;
-	struct hotspot_name name;
+	struct hotspot_piece piece;
 	struct hotspot *vm;
 	uint64_t code, stub_code;
 
 	(void)state;
-	vm = vm_with(&method, &code);
+	image_init(&image, "nmethod::_scopes_pcs_offset");
+	code = image_blob(&image, &method);
+	vm = open_vm();
 	stub.segment = 6;
 	stub.name = "a stub";
 	stub_code = image_blob(&image, &stub);
 	hotspot_look(vm, 0);
-	assert_true(hotspot_take_name(vm, code + 3, &name));
-	assert_string_equal(name.text, "a.b.Some.method");
-	assert_true(name.start == code && name.limit == code + sizeof(method_code));
-	assert_false(hotspot_take_name(vm, code + 4, &name)); /* given away */
-	assert_true(hotspot_take_name(vm, stub_code, &name));
-	assert_string_equal(name.text, "a stub");
-	assert_false(hotspot_take_name(vm, image_addr(IMAGE_HEAP), &name));
+	assert_true(hotspot_take_piece(vm, code + 3, &piece));
+	assert_int_equal(piece.nr, 1);
+	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
+	assert_true(piece.start == code && piece.limit == code + sizeof(method_code));
+	assert_false(hotspot_take_piece(vm, code + 4, &piece)); /* given away */
+	assert_true(hotspot_take_piece(vm, stub_code, &piece));
+	assert_string_equal(piece.frames[0].name, "a stub");
+	assert_string_equal(piece.frames[0].file, "");
+	assert_false(hotspot_take_piece(vm, image_addr(IMAGE_HEAP), &piece));
+	hotspot_free(vm);
+}
+
+static void test_scopes(void **state)
+{
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	assert_true(hotspot_take_piece(vm, code + 4, &piece));
+	assert_true(piece.start == code && piece.limit == code + 5);
+	assert_int_equal(piece.nr, 1);
+	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
+	assert_false(hotspot_take_piece(vm, code, &piece));
+	assert_true(hotspot_take_piece(vm, code + 5, &piece));
+	assert_true(piece.start == code + 5 && piece.limit == code + 9);
+	assert_int_equal(piece.nr, 2);
+	expect_frame(&piece.frames[0], "a.b.Some.inlined", 40);
+	expect_frame(&piece.frames[1], "a.b.Some.method", 41);
+	/* Behind the last place. */
+	assert_true(hotspot_take_piece(vm, code + 9, &piece));
+	assert_true(piece.start == code + 9 && piece.limit == code + sizeof(method_code));
+	assert_int_equal(piece.nr, 2);
+	expect_frame(&piece.frames[0], "a.b.Some.inlined", 40);
+	hotspot_free(vm);
+}
+
+/* Scopes that do not lead to the compiled method are not believed; nor is what changed since it was looked at. */
+static void test_wrong_scopes(void **state)
+{
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	image_put(&image, IMAGE_SCOPES, image_addr(IMAGE_INLINED), 8);
+	assert_true(hotspot_take_piece(vm, code + 6, &piece));
+	assert_true(piece.start == code + 6 && piece.limit == code + 7);
+	assert_int_equal(piece.nr, 1);
+	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
+	image_put(&image, IMAGE_HEAP + 2 * IMAGE_SEGMENT + IMAGE_HEADER + 24, 8, 4);
+	assert_false(hotspot_take_piece(vm, code + 8, &piece));
+	hotspot_free(vm);
+}
+
+static uint64_t word_of(uint32_t at, uint64_t bytecode)
+{
+	return UNWIND_METHOD_MARK | image_addr(at) >> 3 << UNWIND_METHOD_SHIFT | bytecode;
+}
+
+/* By what stands for it in a stack. */
+static void test_interpreted_method(void **state)
+{
+	uint64_t bytecodes = (IMAGE_METHOD + 0x20 + 24) | UNWIND_METHOD_HAS_BCP;
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
+	assert_true(piece.start == word_of(IMAGE_METHOD, bytecodes + 2));
+	assert_true(piece.limit == piece.start + 1);
+	assert_int_equal(piece.nr, 1);
+	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
+	/* Once, unless it is another method by now. */
+	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
+	image_symbol(&image, IMAGE_METHOD + 0x100, "renamed");
+	hotspot_forget_methods(vm);
+	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
+	expect_frame(&piece.frames[0], "a.b.Some.renamed", 41);
+	/* While it is entered; with what is none of its bytecodes. */
+	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, 0), &piece));
+	expect_frame(&piece.frames[0], "a.b.Some.renamed", 40);
+	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 3), &piece));
+	expect_frame(&piece.frames[0], "a.b.Some.renamed", 0);
+	/* What its class does not list is no Method. */
+	image_put(&image, IMAGE_METHOD + 0x1a0 + 8, image_addr(IMAGE_INLINED), 8);
+	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes), &piece));
+	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD + 8, bytecodes), &piece));
+	assert_false(hotspot_take_piece(vm, UNWIND_METHOD_MARK, &piece));
 	hotspot_free(vm);
 }
 
@@ -370,12 +473,21 @@ static void test_a_map_of_zeros(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_method),    cmocka_unit_test(test_table),
-		cmocka_unit_test(test_on_demand),   cmocka_unit_test(test_reuse),
-		cmocka_unit_test(test_torn),	    cmocka_unit_test(test_not_installed),
-		cmocka_unit_test(test_not_entrant), cmocka_unit_test(test_interpreter),
-		cmocka_unit_test(test_names),	    cmocka_unit_test(test_what_is_missing),
-		cmocka_unit_test(test_too_early),   cmocka_unit_test(test_a_map_of_zeros),
+		cmocka_unit_test(test_a_method),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_on_demand),
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_not_installed),
+		cmocka_unit_test(test_not_entrant),
+		cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_wrong_scopes),
+		cmocka_unit_test(test_interpreted_method),
+		cmocka_unit_test(test_what_is_missing),
+		cmocka_unit_test(test_too_early),
+		cmocka_unit_test(test_a_map_of_zeros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

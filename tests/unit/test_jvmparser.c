@@ -158,9 +158,9 @@ static void check_names(struct parser *parser)
 
 	assert_int_equal(parser_methods(parser, &jvm, ips, 4, &methods, &nr), 0);
 	assert_int_equal(nr, 2); /* each once */
-	assert_string_equal(methods[0].name, "a.b.Some.method");
+	assert_string_equal(methods[0].frames[0].name, "a.b.Some.method");
 	assert_true(methods[0].start == method_ip);
-	assert_string_equal(methods[1].name, "a stub");
+	assert_string_equal(methods[1].frames[0].name, "a stub");
 	assert_true(methods[1].limit == stub_ip + sizeof(code_bytes));
 	free(methods);
 	assert_int_equal(parser_methods(parser, &jvm, ips, 4, &methods, &nr), 0);

@@ -251,13 +251,15 @@ static void test_bad_code(void **state)
 
 struct methods {
 	struct message_method heads[2];
-	char texts[7]; /* "one", "four" */
+	struct message_method_frame frames[3];
+	char texts[11]; /* "one", "file", "two", "", "x", "" */
 } __attribute__((packed));
 
 static struct methods good_methods(void)
 {
-	return (struct methods){.heads = {{HEAP, HEAP + 10, 3, 0}, {HEAP + 10, HEAP + 11, 4, 0}},
-				.texts = {'o', 'n', 'e', 'f', 'o', 'u', 'r'}};
+	return (struct methods){.heads = {{HEAP, HEAP + 10, 2, 0}, {HEAP + 10, HEAP + 11, 1, 0}},
+				.frames = {{3, 4, 12, 10}, {3, 0, 0, 0}, {1, 0, 7, 0}},
+				.texts = {'o', 'n', 'e', 'f', 'i', 'l', 'e', 't', 'w', 'o', 'x'}};
 }
 
 static void test_methods(void **state)
@@ -267,8 +269,14 @@ static void test_methods(void **state)
 
 	(void)state;
 	assert_int_equal(reply_read_methods(&good, sizeof(good), 2, &methods), 0);
-	assert_string_equal(methods[0].name, "one");
-	assert_string_equal(methods[1].name, "four");
+	assert_int_equal(methods[0].nr_frames, 2);
+	assert_string_equal(methods[0].frames[0].name, "one");
+	assert_string_equal(methods[0].frames[0].file, "file");
+	assert_int_equal(methods[0].frames[0].line, 12);
+	assert_int_equal(methods[0].frames[0].start_line, 10);
+	assert_string_equal(methods[0].frames[1].name, "two");
+	assert_string_equal(methods[0].frames[1].file, "");
+	assert_string_equal(methods[1].frames[0].name, "x");
 	assert_true(methods[1].start == HEAP + 10 && methods[1].limit == HEAP + 11);
 	free(methods);
 	assert_int_equal(reply_read_methods(NULL, 0, 0, &methods), 0);
@@ -288,17 +296,26 @@ static void make_bad_methods(struct methods *methods, int which)
 		methods->heads[0].zero = 1;
 		break;
 	case 3:
-		methods->heads[0].name_bytes = 0;
-		methods->heads[1].name_bytes = 7;
+		methods->frames[0].name_bytes = 0;
+		methods->frames[1].name_bytes = 6;
 		break;
 	case 4:
-		methods->heads[0].name_bytes = UINT32_MAX;
+		methods->frames[0].name_bytes = UINT32_MAX;
 		break;
 	case 5:
-		methods->heads[1].name_bytes = 3;
+		methods->frames[1].name_bytes = 2;
 		break;
 	case 6:
 		methods->texts[1] = '\0';
+		break;
+	case 7:
+		methods->heads[0].nr_frames = 0;
+		break;
+	case 8:
+		methods->heads[0].nr_frames = MESSAGE_MAX_FRAMES + 1;
+		break;
+	case 9:
+		methods->frames[0].file_bytes = MESSAGE_METHOD_BYTES;
 		break;
 	}
 }
@@ -310,7 +327,7 @@ static void test_bad_methods(void **state)
 	char *many scoped(freep) = xcalloc(1, 1 << 20);
 
 	(void)state;
-	for (int which = 0; which < 7; which++) {
+	for (int which = 0; which < 10; which++) {
 		struct methods bad = good_methods();
 
 		make_bad_methods(&bad, which);

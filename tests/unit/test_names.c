@@ -29,12 +29,14 @@ static struct reply_name *finish(struct names *names, uint32_t nr)
 {
 	struct payload payload = {0};
 	struct reply_name *read = NULL;
+	size_t nr_split;
 
 	assert_int_equal(names_finish(names, &payload), nr);
 	assert_true(payload.nr <= MESSAGE_NAMES_BYTES);
-	assert_int_equal(reply_read_names(payload.at, payload.nr, nr, &read), 0);
+	assert_int_equal(reply_read_names(payload.at, payload.nr, nr, &read, &nr_split), 0);
 	/* a byte more or less is no reply */
-	assert_int_equal(reply_read_names(payload.at, payload.nr - 1, nr, &read), -EBADMSG);
+	assert_int_equal(reply_read_names(payload.at, payload.nr - 1, nr, &read, &nr_split),
+			 -EBADMSG);
 	names_free(names);
 	vec_release(&payload);
 	return read;
@@ -177,7 +179,7 @@ static void test_too_much_to_keep(void **state)
 
 static void test_lies(void **state)
 {
-	static const char *const good[] = {"names", "names_same", "names_lines"};
+	static const char *const good[] = {"names", "names_same", "names_lines", "names_cut"};
 	char *folder scoped(freep) = xasprintf(
 		"%.*s/fuzz/corpus/reply", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
 	DIR *dir = opendir(folder);
@@ -193,7 +195,7 @@ static void test_lies(void **state)
 		FILE *file = fopen(path, "r");
 		char bytes[1 << 17];
 		uint32_t nr;
-		size_t len;
+		size_t len, nr_split;
 
 		if (strncmp(entry->d_name, "names", 5) != 0) {
 			fclose(file);
@@ -204,7 +206,8 @@ static void test_lies(void **state)
 		memcpy(&nr, bytes + 1, sizeof(nr));
 		for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 			is_good |= !strcmp(entry->d_name, good[i]);
-		if (reply_read_names(bytes + 5, len - 5, nr, &read) != (is_good ? 0 : -EBADMSG))
+		if (reply_read_names(bytes + 5, len - 5, nr, &read, &nr_split) !=
+		    (is_good ? 0 : -EBADMSG))
 			fail_msg("%s", entry->d_name);
 		nr_read++;
 	}

@@ -392,6 +392,32 @@ static void test_held(void **state)
 	opener_close(opener);
 }
 
+/* Main's looks while it waits for a file of the task BAD, of a device with this number. */
+static size_t looks_for_file(struct opener *opener, uint32_t device)
+{
+	const struct mapped_file file = {BAD, 0x1000, 0x2000, {device, 1, 1}, "/silent"};
+	struct mapped_ways ways;
+	size_t nr_looks = 0;
+
+	opener_while_waiting(opener, count_look, &nr_looks);
+	assert_int_equal(opener_file(opener, &file, &ways), -ETIMEDOUT);
+	assert_true(ways.has_stalled);
+	return nr_looks;
+}
+
+/* A device that gave no answer once is not waited for as long again; another one is. */
+static void test_held_by_a_device(void **state)
+{
+	struct opener *opener = open_opener(serve_and_be_held);
+	size_t first = looks_for_file(opener, 1), again = looks_for_file(opener, 1),
+	       other = looks_for_file(opener, 2);
+
+	(void)state;
+	assert_true(again * 3 < first);
+	assert_true(again * 3 < other);
+	opener_close(opener);
+}
+
 static void serve_and_die(int socket)
 {
 	struct message request;
@@ -520,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_forbidden_calls),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_held_by_a_device),
 		cmocka_unit_test(test_dies),
 		cmocka_unit_test(test_replies_that_do_not_fit),
 		cmocka_unit_test(test_mappings_that_are_lies),

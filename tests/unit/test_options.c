@@ -67,6 +67,27 @@ static void test_everything(void **state)
 	options_release(&options);
 }
 
+static void test_peak_and_leaks(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse("heap -a --peak", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_PEAK);
+	options_release(&options);
+	assert_int_equal(parse("heap -a --peak --inuse", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_PEAK | OPTIONS_VIEW_INUSE);
+	options_release(&options);
+	assert_int_equal(parse("heap -a --peak --alloc-only", OPTIONS_HEAP, &options), -EINVAL);
+	options_release(&options);
+	assert_int_equal(parse("heap -a --leak-age 90s", OPTIONS_HEAP, &options), 0);
+	assert_int_equal(options.views, OPTIONS_VIEW_LEAKS);
+	assert_int_equal(options.leak_age_ns, 90 * NSEC_PER_SEC);
+	options_release(&options);
+	assert_int_equal(parse("heap -a --leaks --alloc-only", OPTIONS_HEAP, &options), -EINVAL);
+	options_release(&options);
+}
+
 static void test_views(void **state)
 {
 	struct options options;
@@ -281,10 +302,15 @@ static void test_whom(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_views),	 cmocka_unit_test(test_outputs),
-		cmocka_unit_test(test_command),	 cmocka_unit_test(test_whom),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_formats_and_a_name),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_peak_and_leaks),
+		cmocka_unit_test(test_views),
+		cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_whom),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_formats_and_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

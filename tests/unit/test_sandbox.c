@@ -176,10 +176,10 @@ static void check_names(struct parser *parser, int fd)
 	struct elf_file *elf;
 	struct symtab *symtab;
 	struct symbol symbol;
-	struct reply_name *names;
+	const struct parser_code code = {.key = GOOD, .fd = fd};
+	struct parser_named named;
 	uint64_t addrs[2];
 	bool is_ifunc;
-	size_t nr;
 
 	assert_int_equal(elf_file_open(fd, &elf), 0);
 	symtab = symtab_new(elf);
@@ -188,14 +188,15 @@ static void check_names(struct parser *parser, int fd)
 	addrs[1] = 1; /* in the ELF header: no function */
 	symtab_free(symtab);
 	elf_file_close(elf);
-	assert_int_equal(parser_names(parser, GOOD, fd, 0, addrs, 2, &names, &nr), 0);
-	assert_int_equal(nr, 2);
-	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
-	assert_string_equal(names[0].raw, symbol_name);
-	assert_ptr_equal(names[0].display, names[0].raw);
-	assert_int_equal(names[1].kind, MESSAGE_NAME_NONE);
-	free(names);
-	assert_int_equal(parser_names(parser, GOOD, fd, 0, addrs, 0, &names, &nr), -EINVAL);
+	assert_int_equal(parser_names(parser, &code, addrs, 2, &named), 0);
+	assert_int_equal(named.nr, 2);
+	assert_int_equal(named.nr_split, 0);
+	assert_int_equal(named.names[0].kind, MESSAGE_NAME_SYMBOL);
+	assert_string_equal(named.names[0].raw, symbol_name);
+	assert_ptr_equal(named.names[0].display, named.names[0].raw);
+	assert_int_equal(named.names[1].kind, MESSAGE_NAME_NONE);
+	free(named.names);
+	assert_int_equal(parser_names(parser, &code, addrs, 0, &named), -EINVAL);
 }
 
 /* A C++ name so long that main would start a thread for it. */
@@ -205,13 +206,13 @@ static void check_long_name(struct parser *parser)
 	char *source scoped(freep) = NULL, *object scoped(freep) = NULL;
 	char *command scoped(freep) = NULL;
 	int fd scoped(closep) = -1;
-	struct reply_name *names;
+	struct parser_code code = {.key = 9};
+	struct parser_named named;
 	struct symtab *symtab;
 	struct symbol symbol;
 	struct elf_file *elf;
 	bool is_ifunc;
 	FILE *file;
-	size_t nr;
 
 	snprintf(name, 3000, "_Z2000%02000dv", 0);
 	memset(name + 6, 'f', 2000);
@@ -227,11 +228,12 @@ static void check_long_name(struct parser *parser)
 	assert_int_equal(elf_file_open(fd, &elf), 0);
 	symtab = symtab_new(elf);
 	assert_true(symtab_lookup(symtab, name, &symbol, &is_ifunc));
-	assert_int_equal(parser_names(parser, 9, fd, 0, &symbol.elf_addr, 1, &names, &nr), 0);
-	assert_int_equal(names[0].kind, MESSAGE_NAME_SYMBOL);
-	assert_string_equal(names[0].raw, name);
-	assert_int_equal(strcmp(names[0].display + 2000, "()"), 0);
-	free(names);
+	code.fd = fd;
+	assert_int_equal(parser_names(parser, &code, &symbol.elf_addr, 1, &named), 0);
+	assert_int_equal(named.names[0].kind, MESSAGE_NAME_SYMBOL);
+	assert_string_equal(named.names[0].raw, name);
+	assert_int_equal(strcmp(named.names[0].display + 2000, "()"), 0);
+	free(named.names);
 	symtab_free(symtab);
 	elf_file_close(elf);
 }

@@ -365,6 +365,36 @@ static void test_each_profile_has_its_own_ids(void **state)
 	profile_free(first);
 }
 
+/* What there was no time for is counted and noted, and looked up for the next profile if there is time then. */
+static void test_no_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct image *image = own_image(fixture);
+	struct profile *profile = fixture->profile, *second = profile_new();
+	uint32_t id, noted;
+
+	symbolizer_until(fixture->symbolizer, 1);
+	id = user(fixture, image, INSIDE(a_known_function), false);
+	kernel(fixture, 0xffffffff81000110, false);
+	assert_non_null(strstr(name_of(fixture, id), "+0x"));
+	assert_int_not_equal(mapping_of(fixture, id)->build_id, 0);
+	assert_int_equal(symbolizer_nr_unnamed(fixture->symbolizer), 1);
+	symbolize_note_left_out(fixture->symbolizer, profile);
+	assert_int_equal(profile->comments.nr, 2);
+	noted = profile->comments.at[1];
+	assert_string_equal(strtab_get(&profile->strings, noted),
+			    "1 of 1 addresses were not looked up: time was up");
+
+	symbolizer_until(fixture->symbolizer, clock_monotonic_ns() + 3600 * NSEC_PER_SEC);
+	fixture->profile = second;
+	id = user(fixture, image, INSIDE(a_known_function), false);
+	assert_string_equal(name_of(fixture, id), "a_known_function");
+	assert_int_equal(symbolizer_nr_unnamed(fixture->symbolizer), 0);
+	symbolize_note_left_out(fixture->symbolizer, second);
+	assert_int_equal(second->comments.nr, 0);
+	profile_free(profile);
+}
+
 static void test_the_main_mapping(void **state)
 {
 	struct fixture *fixture = *state;
@@ -581,6 +611,7 @@ int main(void)
 		TEST(test_without_kallsyms),
 		TEST(test_notes),
 		TEST(test_each_profile_has_its_own_ids),
+		TEST(test_no_time),
 		TEST(test_the_main_mapping),
 		TEST(test_pie),
 		TEST(test_non_pie),

@@ -60,6 +60,69 @@ static void test_in_use(void **state)
 	profile_free(built.profile);
 }
 
+/* Counts of one epoch, with what BPF keeps of the last peak before the id was counted. */
+static void take_life(struct fixture *fixture, uint64_t id, uint64_t nr_taken, uint64_t nr_freed,
+		      uint64_t peak_ns, int64_t peak_live)
+{
+	struct count count = {.id = id,
+			      .nr_taken = nr_taken,
+			      .nr_freed = nr_freed,
+			      .life = {.peak_ns = peak_ns, .peak_live = peak_live}};
+
+	builder_count(fixture->builder, &count);
+}
+
+static uint64_t inuse_of(const struct built *built)
+{
+	uint64_t sum = 0;
+
+	vec_for_each(&built->profile->samples, sample)
+		sum += sample->values[2];
+	return sum;
+}
+
+static void expect_peak(struct fixture *fixture, uint64_t at_ns, uint64_t nr)
+{
+	struct built built = build_view(fixture, NULL, VIEW_PEAK);
+
+	assert_int_equal(built.peak.at_ns, at_ns);
+	assert_int_equal(built.nr_written, nr);
+	assert_int_equal(inuse_of(&built), nr);
+	assert_int_equal(built.nr_written + built.nr_gone, builder_taken(fixture->builder));
+	profile_free(built.profile);
+}
+
+/* Over several epochs: an id is as it was when it was counted last before the peak. */
+static void test_at_the_peak(void **state)
+{
+	struct builder_options options = {.kind = PROFILE_HEAP, .period = 1};
+	struct fixture *fixture = *state;
+	struct record record = own_record(1), other = own_record(2);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct peak peak = {.tgid = getpid(), .bytes = 1000, .at_ns = now_ns};
+
+	fixture->builder = builder_new(&options, fixture->tasks);
+	record.size_bytes = other.size_bytes = 100;
+	other.nr_user = 1;
+	builder_record(fixture->builder, &record);
+	builder_record(fixture->builder, &other);
+	take_life(fixture, 1, 10, 3, now_ns - 5, 2); /* 7 now, and at now_ns */
+	take_life(fixture, 2, 3, 0, 0, 0);
+	builder_peak(fixture->builder, &peak);
+	expect_peak(fixture, now_ns, 7 + 3);
+	take_life(fixture, 1, 1, 6, now_ns, 0); /* after the peak */
+	take_life(fixture, 2, 9, 8, now_ns, 0);
+	expect_peak(fixture, now_ns, 7 + 3);
+	take_life(fixture, 1, 2, 0, now_ns, 0); /* again, in another epoch */
+	expect_peak(fixture, now_ns, 7 + 3);
+	take_life(fixture, 2, 5, 5, now_ns + 9,
+		  4); /* after a new one: 4 + 4 at it, and 4 of the first */
+	peak.bytes = 2000;
+	peak.at_ns = now_ns + 9;
+	builder_peak(fixture->builder, &peak);
+	expect_peak(fixture, now_ns + 9, 4 + 8);
+}
+
 static void test_allocated(void **state)
 {
 	struct fixture *fixture = *state;
@@ -383,6 +446,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_in_use),
+		TEST(test_at_the_peak),
 		TEST(test_allocated),
 		TEST(test_deltas_add_up),
 		TEST(test_delta_waits_for_the_record),

@@ -28,7 +28,10 @@
 #define IMAGE_HEAPS    0x6500u /* the array's data */
 #define IMAGE_STATIC \
 	0x6600u /* static fields: CodeCache::_heaps, AbstractInterpreter::_code, a stub */
-#define IMAGE_METHOD 0x6800u
+#define IMAGE_METHOD  0x6800u /* a/b/Some.method */
+#define IMAGE_INLINED 0x6a00u /* a/b/Some.inlined */
+#define IMAGE_SCOPES  0x6c00u /* what a compiler noted: metadata, scopes, places */
+#define IMAGE_PLACES  0x6c40u
 
 struct vm_image {
 	uint8_t bytes[IMAGE_BYTES];
@@ -122,9 +125,27 @@ static inline void image_blob_fields(struct vm_image *image)
 	image_field(image, "nmethod", "_compile_id", "int", false, 24);
 	image_field(image, "nmethod", "_method", "Method*", false, 32);
 	image_field(image, "nmethod", "_verified_entry_offset", "u2", false, 28);
+	image_field(image, "nmethod", "_scopes_pcs_offset", "int", false, 48);
+	image_field(image, "nmethod", "_dependencies_offset", "int", false, 52);
+	image_field(image, "nmethod", "_scopes_data_offset", "int", false, 56);
+	image_field(image, "nmethod", "_metadata_offset", "int", false, 60);
+	image_field(image, "PcDesc", "_pc_offset", "int", false, 0);
+	image_field(image, "PcDesc", "_scope_decode_offset", "int", false, 4);
+}
+
+static inline void image_method_fields(struct vm_image *image)
+{
 	image_field(image, "Method", "_constMethod", "ConstMethod*", false, 8);
 	image_field(image, "ConstMethod", "_constants", "ConstantPool*", false, 0);
 	image_field(image, "ConstMethod", "_name_index", "u2", false, 10);
+	image_field(image, "ConstMethod", "_constMethod_size", "int", false, 12);
+	image_field(image, "ConstMethod", "_code_size", "u2", false, 16);
+	image_field(image, "ConstMethod", "_flags", "u2", false, 18);
+	image_field(image, "ConstMethod", "_method_idnum", "u2", false, 20);
+	image_field(image, "InstanceKlass", "_methods", "Array<Method*>*", false, 0);
+	image_field(image, "Array<Method*>", "_data", "None", false, 8);
+	image_field(image, "Array<int>", "_length", "int", false, 0);
+	image_field(image, "ConstantPool", "_source_file_name_index", "u2", false, 12);
 	image_field(image, "ConstantPool", "_pool_holder", "InstanceKlass*", false, 0);
 	image_field(image, "ConstantPool", "_length", "int", false, 8);
 	image_field(image, "Klass", "_name", "Symbol*", false, 24);
@@ -138,18 +159,43 @@ static inline void image_symbol(struct vm_image *image, uint32_t at, const char 
 	memcpy(image->bytes + at + 6, text, strlen(text));
 }
 
-/* a/b/Some.method */
-static inline void image_method(struct vm_image *image)
+/* Three bytecodes, the first of line 40, the third of line 41. */
+static const uint8_t image_lines[] = {0xff, 0, 80, 2 << 3 | 1, 0};
+
+/* a/b/Some.NAME, of Some.java */
+static inline void image_method(struct vm_image *image, uint32_t at, const char *name)
 {
-	image_put(image, IMAGE_METHOD + 8, image_addr(IMAGE_METHOD + 0x20), 8);
-	image_put(image, IMAGE_METHOD + 0x20, image_addr(IMAGE_METHOD + 0x40), 8);
-	image_put(image, IMAGE_METHOD + 0x20 + 10, 2, 2);
-	image_put(image, IMAGE_METHOD + 0x40, image_addr(IMAGE_METHOD + 0x80), 8);
-	image_put(image, IMAGE_METHOD + 0x40 + 8, 3, 4);
-	image_put(image, IMAGE_METHOD + 0x40 + 16 + 2 * 8, image_addr(IMAGE_METHOD + 0x100), 8);
-	image_put(image, IMAGE_METHOD + 0x80 + 24, image_addr(IMAGE_METHOD + 0x120), 8);
-	image_symbol(image, IMAGE_METHOD + 0x100, "method");
-	image_symbol(image, IMAGE_METHOD + 0x120, "a/b/Some");
+	image_put(image, at + 8, image_addr(at + 0x20), 8);
+	image_put(image, at + 0x20, image_addr(at + 0x40), 8);
+	image_put(image, at + 0x20 + 10, 2, 2);
+	image_put(image, at + 0x20 + 12, 4, 4);
+	image_put(image, at + 0x20 + 16, 3, 2);
+	image_put(image, at + 0x20 + 18, 1, 2);
+	memcpy(image->bytes + at + 0x20 + 24 + 3, image_lines, sizeof(image_lines));
+	image_put(image, at + 0x40, image_addr(at + 0x80), 8);
+	image_put(image, at + 0x40 + 8, 3, 4);
+	image_put(image, at + 0x40 + 12, 1, 2);
+	image_put(image, at + 0x40 + 16 + 1 * 8, image_addr(at + 0x140), 8);
+	image_put(image, at + 0x40 + 16 + 2 * 8, image_addr(at + 0x100), 8);
+	image_put(image, at + 0x80 + 24, image_addr(at + 0x120), 8);
+	image_put(image, at + 0x80, image_addr(at + 0x1a0), 8);
+	image_put(image, at + 0x1a0, 1, 4);
+	image_put(image, at + 0x1a0 + 8, image_addr(at), 8);
+	image_symbol(image, at + 0x100, name);
+	image_symbol(image, at + 0x120, "a/b/Some");
+	image_symbol(image, at + 0x140, "Some.java");
+}
+
+/* Up to 5 bytes of a blob's code are of the method at its third bytecode, up to 9 of what it inlines there. */
+static inline void image_scopes(struct vm_image *image)
+{
+	static const uint8_t scopes[] = {0xff, 0, 1, 3, 1, 2, 1};
+	static const int32_t places[][4] = {{-1, 0}, {5, 1}, {9, 4}, {INT32_MAX, 0}};
+
+	image_put(image, IMAGE_SCOPES, image_addr(IMAGE_METHOD), 8);
+	image_put(image, IMAGE_SCOPES + 8, image_addr(IMAGE_INLINED), 8);
+	memcpy(image->bytes + IMAGE_SCOPES + 16, scopes, sizeof(scopes));
+	memcpy(image->bytes + IMAGE_PLACES, places, sizeof(places));
 }
 
 static inline void image_init(struct vm_image *image, const char *without)
@@ -159,9 +205,14 @@ static inline void image_init(struct vm_image *image, const char *without)
 	image_variables(image);
 	image_heap_fields(image);
 	image_blob_fields(image);
+	image_method_fields(image);
+	image_type(image, "ConstMethod", 24);
+	image_type(image, "PcDesc", 16);
 	image_type(image, "HeapBlock", IMAGE_HEADER);
 	image_type(image, "ConstantPool", 16);
-	image_method(image);
+	image_method(image, IMAGE_METHOD, "method");
+	image_method(image, IMAGE_INLINED, "inlined");
+	image_scopes(image);
 	image_put(image, IMAGE_STATIC, image_addr(IMAGE_ARRAY), 8);
 	image_put(image, IMAGE_ARRAY, 1, 4);
 	image_put(image, IMAGE_ARRAY + 8, image_addr(IMAGE_HEAPS), 8);
@@ -184,7 +235,7 @@ struct image_blob {
 	uint32_t code_bytes;
 };
 
-#define IMAGE_CODE_OFFSET 48 /* in a blob */
+#define IMAGE_CODE_OFFSET 64 /* in a blob */
 
 /* Returns the address of its code. */
 static inline uint64_t image_blob(struct vm_image *image, const struct image_blob *blob)
@@ -203,6 +254,10 @@ static inline uint64_t image_blob(struct vm_image *image, const struct image_blo
 	image_put(image, head + 20, (uint8_t)blob->state, 1);
 	image_put(image, head + 24, blob->compile_id, 4);
 	image_put(image, head + 32, image_addr(IMAGE_METHOD), 8);
+	image_put(image, head + 48, IMAGE_PLACES - head, 4);
+	image_put(image, head + 52, IMAGE_PLACES + 64 - head, 4);
+	image_put(image, head + 56, IMAGE_SCOPES + 16 - head, 4);
+	image_put(image, head + 60, IMAGE_SCOPES - head, 4);
 	memcpy(image->bytes + head + IMAGE_CODE_OFFSET, blob->code, blob->code_bytes);
 	return image_addr(head + IMAGE_CODE_OFFSET);
 }

@@ -24,23 +24,27 @@ doctor()
 	run "$name" "$@" cprof doctor --json
 }
 
+# An emulated machine on a busy one is slow: names may take their time.
+record="cprof record -v --symbolize-timeout 100s"
+
 echo "@verify"
 verify >"$out/verify" 2>"$out/verify.err"
 grep -q cprof.count /proc/cmdline && exit
 
 doctor doctor
 
-hot 60 >/dev/null &
+hot 600 >/dev/null &
 target=$!
-run record-pid cprof record -v -F 499 -d 2s -o "$out/record-pid.pb.gz" -p $target
-run record-all cprof record -v -F 499 -a -o "$out/record-all.pb.gz" -d 2s
+run record-pid $record -F 499 -d 2s -o "$out/record-pid.pb.gz" -p $target
+run record-all $record -F 499 -a -o "$out/record-all.pb.gz" -d 2s
 kill $target
-run record-command cprof record -v -F 499 -o "$out/record-command.pb.gz" -- /bin/hot 1
+run record-command $record -F 499 -o "$out/record-command.pb.gz" -- /bin/hot 1
 run merge cprof merge -v -o "$out/merge.pb.gz" "$out/record-pid.pb.gz" "$out/record-command.pb.gz"
 run top cprof top -v "$out/record-command.pb.gz"
-run record-kernel cprof record -v -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
-run heap cprof heap -v --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
-run heap-fork cprof heap -v --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
+run record-kernel $record -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
+run heap cprof heap -v --mode probe --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
+run heap-fork cprof heap -v --mode probe --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
+run heap-peak cprof heap -v --mode probe --rate 1 --peak -o "$out/heap-peak.pb.gz" -- /bin/peaks 2000 now
 
 # wait_for TEXT FILE: for a minute at most.
 wait_for()
@@ -64,7 +68,7 @@ end
 	wait_for 'CPU 1 is online again' "$out/record-hotplug.err"
 	touch hotplug.done
 } &
-run record-hotplug cprof record -v -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
+run record-hotplug $record -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
 
 # Somebody sets the clock forward by an hour while a run lasts, and then back by two. What it was, and when each was
 # done by the machine's own time, is for the judge.
@@ -88,7 +92,7 @@ target=$!
 } &
 setter=$!
 echo "$epoch $(uptime)" >"$out/clock-began"
-run record-clock cprof record -v -F 99 -d 12s -o "$out/record-clock.pb.gz" -p $target
+run record-clock $record -F 99 -d 12s -o "$out/record-clock.pb.gz" -p $target
 uptime >"$out/clock-ended"
 kill $setter 2>/dev/null # it waits for a run that was refused
 wait $setter
@@ -111,7 +115,7 @@ end
 		echo "@woken"
 		touch suspend.done
 	} &
-	run record-suspend cprof record -v -F 99 -o "$out/record-suspend.pb.gz" -- sh suspend.sh
+	run record-suspend $record -F 99 -o "$out/record-suspend.pb.gz" -- sh suspend.sh
 
 	# The kernel's limit falls below the rate of a run.
 	limit=/proc/sys/kernel/perf_event_max_sample_rate
@@ -120,7 +124,7 @@ end
 		wait_for '^cprof: sampling' "$out/record-throttled.err"
 		echo 500 >$limit
 	} &
-	run record-throttled cprof record -v -F 1999 -o "$out/record-throttled.pb.gz" -- /bin/hot 3
+	run record-throttled $record -F 1999 -o "$out/record-throttled.pb.gz" -- /bin/hot 3
 	echo "$before" >$limit
 fi
 
@@ -131,7 +135,7 @@ trial()
 	shift
 	doctor "privileges-$name" "$@"
 	run "privileges-$name-record" "$@" cprof record --allow-empty -o "$name.cpu.pb.gz" -- /bin/hot 0.1
-	run "privileges-$name-heap" "$@" cprof heap --allow-empty -o "$name.heap.pb.gz" -- /bin/allocs 5 now
+	run "privileges-$name-heap" "$@" cprof heap --mode probe --allow-empty -o "$name.heap.pb.gz" -- /bin/allocs 5 now
 }
 
 # limited CASE CAPABILITY...: as nobody with these alone.

@@ -26,6 +26,7 @@ kernel_name, lockdown = (sys.argv + ["", "none"])[2:4]
 BY_FRAME_POINTERS = lockdown == "confidentiality" and kernel_name == "5.10"
 HEAP_TYPES = {"objects": "alloc_objects", "bytes": "alloc_space",
               "live_objects": "inuse_objects", "live_bytes": "inuse_space"}
+PEAK_TYPES = {what: kind for what, kind in HEAP_TYPES.items() if what.startswith("live")}
 KERNEL_COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|soft lockup|rcu.*detected stall")
 
 
@@ -168,15 +169,16 @@ def record_throttled(folder):
 def heap(folder):
     """Every allocation is sampled, so every count is exact: of a process, and of a fork server."""
     for case in ("heap", "heap-fork"):
-        exact_heap(run_of(folder, case, heap_rate="1"))
+        exact_heap(run_of(folder, case, heap_rate="1"), HEAP_TYPES)
+    exact_heap(run_of(folder, "heap-peak", heap_rate="1"), PEAK_TYPES)
 
 
-def exact_heap(run):
+def exact_heap(run, types):
     """As exact as on any machine: an emulated one is only slower, and nothing may be lost for that."""
     run.profile()
     assert run.closing.lost == 0, f"lost {run.closing.reasons} of {run.closing.taken}"
     told = run.says()
-    for what, kind in HEAP_TYPES.items():
+    for what, kind in types.items():
         shown = {name: cum for name, _, cum in pprof_top(run.output, kind)}
         wrong = {site: (shown.get(site, 0), expected[what]) for site, expected in told.items()
                  if shown.get(site, 0) != expected[what]}

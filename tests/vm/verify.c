@@ -21,7 +21,10 @@
 #include "cprof_abi.h"
 
 #include "cprof.skel.h"
+#include "php.skel.h"
 #include "probe.skel.h"
+#include "python.skel.h"
+#include "v8.skel.h"
 
 #define UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION */
 #define MAX_PROGRAMS   64
@@ -84,6 +87,7 @@ static void configure(struct cprof_bpf *cprof)
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,
 		.has_cookies = has_cookies,
 		.live_grows = 1,
+		.keeps_lives = 1,
 		.no_kernel_reads = !has_kernel_reads,
 	};
 
@@ -91,15 +95,46 @@ static void configure(struct cprof_bpf *cprof)
 	/* Allocated on demand it makes kernels before 6.1 print a warning; its size changes nothing. */
 	bpf_map__set_map_flags(cprof->maps.live_more, 0);
 	bpf_map__set_max_entries(cprof->maps.live_more, 1024);
+	bpf_map__set_value_size(cprof->maps.live, sizeof(struct abi_block));
+	bpf_map__set_value_size(cprof->maps.live_more, sizeof(struct abi_block));
+	bpf_map__set_value_size(cprof->maps.counts_even, sizeof(struct abi_life_count));
+	bpf_map__set_value_size(cprof->maps.counts_odd, sizeof(struct abi_life_count));
 	bpf_program__set_expected_attach_type(cprof->progs.on_call, UPROBE_SESSION);
 }
 
-static struct bpf_object *open_programs(bool probe)
+/* The objects, each loaded by itself. */
+enum which {
+	PROBE,
+	CPROF,
+	PYTHON,
+	PHP,
+	V8,
+	NR_OBJECTS
+};
+
+static const char *const names[NR_OBJECTS] = {"probe", "cprof", "python", "php", "v8"};
+
+static struct bpf_object *open_programs(enum which which)
 {
 	struct cprof_bpf *cprof;
 
-	if (probe) {
+	if (which == PROBE) {
 		struct probe_bpf *skeleton = probe_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	if (which == PYTHON) {
+		struct python_bpf *skeleton = python_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	if (which == PHP) {
+		struct php_bpf *skeleton = php_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	if (which == V8) {
+		struct v8_bpf *skeleton = v8_bpf__open();
 
 		return skeleton ? skeleton->obj : NULL;
 	}
@@ -111,9 +146,9 @@ static struct bpf_object *open_programs(bool probe)
 }
 
 /* Loads all programs, or the one that is named; in the order of the object each has a log. */
-static int load(bool probe, const char *only, unsigned int level)
+static int load(enum which which, const char *only, unsigned int level)
 {
-	struct bpf_object *object = open_programs(probe);
+	struct bpf_object *object = open_programs(which);
 	struct bpf_program *program;
 	size_t i = 0;
 	int err;
@@ -156,18 +191,18 @@ static void show_count(const char *name, size_t i)
 }
 
 /* All at once, because tables of tail calls want it. Only then one by one: who is to blame? */
-static bool verify(bool probe)
+static bool verify(enum which which)
 {
-	struct bpf_object *object = open_programs(probe);
+	struct bpf_object *object = open_programs(which);
 	struct bpf_program *program;
 	bool together, good = true;
 	size_t i = 0;
 
 	if (!object) {
-		printf("refused %s\n", probe ? "probe" : "cprof");
+		printf("refused %s\n", names[which]);
 		return false;
 	}
-	together = !load(probe, NULL, 4);
+	together = !load(which, NULL, 4);
 	bpf_object__for_each_program(program, object)
 	{
 		const char *name = bpf_program__name(program);
@@ -176,11 +211,11 @@ static bool verify(bool probe)
 			i++;
 			continue;
 		}
-		if (together || !load(probe, name, 4)) {
+		if (together || !load(which, name, 4)) {
 			show_count(name, i++);
 			continue;
 		}
-		load(probe, name, 1);
+		load(which, name, 1);
 		show_refusal(name, i++);
 		good = false;
 	}
@@ -195,11 +230,12 @@ static int only_warnings(enum libbpf_print_level level, const char *fmt, va_list
 
 int main(void)
 {
-	bool good;
+	bool good = true;
 
 	libbpf_set_print(only_warnings);
 	ask_kernel();
 	ask_lockdown();
-	good = verify(true);
-	return verify(false) && good ? 0 : 1;
+	for (int i = 0; i < NR_OBJECTS; i++)
+		good = verify((enum which)i) && good;
+	return good ? 0 : 1;
 }

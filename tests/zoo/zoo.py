@@ -27,6 +27,8 @@ BLOCKS_PER_SECOND = 5000
 COMMANDS = {"record": ("-F", HZ), "heap": ("--rate", RATE, "--limit", "events=134217728")}
 COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|hung_task|blocked for more than|"
                         r"cprof\S*\[\d+\]: segfault|traps: cprof")
+# Not of cprof: since Linux 6.16, ext4 warns once where a uprobe is put into a page that has to be read from the disk.
+EXEMPT = re.compile(r"WARNING:.* ext4_check_map_extents_env\+")
 
 Measured = collections.namedtuple("Measured", "per_second chance to_end of_beasts nr_files left_out")
 
@@ -42,7 +44,16 @@ def complaints(before):
     now = kernel_says()
     if before is None or now is None:
         return []
-    return [line for line in now[now.index(before[-1]) + 1 if before and before[-1] in now else 0:] if COMPLAINTS.search(line)]
+    return complaints_among(now[now.index(before[-1]) + 1 if before and before[-1] in now else 0:])
+
+
+def complaints_among(lines):
+    found, is_exempt = [], False
+    for line in lines:
+        is_exempt = "---[ end trace" not in line and (is_exempt or bool(EXEMPT.search(line)))
+        if COMPLAINTS.search(line) and not is_exempt:
+            found.append(line)
+    return found
 
 
 def holds_no_secret(ended):
@@ -64,7 +75,7 @@ def of_neighbour(kind, ended, profile, said, pid):
         return objects / said["objects"], math.sqrt((1 - p) / p / said["objects"]) + lost
     nr = sum(s["values"]["samples"] for s in samples)
     named = sum(s["values"]["samples"] for s in samples if {"main", "_start"} & set(s["stack"]))
-    assert named >= 0.95 * nr, (named, nr)
+    assert named >= 0.9 * nr, (named, nr)  # what is sampled before its file is known may have no names
     # a stretch on a CPU has as many ticks as there are periods in it, or one more (cputime.py)
     stolen = ended.stolen_seconds * 1e9 / profile["period"]
     by_chance = math.sqrt((said["switches"] + 1) / 4) + ended.ticks_missed + stolen

@@ -17,12 +17,14 @@
  * Heap blocks, owned by the caller, released with free(). Never NULL; sizes of 0 are allowed. Where
  * nr * size_bytes overflows, that is out of memory. xcalloc()'s blocks are zeroed.
  */
-void *xmalloc(size_t len_bytes);
-void *xcalloc(size_t nr, size_t size_bytes);
-void *xreallocarray(void *old, size_t nr, size_t size_bytes);
-void *xrealloc(void *old, size_t size_bytes); /* libiberty calls this one, too, and xmalloc() */
-char *xstrdup(const char *s);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define never_null __attribute__((returns_nonnull))
+never_null void *xmalloc(size_t len_bytes);
+never_null void *xcalloc(size_t nr, size_t size_bytes);
+never_null void *xreallocarray(void *old, size_t nr, size_t size_bytes);
+never_null void *xrealloc(void *old,
+			  size_t size_bytes); /* libiberty calls this one, too, and xmalloc() */
+never_null char *xstrdup(const char *s);
+never_null char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * `char *s scoped(freep) = xstrdup(x);` frees s when it goes out of scope, so that an early return
@@ -44,9 +46,9 @@ struct arena {
 };
 
 /* A zeroed block of len_bytes, never NULL. Borrowed until arena_release(). */
-void *arena_alloc(struct arena *arena, size_t len_bytes);
+never_null void *arena_alloc(struct arena *arena, size_t len_bytes);
 /* A copy of the len_bytes bytes at bytes, NUL-terminated. Borrowed until arena_release(). */
-char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes);
+never_null char *arena_strndup(struct arena *arena, const char *bytes, size_t len_bytes);
 /* Frees every block; the arena is empty again. */
 void arena_release(struct arena *arena);
 

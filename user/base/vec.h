@@ -22,11 +22,11 @@
 		size_t nr, cap; \
 	}
 
-/* Makes room for `more` further items. */
+/* Makes room for `more` further items. After it, at is not NULL. */
 #define vec_reserve(v, more)                                                          \
 	do {                                                                          \
 		size_t vec_need_ = (v)->nr + (more);                                  \
-		if (vec_need_ > (v)->cap) {                                           \
+		if (vec_need_ > (v)->cap || !(v)->at) {                               \
 			size_t vec_cap_ = (v)->cap ? (v)->cap * 2 : 8;                \
 			if (vec_cap_ < vec_need_)                                     \
 				vec_cap_ = vec_need_;                                 \

@@ -42,7 +42,7 @@ void arghelp_wrap(FILE *out, const char *text, int at, int indent)
 
 static bool is_optional(const struct arg_row *row)
 {
-	return row->type.kind == ARG_KIND_MAYBE_FILE;
+	return row->type.kind == ARG_KIND_MAYBE_FILE || row->type.kind == ARG_KIND_MAYBE_TEXT;
 }
 
 /* One option: "  -o, --output FILE", and its help beside it or, if that is too long, below it. */

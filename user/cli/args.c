@@ -135,7 +135,8 @@ static bool takes_none(const struct arg_row *row)
 
 static bool takes_operands(const struct arg_row *row)
 {
-	return row->type.kind == ARG_KIND_OPERANDS || row->type.kind == ARG_KIND_MAYBE_FILE;
+	return row->type.kind == ARG_KIND_OPERANDS || row->type.kind == ARG_KIND_MAYBE_FILE ||
+	       row->type.kind == ARG_KIND_MAYBE_TEXT;
 }
 
 /* One option, which was given as `name`. text: behind "=" or the letter; NULL: the next word, if it needs one. */
@@ -174,7 +175,7 @@ static int take_long(struct walk *walk, const char *word)
 	char name[NAME_BYTES];
 	int err = find_long(walk->args, word, len, &row);
 
-	if (err)
+	if (!row)
 		return err;
 	snprintf(name, sizeof(name), "--%s", row->name);
 	return take_option(walk, row, name, text);

@@ -237,8 +237,9 @@ static int store_optional(const struct arg_type *type, const char *name, const c
 	struct arg_list *list = value;
 
 	if (text && !*text)
-		return fail(-EINVAL, "%s: the file name is empty.", name);
-	if (type->kind == ARG_KIND_MAYBE_FILE) {
+		return fail(-EINVAL, "%s: the %s is empty.", name,
+			    type->kind == ARG_KIND_MAYBE_TEXT ? "text" : "file name");
+	if (type->kind != ARG_KIND_OPERANDS) {
 		*(const char **)value = text ? text : "-";
 		return 0;
 	}
@@ -259,6 +260,7 @@ int argtype_store(const struct arg_type *type, const char *name, const char *tex
 		*(bool *)value = type->kind == ARG_KIND_FLAG;
 		return 0;
 	case ARG_KIND_MAYBE_FILE:
+	case ARG_KIND_MAYBE_TEXT:
 	case ARG_KIND_OPERANDS:
 		return store_optional(type, name, text, value);
 	case ARG_KIND_CALL:

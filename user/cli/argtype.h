@@ -23,16 +23,17 @@ enum arg_kind {		/* and the type of what is stored */
 	ARG_KIND_FILE,	/* const char *: not empty */
 	/* const char *: the FILE of --name=FILE, or an operand right behind it; "-" without either */
 	ARG_KIND_MAYBE_FILE,
-	ARG_KIND_OPERANDS,  /* struct arg_list: all operands up to the next option, or to "--" */
-	ARG_KIND_CHOICE,    /* const char *: one of a few words */
-	ARG_KIND_REGEX,	    /* const char *: a POSIX extended regular expression, which compiles */
-	ARG_KIND_COUNT,	    /* uint32_t: a whole number */
-	ARG_KIND_SIZE,	    /* uint64_t: a whole number of bytes, 1 to 2^40 */
-	ARG_KIND_FREQUENCY, /* uint32_t: times a second, from 1 to what the kernel allows */
-	ARG_KIND_REAL,	    /* double: a finite number */
-	ARG_KIND_PERCENT,   /* double: "10%", "10pp" or "10" is 10.0; not negative */
-	ARG_KIND_DURATION,  /* uint64_t: nanoseconds, of "30s" (base/clock.h) */
-	ARG_KIND_CALL,	    /* what `parse` takes */
+	ARG_KIND_MAYBE_TEXT, /* const char *: not empty; "-": the option was given without one */
+	ARG_KIND_OPERANDS,   /* struct arg_list: all operands up to the next option, or to "--" */
+	ARG_KIND_CHOICE,     /* const char *: one of a few words */
+	ARG_KIND_REGEX,	     /* const char *: a POSIX extended regular expression, which compiles */
+	ARG_KIND_COUNT,	     /* uint32_t: a whole number */
+	ARG_KIND_SIZE,	     /* uint64_t: a whole number of bytes, 1 to 2^40 */
+	ARG_KIND_FREQUENCY,  /* uint32_t: times a second, from 1 to what the kernel allows */
+	ARG_KIND_REAL,	     /* double: a finite number */
+	ARG_KIND_PERCENT,    /* double: "10%", "10pp" or "10" is 10.0; not negative */
+	ARG_KIND_DURATION,   /* uint64_t: nanoseconds, of "30s" (base/clock.h) */
+	ARG_KIND_CALL,	     /* what `parse` takes */
 };
 
 struct arg_list {
@@ -92,6 +93,10 @@ struct arg_type {
 #define ARG_MAYBE_FILE                                         \
 	{                                                      \
 		.kind = ARG_KIND_MAYBE_FILE, .is_output = true \
+	}
+#define ARG_MAYBE_TEXT                      \
+	{                                   \
+		.kind = ARG_KIND_MAYBE_TEXT \
 	}
 #define ARG_OPERANDS                      \
 	{                                 \

@@ -50,7 +50,9 @@ static uint32_t live_entries(const struct session_options *options,
 	if (options->allocs_only)
 		return 1;
 	return or_default(options->limits.live,
-			  features->map_allocator ? ABI_LIVE_ENTRIES : ABI_LIVE_ENTRIES_AT_ONCE);
+			  features->map_allocator
+				  ? or_default(options->limits.live_grown, ABI_LIVE_ENTRIES)
+				  : ABI_LIVE_ENTRIES_AT_ONCE);
 }
 
 static bool live_grows(const struct session_options *options,
@@ -73,6 +75,19 @@ static void size_live_maps(struct cprof_bpf *bpf, const struct session_options *
 	bpf_map__set_map_flags(bpf->maps.live_more, 0);
 }
 
+/* Where nothing is kept of the lives of blocks, values are short, and the map of peaks is not used, but named. */
+static void size_lives(struct cprof_bpf *bpf, const struct session_options *options)
+{
+	if (!options->keeps_lives) {
+		bpf_map__set_max_entries(bpf->maps.peaks, 1);
+		return;
+	}
+	bpf_map__set_value_size(bpf->maps.live, sizeof(struct abi_block));
+	bpf_map__set_value_size(bpf->maps.live_more, sizeof(struct abi_block));
+	bpf_map__set_value_size(bpf->maps.counts_even, sizeof(struct abi_life_count));
+	bpf_map__set_value_size(bpf->maps.counts_odd, sizeof(struct abi_life_count));
+}
+
 static void size_maps(struct cprof_bpf *bpf, const struct session_options *options,
 		      const struct kernel_features *features)
 {
@@ -83,6 +98,7 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
 	size_live_maps(bpf, options, features);
+	size_lives(bpf, options);
 	bpf_map__set_max_entries(bpf->maps.inflight,
 				 or_default(limits->inflight, ABI_INFLIGHT_ENTRIES));
 	bpf_map__set_autocreate(bpf->maps.seen_processes,
@@ -91,6 +107,7 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 	bpf_map__set_autocreate(bpf->maps.live_more, heap);
 	bpf_map__set_autocreate(bpf->maps.inflight, heap);
 	bpf_map__set_autocreate(bpf->maps.holders, heap);
+	bpf_map__set_autocreate(bpf->maps.peaks, heap);
 	bpf_map__set_autocreate(bpf->maps.sampling_tables, heap);
 }
 
@@ -126,6 +143,7 @@ static void set_config(struct cprof_bpf *bpf, const struct session_options *opti
 		.has_cookies = features->attach_cookie,
 		.allocs_only = options->allocs_only,
 		.live_grows = live_grows(options, features),
+		.keeps_lives = options->keeps_lives,
 		.no_kernel_reads = !features->kernel_reads,
 	};
 

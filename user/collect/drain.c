@@ -31,6 +31,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "collect/lives.h"
+#include "collect/shadowstack.h"
 #include "cprof_abi.h"
 
 #define BATCH 4096
@@ -49,7 +51,8 @@ _Static_assert(STACK_COPY_BYTES == ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES,
 	       "both worlds agree");
 _Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == ABI_LEAF_FRAMES &&
 		       IP_ELIDED == ABI_IP_ELIDED && IP_GUESSED == ABI_IP_GUESSED &&
-		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
+		       IP_METHOD == UNWIND_METHOD_MARK && TABLE_UNBUILT == ABI_TABLE_UNBUILT &&
+		       TABLE_NO_CFI == ABI_TABLE_NO_CFI,
 	       "stream.h says what cprof_abi.h says");
 
 /* Puts a message aside, in whole words. */
@@ -136,7 +139,7 @@ static void add_stack(struct drain *drain, size_t position)
 	uint32_t i;
 
 	vec_push(&drain->stacks, position);
-	if (stack->piece)
+	if (stack->event != ABI_EVENT_SHADOW && stack->piece)
 		return;
 	i = hash_find(&drain->by_id, code_of(&key), same_copy, drain, &key);
 	if (i != HASH_NONE) {
@@ -184,6 +187,21 @@ static bool find_copy(const struct drain *drain, uint64_t id, uint32_t event,
 	return true;
 }
 
+/* The shadow stack that belongs to a record, which was sent just before it. */
+static void find_shadow(struct drain *drain, uint64_t id, struct shadow_stack *shadow)
+{
+	const struct copy_key key = {id, ABI_EVENT_SHADOW};
+	uint32_t found = hash_find(&drain->by_id, code_of(&key), same_copy, drain, &key);
+	size_t position;
+
+	if (found == HASH_NONE)
+		return;
+	position = drain->stacks.at[drain->copies.at[found]];
+	shadowstack_read((const void *)(drain->messages.at + position),
+			 drain->messages.at[position - 1] * sizeof(*drain->messages.at),
+			 drain->shadow, shadow);
+}
+
 static void deliver_record(struct drain *drain, const struct abi_record *in,
 			   const struct session_sink *sink)
 {
@@ -208,6 +226,7 @@ static void deliver_record(struct drain *drain, const struct abi_record *in,
 		out.copy = &copy;
 	if (find_copy(drain, out.id, ABI_EVENT_LEAF, &drain->capture, &capture))
 		out.capture = &capture;
+	find_shadow(drain, out.id, &out.shadow);
 	memcpy(out.comm, in->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
 	sink->record(sink->ctx, &out);
@@ -243,10 +262,21 @@ static void take_incoming(struct drain *drain)
 		size_t at = tail[i % LAST_MESSAGES];
 		const struct abi_stack *stack = (const void *)(messages->at + at + 1);
 
-		if (stack->event != ABI_EVENT_RECORD && !has_record(messages, at, stack->id))
+		if (stack->event != ABI_EVENT_RECORD && stack->event != ABI_EVENT_TEXT &&
+		    !has_record(messages, at, stack->id))
 			put_aside(drain, messages->at + at + 1,
 				  messages->at[at] * sizeof(*messages->at));
 	}
+}
+
+static void deliver_text(struct drain *drain, size_t at, const struct session_sink *sink)
+{
+	struct runtime_text text;
+
+	if (sink->text &&
+	    shadowstack_read_text((const void *)(drain->messages.at + at + 1),
+				  drain->messages.at[at] * sizeof(*drain->messages.at), &text))
+		sink->text(sink->ctx, &text);
 }
 
 static void deliver_messages(struct drain *drain, const struct session_sink *sink)
@@ -255,7 +285,9 @@ static void deliver_messages(struct drain *drain, const struct session_sink *sin
 	for (size_t at = 0; at < drain->messages.nr; at += drain->messages.at[at] + 1) {
 		const struct abi_record *record = (const void *)(drain->messages.at + at + 1);
 
-		if (record->event != ABI_EVENT_RECORD)
+		if (record->event == ABI_EVENT_TEXT)
+			deliver_text(drain, at, sink);
+		else if (record->event != ABI_EVENT_RECORD)
 			add_stack(drain, at + 1);
 		else
 			deliver_record(drain, record, sink);
@@ -265,14 +297,16 @@ static void deliver_messages(struct drain *drain, const struct session_sink *sin
 }
 
 int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int counts_fds[2],
-	       volatile uint32_t *epoch)
+	       bool keeps_lives, volatile uint32_t *epoch)
 {
 	drain->ring_bytes = ring_bytes;
 	drain->counts_fds[0] = counts_fds[0];
 	drain->counts_fds[1] = counts_fds[1];
 	drain->epoch = epoch;
 	drain->ids = xcalloc(BATCH, sizeof(*drain->ids));
-	drain->counts = xcalloc(BATCH, sizeof(*drain->counts));
+	drain->keeps_lives = keeps_lives;
+	drain->counts = xcalloc(BATCH, keeps_lives ? sizeof(struct abi_life_count)
+						   : sizeof(struct abi_count));
 	drain->ring = ring_buffer__new(events_fd, on_message, drain, NULL);
 	return drain->ring ? 0 : fail(-errno, "cannot map the ring buffer of the BPF programs");
 }
@@ -303,6 +337,20 @@ int drain_collect(struct drain *drain)
 	return err ? fail(err, "cannot read the ring buffer of the BPF programs") : 0;
 }
 
+/* Number i of a batch. */
+static void deliver_count(const struct drain *drain, uint32_t i, const struct session_sink *sink)
+{
+	const struct abi_life_count *lives = drain->counts;
+	const struct abi_count *plain = drain->counts;
+	const struct abi_count *in = drain->keeps_lives ? &lives[i].count : &plain[i];
+	struct count out = {
+		.id = drain->ids[i], .nr_taken = in->nr_taken, .nr_freed = in->nr_freed};
+
+	if (drain->keeps_lives)
+		out.life = lives_of(&lives[i]);
+	sink->count(sink->ctx, &out);
+}
+
 static int deliver_counts(struct drain *drain, const struct session_sink *sink)
 {
 	struct bpf_map_batch_opts opts = {.sz = sizeof(opts)};
@@ -317,11 +365,7 @@ static int deliver_counts(struct drain *drain, const struct session_sink *sink)
 		if (err && err != -ENOENT)
 			return fail(err, "cannot read the sample counts of the BPF programs");
 		for (uint32_t i = 0; i < nr; i++)
-			sink->count(sink->ctx, &(struct count){
-						       .id = drain->ids[i],
-						       .nr_taken = drain->counts[i].nr_taken,
-						       .nr_freed = drain->counts[i].nr_freed,
-					       });
+			deliver_count(drain, i, sink);
 		first = false;
 	} while (!err);
 	return 0;

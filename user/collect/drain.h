@@ -3,6 +3,7 @@
 #ifndef CPROF_COLLECT_DRAIN_H
 #define CPROF_COLLECT_DRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,16 +36,18 @@ struct drain {
 	struct hash by_id;	 /* positions in copies */
 	struct drain_bytes copy; /* the pieces of one, put together */
 	struct drain_bytes capture;
-	uint64_t *ids; /* one batch */
-	struct abi_count *counts;
+	struct shadow_frame shadow[SHADOW_MAX_FRAMES];
+	bool keeps_lives; /* counts are struct abi_life_count, not struct abi_count */
+	uint64_t *ids;	  /* one batch */
+	void *counts;
 };
 
 /*
  * The descriptors and epoch (shared with BPF) are borrowed until drain_release(); ring_bytes: the size of the ring behind
- * events_fd. -errno, printed.
+ * events_fd; keeps_lives: of the session's options. -errno, printed.
  */
 int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int counts_fds[2],
-	       volatile uint32_t *epoch);
+	       bool keeps_lives, volatile uint32_t *epoch);
 /* Reads what is in the ring, to be delivered later, so that the ring has room again. May be called at any time. */
 void drain_absorb(struct drain *drain);
 /* Begins a new epoch and reads the records of the old one. -errno, printed. */

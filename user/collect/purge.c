@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <bpf/bpf.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "collect/lives.h"
 
 /* More than a bucket of the map can hold, or a batch of it would not fit. */
 #define BATCH 8192
@@ -24,7 +26,7 @@ void purge_open(struct purge *purge, const struct purge_maps *maps)
 	*purge = (struct purge){
 		.maps = *maps,
 		.keys = xcalloc(BATCH, sizeof(*purge->keys)),
-		.ids = xcalloc(BATCH, sizeof(*purge->ids)),
+		.blocks = xcalloc(BATCH, maps->block_bytes),
 	};
 }
 
@@ -88,9 +90,22 @@ static uint64_t delete_blocks(const struct purge *purge, int live_fd,
 	return nr_deleted;
 }
 
-/* Of a batch, deletes the blocks of images: brought to its front. */
+/* Number i of a batch. */
+static void deliver_block(const struct purge *purge, uint32_t i, const struct session_sink *sink)
+{
+	struct abi_block block;
+
+	memcpy(&block, purge->blocks + (size_t)i * purge->maps.block_bytes, sizeof(block));
+	sink->block(sink->ctx, block.id, block.born_ns);
+}
+
+/*
+ * Of a batch, deletes the blocks of images: their keys are brought to its front. If there is a sink they go there first,
+ * which must be before anything else is deleted of the batch: their values stay where they are.
+ */
 static uint64_t delete_of(struct purge *purge, int live_fd, uint32_t nr,
-			  const struct abi_image *images, size_t nr_images)
+			  const struct abi_image *images, size_t nr_images,
+			  const struct session_sink *sink)
 {
 	uint32_t nr_chosen = 0;
 
@@ -99,6 +114,8 @@ static uint64_t delete_of(struct purge *purge, int live_fd, uint32_t nr,
 
 		if (!is_one_of(images, nr_images, &key.image))
 			continue;
+		if (sink)
+			deliver_block(purge, i, sink);
 		purge->keys[i] = purge->keys[nr_chosen];
 		purge->keys[nr_chosen++] = key;
 	}
@@ -118,7 +135,7 @@ static int walk_map(struct purge *purge, int live_fd, visit_fn *visit, void *ctx
 	do {
 		nr = BATCH;
 		err = bpf_map_lookup_batch(live_fd, first ? NULL : &position, &position,
-					   purge->keys, purge->ids, &nr, &opts);
+					   purge->keys, purge->blocks, &nr, &opts);
 		if (err && err != -ENOENT)
 			return err;
 		visit(purge, live_fd, nr, ctx);
@@ -139,12 +156,21 @@ static int walk_live(struct purge *purge, visit_fn *visit, void *ctx)
 
 static void delete_ended(struct purge *purge, int live_fd, uint32_t nr, void *ctx)
 {
-	(void)ctx;
-	purge->nr_left += delete_of(purge, live_fd, nr, purge->exited.at, purge->exited.nr);
-	purge->nr_purged += delete_of(purge, live_fd, nr, purge->execed.at, purge->execed.nr);
+	purge->nr_left += delete_of(purge, live_fd, nr, purge->exited.at, purge->exited.nr, ctx);
+	purge->nr_purged += delete_of(purge, live_fd, nr, purge->execed.at, purge->execed.nr, NULL);
 }
 
-int purge_sweep(struct purge *purge, bool urgent)
+/* It may have begun, or held the most, after all peaks were delivered: it has ended, so that its peak is the last now. */
+static void forget_image(const struct purge *purge, const struct abi_image *image,
+			 const struct session_sink *sink)
+{
+	if (sink)
+		lives_deliver_peak(purge->maps.peaks_fd, image, sink);
+	bpf_map_delete_elem(purge->maps.holders_fd, image);
+	bpf_map_delete_elem(purge->maps.peaks_fd, image);
+}
+
+int purge_sweep(struct purge *purge, const struct session_sink *sink, bool urgent)
 {
 	uint64_t used_ns = clock_thread_cpu_ns();
 	uint32_t nr_ended = purge->maps.nr_ended ? *purge->maps.nr_ended : 0;
@@ -153,16 +179,28 @@ int purge_sweep(struct purge *purge, bool urgent)
 	if (nr_ended == purge->nr_seen || (!urgent && clock_monotonic_ns() < purge->next_ns))
 		return 0;
 	list_ended(purge);
-	err = walk_live(purge, delete_ended, NULL);
+	err = walk_live(purge, delete_ended, (void *)sink);
 	purge->next_ns = clock_monotonic_ns() + PAUSE * (clock_thread_cpu_ns() - used_ns);
 	if (err)
 		return err;
 	vec_for_each(&purge->exited, image)
-		bpf_map_delete_elem(purge->maps.holders_fd, image);
+		forget_image(purge, image, sink);
 	vec_for_each(&purge->execed, image)
-		bpf_map_delete_elem(purge->maps.holders_fd, image);
+		forget_image(purge, image, sink);
 	purge->nr_seen = nr_ended;
 	return 0;
+}
+
+static void deliver_all(struct purge *purge, int live_fd, uint32_t nr, void *ctx)
+{
+	(void)live_fd;
+	for (uint32_t i = 0; i < nr; i++)
+		deliver_block(purge, i, ctx);
+}
+
+void purge_each_live(struct purge *purge, const struct session_sink *sink)
+{
+	walk_live(purge, deliver_all, (void *)sink);
 }
 
 static void add_up(struct purge *purge, int live_fd, uint32_t nr, void *ctx)
@@ -187,5 +225,5 @@ void purge_release(struct purge *purge)
 	vec_release(&purge->exited);
 	vec_release(&purge->execed);
 	free(purge->keys);
-	free(purge->ids);
+	free(purge->blocks);
 }

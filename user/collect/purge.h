@@ -12,11 +12,13 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "collect/session.h"
 #include "cprof_abi.h"
 
 /* Of bpf/live.bpf.c. */
 struct purge_maps {
-	int live_fds[2], holders_fd;
+	int live_fds[2], holders_fd, peaks_fd;
+	uint32_t block_bytes;		   /* of struct abi_block: as many as the live maps keep */
 	volatile uint32_t *filter;	   /* of ABI_LIVE_FILTER; changed here as it is there */
 	const volatile uint32_t *nr_ended; /* how many images have ended so far */
 };
@@ -27,7 +29,7 @@ struct purge {
 	uint64_t next_ns;			 /* no sweep before */
 	vec_of(struct abi_image) exited, execed; /* of the sweep under way, sorted */
 	struct abi_block_key *keys;		 /* one batch */
-	uint64_t *ids;
+	uint8_t *blocks;			 /* each block_bytes long */
 	uint64_t nr_left;   /* blocks taken out so far: of images that exited */
 	uint64_t nr_purged; /* of images that another one replaced */
 };
@@ -37,9 +39,12 @@ void purge_open(struct purge *purge, const struct purge_maps *maps);
 /*
  * Sweeps if an image with blocks has ended since the last sweep; does nothing without a purge_open(). A sweep visits
  * all live blocks (0.1 s for a million), so unless it is urgent the next one waits for 20 times as long as the last
- * one took. 0 or -errno, not printed: blocks that could not be removed stay in the maps.
+ * one took. Blocks of processes that exited go to sink->block, peaks of images that ended to sink->peak; sink NULL: to nobody. 0 or -errno, not printed: blocks
+ * that could not be removed stay in the maps.
  */
-int purge_sweep(struct purge *purge, bool urgent);
+int purge_sweep(struct purge *purge, const struct session_sink *sink, bool urgent);
+/* Calls sink->block for each live block, whose values must be whole. */
+void purge_each_live(struct purge *purge, const struct session_sink *sink);
 /* The number of live blocks; visits them all. */
 uint64_t purge_count_live(struct purge *purge);
 void purge_release(struct purge *purge);

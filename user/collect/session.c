@@ -26,8 +26,10 @@
 #include "collect/sampling.h"
 #include "collect/configure.h"
 #include "collect/drain.h"
+#include "collect/lives.h"
 #include "collect/probe.h"
 #include "collect/purge.h"
+#include "collect/runtimes.h"
 #include "collect/sideband.h"
 #include "collect/tables.h"
 #include "collect/tally.h"
@@ -45,6 +47,7 @@ struct session {
 	uint64_t gather_ns; /* when the next time is due */
 	struct drain drain;
 	struct tables tables;
+	struct runtimes runtimes;
 	struct uprobes uprobes;
 	struct purge purge;		 /* heap */
 	vec_of(struct bpf_link *) links; /* of the tracepoints */
@@ -134,7 +137,7 @@ static int load_programs(struct session *session)
 		uprobes_init(&session->uprobes, &session->features,
 			     options->limits.attach_mode ? options->limits.attach_mode
 							 : UPROBES_SESSION,
-			     bpf);
+			     options->inside, bpf);
 	choose_programs(session);
 	bpf->bss->stopped = 1; /* until session_start() */
 	err = cprof_bpf__load(bpf);
@@ -176,7 +179,8 @@ static int open_streams(struct session *session)
 	struct cprof_bpf *bpf = session->bpf;
 	int counts[] = {bpf_map__fd(bpf->maps.counts_even), bpf_map__fd(bpf->maps.counts_odd)};
 	int err = drain_open(&session->drain, bpf_map__fd(bpf->maps.events),
-			     bpf_map__max_entries(bpf->maps.events), counts, &bpf->bss->epoch);
+			     bpf_map__max_entries(bpf->maps.events), counts,
+			     session->options.keeps_lives, &bpf->bss->epoch);
 
 	if (!err)
 		err = sideband_open(&session->sideband);
@@ -186,14 +190,27 @@ static int open_streams(struct session *session)
 				  bpf_map__fd(bpf->maps.slabs));
 	if (err)
 		return err;
+	runtimes_open(&session->runtimes,
+		      &(struct runtimes_maps){.walks_fd = bpf_map__fd(bpf->maps.runtime_walks),
+					      .shadows_fd = bpf_map__fd(bpf->maps.shadows),
+					      .events_fd = bpf_map__fd(bpf->maps.events),
+					      .scratch_fd = bpf_map__fd(bpf->maps.scratch_slots)},
+		      (struct runtimes_caller){
+			      .is_tick = session->options.source == SESSION_CPU,
+			      .attach_type = session->options.source == SESSION_HEAP
+						     ? uprobes_attach_type(&session->uprobes)
+						     : 0});
 	if (session->options.source == SESSION_HEAP)
-		purge_open(&session->purge, &(struct purge_maps){
-						    .live_fds = {bpf_map__fd(bpf->maps.live),
-								 bpf_map__fd(bpf->maps.live_more)},
-						    .holders_fd = bpf_map__fd(bpf->maps.holders),
-						    .filter = bpf->bss->live_filter,
-						    .nr_ended = &bpf->bss->nr_ended,
-					    });
+		purge_open(&session->purge,
+			   &(struct purge_maps){
+				   .live_fds = {bpf_map__fd(bpf->maps.live),
+						bpf_map__fd(bpf->maps.live_more)},
+				   .holders_fd = bpf_map__fd(bpf->maps.holders),
+				   .peaks_fd = bpf_map__fd(bpf->maps.peaks),
+				   .block_bytes = bpf_map__value_size(bpf->maps.live),
+				   .filter = bpf->bss->live_filter,
+				   .nr_ended = &bpf->bss->nr_ended,
+			   });
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->epoll_fd < 0)
 		return fail(-errno, "cannot create an epoll descriptor");
@@ -245,6 +262,7 @@ void session_close(struct session *session)
 	drain_release(&session->drain);
 	purge_release(&session->purge);
 	tables_release(&session->tables);
+	runtimes_release(&session->runtimes);
 	if (session->epoll_fd >= 0)
 		close(session->epoll_fd);
 	cprof_bpf__destroy(session->bpf);
@@ -279,6 +297,14 @@ uint32_t session_max_files(const struct session *session)
 	return uprobes_max_files(&session->uprobes);
 }
 
+uint32_t session_max_blocks(const struct session *session)
+{
+	const struct cprof_bpf *bpf = session->bpf;
+	uint32_t nr = bpf_map__max_entries(bpf->maps.live);
+
+	return bpf->rodata->config.live_grows ? nr + bpf_map__max_entries(bpf->maps.live_more) : nr;
+}
+
 int session_add_table(struct session *session, const struct table_image *image, uint32_t *table)
 {
 	return tables_add(&session->tables, image, table);
@@ -290,14 +316,27 @@ void session_remove_table(struct session *session, uint32_t table)
 }
 
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, struct vma_run *run)
+		     uint32_t nr, uint32_t runtime, struct vma_run *run)
 {
-	return tables_set_process(&session->tables, tgid, vmas, nr, run);
+	return tables_set_process(&session->tables, tgid, vmas, nr, runtime, run);
 }
 
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run)
 {
 	tables_remove_process(&session->tables, tgid, run);
+}
+
+int session_add_runtime(struct session *session, enum abi_runtime kind,
+			const union abi_layout *layout, uint32_t *runtime)
+{
+	return session->options.no_runtimes[kind]
+		       ? -ENOTSUP
+		       : runtimes_add(&session->runtimes, kind, layout, runtime);
+}
+
+void session_remove_runtime(struct session *session, uint32_t runtime)
+{
+	runtimes_remove(&session->runtimes, runtime);
 }
 
 int session_start(struct session *session)
@@ -352,6 +391,12 @@ static void on_cpu(void *ctx, int cpu)
 		     cpu);
 }
 
+static void settle(struct session *session)
+{
+	tables_settle(&session->tables);
+	runtimes_settle(&session->runtimes);
+}
+
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only)
 {
 	bool is_last = session->bpf->bss->stopped;
@@ -363,14 +408,23 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 
 	/* The wait in drain_collect() was a grace period. */
 	if (!err && !events_only)
-		tables_settle(&session->tables);
+		settle(session);
 	sideband_drain(&session->sideband, sink->event, sink->ctx);
 	if (err || events_only)
 		return err;
 	err = drain_deliver(&session->drain, sink);
-	if (!err && purge_sweep(&session->purge, is_last))
+	if (!err && session->options.keeps_lives)
+		lives_deliver_peaks(bpf_map__fd(session->bpf->maps.peaks), sink);
+	if (!err &&
+	    purge_sweep(&session->purge, session->options.keeps_lives ? sink : NULL, is_last))
 		detail("the blocks of processes that ended cannot be swept");
 	return err;
+}
+
+void session_each_block(struct session *session, const struct session_sink *sink)
+{
+	if (session->options.keeps_lives)
+		purge_each_live(&session->purge, sink);
 }
 
 void session_absorb(struct session *session)

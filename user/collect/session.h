@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "allocsite.h"
+#include "runtime_abi.h"
 #include "stream.h"
 
 enum session_source {
@@ -37,6 +38,7 @@ struct session_limits {
 	uint32_t inflight;    /* threads inside the allocator */
 	uint32_t slots;	      /* 1 + uprobe programs under way on one CPU */
 	uint32_t attach_mode; /* of uprobes, at most: 1 perf events, 2 multi links, 3 sessions */
+	uint32_t live_grown;  /* not for tests: as live, where the map can grow; live goes first */
 };
 
 struct session_options {
@@ -52,8 +54,12 @@ struct session_options {
 	bool follow_forks; /* children of targets are targets */
 	bool threads;	   /* tell threads apart */
 	bool kernel_stacks;
-	bool captures;	  /* for tests: every sample is a record of its own, with a capture */
+	bool captures; /* for tests: every sample is a record of its own, with a capture */
+	bool no_runtimes
+		[ABI_NR_RUNTIMES]; /* the stacks of these kinds of runtimes are not walked */
+	bool inside;	  /* heap: some targets sample by themselves, with libcprof-heap.so */
 	bool allocs_only; /* heap: free is not probed; what was allocated counts as freed at once */
+	bool keeps_lives; /* heap: counts have a struct life, and sink->peak is called */
 	uint32_t helper_tgids
 		[2]; /* they and their children are left out, as cprof itself is; 0: nobody */
 	uint32_t only_tgid; /* heap: the only target, which is running; 0: not known */
@@ -82,6 +88,9 @@ int session_probe(struct session *session, const struct alloc_site *sites, size_
 /* How many files may be probed so that session_close() takes seconds at most. */
 uint32_t session_max_files(const struct session *session);
 
+/* Heap: how many sampled blocks may be alive at a time. */
+uint32_t session_max_blocks(const struct session *session);
+
 /*
  * Copies an unwind table to where BPF reads it, for all processes; *table is its id. -ENOSPC: no more room (512 MB);
  * -EFBIG: too large for a table. Not printed: code without a table is unwound by frame pointers.
@@ -91,12 +100,22 @@ int session_add_table(struct session *session, const struct table_image *image, 
 void session_remove_table(struct session *session, uint32_t table);
 /*
  * Replaces the executable mappings of a process, which are in *run, and updates *run. vmas are sorted; copied. Code in
- * no mapping is unknown, and its stacks are copied to user space. -errno, not printed: nothing has changed.
+ * no mapping is unknown, and its stacks are copied to user space. runtime: of session_add_runtime(), or 0. -errno, not printed: nothing has changed.
  */
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, struct vma_run *run);
+		     uint32_t nr, uint32_t runtime, struct vma_run *run);
 /* Removes the mappings of a process, which are in *run: all of its code is unknown then. */
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run);
+
+/*
+ * From the next session_set_vmas() with *runtime on, the shadow stacks of a process are walked as *layout of this kind says;
+ * the first time this loads the program that walks them. -ENOSPC: too many processes; -ENOTSUP: the kernel refuses the
+ * program (said once), or the session has no such stacks. Then stacks are native.
+ */
+int session_add_runtime(struct session *session, enum abi_runtime kind,
+			const union abi_layout *layout, uint32_t *runtime);
+/* No process has it any more. 0 is fine. */
+void session_remove_runtime(struct session *session, uint32_t runtime);
 
 /* Begins to sample. -errno, printed. */
 int session_start(struct session *session);
@@ -111,6 +130,11 @@ struct session_sink {
 	void (*event)(void *ctx, const struct task_event *event);
 	void (*record)(void *ctx, const struct record *record);
 	void (*count)(void *ctx, const struct count *count);
+	void (*text)(void *ctx,
+		     const struct runtime_text *text);	  /* before the records that need it */
+	void (*peak)(void *ctx, const struct peak *peak); /* last; of every image, each time */
+	/* A block that its process, which has ended, did not free; and of session_each_block(). */
+	void (*block)(void *ctx, uint64_t id, uint64_t born_ns);
 	void *ctx;
 };
 
@@ -119,6 +143,8 @@ struct session_sink {
  * events only. -errno, printed.
  */
 int session_drain(struct session *session, const struct session_sink *sink, bool events_only);
+/* Calls sink->block for each block that is alive, if the session keeps lives. After session_stop() and a last drain. */
+void session_each_block(struct session *session, const struct session_sink *sink);
 /* To be called often during long work between drains, so that no task events are lost meanwhile. */
 void session_gather(struct session *session);
 

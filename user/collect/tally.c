@@ -51,7 +51,7 @@ static void count_under_way(int inflight_fd, struct tally *tally)
 	while (!bpf_map_get_next_key(inflight_fd, previous, &thread)) {
 		if (!bpf_map_lookup_elem(inflight_fd, &thread, &call)) {
 			tally->nr_under_way += call.sampled;
-			tally->nr_live += call.old_id != 0;
+			tally->nr_live += call.old.id != 0;
 		}
 		previous = &thread;
 	}

@@ -46,6 +46,10 @@ static const enum abi_allocator allocators[] = {
 	[SHAPE_MEMALIGN] = ABI_ALLOCATOR_MEMALIGN,
 	[SHAPE_POSIX_MEMALIGN] = ABI_ALLOCATOR_POSIX_MEMALIGN,
 	[SHAPE_FREE] = ABI_ALLOCATOR_FREE,
+	/* of these nothing is asked */
+	[SHAPE_SAMPLED] = ABI_ALLOCATOR_MALLOC,
+	[SHAPE_SAMPLED_FREE] = ABI_ALLOCATOR_FREE,
+	[SHAPE_MOVED] = ABI_ALLOCATOR_FREE,
 };
 
 /* What is attached, in this order: a program, to which shapes, and at which end. */
@@ -55,11 +59,24 @@ struct attachment {
 	bool at_return;
 };
 
-#define MAX_ATTACHMENTS 8
+#define MAX_PAIRS	8
+#define MAX_INSIDE	3
+#define MAX_ATTACHMENTS (MAX_INSIDE + MAX_PAIRS)
 
-static size_t list_attachments(enum uprobes_mode mode, const struct cprof_bpf *bpf,
+/* Frees first, as ever. */
+static size_t list_inside(const struct cprof_bpf *bpf, struct attachment list[MAX_INSIDE])
+{
+	list[0] = (struct attachment){bpf->progs.on_sampled_free, SHAPE(SAMPLED_FREE), false};
+	list[1] = (struct attachment){bpf->progs.on_moved, SHAPE(MOVED), false};
+	list[2] = (struct attachment){bpf->progs.on_sampled, SHAPE(SAMPLED), false};
+	return MAX_INSIDE;
+}
+
+static size_t list_attachments(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 			       struct attachment *list)
 {
+	enum uprobes_mode mode = uprobes->mode;
+	size_t nr = uprobes->is_inside ? list_inside(bpf, list) : 0;
 	const struct attachment session[] = {
 		{bpf->progs.enter_free, SHAPE(FREE), false},
 		{bpf->progs.on_call, ALLOCATIONS, false},
@@ -77,16 +94,16 @@ static size_t list_attachments(enum uprobes_mode mode, const struct cprof_bpf *b
 	const struct attachment *chosen = mode == UPROBES_SESSION ? session : pairs;
 	size_t bytes = mode == UPROBES_SESSION ? sizeof(session) : sizeof(pairs);
 
-	_Static_assert(sizeof(pairs) == MAX_ATTACHMENTS * sizeof(*pairs), "one for each");
-	memcpy(list, chosen, bytes);
-	return bytes / sizeof(*chosen);
+	_Static_assert(sizeof(pairs) == MAX_PAIRS * sizeof(*pairs), "one for each");
+	memcpy(list + nr, chosen, bytes);
+	return nr + bytes / sizeof(*chosen);
 }
 
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program)
 {
 	struct attachment list[MAX_ATTACHMENTS];
-	size_t nr = list_attachments(uprobes->mode, bpf, list);
+	size_t nr = list_attachments(uprobes, bpf, list);
 
 	for (size_t i = 0; i < nr; i++)
 		if (list[i].program == program)
@@ -94,9 +111,16 @@ bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 	return false;
 }
 
-void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  enum uprobes_mode at_most, struct cprof_bpf *bpf)
+/* They share the programs that walk the stacks of runtimes, and so are attached in the same way. */
+static bool takes_samples(const struct cprof_bpf *bpf, const struct bpf_program *program)
 {
+	return program == bpf->progs.on_call || program == bpf->progs.on_sampled;
+}
+
+void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
+		  enum uprobes_mode at_most, bool is_inside, struct cprof_bpf *bpf)
+{
+	struct abi_config *config = (struct abi_config *)&bpf->rodata->config;
 	struct bpf_program *program;
 
 	*uprobes = (struct uprobes){
@@ -104,24 +128,27 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 			: features->uprobe_multi ? UPROBES_MULTI
 						 : UPROBES_PERF,
 		.has_cookies = features->attach_cookie,
+		.is_inside = is_inside,
 	};
 	if (uprobes->mode > at_most)
 		uprobes->mode = at_most;
 	if (uprobes->mode != UPROBES_PERF)
 		linkstore_open(&uprobes->store);
+	config->has_sessions = uprobes->mode == UPROBES_SESSION;
 	detail("heap probes: %s", mode_texts[uprobes->mode]);
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		if (uprobes->mode == UPROBES_PERF || !uprobes_needs(uprobes, bpf, program))
 			continue;
 		bpf_program__set_expected_attach_type(
-			program, program == bpf->progs.on_call ? ATTACH_SESSION : ATTACH_MULTI);
+			program,
+			takes_samples(bpf, program) ? uprobes_attach_type(uprobes) : ATTACH_MULTI);
 	}
 }
 
 /* The sites of an attachment. */
 struct site_list {
-	uint64_t offsets[ALLOC_MAX_SITES], cookies[ALLOC_MAX_SITES];
+	uint64_t offsets[ALLOC_MAX_SITES], cookies[ALLOC_MAX_SITES], semaphores[ALLOC_MAX_SITES];
 	uint32_t nr;
 };
 
@@ -133,6 +160,7 @@ static struct site_list list_sites(const struct alloc_site *sites, size_t nr, un
 		if (!(shapes & 1u << sites[i].shape))
 			continue;
 		list.offsets[list.nr] = sites[i].file_off;
+		list.semaphores[list.nr] = sites[i].semaphore_off;
 		list.cookies[list.nr++] = ABI_SITE(allocators[sites[i].shape], sites[i].is_leaf);
 	}
 	return list;
@@ -153,6 +181,7 @@ static int attach_multi(const struct attachment *attachment, const char *path,
 		.attach_type = bpf_program__expected_attach_type(attachment->program),
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)sites->offsets,
+		.ref_ctr_offsets = (uintptr_t)sites->semaphores,
 		.cookies = (uintptr_t)sites->cookies,
 		.nr = sites->nr,
 		.multi_flags = attachment->at_return ? FLAG_MULTI_AT_RETURN : 0,
@@ -173,6 +202,7 @@ static int attach_perf(struct uprobes *uprobes, const struct attachment *attachm
 		struct bpf_uprobe_opts opts = {
 			.sz = sizeof(opts),
 			.retprobe = attachment->at_return,
+			.ref_ctr_offset = sites->semaphores[i],
 			.bpf_cookie = uprobes->has_cookies ? sites->cookies[i] : 0};
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
 			attachment->program, tgid ? (int)tgid : -1, path, sites->offsets[i], &opts);
@@ -200,7 +230,7 @@ int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct alloc_site *sites, size_t nr, int fd, uint32_t tgid)
 {
 	struct attachment list[MAX_ATTACHMENTS];
-	size_t nr_attachments = list_attachments(uprobes->mode, bpf, list);
+	size_t nr_attachments = list_attachments(uprobes, bpf, list);
 	struct attached attached = {.nr_perf = uprobes->perf_links.nr};
 	char path[64];
 	int err = 0;
@@ -217,6 +247,13 @@ int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 	}
 	settle(uprobes, &attached, err);
 	return err;
+}
+
+uint32_t uprobes_attach_type(const struct uprobes *uprobes)
+{
+	if (uprobes->mode == UPROBES_PERF)
+		return 0;
+	return uprobes->mode == UPROBES_SESSION ? ATTACH_SESSION : ATTACH_MULTI;
 }
 
 /* Files that can be detached again in a few seconds. */

@@ -27,22 +27,26 @@ enum uprobes_mode {
 struct uprobes {
 	enum uprobes_mode mode;
 	bool has_cookies;
+	bool is_inside; /* some targets sample by themselves */
 	vec_of(struct bpf_link *) perf_links;
 	struct linkstore store; /* of multi and session links */
 };
 
 /*
- * Chooses the attach mode: the best one that features allow, up to at_most. Called before bpf is loaded, because the
- * programs are loaded for one mode. bpf is borrowed for the call.
+ * Chooses the attach mode: the best one that features allow, up to at_most. is_inside: some targets sample by themselves.
+ * Called before bpf is loaded and after configure_bpf(), because the programs are loaded for one mode. bpf is borrowed for
+ * the call.
  */
 void uprobes_init(struct uprobes *uprobes, const struct kernel_features *features,
-		  enum uprobes_mode at_most, struct cprof_bpf *bpf);
+		  enum uprobes_mode at_most, bool is_inside, struct cprof_bpf *bpf);
 /* Whether the attach mode uses program; one that it does not use need not be loaded. */
 bool uprobes_needs(const struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct bpf_program *program);
 /* See session_probe(). */
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct alloc_site *sites, size_t nr, int fd, uint32_t tgid);
+/* The attach type of the programs that take samples; 0: they have none. */
+uint32_t uprobes_attach_type(const struct uprobes *uprobes);
 /* See session_max_files(). */
 uint32_t uprobes_max_files(const struct uprobes *uprobes);
 void uprobes_release(struct uprobes *uprobes);

@@ -4,7 +4,8 @@
  * be changed in place while a program reads it. Each table that the new vmas refer to is marked as used before the
  * old ones are released, so that a table which stays is not freed in between.
  *
- * A JVM is found by its libjvm.so when mappings change, and its code tables are described as further vmas.
+ * A runtime with a shadow stack is found by what its file exports, once a sample is in it, or all files are read ahead. A JVM is found by its
+ * libjvm.so when mappings change, and its code tables are described as further vmas.
  */
 #include "feed/codemap.h"
 
@@ -15,6 +16,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "feed/jvm.h"
+#include "feed/runtime.h"
 #include "process/opener.h"
 #include "process/remote.h"
 
@@ -40,6 +42,7 @@ struct codemap {
 	struct jvm *jvm;     /* NULL: it is none, as far as is known */
 	/* Files in which it tells of made code are looked for then, and not again for so long. */
 	uint64_t made_due_ns, made_rest_ns;
+	struct runtime runtime;
 	bool awaits_jvm; /* it maps a libjvm.so that there was no time for yet */
 };
 
@@ -95,17 +98,18 @@ static void drop(struct codemap *code, struct numbers *used)
 }
 
 /* The vmas that refer to its tables are gone. */
-static void drop_jvm(struct codemap *code)
+static void drop_runtimes(struct codemap *code)
 {
 	jvm_free(code->jvm);
 	code->jvm = NULL;
+	runtime_detach(&code->runtime, code->rooms->session);
 }
 
 void codemap_exec(struct codemap *code)
 {
-	if (code->jvm)
+	if (code->jvm || code->runtime.number)
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
-	drop_jvm(code);
+	drop_runtimes(code);
 	code->made_due_ns = code->made_rest_ns = 0;
 	code->is_dirty = true;
 }
@@ -120,7 +124,7 @@ void codemap_forget(struct codemap *code)
 {
 	session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &code->used);
-	drop_jvm(code);
+	drop_runtimes(code);
 	code->made_due_ns = code->made_rest_ns = 0;
 	code->is_dirty = false;
 }
@@ -221,6 +225,9 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 	if (codefile->is_built) {
 		vma.bias = bias_of(codefile, map);
 		vma.gap_by_fp = codefile->gap_by_fp;
+		if (codefile->elf && codefile->elf->runtime.runtime)
+			runtime_attach(&code->runtime, code->rooms->session, code->tgid,
+				       &codefile->elf->runtime, vma.bias);
 	}
 	code->has_unbuilt = code->has_unbuilt || !codefile->is_built || codefile->is_closed;
 	return vma;
@@ -266,7 +273,7 @@ static int write_vmas(struct codemap *code)
 	for (size_t i = 0; i < mappings->now.nr && mappings->now.at[i].start < USER_LIMIT; i++)
 		describe(code, &mappings->now.at[i], &vmas);
 	err = session_set_vmas(code->rooms->session, code->tgid, vmas.all.at, vmas.all.nr,
-			       &code->run);
+			       code->runtime.number, &code->run);
 	if (err) /* those that it has refer to what is given back below */
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &before);

@@ -36,6 +36,8 @@
 #define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 #define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for so long is given up */
 #define MOST_NAME_BYTES	 (32u << 20)
+#define METHODS_NS \
+	(NSEC_PER_SEC / 20) /* a method may be another one by then: its class was unloaded */
 
 /* A part of the code cache as of the last look. */
 struct code_range {
@@ -58,6 +60,7 @@ struct jvm {
 	uint64_t rested_ns; /* when the next one may, for a sample */
 	uint64_t repack_ns; /* when tables may be made again */
 	uint64_t due_ns;    /* when it may for no reason */
+	uint64_t named_ns;  /* since when names are not asked for twice */
 };
 
 /* libjvm's file is at hand now; its memory is read later. */
@@ -304,12 +307,36 @@ void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule
 
 /* Names ------------------------------------------------------------------------------------------ */
 
+static size_t text_bytes(const struct reply_method *method)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < method->nr_frames; i++)
+		bytes += strlen(method->frames[i].name) + strlen(method->frames[i].file);
+	return bytes;
+}
+
 static void add_names(struct jvm *jvm, const struct reply_method *methods, size_t nr,
 		      uint64_t time_ns, struct jitsyms *code)
 {
+	struct jitframe frames[MESSAGE_MAX_FRAMES];
+
 	for (size_t i = 0; i < nr && jvm->name_bytes < MOST_NAME_BYTES; i++) {
-		jvm->name_bytes += strlen(methods[i].name) + sizeof(struct jitsym);
-		jitsyms_add(code, methods[i].start, methods[i].limit, time_ns, methods[i].name);
+		const struct reply_method *method = &methods[i];
+		size_t nr_names = strtab_nr(&code->names);
+
+		for (uint32_t k = 0; k < method->nr_frames; k++) {
+			const struct reply_method_frame *frame = &method->frames[k];
+
+			frames[k] = (struct jitframe){frame->name, frame->file, frame->line,
+						      frame->start_line};
+		}
+		jitsyms_add_frames(code, method->start, method->limit, time_ns, frames,
+				   method->nr_frames);
+		jvm->name_bytes +=
+			sizeof(struct jitsym) + method->nr_frames * sizeof(struct jitname);
+		if (strtab_nr(&code->names) > nr_names)
+			jvm->name_bytes += text_bytes(method);
 	}
 }
 
@@ -321,10 +348,15 @@ void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_n
 	size_t nr_asked = 0, nr_methods;
 	int err;
 
+	if (clock_monotonic_ns() - jvm->named_ns > METHODS_NS) {
+		jvmcode_forget_names(&jvm->code);
+		jvm->named_ns = clock_monotonic_ns();
+	}
 	for (uint32_t i = 0; i < nr && nr_asked < MESSAGE_MAX_NAMES; i++) {
-		uint64_t ip = ips[i] & ~IP_GUESSED;
+		bool is_method = IP_IS_METHOD(ips[i]);
+		uint64_t ip = is_method ? ips[i] : (ips[i] & ~IP_GUESSED) - (i > 0);
 
-		if (is_in_code(jvm, ip) && jvmcode_asks_name(&jvm->code, ip))
+		if ((is_method || is_in_code(jvm, ip)) && jvmcode_asks_name(&jvm->code, ip))
 			asked[nr_asked++] = ip;
 	}
 	if (!nr_asked || !may_ask(jvm))

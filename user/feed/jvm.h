@@ -46,7 +46,10 @@ void jvm_settle(struct jvm *jvm);
  */
 void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 
-/* Adds to code the names, as of time_ns, of the compiled functions at the nr ips that it has no name for yet. */
+/*
+ * Adds to code the functions, as of time_ns, at the nr ips of a stack that it does not have yet. All but the first are return
+ * addresses.
+ */
 void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
 	      struct jitsyms *code);
 

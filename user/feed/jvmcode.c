@@ -20,7 +20,7 @@ static void clear_pieces(struct jvmcode *code)
 	code->bytes = 0;
 }
 
-static void clear_named(struct jvmcode *code)
+void jvmcode_forget_names(struct jvmcode *code)
 {
 	vec_release(&code->named);
 	hash_release(&code->named_index);
@@ -29,7 +29,7 @@ static void clear_named(struct jvmcode *code)
 void jvmcode_clear(struct jvmcode *code)
 {
 	clear_pieces(code);
-	clear_named(code);
+	jvmcode_forget_names(code);
 }
 
 void jvmcode_add(struct jvmcode *code, struct reply_code *piece)
@@ -77,7 +77,7 @@ bool jvmcode_asks_name(struct jvmcode *code, uint64_t ip)
 	if (hash_find(&code->named_index, hash, same_ip, code, &ip) != HASH_NONE)
 		return false;
 	if (code->named.nr == MOST_NAMED)
-		clear_named(code);
+		jvmcode_forget_names(code);
 	hash_insert(&code->named_index, hash, code->named.nr);
 	vec_push(&code->named, ip);
 	return true;

@@ -31,6 +31,8 @@ void jvmcode_add_unknown(struct jvmcode *code, uint64_t ip);
 /* Is there an answer for ip? Sets *rule to it. */
 bool jvmcode_find(const struct jvmcode *code, uint64_t ip, struct unwind_rule *rule);
 
+/* Names may have changed: they are asked for again. */
+void jvmcode_forget_names(struct jvmcode *code);
 /* Notes that names are asked for at ip. false: that was noted before. */
 bool jvmcode_asks_name(struct jvmcode *code, uint64_t ip);
 

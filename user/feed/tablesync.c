@@ -92,7 +92,9 @@ static void set_eagerness(struct followed *followed, enum tablesync_eagerness ea
 	codemap_set_eager(followed->code, eagerness == TABLESYNC_NOW);
 }
 
-void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eagerness eagerness)
+/* Borrowed until the next call. */
+static struct followed *follow(struct tablesync *sync, uint32_t tgid,
+			       enum tablesync_eagerness eagerness)
 {
 	uint64_t code = hash_u64(tgid);
 	uint32_t i = hash_find(&sync->followed_index, code, same_tgid, sync, &tgid);
@@ -108,10 +110,32 @@ void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eage
 	}
 	followed = &sync->followed.at[i];
 	if (!followed->is_gone && followed->eagerness >= eagerness)
-		return;
+		return followed;
 	followed->is_gone = followed->is_doubtful = false;
 	set_eagerness(followed, eagerness);
 	codemap_changed(followed->code);
+	return followed;
+}
+
+void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eagerness eagerness)
+{
+	follow(sync, tgid, eagerness);
+}
+
+void tablesync_expect(struct tablesync *sync, uint32_t file)
+{
+	struct tablecache *tables = sync->rooms.tablecache;
+	uint32_t number = tablecache_get(tables, file), place;
+	const struct message_runtime *runtime;
+
+	tablecache_build_ahead(tables, number);
+	if (!tablecache_at(tables, number)->elf)
+		return;
+	runtime = &tablecache_at(tables, number)->elf->runtime;
+	if (runtime->runtime &&
+	    !session_add_runtime(sync->rooms.session, ABI_RUNTIME_KIND(runtime->runtime),
+				 &runtime->layout, &place))
+		session_remove_runtime(sync->rooms.session, place);
 }
 
 void tablesync_on_map(struct tablesync *sync, const struct process *process)
@@ -275,8 +299,7 @@ void tablesync_complete(struct tablesync *sync, struct record *record)
 	lookup.image =
 		tasks_image(sync->rooms.tasks, record->tgid, record->start_ns, record->time_ns);
 	sync->nr_completed++;
-	tablesync_follow(sync, record->tgid, TABLESYNC_WHEN_MET);
-	followed = find_followed(sync, record->tgid);
+	followed = follow(sync, record->tgid, TABLESYNC_WHEN_MET);
 	if (lookup.image->process->exited_ns && !followed->is_doubtful)
 		doubt(followed); /* the record may have come after the process's last word */
 	lookup.code = followed->code;

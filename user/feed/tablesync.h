@@ -41,6 +41,12 @@ enum tablesync_eagerness {
 /* Keeps the vmas of tgid up to date from now on. A lower eagerness than before changes nothing. */
 void tablesync_follow(struct tablesync *sync, uint32_t tgid, enum tablesync_eagerness eagerness);
 
+/*
+ * Builds the table of a file that will be mapped soon, unless all that is built ahead has taken too long. If it is a runtime
+ * like Python's, the BPF program that walks its stacks is loaded, which takes longer than a short program runs.
+ */
+void tablesync_expect(struct tablesync *sync, uint32_t file);
+
 /* Notes that process has a new mapping. Called from tasks, so it does not call back into them. */
 void tablesync_on_map(struct tablesync *sync, const struct process *process);
 void tablesync_event(struct tablesync *sync, const struct task_event *event);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "heap/unprobed.h"
 #include "base/alloc.h"
@@ -99,14 +100,17 @@ static void use(struct prober *prober, struct candidate *candidate, uint32_t use
 		candidates_again(&prober->candidates, candidate);
 }
 
-static void note(struct prober *prober, uint32_t user, uint32_t file, uint64_t mapped_bytes)
+/* tgid: 0 if it is probed in every process. */
+static void note(struct prober *prober, uint32_t tgid, uint32_t user, uint32_t file,
+		 uint64_t mapped_bytes)
 {
-	uint32_t tgid = prober->all || prober->follow_forks ? 0 : user;
 	struct candidate *candidate;
 
 	if (file == FILE_NONE)
 		return;
-	candidate = candidates_find(&prober->candidates, tgid, file);
+	candidate = candidates_find(&prober->candidates, 0, file);
+	if (!candidate)
+		candidate = candidates_find(&prober->candidates, tgid, file);
 	if (candidate)
 		use(prober, candidate, user);
 	else
@@ -135,7 +139,9 @@ static void drop_frees(struct reply_sites *allocator)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < allocator->nr; i++) {
-		if (allocator->sites[i].shape == SHAPE_FREE)
+		if (allocator->sites[i].shape == SHAPE_FREE ||
+		    allocator->sites[i].shape == SHAPE_SAMPLED_FREE ||
+		    allocator->sites[i].shape == SHAPE_MOVED)
 			continue;
 		memcpy(allocator->functions[kept], allocator->functions[i],
 		       sizeof(allocator->functions[i]));
@@ -143,6 +149,17 @@ static void drop_frees(struct reply_sites *allocator)
 		allocator->sites[kept++] = allocator->sites[i];
 	}
 	allocator->nr = kept;
+}
+
+/* libcprof-heap.so: its callers are seen in the allocator that it calls. */
+static bool samples_itself(const struct reply_sites *allocator)
+{
+	return allocator->nr && allocator->sites[0].shape >= SHAPE_SAMPLED;
+}
+
+static bool samples_inside(const struct prober *prober)
+{
+	return prober->is_inside || prober->is_injected;
 }
 
 /* While a file is parsed, side-band events are read. */
@@ -166,6 +183,9 @@ static int examine(struct prober *prober, uint32_t file, struct reply_sites *all
 		prober->managed = managed_of(allocator->is_go, files_path(prober->files, file));
 	if (prober->allocs_only)
 		drop_frees(allocator);
+	if (samples_itself(allocator) &&
+	    !(samples_inside(prober) && file == prober->served.library))
+		allocator->nr = 0;
 	prober->has_nameless |= allocator->is_nameless;
 	return err == -ENOEXEC ? 0 : err;
 }
@@ -225,29 +245,78 @@ static enum candidate_state probe(struct prober *prober, struct candidate *candi
 	candidate->err = err;
 	if (err)
 		return CANDIDATE_REFUSED;
+	if (prober->is_injected && candidate->file != prober->served.library) {
+		prober->nr_allocators += allocator.nr > 0;
+		return CANDIDATE_NONE;
+	}
 	return allocator.nr ? attach(prober, candidate, &allocator) : CANDIDATE_NONE;
+}
+
+static void note_unserved(struct prober *prober, const struct process *process,
+			  const struct mapping *map)
+{
+	struct served_answer answer = served_on_map(&prober->served, process, map->file);
+	uint64_t mapped_bytes = map->limit - map->start;
+
+	if (!prober->managed && map->file != FILE_NONE) /* most files are never examined */
+		prober->managed = managed_of(false, files_path(prober->files, map->file));
+	note(prober, 0, process->tgid, answer.everywhere, mapped_bytes);
+	for (size_t i = 0; i < 2; i++)
+		note(prober, process->tgid, process->tgid, answer.in_it_alone[i], mapped_bytes);
+}
+
+static uint32_t probed_in(const struct prober *prober, uint32_t tgid)
+{
+	return prober->all || prober->follow_forks ? 0 : tgid;
 }
 
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)
 {
 	struct prober *prober = ctx;
 
-	if (is_target(prober, process))
-		note(prober, process->tgid, map->file, map->limit - map->start);
+	if (!is_target(prober, process))
+		return;
+	if (prober->is_inside)
+		note_unserved(prober, process, map);
+	else
+		note(prober, probed_in(prober, process->tgid), process->tgid, map->file,
+		     map->limit - map->start);
 }
 
-void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
+uint32_t prober_file(struct prober *prober, uint32_t tgid, const char *path, size_t *bytes)
 {
 	char *whole scoped(freep) = realpath(path, NULL);
 	struct map_event map = {.path = whole};
 	struct stat st;
 
 	if (!whole || stat(whole, &st))
-		return;
+		return FILE_NONE;
 	map.dev_major = major(st.st_dev);
 	map.dev_minor = minor(st.st_dev);
 	map.inode = st.st_ino;
-	note(prober, tgid, files_of(prober->files, tgid, &map), st.st_size);
+	*bytes = st.st_size;
+	return files_of(prober->files, tgid, &map);
+}
+
+void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
+{
+	size_t bytes = 0;
+	uint32_t file = prober_file(prober, tgid, path, &bytes);
+
+	note(prober, probed_in(prober, tgid), tgid, file, bytes);
+}
+
+int prober_serve(struct prober *prober, const char *path)
+{
+	uint32_t target = prober->is_injected ? prober->targets.at[0] : 0;
+	size_t bytes = 0;
+	uint32_t file = prober_file(prober, getpid(), path, &bytes);
+
+	if (file == FILE_NONE)
+		return -ENOENT;
+	prober->served.library = file;
+	note(prober, target, getpid(), file, bytes);
+	return 0;
 }
 
 void prober_work(struct prober *prober)
@@ -275,4 +344,5 @@ void prober_release(struct prober *prober)
 	vec_release(&prober->targets);
 	hash_release(&prober->targets_index);
 	candidates_release(&prober->candidates);
+	served_release(&prober->served);
 }

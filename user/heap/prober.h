@@ -7,6 +7,9 @@
  * child is announced would miss its first allocations. BPF then ignores processes that are no targets, but these pay for
  * the trap too.
  *
+ * Where processes sample by themselves (heap/served.h), the library that they do it with is probed in every process, and
+ * what is left is probed in the processes that need it alone.
+ *
  * prober_on_map() only notes files, which costs little. prober_work() examines them, the most used ones first, until its
  * budget is over; what is left is examined at later calls. A file that cannot be probed costs what is allocated in it,
  * and never the run: prober_unprobed() says what is missing.
@@ -23,6 +26,7 @@
 #include "collect/session.h"
 #include "heap/candidates.h"
 #include "heap/managed.h"
+#include "heap/served.h"
 #include "process/files.h"
 #include "process/task.h"
 #include "sandbox/parser.h"
@@ -39,6 +43,10 @@ struct prober {
 	vec_of(uint32_t)
 		targets; /* with their descendants: their mappings are probed; unused with all */
 	struct hash targets_index; /* by tgid: a fork server has many children */
+	bool is_inside;		/* targets sample by themselves where they can; with follow_forks */
+	struct served served;	/* with is_inside or is_injected */
+	bool is_injected;	/* the target is given the library later: nothing else is probed */
+	uint32_t nr_allocators; /* with is_injected: files that it maps which are one */
 	struct candidates candidates;
 	uint32_t last_tgid, last_uid; /* private: whose user was asked for last */
 	uint32_t nr_sites;	      /* functions probed so far */
@@ -58,6 +66,10 @@ void prober_add_target(struct prober *prober, uint32_t tgid);
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
 /* The same for the file at path, which the target tgid will map when it runs. */
 void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
+/* The file at path, which tgid will map, and its *bytes. FILE_NONE: it cannot be looked at. */
+uint32_t prober_file(struct prober *prober, uint32_t tgid, const char *path, size_t *bytes);
+/* With is_inside or is_injected: the path of the library, before anything else is noted. -errno: it cannot be read. */
+int prober_serve(struct prober *prober, const char *path);
 /* Examines and probes what was noted, until prober->budget is over. */
 void prober_work(struct prober *prober);
 /* Is there more to examine? */

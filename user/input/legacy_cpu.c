@@ -184,7 +184,7 @@ static void strip_handler_frames(struct addresses *addresses)
 int legacy_cpu_read(const struct source *source, struct profile *profile, struct input_error *error)
 {
 	struct legacy legacy scoped(legacy_release) = legacy_begin(source, profile, error);
-	uint64_t header[HEADER_WORDS];
+	uint64_t header[HEADER_WORDS] = {0};
 	struct words words;
 	int err;
 

@@ -56,7 +56,7 @@ static struct text with_variables(struct memory_map *map, struct text line)
 		const char *from = variable ? variable->value : line.at;
 		size_t nr = variable ? strlen(variable->value) : 1;
 
-		vec_reserve(&out, nr + 1); /* a value may be empty, and out must not be nowhere */
+		vec_reserve(&out, nr);
 		memcpy(out.at + out.nr, from, nr);
 		out.nr += nr;
 		line.at += taken;

@@ -21,27 +21,28 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/altlink.h"
 #include "object/dwarfdies.h"
 #include "object/dwarflines.h"
 #include "object/dwarfnames.h"
+#include "object/dwarfsplit.h"
 #include "object/spans.h"
 
-#define RANGES_MAX     (4u << 20) /* of all units */
-#define WORK_MIN       (64u << 20)
-#define WORK_FACTOR    16 /* times the sections' size: no honest file needs half as much */
-#define ALTLINK_MAX_ID 64 /* bytes */
+#define RANGES_MAX  (4u << 20) /* of all units */
+#define WORK_MIN    (64u << 20)
+#define WORK_FACTOR 16 /* times the sections' size: no honest file needs half as much */
 
 struct dwarf_source {
-	struct dwarffile *file, *alt;
+	struct dwarffile *file, *alt, *split;
 	struct dwarfwork work;
 	struct dwarfabbrev_cache abbrevs;
 	struct dwarfnames *names;
 	struct spans units; /* owners are positions in file->units */
 	bool has_index;
-	char *alt_path; /* NULL: there is no .gnu_debugaltlink */
-	char alt_id[2 * ALTLINK_MAX_ID + 1];
+	struct altlink altlink;	      /* path "": it refers to no alternate file */
+	const struct dwarffile *dies; /* of the unit that is being read: where its DIEs are */
+	dwarffunction_vec functions;  /* in it */
 	size_t nr_split;
-	dwarffunction_vec functions; /* of the unit that is being read */
 };
 
 /* What one dwarf_source_frames() is asked. */
@@ -51,45 +52,21 @@ struct question {
 	void *ctx;
 };
 
-static void read_altlink(struct dwarf_source *source)
-{
-	struct elf_section section;
-	const char *path;
-	size_t path_bytes, id_bytes;
-
-	if (!elf_file_section(source->file->elf, ".gnu_debugaltlink", &section) || !section.bytes)
-		return;
-	path = section.bytes;
-	path_bytes = strnlen(path, section.len_bytes);
-	if (path_bytes == section.len_bytes)
-		return;
-	id_bytes = section.len_bytes - path_bytes - 1;
-	if (!id_bytes || id_bytes > ALTLINK_MAX_ID)
-		return;
-	for (size_t i = 0; i < id_bytes; i++) {
-		static const char digits[] = "0123456789abcdef";
-		unsigned char byte = (unsigned char)path[path_bytes + 1 + i];
-
-		source->alt_id[2 * i] = digits[byte >> 4];
-		source->alt_id[2 * i + 1] = digits[byte & 15];
-	}
-	source->alt_path = xstrdup(path);
-}
-
-struct dwarf_source *dwarf_source_new(const struct elf_file *file)
+struct dwarf_source *dwarf_source_new(const struct elf_file *file, struct workbudget *budget)
 {
 	struct dwarf_source *source;
 
 	if (!file || !elf_file_is_linked(file))
 		return NULL;
 	source = xcalloc(1, sizeof(*source));
-	source->file = dwarffile_new(file, &source->work);
+	source->work.budget = budget;
+	source->file = dwarffile_new(file, false, &source->work);
 	if (!source->file) {
 		free(source);
 		return NULL;
 	}
 	source->names = dwarfnames_new(&source->abbrevs);
-	read_altlink(source);
+	altlink_read(source->file->elf, &source->altlink);
 	return source;
 }
 
@@ -103,37 +80,24 @@ void dwarf_source_free(struct dwarf_source *source)
 	vec_release(&source->functions);
 	dwarffile_free(source->file);
 	dwarffile_free(source->alt);
-	free(source->alt_path);
+	dwarffile_free(source->split);
 	free(source);
 }
 
-bool dwarf_source_altlink(const struct dwarf_source *source, const char **path,
-			  const char **build_id)
-{
-	if (!source->alt_path)
-		return false;
-	*path = source->alt_path;
-	*build_id = source->alt_id;
-	return true;
-}
-
-int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt)
+int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt,
+			 struct workbudget *budget)
 {
 	struct dwarffile *opened;
 
-	if (!source->alt_path || strcmp(elf_file_build_id(alt), source->alt_id) != 0)
+	if (!*source->altlink.path || !altlink_is(alt, source->altlink.id))
 		return -ESTALE;
-	opened = dwarffile_new(alt, &source->work);
+	source->work.budget = budget;
+	opened = dwarffile_new(alt, false, &source->work);
 	if (!opened)
 		return -ENOENT;
 	dwarffile_free(source->alt);
 	source->file->alt = source->alt = opened;
 	return 0;
-}
-
-size_t dwarf_source_nr_split(const struct dwarf_source *source)
-{
-	return source->nr_split;
 }
 
 /* Index ------------------------------------------------------------------------------------------ */
@@ -219,7 +183,7 @@ static size_t chain(struct dwarf_source *source, struct dwarflines *lines,
 	}
 	while (at != DWARF_NO_FUNCTION) {
 		const struct dwarffunction *function = &source->functions.at[at];
-		struct dwarfname name = dwarfnames_get(source->names, source->file, function->die);
+		struct dwarfname name = dwarfnames_get(source->names, source->dies, function->die);
 
 		frame.name = name.text;
 		frame.start_line = name.line;
@@ -250,16 +214,19 @@ static void answer(struct dwarf_source *source, struct dwarflines *lines,
 static void answer_unit(struct dwarf_source *source, struct dwarfquery *queries, size_t nr,
 			const struct question *question)
 {
+	struct dwarfunit unit, split;
 	struct dwarflines *lines;
-	struct dwarfunit unit;
 
 	if (dwarfunit_open(source->file, queries->unit, &unit))
 		return;
-	source->nr_split += unit.is_split ? nr : 0;
 	lines = dwarflines_new(&unit);
 	if (lines)
 		dwarflines_find(lines, queries, nr);
 	dwarfabbrev_trim(&source->abbrevs);
+	if (unit.is_split && source->split && !dwarfsplit_open(source->split, &unit, &split))
+		unit = split;
+	source->nr_split += unit.is_split ? nr : 0;
+	source->dies = unit.file;
 	dwarfdies_find(&unit, &source->abbrevs, queries, nr, &source->functions);
 	for (size_t i = 0; i < nr; i++)
 		answer(source, lines, &queries[i], question);
@@ -277,42 +244,122 @@ static int by_unit(const void *a, const void *b)
 	return (x->i > y->i) - (x->i < y->i);
 }
 
-static uint64_t work_for(const struct dwarffile *file)
+static uint64_t bytes_of_all(const struct dwarf_source *source)
 {
-	uint64_t len_bytes = 0;
-
-	for (size_t i = 0; file && i < DWARF_NR_SECTIONS; i++)
-		len_bytes += file->sections[i].len_bytes;
-	return len_bytes * WORK_FACTOR;
+	return dwarffile_bytes(source->file) + dwarffile_bytes(source->alt) +
+	       dwarffile_bytes(source->split);
 }
 
-void dwarf_source_frames(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
-			 bool inlines, struct workbudget *budget, source_frames_fn fn, void *ctx)
+uint64_t dwarf_source_memory(const struct dwarf_source *source)
 {
-	const struct question question = {inlines, fn, ctx};
-	vec_of(struct dwarfquery) queries = {0};
+	return dwarffile_memory(source->file) + dwarffile_memory(source->alt) +
+	       dwarffile_memory(source->split);
+}
 
-	source->work = (struct dwarfwork){.left = WORK_MIN + work_for(source->file) +
-						  work_for(source->alt),
+uint64_t dwarf_source_views(const struct dwarf_source *source)
+{
+	return bytes_of_all(source) - dwarf_source_memory(source);
+}
+
+/* What a call may spend. */
+static void begin_work(struct dwarf_source *source, struct workbudget *budget)
+{
+	source->work = (struct dwarfwork){.left = WORK_MIN + WORK_FACTOR * bytes_of_all(source),
 					  .budget = budget};
+}
+
+typedef vec_of(struct dwarfquery) dwarfquery_vec;
+
+/* The addresses that are in a unit, sorted by unit. */
+static void sort_queries(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
+			 dwarfquery_vec *queries)
+{
 	if (!source->has_index)
 		build_index(source);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t unit = spans_find(&source->units, elf_addrs[i]);
 
 		if (unit != SPANS_NONE)
-			vec_push(&queries, (struct dwarfquery){.elf_addr = elf_addrs[i],
-							       .i = i,
-							       .unit = unit,
-							       .function = DWARF_NO_FUNCTION});
+			vec_push(queries, (struct dwarfquery){.elf_addr = elf_addrs[i],
+							      .i = i,
+							      .unit = unit,
+							      .function = DWARF_NO_FUNCTION});
 	}
-	if (queries.nr)
-		qsort(queries.at, queries.nr, sizeof(*queries.at), by_unit);
+	if (queries->nr)
+		qsort(queries->at, queries->nr, sizeof(*queries->at), by_unit);
+}
+
+/* Behind the last query that is in the same unit as the first. */
+static size_t end_of_unit(const dwarfquery_vec *queries, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < queries->nr && queries->at[end].unit == queries->at[first].unit)
+		end++;
+	return end;
+}
+
+void dwarf_source_frames(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
+			 bool inlines, struct workbudget *budget, source_frames_fn fn, void *ctx)
+{
+	const struct question question = {inlines, fn, ctx};
+	dwarfquery_vec queries = {0};
+
+	begin_work(source, budget);
+	source->nr_split = 0;
+	sort_queries(source, elf_addrs, nr, &queries);
 	for (size_t first = 0, end; first < queries.nr && !source->work.is_over; first = end) {
-		for (end = first + 1; end < queries.nr; end++)
-			if (queries.at[end].unit != queries.at[first].unit)
-				break;
+		end = end_of_unit(&queries, first);
 		answer_unit(source, &queries.at[first], end - first, &question);
+	}
+	vec_release(&queries);
+}
+
+/* Split units ------------------------------------------------------------------------------------ */
+
+/* What is known by the place of a split unit's DIEs is forgotten: the next file may come to lie where this one was. */
+int dwarf_source_set_split(struct dwarf_source *source, const struct elf_file *split,
+			   struct workbudget *budget)
+{
+	struct dwarffile *opened;
+
+	source->work.budget = budget;
+	opened = dwarffile_new(split, true, &source->work);
+	if (!opened)
+		return -ENOENT;
+	dwarfnames_free(source->names);
+	dwarfabbrev_release(&source->abbrevs);
+	source->names = dwarfnames_new(&source->abbrevs);
+	dwarffile_free(source->split);
+	source->split = opened;
+	return 0;
+}
+
+size_t dwarf_source_nr_split(const struct dwarf_source *source)
+{
+	return source->nr_split;
+}
+
+void dwarf_source_splits(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
+			 struct workbudget *budget, dwarf_split_fn fn, void *ctx)
+{
+	dwarfquery_vec queries = {0};
+
+	begin_work(source, budget);
+	sort_queries(source, elf_addrs, nr, &queries);
+	for (size_t first = 0, end; first < queries.nr && !source->work.is_over; first = end) {
+		const char *name, *dir;
+		struct dwarfunit unit;
+
+		end = end_of_unit(&queries, first);
+		if (dwarfunit_open(source->file, queries.at[first].unit, &unit) || !unit.is_split ||
+		    !unit.has_dwo_id ||
+		    (source->split && dwarfsplit_has(source->split, unit.dwo_id)))
+			continue;
+		name = dwarfunit_string(&unit, &unit.dwo_name);
+		dir = dwarfunit_string(&unit, &unit.comp_dir);
+		for (size_t i = first; i < end; i++)
+			fn(ctx, queries.at[i].i, unit.dwo_id, name ? name : "", dir ? dir : "");
 	}
 	vec_release(&queries);
 }

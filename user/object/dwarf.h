@@ -2,8 +2,9 @@
 /*
  * Lines and inlined functions of addresses, from an ELF file's DWARF (versions 2 to 5).
  *
- *	struct dwarf_source *source = dwarf_source_new(file);	NULL: it has no DWARF
- *	dwarf_source_set_alt(source, alt);			where dwarf_source_altlink() names one
+ *	struct dwarf_source *source = dwarf_source_new(file, NULL);	NULL: it has no DWARF
+ *	dwarf_source_set_alt(source, alt, NULL);		where altlink_read() names one
+ *	dwarf_source_set_split(source, dwo, NULL);		where dwarf_source_splits() names one
  *	dwarf_source_frames(source, addrs, nr, true, NULL, fn, ctx);
  *	dwarf_source_free(source);
  *
@@ -11,7 +12,8 @@
  * addresses of a unit are sorted. Ask for all of a file's addresses in as few calls as possible.
  *
  * No path is opened: a separate debug file, and the file that dwz(1) moves shared DIEs into, are given as elf_files.
- * Code whose DIEs are in a .dwo file has lines, but no function and no inlines; dwarf_source_nr_split() counts it.
+ * Code of split units has lines, but no function and no inlines, until their .dwo or .dwp file is given
+ * (dwarf_source_set_split()).
  *
  * Nothing in the file is trusted. Work and memory are bounded; where a limit is reached, what is known by then is given.
  */
@@ -30,24 +32,20 @@ struct dwarf_source;
 
 /*
  * file: a linked file (or its separate debug file); NULL is fine. The sections are read through elf_files of this call's
- * own, so file may be closed, or detached, afterwards; what they take in memory (decompressed, if they are compressed)
- * stays until dwarf_source_free(). NULL: there is no DWARF, or more than 384 MiB of it.
+ * own, so file may be closed, or detached, afterwards; what they take in memory (decompressed, if they are compressed; none if
+ * they are large and fileview_guard() was called) stays until dwarf_source_free(). budget, which may be NULL, is that of this call, as of the others below: compressed
+ * sections are decompressed while it lasts. NULL: there is no DWARF, or more than 384 MiB of it in memory or 1.5 GiB in views, or no time for it.
  */
-struct dwarf_source *dwarf_source_new(const struct elf_file *file);
+struct dwarf_source *dwarf_source_new(const struct elf_file *file, struct workbudget *budget);
 void dwarf_source_free(struct dwarf_source *source); /* NULL is fine */
 
 /*
- * The alternate file that the DWARF refers to (.gnu_debugaltlink): its path as noted, relative to the debug file, borrowed
- * from source, and its build-id in lower-case hex. false: it refers to none.
- */
-bool dwarf_source_altlink(const struct dwarf_source *source, const char **path,
-			  const char **build_id);
-/*
  * Gives the alternate file, before the first dwarf_source_frames(); as in dwarf_source_new(), it may be closed afterwards.
- * Without it, the functions whose names are in there have none. -ENOENT: it has no DWARF; -ESTALE: its build-id is not the
- * one that is referred to.
+ * Without it, the functions whose names are in there have none. -ENOENT: it has no DWARF; -ESTALE: it is not the one that
+ * is referred to.
  */
-int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt);
+int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt,
+			 struct workbudget *budget);
 
 /*
  * Calls fn for each of the nr addresses (ELF addresses, in any order) that has a line or a function, once, in no particular
@@ -57,7 +55,25 @@ int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt
 void dwarf_source_frames(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
 			 bool inlines, struct workbudget *budget, source_frames_fn fn, void *ctx);
 
-/* How many of the addresses asked for so far are in code whose DIEs are in another file (-gsplit-dwarf). */
+/*
+ * Gives a file of split units: a .dwo file or a package of them (.dwp), in the place of the last one; as in dwarf_source_new(), it
+ * may be closed afterwards. Units that are not in it stay as they are. -ENOENT: it has none. It must not be called by a
+ * source_frames_fn.
+ */
+int dwarf_source_set_split(struct dwarf_source *source, const struct elf_file *split,
+			   struct workbudget *budget);
+/* What its sections take in memory, with those of the files that were given; and what is looked at in the files (address space). */
+uint64_t dwarf_source_memory(const struct dwarf_source *source);
+uint64_t dwarf_source_views(const struct dwarf_source *source);
+/* How many addresses of the last question were of units whose split unit is not given. */
 size_t dwarf_source_nr_split(const struct dwarf_source *source);
+/*
+ * Calls fn for each of the nr addresses that is in such a unit: i is its position, name what the unit notes of its .dwo
+ * file, dir the folder that this counts from if it is relative (both borrowed until the next call; "" if unknown).
+ */
+typedef void (*dwarf_split_fn)(void *ctx, size_t i, uint64_t dwo_id, const char *name,
+			       const char *dir);
+void dwarf_source_splits(struct dwarf_source *source, const uint64_t *elf_addrs, size_t nr,
+			 struct workbudget *budget, dwarf_split_fn fn, void *ctx);
 
 #endif

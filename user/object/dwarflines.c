@@ -181,20 +181,23 @@ void dwarflines_free(struct dwarflines *lines)
 
 /* Paths ------------------------------------------------------------------------------------------ */
 
+/* Each part is measured once: it may be of a view of a file that is written to (base/fileview.h). */
 static char *join(struct dwarflines *lines, const char *parts[3])
 {
+	size_t lens[3], len = 0;
 	char *path, *to;
-	size_t len = 0;
 
-	for (size_t i = 0; i < 3; i++)
-		len += parts[i] ? strlen(parts[i]) + 1 : 0;
+	for (size_t i = 0; i < 3; i++) {
+		lens[i] = parts[i] ? strlen(parts[i]) : 0;
+		len += lens[i] + 1;
+	}
 	path = to = arena_alloc(&lines->paths, len + 1);
 	for (size_t i = 0; i < 3; i++) {
-		if (!parts[i] || !*parts[i])
+		if (!lens[i])
 			continue;
 		if (to != path && to[-1] != '/')
 			*to++ = '/';
-		to = stpcpy(to, parts[i]);
+		to = mempcpy(to, parts[i], lens[i]);
 	}
 	return path;
 }

@@ -62,7 +62,7 @@ struct dwarfvalue dwarfunit_read(const struct dwarfunit *unit, struct dwarfcurso
 }
 
 /* The n-th entry of a table. false: it is not there. */
-static bool entry(const struct dwarfunit *unit, enum dwarfsection section, uint64_t base,
+static bool entry(const struct dwarffile *file, enum dwarfsection section, uint64_t base,
 		  uint64_t n, unsigned int entry_bytes, uint64_t *value)
 {
 	struct dwarfcursor cursor;
@@ -70,7 +70,7 @@ static bool entry(const struct dwarfunit *unit, enum dwarfsection section, uint6
 
 	if (__builtin_mul_overflow(n, entry_bytes, &off) || __builtin_add_overflow(off, base, &off))
 		return false;
-	cursor = dwarffile_cursor(unit->file, section, off);
+	cursor = dwarffile_cursor(file, section, off);
 	*value = dwarfcursor_sized(&cursor, entry_bytes);
 	return !cursor.is_bad;
 }
@@ -96,7 +96,7 @@ const char *dwarfunit_string(const struct dwarfunit *unit, const struct dwarfval
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
 	case DW_FORM_GNU_str_index:
-		return entry(unit, DWARF_STR_OFFSETS, unit->str_offsets_base, value->number,
+		return entry(unit->file, DWARF_STR_OFFSETS, unit->str_offsets_base, value->number,
 			     unit->shape.offset_bytes, &off)
 			       ? dwarffile_string(unit->file, DWARF_STR, off)
 			       : NULL;
@@ -116,7 +116,7 @@ bool dwarfunit_addr(const struct dwarfunit *unit, const struct dwarfvalue *value
 	case DW_FORM_addrx3:
 	case DW_FORM_addrx4:
 	case DW_FORM_GNU_addr_index:
-		return entry(unit, DWARF_ADDR, unit->addr_base, value->number,
+		return entry(unit->addr_file, DWARF_ADDR, unit->addr_base, value->number,
 			     unit->shape.addr_bytes, addr);
 	}
 	return false;
@@ -165,7 +165,9 @@ static bool add_range(const struct dwarfunit *unit, uint64_t start, uint64_t lim
 /* .debug_ranges: pairs relative to a base; a pair that begins with the last address sets it (DWARF 4, 2.17.3). */
 static void read_ranges(const struct dwarfunit *unit, uint64_t off, dwarfrange_vec *to)
 {
-	struct dwarfcursor cursor = dwarffile_cursor(unit->file, DWARF_RANGES, off);
+	uint64_t split_base = unit->file->is_split ? unit->ranges_base : 0;
+	struct dwarfcursor cursor =
+		dwarffile_cursor(unit->addr_file, DWARF_RANGES, split_base + off);
 	unsigned int addr_bytes = unit->shape.addr_bytes;
 	uint64_t base = unit->low_pc;
 
@@ -186,7 +188,7 @@ static uint64_t address_at(const struct dwarfunit *unit, struct dwarfcursor *cur
 {
 	uint64_t addr = 0, n = dwarfcursor_uleb(cursor);
 
-	if (!entry(unit, DWARF_ADDR, unit->addr_base, n, unit->shape.addr_bytes, &addr))
+	if (!entry(unit->addr_file, DWARF_ADDR, unit->addr_base, n, unit->shape.addr_bytes, &addr))
 		dwarfcursor_fail(cursor);
 	return addr;
 }
@@ -247,7 +249,7 @@ void dwarfunit_ranges(const struct dwarfunit *unit, const struct dwarfvalue *low
 	uint64_t start = 0, limit, off = ranges->number;
 
 	if (ranges->form == DW_FORM_rnglistx) {
-		if (entry(unit, DWARF_RNGLISTS, unit->rnglists_base, ranges->number,
+		if (entry(unit->file, DWARF_RNGLISTS, unit->rnglists_base, ranges->number,
 			  unit->shape.offset_bytes, &off))
 			read_rnglist(unit, unit->rnglists_base + off, to);
 	} else if (ranges->form) {
@@ -280,13 +282,15 @@ static bool read_header(struct dwarfunit *unit, struct dwarfcursor *cursor)
 	unit->abbrev_off = dwarfcursor_sized(cursor, unit->shape.offset_bytes);
 	if (unit->shape.version < 5)
 		unit->shape.addr_bytes = dwarfcursor_u8(cursor);
-	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-		dwarfcursor_skip(cursor, 8);
+	unit->has_dwo_id = type == DW_UT_skeleton || type == DW_UT_split_compile;
+	if (unit->has_dwo_id)
+		unit->dwo_id = dwarfcursor_sized(cursor, 8);
 	unit->is_split = type == DW_UT_skeleton;
 	unit->first_die = unit->off + (uint64_t)(cursor->at - begin);
 	return !cursor->is_bad && unit->shape.version >= 2 && unit->shape.version <= 5 &&
 	       (unit->shape.addr_bytes == 8 || unit->shape.addr_bytes == 4) &&
-	       (type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton);
+	       (type == DW_UT_compile || type == DW_UT_partial ||
+		type == (unit->file->is_split ? DW_UT_split_compile : DW_UT_skeleton));
 }
 
 /* Moves to the attributes of the abbreviation with this code. false: there is none. */
@@ -343,20 +347,47 @@ static void keep(struct dwarfunit *unit, uint16_t name, const struct dwarfvalue 
 	case DW_AT_rnglists_base:
 		unit->rnglists_base = value->number;
 		break;
+	case DW_AT_GNU_ranges_base:
+		unit->ranges_base = value->number;
+		break;
+	case DW_AT_GNU_dwo_id:
+		unit->dwo_id = value->number;
+		unit->has_dwo_id = true;
+		break;
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
-		unit->is_split = true;
+		unit->dwo_name = *value;
+		unit->is_split = !unit->file->is_split;
 		break;
+	}
+}
+
+/* A split unit says nothing of its bases: its tables begin behind their headers. */
+static void set_split_bases(struct dwarfunit *unit)
+{
+	unsigned int length_bytes = unit->shape.offset_bytes == 8 ? 12 : 4;
+
+	unit->abbrev_off += unit->file->parts.abbrev;
+	unit->str_offsets_base = unit->file->parts.str_offsets;
+	unit->rnglists_base = unit->file->parts.rnglists;
+	if (unit->shape.version >= 5) {
+		unit->str_offsets_base += length_bytes + 4;
+		unit->rnglists_base += length_bytes + 8;
 	}
 }
 
 int dwarfunit_open(const struct dwarffile *file, size_t i, struct dwarfunit *unit)
 {
-	struct dwarfunit opened = {.file = file, .off = file->units.at[i]};
+	struct dwarfunit opened = {.file = file, .addr_file = file, .off = file->units.at[i]};
 	struct dwarfcursor cursor = dwarffile_cursor(file, DWARF_INFO, opened.off), abbrev;
 
-	if (!read_header(&opened, &cursor) ||
-	    !find_abbrev(&opened, dwarfcursor_uleb(&cursor), &abbrev))
+	if (file->sections[DWARF_CU_INDEX].bytes && file->parts.info != opened.off)
+		return -EINVAL;
+	if (!read_header(&opened, &cursor))
+		return -EINVAL;
+	if (file->is_split)
+		set_split_bases(&opened);
+	if (!find_abbrev(&opened, dwarfcursor_uleb(&cursor), &abbrev))
 		return -EINVAL;
 	while (!abbrev.is_bad && !cursor.is_bad && dwarfwork_spend(file->work, 1)) {
 		struct dwarfattr attr = {.name = (uint16_t)dwarfcursor_uleb(&abbrev)};

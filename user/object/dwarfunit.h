@@ -24,11 +24,15 @@ struct dwarfunit {
 	uint64_t off, end, first_die; /* offsets in .debug_info */
 	uint64_t abbrev_off;
 	struct dwarfshape shape;
-	bool is_split; /* its DIEs are in another file */
-	uint16_t tag;  /* DW_TAG_... of the first DIE */
+	bool is_split;	 /* its DIEs are in another file, in the unit with the same dwo_id */
+	uint16_t tag;	 /* DW_TAG_... of the first DIE */
+	uint64_t dwo_id; /* of both of them */
+	bool has_dwo_id;
+	const struct dwarffile *addr_file; /* that has .debug_addr and .debug_ranges for it */
 	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t ranges_base; /* of the split unit in .debug_ranges, before DWARF 5 */
 	uint64_t low_pc;
-	struct dwarfvalue comp_dir, stmt_list, low, high, ranges;
+	struct dwarfvalue comp_dir, stmt_list, low, high, ranges, dwo_name;
 };
 
 struct dwarfrange {

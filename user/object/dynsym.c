@@ -16,7 +16,7 @@ static bool has_name(const struct elf_section *strings, uint64_t at, const char 
 	       !memcmp((const char *)strings->bytes + at, name, len);
 }
 
-bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr)
+static bool find(const struct elf_file *file, const char *name, int type, uint64_t *elf_addr)
 {
 	struct elf_section symbols, strings;
 	Elf64_Sym symbol;
@@ -27,11 +27,21 @@ bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *el
 		return false;
 	for (size_t at = 0; symbols.len_bytes - at >= sizeof(symbol); at += sizeof(symbol)) {
 		memcpy(&symbol, (const char *)symbols.bytes + at, sizeof(symbol));
-		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF ||
+		if (ELF64_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF ||
 		    !has_name(&strings, symbol.st_name, name))
 			continue;
 		*elf_addr = symbol.st_value;
 		return true;
 	}
 	return false;
+}
+
+bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr)
+{
+	return find(file, name, STT_OBJECT, elf_addr);
+}
+
+bool dynsym_function(const struct elf_file *file, const char *name, uint64_t *elf_addr)
+{
+	return find(file, name, STT_FUNC, elf_addr);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the variables that an ELF file exports, by name; for functions see object/symtab.h. */
+/* Finds what an ELF file exports, by name; object/symtab.h has all functions, by address. */
 #ifndef CPROF_OBJECT_DYNSYM_H
 #define CPROF_OBJECT_DYNSYM_H
 
@@ -13,5 +13,7 @@
  * for a handful of names of one object. false: there is none.
  */
 bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr);
+/* The same for a function; the address of an IFUNC is not that of its code, so it is none. */
+bool dynsym_function(const struct elf_file *file, const char *name, uint64_t *elf_addr);
 
 #endif

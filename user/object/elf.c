@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fileview.h"
 #include "base/vec.h"
 #include "object/buildid.h"
 
@@ -317,6 +318,7 @@ static struct elf_section section_of(const GElf_Shdr *shdr)
 {
 	return (struct elf_section){.len_bytes = shdr->sh_size,
 				    .elf_addr = shdr->sh_addr,
+				    .file_off = shdr->sh_offset,
 				    .flags = shdr->sh_flags,
 				    .entry_bytes = shdr->sh_entsize,
 				    .type = shdr->sh_type,
@@ -349,6 +351,14 @@ bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_secti
 	if (data && data->d_size >= shdr.sh_size)
 		section->bytes = data->d_buf;
 	return true;
+}
+
+const void *elf_file_view(const struct elf_file *file, const struct elf_section *section)
+{
+	if (file->fd < 0 || section->type == SHT_NOBITS ||
+	    !fits(section->file_off, section->len_bytes, file->len_bytes))
+		return NULL;
+	return fileview_open(file->fd, section->file_off, section->len_bytes);
 }
 
 size_t elf_file_find_section(const struct elf_file *file, const char *name)

@@ -6,10 +6,10 @@
  * the file before it is used, and counts are capped. libelf does the reading; it never opens a path. This
  * room knows no pid, no path and no BPF.
  *
- * Nothing is mapped: the owner of a mapped file can truncate it, and the next access to the lost pages
+ * Nothing is mapped here: the owner of a mapped file can truncate it, and the next access to the lost pages
  * raises SIGBUS. So libelf reads (ELF_C_READ) one section at a time, only those that are asked for, into
  * memory that lives until elf_file_close(). To use large sections once, open a second elf_file on the same
- * descriptor (elf_file_reopen()) and close it afterwards.
+ * descriptor (elf_file_reopen()) and close it afterwards, or look at them where they are (elf_file_view()).
  */
 #ifndef CPROF_OBJECT_ELF_H
 #define CPROF_OBJECT_ELF_H
@@ -30,6 +30,7 @@ struct elf_section {
 	const void *bytes;
 	size_t len_bytes;
 	uint64_t elf_addr;
+	uint64_t file_off;
 	uint64_t flags;	      /* sh_flags */
 	uint64_t entry_bytes; /* sh_entsize */
 	uint32_t type;	      /* sh_type */
@@ -93,6 +94,12 @@ size_t elf_file_nr_sections(const struct elf_file *file);
 size_t elf_file_find_section(const struct elf_file *file, const char *name);
 bool elf_file_section_at(const struct elf_file *file, size_t i, struct elf_section *section);
 bool elf_file_section_header(const struct elf_file *file, size_t i, struct elf_section *section);
+
+/*
+ * The bytes of a section whose header was read, where the kernel keeps them (base/fileview.h, which says when), for
+ * fileview_close(). NULL: they are not in the file, or there can be no view; an image has none.
+ */
+const void *elf_file_view(const struct elf_file *file, const struct elf_section *section);
 
 /* Lower-case hex of the GNU build-id note, "" if there is none. Borrowed. */
 const char *elf_file_build_id(const struct elf_file *file);

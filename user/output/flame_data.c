@@ -272,7 +272,7 @@ static void put_cells(struct json *json, const struct flame_data *data, uint32_t
 	for (size_t i = 0, at = 0; i < data->cells.nr; i++) {
 		if (is_same_cell(data, i, i + 1))
 			continue;
-		if (sums.at[at++])
+		if (sums.nr && sums.at[at++])
 			json_uint(json, data->cells.at[i].set);
 	}
 	json_end(json);

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "object/gopclntab.h"
 #include "probes/probesite.h"
+#include "probes/usdt.h"
 
 /*
  * malloc(3), posix_memalign(3), cfree(3); aliases come after the name that should be shown. An object
@@ -225,6 +226,8 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 		return;
 	allocator->is_go = gopclntab_is_there(search.elf);
 	allocator->is_nameless = is_nameless(object);
+	if (usdt_find(search.elf, allocator))
+		return;
 	search.symtab = object_symtab(object);
 	if (!find_functions(&search, symbols))
 		return;

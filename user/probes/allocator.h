@@ -2,7 +2,8 @@
 /*
  * Finds the allocator functions of an object, and where in each of them a probe is cheapest.
  *
- * The names are the C library's, wherever they are defined: libc, a jemalloc, tcmalloc or mimalloc that overrides it, or
+ * A file that samples by itself and says so in notes (probes/usdt.h) has the sites of these instead. Else
+ * the names are the C library's, wherever they are defined: libc, a jemalloc, tcmalloc or mimalloc that overrides it, or
  * an allocator that is linked statically.
  */
 #ifndef CPROF_PROBES_ALLOCATOR_H

@@ -10,12 +10,40 @@
 
 #define MAX_BACK 64 /* pieces examined, back from an ip */
 
+void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
+			const struct jitframe *frames, uint32_t nr)
+{
+	struct jitsym piece = {.start = start,
+			       .limit = limit,
+			       .since_ns = since_ns,
+			       .frames = code->frames.nr,
+			       .nr_frames = nr};
+
+	if (code->pieces.nr >= JITSYMS_MAX || code->frames.nr + nr > JITSYMS_MAX)
+		return;
+	for (uint32_t i = 0; i < nr; i++)
+		vec_push(&code->frames,
+			 (struct jitname){strtab_intern(&code->names, frames[i].name),
+					  strtab_intern(&code->names, frames[i].file),
+					  frames[i].line, frames[i].start_line});
+	vec_push(&code->pieces, piece);
+}
+
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name)
 {
-	if (code->pieces.nr < JITSYMS_MAX)
-		vec_push(&code->pieces, (struct jitsym){start, limit, since_ns,
-							strtab_intern(&code->names, name)});
+	struct jitframe frame = {.name = name, .file = ""};
+
+	jitsyms_add_frames(code, start, limit, since_ns, &frame, 1);
+}
+
+struct jitframe jitsyms_frame(const struct jitsyms *code, const struct jitsym *piece, uint32_t i)
+{
+	const struct jitname *kept = &code->frames.at[piece->frames + i];
+
+	return (struct jitframe){strtab_get(&code->names, kept->name),
+				 strtab_get(&code->names, kept->file), kept->line,
+				 kept->start_line};
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -45,25 +73,26 @@ static bool is_better(const struct jitsym *a, const struct jitsym *b, uint64_t t
 	return a_was ? a->since_ns > b->since_ns : a->since_ns < b->since_ns;
 }
 
-const char *jitsyms_find(struct jitsyms *code, uint64_t ip, uint64_t time_ns)
+struct jitsym *jitsyms_find(struct jitsyms *code, uint64_t ip, uint64_t time_ns)
 {
-	const struct jitsym *best = NULL;
+	struct jitsym *best = NULL;
 	size_t i;
 
 	sort(code);
 	i = vec_partition(&code->pieces, piece, piece->start <= ip);
 	for (size_t nr = 0; i-- > 0 && nr < MAX_BACK; nr++) {
-		const struct jitsym *piece = &code->pieces.at[i];
+		struct jitsym *piece = &code->pieces.at[i];
 
 		if (ip < piece->limit && (!best || is_better(piece, best, time_ns)))
 			best = piece;
 	}
-	return best ? strtab_get(&code->names, best->name) : NULL;
+	return best;
 }
 
 void jitsyms_release(struct jitsyms *code)
 {
 	vec_release(&code->pieces);
+	vec_release(&code->frames);
 	strtab_release(&code->names);
 	*code = (struct jitsyms){0};
 }

@@ -17,9 +17,14 @@
 
 #define MAX_DEATHS 2
 #define MAX_STUCK  65536 /* tasks that are remembered */
+#define MAX_SLOW   64	 /* devices that are remembered: the last ones */
 
 struct stuck {
 	uint32_t task, nr;
+};
+
+struct device {
+	uint32_t major, minor;
 };
 
 struct opener {
@@ -28,7 +33,9 @@ struct opener {
 	void *look_ctx;
 	vec_of(struct stuck) stuck;
 	struct hash by_task;
-	uint64_t lost_ns; /* in questions without an answer */
+	uint64_t lost_ns;	      /* in questions without an answer */
+	struct device slow[MAX_SLOW]; /* a question about one of their files had no answer */
+	size_t nr_slow;		      /* so far: the i-th stands at i % MAX_SLOW */
 };
 
 int opener_open(keeper_serve_fn serve, struct opener **opener)
@@ -127,8 +134,6 @@ static void note_stuck(struct opener *opener, uint32_t task, uint64_t lost_ns)
 	uint32_t i = find_stuck(opener, task);
 
 	opener->lost_ns += lost_ns;
-	if (opener->lost_ns >= OPENER_LOST_NS)
-		peer_set_stall(opener->peer, OPENER_HURRIED_NS);
 	if (i == HASH_NONE && opener->stuck.nr < MAX_STUCK) {
 		i = opener->stuck.nr;
 		vec_push(&opener->stuck, (struct stuck){.task = task});
@@ -147,13 +152,19 @@ static bool look(void *ctx)
 	return false;
 }
 
-/* The status of the reply, or why there is none; *answer is for peer_answer_release() in any case. */
-static int ask(struct opener *opener, struct message *request, const void *payload,
-	       struct peer_answer *answer)
+/*
+ * The status of the reply, or why there is none; *answer is for peer_answer_release() in any case. is_hurried: it is
+ * not waited for as long as usual.
+ */
+static int ask_within(struct opener *opener, bool is_hurried, struct message *request,
+		      const void *payload, struct peer_answer *answer)
 {
 	const struct peer_idle idle = {look, opener};
 	int err = -ETIMEDOUT;
 
+	peer_set_stall(opener->peer, is_hurried || opener->lost_ns >= OPENER_LOST_NS
+					     ? OPENER_HURRIED_NS
+					     : OPENER_STALL_NS);
 	for (int i = 0; i < MAX_DEATHS && !is_hopeless(opener, request->key); i++) {
 		uint32_t nr_failed = peer_nr_failed(opener->peer);
 		uint64_t began_ns = clock_monotonic_ns();
@@ -170,6 +181,12 @@ static int ask(struct opener *opener, struct message *request, const void *paylo
 	return err;
 }
 
+static int ask(struct opener *opener, struct message *request, const void *payload,
+	       struct peer_answer *answer)
+{
+	return ask_within(opener, false, request, payload, answer);
+}
+
 /* The descriptor of an answer. One that was sent and did not come had no room here. */
 static int take_descriptor(int err, struct peer_answer *answer)
 {
@@ -181,6 +198,23 @@ static int take_descriptor(int err, struct peer_answer *answer)
 	return fd < 0 ? -EMFILE : fd;
 }
 
+/* Files ------------------------------------------------------------------------------------------ */
+
+static bool is_slow(const struct opener *opener, const struct inode_id *inode)
+{
+	for (size_t i = 0; i < opener->nr_slow && i < MAX_SLOW; i++)
+		if (opener->slow[i].major == inode->dev_major &&
+		    opener->slow[i].minor == inode->dev_minor)
+			return true;
+	return false;
+}
+
+static void note_slow(struct opener *opener, const struct inode_id *inode)
+{
+	opener->slow[opener->nr_slow++ % MAX_SLOW] =
+		(struct device){inode->dev_major, inode->dev_minor};
+}
+
 int opener_file(struct opener *opener, const struct mapped_file *file, struct mapped_ways *ways)
 {
 	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;
@@ -190,6 +224,7 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 	struct message request = {
 		.kind = OPENING_FILE, .key = file->task, .len_bytes = sizeof(head) + path_bytes};
 	char payload[sizeof(head) + OPENING_PATH_BYTES];
+	const bool was_slow = is_slow(opener, &file->inode);
 	uint64_t lost_ns = opener->lost_ns;
 	int err;
 
@@ -198,7 +233,9 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 		return -ENAMETOOLONG;
 	memcpy(payload, &head, sizeof(head));
 	memcpy(payload + sizeof(head), file->path, path_bytes);
-	err = ask(opener, &request, payload, &answer);
+	err = ask_within(opener, was_slow, &request, payload, &answer);
+	if (opener->lost_ns != lost_ns && !was_slow)
+		note_slow(opener, &file->inode);
 	*ways = (struct mapped_ways){.is_refused = answer.reply.nr & OPENING_REFUSED,
 				     .is_forbidden = answer.reply.nr & OPENING_FORBIDDEN,
 				     .is_copy = answer.reply.nr & OPENING_COPY,

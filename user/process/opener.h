@@ -3,8 +3,10 @@
  * Asks the opener (process/opening.h has the design) for what belongs to other processes.
  *
  * A question that gets no answer for OPENER_STALL_NS ends with -ETIMEDOUT. A task that had OPENER_MAX_STALLS of these is
- * not asked about again; once OPENER_LOST_NS were lost in all, questions end after OPENER_HURRIED_NS. So processes that
- * were made to be in the way cost a bounded time. An opener that waits for a CPU is waited for.
+ * not asked about again. Once a question about a file had no answer, those about files of its device end after
+ * OPENER_HURRIED_NS (a file system that does not answer holds thousands of files), and once OPENER_LOST_NS were lost in
+ * all, all do. So processes that were made to be in the way cost a bounded time. An opener that waits for a CPU is
+ * waited for.
  *
  * An opener that dies is replaced, and asked again once.
  */

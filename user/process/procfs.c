@@ -144,7 +144,7 @@ static int read_stat(const char *proc_root, uint32_t tgid, const char *file, str
 	size_t len;
 	int err = procfs_read(proc_root, tgid, file, STAT_MAX_BYTES, &text, &len);
 
-	return err ? err : parse_stat(text, stat);
+	return text ? parse_stat(text, stat) : err;
 }
 
 int procfs_stat(const char *proc_root, uint32_t tgid, struct proc_stat *stat)
@@ -162,7 +162,7 @@ int procfs_status_number(const char *proc_root, uint32_t id, const char *key, si
 	size_t len;
 	int err = procfs_read(proc_root, id, "status", STATUS_MAX_BYTES, &text, &len);
 
-	if (err)
+	if (!text)
 		return err;
 	line = strstr(text, key);
 	if (!line)

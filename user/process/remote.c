@@ -27,7 +27,7 @@ static size_t count_read(const struct memory_piece *pieces, size_t nr, ssize_t l
 /* As far as the first that fails. How many were read. */
 static size_t read_some(uint32_t tgid, const struct memory_piece *pieces, size_t nr)
 {
-	struct iovec from[MAX_PIECES], to[MAX_PIECES];
+	struct iovec from[MAX_PIECES] = {{NULL, 0}}, to[MAX_PIECES] = {{NULL, 0}};
 	ssize_t len_bytes;
 
 	for (size_t i = 0; i < nr; i++) {

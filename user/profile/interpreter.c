@@ -20,22 +20,28 @@
 
 #define ENOUGH 0.5
 
+#define PYTHON	   0 /* their places below */
+#define PHP	   3
+#define JAVASCRIPT 1
+
 /* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
 static const struct language {
 	const char *name, *loop, *shown, *advice;
 } languages[] = {
 	{"Python", "_?PyEval_EvalFrame(Default|Ex)([.].*)?|_TAIL_CALL_[A-Z_]*", "py::.*",
-	 "use py-spy, or perf with python3.12 -X perf"},
+	 "cprof reads CPython 3.8 to 3.14; for others use py-spy"},
 	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
-	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*", "use node --cpu-prof"},
+	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*",
+	 "cprof record reads Node.js 18 to 24; for others use node --cpu-prof"},
 	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "use rbspy"},
-	{"PHP", "execute_ex([.].*)?", NULL, "use phpspy"},
+	{"PHP", "execute_ex([.].*)?", NULL,
+	 "cprof record reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
 	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},
 	{"Lua", "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
-	/* Compiled methods have names: java.util.HashMap.get */
+	/* As cprof before it read methods that are interpreted, and others have it. Names are java.util.HashMap.get */
 	{"Java", "Interpreter",
 	 "[A-Za-z_$][A-Za-z0-9_$]*([./][A-Za-z_$<][A-Za-z0-9_$>]*)+|L[^ ]*;::.*",
-	 "record later or longer, when more methods are compiled"},
+	 "cprof shows interpreted methods, too: record again"},
 };
 
 #define NR_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
@@ -87,6 +93,22 @@ static void find_language(struct search *search, size_t i)
 	regfree(&shown);
 }
 
+/* Functions that cprof read from the interpreter's own stack are in a mapping of its name: "[python 3.11]". */
+static uint8_t shown_by_mapping(const struct profile *profile,
+				const struct profile_location *location)
+{
+	const char *path = location->mapping
+				   ? strtab_get(&profile->strings,
+						profile->mappings.at[location->mapping - 1].path)
+				   : "";
+
+	if (!strncmp(path, "[python ", strlen("[python ")))
+		return 1u << PYTHON;
+	if (!strncmp(path, "[v8 ", strlen("[v8 ")))
+		return 1u << JAVASCRIPT;
+	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
+}
+
 static struct role role_of_stack(const struct search *search, const struct profile_sample *sample)
 {
 	struct role role = {0};
@@ -95,6 +117,7 @@ static struct role role_of_stack(const struct search *search, const struct profi
 		const struct profile_location *location =
 			&search->profile->locations.at[sample->locations[i] - 1];
 
+		role.shown |= shown_by_mapping(search->profile, location);
 		for (uint32_t k = 0; k < location->nr_lines; k++) {
 			role.loops |= search->roles[location->lines[k].function].loops;
 			role.shown |= search->roles[location->lines[k].function].shown;

@@ -16,26 +16,27 @@
 #include "record/build.h"
 #include "profile/scale.h"
 
-static bool shows_inuse(enum heap_view view)
-{
-	return view == VIEW_ALL || view == VIEW_INUSE;
-}
-
 static void set_heap_types(struct profile *profile, const struct build_order *order)
 {
-	bool inuse = shows_inuse(order->view);
+	bool inuse = heap_view_shows_inuse(order->view), leaks = order->view == VIEW_LEAKS;
 
-	profile_add_type(profile, "alloc_objects", "count");
-	profile_add_type(profile, "alloc_space", "bytes");
+	if (leaks) {
+		profile_add_type(profile, "leak_score", "count");
+	} else {
+		profile_add_type(profile, "alloc_objects", "count");
+		profile_add_type(profile, "alloc_space", "bytes");
+	}
 	if (inuse) {
 		profile_add_type(profile, "inuse_objects", "count");
 		profile_add_type(profile, "inuse_space", "bytes");
 	}
-	if (order->variances)
+	if (order->variances && !leaks)
 		profile_add_type(profile, "alloc_space_variance", "square_bytes");
 	if (order->variances && inuse)
 		profile_add_type(profile, "inuse_space_variance", "square_bytes");
-	profile->default_type = profile_string(profile, inuse ? "inuse_space" : "alloc_space");
+	profile->default_type = profile_string(profile, leaks	? "leak_score"
+							: inuse ? "inuse_space"
+								: "alloc_space");
 	if (order->all_frames)
 		profile->drop_frames = profile_string(profile, allocator_frames);
 }
@@ -88,8 +89,12 @@ static void select_samples(const struct entry *entry, enum heap_view view, uint6
 	enum builder_mark mark = view == VIEW_DELTA ? MARK_DELTA : MARK_WINDOW;
 	bool is_block = entry->size_bytes; /* a tick is of no size, and nothing that is held */
 
-	*nr_taken = view == VIEW_INUSE ? 0 : entry->nr_taken - entry->nr_marked[mark];
-	*nr_live = shows_inuse(view) && is_block ? nr_still_live(entry) : 0;
+	*nr_taken = heap_view_is_moment(view) ? 0 : entry->nr_taken - entry->nr_marked[mark];
+	*nr_live = 0;
+	if (heap_view_shows_inuse(view) && is_block)
+		*nr_live = view == VIEW_PEAK	? entry->nr_at_peak
+			   : view == VIEW_LEAKS ? entry->nr_leaked
+						: nr_still_live(entry);
 }
 
 static struct profile_label number_label(struct profile *profile, const char *key, int64_t num)
@@ -105,7 +110,7 @@ static struct profile_label string_label(struct profile *profile, const char *ke
 }
 
 static uint32_t set_labels(struct build *build, const struct entry *entry,
-			   struct profile_label labels[4])
+			   struct profile_label *labels)
 {
 	struct profile *profile = build->profile;
 	const char *name = strtab_get(&build->builder->strings, entry->comm);
@@ -121,19 +126,71 @@ static uint32_t set_labels(struct build *build, const struct entry *entry,
 	return nr;
 }
 
-static void add_heap_entry(struct build *build, struct entry *entry, struct profile_sample *sample)
+/* The score once for each suspected stack, whose entries are one sample or several (of its threads). */
+static void add_leak(struct builder *builder, const struct entry *entry, size_t at,
+		     uint64_t nr_live, struct estimate *estimate)
 {
-	uint64_t period = build->builder->options.period, nr_taken, nr_live;
-	struct estimate *estimate;
-	size_t at;
+	struct built_leak *leak = &builder->leaks.at[entry->leak - 1];
 
-	select_samples(entry, build->order->view, &nr_taken, &nr_live);
-	at = profile_add_sample(build->profile, sample);
+	scale_heap_add(&leak->inuse, nr_live, entry->size_bytes, builder->options.period);
+	if (leak->sample >= 0)
+		return;
+	leak->sample = at;
+	estimate->score += leak->score;
+}
+
+/* Adds nr_taken and nr_live of an entry's blocks to the sample of its stack and labels. */
+static void add_blocks(struct build *build, const struct entry *entry,
+		       const struct profile_sample *sample, uint64_t nr_taken, uint64_t nr_live)
+{
+	uint64_t period = build->builder->options.period;
+	struct estimate *estimate;
+	size_t at = profile_add_sample(build->profile, sample);
+
 	if (at == build->estimates.nr)
 		vec_push(&build->estimates, (struct estimate){0});
 	estimate = &build->estimates.at[at];
+	if (build->order->view == VIEW_LEAKS)
+		add_leak(build->builder, entry, at, nr_live, estimate);
 	scale_heap_add(&estimate->alloc, nr_taken, entry->size_bytes, period);
 	scale_heap_add(&estimate->inuse, nr_live, entry->size_bytes, period);
+}
+
+/* The same, with a label for how long blocks lived; labels has room for one more. */
+static void add_lifetimes(struct build *build, const struct entry *entry,
+			  struct profile_sample *sample, struct profile_label *labels,
+			  uint64_t nr_live)
+{
+	static const char *const texts[LIFE_NR_AGES] = {"<100us", "<1ms", "<10ms", "<100ms",
+							"<1s",	  "<10s", ">=10s"};
+	struct profile_label *label = &labels[sample->nr_labels++];
+	uint64_t nr_left = entry->nr_taken;
+
+	for (int i = 0; i < LIFE_NR_AGES; i++) {
+		uint64_t nr = builder_nr_by_age(build->builder, entry, i);
+
+		if (!nr || nr > nr_left)
+			continue;
+		*label = string_label(build->profile, "lifetime", texts[i]);
+		add_blocks(build, entry, sample, nr, 0);
+		nr_left -= nr;
+	}
+	if (!nr_left)
+		return;
+	*label = string_label(build->profile, "lifetime", "alive");
+	add_blocks(build, entry, sample, nr_left, nr_live);
+}
+
+static void add_heap_entry(struct build *build, struct entry *entry, struct profile_sample *sample,
+			   struct profile_label *labels)
+{
+	uint64_t period = build->builder->options.period, nr_taken, nr_live;
+
+	select_samples(entry, build->order->view, &nr_taken, &nr_live);
+	if (build->order->lifetimes)
+		add_lifetimes(build, entry, sample, labels, nr_live);
+	else
+		add_blocks(build, entry, sample, nr_taken, nr_live);
 	scale_heap_add(&build->built.alloc, nr_taken, entry->size_bytes, period);
 	scale_heap_add(&build->built.inuse, nr_live, entry->size_bytes, period);
 	if (build->order->records)
@@ -147,15 +204,15 @@ static bool count_samples(const struct entry *entry, enum heap_view view, uint64
 	uint64_t nr_taken, nr_live;
 
 	select_samples(entry, view, &nr_taken, &nr_live);
-	if (view == VIEW_INUSE)
+	if (heap_view_is_moment(view))
 		*nr_gone += entry->nr_taken - nr_live;
-	*nr_written += view == VIEW_INUSE ? nr_live : nr_taken;
+	*nr_written += heap_view_is_moment(view) ? nr_live : nr_taken;
 	return nr_taken || nr_live;
 }
 
 static void add_entry(struct build *build, struct entry *entry)
 {
-	struct profile_label labels[4];
+	struct profile_label labels[5];
 	int64_t values[2]; /* samples, nanoseconds */
 	struct profile_sample sample = {.labels = labels};
 	uint64_t nr = build->built.nr_written;
@@ -169,7 +226,7 @@ static void add_entry(struct build *build, struct entry *entry)
 	sample.nr_locations = build->locations.nr;
 	sample.nr_labels = set_labels(build, entry, labels);
 	if (build->builder->options.kind == PROFILE_HEAP) {
-		add_heap_entry(build, entry, &sample);
+		add_heap_entry(build, entry, &sample, labels);
 		return;
 	}
 	values[0] = to_value(nr);
@@ -183,19 +240,24 @@ static void add_entry(struct build *build, struct entry *entry)
 /* Rounds what was added up. */
 static void set_heap_values(struct build *build)
 {
-	bool inuse = shows_inuse(build->order->view), variances = build->order->variances;
+	bool inuse = heap_view_shows_inuse(build->order->view), variances = build->order->variances;
+	bool leaks = build->order->view == VIEW_LEAKS;
 
 	for (size_t i = 0; i < build->estimates.nr; i++) {
 		const struct estimate *estimate = &build->estimates.at[i];
 		int64_t *value = build->profile->samples.at[i].values;
 
-		*value++ = scale_round(estimate->alloc.objects);
-		*value++ = scale_round(estimate->alloc.bytes);
+		if (leaks) {
+			*value++ = estimate->score;
+		} else {
+			*value++ = scale_round(estimate->alloc.objects);
+			*value++ = scale_round(estimate->alloc.bytes);
+		}
 		if (inuse) {
 			*value++ = scale_round(estimate->inuse.objects);
 			*value++ = scale_round(estimate->inuse.bytes);
 		}
-		if (variances)
+		if (variances && !leaks)
 			*value++ = scale_round(estimate->alloc.bytes_variance);
 		if (variances && inuse)
 			*value++ = scale_round(estimate->inuse.bytes_variance);
@@ -246,7 +308,7 @@ static void expect_names(struct build *build, struct entry *entry)
 
 	for (uint32_t i = 0; i < user->nr; i++)
 		symbolize_expect(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
-				 i > 0);
+				 i > 0, entry->nr_taken);
 }
 
 static void for_each_entry(struct build *build, const struct process *process,
@@ -285,6 +347,12 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	struct image *image;
 
 	builder_resolve(builder);
+	vec_for_each(&builder->leaks, leak) {
+		leak->sample = -1;
+		leak->inuse = (struct scale_sum){0};
+	}
+	if (order->view == VIEW_PEAK)
+		build.built.peak = builder_peak_of(builder, order->process);
 	set_types(&build);
 	profile->time_ns = to_value(order->time_ns);
 	profile->duration_ns = to_value(order->duration_ns);
@@ -300,6 +368,7 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 	if (image && order->records)
 		add_maps(profile, builder->tasks, image);
 	build_end_stacks(&build);
+	symbolize_note_left_out(symbolizer, profile);
 	if (!profile->mappings.nr) /* of no process, and without a sample */
 		symbolize_kernel_mapping(profile);
 	vec_release(&build.estimates);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of one builder_build(), shared by build.c (the profile) and build_stack.c (the stack of one sample).
+ * The state of one builder_build(), shared by build.c (the profile), build_stack.c (the stack of one sample) and
+ * build_frames.c (that of one with interpreted functions).
  *
- * Private to these two.
+ * Private to these three.
  */
 #ifndef CPROF_RECORD_BUILD_H
 #define CPROF_RECORD_BUILD_H
@@ -13,11 +14,13 @@
 #include "base/vec.h"
 #include "record/builder_state.h"
 #include "profile/prune.h"
+#include "record/join.h"
 #include "profile/scale.h"
 
 /* The estimates of the sample at the same index, before they are rounded. */
 struct estimate {
 	struct scale_sum alloc, inuse;
+	int64_t score; /* VIEW_LEAKS */
 };
 
 /* The number of an allocator's frames at the leaf of a user stack. */
@@ -26,18 +29,25 @@ struct cut {
 	uint32_t nr;
 };
 
+/* A rule for names, and its answers so far, by symbolize_user_name(). */
+struct build_rule {
+	struct prune_rule *rule; /* NULL: no frame is left out */
+	vec_of(uint8_t) answers; /* 0 is not known yet */
+};
+
 struct build {
 	struct builder *builder;
 	struct symbolizer *symbolizer;
 	const struct build_order *order;
 	struct profile *profile;
-	vec_of(uint32_t) locations;	   /* of the sample being made */
-	uint32_t nr_cut;		   /* user frames at its leaf that are not among them */
-	struct prune_rule *allocators;	   /* NULL: no frame is left out */
-	vec_of(struct cut) cuts;	   /* by user stack */
-	vec_of(uint8_t) is_allocators;	   /* by symbolize_user_name(): 0 is not known yet */
-	struct hash record_index;	   /* of profile->records, by stack and size */
-	vec_of(struct estimate) estimates; /* heap */
+	vec_of(uint32_t) locations;	    /* of the sample being made */
+	uint32_t nr_cut;		    /* user frames at its leaf that are not among them */
+	struct build_rule allocators, glue; /* whose frames are left out */
+	vec_of(struct cut) cuts;	    /* by user stack */
+	struct join_items items;	    /* of the stack that is being joined */
+	vec_of(bool) is_loop;		    /* of its native frames */
+	struct hash record_index;	    /* of profile->records, by stack and size */
+	vec_of(struct estimate) estimates;  /* heap */
 	struct built built;
 };
 
@@ -50,6 +60,25 @@ void build_end_stacks(struct build *build);
  * profile the allocator's own frames are left out, unless the order has all_frames.
  */
 void build_set_stack(struct build *build, struct entry *entry);
+
+/* Does the rule drop functions of this name, which has that number? */
+bool build_rule_drops(struct build_rule *rule, uint32_t name, const char *text);
+void build_rule_release(struct build_rule *rule);
+
+/* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
+bool build_is_elided(const struct stack *user, uint32_t i);
+/* The location of frame i of an entry's user stack. */
+uint32_t build_locate_user(struct build *build, const struct entry *entry, const struct stack *user,
+			   uint32_t i);
+
+/* As build_begin_stacks() and build_end_stacks(), which call them: what build_add_joined() needs. */
+void build_begin_frames(struct build *build);
+void build_end_frames(struct build *build);
+/*
+ * Adds the user stack of an entry with interpreted functions to build->locations: both stacks as one. The interpreter's own
+ * frames are left out, unless the order has all_frames.
+ */
+void build_add_joined(struct build *build, struct entry *entry, const struct stack *user);
 
 /*
  * Adds to the record of this stack and size in profile->records. Several entries can have one stack: the first walks of

@@ -16,25 +16,41 @@
 /* What is known of a name. */
 enum {
 	IS_UNKNOWN,
-	IS_ALLOCATOR,
+	IS_DROPPED,
 	IS_OTHER
 };
 
 void build_begin_stacks(struct build *build)
 {
 	if (build->builder->options.kind == PROFILE_HEAP && !build->order->all_frames)
-		build->allocators = prune_rule_new(allocator_frames, NULL);
+		build->allocators.rule = prune_rule_new(allocator_frames, NULL);
 	while (build->cuts.nr < build->builder->stacks.nr)
 		vec_push(&build->cuts, (struct cut){0});
+	build_begin_frames(build);
 }
 
 void build_end_stacks(struct build *build)
 {
-	prune_rule_free(build->allocators);
+	build_end_frames(build);
+	build_rule_release(&build->allocators);
 	vec_release(&build->locations);
 	vec_release(&build->cuts);
-	vec_release(&build->is_allocators);
 	hash_release(&build->record_index);
+}
+
+bool build_rule_drops(struct build_rule *rule, uint32_t name, const char *text)
+{
+	while (rule->answers.nr <= name)
+		vec_push(&rule->answers, IS_UNKNOWN);
+	if (rule->answers.at[name] == IS_UNKNOWN)
+		rule->answers.at[name] = prune_rule_drops(rule->rule, text) ? IS_DROPPED : IS_OTHER;
+	return rule->answers.at[name] == IS_DROPPED;
+}
+
+void build_rule_release(struct build_rule *rule)
+{
+	prune_rule_free(rule->rule);
+	vec_release(&rule->answers);
 }
 
 /*
@@ -95,16 +111,15 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 	return xasprintf("%s %s", text, file);
 }
 
-/* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
-static bool is_elided(const struct stack *user, uint32_t i)
+bool build_is_elided(const struct stack *user, uint32_t i)
 {
 	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
 }
 
-static uint32_t locate_user(struct build *build, const struct entry *entry,
-			    const struct stack *user, uint32_t i)
+uint32_t build_locate_user(struct build *build, const struct entry *entry, const struct stack *user,
+			   uint32_t i)
 {
-	if (is_elided(user, i))
+	if (build_is_elided(user, i))
 		return symbolize_note(build->symbolizer, build->profile, "[... frames elided]");
 	return symbolize_user(build->symbolizer, build->profile, entry->image, user->ips[i],
 			      entry->time_ns, i > 0);
@@ -118,16 +133,11 @@ static bool is_allocator(struct build *build, const struct entry *entry, const s
 	const char *text;
 	uint32_t name;
 
-	if (is_elided(user, i))
+	if (build_is_elided(user, i))
 		return false;
 	name = symbolize_user_name(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
 				   i > 0, &text);
-	while (build->is_allocators.nr <= name)
-		vec_push(&build->is_allocators, IS_UNKNOWN);
-	if (build->is_allocators.at[name] == IS_UNKNOWN)
-		build->is_allocators.at[name] =
-			prune_rule_drops(build->allocators, text) ? IS_ALLOCATOR : IS_OTHER;
-	return build->is_allocators.at[name] == IS_ALLOCATOR;
+	return build_rule_drops(&build->allocators, name, text);
 }
 
 static uint32_t nr_allocators(struct build *build, const struct entry *entry,
@@ -150,7 +160,7 @@ static uint32_t nr_cut(struct build *build, const struct entry *entry, const str
 {
 	struct cut *cut = &build->cuts.at[entry->user_stack];
 
-	if (!build->allocators)
+	if (!build->allocators.rule)
 		return 0;
 	if (cut->image != entry->image)
 		*cut = (struct cut){entry->image, nr_allocators(build, entry, user)};
@@ -168,13 +178,15 @@ void build_set_stack(struct build *build, struct entry *entry)
 
 	build->locations.nr = 0;
 	build->nr_cut = nr_cut(build, entry, user);
-	for (uint32_t i = 0; i < kernel->nr; i++)
+	for (uint32_t i = 0; i < kernel->nr && !(entry->shadow && build->order->no_native); i++)
 		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
 							     kernel->ips[i], i > 0));
 	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
 	 * instruction after its syscall, which is no call to step back into. */
-	for (uint32_t i = build->nr_cut; i < user->nr; i++)
-		vec_push(&build->locations, locate_user(build, entry, user, i));
+	if (entry->shadow)
+		build_add_joined(build, entry, user);
+	for (uint32_t i = build->nr_cut; i < user->nr && !entry->shadow; i++)
+		vec_push(&build->locations, build_locate_user(build, entry, user, i));
 	why = describe_end(build, entry, user);
 	if (entry->end != END_NO_USER)
 		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
@@ -240,8 +252,9 @@ void build_add_record(struct build *build, const struct entry *entry, uint64_t n
 	for (uint32_t i = 0; i < kernel->nr; i++)
 		call_ips[wanted.nr_ips++] = kernel->ips[i] + !i;
 	for (uint32_t i = build->nr_cut; i < user->nr; i++)
-		call_ips[wanted.nr_ips++] = is_elided(user, i) ? 0
-							       : (user->ips[i] & ~IP_GUESSED) + !i;
+		call_ips[wanted.nr_ips++] = build_is_elided(user, i) || IP_IS_METHOD(user->ips[i])
+						    ? 0
+						    : (user->ips[i] & ~IP_GUESSED) + !i;
 	record = record_of(build, &wanted);
 	record->nr_taken += nr_taken;
 	record->nr_live += nr_live;

@@ -32,6 +32,7 @@ struct builder *builder_new(const struct builder_options *options, struct tasks 
 	builder->options = *options;
 	builder->tasks = tasks;
 	vec_push(&builder->stacks, (struct stack){0});
+	vec_push(&builder->shadows, (struct shadow_stack){0});
 	return builder;
 }
 
@@ -43,11 +44,17 @@ void builder_free(struct builder *builder)
 	hash_release(&builder->entry_index);
 	vec_release(&builder->stacks);
 	hash_release(&builder->stack_index);
+	vec_release(&builder->shadows);
+	hash_release(&builder->shadow_index);
 	arena_release(&builder->arena);
 	strtab_release(&builder->strings);
 	strtab_release(&builder->end_names);
 	vec_release(&builder->ends);
 	vec_release(&builder->processes);
+	vec_release(&builder->peaks);
+	vec_release(&builder->timelines);
+	vec_release(&builder->ages);
+	vec_release(&builder->leaks);
 	vec_release(&builder->groups);
 	vec_release(&builder->order);
 	free(builder);
@@ -103,6 +110,36 @@ static uint32_t stack_id(struct builder *builder, const uint64_t *ips, uint32_t 
 	return i;
 }
 
+static bool same_shadow(const void *ctx, uint32_t value, const void *key)
+{
+	const struct builder *builder = ctx;
+	const struct shadow_stack *a = &builder->shadows.at[value], *b = key;
+
+	return a->nr == b->nr && a->end == b->end && a->nr_elided == b->nr_elided &&
+	       a->nr_elided_entries == b->nr_elided_entries &&
+	       !memcmp(a->frames, b->frames, a->nr * sizeof(*a->frames));
+}
+
+static uint32_t shadow_id(struct builder *builder, const struct shadow_stack *shadow)
+{
+	struct shadow_stack stack = *shadow;
+	size_t len_bytes = shadow->nr * sizeof(*shadow->frames);
+	uint64_t code;
+	uint32_t i;
+
+	if (!shadow->nr || !builder->options.framenames)
+		return 0;
+	code = hash_combine(hash_bytes(shadow->frames, len_bytes, shadow->end), shadow->nr_elided);
+	i = hash_find(&builder->shadow_index, code, same_shadow, builder, shadow);
+	if (i != HASH_NONE)
+		return i;
+	stack.frames = memcpy(arena_alloc(&builder->arena, len_bytes), shadow->frames, len_bytes);
+	i = builder->shadows.nr;
+	vec_push(&builder->shadows, stack);
+	hash_insert(&builder->shadow_index, code, i);
+	return i;
+}
+
 void builder_record(struct builder *builder, const struct record *record)
 {
 	struct entry *entry = entry_of(builder, record->id);
@@ -120,20 +157,62 @@ void builder_record(struct builder *builder, const struct record *record)
 	entry->end = record->end;
 	entry->kernel_stack = stack_id(builder, record->kernel_ips, record->nr_kernel);
 	entry->user_stack = stack_id(builder, record->user_ips, record->nr_user);
+	entry->shadow = shadow_id(builder, &record->shadow);
 	builder->is_resolved = false;
 
 	image = tasks_image(builder->tasks, record->tgid, record->start_ns, record->time_ns);
 	image->process->is_sampled = true;
 }
 
+/* BPF keeps what an id was at the last peak within an epoch; here it is kept from one epoch to the next. */
+static void take_peak(struct entry *entry, const struct life *life)
+{
+	if (life->peak_ns <= entry->peak_ns)
+		return; /* it was counted after this peak before, and kept then */
+	entry->peak_ns = life->peak_ns;
+	entry->peak_live = entry->nr_taken - entry->nr_freed + life->peak_live;
+}
+
+static void take_ages(struct builder *builder, struct entry *entry, const struct life *life)
+{
+	for (int i = 0; i < LIFE_NR_AGES; i++) {
+		if (!life->nr_by_age[i])
+			continue;
+		if (!entry->ages) {
+			vec_push(&builder->ages, (struct entry_ages){0});
+			entry->ages = builder->ages.nr;
+		}
+		builder->ages.at[entry->ages - 1].nr[i] += life->nr_by_age[i];
+	}
+}
+
+uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *entry, int class)
+{
+	return entry->ages ? builder->ages.at[entry->ages - 1].nr[class] : 0;
+}
+
 void builder_count(struct builder *builder, const struct count *count)
 {
 	struct entry *entry = entry_of(builder, count->id);
 
+	take_peak(entry, &count->life);
+	take_ages(builder, entry, &count->life);
+	if (count->life.oldest_freed_ns > entry->oldest_freed_ns)
+		entry->oldest_freed_ns = count->life.oldest_freed_ns;
+	if (builder->clock.start_ns)
+		timeline_add(builder_timeline(builder, entry), &builder->clock,
+			     (int64_t)(count->nr_taken - count->nr_freed));
 	entry->nr_taken += count->nr_taken;
 	entry->nr_freed += count->nr_freed;
 	builder->nr_taken += count->nr_taken;
 	builder->is_resolved = false;
+}
+
+void builder_block(struct builder *builder, uint64_t id, uint64_t born_ns)
+{
+	if (builder->clock.start_ns)
+		timeline_born(builder_timeline(builder, entry_of(builder, id)), &builder->clock,
+			      born_ns);
 }
 
 /* Whether an entry is left out of every profile, and why; NR_DROP_REASONS: it is not. */
@@ -254,6 +333,7 @@ void builder_resolve(struct builder *builder)
 		previous = entry->image->process;
 		add_to_group(&builder->groups.at[builder->groups.nr - 1], entry);
 	}
+	builder_resolve_peaks(builder);
 	if (builder->groups.nr)
 		qsort(builder->groups.at, builder->groups.nr, sizeof(*builder->groups.at),
 		      compare_groups);
@@ -297,4 +377,25 @@ const struct built_end *builder_ends(struct builder *builder, size_t *nr)
 		      compare_ends);
 	*nr = builder->ends.nr;
 	return builder->ends.at;
+}
+
+/* Interpreted functions -------------------------------------------------------------------------- */
+
+void builder_count_joined(struct builder *builder, const struct entry *entry, bool is_paired)
+{
+	uint64_t nr = entry->nr_taken - entry->nr_joined;
+
+	builder->joined.nr += nr;
+	builder->joined.nr_unpaired += is_paired ? 0 : nr;
+	builder->joined.nr_frames += nr * builder->shadows.at[entry->shadow].nr;
+}
+
+void builder_count_gone(struct builder *builder, const struct entry *entry)
+{
+	builder->joined.nr_gone += entry->nr_taken - entry->nr_joined;
+}
+
+struct builder_joined builder_joined(const struct builder *builder)
+{
+	return builder->joined;
 }

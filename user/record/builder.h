@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "process/task.h"
+#include "record/framenames.h"
 #include "profile/model.h"
 #include "profile/scale.h"
 #include "record/symbolize.h"
@@ -60,13 +61,29 @@ enum heap_view {
 	VIEW_INUSE, /* the same four, alloc values 0, and only stacks that hold something */
 	VIEW_ALLOC, /* alloc_objects and alloc_space only; MARK_WINDOW */
 	VIEW_DELTA, /* the same two; MARK_DELTA */
+	VIEW_PEAK,  /* as VIEW_INUSE, at each process's own peak */
+	VIEW_LEAKS, /* what builder_find_leaks() found: leak_score, inuse_objects, inuse_space */
 	NR_VIEWS
 };
+
+/* Is it a view of what is in use at one moment, and of nothing else? */
+static inline bool heap_view_is_moment(enum heap_view view)
+{
+	return view == VIEW_INUSE || view == VIEW_PEAK || view == VIEW_LEAKS;
+}
+
+/* Are there in-use values in it? */
+static inline bool heap_view_shows_inuse(enum heap_view view)
+{
+	return view == VIEW_ALL || heap_view_is_moment(view);
+}
 
 struct builder_options {
 	enum profile_kind kind;
 	uint64_t period; /* CPU: nanoseconds between ticks; heap: the rate in bytes */
 	bool threads;	 /* label samples with tid and thread */
+	struct framenames
+		*framenames; /* of interpreted functions; borrowed. NULL: there are none */
 };
 
 struct builder;
@@ -88,6 +105,45 @@ struct built_process {
 };
 const struct built_process *builder_processes(struct builder *builder, size_t *nr);
 
+/* Takes in the peak of an image, copied; it replaces an earlier one of the same image. */
+void builder_peak(struct builder *builder, const struct peak *peak);
+
+/* When a process held the most. */
+struct built_peak {
+	uint64_t
+		at_ns; /* CLOCK_MONOTONIC; 0: it is not known, and in use is what is so at the end */
+	const struct image *image; /* which ran then */
+};
+/* The peak of one process, or, with NULL, of the only one that there is; with several, at_ns is 0. */
+struct built_peak builder_peak_of(struct builder *builder, const struct process *process);
+
+/* From now, start_ns (CLOCK_MONOTONIC), on it is kept when blocks came and went: what builder_find_leaks() needs. */
+void builder_keep_timelines(struct builder *builder, uint64_t start_ns);
+/* What is counted after this was collected at now_ns. */
+void builder_advance(struct builder *builder, uint64_t now_ns);
+/* A block of record id that is alive at the end of the run, or was at that of its process; nothing without timelines. */
+void builder_block(struct builder *builder, uint64_t id, uint64_t born_ns);
+
+/* A stack that is suspected, in one process. Counts are of sampled blocks. */
+struct built_leak {
+	bool is_exception;  /* else it grows, and all of its blocks are kept for long */
+	uint64_t nr_blocks; /* alive, and older than age_ns */
+	uint64_t
+		nr_freed; /* others of the same stack, of which the oldest was oldest_freed_ns old */
+	uint64_t age_ns, oldest_ns, oldest_freed_ns;
+	double slope, error; /* estimated bytes a second, and the standard error */
+	int64_t score;	     /* by which leaks are ordered; the highest first */
+	/* In the profile that was built last: the place of its first sample, -1: in none; and what all of them hold. */
+	int64_t sample;
+	struct scale_sum inuse;
+};
+/* Looks for leaks among all that was counted: blocks older than age_ns (0: half of what was seen of their process). */
+void builder_find_leaks(struct builder *builder, uint64_t age_ns);
+/* Did the run last long enough to tell? */
+bool builder_can_find_leaks(const struct builder *builder);
+/* What was found, in no order. Borrowed until the next builder_find_leaks(). */
+const struct built_leak *builder_leaks(const struct builder *builder, size_t *nr);
+
 /*
  * Begins the next window of a series. Windows are differences of sample counts, taken before anything is scaled, so no
  * value is ever negative, and the windows add up to the whole.
@@ -107,16 +163,20 @@ struct build_order {
 	 * squares do.
 	 */
 	bool variances;
-	bool records;	 /* fill in profile->records and ->maps */
-	bool all_frames; /* heap: the allocator's own, too, and drop_frames that names them */
+	bool lifetimes; /* VIEW_ALL, VIEW_ALLOC of a whole run: a label for how long blocks lived */
+	bool records;	/* fill in profile->records and ->maps */
+	/* The interpreter's own, too; heap: and the allocator's, and drop_frames that names these. */
+	bool all_frames;
+	bool no_native; /* of stacks with interpreted functions these alone */
 };
 
 struct built {
 	struct profile *profile; /* owned by the caller; it may have no samples */
 	uint64_t nr_written;	 /* samples of builder_count() that its values stand for */
-	uint64_t nr_gone;	 /* VIEW_INUSE: those that are not in use any more */
+	uint64_t nr_gone;	 /* VIEW_INUSE, VIEW_PEAK: those that are not in use then */
 	/* Estimates of the whole profile, and the squares of their standard errors. */
 	struct scale_sum alloc, inuse;
+	struct built_peak peak; /* VIEW_PEAK: of builder_peak_of() */
 };
 /* Builds a profile of the samples so far. May be called several times. */
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
@@ -135,6 +195,15 @@ struct built_end {
 	uint64_t nr; /* samples */
 };
 const struct built_end *builder_ends(struct builder *builder, size_t *nr);
+
+/* Stacks with interpreted functions, of the samples built so far. */
+struct builder_joined {
+	uint64_t nr;	      /* samples */
+	uint64_t nr_unpaired; /* of these: interpreted and native frames do not go together */
+	uint64_t nr_frames;   /* interpreted ones */
+	uint64_t nr_gone;     /* of these: without a name */
+};
+struct builder_joined builder_joined(const struct builder *builder);
 
 /* Samples dropped for a reason, over all that was handed in. Call after the last drain. */
 uint64_t builder_dropped(const struct builder *builder, enum drop_reason reason);

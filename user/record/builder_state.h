@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data that builder.c collects and build.c makes profiles of. Private to these two.
+ * The data that builder.c and builder_peak.c collect and build.c makes profiles of. Private to these.
  *
  *	entries	 one for each record id: who, when, two stack ids, counts	about 120 bytes
  *	stacks	 each distinct list of ips once (the kernel or the user part of a stack)
@@ -15,6 +15,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "record/builder.h"
+#include "record/timeline.h"
 
 #define STACK_EMPTY 0u
 
@@ -27,13 +28,27 @@ struct entry {
 	uint64_t id, start_ns, time_ns, size_bytes;
 	uint64_t nr_taken, nr_freed;
 	uint64_t nr_marked[NR_MARKS]; /* of nr_taken: before the pieces that are under way */
+	uint64_t peak_ns, peak_live;  /* as in struct life, over all of the run */
+	uint64_t oldest_freed_ns;     /* the greatest age at which a block was freed */
+	uint64_t nr_leaked;	      /* in use, old, of a stack that is suspected */
+	uint32_t leak;		      /* number in builder->leaks, from 1 on; 0: none */
+	uint32_t timeline;	      /* the same in builder->timelines */
+	uint32_t ages;		      /* the same in builder->ages */
+	uint64_t nr_at_peak;	      /* in use then; set by builder_resolve() */
 	uint64_t nr_ended;	      /* of nr_taken: in the table of builder_ends() already */
 	struct image *image;	      /* set by builder_resolve() */
 	uint32_t tgid, tid;
 	uint32_t comm; /* strtab id */
 	enum stack_end end;
 	uint32_t kernel_stack, user_stack;
+	uint32_t shadow;    /* in builder->shadows; 0: it has none */
+	uint64_t nr_joined; /* of nr_taken: in builder_joined() already */
 	bool has_record;
+};
+
+/* Of the blocks of an entry that were freed: how many at which age. */
+struct entry_ages {
+	uint64_t nr[LIFE_NR_AGES];
 };
 
 /* What builder_resolve() finds out about one process. */
@@ -42,6 +57,7 @@ struct group {
 	uint32_t first, nr; /* in builder->order */
 	struct image *last_image;
 	uint64_t last_ns;
+	struct built_peak peak;
 };
 
 struct builder {
@@ -51,6 +67,15 @@ struct builder {
 	struct hash entry_index;
 	vec_of(struct stack) stacks; /* at[STACK_EMPTY] has no ips */
 	struct hash stack_index;
+	vec_of(struct shadow_stack) shadows; /* at[0] is none; frames are in the arena */
+	struct hash shadow_index;
+	struct builder_joined joined;
+	vec_of(struct peak) peaks; /* of images, as they were delivered last */
+	vec_of(struct entry_ages) ages;
+	struct timeline_clock clock;
+	vec_of(struct timeline) timelines; /* of entries, if the clock runs */
+	uint64_t leak_age_ns;
+	vec_of(struct built_leak) leaks;
 	struct arena arena;
 	struct strtab strings;
 	uint64_t nr_taken;
@@ -68,6 +93,19 @@ bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
 /* Adds to the table of builder_ends(). why NULL: the stack is whole. */
 void builder_count_end(struct builder *builder, const char *why, uint64_t nr);
+
+/* Adds to builder_joined(): the entry's new samples, whose stacks were paired or not; a frame of it that has no name. */
+void builder_count_joined(struct builder *builder, const struct entry *entry, bool is_paired);
+void builder_count_gone(struct builder *builder, const struct entry *entry);
+
+/* How many of an entry's blocks were freed at an age of this class. */
+uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *entry, int class);
+
+/* The timeline of an entry, made if need be. Borrowed until the next call. */
+struct timeline *builder_timeline(struct builder *builder, struct entry *entry);
+
+/* Finds what each entry held at the peak of its process; a part of builder_resolve(). */
+void builder_resolve_peaks(struct builder *builder);
 
 /* Finds the process and image of every entry, and groups them by process, unless nothing came since the last call. */
 void builder_resolve(struct builder *builder);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The child is forked early and blocks on a pipe until it is released: so its pid is known, and everything is attached
- * to it, before it calls execvp(). A second pipe, closed by a successful exec, carries the errno of a failed one.
+ * to it, before it calls execvpe(). A second pipe, closed by a successful exec, carries the errno of a failed one.
  * Rejected: stopping the command at its first instruction, which takes ptrace and so keeps debuggers away from it.
  *
  * Everything that allocates (the user's groups) is done before the fork, because the child's malloc may already have
@@ -68,8 +68,8 @@ static int become(const struct identity *who)
  * Nothing here allocates: the allocator is being probed already. The release pipe at end-of-file
  * means that cprof gave up or died.
  */
-static void __attribute__((noreturn))
-run_child(char **argv, const struct identity *who, int release_fd, int error_fd, int stdout_fd)
+static void __attribute__((noreturn)) run_child(char **argv, char **env, const struct identity *who,
+						int release_fd, int error_fd, int stdout_fd)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	char go;
@@ -84,7 +84,7 @@ run_child(char **argv, const struct identity *who, int release_fd, int error_fd,
 	resources_give_back();
 	if ((stdout_fd < 0 || dup2(stdout_fd, STDOUT_FILENO) >= 0) && !become(who)) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		execvp(argv[0], argv);
+		execvpe(argv[0], argv, env);
 	}
 	err = errno;
 	if (write(error_fd, &err, sizeof(err)) < 0)
@@ -92,7 +92,7 @@ run_child(char **argv, const struct identity *who, int release_fd, int error_fd,
 	_exit(127);
 }
 
-int child_spawn(struct child *child, char **argv, int stdout_fd)
+int child_spawn(struct child *child, char **argv, char **env, int stdout_fd)
 {
 	int release[2], error[2];
 	struct identity who;
@@ -106,7 +106,7 @@ int child_spawn(struct child *child, char **argv, int stdout_fd)
 		return fail(-errno, "cannot fork for '%s'", argv[0]);
 	if (!pid) {
 		close(release[1]);
-		run_child(argv, &who, release[0], error[1], stdout_fd);
+		run_child(argv, env, &who, release[0], error[1], stdout_fd);
 	}
 	close(release[0]);
 	close(error[1]);

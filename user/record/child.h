@@ -29,10 +29,10 @@ struct child {
  */
 int child_capture(const char *const argv[], char *text, size_t bytes);
 /*
- * Forks. argv is NULL-terminated, borrowed. stdout_fd becomes its standard output; -1: it has cprof's.
+ * Forks. argv and env, its environment, are NULL-terminated, borrowed. stdout_fd becomes its standard output; -1: it has cprof's.
  * -errno, printed.
  */
-int child_spawn(struct child *child, char **argv, int stdout_fd);
+int child_spawn(struct child *child, char **argv, char **env, int stdout_fd);
 /*
  * Lets it exec name. -errno of a failed exec, printed: no such command, not executable. -EPIPE: the child was killed
  * while it waited. An exec that takes longer than a second, or until gives_up() returns true, is not waited for.

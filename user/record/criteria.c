@@ -234,7 +234,7 @@ int criteria_check_names(const struct criteria *criteria)
 {
 	uint32_t *tgids scoped(freep) = NULL;
 	char safe[512];
-	size_t nr;
+	size_t nr = 0;
 	int err = criteria->spec->names.nr ? procfs_list(criteria->proc_root, &tgids, &nr) : 0;
 
 	if (err)

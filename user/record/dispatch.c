@@ -84,9 +84,48 @@ static void on_count(void *ctx, const struct count *count)
 		builder_count(dispatch->builder, count);
 }
 
+static void on_text(void *ctx, const struct runtime_text *text)
+{
+	struct dispatch *dispatch = ctx;
+
+	framenames_text(dispatch->framenames, text);
+}
+
+static void on_peak(void *ctx, const struct peak *peak)
+{
+	struct dispatch *dispatch = ctx;
+
+	builder_peak(dispatch->builder, peak);
+}
+
+static void on_block(void *ctx, uint64_t id, uint64_t born_ns)
+{
+	struct dispatch *dispatch = ctx;
+
+	builder_block(dispatch->builder, id, born_ns);
+}
+
+static struct session_sink sink_of(struct dispatch *dispatch)
+{
+	return (struct session_sink){.event = on_event,
+				     .record = on_record,
+				     .count = on_count,
+				     .text = on_text,
+				     .peak = on_peak,
+				     .block = on_block,
+				     .ctx = dispatch};
+}
+
+void dispatch_blocks(struct dispatch *dispatch)
+{
+	struct session_sink sink = sink_of(dispatch);
+
+	session_each_block(dispatch->session, &sink);
+}
+
 int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 {
-	struct session_sink sink = {on_event, on_record, on_count, dispatch};
+	struct session_sink sink = sink_of(dispatch);
 	bool found = false, more = true;
 	int err = 0;
 
@@ -100,6 +139,7 @@ int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 		found = found || more;
 	}
 	dispatch->collected_ns = clock_monotonic_ns();
+	builder_advance(dispatch->builder, dispatch->collected_ns);
 	if (!err)
 		err = session_drain(dispatch->session, &sink, false);
 	/* New tables let BPF walk further, into code that may be new too. */

@@ -30,6 +30,7 @@ struct dispatch {
 	struct tablesync *tablesync;
 	struct captures *captures; /* NULL: not asked for */
 	struct builder *builder;
+	struct framenames *framenames;
 	struct ifuncnames *ifuncnames;
 	struct workbudget *budget;
 	struct targetset *targetset; /* NULL: targets are fixed */
@@ -49,6 +50,9 @@ struct dispatch {
  * -errno, printed.
  */
 int dispatch_drain(struct dispatch *dispatch, bool *is_new);
+
+/* At the end, after the last drain: tells the builder of each block that is alive. */
+void dispatch_blocks(struct dispatch *dispatch);
 
 /* Releases the private part only. */
 void dispatch_release(struct dispatch *dispatch);

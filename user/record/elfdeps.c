@@ -82,10 +82,12 @@ static void take_line(char *line, elfdeps_fn fn, void *ctx)
 	fn(ctx, path);
 }
 
+/* $ORIGIN is the folder of the file itself, as when the kernel starts it, not of a link to it. */
 static void list_libraries(const char *loader, const char *program, elfdeps_fn fn, void *ctx)
 {
 	char *list scoped(freep) = xmalloc(MAX_LIST_BYTES), *rest = list, *line;
-	const char *const argv[] = {loader, "--list", program, NULL};
+	char *real scoped(freep) = realpath(program, NULL);
+	const char *const argv[] = {loader, "--list", real ? real : program, NULL};
 
 	if (child_capture(argv, list, MAX_LIST_BYTES))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The names of code that processes made at run time, from the files in which they tell of it (process/madefiles.h), asked of
- * the parser in batches as those of other code are (record/codenames.h).
+ * the parser in batches as those of other code are (symbolize/codenames.h).
  */
 #ifndef CPROF_RECORD_MADENAMES_H
 #define CPROF_RECORD_MADENAMES_H

@@ -7,15 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "machine/machine.h"
 #include "object/kallsyms.h"
-#include "record/debugfile.h"
+#include "symbolize/debugfile.h"
 #include "record/interrupt.h"
 #include "sandbox/madeparser.h"
+#include "sandbox/funcparser.h"
 
 #define MAX_LEFT_OUT_SHOWN 3
 
@@ -43,6 +46,8 @@ static struct kallsyms *read_kallsyms(const struct naming *naming)
 
 struct symbolizer *naming_symbolizer(struct naming *naming)
 {
+	uint64_t until_ns = clock_monotonic_ns() + naming->timeout_ns;
+
 	if (!naming->symbolizer) {
 		naming->kallsyms = read_kallsyms(naming);
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
@@ -50,8 +55,10 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 		symbolizer_use_ifuncs(naming->symbolizer, naming->ifuncnames);
 		symbolizer_look_in(naming->symbolizer, naming->dirs);
 		symbolizer_ask_for(naming->symbolizer, naming->lines, naming->inlines);
+		symbolizer_use_cache(naming->symbolizer, naming->cache);
 		symbolizer_hurry_when(naming->symbolizer, interrupt_insisted);
 	}
+	symbolizer_until(naming->symbolizer, until_ns);
 	return naming->symbolizer;
 }
 
@@ -73,32 +80,20 @@ static void say_closed(const struct naming *naming)
 		     text_count(FILES_MAX_KNOWN), text_count(nr_refused));
 }
 
-/* Why a file or a JVM was left out. */
-static const char *why_left_out(int err)
-{
-	switch (err) {
-	case -ETIME:
-		return "its parser took too long";
-	case -EBADMSG:
-		return "its parser gave invalid answers";
-	case -EIO:
-		return "its memory cannot be read";
-	case -EFBIG:
-		return "it has too much code";
-	default:
-		return "its parser died twice";
-	}
-}
-
 static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
 {
 	bool is_debug_file = debugfile_is_key(key);
-	const char *path, *why = why_left_out(err);
+	const char *path, *why = parser_why_left_out(err);
 	char safe[512];
 
 	if (madeparser_is_key(key)) {
 		warn("no names from what process %u says of the code that it made: %s",
 		     madeparser_tgid(key), why);
+		return;
+	}
+	if (funcparser_is_key(key)) {
+		warn("no names of the interpreted functions of process %u: %s",
+		     funcparser_tgid(key), why);
 		return;
 	}
 	if (key >= MESSAGE_JVM && key < MESSAGE_COMMAND) {
@@ -131,15 +126,41 @@ static void say_left_out(const struct naming *naming)
 		     "other files has no names");
 }
 
+static void say_missing(const struct naming *naming)
+{
+	for (int what = 0; what < NR_CODENAMES_MISSING && naming->symbolizer; what++) {
+		char *text scoped(freep) = symbolizer_say_missing(naming->symbolizer, what);
+
+		if (text)
+			warn("%s", text);
+	}
+}
+
+static void say_fetched(const struct naming *naming)
+{
+	bool failed;
+	char *text scoped(freep) = naming->dirs.fetcher ? fetcher_say(naming->dirs.fetcher, &failed)
+							: NULL;
+
+	if (text && failed)
+		warn("%s", text);
+	else if (text)
+		say("%s", text);
+}
+
 void naming_say(const struct naming *naming)
 {
 	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
 
 	if (nr)
-		warn("interrupted again: %s code addresses were not looked up and have no names",
-		     text_count(nr));
+		warn("%s: %s code addresses were not looked up and have no names%s",
+		     interrupt_insisted() ? "interrupted again" : "time was up", text_count(nr),
+		     interrupt_insisted() ? ""
+					  : " (--symbolize-timeout; cprof symbolize adds them)");
 	say_closed(naming);
 	say_left_out(naming);
+	say_missing(naming);
+	say_fetched(naming);
 }
 
 void naming_release(struct naming *naming)

@@ -24,11 +24,13 @@ struct naming {
 	struct debugfile_dirs dirs;    /* of --debug-dir */
 	bool kernel_stacks;	       /* there are kernel addresses to name */
 	bool lines, inlines;	       /* symbolizer_ask_for() these */
+	uint64_t timeout_ns;	       /* of looking up names, from each naming_symbolizer() on */
+	struct namecache *cache;       /* NULL: there is none */
 	struct kallsyms *kallsyms;     /* private */
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };
 
-/* Never NULL; borrowed until naming_release(). Warns if the kernel's functions will have no names. */
+/* For what is written now. Never NULL; borrowed until naming_release(). Warns if the kernel's functions will have no names. */
 struct symbolizer *naming_symbolizer(struct naming *naming);
 /* Warns of addresses that have no name because the user interrupted symbolization, or a file could not be opened. */
 void naming_say(const struct naming *naming);

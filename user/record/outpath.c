@@ -180,7 +180,7 @@ static char *stem_of(const struct outpath *outpath, const struct outpath_name *n
 			return xasprintf("%.*s", (int)(*suffix - file), file);
 		return xasprintf("%.*s.%u%s", (int)(*suffix - file), file, name->tgid, turn);
 	}
-	plain_name(name->comm, comm, sizeof(comm));
+	plain_name(name->comm ? name->comm : "", comm, sizeof(comm));
 	return xasprintf("%s%scprof.%s.%s.%u%s", folder ? folder : "",
 			 folder && !ends_in(folder, "/") ? "/" : "", kind_name(outpath->options),
 			 comm, name->tgid, turn);

@@ -72,13 +72,17 @@ static void describe_losses(const struct report_losses *losses, char *text, size
 }
 
 /* " + not in use any more 12"; "" if there is nothing to say. */
-static void describe_gone(uint64_t nr_gone, char *text, size_t text_bytes)
+static void describe_gone(enum heap_view view, uint64_t nr_gone, char *text, size_t text_bytes)
 {
-	snprintf(text, text_bytes, nr_gone ? " + not in use any more %s" : "", text_count(nr_gone));
+	snprintf(text, text_bytes, nr_gone ? " + not %s %s" : "",
+		 view == VIEW_PEAK    ? "in use at the peak"
+		 : view == VIEW_LEAKS ? "suspected"
+				      : "in use any more",
+		 text_count(nr_gone));
 }
 
 /*
- * "; in use lacks up to 13 sampled blocks (live map full)" for the reader of the figure; "" if there is nothing to say.
+ * "; in use is at least this: it lacks up to 13 sampled blocks (live map full)" for the reader of the figure; "" if there is nothing to say.
  * Up to: some of them may have been freed since, unseen.
  */
 static void describe_untracked(const struct report *report, enum heap_view view, char *text,
@@ -87,9 +91,9 @@ static void describe_untracked(const struct report *report, enum heap_view view,
 	uint64_t nr = report->tally->nr_untracked;
 
 	snprintf(text, text_bytes,
-		 nr && (view == VIEW_ALL || view == VIEW_INUSE)
-			 ? "; in use lacks up to %s sampled blocks (live map full)"
-			 : "",
+		 nr && heap_view_shows_inuse(view) ? "; in use is at least this: it lacks up to %s "
+						     "sampled blocks (live map full)"
+						   : "",
 		 text_count(nr));
 }
 
@@ -103,6 +107,17 @@ static uint64_t nr_taken(const struct report *report)
 	return tally->nr_ticks - tally->nr_filtered;
 }
 
+/* ", in use at the peak of 12,345 bytes at 2.345 s", or at those of several processes. */
+static void describe_peak(const struct report_part *part, char *text, size_t text_bytes)
+{
+	if (part->peak_ns)
+		snprintf(text, text_bytes, ", in use at the peak of %s bytes at %.3f s",
+			 text_count(part->peak_bytes), part->peak_ns / 1e9);
+	else
+		snprintf(text, text_bytes, ", in use at the peak of each process, %s bytes in sum",
+			 text_count(part->peak_bytes));
+}
+
 /* "allocated from 1.000 to 2.000 s, in use at 2.000 s"; "" for all of a run. */
 static void describe_span(const struct report *report, const struct report_part *part, char *text,
 			  size_t text_bytes)
@@ -112,6 +127,14 @@ static void describe_span(const struct report *report, const struct report_part 
 	size_t len = 0;
 
 	*text = '\0';
+	if (part->view == VIEW_PEAK) {
+		describe_peak(part, text, text_bytes);
+		return;
+	}
+	if (part->view == VIEW_LEAKS) {
+		snprintf(text, text_bytes, ", leaks at %.3f s", end);
+		return;
+	}
 	if (part->view == VIEW_INUSE) {
 		snprintf(text, text_bytes, ", in use at %.3f s", end);
 		return;
@@ -128,11 +151,11 @@ char *report_comment(const struct report *report, const struct report_part *part
 {
 	const struct options *options = report->options;
 	bool is_heap = options->command == OPTIONS_HEAP;
-	char losses[600], gone[64], span[128], untracked[96];
+	char losses[600], gone[64], span[128], untracked[128];
 	uint64_t nr_shown = part->nr_written + part->nr_gone;
 
 	describe_losses(&part->lost, losses, sizeof(losses));
-	describe_gone(part->nr_gone, gone, sizeof(gone));
+	describe_gone(part->view, part->nr_gone, gone, sizeof(gone));
 	describe_span(report, part, span, sizeof(span));
 	describe_untracked(report, part->view, untracked, sizeof(untracked));
 	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s%s",
@@ -165,6 +188,24 @@ static void say_ends(const struct report *report, struct builder *builder)
 	detail("user frames: %s", text_count(report->tally->nr_frames));
 }
 
+/* Of stacks with a runtime's functions, if there are any: how many have what is missing; with -v in any case. */
+static void say_joined(struct builder *builder)
+{
+	struct builder_joined joined = builder_joined(builder);
+
+	if (joined.nr_unpaired > joined.nr / 100 || joined.nr_gone > joined.nr_frames / 100)
+		say("interpreted functions: of %s stacks %s could not be paired with native ones; "
+		    "of %s functions "
+		    "%s have no name",
+		    text_count(joined.nr), text_count(joined.nr_unpaired),
+		    text_count(joined.nr_frames), text_count(joined.nr_gone));
+	else if (joined.nr)
+		detail("interpreted functions: %s stacks (not paired %s), %s functions (without a "
+		       "name %s)",
+		       text_count(joined.nr), text_count(joined.nr_unpaired),
+		       text_count(joined.nr_frames), text_count(joined.nr_gone));
+}
+
 static void say_accounts(const struct report *report, const struct writer *writer)
 {
 	const struct tally *tally = report->tally;
@@ -192,9 +233,10 @@ static void say_accounts(const struct report *report, const struct writer *write
 		       text_count(tally->nr_filtered), text_count(nr_taken(report)));
 	}
 	say_ends(report, report->builder);
+	say_joined(report->builder);
 	report_losses(report, true, &lost);
 	describe_losses(&lost, losses, sizeof(losses));
-	describe_gone(nr_gone, gone, sizeof(gone));
+	describe_gone(writer_main_view(writer), nr_gone, gone, sizeof(gone));
 	say("taken %s = written %s%s%s", text_count(nr_taken(report)), text_count(nr_written), gone,
 	    losses);
 	if (nr_taken(report) != nr_written + nr_gone + lost.sum)
@@ -204,8 +246,9 @@ static void say_accounts(const struct report *report, const struct writer *write
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
 	if (tally->nr_untracked && !report->options->allocs_only)
-		warn("in use lacks up to %s sampled blocks: the map of live blocks was full. Use a "
-		     "higher --rate.",
+		warn("in use is at least what is shown: it lacks up to %s sampled blocks, as the "
+		     "map "
+		     "of live blocks was full. Use a higher --rate or --max-blocks.",
 		     text_count(tally->nr_untracked));
 	if (tally->nr_frees_lost)
 		warn("%s frees were lost: in-use values are too high by as many samples.",
@@ -233,6 +276,10 @@ static void complain_of_no_allocation(const struct report *report)
 	else if (nr_calls)
 		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
+	else if (report->is_inside)
+		warn("%s: no allocation was sampled in %.1f s: use a lower --rate, or the program "
+		     "allocates nothing.",
+		     what, seconds);
 	else if (*child)
 		warn("%s: no call of malloc in %.1f s. %s.", what, seconds, child);
 	else
@@ -300,6 +347,8 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 {
 	if (nr_taken(report))
 		say_accounts(report, writer);
+	if (!writer->nr_written && nr_taken(report) && writer_main_view(writer) == VIEW_LEAKS)
+		return EXIT_DONE; /* no leak was found, which was said */
 	if (!writer->nr_written)
 		return complain_of_nothing(report, writer);
 	if (writer->series[MARK_WINDOW].nr)

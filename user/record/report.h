@@ -28,6 +28,7 @@ struct report {
 	const struct tally *tally;
 	struct builder *builder;
 	const struct nosamples *nosamples; /* why the target may not have been seen */
+	bool is_inside;			   /* heap: targets sample by themselves */
 	const struct managed *managed; /* heap: a runtime that does not pass malloc; NULL: none */
 };
 
@@ -49,6 +50,8 @@ struct report_part {
 	uint64_t begin_ns, end_ns; /* since sampling began; of what is in use only the end counts */
 	uint64_t nr_written, nr_gone;
 	struct report_losses lost;
+	/* VIEW_PEAK, of one file: how high, and when since sampling began; 0: each process at its own time. */
+	uint64_t peak_bytes, peak_ns;
 };
 /*
  * The one line of such files: "cprof 0.1.0 record -F 99, from 1.000 to 2.000 s: taken 99 = written 99".

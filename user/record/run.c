@@ -47,16 +47,19 @@ static int wait_for_child(struct run *run, int code)
 /* The exit code, which is code unless something fails now. */
 static int finish(struct run *run, int code)
 {
+	run_end_injection(run);
 	tablesync_free(run->tablesync); /* gives tables back to the session */
 	session_close(run->session);
 	child_abandon(&run->child);
 	if (captures_close(run->captures) && !code)
 		code = EXIT_USAGE;
 	builder_free(run->builder);
+	framenames_free(run->framenames);
 	ifuncnames_free(run->ifuncnames);
 	priority_share(NULL, NULL);
 	parser_close(run->parser);
 	opener_close(run->opener);
+	fetcher_close(run->fetcher);
 	tasks_free(run->tasks);
 	files_free(run->files);
 	prober_release(&run->prober);
@@ -65,8 +68,10 @@ static int finish(struct run *run, int code)
 	nosamples_release(&run->nosamples);
 	targets_release(&run->targets);
 	naming_release(&run->naming);
+	namecache_close(run->cache);
 	writer_release(&run->writer);
 	outpath_release(&run->outpath);
+	preload_release(&run->preload);
 	busiest_release(&run->busiest);
 	return code;
 }
@@ -83,10 +88,11 @@ static bool is_over_early(const struct run *run)
 int run(const struct options *options, keeper_serve_fn serve)
 {
 	static int (*const steps[])(struct run *) = {
-		catch_interrupts,  run_start_helpers, run_find_targets,	  run_open_session,
-		run_check_helpers, run_check_output,  run_launch_child,	  run_open_parts,
-		run_take_snapshot, run_probe_command, run_attach_probes,  run_give_up_powers,
-		run_start,	   run_collect,	      run_write_profiles,
+		catch_interrupts,   run_start_helpers,	run_choose_mode,    run_find_targets,
+		run_open_session,   run_check_helpers,	run_check_output,   run_launch_child,
+		run_start_injector, run_open_parts,	run_take_snapshot,  run_probe_command,
+		run_attach_probes,  run_give_up_powers, run_inject,	    run_start,
+		run_collect,	    run_end_injection,	run_write_profiles,
 	};
 	struct run run = {
 		.options = options, .serve = serve, .child = {.release_fd = -1, .error_fd = -1}};

@@ -57,7 +57,7 @@ static uint32_t the_target(const struct run *run)
 
 int run_start(struct run *run)
 {
-	nosamples_begin(&run->nosamples, PROC, the_target(run), !run->options->follow_forks);
+	nosamples_begin(&run->nosamples, PROC, the_target(run), !run_follows_forks(run));
 	workbudget_unlimit(&run->budget);
 	interrupt_set_phase(INTERRUPT_COLLECTED);
 	if (session_start(run->session))
@@ -66,6 +66,8 @@ int run_start(struct run *run)
 	schedule_start(&run->schedule, run->options, clock_monotonic_ns());
 	writer_init(&run->writer, run->options, &run->outpath, run->builder,
 		    run->schedule.started_ns);
+	if (run->options->views & OPTIONS_VIEW_LEAKS)
+		builder_keep_timelines(run->builder, run->schedule.started_ns);
 	run->realtime_offset_ns = clock_realtime_offset_ns();
 	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
@@ -120,6 +122,8 @@ static void show_status(struct run *run)
 		return;
 	run->shown_ns = now_ns;
 	session_tally(run->session, &tally);
+	if (run_is_heap(run) && !run->options->allocs_only)
+		liveblocks_look(&run->liveblocks, &tally);
 	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
 		   (now_ns - run->schedule.started_ns) / 1e9,
 		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost));
@@ -213,6 +217,12 @@ static bool wait_for_more(struct run *run)
 	return !interrupt_seen() && clock_monotonic_ns() < schedule->end_ns && is_anybody_left(run);
 }
 
+static void find_leaks(struct run *run)
+{
+	dispatch_blocks(&run->dispatch);
+	builder_find_leaks(run->builder, run->options->leak_age_ns);
+}
+
 int run_collect(struct run *run)
 {
 	int code = EXIT_DONE;
@@ -224,5 +234,8 @@ int run_collect(struct run *run)
 		show_status(run);
 	}
 	stop(run);
-	return code ? code : drain(run);
+	code = code ? code : drain(run);
+	if (!code && run->options->views & OPTIONS_VIEW_LEAKS)
+		find_leaks(run);
+	return code;
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/smallfile.h"
 #include "base/text.h"
+#include "debuginfod/fetcher_serve.h"
 #include "machine/machine.h"
 #include "process/opener_serve.h"
 #include "record/priority.h"
@@ -56,6 +57,13 @@ int run_start_helpers(struct run *run)
 	err = run->options->no_sandbox ? 0 : opener_open(opener_serve, &run->opener);
 	if (err) {
 		warn("cannot start the process that opens files: %s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	if (run->options->debuginfod)
+		err = fetcher_open(fetcher_serve, run->options->debuginfod,
+				   run->options->debuginfod_timeout_ns, &run->fetcher);
+	if (err) {
+		warn("cannot start the process that downloads debug files: %s", strerror(-err));
 		return EXIT_CANNOT;
 	}
 	if (run->opener)
@@ -162,15 +170,26 @@ static int check_helper(const char *does, int err, uint32_t missing)
 	return EXIT_DONE;
 }
 
+static int check_fetcher(struct run *run)
+{
+	uint32_t missing = 0;
+	int err = run->fetcher ? fetcher_meet(run->fetcher, &missing) : 0;
+
+	return check_helper("downloads debug", err, missing);
+}
+
 int run_check_helpers(struct run *run)
 {
 	uint32_t missing = 0;
 	int err = parser_meet(run->parser, &missing);
 	int code = check_helper("parses", err, missing);
 
-	if (code || !run->opener)
+	if (code)
 		return code;
+	if (!run->opener)
+		return check_fetcher(run);
 	missing = 0;
 	err = opener_meet(run->opener, &missing);
-	return check_helper("opens", err, missing);
+	code = check_helper("opens", err, missing);
+	return code ? code : check_fetcher(run);
 }

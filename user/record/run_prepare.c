@@ -5,12 +5,14 @@
  * targets map can take long; WORKBUDGET_START_NS limits it, and what is left is read when samples meet it.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "base/text.h"
 #include "machine/machine.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
@@ -21,7 +23,7 @@ int run_find_targets(struct run *run)
 		.proc_root = PROC,
 		.opener = run->opener,
 		.spec = &run->options->spec,
-		.follow = run->options->follow_forks,
+		.follow = run_follows_forks(run),
 		.eager = run_is_heap(run),
 		.tell = addtarget_tell,
 		.ctx = &run->addtarget,
@@ -45,7 +47,7 @@ static uint32_t only_target(const struct run *run)
 {
 	const struct options *o = run->options;
 
-	if (o->all || o->follow_forks || o->child_argv || run->targets.all.nr != 1 ||
+	if (o->all || run_follows_forks(run) || o->child_argv || run->targets.all.nr != 1 ||
 	    targetset_judges(&run->targetset))
 		return 0;
 	return run->targets.all.at[0].tgid;
@@ -60,19 +62,36 @@ int run_open_session(struct run *run)
 		.rate_bytes = o->rate_bytes,
 		.all = run_is_everybody(run),
 		.judged = targetset_judges(&run->targetset),
-		.follow_forks = o->follow_forks && !targetspec_filters(&o->spec),
+		.follow_forks = run_follows_forks(run) && !targetspec_filters(&o->spec),
 		.threads = o->threads,
 		.kernel_stacks = o->kernel_stacks,
 		.captures = o->captures,
+		.inside = run->preload.path,
 		.allocs_only = o->allocs_only,
+		.keeps_lives = o->lifetimes || o->views & (OPTIONS_VIEW_PEAK | OPTIONS_VIEW_LEAKS),
+		.no_runtimes = {[ABI_RUNTIME_PYTHON] = !o->python,
+				[ABI_RUNTIME_PHP] = !o->php,
+				[ABI_RUNTIME_V8] = !o->v8},
 		.helper_tgids = {parser_parent(run->parser),
 				 run->opener ? opener_parent(run->opener) : 0},
 		.only_tgid = run_is_heap(run) ? only_target(run) : 0,
-		.limits = {o->limits.counts, o->limits.events, o->limits.live, o->limits.inflight,
-			   o->limits.slots, o->limits.attach_mode},
+		.limits = {.counts = o->limits.counts,
+			   .events = o->limits.events,
+			   .live = o->limits.live,
+			   .inflight = o->limits.inflight,
+			   .slots = o->limits.slots,
+			   .attach_mode = o->limits.attach_mode},
 	};
 
-	return session_open(&options, &run->session) ? EXIT_CANNOT : EXIT_DONE;
+	if (run_is_heap(run) && !o->allocs_only && !o->limits.live)
+		*(o->max_blocks ? &options.limits.live : &options.limits.live_grown) =
+			liveblocks_choose(o);
+	if (session_open(&options, &run->session))
+		return EXIT_CANNOT;
+	run->liveblocks.most = session_max_blocks(run->session);
+	if (run_is_heap(run))
+		detail("sampled blocks that can be followed: %s", text_count(run->liveblocks.most));
+	return EXIT_DONE;
 }
 
 int run_check_output(struct run *run)
@@ -90,7 +109,9 @@ int run_launch_child(struct run *run)
 {
 	if (!run->options->child_argv)
 		return EXIT_DONE;
-	if (child_spawn(&run->child, run->options->child_argv, stdout_of_command(run->options)))
+	if (child_spawn(&run->child, run->options->child_argv,
+			run->preload.path ? run->preload.env : environ,
+			stdout_of_command(run->options)))
 		return EXIT_CANNOT;
 	return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
 }
@@ -117,6 +138,7 @@ static void connect_parts(struct run *run)
 		.tablesync = run->tablesync,
 		.captures = run->captures,
 		.builder = run->builder,
+		.framenames = run->framenames,
 		.ifuncnames = run->ifuncnames,
 		.budget = &run->budget,
 		.targetset = targetset_chooses(&run->targetset) ? &run->targetset : NULL,
@@ -126,28 +148,41 @@ static void connect_parts(struct run *run)
 					    .tasks = run->tasks,
 					    .tablesync = run->tablesync,
 					    .prober = run_is_heap(run) ? &run->prober : NULL};
-	run->naming =
-		(struct naming){.tasks = run->tasks,
-				.files = run->files,
-				.parser = run->parser,
-				.ifuncnames = run->ifuncnames,
-				.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr},
-				.kernel_stacks = run->options->kernel_stacks,
-				.lines = run->options->lines,
-				.inlines = run->options->inlines};
+	run->naming = (struct naming){
+		.tasks = run->tasks,
+		.files = run->files,
+		.parser = run->parser,
+		.ifuncnames = run->ifuncnames,
+		.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr, run->fetcher},
+		.kernel_stacks = run->options->kernel_stacks,
+		.lines = run->options->lines,
+		.inlines = run->options->inlines,
+		.timeout_ns = run->options->symbolize_timeout_ns,
+		.cache = run->cache};
 	run->prober = (struct prober){.session = run->session,
 				      .files = run->files,
 				      .parser = run->parser,
 				      .proc_root = PROC,
 				      .budget = &run->probing,
 				      .all = run_is_everybody(run),
-				      .follow_forks = run->options->follow_forks,
+				      .follow_forks = run_follows_forks(run),
+				      .is_inside = run->preload.path && !run->options->inject,
+				      .is_injected = run->options->inject,
 				      .allocs_only = run->options->allocs_only};
 	prober_limit(&run->prober, run->options->limits.files ? run->options->limits.files
 							      : session_max_files(run->session));
 	if (!targetset_judges(&run->targetset))
 		vec_for_each(&run->targets.all, target)
 			prober_add_target(&run->prober, target->tgid);
+}
+
+/* Nothing depends on it. */
+static void open_cache(struct run *run)
+{
+	int err = run->options->no_cache ? 0 : namecache_open(&run->cache);
+
+	if (err)
+		detail("there is no cache of names: %s", strerror(-err));
 }
 
 int run_open_parts(struct run *run)
@@ -162,6 +197,7 @@ int run_open_parts(struct run *run)
 	run->files = files_new(PROC);
 	files_set_opener(run->files, run->opener);
 	run->tasks = tasks_new(PROC, run->files);
+	options.framenames = run->framenames = framenames_new(run->parser, FRAMENAMES_BYTES);
 	run->builder = builder_new(&options, run->tasks);
 	run->ifuncnames = ifuncnames_new(run->tasks, run->files, run->parser);
 	run->tablesync =
@@ -170,6 +206,7 @@ int run_open_parts(struct run *run)
 	if (run->options->captures &&
 	    captures_open(run->options->captures, run->tasks, run->files, &run->captures))
 		return EXIT_USAGE;
+	open_cache(run);
 	connect_parts(run);
 	return EXIT_DONE;
 }

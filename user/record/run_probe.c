@@ -3,6 +3,8 @@
  * The steps of a heap run that place probes. To examine thousands of files takes longer than a start may: a budget ends
  * it, and each drain goes on for a while. So sampling begins in time, with the most used allocators, and Ctrl-C works.
  */
+#include <errno.h>
+
 #include "base/log.h"
 #include "base/vec.h"
 #include "heap/unprobed.h"
@@ -12,18 +14,50 @@
 
 #define DRAIN_NS 200000000ull /* of a second, which is how often drains come at least */
 
+int run_choose_mode(struct run *run)
+{
+	const struct options *o = run->options;
+
+	if (o->inject && preload_find(&run->preload)) {
+		warn("--inject: %s.", run->preload.reason);
+		return EXIT_CANNOT;
+	}
+	if (!run_is_heap(run) || !o->child_argv || o->mode == OPTIONS_MODE_PROBE)
+		return EXIT_DONE;
+	if (preload_choose(&run->preload, o->child_argv[0], o->rate_bytes, run->parser) == -ENOTSUP)
+		say("%s: it is probed from outside", run->preload.reason);
+	return EXIT_DONE;
+}
+
+/*
+ * Where the command samples by itself, its executable is all that may need probes: it comes first. Unwind tables are built
+ * for all of them, because such a command does not wait for probes, and so has its first samples soon.
+ */
 static void expect_file(void *ctx, const char *path)
 {
 	struct run *run = ctx;
+	size_t bytes;
+	uint32_t file = prober_file(&run->prober, run->child.pid, path, &bytes);
 
-	prober_expect(&run->prober, run->child.pid, path);
+	if (file != FILE_NONE)
+		tablesync_expect(run->tablesync, file);
+
+	if (!run->preload.path || !run->nr_expected)
+		prober_expect(&run->prober, run->child.pid, path);
+	run->nr_expected++;
 }
 
 /* Its first allocation comes before its mappings are reported. */
 int run_probe_command(struct run *run)
 {
+	if (run->preload.path && prober_serve(&run->prober, run->preload.path)) {
+		warn("cannot read '%s'", run->preload.path);
+		return EXIT_CANNOT;
+	}
 	if (run_is_heap(run) && run->child.pid)
 		elfdeps_of(run->options->child_argv[0], run->parser, expect_file, run);
+	if (run->preload.path && run->child.pid)
+		expect_file(run, run->preload.path);
 	return EXIT_DONE;
 }
 

@@ -16,6 +16,7 @@
 #include "collect/session.h"
 #include "exit.h"
 #include "feed/tablesync.h"
+#include "inject/inject.h"
 #include "heap/prober.h"
 #include "options.h"
 #include "process/busiest.h"
@@ -28,14 +29,17 @@
 #include "record/child.h"
 #include "record/dispatch.h"
 #include "record/ifuncnames.h"
+#include "record/liveblocks.h"
 #include "record/naming.h"
 #include "record/nosamples.h"
 #include "record/outpath.h"
+#include "record/preload.h"
 #include "record/report.h"
 #include "record/schedule.h"
 #include "record/targets.h"
 #include "record/targetset.h"
 #include "record/writer.h"
+#include "debuginfod/fetcher.h"
 #include "sandbox/parser.h"
 
 #define PROC "/proc"
@@ -44,12 +48,14 @@ struct run {
 	const struct options *options;
 	keeper_serve_fn serve;
 	struct parser *parser;
-	struct opener *opener; /* NULL: --no-sandbox */
-	char lacks[128];       /* machine_lacks_for_files(), before powers were given up */
+	struct opener *opener;	 /* NULL: --no-sandbox */
+	struct fetcher *fetcher; /* NULL: nothing is downloaded */
+	char lacks[128];	 /* machine_lacks_for_files(), before powers were given up */
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;
 	struct builder *builder;
+	struct framenames *framenames;
 	struct ifuncnames *ifuncnames;
 	struct session *session;
 	struct prober prober;
@@ -57,12 +63,16 @@ struct run {
 	struct captures *captures; /* NULL: not asked for */
 	struct dispatch dispatch;
 	struct child child;
-	bool is_released; /* it runs what it is to run */
+	uint32_t nr_expected;	  /* files that it will map, as far as they were looked at */
+	struct preload preload;	  /* heap: the command samples by itself if it has a path */
+	struct injector injector; /* --inject */
+	bool is_released;	  /* it runs what it is to run */
 	struct targets targets;
 	struct targetset targetset;
 	struct addtarget addtarget;
 	struct nosamples nosamples;
 	struct naming naming;
+	struct namecache *cache; /* NULL: there is none */
 	struct writer writer;
 	enum exit_code write_code; /* of the files so far */
 	int interrupt_fd;
@@ -71,14 +81,21 @@ struct run {
 	struct workbudget probing; /* heap: of the prober, anew for each drain */
 	bool is_all_read;	   /* heap -a: every process was read at least once */
 	struct schedule schedule;
-	uint64_t stopped_ns;	    /* 0: not yet */
-	uint64_t shown_ns;	    /* the status line */
-	int64_t realtime_offset_ns; /* as it was when it was last looked at (base/clock.h) */
+	uint64_t stopped_ns;	      /* 0: not yet */
+	struct liveblocks liveblocks; /* heap */
+	uint64_t shown_ns;	      /* the status line */
+	int64_t realtime_offset_ns;   /* as it was when it was last looked at (base/clock.h) */
 };
 
 static inline bool run_is_heap(const struct run *run)
 {
 	return run->options->command == OPTIONS_HEAP;
+}
+
+/* Are children of the targets targets? Those of a command that samples by itself are: they inherit its library. */
+static inline bool run_follows_forks(const struct run *run)
+{
+	return run->options->follow_forks || (run->preload.path && !run->options->inject);
 }
 
 /* True with -a and no filter: every process is a target. */
@@ -100,6 +117,14 @@ int run_check_helpers(struct run *run);
 int run_give_up_powers(struct run *run);
 /* Checks that the output can be written, before anything costs time. */
 int run_check_output(struct run *run);
+/* heap: decides whether the command can sample by itself. */
+int run_choose_mode(struct run *run);
+/* heap --inject: forks what will load the library into the target. */
+int run_start_injector(struct run *run);
+/* heap --inject: it is loaded, and samples. */
+int run_inject(struct run *run);
+/* heap --inject: it is taken out of use. */
+int run_end_injection(struct run *run);
 /* Forks the command, if there is one; it does not run yet. */
 int run_launch_child(struct run *run);
 /* Creates what collects and names samples, and connects it. */

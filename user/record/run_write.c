@@ -31,6 +31,7 @@ struct report run_report(struct run *run, struct tally *tally, uint64_t now_ns)
 		.tally = tally,
 		.builder = run->builder,
 		.nosamples = &run->nosamples,
+		.is_inside = run->preload.path,
 	};
 
 	if (run_is_heap(run) && !run_is_everybody(run))

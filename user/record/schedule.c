@@ -16,6 +16,9 @@
 #define LEAST_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 32)
 #define DRAIN_INTERVAL_NS NSEC_PER_SEC
+/* What grows in a short run shows by many drains (timeline.h); in a long one there are enough. */
+#define LEAKS_INTERVAL_NS (NSEC_PER_SEC / 8)
+#define LEAKS_SHORT_NS	  (60 * NSEC_PER_SEC)
 
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
@@ -48,6 +51,9 @@ void schedule_drained(struct schedule *schedule, uint64_t began_ns, bool is_new)
 		schedule->interval_ns = FIRST_INTERVAL_NS;
 	else if (schedule->interval_ns < DRAIN_INTERVAL_NS)
 		schedule->interval_ns *= 2;
+	if (schedule->options->views & OPTIONS_VIEW_LEAKS &&
+	    began_ns < schedule->started_ns + LEAKS_SHORT_NS)
+		schedule->interval_ns = earliest(schedule->interval_ns, LEAKS_INTERVAL_NS);
 }
 
 /* interval_ns after the last drain, or at the next deadline if that comes first. */

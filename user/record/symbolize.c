@@ -7,7 +7,7 @@
  *	elf_addr	0x0a1234	file_off - p_offset + p_vaddr of the segment it is in
  *
  * With elf_addr one libc is one libc, whatever the address space layout. record/filemap.h says which
- * mapping goes with it, symbolize_name.c finds the names.
+ * mapping goes with it, symbolize_place.c where an ip is, symbolize_name.c finds the names.
  */
 #include "record/symbolize_state.h"
 
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "record/codenames.h"
+#include "symbolize/codenames.h"
 #include "record/filemap.h"
+#include "record/processfiles.h"
 
 #define PAGE_BYTES 4096ull
 /* The upper half of the address space on every 64-bit Linux. */
@@ -27,10 +27,11 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, stru
 				  const struct kallsyms *kallsyms)
 {
 	struct symbolizer *symbolizer = xcalloc(1, sizeof(*symbolizer));
+	const struct codefiles found = processfiles(files);
 
 	symbolizer->tasks = tasks;
 	symbolizer->files = files;
-	symbolizer->names = codenames_new(files, parser, &symbolizer->strings);
+	symbolizer->names = codenames_new(&found, parser, &symbolizer->strings);
 	symbolizer->made = madenames_new(parser);
 	symbolizer->kallsyms = kallsyms;
 	return symbolizer;
@@ -44,6 +45,8 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	madenames_free(symbolizer->made);
 	vec_release(&symbolizer->findings);
 	hash_release(&symbolizer->index);
+	vec_release(&symbolizer->chains);
+	hash_release(&symbolizer->chain_index);
 	strtab_release(&symbolizer->strings);
 	free(symbolizer);
 }
@@ -59,6 +62,16 @@ void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(voi
 {
 	codenames_hurry_when(symbolizer->names, is_hurried);
 	madenames_hurry_when(symbolizer->made, is_hurried);
+}
+
+void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache)
+{
+	codenames_use_cache(symbolizer->names, cache);
+}
+
+void symbolizer_until(struct symbolizer *symbolizer, uint64_t until_ns)
+{
+	codenames_until(symbolizer->names, until_ns);
 }
 
 void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs)
@@ -86,6 +99,11 @@ size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **fi
 	return symbolizer->nr_closed;
 }
 
+char *symbolizer_say_missing(const struct symbolizer *symbolizer, enum codenames_missing what)
+{
+	return codenames_say_missing(symbolizer->names, what);
+}
+
 /* Mappings --------------------------------------------------------------------------------------- */
 
 static struct profile_mapping file_mapping(struct symbolizer *symbolizer, struct profile *profile,
@@ -103,9 +121,25 @@ static struct profile_mapping kernel_mapping(struct profile *profile)
 	return filemap_of_name(profile, "[kernel.kallsyms]", KERNEL_START, UINT64_MAX);
 }
 
+static struct profile_mapping frame_mapping(struct profile *profile, uint32_t runtime)
+{
+	static const char *const names[ABI_NR_RUNTIMES] = {[ABI_RUNTIME_PYTHON] = "python",
+							   [ABI_RUNTIME_PHP] = "php",
+							   [ABI_RUNTIME_V8] = "v8"};
+	uint32_t version = ABI_RUNTIME_VERSION(runtime);
+	char name[32];
+
+	snprintf(name, sizeof(name), "[%s %u.%u]", names[ABI_RUNTIME_KIND(runtime)], version >> 8,
+		 version & 0xff);
+	return filemap_of_name(profile, name, 0, 1ull << 32);
+}
+
 static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct profile *profile,
 					 const struct finding *finding, const struct mapping *map)
 {
+	static const struct mapping none;
+
+	map = map ? map : &none;
 	switch (finding->address.space) {
 	case SPACE_VDSO:
 		return filemap_of_vdso(profile, codenames_file(symbolizer->names, PARSER_VDSO),
@@ -122,6 +156,10 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 				       map->start, map->limit);
 	case SPACE_NOTE:
 		return filemap_of_name(profile, "[cprof]", 0, 1ull << 32);
+	case SPACE_METHOD:
+		return filemap_of_name(profile, "[java]", 0, 1ull << 32);
+	case SPACE_FRAME:
+		return frame_mapping(profile, finding->address.base >> 32);
 	default:
 		return file_mapping(symbolizer, profile, finding->address.space,
 				    finding->address.position, map);
@@ -170,6 +208,26 @@ static uint32_t enter_lines(struct symbolizer *symbolizer, struct profile *profi
 	return finding->nr_frames;
 }
 
+static void count_left_out(struct symbolizer *symbolizer, const struct profile *profile,
+			   const struct finding *finding)
+{
+	struct symbolizer_left_out *left_out = &symbolizer->left_out;
+
+	if (left_out->serial != profile->serial)
+		*left_out = (struct symbolizer_left_out){.serial = profile->serial};
+	left_out->nr_all += IS_FILE(finding->address.space) || finding->address.space == SPACE_VDSO;
+	left_out->nr += finding->is_left_out;
+}
+
+void symbolize_note_left_out(const struct symbolizer *symbolizer, struct profile *profile)
+{
+	const struct symbolizer_left_out *left_out = &symbolizer->left_out;
+	char *text scoped(freep) = codenames_say_left_out(left_out->nr, left_out->nr_all);
+
+	if (left_out->serial == profile->serial && left_out->nr)
+		vec_push(&profile->comments, profile_string(profile, text));
+}
+
 /* map is the mapping that place was found in; NULL for the spaces that have none. */
 static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 		       const struct code_address *address, const struct mapping *map)
@@ -181,6 +239,7 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 
 	if (finding->serial == profile->serial)
 		return finding->location;
+	count_left_out(symbolizer, profile, finding);
 	mapping = mapping_of(symbolizer, profile, finding, map);
 	location.address = finding->elf_addr;
 	if (location.address >= mapping.limit) /* a damaged file: where it is counts for more */
@@ -195,106 +254,14 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 	return finding->location;
 }
 
-/* From (mapping, ip) to the place it is for every process. */
-static struct code_address code_address_in(struct symbolizer *symbolizer, struct image *image,
-					   const struct mapping *map, uint64_t ip, uint64_t time_ns)
-{
-	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name), *made;
-	struct code_address address = {.space = SPACE_ANON,
-				       .position = ip,
-				       .map_start = map->start,
-				       .map_limit = map->limit,
-				       .map_name = map->name};
-
-	if (!madefiles_is_memory(name) && map->file != FILE_NONE)
-		return (struct code_address){.space = map->file,
-					     .position = ip - map->start + map->file_off};
-	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
-	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
-		return (struct code_address){.space = SPACE_VDSO, .position = ip - map->start};
-	made = jitsyms_find(&image->made, ip, time_ns);
-	if (made) { /* also in a file of memfd_create(2) */
-		address.space = SPACE_MADE;
-		address.base = strtab_intern(&symbolizer->strings, made);
-	} else if (map->file != FILE_NONE) {
-		return (struct code_address){.space = map->file,
-					     .position = ip - map->start + map->file_off};
-	}
-	return address;
-}
-
-/* May the process say what is there, in a file that it writes? */
-static bool may_be_told(const struct symbolizer *symbolizer, const struct image *image,
-			const struct mapping *map)
-{
-	return map && image->made_files &&
-	       madefiles_is_memory(strtab_get(tasks_names(symbolizer->tasks), map->name));
-}
-
-/* *map: that the place is in; NULL: none. is_expected: it will be asked for again, with others. */
-static struct code_address place_of(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				    uint64_t time_ns, bool is_return_address, bool is_expected,
-				    const struct mapping **map)
-{
-	bool guessed = ip & IP_GUESSED;
-	struct code_address address = {.space = SPACE_UNKNOWN};
-
-	ip &= ~IP_GUESSED;
-	if (is_return_address && ip)
-		ip--;
-	address.position = ip;
-	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
-	if (*map)
-		address = code_address_in(symbolizer, image, *map, ip, time_ns);
-	if (address.space != SPACE_MADE && may_be_told(symbolizer, image, *map)) {
-		if (is_expected) {
-			madenames_expect(symbolizer->made, image, ip, time_ns);
-		} else {
-			madenames_ask(symbolizer->made, image, ip, time_ns);
-			address = code_address_in(symbolizer, image, *map, ip, time_ns);
-		}
-	}
-	if (!is_expected && IS_FILE(address.space))
-		address.base = symbolize_ifunc(symbolizer, image, address.space, address.position);
-	address.guessed = guessed;
-	return address;
-}
-
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
 			uint64_t ip, uint64_t time_ns, bool is_return_address)
 {
 	const struct mapping *map;
 	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, false, &map);
+		symbolize_place(symbolizer, image, ip, time_ns, is_return_address, false, &map);
 
 	return locate(symbolizer, profile, &address, map);
-}
-
-void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		      uint64_t time_ns, bool is_return_address)
-{
-	const struct mapping *map;
-	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, true, &map);
-	uint64_t elf_addr = address.position;
-
-	if (address.space == SPACE_VDSO)
-		codenames_expect(symbolizer->names, PARSER_VDSO, elf_addr);
-	else if (IS_FILE(address.space) && !symbolize_is_found(symbolizer, &address) &&
-		 symbolize_address_in_file(symbolizer, address.space, address.position, &elf_addr))
-		codenames_expect(symbolizer->names, address.space, elf_addr);
-}
-
-uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			     uint64_t time_ns, bool is_return_address, const char **name)
-{
-	const struct mapping *map;
-	struct code_address address =
-		place_of(symbolizer, image, ip, time_ns, is_return_address, false, &map);
-	uint32_t display = symbolize_find(symbolizer, &address, map)->display;
-
-	*name = strtab_get(&symbolizer->strings, display);
-	return display;
 }
 
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
@@ -308,12 +275,62 @@ uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile
 	return locate(symbolizer, profile, &address, NULL);
 }
 
+struct code_address symbolize_note_address(struct symbolizer *symbolizer, const char *text)
+{
+	return (struct code_address){.space = SPACE_NOTE,
+				     .position = (uint32_t)hash_bytes(text, strlen(text), 0),
+				     .base = strtab_intern(&symbolizer->strings, text)};
+}
+
 uint32_t symbolize_note(struct symbolizer *symbolizer, struct profile *profile, const char *text)
 {
-	struct code_address address = {.space = SPACE_NOTE};
+	struct code_address address = symbolize_note_address(symbolizer, text);
 
-	address.position = (uint32_t)hash_bytes(text, strlen(text), 0);
-	address.base = strtab_intern(&symbolizer->strings, text);
+	return locate(symbolizer, profile, &address, NULL);
+}
+
+bool symbolize_has_time(const struct symbolizer *symbolizer)
+{
+	return codenames_has_time(symbolizer->names);
+}
+
+static bool same_frame(const struct codename_frame *a, const struct codename_frame *b)
+{
+	return a->raw == b->raw && a->file == b->file && a->line == b->line &&
+	       a->start_line == b->start_line;
+}
+
+/* Names it where it is met for the first time. */
+static void set_frame(struct symbolizer *symbolizer, struct finding *finding,
+		      const struct framename *frame)
+{
+	uint32_t name = strtab_intern(&symbolizer->strings, frame->name);
+	struct codename_frame named = {.raw = name,
+				       .display = name,
+				       .file = strtab_intern(&symbolizer->strings, frame->file),
+				       .line = frame->line,
+				       .start_line = frame->start_line};
+
+	if (finding->nr_frames &&
+	    same_frame(codenames_frames(symbolizer->names, finding->frames), &named))
+		return;
+	finding->raw = finding->display = name;
+	finding->frames = codenames_add_frame(symbolizer->names, &named);
+	finding->nr_frames = 1;
+	/* The same for the same function of another process. */
+	finding->elf_addr = symbolize_frame_addr(frame->name, frame->file, frame->line);
+}
+
+uint32_t symbolize_frame(struct symbolizer *symbolizer, struct profile *profile,
+			 const struct framename *frame)
+{
+	struct code_address address = {
+		.space = SPACE_FRAME,
+		.position = (uint64_t)frame->function << 32 | frame->line,
+		.base = (uint64_t)frame->runtime << 32 | frame->start_line,
+	};
+
+	set_frame(symbolizer, symbolize_find(symbolizer, &address, NULL), frame);
 	return locate(symbolizer, profile, &address, NULL);
 }
 
@@ -356,24 +373,4 @@ void symbolize_kernel_mapping(struct profile *profile)
 	struct profile_mapping kernel = kernel_mapping(profile);
 
 	profile_set_main_mapping(profile, profile_mapping_id(profile, &kernel));
-}
-
-const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				 uint64_t time_ns)
-{
-	const struct mapping *map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
-
-	return map && map->file != FILE_NONE ? files_why(symbolizer->files, map->file) : "";
-}
-
-const char *symbolize_mapping_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				   uint64_t time_ns)
-{
-	const struct mapping *map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
-
-	if (!map)
-		return "[unknown]";
-	if (map->file != FILE_NONE)
-		return text_base_name(files_path(symbolizer->files, map->file));
-	return symbolize_pseudo_name(symbolizer, map);
 }

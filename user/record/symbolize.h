@@ -27,12 +27,20 @@
 #include "object/kallsyms.h"
 #include "process/files.h"
 #include "process/task.h"
-#include "record/debugfile.h"
+#include "record/framenames.h"
+#include "symbolize/namecache.h"
 #include "record/ifuncnames.h"
 #include "profile/model.h"
 #include "sandbox/parser.h"
+#include "symbolize/codenames.h"
 
 struct symbolizer;
+
+/* Of one profile's addresses in files: how many there was no time for. */
+struct symbolizer_left_out {
+	uint64_t serial; /* the profile's */
+	uint64_t nr, nr_all;
+};
 
 /* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
 struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
@@ -44,9 +52,16 @@ void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines)
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
 /* Names of the implementations of IFUNCs are taken from there; NULL: there are none. Borrowed. */
 void symbolizer_use_ifuncs(struct symbolizer *symbolizer, const struct ifuncnames *ifuncnames);
+/* Names of code in files are looked for and kept there; NULL: nowhere. Borrowed. */
+void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache);
 /* Debug files are looked for in these folders first. Before the first name is asked for. */
 void symbolizer_look_in(struct symbolizer *symbolizer, struct debugfile_dirs dirs);
-/* The number of addresses that have no name for that reason. */
+/*
+ * From this moment of CLOCK_MONOTONIC on, too; 0: never. Set to a later one, what had no time is looked up for the next
+ * profiles.
+ */
+void symbolizer_until(struct symbolizer *symbolizer, uint64_t until_ns);
+/* The number of addresses that have no name for these reasons. */
 size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 /*
  * The number of addresses that have no name because their file could not be opened; *file is one of these files, and
@@ -55,12 +70,15 @@ size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **file,
 			    const char **why);
 
+/* As codenames_say_missing(). */
+char *symbolizer_say_missing(const struct symbolizer *symbolizer, enum codenames_missing what);
+
 /*
- * Says that symbolize_user() will be called with these. The names of all such ips are looked up together, which is much
+ * Says that symbolize_user() will be called with these, for so many samples. The names of all such ips are looked up together, which is much
  * faster than one by one.
  */
 void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		      uint64_t time_ns, bool is_return_address);
+		      uint64_t time_ns, bool is_return_address, uint64_t weight);
 /*
  * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
  * is_return_address: the ip after a call, so the call itself, one byte before, is what is named and
@@ -76,6 +94,20 @@ uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image,
 			     uint64_t time_ns, bool is_return_address, const char **name);
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
 			  bool is_return_address);
+/* Is there time to ask for names? (symbolizer_hurry_when(), symbolizer_until()) */
+bool symbolize_has_time(const struct symbolizer *symbolizer);
+/*
+ * The location of a function that a runtime interprets: of its file and line, in the mapping "[python 3.11]" of its
+ * runtime. Its address is made from these.
+ */
+uint32_t symbolize_frame(struct symbolizer *symbolizer, struct profile *profile,
+			 const struct framename *frame);
+/* Is the code at a user ip of image at time_ns a runtime's loop, which interprets functions? */
+bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+		       uint64_t time_ns, bool is_return_address);
+/* Of which such runtime is the code? ABI_RUNTIME(); 0: of none. */
+uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			   uint64_t time_ns, bool is_return_address);
 /*
  * A frame that is words, not code: "[truncated: ...]". In the mapping "[cprof]", its address made
  * from the text so that equal frames are one.
@@ -93,6 +125,9 @@ void symbolize_main_mapping(struct symbolizer *symbolizer, struct profile *profi
  * they all share.
  */
 void symbolize_kernel_mapping(struct profile *profile);
+
+/* Notes in the profile, as a comment, how many of its addresses there was no time for, if any. After the last location. */
+void symbolize_note_left_out(const struct symbolizer *symbolizer, struct profile *profile);
 
 /* Why the file of the mapping that ip is in is not open, in words (process/files.h); "" if it is or there is none. */
 const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,

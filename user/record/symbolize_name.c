@@ -32,10 +32,12 @@ static void name_number(struct symbolizer *symbolizer, struct finding *finding, 
 }
 
 /* Of what has no name because of how things went, rather than because there is none. */
-static void count_unnamed(struct symbolizer *symbolizer, uint32_t file, enum codename_state state)
+static void count_unnamed(struct symbolizer *symbolizer, struct finding *finding, uint32_t file,
+			  enum codename_state state)
 {
-	if (state == CODENAME_NO_TIME)
-		symbolizer->nr_unnamed++;
+	finding->is_untried = state == CODENAME_NO_TIME;
+	finding->is_left_out |= finding->is_untried;
+	symbolizer->nr_unnamed += finding->is_left_out;
 	if (state != CODENAME_CLOSED)
 		return;
 	symbolizer->nr_closed++;
@@ -48,7 +50,8 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 {
 	struct codename name = codenames_find(symbolizer->names, file, finding->elf_addr);
 
-	count_unnamed(symbolizer, file, name.state);
+	finding->is_left_out = name.is_cut;
+	count_unnamed(symbolizer, finding, file, name.state);
 	finding->frames = name.frames;
 	finding->nr_frames = name.nr_frames;
 	if (name.state == CODENAME_SYMBOL) {
@@ -100,7 +103,8 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 		return;
 	}
 	if (!codenames_file(symbolizer->names, file))
-		count_unnamed(symbolizer, file, codenames_why_no_file(symbolizer->names, file));
+		count_unnamed(symbolizer, finding, file,
+			      codenames_why_no_file(symbolizer->names, file));
 	name_number(symbolizer, finding, what, finding->elf_addr);
 }
 
@@ -142,8 +146,11 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 			    finding->elf_addr);
 		break;
 	case SPACE_MADE:
-		finding->raw = finding->display = (uint32_t)finding->address.base;
+	case SPACE_METHOD:
+		symbolize_name_made(symbolizer, finding);
 		break;
+	case SPACE_FRAME:
+		break; /* symbolize_frame() */
 	case SPACE_NOTE:
 		finding->raw = 0;
 		finding->display = finding->address.base;
@@ -175,24 +182,40 @@ static uint64_t code_of(const struct code_address *address)
 			    address->base + address->guessed);
 }
 
+static uint32_t position_of(const struct symbolizer *symbolizer, const struct code_address *address)
+{
+	return hash_find(&symbolizer->index, code_of(address), same_place, symbolizer, address);
+}
+
+/* What there was no time for is looked up when there is. */
+static bool is_stale(const struct symbolizer *symbolizer, const struct finding *finding)
+{
+	return finding->is_untried && codenames_has_time(symbolizer->names);
+}
+
 bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_address *address)
 {
-	return hash_find(&symbolizer->index, code_of(address), same_place, symbolizer, address) !=
-	       HASH_NONE;
+	uint32_t i = position_of(symbolizer, address);
+
+	return i != HASH_NONE && !is_stale(symbolizer, &symbolizer->findings.at[i]);
 }
 
 struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
 			       const struct mapping *map)
 {
-	uint64_t code = code_of(address);
-	uint32_t i = hash_find(&symbolizer->index, code, same_place, symbolizer, address);
+	uint32_t i = position_of(symbolizer, address);
 	struct finding finding = {.address = *address};
 
+	if (i != HASH_NONE && !is_stale(symbolizer, &symbolizer->findings.at[i]))
+		return &symbolizer->findings.at[i];
+	name_place(symbolizer, &finding, map);
 	if (i == HASH_NONE) {
-		name_place(symbolizer, &finding, map);
 		i = symbolizer->findings.nr;
 		vec_push(&symbolizer->findings, finding);
-		hash_insert(&symbolizer->index, code, i);
+		hash_insert(&symbolizer->index, code_of(address), i);
+	} else {
+		symbolizer->nr_unnamed--;
+		symbolizer->findings.at[i] = finding;
 	}
 	return &symbolizer->findings.at[i];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of a symbolizer, private to symbolize.c, which makes locations, and symbolize_name.c, which finds the names
- * of what is there.
+ * The state of a symbolizer, private to symbolize.c, which makes locations, symbolize_place.c, which finds where an ip
+ * is, and symbolize_name.c, which finds the names of what is there.
  */
 #ifndef CPROF_RECORD_SYMBOLIZE_STATE_H
 #define CPROF_RECORD_SYMBOLIZE_STATE_H
@@ -9,18 +9,21 @@
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "record/codenames.h"
+#include "symbolize/codenames.h"
 #include "record/madenames.h"
 #include "record/symbolize.h"
 
 /* Where a position counts from, where it is not a file (those are their index). */
-#define SPACE_VDSO     (FILE_NONE - 1) /* bytes from the start of the vdso */
-#define SPACE_KERNEL   (FILE_NONE - 2) /* ip */
-#define SPACE_UNKNOWN  (FILE_NONE - 3) /* ip */
-#define SPACE_ANON     (FILE_NONE - 4) /* ip, in a mapping of its own */
-#define SPACE_NOTE     (FILE_NONE - 5) /* hash of the words, in base their strtab id */
-#define SPACE_MADE     (FILE_NONE - 6) /* ip, of code that a process made; in base its name's id */
-#define IS_FILE(space) ((space) < SPACE_MADE)
+#define SPACE_VDSO    (FILE_NONE - 1) /* bytes from the start of the vdso */
+#define SPACE_KERNEL  (FILE_NONE - 2) /* ip */
+#define SPACE_UNKNOWN (FILE_NONE - 3) /* ip */
+#define SPACE_ANON    (FILE_NONE - 4) /* ip, in a mapping of its own */
+#define SPACE_NOTE    (FILE_NONE - 5) /* hash of the words, in base their strtab id */
+#define SPACE_MADE    (FILE_NONE - 6) /* ip, of code that a process made; in base its chain */
+#define SPACE_FRAME \
+	(FILE_NONE - 7) /* a framename's function and line; in base its runtime and start line */
+#define SPACE_METHOD   (FILE_NONE - 8) /* 0; in base the chain of a method that is interpreted */
+#define IS_FILE(space) ((space) < SPACE_METHOD)
 
 /* A code position that means the same in every profile of the run. */
 struct code_address {
@@ -42,6 +45,14 @@ struct finding {
 	uint32_t frames, nr_frames; /* codenames_frames(); nr_frames 0: no line is known */
 	uint64_t serial;	    /* of the profile that location is an id of */
 	uint32_t location;
+	bool is_untried;  /* there was no time to look it up */
+	bool is_left_out; /* or not for all of it */
+};
+
+/* The functions that code was made of (symbolize_made.c). */
+struct made_chain {
+	uint32_t raw;		    /* strtab id of the outermost one's name */
+	uint32_t frames, nr_frames; /* as in a finding */
 };
 
 struct symbolizer {
@@ -52,18 +63,37 @@ struct symbolizer {
 	const struct kallsyms *kallsyms;
 	const struct ifuncnames *ifuncnames; /* NULL: none */
 	size_t nr_unnamed, nr_closed;
+	struct symbolizer_left_out left_out;
 	uint32_t closed_file; /* one of these */
 	vec_of(struct finding) findings;
 	struct hash index;
 	struct strtab strings;
+	vec_of(struct made_chain) chains; /* number n is at n - 1 */
+	struct hash chain_index;
 };
 
+/* Where an ip is. *map: that the place is in; NULL: none. is_expected: it will be asked for again, with others. */
+struct code_address symbolize_place(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+				    uint64_t time_ns, bool is_return_address, bool is_expected,
+				    const struct mapping **map);
 /*
  * What is at an address, looked up when it is first asked for. map: the mapping that it is in; NULL for the spaces that
  * have none. Borrowed until the next call.
  */
 struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
 			       const struct mapping *map);
+/* The number of the chain of functions that a piece of code was made of, from 1 on. */
+uint32_t symbolize_made(struct symbolizer *symbolizer, const struct jitsyms *code,
+			struct jitsym *piece);
+/* What image had at time_ns in place of a user ip with IP_METHOD. */
+struct code_address symbolize_method(struct symbolizer *symbolizer, struct image *image,
+				     uint64_t word, uint64_t time_ns);
+/* Names a finding of SPACE_MADE or SPACE_METHOD. */
+void symbolize_name_made(struct symbolizer *symbolizer, struct finding *finding);
+/* The address that stands for a function and line in place of code's: the same for all processes, below 4 GiB. */
+uint64_t symbolize_frame_addr(const char *name, const char *file, uint32_t line);
+/* Where the words of a note are. */
+struct code_address symbolize_note_address(struct symbolizer *symbolizer, const char *text);
 /* Was it looked up before? */
 bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_address *address);
 /* The address of a file offset. False: it is in no segment, or the file is not ELF, or not open. */

@@ -97,20 +97,20 @@ static bool is_root(const struct targetset *targetset, uint32_t tgid)
 }
 
 /* Does it descend from a process of -p? Marks its ancestors on the way, so that each is searched once. */
-static bool descends(struct targetset *targetset, const struct candidate *candidate)
+static bool descends(struct targetset *targetset, struct candidate *candidate)
 {
-	uint32_t parents[MOST_ANCESTORS];
+	struct candidate *line[MOST_ANCESTORS];
 	size_t nr = 0;
 
 	while (targetset->options.follow && candidate && !candidate->in_family &&
 	       nr < MOST_ANCESTORS) {
-		parents[nr++] = candidate->tgid;
+		line[nr++] = candidate;
 		candidate = find(targetset, candidate->parent);
 	}
 	if (!candidate || !candidate->in_family)
 		return false;
 	while (nr)
-		find(targetset, parents[--nr])->in_family = true;
+		line[--nr]->in_family = true;
 	return true;
 }
 

@@ -18,17 +18,27 @@
 #include "output/file.h"
 #include "output/format.h"
 #include "process/procfs.h"
+#include "record/leakreport.h"
+#include "record/resident.h"
 #include "record/writer_pass.h"
 
 #define PROC "/proc"
 
 /* The main view is the first of those that are chosen. */
 static const struct view views[] = {
-	{OPTIONS_VIEW_ALL, VIEW_ALL, NULL},
-	{OPTIONS_VIEW_ALLOC, VIEW_ALLOC, "alloc"},
-	{OPTIONS_VIEW_INUSE, VIEW_INUSE, "inuse"},
-	{OPTIONS_VIEW_DELTA, VIEW_DELTA, "delta"},
+	{OPTIONS_VIEW_ALL, VIEW_ALL, NULL},	   {OPTIONS_VIEW_ALLOC, VIEW_ALLOC, "alloc"},
+	{OPTIONS_VIEW_INUSE, VIEW_INUSE, "inuse"}, {OPTIONS_VIEW_PEAK, VIEW_PEAK, "peak"},
+	{OPTIONS_VIEW_LEAKS, VIEW_LEAKS, "leaks"}, {OPTIONS_VIEW_DELTA, VIEW_DELTA, "delta"},
 };
+
+enum heap_view writer_main_view(const struct writer *writer)
+{
+	size_t i = 0;
+
+	while (!(writer->options->views & views[i].option))
+		i++; /* there is always one */
+	return views[i].view;
+}
 
 void writer_init(struct writer *writer, const struct options *options,
 		 const struct outpath *outpath, struct builder *builder, uint64_t now_ns)
@@ -110,12 +120,46 @@ static bool suits(const struct pass *pass, const struct unit *unit, size_t i)
 /* Without a sample there is no file, but where it says beside others that nothing is in use. */
 static bool has_file(const struct pass *pass, const struct built *built)
 {
-	bool is_beside = pass->view->view == VIEW_INUSE ? !pass->is_main : !pass->part.is_whole;
+	bool is_beside = heap_view_is_moment(pass->view->view) ? !pass->is_main
+							       : !pass->part.is_whole;
 	bool says_inuse = pass->writer->options->command == OPTIONS_HEAP &&
-			  pass->view->option & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE);
+			  pass->view->option &
+				  (OPTIONS_VIEW_ALL | OPTIONS_VIEW_INUSE | OPTIONS_VIEW_PEAK);
 
 	return built->profile->samples.nr || (is_beside && says_inuse) ||
+	       pass->view->view == VIEW_LEAKS || /* that there are none is an answer, too */
 	       pass->writer->options->allow_empty;
+}
+
+/* A file of VIEW_PEAK says of which moment it is, which is known once it is built. */
+static void date_peak(const struct pass *pass, struct built *built)
+{
+	struct profile *profile = built->profile;
+	struct report_part part = pass->part;
+	char *comment scoped(freep) = NULL;
+
+	part.peak_bytes = built->inuse.bytes;
+	if (built->peak.at_ns) {
+		part.peak_ns = built->peak.at_ns - pass->writer->started_ns;
+		profile->time_ns = pass->writer->started_realtime_ns + part.peak_ns;
+	}
+	comment = report_comment(pass->writing->report, &part);
+	profile->comments.at[0] = profile_string(profile, comment);
+}
+
+/* At the end, of the only process, if it still runs: in use, of the main view, against what is resident. */
+static void say_resident(const struct pass *pass, const struct built *built)
+{
+	const struct writer *writer = pass->writer;
+	const struct built_process *processes;
+	size_t nr;
+
+	processes = builder_processes(writer->builder, &nr);
+	if (!pass->is_main || writer->options->command != OPTIONS_HEAP || nr != 1 ||
+	    writer->options->allocs_only || processes[0].process->exited_ns)
+		return;
+	resident_say(PROC, processes[0].process->tgid, built->inuse.bytes,
+		     pass->writing->report->tally->nr_untracked);
 }
 
 /* One process, or all in one, in every format that suits. */
@@ -123,7 +167,7 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 {
 	struct writer *writer = pass->writer;
 	const struct report_part *part = &pass->part;
-	bool is_moment = part->view == VIEW_INUSE;
+	bool is_moment = heap_view_is_moment(part->view);
 	const struct process *process = unit->process ? unit->process->process : NULL;
 	struct build_order order = {
 		.process = process,
@@ -134,13 +178,19 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 		.comment = pass->comment,
 		.view = part->view,
 		.variances = writer->options->errors,
+		.lifetimes = writer->options->lifetimes && part->is_whole && !is_moment,
 		.records = process && wants_records(writer->options),
 		.all_frames = writer->options->all_frames,
+		.no_native = !writer->options->native,
 	};
 	struct built built;
 	int err = 0;
 
 	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
+	if (part->view == VIEW_LEAKS && suits(pass, unit, 0)) /* once, with formats of both kinds */
+		leakreport_say(writer->builder, built.profile);
+	if (part->view == VIEW_PEAK)
+		date_peak(pass, &built);
 	if (order.records && writer->options->command == OPTIONS_HEAP)
 		add_memory(writer, process, built.profile);
 	for (size_t i = 0; i < writer->options->targets.nr; i++) {
@@ -154,6 +204,9 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 		if (has_file(pass, &built) && writer_write_file(pass, unit, &built, i))
 			err = -EIO;
 	}
+	if (pass->is_single && !pass->number &&
+	    (part->view == VIEW_ALL || part->view == VIEW_INUSE))
+		say_resident(pass, &built);
 	profile_free(built.profile);
 	return err;
 }
@@ -183,6 +236,8 @@ static int write_view(struct pass *pass)
 	size_t nr;
 
 	processes = builder_processes(pass->writer->builder, &nr);
+	if (pass->view->view == VIEW_LEAKS && (nr || pass->writer->options->allow_empty))
+		leakreport_say_none(pass->writer->builder);
 	if (!nr && pass->writer->options->allow_empty)
 		return write_empty(pass);
 	pass->is_single = nr == 1;
@@ -208,6 +263,8 @@ static int write_view(struct pass *pass)
 
 static bool is_due(enum moment moment, enum heap_view view)
 {
+	if (view == VIEW_LEAKS)
+		return moment == MOMENT_END;
 	return moment == MOMENT_END || (moment == MOMENT_DELTA) == (view == VIEW_DELTA);
 }
 
@@ -240,7 +297,7 @@ static struct report_part part_of(const struct writer *writer, enum moment momen
 
 	builder_sum(writer->builder, view, &part.nr_written, &part.nr_gone);
 	report_losses(writing->report, is_end, &part.lost);
-	if (view != VIEW_INUSE)
+	if (!heap_view_is_moment(view))
 		report_losses_since(&part.lost, &series->lost);
 	return part;
 }
@@ -295,7 +352,7 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 		pass.part = part_of(writer, moment, writing, view);
 		pass.comment = comment = report_comment(writing->report, &pass.part);
 		pass.is_main = main_view == &views[i] &&
-			       (moment != MOMENT_SNAPSHOT || view != VIEW_INUSE);
+			       (moment != MOMENT_SNAPSHOT || !heap_view_is_moment(view));
 		if (pass.is_main)
 			writer->holds_nothing = view == VIEW_ALL;
 		if (write_view(&pass))

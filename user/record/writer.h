@@ -62,6 +62,9 @@ void writer_release(struct writer *writer);
  */
 void writer_look(struct writer *writer, uint32_t tgid);
 
+/* The view whose files are those of the accounts. */
+enum heap_view writer_main_view(const struct writer *writer);
+
 struct writing {
 	struct symbolizer *symbolizer;
 	const struct report *report; /* of now; its main process NULL: the busiest */

@@ -11,16 +11,31 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "runtime/hotspotheap.h"
+#include "runtime/hotspotmethod.h"
+#include "runtime/hotspotscopes.h"
 
 #define MAX_HEADER_BYTES 1024
+#define MAX_METHOD_BYTES (8u << 20) /* that are kept */
+#define MAX_TOLD	 (1u << 18)
 #define WORD		 8
+
+/* What was answered for an interpreted frame. */
+struct told {
+	uint64_t word;
+	uint64_t answer; /* hash of its name and line */
+};
 
 struct hotspot {
 	struct blob_reader reader;
 	vec_of(struct code_heap) heaps;
 	uint32_t generation;
+	struct hotspot_methods methods;
+	char blob_name[HOTSPOT_NAME_BYTES]; /* of the last piece */
+	vec_of(struct told) told;
+	struct hash told_index;
 };
 
 /* Opening ---------------------------------------------------------------------------------------- */
@@ -59,7 +74,7 @@ static size_t blob_header_bytes(const struct vmstructs *structs)
 {
 	size_t need = 0;
 
-	for (int id = VM_BLOB_NAME; id <= VM_NMETHOD_OSR; id++) {
+	for (int id = VM_BLOB_NAME; id <= VM_NMETHOD_IMMUTABLE_SIZE; id++) {
 		const struct vm_field *field = &structs->fields[id];
 
 		if (field->known && field->at <= MAX_HEADER_BYTES &&
@@ -87,7 +102,15 @@ int hotspot_open(const struct target_memory *memory, struct hotspot **vm, const 
 	(*vm)->reader.memory = memory;
 	(*vm)->reader.structs = structs;
 	(*vm)->reader.header_bytes = blob_header_bytes(&structs);
+	(*vm)->methods.vm = &(*vm)->reader.structs;
+	(*vm)->methods.memory = memory;
 	return 0;
+}
+
+static void forget_told(struct hotspot *vm)
+{
+	vec_release(&vm->told);
+	hash_release(&vm->told_index);
 }
 
 void hotspot_free(struct hotspot *vm)
@@ -97,6 +120,8 @@ void hotspot_free(struct hotspot *vm)
 	vec_for_each(&vm->heaps, heap)
 		code_heap_release(heap);
 	vec_release(&vm->heaps);
+	hotspot_methods_forget(&vm->methods);
+	forget_told(vm);
 	blob_reader_release(&vm->reader);
 	free(vm);
 }
@@ -254,35 +279,164 @@ bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code)
 	return true;
 }
 
-bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name)
-{
-	struct blob *blob = NULL;
+/* Names ------------------------------------------------------------------------------------------ */
 
+void hotspot_forget_methods(struct hotspot *vm)
+{
+	hotspot_methods_forget(&vm->methods);
+}
+
+static struct hotspot_frame frame_of(const struct hotspot_method *method, uint32_t line)
+{
+	return (struct hotspot_frame){method->name, method->file, line, method->start_line};
+}
+
+/* The methods of the scopes. false: one cannot be read. */
+static bool name_scopes(struct hotspot *vm, const struct hotspot_scopes *scopes,
+			struct hotspot_piece *piece)
+{
+	for (size_t i = 0; i < scopes->nr; i++) {
+		const struct hotspot_method *method =
+			hotspot_method(&vm->methods, scopes->at[i].method);
+
+		if (!method)
+			return false;
+		piece->frames[i] = frame_of(
+			method, hotspot_method_line(&vm->methods, method, scopes->at[i].bci));
+	}
+	piece->nr = scopes->nr;
+	return piece->nr;
+}
+
+/* By what the compiler noted, else by the compiled method alone. */
+static bool name_nmethod(struct hotspot *vm, const struct blob *blob, const struct raw_head *raw,
+			 uint64_t ip, struct hotspot_piece *piece)
+{
+	const struct hotspot_method *method;
+	struct hotspot_scopes scopes;
+
+	if (hotspot_scopes_read(&vm->reader, raw, &blob->head, ip, &scopes)) {
+		piece->start = scopes.start;
+		piece->limit = scopes.limit;
+		if (name_scopes(vm, &scopes, piece))
+			return true;
+	} else if (vm->reader.structs.fields[VM_NMETHOD_SCOPES_PCS].known) {
+		piece->start = ip;
+		piece->limit = ip + 1;
+	}
+	method = hotspot_method(&vm->methods, blob->head.method);
+	if (!method)
+		return false;
+	piece->frames[0] = frame_of(method, 0);
+	piece->nr = 1;
+	return true;
+}
+
+/* By the VM's own name of its code. The interpreter's, where it executes no method's, has one that says so. */
+static bool name_blob(struct hotspot *vm, const struct blob *blob, struct hotspot_piece *piece)
+{
+	if (blob->head.kind == BLOB_INTERPRETER)
+		strcpy(vm->blob_name, "[interpreter]");
+	else
+		memory_string(vm->reader.memory, blob->head.name, vm->blob_name,
+			      sizeof(vm->blob_name));
+	piece->frames[0] = (struct hotspot_frame){.name = vm->blob_name, .file = ""};
+	piece->nr = 1;
+	return *vm->blob_name;
+}
+
+static struct blob *find_blob(struct hotspot *vm, uint64_t ip)
+{
 	vec_for_each(&vm->heaps, heap)
 		if (ip - heap->shown.start < heap->shown.limit - heap->shown.start)
-			blob = code_heap_find(heap, ip);
-	if (!blob || blob->was_named)
+			return code_heap_find(heap, ip);
+	return NULL;
+}
+
+/* The line of the bytecode whose address has this lower half. A method that is being entered has the first one before it. */
+static uint32_t line_of_word(const struct hotspot *vm, const struct hotspot_method *method,
+			     uint64_t word)
+{
+	uint16_t bci = (uint16_t)((word & UNWIND_METHOD_BCP) - method->bytecodes);
+
+	return hotspot_method_line(&vm->methods, method, word & UNWIND_METHOD_HAS_BCP ? bci : 0);
+}
+
+static bool same_word(const void *ctx, uint32_t value, const void *key)
+{
+	return ((const struct hotspot *)ctx)->told.at[value].word == *(const uint64_t *)key;
+}
+
+/* Notes what is answered. false: the same was answered before. */
+static bool is_news(struct hotspot *vm, uint64_t word, const struct hotspot_frame *frame)
+{
+	uint64_t answer =
+		hash_combine(hash_bytes(frame->name, strlen(frame->name), 0), frame->line);
+	uint64_t code = hash_combine(0, word);
+	uint32_t i = hash_find(&vm->told_index, code, same_word, vm, &word);
+
+	if (i != HASH_NONE && vm->told.at[i].answer == answer)
 		return false;
-	blob->was_named = true;
-	name->start = blob->head.code;
-	name->limit = blob->head.code_limit;
-	if (blob->head.kind == BLOB_NMETHOD && blob->head.method &&
-	    hotspot_method_name(&vm->reader.structs, vm->reader.memory, blob->head.method,
-				name->text))
+	if (i != HASH_NONE) {
+		vm->told.at[i].answer = answer;
 		return true;
-	memory_string(vm->reader.memory, blob->head.name, name->text, sizeof(name->text));
-	return *name->text;
+	}
+	if (vm->told.nr == MAX_TOLD)
+		forget_told(vm);
+	hash_insert(&vm->told_index, code, vm->told.nr);
+	vec_push(&vm->told, (struct told){word, answer});
+	return true;
+}
+
+static bool take_interpreted(struct hotspot *vm, uint64_t word, struct hotspot_piece *piece)
+{
+	uint64_t addr = unwind_method_addr(word);
+	const struct hotspot_method *method;
+
+	method = hotspot_method_is_listed(&vm->methods, addr) ? hotspot_method(&vm->methods, addr)
+							      : NULL;
+	if (!method)
+		return false;
+	piece->start = word;
+	piece->limit = word + 1;
+	piece->frames[0] = frame_of(method, line_of_word(vm, method, word));
+	piece->nr = 1;
+	return is_news(vm, word, &piece->frames[0]);
+}
+
+bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, struct hotspot_piece *piece)
+{
+	struct blob *blob = find_blob(vm, ip);
+	uint8_t header[MAX_HEADER_BYTES + WORD];
+	struct raw_head raw = {.bytes = header};
+
+	if (vm->methods.bytes > MAX_METHOD_BYTES)
+		hotspot_methods_forget(&vm->methods);
+	if (IP_IS_METHOD(ip))
+		return take_interpreted(vm, ip, piece);
+	if (!blob || blob_was_named(blob, ip) || !blob_is_there(&vm->reader, blob, header, &raw))
+		return false;
+	piece->start = blob->head.code;
+	piece->limit = blob->head.code_limit;
+	if (!(blob->head.kind == BLOB_NMETHOD && blob->head.method &&
+	      name_nmethod(vm, blob, &raw, ip, piece)) &&
+	    !name_blob(vm, blob, piece))
+		return false;
+	blob_note_named(blob, piece->start, piece->limit);
+	return true;
 }
 
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)
 {
-	*stats = (struct hotspot_stats){.nr_analyzed = vm->reader.nr_analyzed};
+	*stats = (struct hotspot_stats){.nr_analyzed = vm->reader.nr_analyzed,
+					.memory_bytes = vm->told.cap * sizeof(vm->told.at[0])};
 	vec_for_each(&vm->heaps, heap) {
 		stats->nr_blobs += heap->blobs.nr;
 		vec_for_each(&heap->blobs, blob)
 			stats->code_bytes += blob->head.code_limit - blob->head.code;
 		stats->memory_bytes += heap->blobs.cap * sizeof(heap->blobs.at[0]);
 		vec_for_each(&heap->blobs, blob)
-			stats->memory_bytes += blob->rows.cap * sizeof(blob->rows.at[0]);
+			stats->memory_bytes += blob->rows.cap * sizeof(blob->rows.at[0]) +
+					       blob->named.cap * sizeof(blob->named.at[0]);
 	}
 }

@@ -18,9 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/hotspotname.h"
-#include "unwind/tablepack.h"
 #include "runtime/vmstructs.h"
+#include "unwind/tablepack.h"
 
 #define HOTSPOT_MAX_HEAPS 8
 
@@ -84,16 +83,34 @@ struct hotspot_code {
 /* The code at ip, with what hotspot_find() knows of it. false: it is not known. May read the target's memory. */
 bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code);
 
-struct hotspot_name {
-	uint64_t start, limit; /* the ips of the code */
-	char text[HOTSPOT_NAME_BYTES];
+/* A function that code was made of. */
+struct hotspot_frame {
+	const char *
+		name; /* "java.lang.String.hashCode", or the VM's name for its own code ("vtable stub") */
+	const char *file;	   /* "java/lang/String.java"; "": not known */
+	uint32_t line, start_line; /* 0: not known */
+};
+
+#define HOTSPOT_MAX_FRAMES 64
+
+/* A piece of code that was made of the same functions throughout. */
+struct hotspot_piece {
+	uint64_t start, limit; /* ips */
+	size_t nr;	       /* at least 1 */
+	/* Innermost first; the last one is what was compiled. Texts are borrowed until the next hotspot_take_piece(). */
+	struct hotspot_frame frames[HOTSPOT_MAX_FRAMES];
 };
 
 /*
- * The name of the code at ip: "java.lang.String.hashCode", or the VM's name for its own code ("Interpreter"). Each
- * name is returned once. false: it was returned already, or is not known.
+ * What the code at ip was made of. For a return address ip is the address, less one. Each piece is returned once. false: it
+ * was returned already, or is not known. Reads the target's memory.
+ *
+ * ip may also be what stands for a frame that is interpreted (UNWIND_METHOD_MARK): a piece of its own, which is returned
+ * again when it has become another method's.
  */
-bool hotspot_take_name(struct hotspot *vm, uint64_t ip, struct hotspot_name *name);
+bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, struct hotspot_piece *piece);
+/* Methods are read anew by what follows. */
+void hotspot_forget_methods(struct hotspot *vm);
 
 /* Sets *stats to the counts so far. */
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats);

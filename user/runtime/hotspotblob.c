@@ -7,8 +7,8 @@
  *	others		from their code, entered at its start, where branches lead, and where the
  *			VM's table of stub routines points to
  *
- * What is known of HotSpot and stands in none of its tables is here: names of blobs, the head of a
- * codelet, and the jump that ends a method's life.
+ * What is known of HotSpot and stands in none of its tables is here: names of blobs, and the jump that ends a
+ * method's life.
  */
 #include "runtime/hotspotblob.h"
 
@@ -17,24 +17,17 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "runtime/hotspotinterp.h"
 #include "unwind/stackflow.h"
 
 #define MAX_NAMES	4096
 #define MAX_FRAME_WORDS (1u << 20)
-#define MAX_CODELETS	4096
 #define WORD		8
-#define USER_LIMIT	(1ull << 47)
-
-/*
- * class InterpreterCodelet, which the VM does not list: what it is (a string), its size, then its code
- * behind padding of zeros, which do nothing to the stack where they are taken for instructions.
- */
-#define CODELET_SIZE_AT	     8
-#define CODELET_HEADER_BYTES 16
 
 void blob_release(struct blob *blob)
 {
 	vec_release(&blob->rows);
+	vec_release(&blob->named);
 }
 
 void blob_reader_release(struct blob_reader *reader)
@@ -135,6 +128,45 @@ bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, stru
 	return true;
 }
 
+bool blob_is_there(struct blob_reader *reader, const struct blob *blob, uint8_t *bytes,
+		   struct raw_head *raw)
+{
+	struct blob_head head = {.start = blob->head.start, .limit = blob->head.limit};
+
+	*raw = (struct raw_head){.addr = head.start + reader->structs.block_header_bytes,
+				 .bytes = bytes,
+				 .len_bytes = reader->header_bytes};
+	return memory_read(reader->memory, raw->addr, bytes, raw->len_bytes) &&
+	       blob_read_head(reader, raw, &head) && !memcmp(&head, &blob->head, sizeof(head));
+}
+
+/* Names that were returned ----------------------------------------------------------------------- */
+
+static size_t nr_named_before(const struct blob *blob, uint32_t offset)
+{
+	return vec_partition(&blob->named, range, range->start <= offset);
+}
+
+bool blob_was_named(const struct blob *blob, uint64_t ip)
+{
+	uint32_t offset = (uint32_t)(ip - blob->head.code);
+	size_t nr = nr_named_before(blob, offset);
+
+	return nr && offset < blob->named.at[nr - 1].limit;
+}
+
+void blob_note_named(struct blob *blob, uint64_t start, uint64_t limit)
+{
+	struct blob_range range = {(uint32_t)(start - blob->head.code),
+				   (uint32_t)(limit - blob->head.code)};
+	size_t nr = nr_named_before(blob, range.start);
+
+	vec_push(&blob->named, range);
+	memmove(&blob->named.at[nr + 1], &blob->named.at[nr],
+		(blob->named.nr - 1 - nr) * sizeof(range));
+	blob->named.at[nr] = range;
+}
+
 /* Blobs' code ------------------------------------------------------------------------------------ */
 
 struct entries {
@@ -145,6 +177,11 @@ struct entries {
 static void entries_release(struct entries *entries)
 {
 	vec_release(entries);
+}
+
+static void codelets_release(struct codelets *codelets)
+{
+	vec_release(codelets);
 }
 
 static void add_entry(struct entries *entries, const struct blob_head *head, uint64_t addr,
@@ -171,45 +208,12 @@ static void add_stub_entries(const struct blob_reader *reader, const struct blob
 			add_entry(entries, head, addrs[i], false);
 }
 
-static void add_codelet_entry(const struct blob_reader *reader, const struct blob_head *head,
-			      uint64_t codelet, uint64_t description, struct entries *entries)
-{
-	char text[64];
-
-	if (!description || description >= USER_LIMIT)
-		return;
-	memory_string(reader->memory, description, text, sizeof(text));
-	if (strstr(text, "method entry point"))
-		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, true);
-	else if (!strcmp(text, "slow signature handler") || !strncmp(text, "result handlers", 15))
-		add_entry(entries, head, codelet + CODELET_HEADER_BYTES, false);
-}
-
-/* Along the queue of codelets; to its end only if each has a size that leads there. */
-static void add_codelet_entries(const struct blob_reader *reader, const struct blob_head *head,
+static void add_codelet_entries(const struct blob_head *head, const struct codelets *codelets,
 				struct entries *entries)
 {
-	uint64_t queue, at, end;
-
-	if (!vm_load(&reader->structs, reader->memory, VM_INTERPRETER_CODE, 0, &queue) ||
-	    !vm_load(&reader->structs, reader->memory, VM_QUEUE_BUFFER, queue, &at) ||
-	    !vm_load(&reader->structs, reader->memory, VM_QUEUE_END, queue, &end))
-		return;
-	end += at;
-	for (size_t i = 0; i < MAX_CODELETS && at < end && at >= head->start; i++) {
-		uint8_t header[CODELET_HEADER_BYTES];
-		uint64_t description;
-		int32_t size;
-
-		if (!memory_read(reader->memory, at, header, sizeof(header)))
-			return;
-		memcpy(&description, header, sizeof(description));
-		memcpy(&size, header + CODELET_SIZE_AT, sizeof(size));
-		if (size < CODELET_HEADER_BYTES || (uint64_t)size > end - at)
-			return;
-		add_codelet_entry(reader, head, at, description, entries);
-		at += (uint32_t)size;
-	}
+	vec_for_each(codelets, codelet)
+		if (codelet->kind == CODELET_METHOD || codelet->kind == CODELET_CALLED)
+			add_entry(entries, head, codelet->start, codelet->kind == CODELET_METHOD);
 }
 
 /*
@@ -228,11 +232,12 @@ static void add_behind_jump(const struct blob_head *head, const uint8_t *code,
 }
 
 static void find_entries(const struct blob_reader *reader, const struct blob_head *head,
-			 const uint8_t *code, struct entries *entries)
+			 const uint8_t *code, const struct codelets *codelets,
+			 struct entries *entries)
 {
 	switch (head->kind) {
 	case BLOB_INTERPRETER:
-		add_codelet_entries(reader, head, entries);
+		add_codelet_entries(head, codelets, entries);
 		break;
 	case BLOB_NMETHOD:
 		add_entry(entries, head, head->code, false);
@@ -280,6 +285,7 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 	size_t len_bytes = blob->head.code_limit - blob->head.code;
 	uint8_t *bytes scoped(freep) = xmalloc(len_bytes);
 	struct entries entries scoped(entries_release) = {0};
+	struct codelets codelets scoped(codelets_release) = {0};
 	struct stackflow_code code = {.bytes = bytes,
 				      .len_bytes = len_bytes,
 				      .addr = blob->head.code,
@@ -299,11 +305,15 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 		describe_frameless(blob);
 		return true;
 	}
-	find_entries(reader, &blob->head, bytes, &entries);
+	if (blob->head.kind == BLOB_INTERPRETER)
+		codelets_read(reader, blob->head.start, &codelets);
+	find_entries(reader, &blob->head, bytes, &codelets, &entries);
 	code.kind = kinds[blob->head.kind];
 	code.entries = entries.at;
 	code.nr_entries = entries.nr;
 	stackflow_rows(&code, add_blob_row, blob);
+	if (blob->head.kind == BLOB_INTERPRETER)
+		codelets_describe(reader, &codelets, blob);
 	return true;
 }
 

@@ -37,12 +37,16 @@ struct blob_head {
 
 _Static_assert(sizeof(struct blob_head) % 8 == 0, "compared as bytes: no padding");
 
+struct blob_range {
+	uint32_t start, limit; /* offsets in the code */
+};
+
 struct blob {
 	struct blob_head head;
 	uint64_t code_hash;
-	bool confirmed;		      /* two readings found the same code */
-	bool was_named;		      /* its name was returned */
-	vec_of(struct blob_row) rows; /* none: not analyzed yet */
+	bool confirmed;			 /* two readings found the same code */
+	vec_of(struct blob_row) rows;	 /* none: not analyzed yet */
+	vec_of(struct blob_range) named; /* whose names were returned; by start */
 };
 
 struct kind_name { /* private: the kind for a name */
@@ -78,6 +82,15 @@ bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, stru
  * cannot be read, and the blob is unchanged.
  */
 bool blob_analyze(struct blob_reader *reader, struct blob *blob);
+/*
+ * Is the blob what it was when it was found? Reads its header to bytes, of reader->header_bytes, and sets *raw.
+ */
+bool blob_is_there(struct blob_reader *reader, const struct blob *blob, uint8_t *bytes,
+		   struct raw_head *raw);
+/* Were the names of the code at ip returned? */
+bool blob_was_named(const struct blob *blob, uint64_t ip);
+/* Notes that those of [start, limit), which is within its code, were. */
+void blob_note_named(struct blob *blob, uint64_t start, uint64_t limit);
 /* The rule for an offset in the code of a blob that was analyzed. */
 void blob_find(const struct blob *blob, uint32_t offset, struct unwind_rule *rule);
 void blob_release(struct blob *blob);

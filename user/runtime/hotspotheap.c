@@ -127,6 +127,8 @@ static bool take_old(struct look *look, const struct blob_head *head, struct blo
 	*blob = *old;
 	old->rows.at = NULL;
 	old->rows.nr = old->rows.cap = 0;
+	old->named.at = NULL;
+	old->named.nr = old->named.cap = 0;
 	return true;
 }
 

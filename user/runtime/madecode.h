@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process says in a file of the code that it made at run time: which function had an ip at a time.
+ * Names of JIT code, from the files that a process writes about it: which function had an ip at a time.
  *
  * Two formats: perf maps (runtime/perfmap.h) and jitdump (runtime/jitdump.h). Files may be large and hold what a process
  * likes, so they are read in one pass that keeps nothing but the answers.

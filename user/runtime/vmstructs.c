@@ -171,6 +171,8 @@ static uint8_t width_of(const char *type)
 		{"int16_t", 2},
 		{"uint16_t", 2},
 		{"jushort", 2},
+		{"unsigned short", 2},
+		{"short", 2},
 		{"int", 4},
 		{"u4", 4},
 		{"jint", 4},
@@ -181,6 +183,7 @@ static uint8_t width_of(const char *type)
 		{"unsigned int", 4},
 		{"volatile signed char", 1},
 		{"signed char", 1},
+		{"unsigned char", 1},
 	};
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
@@ -287,6 +290,10 @@ static int read_types(const struct target_memory *memory, struct vmstructs *vm)
 			vm->block_header_bytes = word_in(&table, size_at);
 		else if (!strcmp(name, "ConstantPool"))
 			vm->constant_pool_bytes = word_in(&table, size_at);
+		else if (!strcmp(name, "ConstMethod"))
+			vm->const_method_bytes = word_in(&table, size_at);
+		else if (!strcmp(name, "PcDesc"))
+			vm->pc_bytes = word_in(&table, size_at);
 	}
 	return -EBADMSG;
 }

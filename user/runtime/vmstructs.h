@@ -35,43 +35,65 @@ size_t memory_string(const struct target_memory *memory, uint64_t addr, char *to
 extern const char *const vm_variables[VM_NR_VARIABLES];
 
 /* X(id, class, field): all fields that are used. */
-#define VM_FIELDS(X)                                                         \
-	X(HEAPS, "CodeCache", "_heaps")                                      \
-	X(ARRAY_LEN, "GrowableArrayBase", "_len")                            \
-	X(OLD_ARRAY_LEN, "GenericGrowableArray", "_len") /* until Java 15 */ \
-	X(ARRAY_DATA, "GrowableArray<int>", "_data")                         \
-	X(HEAP_MEMORY, "CodeHeap", "_memory")                                \
-	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                                \
-	X(HEAP_SEGMENT_SHIFT, "CodeHeap", "_log2_segment_size")              \
-	X(SPACE_LOW, "VirtualSpace", "_low")                                 \
-	X(SPACE_HIGH, "VirtualSpace", "_high")                               \
-	X(SPACE_LIMIT, "VirtualSpace", "_high_boundary")                     \
-	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                      \
-	X(BLOCK_USED, "HeapBlock::Header", "_used")                          \
-	X(BLOB_NAME, "CodeBlob", "_name")                                    \
-	X(BLOB_SIZE, "CodeBlob", "_size")                                    \
-	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                        \
-	X(BLOB_CODE_BEGIN, "CodeBlob", "_code_begin")                        \
-	X(BLOB_CODE_END, "CodeBlob", "_code_end")                            \
-	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                      \
-	X(BLOB_DATA_OFFSET, "CodeBlob", "_data_offset")                      \
-	X(NMETHOD_STATE, "nmethod", "_state")                                \
-	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                      \
-	X(NMETHOD_METHOD, "nmethod", "_method")                              \
-	X(COMPILED_METHOD, "CompiledMethod", "_method")                      \
-	X(NMETHOD_VERIFIED, "nmethod", "_verified_entry_point")              \
-	X(NMETHOD_VERIFIED_OFFSET, "nmethod", "_verified_entry_offset")      \
-	X(NMETHOD_OSR, "nmethod", "_osr_entry_point")                        \
-	X(INTERPRETER_CODE, "AbstractInterpreter", "_code")                  \
-	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                         \
-	X(QUEUE_END, "StubQueue", "_queue_end")                              \
-	X(METHOD_CONST, "Method", "_constMethod")                            \
-	X(CONST_CONSTANTS, "ConstMethod", "_constants")                      \
-	X(CONST_NAME, "ConstMethod", "_name_index")                          \
-	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                       \
-	X(POOL_LENGTH, "ConstantPool", "_length")                            \
-	X(KLASS_NAME, "Klass", "_name")                                      \
-	X(SYMBOL_LENGTH, "Symbol", "_length")                                \
+#define VM_FIELDS(X)                                                                    \
+	X(HEAPS, "CodeCache", "_heaps")                                                 \
+	X(ARRAY_LEN, "GrowableArrayBase", "_len")                                       \
+	X(OLD_ARRAY_LEN, "GenericGrowableArray", "_len") /* until Java 15 */            \
+	X(ARRAY_DATA, "GrowableArray<int>", "_data")                                    \
+	X(HEAP_MEMORY, "CodeHeap", "_memory")                                           \
+	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                                           \
+	X(HEAP_SEGMENT_SHIFT, "CodeHeap", "_log2_segment_size")                         \
+	X(SPACE_LOW, "VirtualSpace", "_low")                                            \
+	X(SPACE_HIGH, "VirtualSpace", "_high")                                          \
+	X(SPACE_LIMIT, "VirtualSpace", "_high_boundary")                                \
+	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                                 \
+	X(BLOCK_USED, "HeapBlock::Header", "_used")                                     \
+	X(BLOB_NAME, "CodeBlob", "_name")                                               \
+	X(BLOB_SIZE, "CodeBlob", "_size")                                               \
+	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                                   \
+	X(BLOB_CODE_BEGIN, "CodeBlob", "_code_begin")                                   \
+	X(BLOB_CODE_END, "CodeBlob", "_code_end")                                       \
+	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                                 \
+	X(BLOB_DATA_OFFSET, "CodeBlob", "_data_offset")                                 \
+	X(BLOB_MUTABLE, "CodeBlob", "_mutable_data")                                    \
+	X(BLOB_RELOCATION_SIZE, "CodeBlob", "_relocation_size")                         \
+	X(NMETHOD_STATE, "nmethod", "_state")                                           \
+	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                                 \
+	X(NMETHOD_METHOD, "nmethod", "_method")                                         \
+	X(COMPILED_METHOD, "CompiledMethod", "_method")                                 \
+	X(NMETHOD_VERIFIED, "nmethod", "_verified_entry_point")                         \
+	X(NMETHOD_VERIFIED_OFFSET, "nmethod", "_verified_entry_offset")                 \
+	X(NMETHOD_OSR, "nmethod", "_osr_entry_point")                                   \
+	X(NMETHOD_SCOPES_DATA, "nmethod", "_scopes_data_offset")                        \
+	X(COMPILED_SCOPES_DATA, "CompiledMethod", "_scopes_data_begin")                 \
+	X(NMETHOD_SCOPES_PCS, "nmethod", "_scopes_pcs_offset")                          \
+	X(NMETHOD_DEPENDENCIES, "nmethod", "_dependencies_offset")                      \
+	X(NMETHOD_METADATA, "nmethod", "_metadata_offset")                              \
+	X(NMETHOD_IMMUTABLE, "nmethod", "_immutable_data")                              \
+	X(NMETHOD_IMMUTABLE_SIZE, "nmethod", "_immutable_data_size")                    \
+	X(PC_OFFSET, "PcDesc", "_pc_offset")                                            \
+	X(PC_SCOPE, "PcDesc", "_scope_decode_offset")                                   \
+	X(INTERPRETER_CODE, "AbstractInterpreter", "_code")                             \
+	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                                    \
+	X(QUEUE_END, "StubQueue", "_queue_end")                                         \
+	X(METHOD_CONST, "Method", "_constMethod")                                       \
+	X(CONST_CONSTANTS, "ConstMethod", "_constants")                                 \
+	X(CONST_NAME, "ConstMethod", "_name_index")                                     \
+	X(CONST_SIZE, "ConstMethod", "_constMethod_size")                               \
+	X(CONST_CODE_SIZE, "ConstMethod", "_code_size")                                 \
+	X(CONST_FLAGS, "ConstMethod", "_flags._flags")                                  \
+	X(OLD_CONST_FLAGS, "ConstMethod", "_flags") /* until Java 20 */                 \
+	X(POOL_SOURCE, "ConstantPool", "_source_file_name_index")                       \
+	X(KLASS_SOURCE, "InstanceKlass", "_source_file_name_index") /* until Java 11 */ \
+	X(CONST_IDNUM, "ConstMethod", "_method_idnum")                                  \
+	X(KLASS_METHODS, "InstanceKlass", "_methods")                                   \
+	X(METHODS_DATA, "Array<Method*>", "_data")                                      \
+	X(METHODS_LENGTH, "Array<int>", "_length") /* the same for all arrays */        \
+	X(MAJOR, "Abstract_VM_Version", "_vm_major_version")                            \
+	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                                  \
+	X(POOL_LENGTH, "ConstantPool", "_length")                                       \
+	X(KLASS_NAME, "Klass", "_name")                                                 \
+	X(SYMBOL_LENGTH, "Symbol", "_length")                                           \
 	X(SYMBOL_BODY, "Symbol", "_body")
 
 enum vm_field_id {
@@ -94,6 +116,8 @@ struct vmstructs {
 	struct vm_field fields[VM_NR_FIELDS];
 	uint64_t block_header_bytes;  /* sizeof(HeapBlock) */
 	uint64_t constant_pool_bytes; /* sizeof(ConstantPool): its entries follow; 0: not known */
+	uint64_t const_method_bytes;  /* sizeof(ConstMethod): bytecodes follow; 0: not known */
+	uint64_t pc_bytes;	      /* sizeof(PcDesc); 0: not known */
 	uint64_t stub_fields[VM_MAX_STUB_FIELDS];
 	size_t nr_stub_fields;
 };

@@ -9,6 +9,9 @@
  * System calls are what counts: without them the process can compute, read the descriptors that it is sent, and answer.
  * The rest protects against what the kernel's own faults would give. None of it can be undone.
  *
+ * The fetcher (debuginfod/fetching.h) keeps the network, reads the folders with libraries and settings of the network, and
+ * may use all system calls but those for other programs, processes and what else it has no use for.
+ *
  * The opener keeps its user, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE (or what serves in place of one
  * that is missing), and may open files for reading and make files in memory.
  */
@@ -20,12 +23,15 @@
 /* The descriptor that is left open; 0 to 2 are /dev/null. */
 #define CONFINE_FD 3
 
-#define CONFINE_MEMORY_BYTES (1ull << 30) /* address space */
-#define CONFINE_CPU_S	     60	  /* over the life of a worker; more than one file may take */
-#define CONFINE_MAX_FILES    1100 /* descriptors */
-#define CONFINE_STACK_BYTES  (100ull << 20)
+#define CONFINE_MEMORY_BYTES (1ull << 30) /* of its own */
+#define CONFINE_ADDRESS_BYTES \
+	(6ull << 30)	       /* with views of files, at most three at a time that are not small */
+#define CONFINE_CPU_S	    60 /* over the life of a worker; more than one file may take */
+#define CONFINE_MAX_FILES   1100 /* descriptors */
+#define CONFINE_STACK_BYTES (100ull << 20)
 #define CONFINE_OPENER_FILE_BYTES \
-	(128ull << 20) /* of a copy in memory (process/filecopy.h); other workers write no file */
+	(128ull << 20) /* of a copy in memory (process/filecopy.h); the parser writes no file */
+#define CONFINE_FETCHER_FILE_BYTES (512ull << 20)
 
 /* What a kernel, or a container, did not let a process give up: a set. */
 enum confine_missing {
@@ -49,8 +55,9 @@ enum confine_missing {
 #endif
 
 enum confine_role {
-	CONFINE_PARSER, /* reads what it is sent */
-	CONFINE_OPENER, /* opens files and inspects processes, for others to read */
+	CONFINE_PARSER,	 /* reads what it is sent */
+	CONFINE_OPENER,	 /* opens files and inspects processes, for others to read */
+	CONFINE_FETCHER, /* downloads into the files that it is sent */
 };
 
 /* Keeps fd, as CONFINE_FD. Returns the set of what is missing. */

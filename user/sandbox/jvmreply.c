@@ -157,37 +157,84 @@ void reply_code_find(const struct reply_code *code, uint64_t ip, struct unwind_r
 
 /* Names ------------------------------------------------------------------------------------------ */
 
-static bool read_method(struct rest *heads, struct rest *texts, char **to,
-			struct reply_method *method)
+/* What stands for a frame that is interpreted? */
+static bool is_method_word(uint64_t start, uint64_t limit)
+{
+	return start >= UNWIND_METHOD_MARK && start < 2 * UNWIND_METHOD_MARK && limit == start + 1;
+}
+
+static bool read_method(struct rest *heads, struct reply_method *method)
 {
 	struct message_method head;
 
-	if (!take(heads, &head, sizeof(head)) || head.zero || !head.name_bytes ||
-	    head.name_bytes >= MESSAGE_METHOD_BYTES || !is_range(head.start, head.limit))
+	if (!take(heads, &head, sizeof(head)) || head.zero || !head.nr_frames ||
+	    head.nr_frames > MESSAGE_MAX_FRAMES ||
+	    (!is_range(head.start, head.limit) && !is_method_word(head.start, head.limit)))
 		return false;
-	*method = (struct reply_method){head.start, head.limit, *to};
-	return take_text(texts, head.name_bytes, to);
+	*method = (struct reply_method){head.start, head.limit, head.nr_frames, NULL};
+	return true;
+}
+
+static bool read_method_frame(struct rest *heads, struct rest *texts, char **to,
+			      struct reply_method_frame *frame)
+{
+	struct message_method_frame head;
+
+	if (!take(heads, &head, sizeof(head)) || !head.name_bytes ||
+	    head.name_bytes >= MESSAGE_METHOD_BYTES || head.file_bytes >= MESSAGE_METHOD_BYTES)
+		return false;
+	frame->line = head.line;
+	frame->start_line = head.start_line;
+	frame->name = *to;
+	if (!take_text(texts, head.name_bytes, to))
+		return false;
+	frame->file = *to;
+	return take_text(texts, head.file_bytes, to);
+}
+
+/* rest: what follows the methods. methods point into a block that they are at the start of. */
+static int read_method_frames(struct rest *rest, uint32_t nr, size_t nr_frames,
+			      struct reply_method *methods)
+{
+	struct reply_method_frame *frame = (struct reply_method_frame *)(methods + nr);
+	struct rest heads = {rest->at, nr_frames * sizeof(struct message_method_frame)};
+	struct rest texts = {rest->at + heads.len_bytes, rest->len_bytes - heads.len_bytes};
+	char *to = (char *)(frame + nr_frames);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		methods[i].frames = frame;
+		for (uint32_t k = 0; k < methods[i].nr_frames; k++)
+			if (!read_method_frame(&heads, &texts, &to, frame++))
+				return -EBADMSG;
+	}
+	return texts.len_bytes ? -EBADMSG : 0;
 }
 
 int reply_read_methods(const void *payload, size_t len_bytes, uint32_t nr,
 		       struct reply_method **methods)
 {
-	struct rest heads = {payload, nr * sizeof(struct message_method)}, texts;
+	struct rest heads = {payload, nr * sizeof(struct message_method)}, rest;
 	struct reply_method *read scoped(freep) = NULL;
-	char *to;
+	size_t nr_frames = 0;
 
 	if (nr > MESSAGE_MAX_NAMES || len_bytes < heads.len_bytes)
 		return -EBADMSG;
 	if (!nr)
 		return len_bytes ? -EBADMSG : (*methods = NULL, 0);
-	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
-	/* each text gets a NUL */
-	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
-	to = (char *)(read + nr);
-	for (uint32_t i = 0; i < nr; i++)
-		if (!read_method(&heads, &texts, &to, &read[i]))
+	rest = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	read = xmalloc(nr * sizeof(*read));
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!read_method(&heads, &read[i]))
 			return -EBADMSG;
-	if (texts.len_bytes)
+		nr_frames += read[i].nr_frames;
+	}
+	if (rest.len_bytes < nr_frames * sizeof(struct message_method_frame))
+		return -EBADMSG;
+	/* each of two texts of a frame gets a NUL */
+	read = xrealloc(read, nr * sizeof(*read) +
+				      nr_frames * (sizeof(struct reply_method_frame) + 2) +
+				      rest.len_bytes);
+	if (read_method_frames(&rest, nr, nr_frames, read))
 		return -EBADMSG;
 	*methods = read;
 	read = NULL;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fileview.h"
 #include "object/itanium.h"
 #include "sandbox/confine.h"
 #include "sandbox/transfer.h"
@@ -37,6 +38,7 @@ static const struct {
 } names[] = {
 	[CONFINE_PARSER] = {"cprof-keeper", "cprof-parser"},
 	[CONFINE_OPENER] = {"cprof-openers", "cprof-opener"},
+	[CONFINE_FETCHER] = {"cprof-fetchers", "cprof-fetcher"},
 };
 
 struct work {
@@ -57,6 +59,8 @@ static void __attribute__((noreturn)) run_worker(int socket, const struct work *
 		_exit(1);
 	closep(&socket);
 	itanium_without_threads();
+	if (work->role == CONFINE_PARSER)
+		fileview_guard(); /* without it, large files are read instead */
 	hello.nr = work->missing | confine_calls(work->role);
 	if (!transfer_send(CONFINE_FD, &hello, NULL, -1, NULL))
 		work->serve(CONFINE_FD);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,12 +73,13 @@ static int grant_all(int ruleset, const struct landlock_grant *grants, size_t nr
 	return 0;
 }
 
-int landlock_restrict(const struct landlock_grant *grants, size_t nr)
+static int restrict_to(const struct landlock_grant *grants, size_t nr, bool only_files)
 {
 	const long newest = sizeof(by_abi) / sizeof(by_abi[0]) - 1;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION);
 	const struct known *known = &by_abi[abi < 0 ? 0 : abi > newest ? newest : abi];
-	struct ruleset rules = {known->files, known->net, known->scoped};
+	struct ruleset rules = {known->files, only_files ? 0 : known->net,
+				only_files ? 0 : known->scoped};
 	long fd;
 	int err;
 
@@ -91,4 +93,14 @@ int landlock_restrict(const struct landlock_grant *grants, size_t nr)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+int landlock_restrict(const struct landlock_grant *grants, size_t nr)
+{
+	return restrict_to(grants, nr, false);
+}
+
+int landlock_restrict_files(const struct landlock_grant *grants, size_t nr)
+{
+	return restrict_to(grants, nr, true);
 }

@@ -27,5 +27,7 @@ struct landlock_grant {
  * -errno: nothing is restricted; -ENOSYS or -EOPNOTSUPP where the kernel has no landlock.
  */
 int landlock_restrict(const struct landlock_grant *grants, size_t nr);
+/* The same of files alone: the network is as it was. */
+int landlock_restrict_files(const struct landlock_grant *grants, size_t nr);
 
 #endif

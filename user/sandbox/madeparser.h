@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the rest of cprof asks about code that a process made at run time: a worker reads the files in which the process
- * tells of it (runtime/madecode.h).
+ * Questions about JIT code: a worker reads the files that the process writes about it (runtime/madecode.h).
  */
 #ifndef CPROF_SANDBOX_MADEPARSER_H
 #define CPROF_SANDBOX_MADEPARSER_H

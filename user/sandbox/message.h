@@ -21,7 +21,7 @@
  *	HELLO	 (never asked)			a worker's first message: status, nr = what is missing (confine.h)
  *	FILE	 -				message_file, nr message_segments
  *	TABLE	 -				message_table, pages, rows, extended rules
- *	NAMES	 what, nr elf_addrs		message_names, nr message_name (fewer: ask again for the rest), their
+ *	NAMES	 what, companion, nr elf_addrs	message_names, nr message_name (fewer: ask again for the rest), their
  *						frames, the lengths of their texts, the texts
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
@@ -29,13 +29,20 @@
  *	SLOTS	 -				nr message_slot, their names: GOT slots of the file's IFUNCs
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
- *	METHODS	 message_jvm, nr ips		nr message_method, their names
+ *	METHODS	 message_jvm, nr ips		nr message_method, message_method_frame of each, their texts
  *	PERF_MAP nr message_moment		nr message_made, their names: what a process says of code that it made
  *	JITDUMP	 the same			the same, from a file of another format
+ *	COMPANION message_companion		-
+ *	FUNCTION message_texts, the copies	message_function, nr message_line, name, file: of a function that a runtime interprets
+ *	SPLITS	 companion, nr elf_addrs	message_splits, nr units from 1 on, message_split for each, their texts
  *
  * key is main's number of the file; MESSAGE_VDSO is the vdso, which the worker has mapped itself, MESSAGE_COMMAND the
  * command that will be launched. Each request carries
  * the file's descriptor again, so a new worker needs no introduction. The worker keeps what it has parsed.
+ *
+ * A companion is a further file that the DWARF of a file is in. It comes with COMPANION, whose key is that of the file and whose
+ * descriptor is the companion's: -ESTALE, it is another file than the one with this id. The worker keeps one, the last. A
+ * question of NAMES or SPLITS says which one it needs; a worker that has another answers -ENOKEY, and is sent the companion again.
  *
  * LOOK, CODE and METHODS are about the memory of a running JVM; then key is MESSAGE_JVM + its tgid, and the descriptor that of
  * its /proc/PID/mem, which the worker may read and could not open itself.
@@ -61,6 +68,8 @@
 
 #include <stdint.h>
 
+#include "runtime_abi.h"
+
 #define MESSAGE_VDSO	UINT32_MAX
 #define MESSAGE_COMMAND (UINT32_MAX - 1)
 #define MESSAGE_JVM	(1u << 31) /* files' numbers and tgids are less */
@@ -79,6 +88,9 @@ enum message_kind {
 	MESSAGE_METHODS,
 	MESSAGE_PERF_MAP,
 	MESSAGE_JITDUMP,
+	MESSAGE_COMPANION,
+	MESSAGE_FUNCTION,
+	MESSAGE_SPLITS,
 	NR_MESSAGE_KINDS,
 };
 
@@ -98,20 +110,36 @@ struct message {
 #define MESSAGE_NAMES_BYTES    (1u << 20)  /* a worker ends a reply early rather than exceed it */
 #define MESSAGE_NR_VARIABLES   12
 #define MESSAGE_TABLE_BYTES    (128u << 20)
-#define MESSAGE_REQUEST_BYTES  (sizeof(struct message_jvm) + MESSAGE_MAX_NAMES * sizeof(uint64_t))
+#define MESSAGE_NAMES_ABOUT    2 /* numbers before the addresses of a request of NAMES */
+#define MESSAGE_SPLITS_ABOUT   1
+#define MESSAGE_REQUEST_BYTES  (sizeof(struct message_texts) + MESSAGE_TEXTS_BYTES)
 
 #define MESSAGE_BUILD_ID_BYTES 136 /* two hexadecimal digits for each byte, and a NUL */
 
 #define MESSAGE_INTERP_BYTES 256
 #define MESSAGE_LINK_BYTES   256 /* DEBUGLINK_NAME_BYTES */
+#define MESSAGE_ALT_BYTES    512 /* ALTLINK_PATH_BYTES */
+
+#define MESSAGE_MAX_LOOPS 4 /* LOOP_MAX_PIECES */
+
+/* The runtime in a file whose functions are read (runtime/python.h). */
+struct message_runtime {
+	uint32_t runtime; /* ABI_RUNTIME(): its kind and version; 0: there is none */
+	uint32_t zero;
+	union abi_layout layout;
+	uint64_t loops[MESSAGE_MAX_LOOPS][2];
+};
 
 struct message_file {
 	char build_id[MESSAGE_BUILD_ID_BYTES]; /* "" if there is none; lower-case hex */
 	char interp[MESSAGE_INTERP_BYTES];     /* the loader that it names; "" if there is none */
 	char debuglink
 		[MESSAGE_LINK_BYTES]; /* the debug file that it names, "" if there is none; no path */
+	char altlink[MESSAGE_ALT_BYTES]; /* the alternate file that it names, "" if there is none */
+	char altlink_id[MESSAGE_BUILD_ID_BYTES];
 	uint64_t debuglink_crc;
 	uint64_t is_go; /* Go's linker made it */
+	struct message_runtime runtime;
 };
 
 struct message_segment { /* struct elf_segment */
@@ -138,8 +166,33 @@ enum message_names_what {
 	MESSAGE_NAMES_INLINED = 2, /* with LINES: the functions that are inlined there */
 };
 
+enum message_companion_kind {
+	MESSAGE_COMPANION_ALT = 1, /* the alternate file of dwz(1); id: altlink_id */
+	MESSAGE_COMPANION_SPLIT,   /* split units, in a .dwo or .dwp file; id "" */
+};
+
+struct message_companion {
+	uint64_t kind, number;		 /* number: main's, not 0; each is of one companion */
+	char id[MESSAGE_BUILD_ID_BYTES]; /* lower-case hex */
+};
+
 struct message_names {
 	uint32_t nr_frames, nr_texts; /* of all names */
+	uint32_t nr_split; /* addresses of the question in split units that are not there */
+	uint32_t is_cut;   /* 1: there was no time for all lines; else 0 */
+};
+
+#define MESSAGE_SPLIT_BYTES 1024 /* of a path; longer ones are left out */
+
+struct message_splits {
+	uint32_t nr_units, zero;
+};
+
+/* A split unit that is not there. */
+struct message_split {
+	uint64_t dwo_id;
+	uint32_t name_bytes,
+		dir_bytes; /* of its .dwo file's path, and of the folder that this counts from */
 };
 
 /* Texts are numbered from 1 on, each is there once; 0: none. */
@@ -162,7 +215,7 @@ struct message_sites {
 };
 
 struct message_site {
-	uint64_t file_off;
+	uint64_t file_off, semaphore_off;
 	uint32_t shape, is_leaf, offset, zero; /* offset: from the function's entry */
 	char function[MESSAGE_FUNCTION_BYTES]; /* letters, digits and _ */
 };
@@ -188,12 +241,35 @@ struct message_made {
 	uint32_t name_bytes, zero;	 /* less than MESSAGE_METHOD_BYTES */
 };
 
+/* Functions that a runtime interprets; of CPython: runtime/pycode.h has the terms. */
+
+#define MESSAGE_NR_TEXTS       5	   /* object, name, qualified name, file, lines */
+#define MESSAGE_TEXTS_BYTES    (24u << 10) /* of all of them */
+#define MESSAGE_MAX_LINES      16384	   /* PYCODE_MAX_ROWS */
+#define MESSAGE_FUNCNAME_BYTES 512	   /* with a NUL: PYCODE_NAME_BYTES */
+#define MESSAGE_FUNCFILE_BYTES 1024	   /* with a NUL: PYCODE_FILE_BYTES */
+
+struct message_texts {
+	uint32_t runtime; /* ABI_RUNTIME(): its kind and version */
+	uint32_t lens_bytes[MESSAGE_NR_TEXTS];
+};
+
+struct message_function {
+	uint32_t name_bytes, file_bytes; /* less than the above; the name is not empty */
+	uint32_t start_line, zero;
+};
+
+/* struct pycode_row; limits ascend. */
+struct message_line {
+	uint32_t limit, line;
+};
+
 /* JVMs: runtime/hotspot.h has the terms. */
 
 #define MESSAGE_MAX_HEAPS     8
 #define MESSAGE_MAX_ROWS      65536	  /* of one piece of code */
 #define MESSAGE_LOOK_BYTES    (64u << 20) /* the tables of a JVM */
-#define MESSAGE_METHOD_BYTES  512	  /* of a name */
+#define MESSAGE_METHOD_BYTES  512	  /* of a name, or of a file's */
 #define MESSAGE_MISSING_BYTES 64
 
 enum message_look_what {
@@ -234,9 +310,16 @@ struct message_row {
 	uint8_t rule[16]; /* struct unwind_rule */
 };
 
+/* The frames of all pieces follow the pieces, then come the texts of each frame. */
 struct message_method {
-	uint64_t start, limit; /* ips of the code */
-	uint32_t name_bytes, zero;
+	uint64_t start, limit; /* ips of the code, or what stands for an interpreted frame */
+	uint32_t nr_frames;    /* 1 to MESSAGE_MAX_FRAMES; innermost first */
+	uint32_t zero;
+};
+
+struct message_method_frame {
+	uint32_t name_bytes, file_bytes; /* less than MESSAGE_METHOD_BYTES; the name is not empty */
+	uint32_t line, start_line;	 /* 0: not known */
 };
 
 #endif

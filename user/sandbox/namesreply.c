@@ -3,7 +3,6 @@
 #include "sandbox/namesreply.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -32,7 +31,7 @@ static bool cut(struct rest *rest, uint64_t len_bytes, struct rest *part)
 
 static bool read_parts(struct rest rest, uint32_t nr, struct parts *parts)
 {
-	if (!take(&rest, &parts->about, sizeof(parts->about)) ||
+	if (!take(&rest, &parts->about, sizeof(parts->about)) || parts->about.is_cut > 1 ||
 	    !cut(&rest, (uint64_t)nr * sizeof(struct message_name), &parts->names) ||
 	    !cut(&rest, (uint64_t)parts->about.nr_frames * sizeof(struct message_frame),
 		 &parts->frames) ||
@@ -97,14 +96,16 @@ static bool read_name(struct parts *parts, const struct texts *texts, struct rep
 				    .raw = texts->at[read.raw],
 				    .display = texts->at[read.display ? read.display : read.raw],
 				    .frames = *frames,
-				    .nr_frames = read.nr_frames};
+				    .nr_frames = read.nr_frames,
+				    .is_cut = parts->about.is_cut && !read.nr_frames};
 	for (uint32_t i = 0; i < read.nr_frames; i++)
 		if (!read_frame(&parts->frames, texts, i + 1 == read.nr_frames, (*frames)++))
 			return false;
 	return true;
 }
 
-int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names)
+int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names,
+		     size_t *nr_split)
 {
 	struct reply_name *read scoped(freep) = NULL;
 	struct reply_frame *frames;
@@ -112,7 +113,8 @@ int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct 
 	struct parts parts;
 
 	if (!nr || nr > MESSAGE_MAX_NAMES ||
-	    !read_parts((struct rest){payload, len_bytes}, nr, &parts))
+	    !read_parts((struct rest){payload, len_bytes}, nr, &parts) ||
+	    parts.about.nr_split > MESSAGE_MAX_NAMES)
 		return -EBADMSG;
 	read = xmalloc(nr * sizeof(*read) + (size_t)parts.about.nr_frames * sizeof(*frames) +
 		       ((size_t)parts.about.nr_texts + 1) * (sizeof(*texts.at) + 1) +
@@ -127,6 +129,56 @@ int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct 
 	if (parts.frames.len_bytes)
 		return -EBADMSG;
 	*names = read;
+	*nr_split = parts.about.nr_split;
+	read = NULL;
+	return 0;
+}
+
+/* Splits ------------------------------------------------------------------------------------------ */
+
+static bool read_units(struct rest heads, struct rest *texts, struct reply_splits *splits, char *to)
+{
+	struct message_split head;
+
+	for (uint32_t i = 0; i < splits->nr_units; i++) {
+		take(&heads, &head, sizeof(head));
+		splits->units[i] = (struct reply_split){.dwo_id = head.dwo_id, .name = to};
+		if (head.name_bytes >= MESSAGE_SPLIT_BYTES ||
+		    head.dir_bytes >= MESSAGE_SPLIT_BYTES ||
+		    !take_text(texts, head.name_bytes, &to))
+			return false;
+		splits->units[i].dir = to;
+		if (!take_text(texts, head.dir_bytes, &to))
+			return false;
+	}
+	return !texts->len_bytes;
+}
+
+int reply_read_splits(const void *payload, size_t len_bytes, uint32_t nr,
+		      struct reply_splits **splits)
+{
+	struct rest rest = {payload, len_bytes}, numbers, heads;
+	struct reply_splits *read scoped(freep) = NULL;
+	struct message_splits about;
+
+	if (!take(&rest, &about, sizeof(about)) || about.nr_units > nr || nr > MESSAGE_MAX_NAMES ||
+	    !cut(&rest, (uint64_t)nr * sizeof(uint32_t), &numbers) ||
+	    !cut(&rest, (uint64_t)about.nr_units * sizeof(struct message_split), &heads))
+		return -EBADMSG;
+	read = xmalloc(sizeof(*read) + about.nr_units * sizeof(*read->units) +
+		       nr * sizeof(*read->unit_of) + rest.len_bytes + 2ull * about.nr_units);
+	read->nr_units = about.nr_units;
+	read->units = (struct reply_split *)(read + 1);
+	read->unit_of = (uint32_t *)(read->units + about.nr_units);
+	for (uint32_t i = 0; i < nr; i++) {
+		take(&numbers, &read->unit_of[i], sizeof(uint32_t));
+		if (read->unit_of[i] > about.nr_units)
+			return -EBADMSG;
+		read->unit_of[i] = (read->unit_of[i] ? read->unit_of[i] : about.nr_units + 1) - 1;
+	}
+	if (!read_units(heads, &rest, read, (char *)(read->unit_of + nr)))
+		return -EBADMSG;
+	*splits = read;
 	read = NULL;
 	return 0;
 }

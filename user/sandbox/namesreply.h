@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks what a worker says of addresses: their names, their lines, and the functions inlined there.
+ * Checks what a worker says of addresses: their names, their lines, the functions inlined there, and the split units that it
+ * lacks.
  *
  * As sandbox/reply.h: numbers and lengths are exact, or the reply is refused as a whole.
  */
 #ifndef CPROF_SANDBOX_NAMESREPLY_H
 #define CPROF_SANDBOX_NAMESREPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,9 +28,31 @@ struct reply_name {
 	const char *display;		  /* demangled; where that makes no difference it is raw */
 	const struct reply_frame *frames; /* the innermost first; in the same block */
 	uint32_t nr_frames;
+	bool is_cut; /* it may have lines, for which there was no time */
 };
 
-/* nr names in one block, owned by the caller: free(). nr is at least 1. -EBADMSG, and outputs are untouched. */
-int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names);
+/*
+ * nr names in one block, owned by the caller: free(). nr is at least 1. *nr_split: how many of the addresses that were asked for
+ * are in split units that the worker has not. -EBADMSG, and outputs are untouched.
+ */
+int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct reply_name **names,
+		     size_t *nr_split);
+
+/* A split unit that the worker has not. Both texts are borrowed from the block, and "" if unknown. */
+struct reply_split {
+	uint64_t dwo_id;
+	const char *name,
+		*dir; /* of its .dwo file, and the folder that this counts from if it is relative */
+};
+
+struct reply_splits {
+	uint32_t nr_units;
+	struct reply_split *units;
+	uint32_t *unit_of; /* of each address: its unit, nr_units: none */
+};
+
+/* For nr addresses, in one block, owned by the caller: free(). -EBADMSG, and outputs are untouched. */
+int reply_read_splits(const void *payload, size_t len_bytes, uint32_t nr,
+		      struct reply_splits **splits);
 
 #endif

@@ -136,6 +136,22 @@ uint32_t parser_left_out(const struct parser *parser, size_t i, int *err)
 	return key;
 }
 
+const char *parser_why_left_out(int err)
+{
+	switch (err) {
+	case -ETIME:
+		return "its parser took too long";
+	case -EBADMSG:
+		return "its parser gave invalid answers";
+	case -EIO:
+		return "its memory cannot be read";
+	case -EFBIG:
+		return "it has too much code";
+	default:
+		return "its parser died twice";
+	}
+}
+
 /* Questions -------------------------------------------------------------------------------------- */
 
 static int ask_once(struct parser *parser, struct question *question, int fd)
@@ -175,7 +191,8 @@ int parser_ask(struct parser *parser, struct question *question, int fd)
 
 	if (asked->is_left_out)
 		return asked->err;
-	if (fd < 0 && question->request.key != MESSAGE_VDSO)
+	if (fd < 0 && question->request.key != MESSAGE_VDSO &&
+	    question->request.kind != MESSAGE_FUNCTION)
 		return -EBADF;
 	for (;;) {
 		uint32_t nr_failed = peer_nr_failed(parser->peer);
@@ -226,44 +243,93 @@ int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_tabl
 	return parser_ask(parser, &question, fd);
 }
 
-struct names {
-	struct reply_name *names;
-	size_t nr;
-};
-
 static int read_names(const void *payload, const struct message *reply, void *to)
 {
-	struct names *names = to;
+	struct parser_named *named = to;
 
-	names->nr = reply->nr;
-	return reply_read_names(payload, reply->len_bytes, reply->nr, &names->names);
+	named->nr = reply->nr;
+	return reply_read_names(payload, reply->len_bytes, reply->nr, &named->names,
+				&named->nr_split);
 }
 
-int parser_names(struct parser *parser, uint32_t key, int fd, uint32_t what,
-		 const uint64_t *elf_addrs, size_t nr, struct reply_name **names, size_t *nr_named)
+static int read_nothing(const void *payload, const struct message *reply, void *to)
 {
-	uint64_t payload[1 + MESSAGE_MAX_NAMES] = {what};
-	struct names named = {0};
+	(void)payload;
+	(void)reply;
+	(void)to;
+	return 0;
+}
+
+int parser_companion(struct parser *parser, uint32_t key, const struct parser_companion *companion)
+{
+	struct message_companion payload = {.kind = companion->kind, .number = companion->number};
+	struct question question = {
+		.request = {.kind = MESSAGE_COMPANION, .key = key, .len_bytes = sizeof(payload)},
+		.payload = &payload,
+		.read = read_nothing,
+	};
+
+	memcpy(payload.id, companion->id, sizeof(payload.id));
+	return parser_ask(parser, &question, companion->fd);
+}
+
+/* A question that may need the companion, which is sent to a worker that has it not. */
+static int ask_code(struct parser *parser, const struct parser_code *code,
+		    struct question *question)
+{
+	int err = parser_ask(parser, question, code->fd);
+
+	if (err != -ENOKEY || !code->companion)
+		return err;
+	err = parser_companion(parser, code->key, code->companion);
+	return err ? err : parser_ask(parser, question, code->fd);
+}
+
+int parser_names(struct parser *parser, const struct parser_code *code, const uint64_t *elf_addrs,
+		 size_t nr, struct parser_named *named)
+{
+	uint64_t payload[MESSAGE_NAMES_ABOUT + MESSAGE_MAX_NAMES] = {
+		code->what, code->companion ? code->companion->number : 0};
 	struct question question = {
 		.request = {.kind = MESSAGE_NAMES,
-			    .key = key,
+			    .key = code->key,
 			    .nr = nr,
-			    .len_bytes = (1 + nr) * sizeof(*payload)},
+			    .len_bytes = (MESSAGE_NAMES_ABOUT + nr) * sizeof(*payload)},
 		.payload = payload,
 		.read = read_names,
-		.to = &named,
+		.to = named,
 	};
-	int err;
 
 	if (!nr || nr > MESSAGE_MAX_NAMES)
 		return -EINVAL;
-	memcpy(payload + 1, elf_addrs, nr * sizeof(*elf_addrs));
-	err = parser_ask(parser, &question, fd);
-	if (err)
-		return err;
-	*names = named.names;
-	*nr_named = named.nr;
-	return 0;
+	memcpy(payload + MESSAGE_NAMES_ABOUT, elf_addrs, nr * sizeof(*elf_addrs));
+	return ask_code(parser, code, &question);
+}
+
+static int read_splits(const void *payload, const struct message *reply, void *to)
+{
+	return reply_read_splits(payload, reply->len_bytes, reply->nr, to);
+}
+
+int parser_splits(struct parser *parser, const struct parser_code *code, const uint64_t *elf_addrs,
+		  size_t nr, struct reply_splits **splits)
+{
+	uint64_t payload[MESSAGE_SPLITS_ABOUT + MESSAGE_MAX_NAMES] = {
+		code->companion ? code->companion->number : 0};
+	struct question question = {
+		.request = {.kind = MESSAGE_SPLITS,
+			    .key = code->key,
+			    .nr = nr,
+			    .len_bytes = (MESSAGE_SPLITS_ABOUT + nr) * sizeof(*payload)},
+		.payload = payload,
+		.read = read_splits,
+		.to = splits,
+	};
+
+	if (!nr || nr > MESSAGE_MAX_NAMES)
+		return -EINVAL;
+	memcpy(payload + MESSAGE_SPLITS_ABOUT, elf_addrs, nr * sizeof(*elf_addrs));
+	return ask_code(parser, code, &question);
 }
 
 static int read_crc(const void *payload, const struct message *reply, void *to)

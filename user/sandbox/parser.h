@@ -44,12 +44,36 @@ bool parser_knows(const struct parser *parser, uint32_t key);
  * anything; -EFBIG; or why there is no answer.
  */
 int parser_table(struct parser *parser, uint32_t key, int fd, struct unwind_table **table);
+/* A further file that a file's DWARF is in. */
+struct parser_companion {
+	enum message_companion_kind kind;
+	uint32_t number;		 /* not 0; in a run each is of one companion */
+	int fd;				 /* borrowed */
+	char id[MESSAGE_BUILD_ID_BYTES]; /* lower-case hex, as of kind */
+};
+/* Is it what its id says, and readable? key: of the file that it belongs to. -ESTALE: another one; or why there is no answer. */
+int parser_companion(struct parser *parser, uint32_t key, const struct parser_companion *companion);
+/* Where names are asked for, and what besides them. */
+struct parser_code {
+	uint32_t key;
+	int fd;					  /* as of parser_file() */
+	uint32_t what;				  /* a set of message_names_what */
+	const struct parser_companion *companion; /* NULL: none */
+};
+struct parser_named {
+	struct reply_name *names; /* one block, the caller's to free() */
+	size_t nr;		  /* the first so many of those asked for; at least 1 */
+	size_t nr_split; /* of all that were asked for: in split units that are not there */
+};
+/* Names elf_addrs of the file, 1 to MESSAGE_MAX_NAMES of them. -errno: there is no answer. */
+int parser_names(struct parser *parser, const struct parser_code *code, const uint64_t *elf_addrs,
+		 size_t nr, struct parser_named *named);
 /*
- * Names elf_addrs of the file: the first *nr_named (at least 1) of nr (1 to MESSAGE_MAX_NAMES), in a block that the
- * caller owns. what: a set of message_names_what. -errno: there is no answer.
+ * The split units that these addresses are in, of those that are not there with the companion, in a block that the caller
+ * owns.
  */
-int parser_names(struct parser *parser, uint32_t key, int fd, uint32_t what,
-		 const uint64_t *elf_addrs, size_t nr, struct reply_name **names, size_t *nr_named);
+int parser_splits(struct parser *parser, const struct parser_code *code, const uint64_t *elf_addrs,
+		  size_t nr, struct reply_splits **splits);
 /* The CRC-32 of the file. -EFBIG: it is larger than DEBUGLINK_MAX_BYTES; or why there is no answer. */
 int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc);
 /*
@@ -67,6 +91,8 @@ int parser_sites(struct parser *parser, uint32_t key, int fd, struct reply_sites
  */
 size_t parser_nr_left_out(const struct parser *parser);
 uint32_t parser_left_out(const struct parser *parser, size_t i, int *err);
+/* That err in words: "its parser took too long". Static. */
+const char *parser_why_left_out(int err);
 
 /* The process whose children the parsers are; 0: there is no such process. */
 uint32_t parser_parent(const struct parser *parser);

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,10 +118,12 @@ static void grant_output(grants_t *grants, const char *path)
 	struct stat st;
 
 	if (fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode)) {
-		if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
 			closep(&fd);
-		else
+			fd = -1;
+		} else {
 			uses = LANDLOCK_WRITE;
+		}
 	}
 	if (fd < 0) {
 		char *folder scoped(freep) = folder_of(path);
@@ -254,6 +257,14 @@ static const struct call_rule writing[] = {
 #endif
 };
 
+/* No network: sockets but those that there are come in pairs, of which both ends are here. */
+static const struct call_rule asking[] = {
+	CALL_IF(socketpair, IS(0, AF_UNIX)),
+	CALL(sendmsg),
+	CALL(recvmsg),
+	CALL(wait4),
+};
+
 #define ADD(filter, rules) callfilter_add(filter, rules, COUNT_OF(rules))
 
 /* raise(), abort() */
@@ -299,6 +310,8 @@ static uint32_t restrict_calls(const struct reader_files *files)
 		ADD(&filter, writing);
 	else
 		ADD(&filter, reading);
+	if (files->asks_worker)
+		ADD(&filter, asking);
 	add_own_signals(&filter);
 	if (files->gives_away && writes_files(files))
 		add_gifts(&filter, files->uid, files->gid);

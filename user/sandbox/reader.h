@@ -31,6 +31,7 @@ struct reader_files {
 	uid_t uid;
 	gid_t gid;
 	bool reads_others; /* inputs that come later belong to other users */
+	bool asks_worker; /* sends descriptors to a worker, and orders another when that fails (sandbox/peer.h) */
 };
 
 /*

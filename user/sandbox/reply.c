@@ -50,10 +50,19 @@ bool reply_fits(const struct message *request, const struct message *reply)
 	case MESSAGE_CODE:
 		return reply->nr && reply->nr <= MESSAGE_MAX_ROWS &&
 		       len == sizeof(struct message_code) + reply->nr * sizeof(struct message_row);
+	case MESSAGE_FUNCTION:
+		return reply->nr <= MESSAGE_MAX_LINES &&
+		       len < sizeof(struct message_function) +
+				       reply->nr * sizeof(struct message_line) +
+				       MESSAGE_FUNCNAME_BYTES + MESSAGE_FUNCFILE_BYTES;
 	case MESSAGE_METHODS:
 	case MESSAGE_PERF_MAP:
 	case MESSAGE_JITDUMP:
 		return reply->nr <= request->nr && len <= MESSAGE_NAMES_BYTES;
+	case MESSAGE_SPLITS:
+		return reply->nr == request->nr && len <= MESSAGE_NAMES_BYTES;
+	case MESSAGE_COMPANION:
+		return !reply->nr && !len;
 	default:
 		return false;
 	}
@@ -85,6 +94,22 @@ static bool is_debuglink(const char *name)
 	return memchr(name, '\0', MESSAGE_LINK_BYTES) && (!*name || debuglink_is_name(name));
 }
 
+static bool is_altlink(const struct message_file *about)
+{
+	return memchr(about->altlink, '\0', MESSAGE_ALT_BYTES) && is_build_id(about->altlink_id) &&
+	       !*about->altlink == !*about->altlink_id;
+}
+
+static bool is_runtime(const struct message_runtime *about)
+{
+	if (about->zero || ABI_RUNTIME_KIND(about->runtime) >= ABI_NR_RUNTIMES)
+		return false;
+	for (size_t i = 0; i < MESSAGE_MAX_LOOPS; i++)
+		if (about->loops[i][0] > about->loops[i][1])
+			return false;
+	return true;
+}
+
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file)
 {
 	struct rest rest = {payload, len_bytes};
@@ -96,7 +121,8 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	if (!take(&rest, &about, sizeof(about)) || !is_build_id(about.build_id) ||
 	    !memchr(about.interp, '\0', sizeof(about.interp)) || about.is_go > 1 ||
 	    !is_debuglink(about.debuglink) || about.debuglink_crc > UINT32_MAX ||
-	    nr > ELF_MAX_SEGMENTS || rest.len_bytes != nr * sizeof(segment))
+	    !is_altlink(&about) || !is_runtime(&about.runtime) || nr > ELF_MAX_SEGMENTS ||
+	    rest.len_bytes != nr * sizeof(segment))
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read) + nr * sizeof(*segments));
 	segments = (struct elf_segment *)(read + 1);
@@ -112,8 +138,11 @@ int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	memcpy(read->build_id, about.build_id, sizeof(read->build_id));
 	memcpy(read->interp, about.interp, sizeof(read->interp));
 	memcpy(read->debuglink, about.debuglink, sizeof(read->debuglink));
+	memcpy(read->altlink, about.altlink, sizeof(read->altlink));
+	memcpy(read->altlink_id, about.altlink_id, sizeof(read->altlink_id));
 	read->debuglink_crc = (uint32_t)about.debuglink_crc;
 	read->is_go = about.is_go;
+	read->runtime = about.runtime;
 	read->segments = (struct segments){segments, nr};
 	*file = read;
 	read = NULL;
@@ -245,7 +274,8 @@ int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct 
 
 		if (!take(&rest, &site, sizeof(site)) || !is_site(&site))
 			return -EBADMSG;
-		read.sites[read.nr] = (struct alloc_site){site.shape, site.file_off, site.is_leaf};
+		read.sites[read.nr] = (struct alloc_site){site.shape, site.file_off, site.is_leaf,
+							  site.semaphore_off};
 		memcpy(read.functions[read.nr], site.function, MESSAGE_FUNCTION_BYTES);
 		read.offsets[read.nr] = site.offset;
 	}

@@ -28,8 +28,12 @@ struct reply_file {
 	char debuglink
 		[MESSAGE_LINK_BYTES]; /* the debug file that it names, "" if it names none; no slash in it */
 	uint32_t debuglink_crc;
-	bool is_go;		  /* Go's linker made it */
-	struct segments segments; /* in the same block */
+	char altlink
+		[MESSAGE_ALT_BYTES]; /* the alternate file that it names (object/altlink.h), "" if it names none */
+	char altlink_id[MESSAGE_BUILD_ID_BYTES];
+	bool is_go;			/* Go's linker made it */
+	struct message_runtime runtime; /* its kind is known, its loops are ranges */
+	struct segments segments;	/* in the same block */
 };
 
 /* What the payload of a reply of this kind says, nr as in its header. -EBADMSG, and outputs are untouched. */

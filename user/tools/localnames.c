@@ -24,13 +24,13 @@
 #include "object/elf.h"
 #include "object/functab.h"
 #include "object/symtab.h"
+#include "profile/renaming.h"
 
 #define MAX_FILE_BYTES (4ull << 30)
 #define DEBUG_FOLDER   "/usr/lib/debug/.build-id"
 #define MIN_ID_DIGITS  8
 #define MAX_ID_DIGITS  (2 * BUILD_ID_MAX_BYTES)
 static const char deleted[] = " (deleted)";
-static const char guessed[] = " [guessed]";
 
 /* One ELF file, as far as it was needed. */
 struct binary {
@@ -175,63 +175,14 @@ static char *made_up_name(struct source *source, const char *path, uint64_t elf_
 	return xasprintf("%s+0x%" PRIx64, text_base_name(path), start);
 }
 
-/* The function whose code the location is, not one that was inlined there. NULL: the location has no line. */
-static const struct profile_function *outer_function(const struct profile *profile,
-						     const struct profile_location *location)
-{
-	uint32_t id = location->nr_lines ? location->lines[location->nr_lines - 1].function : 0;
-
-	return id && id <= profile->functions.nr ? &profile->functions.at[id - 1] : NULL;
-}
-
-static bool is_guessed(const struct profile *profile, const struct profile_function *function)
-{
-	return ends_with(strtab_get(&profile->strings, function->name), guessed);
-}
-
-/* "libfoo.so.6+0x1234", of code in libfoo.so.6, that no symbol gave it. */
-static bool is_made_up(const struct profile *profile, const struct profile_function *function,
-		       const struct profile_mapping *mapping)
-{
-	const char *name = strtab_get(&profile->strings, function->name);
-	const char *file = text_base_name(strtab_get(&profile->strings, mapping->path));
-	size_t len = strlen(file), digits;
-
-	if (*strtab_get(&profile->strings, function->system_name) || !len ||
-	    strncmp(name, file, len) || strncmp(name + len, "+0x", 3))
-		return false;
-	name += len + 3;
-	digits = strspn(name, "0123456789abcdef");
-	return digits && (!name[digits] || !strcmp(name + digits, guessed));
-}
-
-/* Gives the code of the location this function; what was inlined there stays. */
-static void set_function(struct profile *profile, struct profile_location *location,
-			 const struct profile_function *function)
-{
-	uint32_t nr = location->nr_lines ? location->nr_lines : 1;
-	struct profile_line *lines = arena_alloc(&profile->arena, nr * sizeof(*lines));
-
-	*lines = (struct profile_line){0};
-	if (location->nr_lines)
-		memcpy(lines, location->lines, nr * sizeof(*lines));
-	lines[nr - 1].function = profile_function_id(profile, function);
-	location->lines = lines;
-	location->nr_lines = nr;
-}
-
 static void set_symbol(struct profile *profile, struct profile_location *location,
 		       const char *symbol)
 {
-	const struct profile_function *old = outer_function(profile, location);
-	struct profile_function function = old ? *old : (struct profile_function){0};
 	char *demangled scoped(freep) = demangle(symbol);
-	char *display scoped(freep) = xasprintf("%s%s", demangled ? demangled : symbol,
-						old && is_guessed(profile, old) ? guessed : "");
+	const struct renaming_frame frame = {
+		.name = demangled ? demangled : symbol, .system_name = symbol, .path = ""};
 
-	function.name = profile_string(profile, display);
-	function.system_name = profile_string(profile, symbol);
-	set_function(profile, location, &function);
+	renaming_apply(profile, location, &frame, 1);
 }
 
 static void set_made_up_name(struct naming *naming, struct profile_location *location,
@@ -241,8 +192,8 @@ static void set_made_up_name(struct naming *naming, struct profile_location *loc
 	char *name scoped(freep) = made_up_name(
 		&naming->source, strtab_get(&profile->strings, mapping->path), elf_addr);
 
-	set_function(profile, location,
-		     &(struct profile_function){.name = profile_string(profile, name)});
+	renaming_apply(profile, location,
+		       &(struct renaming_frame){.name = name, .system_name = "", .path = ""}, 1);
 }
 
 /* false: it has no function, not even one with a made-up name. */
@@ -300,15 +251,10 @@ static void name_mapping(struct naming *naming, const uint32_t *first, size_t nr
 /* A name that is there is only replaced by one from the very same file: build-ids tell. */
 static bool is_nameless(const struct profile *profile, const struct profile_location *location)
 {
-	const struct profile_function *function = outer_function(profile, location);
-	const struct profile_mapping *mapping;
+	unsigned int need = renaming_needs(profile, location);
 
-	if (!location->mapping || !location->address)
-		return false;
-	if (!location->nr_lines)
-		return true;
-	mapping = &profile->mappings.at[location->mapping - 1];
-	return function && mapping->build_id && is_made_up(profile, function, mapping);
+	return need & RENAMING_NAME ||
+	       (need & RENAMING_SYMBOL && profile->mappings.at[location->mapping - 1].build_id);
 }
 
 static void find_nameless(struct naming *naming)

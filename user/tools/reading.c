@@ -52,7 +52,8 @@ enum exit_code reading_confine(const struct reading *reading, const struct args 
 	struct reader_files files = {.gives_away = owner.given,
 				     .uid = owner.uid,
 				     .gid = owner.gid,
-				     .reads_others = is_sudo_users && owner.given};
+				     .reads_others = is_sudo_users && owner.given,
+				     .asks_worker = reading->asks_worker};
 	uint32_t missing;
 
 	log_set_verbose(reading->verbose);
@@ -62,11 +63,13 @@ enum exit_code reading_confine(const struct reading *reading, const struct args 
 		return EXIT_DONE;
 	}
 	args_files(args, &inputs, &outputs);
+	if (reading->folder)
+		vec_push(&outputs, reading->folder);
 	files.inputs = inputs.at;
 	files.nr_inputs = inputs.nr;
 	files.outputs = outputs.at;
 	files.nr_outputs = outputs.nr;
-	missing = confine_reader(&files);
+	missing = confine_reader(&files) | reading->worker_missing;
 	vec_release(&inputs);
 	vec_release(&outputs);
 	return say_missing(missing);

@@ -12,12 +12,17 @@
 #define CPROF_TOOLS_READING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cli/args.h"
 #include "exit.h"
 
 struct reading {
 	bool no_sandbox, verbose;
+	/* Of a command that has a worker parse files: it may ask it, and this is what the worker did not give up. */
+	bool asks_worker;
+	uint32_t worker_missing;
+	const char *folder; /* that it writes to besides its outputs; NULL: none */
 };
 
 /* clang-format off */

@@ -140,6 +140,19 @@ static void print_time(int64_t time_ns)
 		printf("Time: %s\n", text);
 }
 
+/* Does the profile say that values in use are too low, since there were more blocks than could be followed? */
+static const char *at_least(const struct view *view)
+{
+	const struct strtab *strings = &view->profile->strings;
+
+	if (strncmp(view->type_name, "inuse", strlen("inuse")))
+		return "";
+	vec_for_each(&view->profile->comments, comment)
+		if (strstr(strtab_get(strings, *comment), "in use is at least this"))
+			return "at least ";
+	return "";
+}
+
 void view_print_head(const struct view *view)
 {
 	const struct profile *profile = view->profile;
@@ -167,15 +180,15 @@ void view_print_head(const struct view *view)
 	if (hint)
 		printf("%s\n", hint);
 	if (!profile->duration_ns) {
-		printf("Total: %s\n", total);
+		printf("Total: %s%s\n", at_least(view), total);
 		return;
 	}
 	unit_text(profile->duration_ns, "nanoseconds", "auto", duration);
 	if (!unit_factor(view->type_unit, "nanoseconds", &factor))
 		unit_share(profile_scaled(view->selection.total, factor), profile->duration_ns,
 			   share);
-	printf("Duration: %s, Total samples = %s%s%s%s\n", duration, total, *share ? " (" : "",
-	       share, *share ? ")" : "");
+	printf("Duration: %s, Total samples = %s%s%s%s%s\n", duration, at_least(view), total,
+	       *share ? " (" : "", share, *share ? ")" : "");
 }
 
 char *view_value(const struct view *view, int64_t value, char out[UNIT_TEXT_BYTES])

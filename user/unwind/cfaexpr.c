@@ -80,7 +80,7 @@ static struct symbol_value pop(struct machine *machine)
 {
 	if (machine->depth == 0) {
 		machine->opaque = true;
-		return (struct symbol_value){0};
+		return machine->stack[0]; /* whatever: it does not count */
 	}
 	return machine->stack[--machine->depth];
 }
@@ -132,8 +132,7 @@ static void times(struct machine *machine)
 
 	if (a.cfa.how != CFA_REG || a.scaled || a.cfa.off != 0 || !is_number(&b) || b.cfa.off != 8)
 		machine->opaque = true;
-	a.scaled = true;
-	push(machine, a);
+	push(machine, (struct symbol_value){.cfa = a.cfa, .scaled = true});
 }
 
 static void dereference(struct machine *machine)

@@ -94,8 +94,13 @@ static int step_by_rule(struct copywalk *walk, struct unwind_regs *regs,
 	return status ? (int)end_of_status(status, walk->copy) + 1 : 0;
 }
 
-/* One step. 0 to go on, else the end plus one. */
-static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *guessed)
+/* A frame: how it was found, and what stands for it if it is interpreted (0: its ip). */
+struct frame {
+	uint64_t guessed, method;
+};
+
+/* One step, from a frame whose method is set to its caller. 0 to go on, else the end plus one. */
+static int step_on(struct copywalk *walk, struct unwind_regs *regs, struct frame *frame)
 {
 	static const struct unwind_rule fp_rule = {.kind = UNWIND_FP};
 	struct unwind_rule rule;
@@ -103,12 +108,13 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *gu
 	bool by_fp;
 	int end;
 
-	*guessed = 0;
+	*frame = (struct frame){0};
 	known = walk->target->find(walk->target->ctx, unwind_lookup_ip(regs), &rule, &by_fp);
 	if (known != CODE_FOUND)
 		return (known == CODE_NOT_YET ? END_UNKNOWN_CODE : END_NO_CFI) + 1;
+	frame->method = unwind_method(&rule, regs, read_copy, walk);
 	if (rule.kind == UNWIND_GAP && !by_fp)
-		end = step_through_gap(walk, regs, guessed);
+		end = step_through_gap(walk, regs, &frame->guessed);
 	else
 		end = step_by_rule(walk, regs, rule.kind == UNWIND_GAP ? &fp_rule : &rule);
 	if (!end && !regs->ip)
@@ -120,7 +126,7 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, uint64_t *gu
  * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
  * the others overwrite the oldest of a ring. BPF hands frames over in order, so the oldest is where the next one goes.
  */
-static void push_ip(uint64_t *ips, uint32_t nr, uint64_t ip)
+static void put_ip(uint64_t *ips, uint32_t nr, uint64_t ip)
 {
 	uint32_t ring = STACK_MAX_FRAMES - STACK_LEAF_FRAMES;
 
@@ -161,17 +167,20 @@ void copywalk_finish(struct record *record, const struct copywalk_target *target
 				   .bx_known = copy->bx_known,
 				   .leaf = copy->leaf};
 	uint32_t nr = record->nr_user;
-	uint64_t guessed;
+	struct frame frame;
 	int end = 0;
 
 	memcpy(ips, record->user_ips, record->nr_user * sizeof(ips[0]));
 	while (!end) {
+		frame.method = 0;
 		if (nr == record->nr_user + MOST_STEPS)
 			end = END_TOO_DEEP + 1;
 		else
-			end = step_on(&walk, &regs, &guessed);
+			end = step_on(&walk, &regs, &frame);
+		if (frame.method && nr)
+			put_ip(ips, nr - 1, frame.method);
 		if (!end)
-			push_ip(ips, nr++, regs.ip | guessed);
+			put_ip(ips, nr++, regs.ip | frame.guessed);
 	}
 	record->user_ips = ips;
 	record->end = end - 1;

@@ -33,3 +33,11 @@ enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_reg
 		*regs = caller;
 	return status;
 }
+
+uint64_t unwind_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
+		       unwind_read_fn read, void *ctx)
+{
+	const struct target target = {read, ctx};
+
+	return rulestep_method(&target, regs, rule);
+}

@@ -38,4 +38,8 @@ static inline uint64_t unwind_lookup_ip(const struct unwind_regs *regs)
 enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
 			       unwind_read_fn read, void *ctx);
 
+/* What stands for the frame in a stack if it is interpreted (unwind_abi.h), 0: its ip. */
+uint64_t unwind_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
+		       unwind_read_fn read, void *ctx);
+
 #endif

@@ -13,11 +13,13 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "runtime/hotspot.h"
+#include "runtime/hotspotmethod.h"
 #include "worker/memory.h"
 
 _Static_assert(MESSAGE_NR_VARIABLES == VM_NR_VARIABLES, "main sends all of them");
 _Static_assert((int)MESSAGE_MAX_HEAPS == (int)HOTSPOT_MAX_HEAPS, "a reply has all heaps");
 _Static_assert(MESSAGE_METHOD_BYTES == HOTSPOT_NAME_BYTES, "and names as a whole");
+_Static_assert(MESSAGE_MAX_FRAMES == HOTSPOT_MAX_FRAMES, "and all frames of a piece");
 
 struct known_jvm {
 	uint32_t key;
@@ -280,24 +282,61 @@ static int answer_code(struct known_jvm *jvm, uint64_t ip, struct payload *paylo
 	return 0;
 }
 
+/* An answer in the making. */
+struct methods {
+	struct payload pieces, frames, texts;
+};
+
+static void methods_release(struct methods *methods)
+{
+	vec_release(&methods->pieces);
+	vec_release(&methods->frames);
+	vec_release(&methods->texts);
+}
+
+static void append_piece(struct methods *methods, const struct hotspot_piece *piece)
+{
+	payload_append(&methods->pieces,
+		       &(struct message_method){piece->start, piece->limit, (uint32_t)piece->nr, 0},
+		       sizeof(struct message_method));
+	for (size_t i = 0; i < piece->nr; i++) {
+		const struct hotspot_frame *from = &piece->frames[i];
+		struct message_method_frame frame = {(uint32_t)strlen(from->name),
+						     (uint32_t)strlen(from->file), from->line,
+						     from->start_line};
+
+		payload_append(&methods->frames, &frame, sizeof(frame));
+		payload_append(&methods->texts, from->name, frame.name_bytes);
+		payload_append(&methods->texts, from->file, frame.file_bytes);
+	}
+}
+
+/* Room for one more piece in a reply? */
+static bool has_room(const struct methods *methods)
+{
+	return methods->pieces.nr + methods->frames.nr + methods->texts.nr +
+		       sizeof(struct message_method) +
+		       MESSAGE_MAX_FRAMES *
+			       (sizeof(struct message_method_frame) + 2 * MESSAGE_METHOD_BYTES) <=
+	       MESSAGE_NAMES_BYTES;
+}
+
 static int answer_methods(struct known_jvm *jvm, const uint64_t *ips, uint32_t nr,
 			  struct payload *payload, struct message *reply)
 {
-	struct payload texts = {0};
-	struct hotspot_name name;
+	struct methods methods scoped(methods_release) = {0};
+	struct hotspot_piece piece;
 
-	for (uint32_t i = 0; i < nr; i++) {
-		struct message_method method;
-
-		if (!hotspot_take_name(jvm->vm, ips[i], &name))
+	hotspot_forget_methods(jvm->vm);
+	for (uint32_t i = 0; i < nr && has_room(&methods); i++) {
+		if (!hotspot_take_piece(jvm->vm, ips[i], &piece))
 			continue;
-		method = (struct message_method){name.start, name.limit, strlen(name.text), 0};
-		payload_append(payload, &method, sizeof(method));
-		payload_append(&texts, name.text, method.name_bytes);
+		append_piece(&methods, &piece);
 		reply->nr++;
 	}
-	payload_append(payload, texts.at, texts.nr);
-	vec_release(&texts);
+	payload_append(payload, methods.pieces.at, methods.pieces.nr);
+	payload_append(payload, methods.frames.at, methods.frames.nr);
+	payload_append(payload, methods.texts.at, methods.texts.nr);
 	return 0;
 }
 

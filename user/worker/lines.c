@@ -6,8 +6,11 @@
  */
 #include "worker/lines.h"
 
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "object/altlink.h"
 #include "object/golines.h"
 #include "sandbox/message.h"
 
@@ -42,22 +45,135 @@ static void add_of_rest(void *ctx, size_t i, const struct source_frame *frames, 
 	names_add_frames(rest->names, rest->at[i], frames, nr);
 }
 
-void lines_forget(struct lines *lines)
+static void forget(struct lines_source *source)
 {
-	dwarf_source_free(lines->dwarf);
-	lines->dwarf = NULL;
-	lines->object = NULL;
+	dwarf_source_free(source->dwarf);
+	*source = (struct lines_source){NULL};
 }
 
-/* NULL, which is remembered too: the object has none. */
-static struct dwarf_source *dwarf_of(struct lines *lines, struct object *object)
+void lines_forget(struct lines *lines)
 {
-	if (lines->object != object) {
-		lines_forget(lines);
-		lines->dwarf = dwarf_source_new(object_elf(object));
-		lines->object = object;
+	for (size_t i = 0; i < LINES_MAX_SOURCES; i++)
+		forget(&lines->sources[i]);
+}
+
+static void drop_companion(struct lines *lines)
+{
+	elf_file_close(lines->companion_elf);
+	lines->companion_elf = NULL;
+	if (lines->companion)
+		closep(&lines->companion_fd);
+	lines->companion = 0;
+}
+
+void lines_release(struct lines *lines)
+{
+	drop_companion(lines);
+}
+
+int lines_keep_companion(struct lines *lines, const struct message_companion *about, int *fd)
+{
+	struct elf_file *elf;
+	int err;
+
+	if (*fd < 0)
+		return -EBADF;
+	if (!about->kind || about->kind > MESSAGE_COMPANION_SPLIT || !about->number)
+		return -EINVAL;
+	err = elf_file_open(*fd, &elf);
+	if (err)
+		return err;
+	if (about->kind == MESSAGE_COMPANION_ALT && !altlink_is(elf, about->id)) {
+		elf_file_close(elf);
+		return -ESTALE;
 	}
-	return lines->dwarf;
+	drop_companion(lines);
+	lines->companion = about->number;
+	lines->companion_kind = about->kind;
+	lines->companion_elf = elf;
+	lines->companion_fd = *fd;
+	*fd = -1;
+	return 0;
+}
+
+int lines_use_companion(struct lines *lines, uint64_t number)
+{
+	if (number && number != lines->companion)
+		return -ENOKEY;
+	lines->wanted = number;
+	return 0;
+}
+
+/* The source of the object, else one that is free, else the one that was not used for the longest time. */
+static struct lines_source *place_for(struct lines *lines, const struct object *object)
+{
+	struct lines_source *oldest = lines->sources;
+
+	for (size_t i = 0; i < LINES_MAX_SOURCES; i++) {
+		if (lines->sources[i].object == object)
+			return &lines->sources[i];
+		if (lines->sources[i].last_use < oldest->last_use)
+			oldest = &lines->sources[i];
+	}
+	return oldest;
+}
+
+/* The oldest ones go until the rest is small enough; not that of the object. */
+static void make_room(struct lines *lines, const struct lines_source *except)
+{
+	for (;;) {
+		struct lines_source *oldest = NULL;
+		uint64_t memory_bytes = 0, view_bytes = 0;
+
+		for (size_t i = 0; i < LINES_MAX_SOURCES; i++) {
+			struct lines_source *source = &lines->sources[i];
+
+			if (!source->dwarf)
+				continue;
+			memory_bytes += dwarf_source_memory(source->dwarf);
+			view_bytes += dwarf_source_views(source->dwarf);
+			if (source != except && (!oldest || source->last_use < oldest->last_use))
+				oldest = source;
+		}
+		if ((memory_bytes <= LINES_MAX_BYTES && view_bytes <= LINES_MAX_VIEW_BYTES) ||
+		    !oldest)
+			return;
+		forget(oldest);
+	}
+}
+
+static void use_companion(const struct lines *lines, struct lines_source *source,
+			  struct workbudget *budget)
+{
+	source->companion = lines->wanted;
+	if (lines->companion_kind == MESSAGE_COMPANION_SPLIT)
+		dwarf_source_set_split(source->dwarf, lines->companion_elf, budget);
+	else
+		dwarf_source_set_alt(source->dwarf, lines->companion_elf, budget);
+}
+
+/*
+ * NULL, which is remembered too: the object has none. Split units come and go; with another alternate file all begins anew,
+ * since names were read in that.
+ */
+static struct dwarf_source *dwarf_of(struct lines *lines, struct object *object,
+				     struct workbudget *budget)
+{
+	struct lines_source *source = place_for(lines, object);
+	bool is_split = lines->companion_kind == MESSAGE_COMPANION_SPLIT;
+	bool has_changed = lines->wanted && source->companion != lines->wanted;
+
+	if (source->object != object || (has_changed && !is_split)) {
+		forget(source);
+		source->dwarf = dwarf_source_new(object_elf(object), budget);
+		source->object = object;
+		has_changed = lines->wanted;
+	}
+	source->last_use = ++lines->nr_uses;
+	if (source->dwarf && has_changed)
+		use_companion(lines, source, budget);
+	make_room(lines, source);
+	return source->dwarf;
 }
 
 static bool never_hurries(void)
@@ -76,13 +192,37 @@ void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_
 	golines_find(object_gopclntab(object), object_elf(object), elf_addrs, nr, names_add_frames,
 		     names);
 	collect_rest(object, elf_addrs, nr, &rest);
-	if (!rest.nr || lines->used_ns > ALL_NS)
+	if (!rest.nr)
 		return;
+	if (lines->used_ns > ALL_NS) {
+		names_cut(names);
+		return;
+	}
 	before_ns = clock_thread_cpu_ns();
-	dwarf = dwarf_of(lines, object);
 	workbudget_limit(&budget, QUESTION_NS, never_hurries);
-	if (dwarf)
+	dwarf = dwarf_of(lines, object, &budget);
+	if (dwarf) {
 		dwarf_source_frames(dwarf, rest.elf_addrs, rest.nr, inlines, &budget, add_of_rest,
 				    &rest);
+		names_set_split(names, dwarf_source_nr_split(dwarf));
+	}
+	if (workbudget_is_over(&budget))
+		names_cut(names);
+	lines->used_ns += clock_thread_cpu_ns() - before_ns;
+}
+
+void lines_splits(struct lines *lines, struct object *object, const uint64_t *elf_addrs, size_t nr,
+		  dwarf_split_fn fn, void *ctx)
+{
+	uint64_t before_ns = clock_thread_cpu_ns();
+	struct workbudget budget = {0};
+	struct dwarf_source *dwarf;
+
+	if (lines->used_ns > ALL_NS)
+		return;
+	workbudget_limit(&budget, QUESTION_NS, never_hurries);
+	dwarf = dwarf_of(lines, object, &budget);
+	if (dwarf)
+		dwarf_source_splits(dwarf, elf_addrs, nr, &budget, fn, ctx);
 	lines->used_ns += clock_thread_cpu_ns() - before_ns;
 }

@@ -33,6 +33,7 @@ struct chain {
 
 struct names {
 	uint32_t what;
+	bool is_cut;
 	size_t nr, nr_added;
 	struct chain *chains;		   /* of each address */
 	vec_of(struct message_frame) kept; /* their texts are ids in strings */
@@ -44,6 +45,7 @@ struct names {
 	vec_of(struct message_frame) frames;
 	vec_of(uint32_t) ids; /* of its texts, by number - 1 */
 	size_t len_bytes;
+	uint32_t nr_split;
 };
 
 struct names *names_new(uint32_t what, size_t nr)
@@ -69,6 +71,11 @@ void names_free(struct names *names)
 	free(names);
 }
 
+void names_set_split(struct names *names, size_t nr)
+{
+	names->nr_split = (uint32_t)nr;
+}
+
 bool names_wants_lines(const struct names *names)
 {
 	return names->what & MESSAGE_NAMES_LINES;
@@ -77,6 +84,11 @@ bool names_wants_lines(const struct names *names)
 bool names_has_lines(const struct names *names, size_t i)
 {
 	return names->chains[i].nr;
+}
+
+void names_cut(struct names *names)
+{
+	names->is_cut = true;
 }
 
 /* Frames ------------------------------------------------------------------------------------------ */
@@ -238,7 +250,10 @@ bool names_add(struct names *names, const struct names_symbol *symbol)
 
 uint32_t names_finish(const struct names *names, struct payload *payload)
 {
-	struct message_names about = {names->frames.nr, names->ids.nr};
+	struct message_names about = {.nr_frames = names->frames.nr,
+				      .nr_texts = names->ids.nr,
+				      .nr_split = names->nr_split,
+				      .is_cut = names->is_cut};
 
 	payload_append(payload, &about, sizeof(about));
 	payload_append(payload, names->heads.at, names->heads.nr * sizeof(*names->heads.at));

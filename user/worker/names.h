@@ -27,6 +27,9 @@ bool names_has_lines(const struct names *names, size_t i);
 /* The frames of the i-th address; those that an earlier source gave are kept. A source_frames_fn; ctx is the names. */
 void names_add_frames(void *ctx, size_t i, const struct source_frame *frames, size_t nr);
 
+/* There was no time for the lines of all addresses. */
+void names_cut(struct names *names);
+
 /* What the sources of symbols say of an address: kind is an enum message_name_kind. */
 struct names_symbol {
 	uint32_t kind;
@@ -40,6 +43,8 @@ struct names_symbol {
  */
 bool names_add(struct names *names, const struct names_symbol *symbol);
 
+/* So many addresses are in split units that are not there. */
+void names_set_split(struct names *names, size_t nr);
 /* Appends the whole to an empty payload. Returns the number of addresses in it. */
 uint32_t names_finish(const struct names *names, struct payload *payload);
 

@@ -15,12 +15,17 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "object/altlink.h"
 #include "object/debuglink.h"
 #include "object/dynsym.h"
 #include "object/gopclntab.h"
 #include "object/gotslots.h"
 #include "object/object.h"
 #include "probes/allocator.h"
+#include "runtime/loop.h"
+#include "runtime/php.h"
+#include "runtime/v8.h"
+#include "runtime/python.h"
 #include "runtime/vmstructs.h"
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
@@ -29,6 +34,8 @@
 #include "worker/made.h"
 #include "worker/names.h"
 #include "worker/payload.h"
+#include "worker/functions.h"
+#include "worker/splits.h"
 
 struct worker {
 	int socket;
@@ -75,19 +82,56 @@ static struct object *find_object(struct worker *worker, uint32_t key, int *fd)
 
 /* Answers ---------------------------------------------------------------------------------------- */
 
+static void put_loops(const struct loop_piece *loops, struct message_runtime *about)
+{
+	_Static_assert(LOOP_MAX_PIECES == MESSAGE_MAX_LOOPS, "all of them are sent");
+	for (size_t i = 0; i < LOOP_MAX_PIECES; i++) {
+		about->loops[i][0] = loops[i].start;
+		about->loops[i][1] = loops[i].limit;
+	}
+}
+
+static void describe_runtime(struct object *object, struct message_runtime *about)
+{
+	struct loop_piece loops[LOOP_MAX_PIECES] = {{0}};
+	struct python_file python;
+
+	if (python_find(object, &python)) {
+		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PYTHON, python.layout.version);
+		about->layout.python = python.layout;
+		put_loops(python.loops, about);
+	} else if (php_find(object, &about->layout.php)) {
+		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PHP, about->layout.php.version);
+		loop_find(object, "execute_ex", loops);
+		put_loops(loops, about);
+	} else if (v8_find(object, &about->layout.v8)) {
+		about->runtime = ABI_RUNTIME(ABI_RUNTIME_V8, about->layout.v8.version);
+	}
+}
+
 static int answer_file(struct worker *worker, struct object *object, struct message *reply)
 {
 	const struct elf_file *elf = object_elf(object);
 	struct segments segments = elf_file_segments(elf);
 	struct message_file about = {0};
 	struct debuglink link;
+	struct altlink alt;
 	struct elf_section section;
+
+	_Static_assert(ALTLINK_PATH_BYTES == MESSAGE_ALT_BYTES &&
+			       BUILD_ID_HEX_BYTES <= MESSAGE_BUILD_ID_BYTES,
+		       "what is read may be sent");
 
 	/* Go's compiler keeps frame pointers in everything it makes, and writes no .eh_frame. */
 	about.is_go = gopclntab_is_there(elf);
+	describe_runtime(object, &about.runtime);
 	if (elf_file_section(elf, ".interp", &section) && section.bytes)
 		snprintf(about.interp, sizeof(about.interp), "%.*s", (int)section.len_bytes,
 			 (const char *)section.bytes);
+	if (!altlink_read(elf, &alt)) {
+		memcpy(about.altlink, alt.path, sizeof(about.altlink));
+		memcpy(about.altlink_id, alt.id, sizeof(alt.id));
+	}
 	if (!debuglink_read(elf, &link)) {
 		memcpy(about.debuglink, link.name, sizeof(about.debuglink));
 		about.debuglink_crc = link.crc;
@@ -126,6 +170,7 @@ static int answer_sites(struct worker *worker, struct object *object, struct mes
 	for (size_t i = 0; i < allocator.nr; i++) {
 		const struct alloc_site *from = &allocator.sites[i];
 		struct message_site site = {.file_off = from->file_off,
+					    .semaphore_off = from->semaphore_off,
 					    .shape = from->shape,
 					    .is_leaf = from->is_leaf,
 					    .offset = allocator.offsets[i]};
@@ -179,13 +224,17 @@ static void find_name(struct object *object, uint64_t elf_addr, struct names_sym
 		found->kind = MESSAGE_NAME_START;
 }
 
-/* payload: what is asked for, then the addresses. */
+/* payload: what is asked for, the companion that is needed, the addresses. */
 static int answer_names(struct worker *worker, struct object *object, const uint64_t *payload,
 			struct message *reply)
 {
-	const uint64_t *elf_addrs = payload + 1;
-	struct names *names = names_new(*payload, reply->nr);
+	const uint64_t *elf_addrs = payload + MESSAGE_NAMES_ABOUT;
+	struct names *names;
+	int err = lines_use_companion(&worker->lines, payload[1]);
 
+	if (err)
+		return err;
+	names = names_new(*payload, reply->nr);
 	if (names_wants_lines(names))
 		lines_find(&worker->lines, object, elf_addrs, reply->nr,
 			   *payload & MESSAGE_NAMES_INLINED, names);
@@ -244,6 +293,30 @@ static int answer_slots(struct worker *worker, struct object *object, struct mes
 	return 0;
 }
 
+/* payload: the companion that is needed, the addresses. */
+static int answer_splits(struct worker *worker, struct object *object, const uint64_t *payload,
+			 size_t nr)
+{
+	int err = lines_use_companion(&worker->lines, *payload);
+
+	if (!err)
+		splits_answer(&worker->lines, object, payload + MESSAGE_SPLITS_ABOUT, nr,
+			      &worker->payload);
+	return err;
+}
+
+static int answer_companion(struct worker *worker, const struct message *request,
+			    const void *payload, int *fd)
+{
+	struct message_companion about;
+
+	if (request->len_bytes != sizeof(about))
+		return -EINVAL;
+	memcpy(&about, payload, sizeof(about));
+	about.id[sizeof(about.id) - 1] = '\0';
+	return lines_keep_companion(&worker->lines, &about, fd);
+}
+
 /* Requests --------------------------------------------------------------------------------------- */
 
 static int answer(struct worker *worker, const struct message *request, const void *payload,
@@ -253,7 +326,11 @@ static int answer(struct worker *worker, const struct message *request, const vo
 
 	if (request->kind == MESSAGE_PERF_MAP || request->kind == MESSAGE_JITDUMP)
 		return made_answer(request, payload, *fd, &worker->payload, reply);
-	if (request->kind >= MESSAGE_LOOK)
+	if (request->kind == MESSAGE_COMPANION)
+		return answer_companion(worker, request, payload, fd);
+	if (request->kind == MESSAGE_FUNCTION)
+		return functions_answer(request, payload, &worker->payload, reply);
+	if (request->kind >= MESSAGE_LOOK && request->kind != MESSAGE_SPLITS)
 		return jvms_answer(worker->jvms, request, payload, *fd, &worker->payload, reply);
 	object = find_object(worker, request->key, fd);
 	if (!object)
@@ -269,10 +346,16 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		return answer_sites(worker, object, reply);
 	case MESSAGE_NAMES:
 		if (!request->nr || request->nr > MESSAGE_MAX_NAMES ||
-		    request->len_bytes != (1 + request->nr) * sizeof(uint64_t))
+		    request->len_bytes != (MESSAGE_NAMES_ABOUT + request->nr) * sizeof(uint64_t))
 			return -EINVAL;
 		reply->nr = request->nr;
 		return answer_names(worker, object, payload, reply);
+	case MESSAGE_SPLITS:
+		if (!request->nr || request->nr > MESSAGE_MAX_NAMES ||
+		    request->len_bytes != (MESSAGE_SPLITS_ABOUT + request->nr) * sizeof(uint64_t))
+			return -EINVAL;
+		reply->nr = request->nr;
+		return answer_splits(worker, object, payload, reply->nr);
 	case MESSAGE_CRC:
 		return answer_crc(worker, reply);
 	case MESSAGE_SLOTS:
@@ -315,6 +398,7 @@ void serve(int socket)
 		if (worker.payload.cap > MESSAGE_NAMES_BYTES) /* a large table's */
 			vec_release(&worker.payload);
 	forget_all(&worker);
+	lines_release(&worker.lines);
 	objects_free(worker.objects);
 	jvms_free(worker.jvms);
 	vec_release(&worker.fds);

@@ -69,6 +69,8 @@ struct host_map;
 struct host_map *host_map(const char *name); /* dies if there is none of this name */
 /* New and empty, for max_entries; before anybody has opened it. A ring: bytes. */
 void host_map_resize(const char *name, u32 max_entries);
+/* The same, with values of another size. */
+void host_map_widen(const char *name, u32 value_bytes);
 u32 host_map_nr(const char *name); /* entries of a hash */
 int host_map_fd(const char *name);
 /* The value of an array map's only entry. */

@@ -53,7 +53,8 @@ struct host_map {
 /* The maps of the BPF object by the names of their variables, whatever those look like. */
 extern struct host_map *scratch_slots[], *vmas[], *tables[], *slabs[], *processes[], *stats[],
 	*targets[], *counts_even[], *counts_odd[], *events[], *sampling_tables[], *inflight[],
-	*live[], *live_more[], *holders[], *seen_processes[];
+	*live[], *live_more[], *holders[], *peaks[], *seen_processes[], *shadows[],
+	*runtime_walks[];
 
 static const struct {
 	const char *name;
@@ -74,7 +75,10 @@ static const struct {
 	{"live", live},
 	{"live_more", live_more},
 	{"holders", holders},
+	{"peaks", peaks},
 	{"seen_processes", seen_processes},
+	{"shadows", shadows},
+	{"runtime_walks", runtime_walks},
 };
 
 #define NR_DEFINITIONS (sizeof(definitions) / sizeof(definitions[0]))
@@ -212,7 +216,8 @@ struct host_map *host_map_by_fd(int fd)
 	errx(1, "descriptor %d is no map", fd);
 }
 
-void host_map_resize(const char *name, u32 max_entries)
+/* A new one in place of it. */
+static void replace_map(const char *name, u32 value_bytes, u32 max_entries)
 {
 	struct host_map **definition = definition_of(name), *old = *definition;
 
@@ -220,11 +225,21 @@ void host_map_resize(const char *name, u32 max_entries)
 		if (maps.at[i] != old)
 			continue;
 		maps.at[i] = maps.at[--maps.nr];
-		host_map_new(old->type, name, old->key_bytes, old->value_bytes, max_entries);
+		host_map_new(old->type, name, old->key_bytes, value_bytes, max_entries);
 		*definition = maps.at[maps.nr - 1];
 		release(old);
 		return;
 	}
+}
+
+void host_map_resize(const char *name, u32 max_entries)
+{
+	replace_map(name, host_map(name)->value_bytes, max_entries);
+}
+
+void host_map_widen(const char *name, u32 value_bytes)
+{
+	replace_map(name, value_bytes, host_map(name)->max_entries);
 }
 
 u32 host_map_nr(const char *name)

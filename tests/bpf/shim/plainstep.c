@@ -45,7 +45,8 @@ static enum unwind_status load_cfa(struct step *step, uint64_t base)
 			return status;
 	}
 	status = load(step, base + 8 * index + (uint64_t)rule->cfa_off, &step->cfa);
-	step->cfa += (uint64_t)rule->deref_off;
+	if (rule->kind != UNWIND_INTERPRETED)
+		step->cfa += (uint64_t)rule->deref_off;
 	return status;
 }
 
@@ -216,6 +217,7 @@ enum unwind_status plain_step(const struct unwind_rule *rule, struct unwind_regs
 		break;
 	case UNWIND_FRAME:
 	case UNWIND_DEREF:
+	case UNWIND_INTERPRETED:
 	case UNWIND_INDEXED:
 	case UNWIND_PLT:
 		status = step_frame(&step, &caller);
@@ -232,4 +234,33 @@ enum unwind_status plain_step(const struct unwind_rule *rule, struct unwind_regs
 	if (!status)
 		*regs = caller;
 	return status;
+}
+
+static uint64_t method_word(uint64_t method, bool has_bytecode, uint64_t bytecode)
+{
+	if (method == 0 || method % 8 != 0 || method >= 1ull << 47)
+		return 0;
+	return (1ull << 61) + method / 8 * (1ull << 17) +
+	       (has_bytecode ? (1ull << 16) + bytecode % 65536 : 0);
+}
+
+uint64_t plain_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
+		      unwind_read_fn read, void *ctx)
+{
+	bool in_frame = rule->deref_off % 2 != 0;
+	uint64_t slot = regs->fp + (uint64_t)(int64_t)(rule->deref_off - in_frame), bytecode,
+		 method;
+	bool is_made = !regs->leaf || slot >= regs->sp;
+
+	if (rule->kind == UNWIND_FRAME)
+		return rule->deref_off && regs->leaf ? method_word(regs->leaf[3], false, 0) : 0;
+	if (rule->kind != UNWIND_INTERPRETED)
+		return 0;
+	if (!is_made)
+		return method_word(regs->leaf[3], false, 0);
+	if (!read(ctx, slot, &bytecode) || !read(ctx, regs->fp - 24, &method))
+		return 0;
+	if (regs->leaf && !in_frame && regs->leaf[13] - regs->sp >= 65536)
+		bytecode = regs->leaf[13];
+	return method_word(method, true, bytecode);
 }

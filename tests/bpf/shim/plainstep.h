@@ -11,5 +11,8 @@
 /* As unwind_step(). */
 enum unwind_status plain_step(const struct unwind_rule *rule, struct unwind_regs *regs,
 			      unwind_read_fn read, void *ctx);
+/* As unwind_method(). */
+uint64_t plain_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
+		      unwind_read_fn read, void *ctx);
 
 #endif

@@ -47,7 +47,7 @@ void walker_publish(struct walker *walker)
 	vec_for_each(&walker->vmas, vma)
 		vec_push(&vmas, (struct unwind_vma){vma->start, vma->limit, vma->bias, vma->id,
 						    vma->gap_by_fp});
-	if (tables_set_process(&walker->tables, host.pid_tgid >> 32, vmas.at, vmas.nr,
+	if (tables_set_process(&walker->tables, host.pid_tgid >> 32, vmas.at, vmas.nr, 0,
 			       &walker->run))
 		errx(1, "tables_set_process() failed");
 	tables_settle(&walker->tables);
@@ -149,6 +149,18 @@ int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *gues
 	return end;
 }
 
+u64 walker_method(const struct walker *walker, const struct unwind_regs *regs)
+{
+	u64 ip = unwind_lookup_ip(regs);
+	const struct walker_vma *vma = find_vma(walker, ip);
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+
+	if (!vma || !vma->table || vma->id == ABI_TABLE_UNBUILT)
+		return 0;
+	unwind_table_find(vma->table, ip - vma->bias, &rule);
+	return plain_method(&rule, regs, read_word, NULL);
+}
+
 struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_REGS])
 {
 	const u64 by_dwarf[UNWIND_NR_REGS] = {regs->ax,	 regs->dx,  regs->cx,  regs->bx,
@@ -186,7 +198,7 @@ static void keep(const u64 *ips, u32 nr, struct walked *walked)
 void walker_plain(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
 {
 	static u64 ips[ABI_MAX_WALKED_TURNS * ABI_FRAMES_AT_ONCE + 1];
-	u64 leaf[UNWIND_NR_REGS], guessed;
+	u64 leaf[UNWIND_NR_REGS], guessed, method;
 	struct unwind_regs at = walker_begin(regs, leaf);
 	u32 nr = 1;
 	int end = 0;
@@ -198,6 +210,9 @@ void walker_plain(const struct walker *walker, const struct pt_regs *regs, struc
 			end = ABI_END_TOO_DEEP + 1;
 			break;
 		}
+		method = walker_method(walker, &at);
+		if (method)
+			ips[nr - 1] = method;
 		end = walker_step(walker, &at, &guessed);
 		if (!end)
 			ips[nr++] = at.ip | guessed;

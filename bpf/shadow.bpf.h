@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * What the programs that walk shadow stacks share: frames as they are met, and the texts of objects that were not seen before.
+ *
+ * Each of them is an object of its own that is loaded by itself, so this is no file to link but one to include: maps and
+ * functions are each object's own. The events go to the ring of the main object.
+ *
+ * Seen objects are known by 32 bits each in buckets of four, which cost nothing to look up: one that drops out is sent again.
+ */
+#ifndef CPROF_SHADOW_BPF_H
+#define CPROF_SHADOW_BPF_H
+
+#include "prelude.bpf.h"
+
+#include "mix.bpf.h"
+#include "runtime.bpf.h"
+
+#define PAGE_BYTES    4096u
+#define MAX_CALLS     512
+#define CALLS_A_LOOK  32 /* at the clock */
+#define STEPS_A_CALL  8
+#define STR_MAX_BYTES 1024u
+#define SEEN_WAYS     4
+#define SEEN_BUCKETS  16384
+#define TEXT_LEN_MASK (ABI_TEXT_BYTES - 1)
+
+/* Maps of the main object; this one's own definitions are never made. */
+struct shadow_map shadows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_EVENTS_BYTES);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_NR_SLOTS);
+	__type(key, u32);
+	__type(value, struct abi_text);
+} texts SEC(".maps");
+
+struct seen {
+	u32 at[SEEN_BUCKETS][SEEN_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct seen);
+} seen_objects SEC(".maps");
+
+static __always_inline struct abi_text *text_at(u32 slot)
+{
+	return bpf_map_lookup_elem(&texts, &slot);
+}
+
+static __always_inline bool read_word(u64 address, u64 *word)
+{
+	return !bpf_probe_read_user(word, sizeof(*word), (void *)address);
+}
+
+/* Texts ----------------------------------------------------------------------------------------- */
+
+/* Opaque: clang drops a mask where it knows the range, which the verifiers of before 6.12 do not. */
+static __always_inline u32 masked(u32 len)
+{
+	barrier_var(len);
+	return len & TEXT_LEN_MASK;
+}
+
+/* Sends len_bytes at address, or as many as there are up to the end of a page. 0: done, or there is nothing. */
+__noinline int shadow_send_text(u32 slot, u64 address, u32 part, u32 len_bytes)
+{
+	struct abi_text *text = text_at(slot);
+	u32 len = len_bytes;
+
+	if (!text || !address)
+		return 0;
+	if (len > TEXT_LEN_MASK)
+		len = TEXT_LEN_MASK;
+	if (bpf_probe_read_user(text->bytes, masked(len), (void *)address)) {
+		len = PAGE_BYTES - (address & (PAGE_BYTES - 1));
+		if (len > len_bytes ||
+		    bpf_probe_read_user(text->bytes, masked(len), (void *)address))
+			return 0;
+	}
+	len = masked(len);
+	text->part = part;
+	text->len_bytes = len;
+	return bpf_ringbuf_output(&events, text, offsetof(struct abi_text, bytes) + len,
+				  BPF_RB_NO_WAKEUP)
+		       ? 1
+		       : 0;
+}
+
+/* The texts that follow are of this object; version is of this kind of runtime. */
+static __always_inline bool begin_texts(u32 slot, const struct shadow *shadow, u64 object,
+					u32 check, u32 runtime)
+{
+	struct abi_text *text = text_at(slot);
+
+	if (!text)
+		return false;
+	text->event = ABI_EVENT_TEXT;
+	text->start_ns = shadow->start_ns;
+	text->tgid = shadow->tgid;
+	text->object = object;
+	text->check = check;
+	text->runtime = runtime;
+	return true;
+}
+
+/* Where an object of this identity is noted once user space knows it; *is_known: it does. NULL is for the verifier. */
+static __always_inline u32 *seen_at(u64 identity, bool *is_known)
+{
+	u32 zero = 0, tag = identity >> 32 | 1;
+	struct seen *seen = bpf_map_lookup_elem(&seen_objects, &zero);
+	u32 *ways;
+
+	if (!seen)
+		return NULL;
+	ways = seen->at[identity & (SEEN_BUCKETS - 1)];
+	*is_known = ways[0] == tag || ways[1] == tag || ways[2] == tag || ways[3] == tag;
+	return &ways[identity >> 20 & (SEEN_WAYS - 1)];
+}
+
+/* Frames ---------------------------------------------------------------------------------------- */
+
+static __always_inline u32 place_of(u32 nr)
+{
+	return nr < ABI_SHADOW_HALF ? nr : ABI_SHADOW_HALF + (nr & (ABI_SHADOW_HALF - 1));
+}
+
+/* Marks the frame that was met last, if there is one: it was entered from native code. */
+static __always_inline void mark_entry(struct shadow *shadow)
+{
+	u32 last = place_of(shadow->stack.nr_walked - 1) & (ABI_MAX_SHADOW_FRAMES - 1);
+
+	if (!shadow->stack.nr_walked || shadow->stack.frames[last].object & ABI_FRAME_ENTRY)
+		return;
+	shadow->stack.frames[last].object |= ABI_FRAME_ENTRY;
+	shadow->stack.nr_entries++;
+}
+
+/* The next frame. Its object's identity, of its content, becomes its check. */
+static __always_inline void push_frame(struct shadow *shadow, u64 object, u32 place, u32 check)
+{
+	u32 at = place_of(shadow->stack.nr_walked++) & (ABI_MAX_SHADOW_FRAMES - 1);
+
+	shadow->stack.frames[at].object = object;
+	shadow->stack.frames[at].place = place;
+	shadow->stack.frames[at].check = check;
+}
+
+/* Of the content of an object: makes it that of this object of this process. */
+static __always_inline u64 identity_of(const struct shadow *shadow, u64 content, u64 object)
+{
+	return mix(mix(content, object), (u64)shadow->tgid << 32 ^ shadow->start_ns);
+}
+
+/* In the order of the stack: of one that is longer than what is kept, it does not matter how long it is. */
+static __always_inline u64 hash_of(const struct shadow *shadow, u32 nr)
+{
+	u64 hash = mix(shadow->tgid, shadow->stack.end);
+	u32 first = nr > ABI_MAX_SHADOW_FRAMES ? nr : 0;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_MAX_SHADOW_FRAMES && i < nr; i++) {
+		u32 at = i < ABI_SHADOW_HALF
+				 ? i
+				 : ABI_SHADOW_HALF + ((first + i) & (ABI_SHADOW_HALF - 1));
+		const struct abi_frame *frame;
+
+		barrier_var(at);
+		frame = &shadow->stack.frames[at & (ABI_MAX_SHADOW_FRAMES - 1)];
+		hash = mix(hash, frame->object);
+		hash = mix(hash, (u64)frame->place << 32 | frame->check);
+	}
+	return hash;
+}
+
+static __always_inline void begin_stack(struct shadow *shadow)
+{
+	shadow->stack.nr_walked = shadow->stack.nr_entries = 0;
+	shadow->stack.end = ABI_SHADOW_END_ROOT;
+}
+
+/* Calls steps, which is not 0 when the walk is over: to the root, or as far as time allows. */
+static __always_inline void walk_on(u32 slot, struct shadow *shadow, int (*steps)(u32))
+{
+	u64 deadline_ns = bpf_ktime_get_ns() + shadow->walk_ns;
+
+	for (int i = 0; i < MAX_CALLS; i++) {
+		if (steps(slot))
+			return;
+		if (i % CALLS_A_LOOK == CALLS_A_LOOK - 1 && bpf_ktime_get_ns() > deadline_ns)
+			break;
+	}
+	shadow->stack.end = ABI_SHADOW_END_TOO_DEEP;
+}
+
+static __always_inline void end_stack(struct shadow *shadow)
+{
+	u32 nr = shadow->stack.nr_walked;
+
+	if (shadow->stack.end == ABI_SHADOW_END_TOO_DEEP && nr > ABI_SHADOW_HALF)
+		nr = ABI_SHADOW_HALF; /* only the leaf's side means the same in the next sample */
+	shadow->nr = nr < ABI_MAX_SHADOW_FRAMES ? nr : ABI_MAX_SHADOW_FRAMES;
+	shadow->hash = hash_of(shadow, nr);
+}
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The mathematical functions are made here, because libm may not be mapped in a target. Each is a series where it
+ * converges quickly, and an identity that leads there:
+ *
+ *	ln(m 2^e) = e ln 2 + 2 (z + z^3/3 + z^5/5 ...), z = (m - 1) / (m + 1), 1 <= m < 2
+ *	1 - e^-a  = a - a^2/2 + a^3/6 ..., a <= 1/4;  p(2a) = p(a) (2 - p(a))
+ *
+ * Both are right to 12 digits or more. Random numbers are a counter and the processor's clock, mixed well: a forked
+ * child, which begins with its parent's counter, draws other numbers.
+ */
+#include "inside/chance.h"
+
+#include <x86intrin.h>
+
+#define LN2	  0.69314718055994530942
+#define GOLDEN	  0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
+#define FAR_BYTES 0x1p60
+#define LOG_TERMS 12 /* (1/3)^25 / 25 < 1e-13 */
+#define EXP_TERMS 10 /* (1/4)^10 / 10! < 1e-12 */
+
+bool chance_is_seeded(const struct chance *chance)
+{
+	return chance->state;
+}
+
+void chance_seed(struct chance *chance)
+{
+	chance->state = ((uintptr_t)chance + __rdtsc()) | 1;
+}
+
+/* The finalizer of splitmix64, by Sebastiano Vigna. */
+static uint64_t random_bits(struct chance *chance)
+{
+	uint64_t bits;
+
+	chance->state += 2 * GOLDEN; /* stays odd, and so seeded */
+	bits = chance->state + (__rdtsc() << 20);
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
+	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
+	return bits ^ bits >> 31;
+}
+
+/* -ln(u / 2^53), 0 < u <= 2^53 */
+static double minus_log(uint64_t u)
+{
+	int exponent = 63 - __builtin_clzll(u);
+	double m = (double)u / (double)(1ull << exponent), z = (m - 1) / (m + 1);
+	double power = z, sum = 0;
+
+	for (int i = 0; i < LOG_TERMS; i++) {
+		sum += power / (2 * i + 1);
+		power *= z * z;
+	}
+	return (53 - exponent) * LN2 - 2 * sum;
+}
+
+uint64_t chance_distance(struct chance *chance, uint64_t rate_bytes)
+{
+	uint64_t u = (random_bits(chance) >> (64 - 53)) + 1, whole;
+	double distance;
+
+	if (rate_bytes <= 1)
+		return 0;
+	distance = minus_log(u) * (double)rate_bytes;
+	if (distance >= FAR_BYTES)
+		return FAR_BYTES;
+	whole = distance > 0 ? (uint64_t)distance : 0;
+	return whole + ((double)whole < distance || !whole);
+}
+
+/* 1 - e^-a, a > 0 */
+static double probability(double a)
+{
+	int nr_halved = 0;
+	double term = 1, p = 0;
+
+	if (a > 50)
+		return 1;
+	for (; a > 0.25; nr_halved++)
+		a /= 2;
+	for (int i = 1; i <= EXP_TERMS; i++) {
+		term *= -a / i;
+		p -= term;
+	}
+	while (nr_halved--)
+		p *= 2 - p;
+	return p;
+}
+
+uint64_t chance_weight(uint64_t size, uint64_t rate_bytes)
+{
+	if (rate_bytes <= 1)
+		return size ? size : 1;
+	return (uint64_t)((double)size / probability((double)size / (double)rate_bytes) + 0.5);
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap of commands that sample by themselves, as launched ones do where they can: what is inherited, and what is
+probed from outside all the same; and programs that must not notice anything."""
+import json
+import os
+import shutil
+import subprocess
+
+import harness as h
+import heaps
+import test_heap_allocators
+
+LIBRARY = os.path.join(h.BUILD, "libcprof-heap.so")
+h.cases.clear()  # those of the allocators
+build = test_heap_allocators.build
+
+
+def launch(*command, rate=1, **more):
+    run = h.cprof("heap", "--rate", rate, "--", *command, **more).wait()
+    assert not run.closing.lost, run.closing.reasons
+    return run
+
+
+@h.test
+def as_probes_do():
+    """The same program at the same rate in both modes: each site's estimate is within theory, in either."""
+    rate, size = 4096, {"site_a": 1024, "site_b": 16384, "site_c": 262144}
+    for mode in ("inside", "probe"):
+        run = h.cprof("heap", "--mode", mode, "--rate", rate, "--", h.workload("allocs"), "200", "now").wait()
+        profile, expected = run.profile(), run.says()
+        assert not run.closing.lost, run.closing.reasons
+        for site, bytes_each in size.items():
+            heaps.site_is(profile, site, "alloc", expected[site]["objects"], bytes_each, rate)
+            heaps.site_is(profile, site, "inuse", expected[site]["live_objects"], bytes_each, rate)
+
+
+@h.test
+def nothing_but_samples_traps():
+    """What is not sampled does not come to the kernel at all."""
+    run = h.cprof("heap", "--rate", "65536", "--", h.workload("allocs"), "100", "now").wait()
+    assert run.accounts.calls == run.accounts.taken < 2000, vars(run.accounts)
+    assert run.accounts.unsampled == 0, vars(run.accounts)
+
+
+@h.test
+def children_of_a_shell():
+    """By fork, exec and vfork; each that allocates has its own pid."""
+    program = h.workload("allocs")
+    run = launch("/bin/sh", "-c", f"{program} 5 now >/dev/null & {program} 5 now >/dev/null; wait; {program} 5 now")
+    profile, expected = run.profile(), run.says()
+    pids = {sample["labels"]["pid"] for sample in profile["samples"] if "site_a" in sample["stack"]}
+    assert len(pids) == 3, pids
+    for kind, key in heaps.ALL.items():
+        assert h.by_function(profile, kind)["site_a"] == 3 * expected["site_a"][key], kind
+
+
+@h.test
+def new_and_delete():
+    """Where an allocator has its own; those of a C++ library call malloc, and count once."""
+    for preload in ("", test_heap_allocators.jemalloc()):
+        run = launch(h.workload("newdelete"), env={"LD_PRELOAD": preload})
+        expected = json.loads(run.out.splitlines()[1])
+        for numbers in expected.values():
+            numbers.update(live_objects=0, live_bytes=0)  # it frees all at its end
+        heaps.exact(run.profile(), expected)
+
+
+@h.test
+def functions_of_python():
+    """Walked at a sample, as at that of a probe."""
+    script = os.path.join(h.folder(), "prog.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("import time\ndef hold():\n    return bytearray(40000)\ntime.sleep(2)\nheld = [hold() for _ in range(1000)]\n")
+    profile = launch("/usr/bin/python3", script).profile()
+    found = [sample["values"]["alloc_space"] for sample in profile["samples"] if "prog.hold" in sample["stack"]]
+    assert sum(found) >= 40_000_000, found
+
+
+@h.test
+def children_with_a_sanitizer():
+    """Its runtime refuses to be the second library, and looks names up while it replaces the allocator."""
+    for kind in ("address", "thread", "leak"):
+        run = launch("/bin/sh", "-c", build("first", f"-fsanitize={kind}", "heap/first.c"))
+        assert run.code == 0 and run.says(), (kind, run.lines)
+        assert "first" in h.labels(run.profile(), "comm"), kind
+
+
+@h.test
+def a_command_that_is_not_there():
+    run = h.cprof("heap", "--", "/nonexistent/program").wait()
+    assert run.code != 0 and not any("probed from outside" in line for line in run.lines), run.lines
+
+
+@h.test
+def static_commands_are_probed():
+    run = launch(build("first", "-static", "heap/first.c"))
+    heaps.exact(run.profile(), run.says())
+    assert any("is static" in line and "probed from outside" in line for line in run.lines), run.lines
+
+
+@h.test
+def a_link_to_a_program_beside_its_library():
+    """$ORIGIN is the folder of the program, not of the link, as of /usr/bin/java."""
+    library = build("libtoy.so", "-shared", "-fPIC", "-Wl,-soname,libtoy.so", "heap/toyalloc.c")
+    program = build("first", "heap/first.c", library, "-Wl,-rpath,$ORIGIN/" + os.path.relpath(os.path.dirname(library), h.folder()))
+    assert subprocess.run([program], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    link = os.path.join(h.folder(), "sub", "link")
+    os.mkdir(os.path.dirname(link))
+    os.symlink(program, link)
+    run = launch(link)
+    assert not any("probed from outside" in line for line in run.lines), run.lines
+    assert run.code == 0 and run.says(), run.lines
+
+
+@h.test
+def runtimes_with_a_heap_of_their_own():
+    """Are told by a file that they map, which nobody examines."""
+    library = build("libjvm.so", "-shared", "-fPIC", "-Wl,-soname,libjvm.so", "heap/toyalloc.c")
+    run = launch(build("first", "heap/first.c", library, "-Wl,-rpath," + os.path.dirname(library)))
+    assert not any("probed from outside" in line for line in run.lines), run.lines
+    assert any("the target is a Java program" in line for line in run.lines), run.lines
+
+
+@h.test
+def children_without_the_library_are_probed():
+    """A moment after they start: so one that allocates later, in a shell that waits."""
+    target = build("late", "heap/late.c")
+    run = launch("/bin/sh", "-c", f"env -u LD_PRELOAD {target}")
+    found = h.by_function(run.profile(), "alloc_objects").get("site_late", 0)
+    assert found == 100, found
+    mappings = {(sample["frames"][0]["mapping"] or {}).get("path", "") for sample in run.profile()["samples"]
+                if "site_late" in sample["stack"]}
+    assert LIBRARY not in mappings, mappings
+
+
+@h.test
+def musl():
+    """Its loader reads LD_PRELOAD, too, and its malloc is in the loader."""
+    run = launch(build("first", "heap/first.c", compiler="musl-gcc"))
+    heaps.exact(run.profile(), run.says())
+
+
+@h.test
+def signals_threads_and_libraries():
+    """Handlers that allocate, threads, blocks that others free, before main, fork, vfork, dlopen."""
+    run = launch(build("storm", "heap/storm.c", "-pthread", "-ldl"))
+    heaps.exact(run.profile(), run.says())
+
+
+def unharmed(*command):
+    """Same output, same exit code, with the library and without; nobody listens, and at rate 1 somebody does."""
+    if not shutil.which(command[0]):
+        raise h.Skip(f"NOT RUN: {command[0]} is not installed")
+    plain = subprocess.run(command, capture_output=True, timeout=h.HANGS, check=False)
+    loaded = subprocess.run(command, capture_output=True, timeout=h.HANGS, check=False,
+                            env={**os.environ, "LD_PRELOAD": LIBRARY})
+    assert (plain.returncode, plain.stdout, plain.stderr) == (loaded.returncode, loaded.stdout, loaded.stderr), command
+    run = h.cprof("heap", "--allow-empty", "--rate", "65536", "--", *command).wait()
+    assert (run.code, run.out) == (plain.returncode, plain.stdout.decode()), command
+
+
+@h.test
+def programs_do_not_notice():
+    source = os.path.join(h.ROOT, "inside", "chance.c")
+    for command in (["python3", "-c", "print(sorted(str(i) for i in range(20000))[-1])"],
+                    ["git", "-C", h.ROOT, "log", "-5", "--stat"],
+                    ["gcc", "-O2", "-S", "-o-", source],
+                    ["bash", "-c", "for i in 1 2 3; do echo $(seq $i | sort -r); done; exit 7"],
+                    ["java", "-XX:+UseSerialGC", "-XshowSettings:none", "-version"],
+                    ["perl", "-e", "print join(',', map { $_ * 2 } 1 .. 1000); exit 3"],
+                    ["sqlite3", ":memory:", "select hex(zeroblob(1000));"]):
+        if shutil.which(command[0]):
+            unharmed(*command)
+
+
+h.main()

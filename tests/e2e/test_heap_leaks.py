@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap --leaks: a leak is the first that is shown, and what is none is not shown at all."""
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import harness as h
+
+LEAK = re.compile(r"^cprof: leak (\d+)(?: of \w+ \(\d+\))?: ([\d,]+) bytes in ([\d,]+) blocks, (\S+ \S+) to (\S+ \S+) old, \+(\d+) bytes/s "
+                  r"\(standard error (\d+)\); (.*): (\w+) < serve < run(?: < \w+)?$")
+NONE = "no leak was found"
+TYPES = ["leak_score", "inuse_objects", "inuse_space"]
+
+
+def leaks(run):
+    """What is said, in its order: (function, bytes, blocks, bytes a second)."""
+    return [(match[9], h.number(match[2]), h.number(match[3]), int(match[6])) for match in run.matches(LEAK)]
+
+
+def names(found):
+    return [name for name, *_ in found]
+
+
+def until(is_as_expected, start):
+    """Growth is not steady where a busy machine holds a process up for long: what is expected shows in one of three runs."""
+    for _ in range(3):
+        run = start()
+        if is_as_expected(leaks(run)):
+            return run
+        print(f"# once more: {[line for line in run.lines if 'leak' in line]}", file=sys.stderr)
+    raise AssertionError(run.lines)
+
+
+def attached(seconds, kinds, *options):
+    """A server that has not ended when cprof does; on a busy machine it serves for longer."""
+    target = h.Workload("leaky", str(seconds), kinds)
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--leaks", *options, "-p", target.pid).attached()
+    target.go()
+    target.says()
+    return run.stop()
+
+
+def launched(kinds, *options):
+    return h.cprof("heap", "--rate", "1", "--leaks", *options, "--", h.workload("leaky"), "5", kinds, "now").wait()
+
+
+@h.test
+def the_leak_comes_first():
+    """Beside a growing cache, a bounded one, and what was allocated at the start."""
+    run = until(lambda found: names(found) == ["site_leak", "site_cache_grows"], lambda: attached(6, "lgbs"))
+    found = leaks(run)
+    profile = run.profile()
+    assert profile["types"] == TYPES and profile["default_type"] == "leak_score", profile["types"]
+    for name, nr_bytes, nr_blocks, _ in found:
+        assert h.by_function(profile, "inuse_space")[name] == nr_bytes
+        assert h.by_function(profile, "inuse_objects")[name] == nr_blocks
+    _, nr_bytes, nr_blocks, slope = found[0]
+    assert nr_bytes == 100 * nr_blocks and 40 <= nr_blocks <= 80, found
+    assert slope > 0, found
+    rows = json.loads(subprocess.run([h.CPROF, "top", "--json", run.output], capture_output=True, check=True).stdout)["rows"]
+    assert rows[0]["name"] == "site_leak" and rows[0]["flat"] == 1000, rows[:2]
+    shown = [row["name"] for row in rows if row["flat"]]
+    assert shown == ["site_leak", "site_cache_grows"], shown
+
+
+@h.test
+def of_a_command():
+    """A program that has ended, too. What it kept all the time is no leak, and neither are waves."""
+    for kinds, expected in ("lgs", ["site_leak"]), ("gbsw", []):
+        run = until(lambda found: names(found) == expected or not expected, lambda: launched(kinds))
+        assert names(leaks(run)) == expected, run.lines
+        assert run.code == 0 and any(NONE in line for line in run.lines) == (not expected), run.lines
+        profile = h.judge(run.output)
+        assert profile["types"] == TYPES and bool(profile["samples"]) == bool(expected), profile["samples"]
+
+
+@h.test
+def no_older_than():
+    """--leak-age chooses what is old; nothing is older than the run."""
+    run = until(bool, lambda: attached(4, "l", "--leak-age", "1s"))
+    [(name, _, nr_blocks, _)] = leaks(run)
+    assert name == "site_leak" and nr_blocks >= 30, run.lines
+    run = attached(2, "l", "--leak-age", "1h")
+    assert not leaks(run) and any(NONE in line for line in run.lines), run.lines
+
+
+@h.test
+def inside():
+    run = until(bool, lambda: launched("lb", "--mode", "inside", "--views"))
+    assert names(leaks(run)) == ["site_leak"], run.lines
+    assert h.by_function(run.extra_profile(".leaks.pb.gz"), "inuse_objects").keys() >= {"site_leak"}
+    run.profile()
+
+
+@h.test
+def of_two_threads():
+    """The line is about all samples of a stack, which -t tells apart."""
+    run = until(bool, lambda: launched("lt", "-t"))
+    [(name, nr_bytes, nr_blocks, _)] = leaks(run)
+    profile = run.profile()
+    assert name == "site_leak" and len(profile["samples"]) == 2, (run.lines, profile["samples"])
+    assert nr_bytes == h.total(profile, "inuse_space") and nr_blocks == h.total(profile, "inuse_objects"), run.lines
+
+
+@h.test
+def of_two_processes():
+    """The line says whose it is, in one file and in several; that there is none is said once."""
+    for args, is_leak in ("4 l now", True), ("1 b now", False):
+        command = "{0} {1} & {0} {1} & wait".format(h.workload("leaky"), args)
+        run = until(lambda found: len(found) == 2 or not is_leak, lambda: h.cprof(
+            "heap", "--rate", "1", "--mode", "inside", "--leaks", "--format", "proto,text", "--", "sh", "-c", command).wait())
+        assert len(leaks(run)) == (2 if is_leak else 0), run.lines
+        assert len([line for line in run.lines if NONE in line]) == (0 if is_leak else 1), run.lines
+        assert len({line.split(":")[1].split(" of ")[1] for line in run.lines if "cprof: leak " in line}) == (2 if is_leak else 0)
+
+
+BUSY = "t = time.time()\nwhile time.time() - t < 3:\n"
+PROGRAMS = {
+    "decodes": ["python3", "-c", f"import time, json\n{BUSY}  json.loads(json.dumps([{{'a': i}} for i in range(2000)]))"],
+    "strings": ["perl", "-e", "$t = time; while (time - $t < 4) { $h{$i++ % 9999} .= 'x'; @a = map {$_ * 2} 1 .. 5 }"],
+}
+if h.IS_LONG:
+    PROGRAMS.update({
+        "a_cache": ["python3", "-c", f"import time\nd = {{}}\n{BUSY}  d[int(time.time() * 1e5) % 5000] = 'x' * 100"],
+        "a_list": ["python3", "-c", f"import time\nd = []\n{BUSY}  d.append('x' * 100)"],
+        "classes": ["python3", "-c", f"import time\n{BUSY}  exec('class A:\\n  x = 1\\ndef f(): return A()\\nf()')"],
+        "regexes": ["python3", "-c", f"import time, re\n{BUSY}  re.purge(); re.match('a(b|c)*d+' * 9, 'abcd' * 9)"],
+        "sorts": ["python3", "-c", f"import time\n{BUSY}  sorted(map(str, range(9999)))"],
+        "threads": ["python3", "-c", "import time, threading\n" + BUSY +
+                    "  x = threading.Thread(target=lambda: [0] * 9999); x.start(); x.join()"],
+        "deques": ["python3", "-c", "import time, collections\nd = collections.deque(maxlen=9999)\n" + BUSY +
+                   "  d.append('x' * 100)"],
+        "sql": ["python3", "-c", "import time, sqlite3\nc = sqlite3.connect(':memory:')\nc.execute('create table t(a)')\n" +
+                BUSY + "  c.execute('insert into t values(1)'); c.execute('delete from t')"],
+        "compiles": ["gcc", "-O2", "-c", f"{h.ROOT}/tests/e2e/workloads/allocs.c", "-o/dev/null"],
+        "lists": ["find", "/usr/share", "-name", "*.x"],
+        "ls": ["ls", "-lR", "/usr/share/doc"],
+        "counts": ["awk", "BEGIN { for (i = 0; i < 3000000; i++) a[i % 5000] = a[i % 5000] i % 9; }"],
+        "a_shell": ["bash", "-c", "for i in $(seq 40000); do x=$x$((i % 7)); x=${x:0:100}; done"],
+        "a_pipe": ["sh", "-c", "seq 300000 | sort -R | uniq | wc -l"],
+        "packs": ["xz", "-k", "-c", h.CPROF],
+        "names": ["nm", "-C", h.CPROF],
+        "dwarf": ["readelf", "-w", h.CPROF],
+        "diffs": ["git", "-C", h.ROOT, "log", "--stat", "-n", "50"],
+    })
+
+
+@h.test
+def none_in_programs_without_any():
+    for name, command in PROGRAMS.items():
+        if not shutil.which(command[0]):
+            print(f"# {name}: there is no {command[0]}", file=sys.stderr)
+            continue
+        run = h.cprof("heap", "--rate", "64", "--mode", "inside", "--leaks", "--", *command, stdout=subprocess.DEVNULL).wait()
+        assert not any("cprof: leak 1" in line for line in run.lines), (name, run.lines)
+        assert any(NONE in line for line in run.lines), (name, run.lines)
+
+
+if __name__ == "__main__":
+    h.main()

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Node.js: the functions of JavaScript by name, file and first line, between the native frames.
+
+The main judge is a program whose every legal stack is known: `//= name` begins a function, each line says whom it calls
+(`//> callee`). Compilers put functions into their callers: then of a chain of calls some are not there.
+NODE_SECONDS=20 records longer than the second of each way to run it; NODE=PATH takes another node."""
+import os
+import re
+import shutil
+import subprocess
+
+import harness as h
+import unwinding as u
+
+SECONDS = float(os.environ.get("NODE_SECONDS", "3" if h.IS_LONG else "1"))
+NODE = os.environ.get("NODE") or shutil.which("node")
+PROGRAM = """'use strict';
+function spin(n) { //= spin
+  let x = 0;
+  while (n) {
+    x += n * n % 7;
+    n -= 1;
+  }
+  return x;
+}
+function f_1(n) { //= f_1
+  return spin(n) + 1; //> spin
+}
+function f_2(n) { //= f_2
+  const y = f_1(n); //> f_1
+  return y + spin(9); //> spin
+}
+class Shape {
+  constructor(n) { //= Shape
+    this.n = f_1(n); //> f_1
+  }
+  area() { //= area
+    return f_2(this.n % 200); //> f_2
+  }
+  static make(n) { //= make
+    return new Shape(n).area(); //> Shape //> area
+  }
+  get size() { //= get size
+    return f_1(150); //> f_1
+  }
+}
+const compare = (a, b) => { //= compare
+  return f_1(a + 100) - f_1(b + 100); //> f_1
+};
+function by_sort() { //= by_sort
+  [5, 3, 4, 2, 1].sort(compare); //> ~compare
+}
+function by_map() { //= by_map
+  [1, 2, 3].map(function each(x) { return f_2(x + 90); }); //> ~each
+} //= each //> f_2
+function by_regex() { //= by_regex
+  'some words'.replace(/[a-z]/g, function replacer() { return f_1(80); }); //> ~replacer
+} //= replacer //> f_1
+function by_json() { //= by_json
+  JSON.parse('[1,2,3]', function reviver(k, v) { return f_1(100); }); //> ~reviver
+} //= reviver //> f_1
+function* numbers(n) { //= numbers
+  for (let i = 0; i < n; i++)
+    yield f_1(i + 80); //> f_1
+}
+function by_generator() { //= by_generator
+  for (const each of numbers(5)) //> numbers //> ~numbers
+    spin(each % 7); //> spin
+}
+function closures(n) { //= closures
+  const a = n, b = 2;
+  const inner = () => spin(a) + b;
+  return inner(); //> inner
+} //= inner //> spin
+function down(n) { //= down
+  if (!n)
+    return spin(300); //> spin
+  return down(n - 1) + 1; //> down
+}
+async function later(n) { //= later
+  await null;
+  return f_2(n); //> f_2
+}
+function work() { //= work
+  by_sort(); //> by_sort
+  by_map(); //> by_map
+  by_regex(); //> by_regex
+  by_json(); //> by_json
+  by_generator(); //> by_generator
+  closures(200); //> closures
+  Shape.make(120); //> make
+  new Shape(90).size; //> Shape //> get size
+  down(20); //> down
+  later(50); //> later
+}
+console.log('{}');
+function again() { //= again
+  for (let i = 0; i < 50; i++)
+    work(); //> work
+  setImmediate(again);
+}
+again();
+"""
+
+
+def has_maglev():
+    return int(re.match(r"v(\d+)", subprocess.run([NODE, "--version"], capture_output=True, text=True,
+                                                  check=True).stdout)[1]) >= 22
+
+
+def ways():
+    baseline = ("--no-opt", "--no-maglev") if has_maglev() else ("--no-opt",)
+    return {"interpreted": (*baseline, "--no-sparkplug"), "baseline": baseline, "compiled": ()}
+
+
+def script(text, name="prog.js"):
+    return u.script(text, name)
+
+
+def need_node():
+    if not NODE:
+        raise h.Skip("no node")
+
+
+class Legal:
+    """What the program's marks allow: direct calls, through a builtin (~), and what may be left of a chain."""
+
+    inside = {name: number for number, line in enumerate(PROGRAM.splitlines(), 1)
+              for name in re.findall(r"function (each|replacer|reviver)\b|const (inner) =", line) for name in name}
+
+    def __init__(self, text):
+        self.calls, self.lines, name = {}, {}, None
+        for number, line in enumerate(text.splitlines(), 1):
+            for mark, rest in re.findall(r"//([=>]) ([^/]*)", line):
+                if mark == "=":
+                    name = rest.strip()
+                    self.calls[name] = set()
+                    begins = line.startswith("}")  # it is in the function before, which calls it
+                    self.lines[name] = self.inside[name] if begins else number
+                else:
+                    self.calls[name].add(rest.strip())
+        self.reach = {name: {callee.strip("~") for callee in callees} for name, callees in self.calls.items()}
+        for _ in self.calls:
+            for callees in self.reach.values():
+                callees |= {far for callee in callees for far in self.reach[callee]}
+
+    def why_not(self, frames, compiled):
+        """Why a sample's frames, leaf first, cannot be; None: they can."""
+        callee, natives = None, 0
+        for frame in frames:
+            if not frame["mapping"]["path"].startswith("[v8 "):
+                natives += 1
+                continue
+            name, file = frame["name"], frame["file"]
+            if not file.endswith("/prog.js"):
+                if not file.startswith("node:"):
+                    return f"unknown function {name} of {file}"
+                continue
+            if name == "(anonymous:prog.js:1)":
+                if callee not in (None, "again") and not compiled:
+                    return f"the module calls {callee}"
+                continue
+            if name not in self.calls:
+                return f"unknown function {name}"
+            if (frame["line"], frame["start_line"]) != (self.lines[name], self.lines[name]):
+                return f"unknown line {frame['line']} of {name}"
+            if callee and compiled and callee not in self.reach[name]:
+                return f"{name} never leads to {callee}"
+            if callee and not compiled and callee not in self.calls[name] and \
+                    not (f"~{callee}" in self.calls[name] and natives):
+                return f"{name} does not call {callee} ({natives} between)"
+            callee, natives = name, 0
+        return None
+
+
+def attach(options, file, *more, seconds=SECONDS):
+    """options are the interpreter's; None: file is a command."""
+    return u.profile_of([NODE, *options, file] if options is not None else file, *more, seconds=seconds)
+
+
+def has_functions(sample):
+    return any(frame["mapping"]["path"].startswith("[v8 ") for frame in sample["frames"])
+
+
+@h.test
+def every_stack_is_legal():
+    need_node()
+    legal = Legal(PROGRAM)
+    for way, options in ways().items():
+        samples = [sample for sample in attach(options, script(PROGRAM))["samples"] if has_functions(sample)]
+        nr, wrong = u.count(samples), {}
+        for sample in samples:
+            why = legal.why_not(sample["frames"], way == "compiled")
+            if why:
+                wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
+        print(f"# {way}: {nr - sum(wrong.values())} of {nr} stacks are legal; {wrong}", flush=True)
+        assert nr > 100, nr
+        assert not [why for why in wrong if "unknown" in why], wrong
+        assert sum(wrong.values()) <= max(2, nr / 200), wrong
+
+
+@h.test
+def which_frames_are_shown():
+    need_node()
+    shown = {}
+    for options in ((), ("--all-frames",), ("--no-native",), ("--no-v8",)):
+        samples = attach(ways()["baseline"], script(PROGRAM), *options, seconds=0.4)["samples"]
+        shown[options] = {re.sub(r" \[guessed\]$", "", name) for sample in samples for name in sample["stack"]
+                          if has_functions(sample) or options == ("--no-v8",)}
+    assert {"compare", "spin", "work"} <= shown[()]
+    assert not [name for name in shown[()] if re.match("Builtins_(Interpreter|JSEntry)", name)]
+    assert "compare" in shown["--all-frames",] and "compare" not in shown["--no-v8",]
+    assert "Builtins_JSEntry" in shown["--all-frames",] or "Builtins_JSEntry" not in shown["--no-v8",]
+    assert "compare" in shown["--no-native",] and "__libc_start_main" not in shown["--no-native",]
+
+
+CHURN = """
+console.log('{}');
+for (let i = 0; ; i++) {
+  const outer = new Function('n', `
+    function inner_${i}(n) { let x = 0; while (n) { x += n * n % 7; n -= 1; } return x; }
+    return (function outer_${i}(n) { return inner_${i}(n) + inner_${i}(n + 1); })(n);`);
+  outer(1500);
+  if (i % 100 == 0)
+    gc();
+}
+"""
+
+
+@h.test
+def functions_that_come_and_go():
+    """Each function lives for a moment, and the collector moves what is left: none is taken for another."""
+    need_node()
+    samples = attach(("--expose-gc",), script(CHURN, "churn.js"))["samples"]
+    made, gone, names = 0, 0, set()
+    for sample in samples:
+        nr, inner = sample["values"]["samples"], None
+        gone += nr * sample["stack"].count("[code is gone]")
+        for frame in sample["frames"]:
+            found = re.fullmatch(r"(inner|outer)_(\d+)", frame["name"])
+            if not found:
+                continue
+            made += nr
+            names.add(frame["name"])
+            if found[1] == "inner":
+                inner = found[2]
+            else:
+                assert inner in (None, found[2]), sample["stack"]
+    print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
+    assert len(names) > 100 and gone <= made / 20, (len(names), made, gone)
+
+
+@h.test
+def forged_engine():
+    """A program that exports what V8 does, with structures that lead anywhere: bounded, and every frame is one that it
+    has."""
+    for what in ("circle", "wild", "text"):
+        profile = attach(None, (h.workload("forgedv8"), what), seconds=0.4)
+        assert u.count(profile["samples"]) > 100, what
+        frames = [frame for sample in profile["samples"] for frame in sample["frames"]
+                  if frame["mapping"]["path"] == "[v8 11.3]"]
+        assert len(frames) < 600 * len(profile["samples"]), what
+        if what == "circle":
+            assert {(frame["name"], frame["file"], frame["line"]) for frame in frames} == \
+                {("made_up", "/made/up.js", 3)}, frames[:3]
+
+
+h.main()

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""PHP: its functions between the native frames, by name, file and line.
+
+The main judge is a program whose every legal stack is known: each line that calls one of its functions says so
+(`//> callee`, `//> internal callee` for what a function of PHP's own calls); `//= name` begins a function, `//.` ends one.
+PHP_SECONDS=20 records longer than the 1.5 seconds of each way to run it (3 with TEST_LONG); PHP=PATH takes another
+interpreter."""
+import os
+import re
+import shutil
+
+import harness as h
+import unwinding as u
+
+SECONDS = float(os.environ.get("PHP_SECONDS", 3 if h.IS_LONG else 1.5))
+PHP = os.environ.get("PHP", "/usr/bin/php")
+WAYS = (("-d", "opcache.enable_cli=0"), ("-d", "opcache.enable_cli=1"))
+PROGRAM = """<?php
+function spin($n) { //= spin
+    $x = 0;
+    while ($n) {
+        $x += $n * $n % 7;
+        $n -= 1;
+    }
+    return $x;
+} //.
+
+function f_1($n) { //= f_1
+    return spin($n) + 1; //> spin
+} //.
+
+function f_2($n) { //= f_2
+    $y = f_1($n); //> f_1
+    return $y + spin(9); //> spin
+} //.
+
+class Shape { //-
+    function area($n) { //= Shape::area
+        return f_2($n); //> f_2
+    } //.
+    static function make($n) { //= Shape::make
+        return (new self)->area($n); //> Shape::area
+    } //.
+    function __get($name) { //= Shape::__get
+        return f_1(150); //> f_1
+    } //.
+    function __call($name, $arguments) { //= Shape::__call
+        return spin(140); //> spin
+    } //.
+} //-
+
+function compare($a, $b) { //= compare
+    return f_1($a + 100) - f_1($b + 100); //> f_1
+} //.
+
+function by_usort($n) { //= by_usort
+    $all = range(1, $n);
+    usort($all, 'compare'); //> usort compare
+} //.
+
+function by_map($n) { //= by_map
+    array_map(function ($x) { return spin($x + 90); }, range(1, $n)); //> array_map {closure} //> spin //={closure}
+} //.
+
+function by_regex() { //= by_regex
+    preg_replace_callback('/[a-z]/', fn($m) => f_1(80), 'some words'); //> preg_replace_callback {closure} //> f_1 //={closure}
+} //.
+
+function numbers($n) { //= numbers
+    for ($i = 0; $i < $n; $i++)
+        yield f_1($i + 80); //> f_1
+} //.
+
+function by_loop($n) { //= by_loop
+    foreach (numbers($n) as $each) //> numbers
+        spin($each % 7); //> spin
+} //.
+
+function by_iterator($n) { //= by_iterator
+    iterator_to_array(numbers($n)); //> iterator_to_array numbers //> numbers
+} //.
+
+function down($n) { //= down
+    if (!$n)
+        return spin(300); //> spin
+    return down($n - 1) + 1; //> down
+} //.
+
+function work() { //= work
+    by_usort(5); //> by_usort
+    by_map(5); //> by_map
+    by_regex(); //> by_regex
+    by_loop(5); //> by_loop
+    by_iterator(5); //> by_iterator
+    Shape::make(120); //> Shape::make
+    $shape = new Shape;
+    $shape->size; //> Shape::__get
+    $shape->other(1); //> Shape::__call //> Shape::other
+    call_user_func('f_1', 110); //> call_user_func f_1 //> f_1
+    down(20); //> down
+    include __DIR__ . '/inc.php'; //> inc.php
+    eval('spin(130);'); //> eval
+} //.
+
+echo "{}\\n";
+while (true)
+    work(); //> work
+"""
+
+
+def script(text, name="prog.php"):
+    return u.script(text, name)
+
+
+def need_php():
+    if not shutil.which(PHP):
+        raise h.Skip("no php")
+
+
+class Legal:
+    """What the program's marks allow."""
+
+    def __init__(self, text):
+        self.ranges, self.calls, opened = {}, {}, []
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            self.calls[number] = [mark.split() for mark in re.findall(r"//> ([^/]*)", line)]
+            for name in re.findall(r"//= (\S+)", line):
+                opened.append((name, number))
+            if "//={closure}" in line:
+                self.ranges[f"{{closure:prog.php:{number}}}"] = (number, number)
+            if "//." in line:
+                name, first = opened.pop()
+                self.ranges[name] = (first, number)
+        self.ranges["prog.php"] = self.ranges["Shape::other"] = (1, len(lines))
+
+    def may_call(self, line, callees):
+        """callees: innermost last, functions of PHP's own before it."""
+        known = [re.sub(r"^\{closure.*\}$", "{closure}", name) for name in callees]
+        return known in self.calls[line] or ["eval"] in self.calls[line] and known[-1].endswith("eval()'d code")
+
+    def why_not(self, frames):
+        """Why a sample's frames, leaf first, cannot be; None: they can."""
+        chain, natives, root = [], 0, None
+        for frame in frames:
+            if not frame["mapping"]["path"].startswith("[php "):
+                natives += 1
+                continue
+            name, line, file = frame["name"], frame["line"], os.path.basename(frame["file"])
+            root = name
+            if not file:
+                if chain and not natives and name != "call_user_func":
+                    return f"nothing native between {name} and {chain[0]}"
+                chain, natives = [name] + chain, 0
+                continue
+            if file != "prog.php":
+                if not (name == file and (file == "inc.php" or file.endswith("eval()'d code"))):
+                    return f"unknown function {name} of {file}"
+                if chain and chain != ["spin"]:
+                    return f"{name} does not call {chain}"
+                chain, natives = [name], 0
+                continue
+            if name not in self.ranges:
+                return f"unknown function {name}"
+            first, last = self.ranges[name]
+            if not first <= line <= last:
+                return f"{name}: line {line} is not one of {first} to {last}"
+            if (set(chain) & set(self.ranges) or chain and chain[-1].startswith(("inc.php", "prog.php("))) and \
+                    not self.may_call(line, chain):
+                return f"{name} does not call {chain} in line {line}"
+            chain, natives = [name], 0
+        if root != "prog.php":
+            return f"its root is {root}: {[frame['name'] for frame in frames]}"
+        return None
+
+
+def attach(options, file, *more, seconds=SECONDS):
+    """options are the interpreter's; None: file is a command."""
+    return u.profile_of([PHP, *options, file] if options is not None else file, *more, seconds=seconds)
+
+
+def program():
+    path = script(PROGRAM)
+    with open(os.path.join(os.path.dirname(path), "inc.php"), "w", encoding="utf-8") as file:
+        file.write("<?php\nspin(100);\n")
+    return path
+
+
+@h.test
+def every_stack_is_legal():
+    need_php()
+    legal = Legal(PROGRAM)
+    for way in WAYS:
+        samples = attach(way, program())["samples"]
+        nr, wrong = u.count(samples), {}
+        for sample in samples:
+            why = legal.why_not(sample["frames"])
+            if why:
+                wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
+        print(f"# {way[1]}: {nr - sum(wrong.values())} of {nr} stacks are legal; {wrong}", flush=True)
+        assert nr > 100, nr
+        assert not [why for why in wrong if "unknown" in why], wrong
+        assert sum(wrong.values()) <= max(2, nr / 1000), wrong
+
+
+@h.test
+def which_frames_are_shown():
+    need_php()
+    shown = {}
+    for options in ((), ("--all-frames",), ("--no-native",), ("--no-php",)):
+        samples = attach(WAYS[0], program(), *options, seconds=1)["samples"]
+        joined = [sample for sample in samples if options == ("--no-php",) or u.is_joined(sample, "php")]
+        assert u.count(joined) > max(100, 0.98 * u.count(samples)), (options, u.count(joined), u.count(samples))
+        shown[options] = {name for sample in joined for name in sample["stack"]}
+    assert {"compare", "usort"} <= shown[()] and "execute_ex" not in shown[()], shown[()]
+    assert {"compare", "execute_ex"} <= shown["--all-frames",], shown
+    assert not {"__libc_start_main", "execute_ex"} & shown["--no-native",], shown["--no-native",]
+    assert "execute_ex" in shown["--no-php",] and "compare" not in shown["--no-php",], shown
+
+
+CHURN = """<?php
+function make($i) {
+    $path = __DIR__ . "/m_$i.php";
+    file_put_contents($path, "<?php" . str_repeat("\\n", $i % 50 + 1) .
+        "return function (\\$n) {\\n  \\$x = 0;\\n  while (\\$n) {\\n    \\$x += \\$n;\\n    \\$n -= 1;\\n  }\\n};");
+    $made = include $path;
+    unlink($path);
+    return $made;
+}
+echo "{}\\n";
+for ($i = 0; ; $i++) {
+    $f = make($i);
+    $f(4000);
+}
+"""
+
+
+@h.test
+def functions_that_come_and_go():
+    """Each function lives for a moment, and most stand where another one was: none is taken for another."""
+    need_php()
+    samples = attach(WAYS[0], script(CHURN, "churn.php"))["samples"]
+    made, gone, names = 0, 0, set()
+    for sample in samples:
+        nr = sample["values"]["samples"]
+        gone += nr * sample["stack"].count("[code is gone]")
+        for frame in sample["frames"]:
+            found = re.search(r"/m_(\d+)\.php$", frame["file"])
+            if not found or "closure" not in frame["name"]:
+                continue
+            first = int(found[1]) % 50 + 2
+            made += nr
+            names.add(frame["name"])
+            assert frame["name"] == f"{{closure:m_{found[1]}.php:{first}}}", frame
+            assert frame["start_line"] == first and frame["line"] in range(first, first + 7), frame
+    print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
+    assert len(names) > 50 and gone <= max(1, made / 100), (len(names), made, gone)  # how many is the machine's choice
+
+
+@h.test
+def forged_interpreter():
+    """A program that exports what PHP does, with structures that lead anywhere: bounded, and every frame is one that
+    it has."""
+    for what in ("circle", "wild", "text"):
+        profile = attach(None, (h.workload("forgedphp"), what), seconds=1)
+        assert u.count(profile["samples"]) > 100, what
+        frames = [frame for sample in profile["samples"] for frame in sample["frames"]
+                  if frame["mapping"]["path"] == "[php 8.2]"]
+        assert len(frames) < 600 * len(profile["samples"]), what
+        if what == "circle":
+            assert {frame["name"] for frame in frames} == {"made_up"}, what
+            notes = {name for sample in profile["samples"] for name in sample["stack"]
+                     if name.startswith("[interpreter's stack")}
+            assert notes == {"[interpreter's stack too deep to be walked to its root]"}, notes
+
+
+h.main()

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the library that targets load is made of: distances between samples and what samples stand for, held against
+ * libm; the set of sampled blocks, alone and with threads; and the notes that tell of its probes, which readelf(1) knows
+ * as well.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "inside/blocks.h"
+#include "inside/chance.h"
+#include "object/elf.h"
+#include "probes/usdt.h"
+
+static void test_weights(void **state)
+{
+	(void)state;
+	for (uint64_t rate = 2; rate < 1ull << 40; rate = rate * 3 + 1)
+		for (uint64_t size = 1; size < 1ull << 44; size = size * 2 + 1) {
+			double exact = size / -expm1(-(double)size / rate);
+
+			assert_true(fabs(chance_weight(size, rate) - exact) <=
+				    0.51 + exact * 1e-11);
+		}
+	assert_int_equal(chance_weight(1000, 1), 1000);
+	assert_int_equal(chance_weight(0, 1), 1);
+}
+
+/* How often a distance is at most s must be 1 - e^(-s/rate), to five standard deviations. */
+static void test_distances(void **state)
+{
+	enum {
+		NR = 200000
+	};
+	const uint64_t rate = 1000, sizes[] = {1, 2, 10, 100, 693, 1000, 3000, 8000};
+	const size_t nr_sizes = sizeof(sizes) / sizeof(sizes[0]);
+	uint64_t nr_within[sizeof(sizes) / sizeof(sizes[0])] = {0};
+	struct chance chance = {0};
+
+	(void)state;
+	assert_false(chance_is_seeded(&chance));
+	chance_seed(&chance);
+	assert_true(chance_is_seeded(&chance));
+	for (int i = 0; i < NR; i++) {
+		uint64_t distance = chance_distance(&chance, rate);
+
+		assert_true(distance >= 1);
+		for (size_t j = 0; j < nr_sizes; j++)
+			nr_within[j] += distance <= sizes[j];
+	}
+	for (size_t j = 0; j < nr_sizes; j++) {
+		double p = -expm1(-(double)sizes[j] / rate);
+
+		assert_true(fabs(nr_within[j] - NR * p) < 5 * sqrt(NR * p * (1 - p)) + 1);
+	}
+	assert_int_equal(chance_distance(&chance, 1), 0);
+	assert_int_equal(chance_distance(&chance, 0), 0);
+}
+
+static const void *block(uint64_t address)
+{
+	return (const void *)address;
+}
+
+static uint32_t nr_in_filter(void)
+{
+	uint32_t nr = 0;
+
+	for (int i = 0; i < HEAP_FILTER_PLACES; i++)
+		nr += heap_filter[i];
+	return nr;
+}
+
+static void test_blocks(void **state)
+{
+	(void)state;
+	assert_false(blocks_take(block(0)));
+	assert_false(blocks_take(block(0x1000)));
+	assert_true(blocks_add(block(0x1000)));
+	assert_true(blocks_add(block(0x1000)));
+	assert_true(blocks_add(block(0x1010)));
+	assert_int_equal(nr_in_filter(), 2);
+	assert_false(blocks_take(block(0x1020)));
+	assert_true(blocks_take(block(0x1000)));
+	assert_false(blocks_take(block(0x1000)));
+	assert_true(blocks_take(block(0x1010)));
+	assert_int_equal(nr_in_filter(), 0);
+}
+
+/* More than the first tables hold: each is found, once. */
+static void test_many_blocks(void **state)
+{
+	enum {
+		NR = 300000
+	};
+
+	(void)state;
+	for (uint64_t i = 1; i <= NR; i++)
+		assert_true(blocks_add(block(i * 48)));
+	for (uint64_t i = 1; i <= NR; i++)
+		assert_false(blocks_take(block(i * 48 + 16)));
+	for (uint64_t i = NR; i; i--)
+		assert_true(blocks_take(block(i * 48)));
+	for (uint64_t i = 1; i <= NR; i++)
+		assert_false(blocks_take(block(i * 48)));
+}
+
+/* Places that held more than they can count stay: a filter may say too often that a block could be there. */
+static void test_full_place_stays(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 256; i++)
+		assert_true(blocks_add(block(0x5000000000 + i * 16)));
+	for (uint64_t i = 0; i < 256; i++)
+		assert_true(blocks_take(block(0x5000000000 + i * 16)));
+	assert_int_equal(heap_filter[0], UINT8_MAX);
+	assert_true(blocks_add(block(0x5000000000)));
+	assert_true(blocks_take(block(0x5000000000)));
+}
+
+#define NR_THREADS 8
+
+/* Each has blocks of its own, in pages that all of them share. */
+static void *add_and_take(void *argument)
+{
+	uint64_t first = (uintptr_t)argument, nr_wrong = 0;
+
+	for (int turn = 0; turn < 20; turn++) {
+		for (uint64_t i = 0; i < 2000; i++)
+			nr_wrong += !blocks_add(block((first + i * NR_THREADS) * 16));
+		for (uint64_t i = 0; i < 2000; i++)
+			nr_wrong += !blocks_take(block((first + i * NR_THREADS) * 16));
+	}
+	return (void *)(uintptr_t)nr_wrong;
+}
+
+static void test_threads(void **state)
+{
+	pthread_t threads[NR_THREADS];
+	void *nr_wrong;
+
+	(void)state;
+	for (uintptr_t i = 0; i < NR_THREADS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, add_and_take, (void *)(i + 65536)), 0);
+	for (int i = 0; i < NR_THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &nr_wrong), 0);
+		assert_null(nr_wrong);
+	}
+}
+
+/* The library's own notes, as readelf reads them. All is where it is in the file: text and data are moved differently. */
+static void test_notes(void **state)
+{
+	int fd = open(LIBRARY, O_RDONLY | O_CLOEXEC);
+	struct allocator allocator = {0};
+	struct elf_file *elf;
+	unsigned long at, semaphore;
+	uint64_t elf_addr;
+	FILE *in;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(elf_file_open(fd, &elf), 0);
+	assert_true(usdt_find(elf, &allocator));
+	assert_int_equal(allocator.nr, 3);
+	in = popen("readelf -nW " LIBRARY " | sed -n 's/.*Location: \\(0x[0-9a-f]*\\),.*Semaphore: "
+		   "\\(0x[0-9a-f]*\\).*/\\1 \\2/p'",
+		   "r");
+	assert_non_null(in);
+	for (size_t i = 0; i < allocator.nr; i++) {
+		assert_int_equal(fscanf(in, "%lx %lx", &at, &semaphore), 2);
+		assert_int_equal(allocator.sites[i].shape, SHAPE_SAMPLED + i);
+		assert_int_equal(elf_file_addr(elf, allocator.sites[i].file_off, &elf_addr), 0);
+		assert_int_equal(elf_addr, at);
+		assert_int_equal(elf_file_addr(elf, allocator.sites[i].semaphore_off, &elf_addr),
+				 0);
+		assert_int_equal(elf_addr, semaphore);
+	}
+	pclose(in);
+	elf_file_close(elf);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_many_blocks),
+		cmocka_unit_test(test_full_place_stays),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_notes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The messages between main and the process that downloads debug files, cprof-fetcher.
+ *
+ *	main ---- a URL, a descriptor to write to ----> fetcher	nobody, no capability, no program, no file to write
+ *	  |  <--- what became of it -----------------	  ^	speaks HTTP with a server
+ *	  +------ "another worker" --> keeper ------------+
+ *
+ * (sandbox/message.h has the design of the others.) The descriptor is that of a file without a name; what is in it afterwards is
+ * somebody else's, and is parsed by cprof-parser like any file.
+ */
+#ifndef CPROF_DEBUGINFOD_FETCHING_H
+#define CPROF_DEBUGINFOD_FETCHING_H
+
+#include <stdint.h>
+
+#define FETCHING_KIND	   1
+#define FETCHING_URL_BYTES 2048
+#define FETCHING_WHY_BYTES 128
+#define FETCHING_MAX_BYTES (512ull << 20) /* of a file; RLIMIT_FSIZE of the process */
+
+struct fetching_request {
+	uint64_t timeout_ms;
+	char url[FETCHING_URL_BYTES];
+};
+
+enum fetching_result {
+	FETCHING_DONE,
+	FETCHING_NOT_THERE, /* the server answered, and has no such file */
+	FETCHING_FAILED,    /* why */
+	NR_FETCHING_RESULTS
+};
+
+struct fetching_reply {
+	uint64_t result, len_bytes;
+	char why[FETCHING_WHY_BYTES];
+};
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a file says is by address in the file; BPF needs ips. A program that loads a second runtime keeps the first. */
+#include "feed/runtime.h"
+
+#include "base/log.h"
+
+static void add_bias(enum abi_runtime kind, union abi_layout *layout, uint64_t bias)
+{
+	switch (kind) {
+	case ABI_RUNTIME_PYTHON:
+		layout->python.state += bias;
+		layout->python.code_type += bias;
+		break;
+	case ABI_RUNTIME_PHP:
+		layout->php.state += bias;
+		break;
+	default:
+		break;
+	}
+}
+
+void runtime_attach(struct runtime *runtime, struct session *session, uint32_t tgid,
+		    const struct message_runtime *about, uint64_t bias)
+{
+	static const char *const names[ABI_NR_RUNTIMES] = {[ABI_RUNTIME_PYTHON] = "Python",
+							   [ABI_RUNTIME_PHP] = "PHP",
+							   [ABI_RUNTIME_V8] = "V8"};
+	enum abi_runtime kind = ABI_RUNTIME_KIND(about->runtime);
+	uint32_t version = ABI_RUNTIME_VERSION(about->runtime);
+	union abi_layout layout = about->layout;
+
+	if (runtime->is_met)
+		return;
+	runtime->is_met = true;
+	add_bias(kind, &layout, bias);
+	if (session_add_runtime(session, kind, &layout, &runtime->number)) {
+		runtime->number = 0;
+		return;
+	}
+	detail("process %u: %s %u.%u, whose functions are read", tgid, names[kind], version >> 8,
+	       version & 0xff);
+}
+
+void runtime_detach(struct runtime *runtime, struct session *session)
+{
+	session_remove_runtime(session, runtime->number);
+	*runtime = (struct runtime){0};
+}

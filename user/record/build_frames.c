@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The user part of a stack that has interpreted functions: both stacks joined (record/join.h).
+ *
+ * The interpreter's own frames between and below those of the program are left out: its loop, which each function would
+ * have beside it, and what leads to it. What else is native stays, so that a builtin or an extension stands between
+ * two functions of the program. pprof's drop_frames cannot say that: it drops what a frame calls as well.
+ */
+#include "record/build.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* Of CPython: calls, and how a program or a thread gets started. */
+static const char glue[] =
+	"_?PyEval_[A-Za-z]*([.].*)?|_?Py(Object|Function|CFunction|Method|Vectorcall|Stack)_?[A-Za-"
+	"z_]*"
+	"([Cc]all|CALL)[A-Za-z_]*([.].*)?"
+	"|(object|method|cfunction|function|slot|type|wrapper|classmethod|instancemethod|bound)_"
+	"[a-z_]*call[A-Za-z_]*([.].*)?|_?function_code_fastcall([.].*)?|call_(function|attribute|"
+	"method)"
+	"([.].*)?|do_call_core([.].*)?|gen_(send_ex2?|iternext)([.].*)?|_?PyGen_[A-Za-z]*([.].*)?"
+	"|Py_(BytesMain|RunMain|Main)|pymain_[a-z_]*([.].*)?|_?PyRun_[A-Za-z]*([.].*)?"
+	"|run_(mod|eval_code_obj)([.].*)?|thread_run([.].*)?|pythread_wrapper([.].*)?"
+	"|t_bootstrap([.].*)?"
+	/* Of PHP, the same. */
+	"|(dtrace_)?execute_ex([.].*)?|_?zend_call_(function|method|known_[a-z_]+)([.].*)?"
+	"|zend_execute(_scripts?)?([.].*)?|php_execute_(script|simple_script)(_ex)?([.].*)?"
+	"|_call_user_function_impl|zend_fcall_info_call([.].*)?|zend_generator_resume([.].*)?"
+	/* Of V8: the interpreter, and what leads from C++ to JavaScript and back. */
+	"|Builtins_([A-Za-z0-9]*Handler|Interpreter[A-Za-z0-9]*|Baseline[A-Za-z0-9]*|JSEntry[A-Za-"
+	"z]*"
+	"|CEntry_[A-Za-z0-9_]*|Call_[A-Za-z]*|CallFunction_[A-Za-z]*|Construct[A-Za-z]*)"
+	"( [[]guessed[]])?";
+
+void build_begin_frames(struct build *build)
+{
+	if (!build->order->all_frames)
+		build->glue.rule = prune_rule_new(glue, NULL);
+}
+
+void build_end_frames(struct build *build)
+{
+	build_rule_release(&build->glue);
+	vec_release(&build->items);
+	vec_release(&build->is_loop);
+}
+
+static bool is_whole(const struct entry *entry)
+{
+	return entry->end == END_ROOT || entry->end == END_NO_ROOT;
+}
+
+/*
+ * Marks the native frames that functions stand for (SHADOW_PLACED): code that is compiled, and at a call the interpreter's. At the
+ * leaf it may be any builtin, whose caller the function is.
+ */
+static void mark_placed(struct build *build, const struct entry *entry, const struct stack *user,
+			const struct shadow_stack *shadow)
+{
+	for (uint32_t k = 0; k < shadow->nr; k++) {
+		uint32_t i = shadow->frames[k].place;
+
+		if (!(shadow->frames[k].object & SHADOW_PLACED) || i >= user->nr)
+			continue;
+		build->is_loop.at[i] = i > 0 ||
+				       !symbolize_runtime(build->symbolizer, entry->image,
+							  user->ips[i], entry->time_ns, false);
+	}
+}
+
+static void join(struct build *build, const struct entry *entry, const struct stack *user,
+		 const struct shadow_stack *shadow)
+{
+	struct join_native native = {
+		.nr = user->nr, .elided = user->nr, .is_whole = is_whole(entry)};
+
+	uint32_t runtime = user->nr && !build_is_elided(user, 0)
+				   ? symbolize_runtime(build->symbolizer, entry->image,
+						       user->ips[0], entry->time_ns, false)
+				   : 0;
+
+	/* PHP pushes a function's frame a little before it calls the loop. */
+	native.may_lack_loop = ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PHP;
+	build->items.nr = build->is_loop.nr = 0;
+	for (uint32_t i = 0; i < user->nr; i++) {
+		bool is_elided = build_is_elided(user, i);
+
+		if (is_elided)
+			native.elided = i;
+		vec_push(&build->is_loop,
+			 !is_elided && symbolize_is_loop(build->symbolizer, entry->image,
+							 user->ips[i], entry->time_ns, i > 0));
+	}
+	mark_placed(build, entry, user, shadow);
+	native.is_loop = build->is_loop.at;
+	builder_count_joined(build->builder, entry, join_stacks(&native, shadow, &build->items));
+}
+
+static uint32_t locate_frame(struct build *build, const struct entry *entry,
+			     const struct shadow_frame *frame)
+{
+	bool may_ask = symbolize_has_time(build->symbolizer);
+	struct framename name;
+
+	switch (framenames_find(build->builder->options.framenames, entry->tgid, entry->start_ns,
+				frame, may_ask, &name)) {
+	case FRAMENAME_FOUND:
+		return symbolize_frame(build->symbolizer, build->profile, &name);
+	case FRAMENAME_NO_TIME:
+		return symbolize_note(build->symbolizer, build->profile,
+				      "[interpreted function, not looked up]");
+	default:
+		builder_count_gone(build->builder, entry);
+		return symbolize_note(build->symbolizer, build->profile, "[code is gone]");
+	}
+}
+
+/* Is native frame i one that is left out? */
+static bool is_left_out(struct build *build, const struct entry *entry, const struct stack *user,
+			uint32_t i)
+{
+	const char *text;
+	uint32_t name;
+
+	if (build->order->no_native)
+		return true;
+	if (!build->glue.rule || build_is_elided(user, i))
+		return false;
+	if (build->is_loop.at[i])
+		return true;
+	if (!symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+			       i > 0))
+		return false;
+	name = symbolize_user_name(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+				   i > 0, &text);
+	return build_rule_drops(&build->glue, name, text);
+}
+
+/* A frame that says what is missing, or why the frames on its two sides are not joined. */
+static uint32_t note(struct build *build, const struct shadow_stack *shadow, enum join_kind kind)
+{
+	static const char *const ends[] = {
+#define X(id, text) text,
+		SHADOW_ENDS(X)
+#undef X
+	};
+	const char *end = ends[shadow->end];
+	char *text scoped(freep) = end ? xasprintf("[interpreter's stack %s]", end) : NULL;
+	const char *shown = text ? text : "[interpreted frames, not paired with native ones]";
+
+	return symbolize_note(build->symbolizer, build->profile,
+			      kind == JOIN_ELIDED ? "[... frames elided]" : shown);
+}
+
+void build_add_joined(struct build *build, struct entry *entry, const struct stack *user)
+{
+	const struct shadow_stack *shadow = &build->builder->shadows.at[entry->shadow];
+	uint32_t location;
+
+	join(build, entry, user, shadow);
+	for (size_t k = 0; k < build->items.nr; k++) {
+		struct join_item item = build->items.at[k];
+
+		if (item.kind == JOIN_NATIVE &&
+		    (item.i < build->nr_cut || is_left_out(build, entry, user, item.i)))
+			continue;
+		if (item.kind == JOIN_NATIVE)
+			location = build_locate_user(build, entry, user, item.i);
+		else if (item.kind == JOIN_SHADOW)
+			location = locate_frame(build, entry, &shadow->frames[item.i]);
+		else
+			location = note(build, shadow, item.kind);
+		vec_push(&build->locations, location);
+	}
+	entry->nr_joined = entry->nr_taken;
+}

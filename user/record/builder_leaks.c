@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which stacks leak. Entries of one stack (its sizes, its threads) are judged together, over the time that the image of
+ * their process ran while sampling went on; leaktest.c has the criteria.
+ *
+ * The score orders all suspects by one number, so that a reader of the profile has the same order: exceptions come before
+ * mere growth, and within each the slope counts, reduced by two standard errors.
+ */
+#include "record/builder_state.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "profile/scale.h"
+#include "record/leaktest.h"
+
+struct stack_sum {
+	struct leak_stack stack;
+	double growth_bytes[TIMELINE_BINS];
+	uint64_t oldest_ns; /* birth; 0: none is alive */
+};
+
+void builder_keep_timelines(struct builder *builder, uint64_t start_ns)
+{
+	builder->clock.start_ns = start_ns;
+	timeline_advance(&builder->clock, start_ns);
+}
+
+void builder_advance(struct builder *builder, uint64_t now_ns)
+{
+	if (builder->clock.start_ns)
+		timeline_advance(&builder->clock, now_ns);
+}
+
+struct timeline *builder_timeline(struct builder *builder, struct entry *entry)
+{
+	if (!entry->timeline) {
+		entry->timeline = builder->timelines.nr + 1;
+		vec_push(&builder->timelines, (struct timeline){0});
+	}
+	return &builder->timelines.at[entry->timeline - 1];
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* When the image of an entry began to be watched, and when it ended or watching did. */
+static void span_of(const struct builder *builder, const struct entry *entry, uint64_t *begin_ns,
+		    uint64_t *end_ns)
+{
+	const struct process *process = entry->image->process;
+
+	*begin_ns =
+		later(builder->clock.start_ns, later(entry->image->since_ns, process->start_ns));
+	*end_ns = process->exited_ns ? process->exited_ns : builder->clock.now_ns;
+}
+
+/* Adds an entry's pieces from first to limit; of the living, those that were taken before old_ns are old. */
+static void add_entry(struct builder *builder, struct entry *entry, uint32_t first, uint32_t limit,
+		      uint64_t old_ns, struct stack_sum *sum)
+{
+	struct timeline *timeline = builder_timeline(builder, entry);
+	double weight = entry->size_bytes /
+			scale_heap_probability(entry->size_bytes, builder->options.period);
+	uint64_t old_bin = (old_ns - builder->clock.start_ns) / builder->clock.bin_ns;
+
+	timeline_fit(timeline, &builder->clock);
+	for (uint32_t i = first; i < limit; i++)
+		sum->growth_bytes[i - first] += timeline->net[i] * weight;
+	entry->nr_leaked = 0;
+	for (uint32_t i = 0; i < TIMELINE_BINS && i < old_bin; i++)
+		entry->nr_leaked += timeline->born[i];
+	if (entry->nr_leaked > entry->nr_taken)
+		entry->nr_leaked = entry->nr_taken;
+	sum->stack.nr_old += entry->nr_leaked;
+	sum->stack.nr_taken += entry->nr_taken;
+	sum->stack.nr_freed += entry->nr_freed;
+	sum->stack.oldest_freed_ns = later(sum->stack.oldest_freed_ns, entry->oldest_freed_ns);
+	if (timeline->oldest_ns && (!sum->oldest_ns || timeline->oldest_ns < sum->oldest_ns))
+		sum->oldest_ns = timeline->oldest_ns;
+}
+
+static void add_leak(struct builder *builder, const struct stack_sum *sum,
+		     const struct leak_verdict *verdict, uint64_t end_ns)
+{
+	vec_push(&builder->leaks,
+		 (struct built_leak){.is_exception = verdict->kind == LEAK_EXCEPTION,
+				     .nr_blocks = sum->stack.nr_old,
+				     .nr_freed = sum->stack.nr_freed,
+				     .oldest_ns = end_ns - sum->oldest_ns,
+				     .oldest_freed_ns = sum->stack.oldest_freed_ns,
+				     .age_ns = sum->stack.age_ns,
+				     .slope = verdict->slope,
+				     .error = verdict->error});
+}
+
+/* The entries of one stack: nr of builder->by_stack from at on. */
+static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
+{
+	struct entry *first = &builder->entries.at[at[0]];
+	uint64_t bin_ns = builder->clock.bin_ns, begin_ns, end_ns, age_ns;
+	struct stack_sum sum = {.stack = {.piece_s = bin_ns / 1e9}};
+	struct leak_verdict verdict = {LEAK_NONE};
+	uint32_t begin_bin, end_bin;
+
+	span_of(builder, first, &begin_ns, &end_ns);
+	age_ns = builder->leak_age_ns ? builder->leak_age_ns : (end_ns - begin_ns) / 2;
+	if (end_ns < begin_ns || end_ns - begin_ns < age_ns)
+		return;
+	begin_bin = (begin_ns - builder->clock.start_ns + bin_ns - 1) / bin_ns;
+	end_bin = (end_ns - builder->clock.start_ns) / bin_ns;
+	if (begin_bin > end_bin || end_bin > TIMELINE_BINS)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		add_entry(builder, &builder->entries.at[at[i]], begin_bin, end_bin, end_ns - age_ns,
+			  &sum);
+	sum.stack.growth_bytes = sum.growth_bytes;
+	sum.stack.nr_pieces = end_bin - begin_bin;
+	sum.stack.age_ns = age_ns;
+	sum.stack.is_over = first->image->process->exited_ns;
+	verdict = leak_judge(&sum.stack);
+	if (verdict.kind)
+		add_leak(builder, &sum, &verdict, end_ns);
+	for (size_t i = 0; i < nr; i++) {
+		struct entry *entry = &builder->entries.at[at[i]];
+
+		entry->leak = verdict.kind ? builder->leaks.nr : 0;
+		entry->nr_leaked = verdict.kind ? entry->nr_leaked : 0;
+	}
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_stacks(const void *a, const void *b, void *ctx)
+{
+	const struct builder *builder = ctx;
+	const struct entry *x = &builder->entries.at[*(const uint32_t *)a];
+	const struct entry *y = &builder->entries.at[*(const uint32_t *)b];
+
+	if (x->image != y->image)
+		return compare((uintptr_t)x->image, (uintptr_t)y->image);
+	if (x->user_stack != y->user_stack)
+		return compare(x->user_stack, y->user_stack);
+	return compare(x->shadow, y->shadow);
+}
+
+static double lower_bound(const struct built_leak *leak)
+{
+	return leak->slope - 2 * leak->error; /* above 0, as t is above 4 */
+}
+
+static void set_scores(struct builder *builder)
+{
+	double most[2] = {0};
+
+	vec_for_each(&builder->leaks, leak)
+		if (lower_bound(leak) > most[leak->is_exception])
+			most[leak->is_exception] = lower_bound(leak);
+	vec_for_each(&builder->leaks, leak) {
+		double part = lower_bound(leak) / most[leak->is_exception];
+
+		leak->score = leak->is_exception ? 500 + 500 * part : 1 + 99 * part;
+	}
+}
+
+void builder_find_leaks(struct builder *builder, uint64_t age_ns)
+{
+	builder->leak_age_ns = age_ns;
+	builder->leaks.nr = 0;
+	builder_resolve(builder);
+	if (!builder->order.nr)
+		return;
+	qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at), compare_stacks,
+		builder);
+	for (size_t i = 0, nr; i < builder->order.nr; i += nr) {
+		const struct entry *first = &builder->entries.at[builder->order.at[i]];
+
+		for (nr = 1; i + nr < builder->order.nr; nr++)
+			if (compare_stacks(&builder->order.at[i], &builder->order.at[i + nr],
+					   builder))
+				break;
+		if (first->image ==
+		    first->image->process->images.at[first->image->process->images.nr - 1])
+			judge_stack(builder, builder->order.at + i, nr);
+	}
+	set_scores(builder);
+	builder->is_resolved = false; /* the order is another one */
+	builder_resolve(builder);
+}
+
+bool builder_can_find_leaks(const struct builder *builder)
+{
+	const struct timeline_clock *clock = &builder->clock;
+
+	return clock->now_ns - clock->start_ns >= LEAK_LEAST_PIECES * clock->bin_ns;
+}
+
+const struct built_leak *builder_leaks(const struct builder *builder, size_t *nr)
+{
+	*nr = builder->leaks.nr;
+	return builder->leaks.at;
+}

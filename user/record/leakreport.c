@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A line for each leak: how much there is, how old it is, how fast it grows, what became of the other blocks, and the
+ * functions that allocate. The profile has the stacks; this list is for the terminal only.
+ */
+#include "record/leakreport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "profile/scale.h"
+
+#define MAX_SHOWN  10
+#define MAX_FRAMES 3
+#define NAME_BYTES 60 /* what is longer is cut */
+
+/* "1.25 ms" */
+static const char *age_text(uint64_t age_ns, char *text, size_t text_bytes)
+{
+	double seconds = age_ns / 1e9;
+
+	if (seconds >= 1)
+		snprintf(text, text_bytes, "%.1f s", seconds);
+	else if (seconds >= 0.001)
+		snprintf(text, text_bytes, "%.1f ms", seconds * 1e3);
+	else
+		snprintf(text, text_bytes, "%.0f us", seconds * 1e6);
+	return text;
+}
+
+/* "leaf < caller < its caller" */
+static void describe_stack(const struct profile *profile, const struct profile_sample *sample,
+			   char *text, size_t text_bytes)
+{
+	size_t len = 0;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < sample->nr_locations && nr < MAX_FRAMES; i++) {
+		const struct profile_location *location =
+			&profile->locations.at[sample->locations[i] - 1];
+
+		for (uint32_t j = 0; j < location->nr_lines && nr < MAX_FRAMES; j++, nr++) {
+			uint32_t function = location->lines[j].function;
+			const char *name = strtab_get(&profile->strings,
+						      profile->functions.at[function - 1].name);
+			char safe[NAME_BYTES];
+
+			if (len < text_bytes)
+				len += snprintf(text + len, text_bytes - len, "%s%s",
+						len ? " < " : "",
+						text_escape(name, safe, sizeof(safe)));
+		}
+	}
+}
+
+/* " of comm (pid)" */
+static void describe_process(const struct profile *profile, const struct profile_sample *sample,
+			     char *text, size_t text_bytes)
+{
+	const char *comm = "";
+	char safe[NAME_BYTES];
+	int64_t pid = 0;
+
+	for (uint32_t i = 0; i < sample->nr_labels; i++) {
+		const char *key = strtab_get(&profile->strings, sample->labels[i].key);
+
+		if (!strcmp(key, "pid"))
+			pid = sample->labels[i].num;
+		else if (!strcmp(key, "comm"))
+			comm = strtab_get(&profile->strings, sample->labels[i].str);
+	}
+	snprintf(text, text_bytes, " of %s (%ld)", text_escape(comm, safe, sizeof(safe)), pid);
+}
+
+static void say_leak(const struct profile *profile, const struct built_leak *leak, size_t number,
+		     bool is_one_of_several)
+{
+	const struct profile_sample *sample = &profile->samples.at[leak->sample];
+	char stack[4 * NAME_BYTES] = "", oldest[32], least[32], freed[32], others[96];
+	char process[NAME_BYTES + 32] = "";
+
+	describe_stack(profile, sample, stack, sizeof(stack));
+	if (is_one_of_several)
+		describe_process(profile, sample, process, sizeof(process));
+	if (leak->nr_freed)
+		snprintf(others, sizeof(others), "%s others freed, after %s at most",
+			 text_count(leak->nr_freed),
+			 age_text(leak->oldest_freed_ns, freed, sizeof(freed)));
+	else
+		snprintf(others, sizeof(others), "none freed");
+	say("leak %zu%s: %s bytes in %s blocks, %s to %s old, %+.0f bytes/s (standard error %.0f); "
+	    "%s: %s",
+	    number, process, text_count(scale_round(leak->inuse.bytes)),
+	    text_count(scale_round(leak->inuse.objects)),
+	    age_text(leak->age_ns, least, sizeof(least)),
+	    age_text(leak->oldest_ns, oldest, sizeof(oldest)), leak->slope, leak->error, others,
+	    stack);
+}
+
+static int compare_scores(const void *a, const void *b)
+{
+	const struct built_leak *const *x = a, *const *y = b;
+
+	return (*x)->score < (*y)->score ? 1 : (*x)->score > (*y)->score ? -1 : 0;
+}
+
+void leakreport_say_none(const struct builder *builder)
+{
+	size_t nr;
+
+	builder_leaks(builder, &nr);
+	if (!nr)
+		say("no leak was found: %s", builder_can_find_leaks(builder)
+						     ? "no stack has old blocks and grows steadily"
+						     : "the run was too short to tell");
+}
+
+void leakreport_say(struct builder *builder, const struct profile *profile)
+{
+	vec_of(const struct built_leak *) leaks = {0};
+	size_t nr, nr_processes;
+	const struct built_leak *all = builder_leaks(builder, &nr);
+
+	builder_processes(builder, &nr_processes);
+	for (size_t i = 0; i < nr; i++)
+		if (all[i].sample >= 0)
+			vec_push(&leaks, &all[i]);
+	if (leaks.nr)
+		qsort(leaks.at, leaks.nr, sizeof(*leaks.at), compare_scores);
+	for (size_t i = 0; i < leaks.nr && i < MAX_SHOWN; i++)
+		say_leak(profile, leaks.at[i], i + 1, nr_processes > 1);
+	if (leaks.nr > MAX_SHOWN)
+		say("%zu more leaks are in the profile", leaks.nr - MAX_SHOWN);
+	vec_release(&leaks);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Nothing is kept: main asks about each function once. */
+#include "worker/functions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/phpcode.h"
+#include "runtime/pycode.h"
+#include "runtime/v8code.h"
+
+_Static_assert(MESSAGE_FUNCNAME_BYTES == PYCODE_NAME_BYTES &&
+		       MESSAGE_FUNCFILE_BYTES == PYCODE_FILE_BYTES &&
+		       MESSAGE_MAX_LINES == PYCODE_MAX_ROWS &&
+		       sizeof(struct message_line) == sizeof(struct pycode_row),
+	       "what is read is what is sent");
+_Static_assert(MESSAGE_FUNCNAME_BYTES == PHPCODE_NAME_BYTES &&
+		       MESSAGE_FUNCFILE_BYTES == PHPCODE_FILE_BYTES,
+	       "of PHP as well");
+_Static_assert(MESSAGE_FUNCNAME_BYTES == V8CODE_NAME_BYTES &&
+		       MESSAGE_FUNCFILE_BYTES == V8CODE_FILE_BYTES,
+	       "and of V8");
+
+struct part {
+	const uint8_t *bytes;
+	size_t len_bytes;
+};
+
+static int split(const struct message *request, const void *asked, uint32_t *runtime,
+		 struct part parts[MESSAGE_NR_TEXTS])
+{
+	const uint8_t *at = (const uint8_t *)asked + sizeof(struct message_texts);
+	struct message_texts head;
+	size_t left_bytes;
+
+	if (request->len_bytes < sizeof(head))
+		return -EINVAL;
+	memcpy(&head, asked, sizeof(head));
+	left_bytes = request->len_bytes - sizeof(head);
+	*runtime = head.runtime;
+	for (size_t i = 0; i < MESSAGE_NR_TEXTS; i++) {
+		if (head.lens_bytes[i] > left_bytes)
+			return -EINVAL;
+		parts[i] = (struct part){at, head.lens_bytes[i]};
+		at += head.lens_bytes[i];
+		left_bytes -= head.lens_bytes[i];
+	}
+	return left_bytes ? -EINVAL : 0;
+}
+
+static void put(struct payload *payload, const char *name, const char *file, uint32_t start_line,
+		const struct pycode *lines)
+{
+	struct message_function head = {
+		.name_bytes = strlen(name), .file_bytes = strlen(file), .start_line = start_line};
+
+	payload_append(payload, &head, sizeof(head));
+	if (lines)
+		payload_append(payload, lines->rows.at, lines->rows.nr * sizeof(lines->rows.at[0]));
+	payload_append(payload, name, head.name_bytes);
+	payload_append(payload, file, head.file_bytes);
+}
+
+#define COPY(type, part) ((struct type){(part).bytes, (part).len_bytes})
+
+static int answer_python(uint16_t version, const struct part *parts, struct payload *payload,
+			 struct message *reply)
+{
+	const struct pycode_copies copies = {.version = version,
+					     .object = COPY(pycode_copy, parts[0]),
+					     .name = COPY(pycode_copy, parts[1]),
+					     .qualified = COPY(pycode_copy, parts[2]),
+					     .file = COPY(pycode_copy, parts[3]),
+					     .lines = COPY(pycode_copy, parts[4])};
+	struct pycode code;
+
+	if (!pycode_read(&copies, &code))
+		return -ENOENT;
+	put(payload, code.name, code.file, code.start_line, &code);
+	reply->nr = code.rows.nr;
+	pycode_release(&code);
+	return 0;
+}
+
+static int answer_php(uint16_t version, const struct part *parts, struct payload *payload)
+{
+	const struct phpcode_copies copies = {.version = version,
+					      .function = COPY(phpcode_copy, parts[0]),
+					      .name = COPY(phpcode_copy, parts[1]),
+					      .class_name = COPY(phpcode_copy, parts[2]),
+					      .file = COPY(phpcode_copy, parts[3])};
+	struct phpcode code;
+
+	if (!phpcode_read(&copies, &code))
+		return -ENOENT;
+	put(payload, code.name, code.file, code.start_line, NULL);
+	return 0;
+}
+
+static int answer_v8(const struct part *parts, struct payload *payload)
+{
+	const struct v8code_copies copies = {.function = COPY(v8code_copy, parts[0]),
+					     .name = COPY(v8code_copy, parts[1]),
+					     .rest = COPY(v8code_copy, parts[2]),
+					     .last = COPY(v8code_copy, parts[4]),
+					     .file = COPY(v8code_copy, parts[3])};
+	struct v8code code;
+
+	if (!v8code_read(&copies, &code))
+		return -ENOENT;
+	put(payload, code.name, code.file, code.start_line, NULL);
+	return 0;
+}
+
+int functions_answer(const struct message *request, const void *asked, struct payload *payload,
+		     struct message *reply)
+{
+	struct part parts[MESSAGE_NR_TEXTS];
+	uint32_t runtime;
+	int err = split(request, asked, &runtime, parts);
+
+	if (err)
+		return err;
+	switch (ABI_RUNTIME_KIND(runtime)) {
+	case ABI_RUNTIME_PYTHON:
+		return answer_python(ABI_RUNTIME_VERSION(runtime), parts, payload, reply);
+	case ABI_RUNTIME_PHP:
+		return answer_php(ABI_RUNTIME_VERSION(runtime), parts, payload);
+	case ABI_RUNTIME_V8:
+		return answer_v8(parts, payload);
+	default:
+		return -EINVAL;
+	}
+}
