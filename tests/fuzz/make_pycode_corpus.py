@@ -49,6 +49,7 @@ CODES = {
     "long": code(0x030a, LINETABLE, length=2**63),
     "many": code(0x030b, b"\xd8\x00\x01" * 4000),
     "varint": code(0x030b, b"\xe8" + b"\x7f" * 40),
+    "far": code(0x030b, (b"\xe8" + b"\x7e" * 10 + b"\x1f") * 40),
     "short": code(0x030b, LOCATIONS)[:-20],
 }
 

@@ -240,16 +240,17 @@ static void read_linetable(struct table table, struct pycode *code)
 	}
 }
 
-static uint64_t take_varint(struct table *table)
+/* Lines are ints: what a forged number has beyond 30 bits is dropped, and no sum of a table's numbers overflows. */
+static uint32_t take_varint(struct table *table)
 {
-	uint64_t value = 0;
+	uint32_t value = 0;
 	uint32_t shift = 0;
 
 	while (table->at < table->limit) {
 		uint8_t byte = *table->at++;
 
-		if (shift < 60)
-			value |= (uint64_t)(byte & 0x3f) << shift;
+		if (shift < 30)
+			value |= (uint32_t)(byte & 0x3f) << shift;
 		shift += 6;
 		if (!(byte & 0x40))
 			break;
@@ -259,7 +260,7 @@ static uint64_t take_varint(struct table *table)
 
 static int64_t take_signed(struct table *table)
 {
-	uint64_t value = take_varint(table);
+	uint32_t value = take_varint(table);
 
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
