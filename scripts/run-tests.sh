@@ -17,7 +17,7 @@
 #
 # TEST_TIMEOUT	seconds after which a program hangs (1800): no limit on how fast it is. One that may need longer
 #		says "# TEST_TIMEOUT: N" itself
-# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (4; 0: replay only; CI: 60)
+# FUZZ_SECONDS	seconds for each fuzz target beyond the replay of its corpus (10; 0: replay only; CI: 60)
 # FUZZ_SEED	what their new inputs are drawn from (1, so that a verdict depends on the tree alone; 0: another each time)
 # TEST_LONG	not empty: more of what chance decides, all kernels with every lockdown; three times as long (CI)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
@@ -263,7 +263,7 @@ fuzz_one() # PROGRAM WHAT
 	[ "$seconds" -eq 0 ] || "$1" "${common[@]}" -max_total_time="$seconds" "$new" ${corpus:+"$corpus"}
 }
 
-seconds=${FUZZ_SECONDS:-4}
+seconds=${FUZZ_SECONDS:-10}
 
 fuzz_tests()
 {
