@@ -120,6 +120,10 @@ def runtimes_with_a_heap_of_their_own():
     run = launch(build("first", "heap/first.c", library, "-Wl,-rpath," + os.path.dirname(library)))
     assert not any("probed from outside" in line for line in run.lines), run.lines
     assert any("the target is a Java program" in line for line in run.lines), run.lines
+    # What it maps is read after it has ended.
+    late = f"(sleep 0.3; kill -INT $PPID; kill -CONT $PPID) & kill -STOP $PPID; exec {build('first', 'heap/first.c', library, '-Wl,-rpath,' + os.path.dirname(library))}"
+    run = launch("sh", "-c", late)
+    assert any("the target is a Java program" in line for line in run.lines), run.lines
 
 
 @h.test

@@ -252,14 +252,20 @@ static enum candidate_state probe(struct prober *prober, struct candidate *candi
 	return allocator.nr ? attach(prober, candidate, &allocator) : CANDIDATE_NONE;
 }
 
+void prober_recognize(struct prober *prober, const struct process *process,
+		      const struct mapping *map)
+{
+	if (!prober->managed && map->file != FILE_NONE && is_target(prober, process))
+		prober->managed = managed_of(false, files_path(prober->files, map->file));
+}
+
 static void note_unserved(struct prober *prober, const struct process *process,
 			  const struct mapping *map)
 {
 	struct served_answer answer = served_on_map(&prober->served, process, map->file);
 	uint64_t mapped_bytes = map->limit - map->start;
 
-	if (!prober->managed && map->file != FILE_NONE) /* most files are never examined */
-		prober->managed = managed_of(false, files_path(prober->files, map->file));
+	prober_recognize(prober, process, map); /* most files are never examined */
 	note(prober, 0, process->tgid, answer.everywhere, mapped_bytes);
 	for (size_t i = 0; i < 2; i++)
 		note(prober, process->tgid, process->tgid, answer.in_it_alone[i], mapped_bytes);

@@ -64,7 +64,10 @@ void prober_limit(struct prober *prober, uint32_t nr_files);
 void prober_add_target(struct prober *prober, uint32_t tgid);
 /* Notes map's file if process is a target. Of type tasks_on_map_fn: ctx is the prober. */
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map);
-/* The same for the file at path, which the target tgid will map when it runs. */
+/* Only whether process is a target that has a heap of its own (heap/managed.h); also when nothing is probed any more. */
+void prober_recognize(struct prober *prober, const struct process *process,
+		      const struct mapping *map);
+/* The same as prober_on_map() for the file at path, which the target tgid will map when it runs. */
 void prober_expect(struct prober *prober, uint32_t tgid, const char *path);
 /* The file at path, which tgid will map, and its *bytes. FILE_NONE: it cannot be looked at. */
 uint32_t prober_file(struct prober *prober, uint32_t tgid, const char *path, size_t *bytes);

@@ -121,8 +121,12 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 	struct run *run = ctx;
 
 	tablesync_on_map(run->tablesync, process);
-	if (!run_is_heap(run) || run->stopped_ns)
+	if (!run_is_heap(run))
 		return;
+	if (run->stopped_ns) {
+		prober_recognize(&run->prober, process, map);
+		return;
+	}
 	prober_on_map(&run->prober, process, map);
 	/* Before the start all are noted first, and then the most used ones probed first. */
 	if (run->schedule.started_ns)
