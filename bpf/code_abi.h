@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * x86-64 machine code that a walk recognizes where nothing describes it: what BPF and user space
- * both do in code without unwind information, most of it made at run time.
+ * both do in code without unwind information, most of it JIT code.
  *
  * Is it a return address at all? One is behind a call (code_is_behind_call()), or begins the piece of
  * code that returns from a signal handler. A frame pointer that is none leads anywhere else.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * A step through code without unwind information, most of it made at run time. Often it keeps frame
- * pointers instead:
+ * A step through code without unwind information, most of it JIT code. Often it keeps frame pointers instead:
  *
  *	rbp -> [ caller's rbp ][ return address ]	higher addresses ->
  *

@@ -101,7 +101,7 @@ enum unwind_kind {
 	 * outermost frame, else a frame of nothing but its return address.
 	 */
 	UNWIND_CLONE = 9,
-	/* Code may have been made here since the table was: user space finishes the walk. */
+	/* JIT code may be here since the table was built: user space finishes the walk. */
 	UNWIND_UNKNOWN = 10,
 	/*
 	 * The frame of a Java method that is interpreted: CFA = *(fp + cfa_off). Its Method is at fp + UNWIND_METHOD_OFF,

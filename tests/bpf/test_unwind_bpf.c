@@ -41,7 +41,7 @@ enum {
 	LARGE,	   /* CFA = sp + 4088, the most an inline rule can say */
 	BY_BX,	   /* CFA = rbx + 16, rbx saved at CFA - 24 */
 	UNALIGNED, /* ra at CFA - 11 */
-	UNKNOWN,   /* code made at run time, after the table */
+	UNKNOWN,   /* JIT code, generated after the table */
 	NR_CODES
 };
 
@@ -274,9 +274,9 @@ static void test_gap_and_back(void **state)
 	expect(walk_from(f, &regs), 2, ABI_END_NO_CFI);
 }
 
-/* Code that was made at run time, with its bytes: a page behind the table's, and one nobody knows. */
-#define MADE	  (CODE + 0x100000)
-#define MADE_SOON (CODE + 0x200000)
+/* JIT code, with its bytes: a page behind the table's, and one nobody knows. */
+#define JIT_CODE      (CODE + 0x100000)
+#define JIT_CODE_SOON (CODE + 0x200000)
 
 static void make_code(struct fixture *f, const char *bytes, size_t len, u32 at)
 {
@@ -284,10 +284,11 @@ static void make_code(struct fixture *f, const char *bytes, size_t len, u32 at)
 
 	if (f->walker.vmas.nr == 1) {
 		memset(page, 0xcc, sizeof(page));
-		walker_add_vma(&f->walker, MADE, MADE + sizeof(page), 0, NULL, ABI_TABLE_NO_CFI);
+		walker_add_vma(&f->walker, JIT_CODE, JIT_CODE + sizeof(page), 0, NULL,
+			       ABI_TABLE_NO_CFI);
 		walker_publish(&f->walker);
-		host_add_range(MADE, page, sizeof(page));
-		host_add_range(MADE_SOON, page, sizeof(page));
+		host_add_range(JIT_CODE, page, sizeof(page));
+		host_add_range(JIT_CODE_SOON, page, sizeof(page));
 	}
 	memcpy(page + at, bytes, len);
 }
@@ -304,7 +305,7 @@ static void test_trampolines(void **state)
 	CODE_IN(f, 0x20, "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
 	CODE_IN(f, 0x30, "\xf3\x0f\x1e\xfa\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
 	/* Called: 3.13's saved rbp is needed by its caller. */
-	push_small(f, MADE + 0x16);
+	push_small(f, JIT_CODE + 0x16);
 	push_word(f, sp_at(6));
 	push_word(f, ip_in(BY_FP));
 	push_word(f, 0);
@@ -313,10 +314,10 @@ static void test_trampolines(void **state)
 	push_word(f, ip_in(ROOT));
 	walked = walk(f, SMALL);
 	expect(walked, 4, ABI_END_ROOT);
-	assert_int_equal(walked->ips[1], MADE + 0x16);
+	assert_int_equal(walked->ips[1], JIT_CODE + 0x16);
 	assert_int_equal(walked->ips[2], ip_in(BY_FP));
 	/* 3.12's has nothing to say of rbp, which may be anything. */
-	f->words[1] = MADE + 0x26;
+	f->words[1] = JIT_CODE + 0x26;
 	f->words[2] = 0x1234;
 	f->words[3] = ip_in(SMALL);
 	f->words[5] = ip_in(ROOT);
@@ -343,8 +344,8 @@ static void test_within_a_trampoline(void **state)
 	CODE_IN(f, 0x30, "\xf3\x0f\x1e\xfa\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3");
 	f->words[0] = ip_in(ROOT);
 	for (u32 i = 0; i < sizeof(at_sp) / sizeof(at_sp[0]); i++) {
-		walked = walk_from(f,
-				   &(struct pt_regs){.ip = MADE + at_sp[i], .sp = STACK, .bp = 5});
+		walked = walk_from(
+			f, &(struct pt_regs){.ip = JIT_CODE + at_sp[i], .sp = STACK, .bp = 5});
 		expect(walked, 2, ABI_END_ROOT);
 		assert_int_equal(walked->ips[1], ip_in(ROOT));
 		assert_int_equal(walked->fp, 5);
@@ -352,8 +353,8 @@ static void test_within_a_trampoline(void **state)
 	f->words[0] = 0x77;
 	f->words[1] = ip_in(ROOT);
 	for (u32 i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
-		walked = walk_from(f,
-				   &(struct pt_regs){.ip = MADE + above[i], .sp = STACK, .bp = 5});
+		walked = walk_from(
+			f, &(struct pt_regs){.ip = JIT_CODE + above[i], .sp = STACK, .bp = 5});
 		expect(walked, 2, ABI_END_ROOT);
 		assert_int_equal(walked->ips[1], ip_in(ROOT));
 		assert_int_equal(walked->fp, above[i] == 0x11 || above[i] == 0x16 ? 0x77 : 5);
@@ -364,7 +365,7 @@ static void test_within_a_trampoline(void **state)
 static void test_prologues(void **state)
 {
 	struct fixture *f = *state;
-	struct pt_regs regs = {.ip = MADE + 0x40, .sp = STACK, .bp = sp_at(2)};
+	struct pt_regs regs = {.ip = JIT_CODE + 0x40, .sp = STACK, .bp = sp_at(2)};
 
 	CODE_IN(f, 0x40, "\x55\x48\x89\xe5\x90");
 	push_word(f, ip_in(SMALL));
@@ -386,18 +387,18 @@ static void test_prologues(void **state)
 static void test_made_up_callers(void **state)
 {
 	struct fixture *f = *state;
-	struct pt_regs regs = {.ip = MADE + 0x100, .sp = STACK, .bp = sp_at(2)};
+	struct pt_regs regs = {.ip = JIT_CODE + 0x100, .sp = STACK, .bp = sp_at(2)};
 
 	CODE_IN(f, 0x80, "\xff\xd0\x90\xe8\x01\x02\x03\x04\x90");
 	push_word(f, 0);
 	push_word(f, 0);
 	push_word(f, 0);
-	push_word(f, MADE + 0x82);
+	push_word(f, JIT_CODE + 0x82);
 	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT); /* behind a call, and there rbp is 0 */
-	assert_int_equal(f->walked.ips[1], (MADE + 0x82) | ABI_IP_GUESSED);
-	f->words[3] = MADE + 0x88;
+	assert_int_equal(f->walked.ips[1], (JIT_CODE + 0x82) | ABI_IP_GUESSED);
+	f->words[3] = JIT_CODE + 0x88;
 	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
-	f->words[3] = MADE + 0x83; /* behind a nop */
+	f->words[3] = JIT_CODE + 0x83; /* behind a nop */
 	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
 	f->words[3] = sp_at(1); /* not code */
 	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
@@ -406,23 +407,23 @@ static void test_made_up_callers(void **state)
 	f->words[3] = ip_in(ROOT); /* code that cannot be read */
 	expect(walk_from(f, &regs), 2, ABI_END_ROOT);
 	/* Code that is not known yet: user space will see. */
-	f->words[3] = MADE_SOON + 0x82;
+	f->words[3] = JIT_CODE_SOON + 0x82;
 	expect(walk_from(f, &regs), 1, ABI_END_UNKNOWN_CODE);
-	f->words[3] = MADE_SOON + 0x83;
+	f->words[3] = JIT_CODE_SOON + 0x83;
 	expect(walk_from(f, &regs), 1, ABI_END_NO_CFI);
 }
 
 /* A handler without unwind information returns to what no call stands before. */
-static void test_made_signal_handler(void **state)
+static void test_jit_signal_handler(void **state)
 {
 	struct fixture *f = *state;
-	struct pt_regs regs = {.ip = MADE + 0x100, .sp = STACK, .bp = sp_at(2)};
+	struct pt_regs regs = {.ip = JIT_CODE + 0x100, .sp = STACK, .bp = sp_at(2)};
 
 	CODE_IN(f, 0x81, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05");
 	push_word(f, 0);
 	push_word(f, 0);
 	push_word(f, 0);
-	push_word(f, MADE + 0x81);
+	push_word(f, JIT_CODE + 0x81);
 	expect(walk_from(f, &regs), 2, ABI_END_NO_ROOT);
 }
 
@@ -1232,7 +1233,7 @@ int main(void)
 		TEST(within_a_trampoline),
 		TEST(prologues),
 		TEST(made_up_callers),
-		TEST(made_signal_handler),
+		TEST(jit_signal_handler),
 		TEST(promised_frame_pointers),
 		TEST(signal_frame),
 		TEST(plt),

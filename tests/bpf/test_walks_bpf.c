@@ -38,8 +38,8 @@ struct fixture {
 	struct file files[MAX_FILES];
 	u32 nr_files;
 	u64 next_base;
-	u64 made_at; /* code that no table describes, but it can be read */
-	u8 made[4096];
+	u64 jit_at; /* code that no table describes, but it can be read */
+	u8 jit[4096];
 	u64 words[STACK_WORDS];
 };
 
@@ -195,15 +195,15 @@ static void make_code(struct fixture *f)
 					     "\xf3\xc3"};
 	const u32 nr = sizeof(pieces) / sizeof(pieces[0]);
 
-	for (u32 at = 0; at < sizeof(f->made);) {
+	for (u32 at = 0; at < sizeof(f->jit);) {
 		const char *piece = pieces[below(nr)];
 		size_t len = strlen(piece);
 
-		if (!below(20) || at + len > sizeof(f->made)) {
-			f->made[at++] = below(256);
+		if (!below(20) || at + len > sizeof(f->jit)) {
+			f->jit[at++] = below(256);
 			continue;
 		}
-		memcpy(f->made + at, piece, len);
+		memcpy(f->jit + at, piece, len);
 		at += len;
 	}
 }
@@ -218,9 +218,9 @@ static int set_up(void **state)
 	add_table(f, random_table(100), false);
 	add_file(f, "/usr/bin/python3");
 	add_file(f, "/proc/self/exe");
-	f->made_at = f->next_base;
+	f->jit_at = f->next_base;
 	make_code(f);
-	walker_add_vma(&f->walker, f->made_at, f->made_at + 4096, 0, NULL, ABI_TABLE_NO_CFI);
+	walker_add_vma(&f->walker, f->jit_at, f->jit_at + 4096, 0, NULL, ABI_TABLE_NO_CFI);
 	f->next_base = 0x7f0000000000;
 	add_file(f, "/lib/x86_64-linux-gnu/libc.so.6");
 	add_file(f, "/lib64/ld-linux-x86-64.so.2");
@@ -253,7 +253,7 @@ static u64 random_ip(const struct fixture *f)
 	const struct file *file = &f->files[below(f->nr_files)];
 
 	if (!below(20))
-		return f->made_at + below(4096);
+		return f->jit_at + below(4096);
 	if (!below(50)) /* any vma, those without tables too */
 		return f->walker.vmas.at[below(f->walker.vmas.nr)].start + below(4096);
 	if (file->extended.nr && !below(5))
@@ -289,7 +289,7 @@ static void map_stack(struct fixture *f)
 	u32 missing = below(2 * STACK_PAGES);
 
 	host.nr_ranges = 0;
-	host_add_range(f->made_at, f->made, sizeof(f->made));
+	host_add_range(f->jit_at, f->jit, sizeof(f->jit));
 	for (u32 i = 0; i < STACK_PAGES; i++)
 		if (i != missing || i == 0)
 			host_add_range(STACK + 4096ull * i, f->words + 512 * i, 4096);

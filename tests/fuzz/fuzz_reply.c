@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sandbox/jvmreply.h"
-#include "sandbox/madeparser.h"
+#include "sandbox/jitsymparser.h"
 #include "sandbox/funcparser.h"
 #include "sandbox/namesreply.h"
 #include "sandbox/reply.h"
@@ -136,11 +136,11 @@ static void use_methods(const struct reply_method *methods, uint32_t nr)
 	}
 }
 
-static void use_made(const struct reply_made *made, uint32_t nr)
+static void use_jitsyms(const struct reply_jitsym *jitsyms, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		require(made[i].start < made[i].limit);
-		require(*made[i].name && strlen(made[i].name) < MESSAGE_METHOD_BYTES);
+		require(jitsyms[i].start < jitsyms[i].limit);
+		require(*jitsyms[i].name && strlen(jitsyms[i].name) < MESSAGE_METHOD_BYTES);
 	}
 }
 
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reply_file *file = NULL;
 	struct unwind_table *table = NULL;
 	struct reply_name *names = NULL;
-	struct reply_made *made = NULL;
+	struct reply_jitsym *jitsyms = NULL;
 	struct reply_slot *slots = NULL;
 	struct reply_function *pycode = NULL;
 	struct reply_splits *splits = NULL;
@@ -215,8 +215,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			use_splits(splits, nr);
 		break;
 	case 7:
-		if (!reply_read_made(data + 5, size, nr, &made))
-			use_made(made, nr);
+		if (!reply_read_jitsyms(data + 5, size, nr, &jitsyms))
+			use_jitsyms(jitsyms, nr);
 		break;
 	case 8:
 		if (!reply_read_slots(data + 5, size, nr, &slots))
@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	}
 	free(file);
-	free(made);
+	free(jitsyms);
 	free(slots);
 	free(pycode);
 	free(splits);

@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, MADE, SLOTS, FUNCTION, SPLITS = range(11)
+FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, JITSYMS, SLOTS, FUNCTION, SPLITS = range(11)
 EXTENDED = 1 << 19
 
 
@@ -81,7 +81,7 @@ def methods_reply(*methods):
     return b"".join(heads) + b"".join(frames) + b"".join(name + name[::-1] for name in texts)
 
 
-def made_reply(*pieces):
+def jitsyms_reply(*pieces):
     heads = [struct.pack("<QQQII", start, limit, since, len(name), 0) for start, limit, since, name in pieces]
     return b"".join(heads) + b"".join(name for _, _, _, name in pieces)
 
@@ -159,9 +159,9 @@ REPLIES = {
     "methods_interpreted_no": (METHODS, 1, methods_reply((1 << 62, (1 << 62) + 1, b"a.B.c"))),
     "methods_none": (METHODS, 0, methods_reply()),
     "methods_nul": (METHODS, 1, methods_reply((HEAP, HEAP + 64, b"a\0b"))),
-    "made": (MADE, 2, made_reply((HEAP, HEAP + 64, 5, b"LazyCompile:*f"), (HEAP + 64, HEAP + 65, 0, b"g"))),
-    "made_none": (MADE, 0, made_reply()),
-    "made_range": (MADE, 1, made_reply((HEAP, HEAP, 5, b"f"))),
+    "jitsyms": (JITSYMS, 2, jitsyms_reply((HEAP, HEAP + 64, 5, b"LazyCompile:*f"), (HEAP + 64, HEAP + 65, 0, b"g"))),
+    "jitsyms_none": (JITSYMS, 0, jitsyms_reply()),
+    "jitsyms_range": (JITSYMS, 1, jitsyms_reply((HEAP, HEAP, 5, b"f"))),
     "slots": (SLOTS, 2, slots_reply((0x2000, 0, b"bcmp"), (0x2008, 0x1036, b"memcmp"))),
     "slots_none": (SLOTS, 0, slots_reply()),
     "slots_name": (SLOTS, 1, slots_reply((0x2000, 0, b"x" * 256))),

@@ -21,16 +21,16 @@ struct fixture {
 	struct feed_case c;
 	struct codemap_rooms rooms;
 	struct codemap *code;
-	void *made; /* code that is in no file, a page */
+	void *jit; /* code that is in no file, a page */
 };
 
 static int set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
-	fixture->made = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(fixture->made, MAP_FAILED);
+	fixture->jit = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture->jit, MAP_FAILED);
 	feed_case_init(&fixture->c);
 	fixture->rooms = (struct codemap_rooms){
 		.session = &fixture->c.session,
@@ -52,7 +52,7 @@ static int tear_down(void **state)
 	codemap_free(fixture->code);
 	tablecache_free(fixture->rooms.tablecache);
 	feed_case_release(&fixture->c);
-	munmap(fixture->made, sysconf(_SC_PAGESIZE));
+	munmap(fixture->jit, sysconf(_SC_PAGESIZE));
 	free(fixture);
 	return 0;
 }
@@ -103,7 +103,7 @@ static void test_tables_are_built_when_met(void **state)
 
 	write_all(fixture);
 	assert_int_equal(feed_case_vma(&fixture->c, FEED_CASE_IP)->table, TABLE_UNBUILT);
-	assert_int_equal(feed_case_vma(&fixture->c, (uintptr_t)fixture->made)->table, TABLE_NO_CFI);
+	assert_int_equal(feed_case_vma(&fixture->c, (uintptr_t)fixture->jit)->table, TABLE_NO_CFI);
 	if (vdso) {
 		assert_int_equal(feed_case_vma(&fixture->c, vdso)->bias, vdso);
 		assert_true(session_case_has_table(&fixture->c.session,
@@ -166,7 +166,7 @@ static void test_rules_where_there_is_no_file(void **state)
 	struct unwind_rule rule;
 	bool by_fp;
 
-	assert_int_equal(codemap_rule(fixture->code, image_now(fixture), (uintptr_t)fixture->made,
+	assert_int_equal(codemap_rule(fixture->code, image_now(fixture), (uintptr_t)fixture->jit,
 				      now_ns, &rule, &by_fp),
 			 CODE_FOUND);
 	assert_int_equal(rule.kind, UNWIND_GAP);

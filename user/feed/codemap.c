@@ -23,8 +23,8 @@
 #define USER_LIMIT (1ull << 63)
 #define NO_FILE	   UINT32_MAX
 
-#define MADE_REST_NS	 (NSEC_PER_SEC / 10)
-#define MADE_MAX_REST_NS (16 * NSEC_PER_SEC)
+#define LOOK_REST_NS	 (NSEC_PER_SEC / 10)
+#define LOOK_MAX_REST_NS (16 * NSEC_PER_SEC)
 
 struct numbers { /* in tablecache */
 	vec_of(uint32_t) all;
@@ -40,8 +40,8 @@ struct codemap {
 	struct vma_run run;
 	struct numbers used; /* what its vmas refer to */
 	struct jvm *jvm;     /* NULL: it is none, as far as is known */
-	/* Files in which it tells of made code are looked for then, and not again for so long. */
-	uint64_t made_due_ns, made_rest_ns;
+	/* Files of JIT symbols are looked for then, and not again for so long. */
+	uint64_t look_due_ns, look_rest_ns;
 	struct runtime runtime;
 	bool awaits_jvm; /* it maps a libjvm.so that there was no time for yet */
 };
@@ -110,7 +110,7 @@ void codemap_exec(struct codemap *code)
 	if (code->jvm || code->runtime.number)
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop_runtimes(code);
-	code->made_due_ns = code->made_rest_ns = 0;
+	code->look_due_ns = code->look_rest_ns = 0;
 	code->is_dirty = true;
 }
 
@@ -125,7 +125,7 @@ void codemap_forget(struct codemap *code)
 	session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &code->used);
 	drop_runtimes(code);
-	code->made_due_ns = code->made_rest_ns = 0;
+	code->look_due_ns = code->look_rest_ns = 0;
 	code->is_dirty = false;
 }
 
@@ -297,8 +297,8 @@ static bool is_present(const struct codemap *code, const struct image *image)
 }
 
 /* The rule for code in no file: a JVM's, or a gap. */
-static void find_made_rule(struct codemap *code, const struct image *image, uint64_t ip,
-			   uint64_t time_ns, struct unwind_rule *rule)
+static void find_jit_rule(struct codemap *code, const struct image *image, uint64_t ip,
+			  uint64_t time_ns, struct unwind_rule *rule)
 {
 	if (!is_present(code, image))
 		return;
@@ -331,7 +331,7 @@ enum code_known codemap_rule(struct codemap *code, struct image *image, uint64_t
 		return no_mapping(image);
 	number = number_of(code, map);
 	if (number == NO_FILE) {
-		find_made_rule(code, image, ip, time_ns, rule);
+		find_jit_rule(code, image, ip, time_ns, rule);
 		return CODE_FOUND;
 	}
 	tablecache_build(tablecache, number);
@@ -360,17 +360,17 @@ bool codemap_read(struct codemap *code, const struct image *image, uint64_t addr
 	return piece.was_read;
 }
 
-/* When to look for files that tell of made code: soon after the start, then ever more rarely. */
+/* When to look for files of JIT symbols: soon after the start, then ever more rarely. */
 static bool is_time_to_look(struct codemap *code)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (now_ns < code->made_due_ns)
+	if (now_ns < code->look_due_ns)
 		return false;
-	code->made_rest_ns = code->made_rest_ns ? code->made_rest_ns * 2 : MADE_REST_NS;
-	if (code->made_rest_ns > MADE_MAX_REST_NS)
-		code->made_rest_ns = MADE_MAX_REST_NS;
-	code->made_due_ns = now_ns + code->made_rest_ns;
+	code->look_rest_ns = code->look_rest_ns ? code->look_rest_ns * 2 : LOOK_REST_NS;
+	if (code->look_rest_ns > LOOK_MAX_REST_NS)
+		code->look_rest_ns = LOOK_MAX_REST_NS;
+	code->look_due_ns = now_ns + code->look_rest_ns;
 	return true;
 }
 
@@ -386,9 +386,9 @@ void codemap_name(struct codemap *code, const struct record *record)
 	if (!is_present(code, image))
 		return;
 	if (looks)
-		madefiles_look(&image->made_files, files_opener(rooms->files), code->tgid,
-			       &image->mappings, tasks_names(rooms->tasks));
+		jitsymfiles_look(&image->jitsym_files, files_opener(rooms->files), code->tgid,
+				 &image->mappings, tasks_names(rooms->tasks));
 	if (code->jvm)
 		jvm_name(code->jvm, record->user_ips, record->nr_user, record->time_ns,
-			 &image->made);
+			 &image->jitsyms);
 }

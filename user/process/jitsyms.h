@@ -15,7 +15,7 @@
 
 #define JITSYMS_MAX (1u << 20) /* pieces of code, and frames of all; further ones have no name */
 
-/* A function that code was made of. */
+/* A function that JIT code was compiled from. */
 struct jitframe {
 	const char *name;
 	const char *file;	   /* "": not known */
@@ -46,7 +46,7 @@ struct jitsyms {
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name);
 /*
- * The same, of code that was made of nr functions (at least 1), the innermost first: each was inlined into the next.
+ * The same, of code compiled from nr functions (at least 1), the innermost first: each was inlined into the next.
  */
 void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 			const struct jitframe *frames, uint32_t nr);

@@ -96,8 +96,8 @@ struct process *proctable_at(const struct proctable *proctable, uint32_t tgid, u
 static void image_free(struct image *image)
 {
 	mappings_release(&image->mappings);
-	jitsyms_release(&image->made);
-	madefiles_free(image->made_files);
+	jitsyms_release(&image->jitsyms);
+	jitsymfiles_free(image->jitsym_files);
 	free(image);
 }
 

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "process/busiest.h"
 #include "process/jitsyms.h"
-#include "process/madefiles.h"
+#include "process/jitsymfiles.h"
 #include "process/mapping.h"
 #include "process/files.h"
 #include "stream.h"
@@ -30,9 +30,9 @@ struct image {
 	uint64_t since_ns;	 /* 0: since before cprof looked */
 	char comm[COMM_BYTES];	 /* the latest */
 	struct mappings mappings;
-	struct jitsyms made; /* names of code in its anonymous mappings */
-	struct madefiles
-		*made_files; /* where it tells of these; NULL: nowhere, as far as is known */
+	struct jitsyms jitsyms; /* names of code in its anonymous mappings */
+	struct jitsymfiles
+		*jitsym_files; /* that it writes them to; NULL: none, as far as is known */
 	bool was_read;	    /* its mappings were read from /proc or inherited, not only announced */
 	uint32_t nr_losses; /* private: how many TASK_LOSTs had come when it was last read */
 };

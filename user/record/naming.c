@@ -17,7 +17,7 @@
 #include "object/kallsyms.h"
 #include "symbolize/debugfile.h"
 #include "record/interrupt.h"
-#include "sandbox/madeparser.h"
+#include "sandbox/jitsymparser.h"
 #include "sandbox/funcparser.h"
 
 #define MAX_LEFT_OUT_SHOWN 3
@@ -86,9 +86,9 @@ static void say_one_left_out(const struct naming *naming, uint32_t key, int err)
 	const char *path, *why = parser_why_left_out(err);
 	char safe[512];
 
-	if (madeparser_is_key(key)) {
-		warn("no names from what process %u says of the code that it made: %s",
-		     madeparser_tgid(key), why);
+	if (jitsymparser_is_key(key)) {
+		warn("no names from the perf map or jitdump of process %u: %s",
+		     jitsymparser_tgid(key), why);
 		return;
 	}
 	if (funcparser_is_key(key)) {

@@ -32,7 +32,7 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, stru
 	symbolizer->tasks = tasks;
 	symbolizer->files = files;
 	symbolizer->names = codenames_new(&found, parser, &symbolizer->strings);
-	symbolizer->made = madenames_new(parser);
+	symbolizer->jitsyms = jitsymnames_new(parser);
 	symbolizer->kallsyms = kallsyms;
 	return symbolizer;
 }
@@ -42,7 +42,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	if (!symbolizer)
 		return;
 	codenames_free(symbolizer->names);
-	madenames_free(symbolizer->made);
+	jitsymnames_free(symbolizer->jitsyms);
 	vec_release(&symbolizer->findings);
 	hash_release(&symbolizer->index);
 	vec_release(&symbolizer->chains);
@@ -61,7 +61,7 @@ void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines)
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void))
 {
 	codenames_hurry_when(symbolizer->names, is_hurried);
-	madenames_hurry_when(symbolizer->made, is_hurried);
+	jitsymnames_hurry_when(symbolizer->jitsyms, is_hurried);
 }
 
 void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache)
@@ -150,7 +150,7 @@ static struct profile_mapping mapping_of(struct symbolizer *symbolizer, struct p
 		/* Garbage can be any number; pprof knows this range as "not relocated". */
 		return filemap_of_name(profile, "[unknown]", 0, UINT64_MAX);
 	case SPACE_ANON:
-	case SPACE_MADE:
+	case SPACE_JIT:
 		return filemap_of_name(profile,
 				       strtab_get(tasks_names(symbolizer->tasks), map->name),
 				       map->start, map->limit);

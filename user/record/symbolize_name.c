@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The names of code: by the symbols of its file, by where its function begins, by what a process said of code that it
- * made, or by its address.
+ * The names of code: by the symbols of its file, by where its function begins, by the JIT symbols of its
+ * process, or by its address.
  *
  * Each distinct address is looked up once in a run, and its name kept, whatever profiles it comes to stand in.
  */
@@ -145,9 +145,9 @@ static void name_place(struct symbolizer *symbolizer, struct finding *finding,
 		name_number(symbolizer, finding, symbolize_pseudo_name(symbolizer, map),
 			    finding->elf_addr);
 		break;
-	case SPACE_MADE:
+	case SPACE_JIT:
 	case SPACE_METHOD:
-		symbolize_name_made(symbolizer, finding);
+		symbolize_name_jit(symbolizer, finding);
 		break;
 	case SPACE_FRAME:
 		break; /* symbolize_frame() */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where an ip of a process is: in a file, in code that the process made, in the vdso; and what is said of that place
- * without a profile.
+ * Where an ip of a process is: in a file, in JIT code, in the vdso; and what is said of that place without a profile.
  */
 #include "record/symbolize_state.h"
 
@@ -15,23 +14,23 @@ static struct code_address code_address_in(struct symbolizer *symbolizer, struct
 					   const struct mapping *map, uint64_t ip, uint64_t time_ns)
 {
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
-	struct jitsym *made;
+	struct jitsym *jitsym;
 	struct code_address address = {.space = SPACE_ANON,
 				       .position = ip,
 				       .map_start = map->start,
 				       .map_limit = map->limit,
 				       .map_name = map->name};
 
-	if (!madefiles_is_memory(name) && map->file != FILE_NONE)
+	if (!jitsymfiles_is_memory(name) && map->file != FILE_NONE)
 		return (struct code_address){.space = map->file,
 					     .position = ip - map->start + map->file_off};
 	/* Below 4 GiB it is the vdso of a 32-bit process, which is another one. */
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
 		return (struct code_address){.space = SPACE_VDSO, .position = ip - map->start};
-	made = jitsyms_find(&image->made, ip, time_ns);
-	if (made) { /* also in a file of memfd_create(2) */
-		address.space = SPACE_MADE;
-		address.base = symbolize_made(symbolizer, &image->made, made);
+	jitsym = jitsyms_find(&image->jitsyms, ip, time_ns);
+	if (jitsym) { /* also in a file of memfd_create(2) */
+		address.space = SPACE_JIT;
+		address.base = symbolize_jitsym(symbolizer, &image->jitsyms, jitsym);
 	} else if (map->file != FILE_NONE) {
 		return (struct code_address){.space = map->file,
 					     .position = ip - map->start + map->file_off};
@@ -43,8 +42,8 @@ static struct code_address code_address_in(struct symbolizer *symbolizer, struct
 static bool may_be_told(const struct symbolizer *symbolizer, const struct image *image,
 			const struct mapping *map)
 {
-	return map && image->made_files &&
-	       madefiles_is_memory(strtab_get(tasks_names(symbolizer->tasks), map->name));
+	return map && image->jitsym_files &&
+	       jitsymfiles_is_memory(strtab_get(tasks_names(symbolizer->tasks), map->name));
 }
 
 struct code_address symbolize_place(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
@@ -64,11 +63,11 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
 	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (*map)
 		address = code_address_in(symbolizer, image, *map, ip, time_ns);
-	if (address.space != SPACE_MADE && may_be_told(symbolizer, image, *map)) {
+	if (address.space != SPACE_JIT && may_be_told(symbolizer, image, *map)) {
 		if (is_expected) {
-			madenames_expect(symbolizer->made, image, ip, time_ns);
+			jitsymnames_expect(symbolizer->jitsyms, image, ip, time_ns);
 		} else {
-			madenames_ask(symbolizer->made, image, ip, time_ns);
+			jitsymnames_ask(symbolizer->jitsyms, image, ip, time_ns);
 			address = code_address_in(symbolizer, image, *map, ip, time_ns);
 		}
 	}

@@ -10,7 +10,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "symbolize/codenames.h"
-#include "record/madenames.h"
+#include "record/jitsymnames.h"
 #include "record/symbolize.h"
 
 /* Where a position counts from, where it is not a file (those are their index). */
@@ -19,7 +19,7 @@
 #define SPACE_UNKNOWN (FILE_NONE - 3) /* ip */
 #define SPACE_ANON    (FILE_NONE - 4) /* ip, in a mapping of its own */
 #define SPACE_NOTE    (FILE_NONE - 5) /* hash of the words, in base their strtab id */
-#define SPACE_MADE    (FILE_NONE - 6) /* ip, of code that a process made; in base its chain */
+#define SPACE_JIT     (FILE_NONE - 6) /* ip, of JIT code; in base its chain */
 #define SPACE_FRAME \
 	(FILE_NONE - 7) /* a framename's function and line; in base its runtime and start line */
 #define SPACE_METHOD   (FILE_NONE - 8) /* 0; in base the chain of a method that is interpreted */
@@ -30,7 +30,7 @@ struct code_address {
 	uint32_t space;
 	uint64_t position, base;
 	/* base of a file: 0, or the strtab id of the IFUNC whose implementation the process has there. */
-	/* Of SPACE_ANON and SPACE_MADE, the mapping: where one process has "//anon", another one may have
+	/* Of SPACE_ANON and SPACE_JIT, the mapping: where one process has "//anon", another one may have
 	 * "[heap]", or a mapping of another length. */
 	uint64_t map_start, map_limit;
 	uint32_t map_name; /* of tasks_names() */
@@ -49,8 +49,8 @@ struct finding {
 	bool is_left_out; /* or not for all of it */
 };
 
-/* The functions that code was made of (symbolize_made.c). */
-struct made_chain {
+/* The functions that JIT code was compiled from (symbolize_jit.c). */
+struct jitsym_chain {
 	uint32_t raw;		    /* strtab id of the outermost one's name */
 	uint32_t frames, nr_frames; /* as in a finding */
 };
@@ -59,7 +59,7 @@ struct symbolizer {
 	struct tasks *tasks;
 	struct files *files;
 	struct codenames *names;
-	struct madenames *made;
+	struct jitsymnames *jitsyms;
 	const struct kallsyms *kallsyms;
 	const struct ifuncnames *ifuncnames; /* NULL: none */
 	size_t nr_unnamed, nr_closed;
@@ -68,7 +68,7 @@ struct symbolizer {
 	vec_of(struct finding) findings;
 	struct hash index;
 	struct strtab strings;
-	vec_of(struct made_chain) chains; /* number n is at n - 1 */
+	vec_of(struct jitsym_chain) chains; /* number n is at n - 1 */
 	struct hash chain_index;
 };
 
@@ -82,14 +82,14 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
  */
 struct finding *symbolize_find(struct symbolizer *symbolizer, const struct code_address *address,
 			       const struct mapping *map);
-/* The number of the chain of functions that a piece of code was made of, from 1 on. */
-uint32_t symbolize_made(struct symbolizer *symbolizer, const struct jitsyms *code,
-			struct jitsym *piece);
+/* The number of the chain of functions that a piece of JIT code was compiled from, from 1 on. */
+uint32_t symbolize_jitsym(struct symbolizer *symbolizer, const struct jitsyms *code,
+			  struct jitsym *piece);
 /* What image had at time_ns in place of a user ip with IP_METHOD. */
 struct code_address symbolize_method(struct symbolizer *symbolizer, struct image *image,
 				     uint64_t word, uint64_t time_ns);
-/* Names a finding of SPACE_MADE or SPACE_METHOD. */
-void symbolize_name_made(struct symbolizer *symbolizer, struct finding *finding);
+/* Names a finding of SPACE_JIT or SPACE_METHOD. */
+void symbolize_name_jit(struct symbolizer *symbolizer, struct finding *finding);
 /* The address that stands for a function and line in place of code's: the same for all processes, below 4 GiB. */
 uint64_t symbolize_frame_addr(const char *name, const char *file, uint32_t line);
 /* Where the words of a note are. */

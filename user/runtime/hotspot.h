@@ -83,7 +83,7 @@ struct hotspot_code {
 /* The code at ip, with what hotspot_find() knows of it. false: it is not known. May read the target's memory. */
 bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code);
 
-/* A function that code was made of. */
+/* A function that code was compiled from. */
 struct hotspot_frame {
 	const char *
 		name; /* "java.lang.String.hashCode", or the VM's name for its own code ("vtable stub") */
@@ -93,7 +93,7 @@ struct hotspot_frame {
 
 #define HOTSPOT_MAX_FRAMES 64
 
-/* A piece of code that was made of the same functions throughout. */
+/* A piece of code that was compiled from the same functions throughout. */
 struct hotspot_piece {
 	uint64_t start, limit; /* ips */
 	size_t nr;	       /* at least 1 */

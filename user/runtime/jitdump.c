@@ -52,8 +52,8 @@ struct origin {
 };
 
 struct reading {
-	const struct madecode_source *source;
-	struct madecode_query *queries;
+	const struct jitsym_source *source;
+	struct jitsym_query *queries;
 	struct origin *origins;
 	size_t nr;
 	uint64_t off; /* of the record */
@@ -79,7 +79,7 @@ static bool read_header(struct reading *reading, uint64_t *first)
 }
 
 /* Does code that is there since since_ns say more about a query than what it has? The later record of two equal ones does. */
-static bool is_better(const struct madecode_query *query, bool has_answer, uint64_t since_ns)
+static bool is_better(const struct jitsym_query *query, bool has_answer, uint64_t since_ns)
 {
 	bool was = since_ns <= query->time_ns, had = query->since_ns <= query->time_ns;
 
@@ -92,14 +92,14 @@ static bool is_better(const struct madecode_query *query, bool has_answer, uint6
 
 /* The name of the LOAD that is being read, cut. */
 static void read_name(const struct reading *reading, const struct record *record,
-		      char name[MADECODE_NAME_BYTES])
+		      char name[JITSYM_NAME_BYTES])
 {
 	size_t head = sizeof(*record) + sizeof(struct load);
 	size_t len = record->total_bytes - head;
 
-	memset(name, 0, MADECODE_NAME_BYTES);
-	if (len > MADECODE_NAME_BYTES - 1)
-		len = MADECODE_NAME_BYTES - 1;
+	memset(name, 0, JITSYM_NAME_BYTES);
+	if (len > JITSYM_NAME_BYTES - 1)
+		len = JITSYM_NAME_BYTES - 1;
 	reading->source->read(reading->source->ctx, reading->off + head, name, len);
 }
 
@@ -108,12 +108,12 @@ static void place(struct reading *reading, const struct record *record, uint64_t
 		  uint64_t len_bytes, const struct move *moved)
 {
 	uint64_t since_ns = reading->has_times ? record->time_ns : 0, limit;
-	size_t i = madecode_first(reading->queries, reading->nr, start);
+	size_t i = jitsymquery_first(reading->queries, reading->nr, start);
 
 	if (!len_bytes || __builtin_add_overflow(start, len_bytes, &limit))
 		return;
 	for (; i < reading->nr && reading->queries[i].ip < limit; i++) {
-		struct madecode_query *query = &reading->queries[i];
+		struct jitsym_query *query = &reading->queries[i];
 		struct origin *origin = &reading->origins[i];
 
 		if (!is_better(query, *query->name || origin->is_moved, since_ns))
@@ -176,7 +176,7 @@ static bool has_moved(const struct reading *reading)
 	return false;
 }
 
-int jitdump_find(const struct madecode_source *source, struct madecode_query *queries, size_t nr)
+int jitdump_find(const struct jitsym_source *source, struct jitsym_query *queries, size_t nr)
 {
 	struct origin *origins scoped(freep) = xcalloc(nr, sizeof(*origins));
 	struct reading reading = {

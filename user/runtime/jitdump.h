@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jitdump: perf's binary format for code that a process makes at run time (Linux:
- * tools/perf/Documentation/jitdump-specification.txt). V8, Wasmtime, LuaJIT and others write it.
+ * Jitdump: perf's binary format for JIT symbols (Linux: tools/perf/Documentation/jitdump-specification.txt). V8,
+ * Wasmtime, LuaJIT and others write it.
  *
  *	header	"JiTD", version, size of the header, machine, pid, time, flags
  *	record	kind, size, time; LOAD: where code is, its number, its name; MOVE: where it went; CLOSE: the end
@@ -11,7 +11,7 @@
 #ifndef CPROF_RUNTIME_JITDUMP_H
 #define CPROF_RUNTIME_JITDUMP_H
 
-#include "runtime/madecode.h"
+#include "runtime/jitsymquery.h"
 
 #define JITDUMP_MAX_BYTES \
 	(4ull << 30) /* what comes after is not read; nor, most of what comes before */
@@ -21,6 +21,6 @@
  * Answers nr queries, sorted by ip: the code that was there last before its time, else the first that came there later.
  * -EBADMSG: not a jitdump, or one of another version or byte order.
  */
-int jitdump_find(const struct madecode_source *source, struct madecode_query *queries, size_t nr);
+int jitdump_find(const struct jitsym_source *source, struct jitsym_query *queries, size_t nr);
 
 #endif

@@ -60,12 +60,12 @@ static bool parse(const char *at, const char *end, struct line *line)
 	return true;
 }
 
-static void answer(const struct line *line, struct madecode_query *queries, size_t nr)
+static void answer(const struct line *line, struct jitsym_query *queries, size_t nr)
 {
-	size_t len = line->name_bytes < MADECODE_NAME_BYTES ? line->name_bytes
-							    : MADECODE_NAME_BYTES - 1;
+	size_t len = line->name_bytes < JITSYM_NAME_BYTES ? line->name_bytes
+							  : JITSYM_NAME_BYTES - 1;
 
-	for (size_t i = madecode_first(queries, nr, line->start);
+	for (size_t i = jitsymquery_first(queries, nr, line->start);
 	     i < nr && queries[i].ip < line->limit; i++) {
 		queries[i].start = line->start;
 		queries[i].limit = line->limit;
@@ -76,7 +76,7 @@ static void answer(const struct line *line, struct madecode_query *queries, size
 }
 
 /* All finished lines of a block. How many bytes are left of an unfinished one. */
-static size_t read_lines(char *block, size_t len, bool *is_skipping, struct madecode_query *queries,
+static size_t read_lines(char *block, size_t len, bool *is_skipping, struct jitsym_query *queries,
 			 size_t nr)
 {
 	const char *at = block, *end = block + len, *newline;
@@ -97,7 +97,7 @@ static size_t read_lines(char *block, size_t len, bool *is_skipping, struct made
 	return len;
 }
 
-void perfmap_find(const struct madecode_source *source, struct madecode_query *queries, size_t nr)
+void perfmap_find(const struct jitsym_source *source, struct jitsym_query *queries, size_t nr)
 {
 	char *block scoped(freep) = xmalloc(BLOCK_BYTES);
 	bool is_skipping = false;

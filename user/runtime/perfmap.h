@@ -10,11 +10,11 @@
 #ifndef CPROF_RUNTIME_PERFMAP_H
 #define CPROF_RUNTIME_PERFMAP_H
 
-#include "runtime/madecode.h"
+#include "runtime/jitsymquery.h"
 
 #define PERFMAP_MAX_BYTES (256ull << 20) /* what comes after is not read */
 
 /* Answers nr queries, sorted by ip; those that have an answer already keep it unless there is another one. */
-void perfmap_find(const struct madecode_source *source, struct madecode_query *queries, size_t nr);
+void perfmap_find(const struct jitsym_source *source, struct jitsym_query *queries, size_t nr);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "sandbox/question.h"
 
-#define KEY_RUNTIME (1u << 28) /* the keys of files are below, those of madeparser.h above */
+#define KEY_RUNTIME (1u << 28) /* the keys of files are below, those of jitsymparser.h above */
 
 uint32_t funcparser_key(uint32_t tgid)
 {

@@ -47,14 +47,14 @@ int reply_read_code(const void *payload, size_t len_bytes, uint32_t nr, struct r
 /* The rule for an ip of code. */
 void reply_code_find(const struct reply_code *code, uint64_t ip, struct unwind_rule *rule);
 
-/* A function that code was made of; texts are in the block of the methods. */
+/* A function that code was compiled from; texts are in the block of the methods. */
 struct reply_method_frame {
 	const char *name;	   /* not empty */
 	const char *file;	   /* "": not known */
 	uint32_t line, start_line; /* 0: not known */
 };
 
-/* A piece of code that was made of the same functions. */
+/* A piece of code that was compiled from the same functions. */
 struct reply_method {
 	uint64_t start, limit;			 /* ips of the code, start < limit */
 	uint32_t nr_frames;			 /* 1 to MESSAGE_MAX_FRAMES */

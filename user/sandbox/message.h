@@ -30,7 +30,7 @@
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
  *	METHODS	 message_jvm, nr ips		nr message_method, message_method_frame of each, their texts
- *	PERF_MAP nr message_moment		nr message_made, their names: what a process says of code that it made
+ *	PERF_MAP nr message_moment		nr message_jitsym, their names: JIT symbols
  *	JITDUMP	 the same			the same, from a file of another format
  *	COMPANION message_companion		-
  *	FUNCTION message_texts, the copies	message_function, nr message_line, name, file: of a function that a runtime interprets
@@ -228,7 +228,7 @@ struct message_slot {
 	uint32_t name_bytes, zero; /* 1 to MESSAGE_SLOT_NAME_BYTES - 1 */
 };
 
-/* Code made at run time: runtime/madecode.h has the terms. */
+/* JIT symbols: runtime/jitsymquery.h has the terms. */
 
 #define MESSAGE_MAX_MOMENTS 256
 
@@ -236,7 +236,7 @@ struct message_moment {
 	uint64_t ip, time_ns;
 };
 
-struct message_made {
+struct message_jitsym {
 	uint64_t start, limit, since_ns; /* ips of the code */
 	uint32_t name_bytes, zero;	 /* less than MESSAGE_METHOD_BYTES */
 };

@@ -31,7 +31,7 @@
 #include "unwind/tablebuild.h"
 #include "worker/jvms.h"
 #include "worker/lines.h"
-#include "worker/made.h"
+#include "worker/jitsyms.h"
 #include "worker/names.h"
 #include "worker/payload.h"
 #include "worker/functions.h"
@@ -325,7 +325,7 @@ static int answer(struct worker *worker, const struct message *request, const vo
 	struct object *object;
 
 	if (request->kind == MESSAGE_PERF_MAP || request->kind == MESSAGE_JITDUMP)
-		return made_answer(request, payload, *fd, &worker->payload, reply);
+		return jitsyms_answer(request, payload, *fd, &worker->payload, reply);
 	if (request->kind == MESSAGE_COMPANION)
 		return answer_companion(worker, request, payload, fd);
 	if (request->kind == MESSAGE_FUNCTION)

@@ -51,10 +51,10 @@ static void expect_in_map(const char *text, size_t len, uint64_t ip, const char 
 {
 	for (size_t at_once = 0; at_once < 4; at_once++) {
 		struct bytes bytes = {.at_once = at_once};
-		struct madecode_query query = {.ip = ip, .time_ns = 5};
+		struct jitsym_query query = {.ip = ip, .time_ns = 5};
 
 		append(&bytes, text, len);
-		perfmap_find(&(struct madecode_source){read_bytes, &bytes}, &query, 1);
+		perfmap_find(&(struct jitsym_source){read_bytes, &bytes}, &query, 1);
 		if (strcmp(query.name, name) != 0)
 			fail_msg("%lx is '%s' in: %s", (unsigned long)ip, query.name, text);
 		assert_true(!*name || (ip >= query.start && ip < query.limit));
@@ -124,7 +124,7 @@ static void test_perf_map_lines(void **state)
 static void test_perf_map_long_lines(void **state)
 {
 	struct bytes bytes = {0};
-	struct madecode_query queries[2] = {{.ip = 0x1000}, {.ip = 0x2000}};
+	struct jitsym_query queries[2] = {{.ip = 0x1000}, {.ip = 0x2000}};
 
 	(void)state;
 	append(&bytes, "1000 10 ", 8);
@@ -134,11 +134,11 @@ static void test_perf_map_long_lines(void **state)
 	for (int i = 0; i < 100000; i++)
 		append(&bytes, "2000 10 very long ", 18);
 	append(&bytes, "\n", 1);
-	perfmap_find(&(struct madecode_source){read_bytes, &bytes}, queries, 2);
-	assert_int_equal(strlen(queries[0].name), MADECODE_NAME_BYTES - 1);
+	perfmap_find(&(struct jitsym_source){read_bytes, &bytes}, queries, 2);
+	assert_int_equal(strlen(queries[0].name), JITSYM_NAME_BYTES - 1);
 	assert_string_equal(queries[1].name, "");
 	append(&bytes, "2000 10 behind\n", 15);
-	perfmap_find(&(struct madecode_source){read_bytes, &bytes}, queries, 2);
+	perfmap_find(&(struct jitsym_source){read_bytes, &bytes}, queries, 2);
 	assert_string_equal(queries[1].name, "behind");
 	vec_release(&bytes.all);
 }
@@ -206,9 +206,9 @@ static void move(struct bytes *bytes, uint64_t time_ns, uint64_t from, uint64_t 
 
 static void expect_in_dump(struct bytes *bytes, uint64_t ip, uint64_t time_ns, const char *name)
 {
-	struct madecode_query query = {.ip = ip, .time_ns = time_ns};
+	struct jitsym_query query = {.ip = ip, .time_ns = time_ns};
 
-	assert_int_equal(jitdump_find(&(struct madecode_source){read_bytes, bytes}, &query, 1), 0);
+	assert_int_equal(jitdump_find(&(struct jitsym_source){read_bytes, bytes}, &query, 1), 0);
 	if (strcmp(query.name, name) != 0)
 		fail_msg("%lx at %lu is '%s', not '%s'", (unsigned long)ip, (unsigned long)time_ns,
 			 query.name, name);
@@ -261,9 +261,9 @@ static void test_jitdump_other_clock(void **state)
 
 static void expect_refused(struct bytes *bytes)
 {
-	struct madecode_query query = {.ip = 0x1000};
+	struct jitsym_query query = {.ip = 0x1000};
 
-	assert_int_equal(jitdump_find(&(struct madecode_source){read_bytes, bytes}, &query, 1),
+	assert_int_equal(jitdump_find(&(struct jitsym_source){read_bytes, bytes}, &query, 1),
 			 -EBADMSG);
 	vec_release(&bytes->all);
 }

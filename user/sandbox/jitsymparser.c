@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The descriptor comes with each question, since what it leads to grows. */
-#include "sandbox/madeparser.h"
+#include "sandbox/jitsymparser.h"
 
 #include <errno.h>
 
 #include "sandbox/question.h"
 
-#define KEY_MADE    (1u << 29) /* the keys of files and of debug files are below and above */
+#define KEY_JITSYMS (1u << 29) /* the keys of files and of debug files are below and above */
 #define KEY_JITDUMP (1u << 28)
 
-uint32_t madeparser_key(uint32_t tgid, enum message_kind kind)
+uint32_t jitsymparser_key(uint32_t tgid, enum message_kind kind)
 {
-	return KEY_MADE | (kind == MESSAGE_JITDUMP ? KEY_JITDUMP : 0) | tgid;
+	return KEY_JITSYMS | (kind == MESSAGE_JITDUMP ? KEY_JITDUMP : 0) | tgid;
 }
 
-bool madeparser_is_key(uint32_t key)
+bool jitsymparser_is_key(uint32_t key)
 {
 	return key >> 29 == 1;
 }
 
-uint32_t madeparser_tgid(uint32_t key)
+uint32_t jitsymparser_tgid(uint32_t key)
 {
 	return key & (KEY_JITDUMP - 1);
 }
 
 struct pieces {
-	struct reply_made *made;
+	struct reply_jitsym *found;
 	size_t nr;
 };
 
@@ -34,17 +34,17 @@ static int read_pieces(const void *payload, const struct message *reply, void *t
 	struct pieces *pieces = to;
 
 	pieces->nr = reply->nr;
-	return reply_read_made(payload, reply->len_bytes, reply->nr, &pieces->made);
+	return reply_read_jitsyms(payload, reply->len_bytes, reply->nr, &pieces->found);
 }
 
-int parser_made(struct parser *parser, enum message_kind kind, uint32_t tgid, int fd,
-		const struct message_moment *moments, size_t nr, struct reply_made **made,
-		size_t *nr_made)
+int parser_jitsyms(struct parser *parser, enum message_kind kind, uint32_t tgid, int fd,
+		   const struct message_moment *moments, size_t nr, struct reply_jitsym **found,
+		   size_t *nr_found)
 {
 	struct pieces pieces = {0};
 	struct question question = {
 		.request = {.kind = kind,
-			    .key = madeparser_key(tgid, kind),
+			    .key = jitsymparser_key(tgid, kind),
 			    .nr = nr,
 			    .len_bytes = nr * sizeof(*moments)},
 		.payload = moments,
@@ -55,7 +55,7 @@ int parser_made(struct parser *parser, enum message_kind kind, uint32_t tgid, in
 
 	if (err)
 		return err;
-	*made = pieces.made;
-	*nr_made = pieces.nr;
+	*found = pieces.found;
+	*nr_found = pieces.nr;
 	return 0;
 }

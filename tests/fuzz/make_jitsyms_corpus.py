@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes tests/fuzz/corpus/madecode: perf maps and jitdumps."""
+"""Writes tests/fuzz/corpus/jitsyms: perf maps and jitdumps."""
 import os
 import struct
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "madecode")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "jitsyms")
 
 
 def header(flags=0):

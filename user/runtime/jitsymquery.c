@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A binary search: of a large file most entries are about none of the ips that are asked for. */
-#include "runtime/madecode.h"
+#include "runtime/jitsymquery.h"
 
-size_t madecode_first(const struct madecode_query *queries, size_t nr, uint64_t start)
+size_t jitsymquery_first(const struct jitsym_query *queries, size_t nr, uint64_t start)
 {
 	size_t low = 0, high = nr;
 

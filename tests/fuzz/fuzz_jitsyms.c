@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The input is a file in which a process tells of code that it made: a perf map, and a jitdump. An answer is about the ip
+ * The input is a file of JIT symbols: a perf map, and a jitdump. An answer is about the ip
  * that was asked for, and its name is whole.
  */
 #include <stdint.h>
@@ -37,10 +37,10 @@ static size_t read_input(void *ctx, uint64_t off, void *to, size_t len)
 	return len;
 }
 
-static void check(const struct madecode_query *queries)
+static void check(const struct jitsym_query *queries)
 {
 	for (size_t i = 0; i < NR; i++) {
-		require(memchr(queries[i].name, '\0', MADECODE_NAME_BYTES));
+		require(memchr(queries[i].name, '\0', JITSYM_NAME_BYTES));
 		if (*queries[i].name)
 			require(queries[i].start <= queries[i].ip &&
 				queries[i].ip < queries[i].limit);
@@ -50,8 +50,8 @@ static void check(const struct madecode_query *queries)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {data, size};
-	const struct madecode_source source = {read_input, &input};
-	struct madecode_query map[NR] = {{0}}, dump[NR] = {{0}};
+	const struct jitsym_source source = {read_input, &input};
+	struct jitsym_query map[NR] = {{0}}, dump[NR] = {{0}};
 
 	for (size_t i = 0; i < NR; i++) {
 		map[i].ip = dump[i].ip = 0x1000 + i * 0x100;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The functions of code that a process made at run time: what compiled code was made of, innermost first.
+ * The functions of JIT code: what was compiled into it, innermost first.
  *
- * Code that was made of the same functions at the same lines is the same for the symbolizer, whichever process has it and
+ * Code of the same functions at the same lines is the same for the symbolizer, whichever process has it and
  * how often it was compiled: a chain has a number. A piece of code keeps it, since it is asked for at each of its samples.
  */
 #include "record/symbolize_state.h"
@@ -28,7 +28,7 @@ struct wanted {
 static bool same_chain(const void *ctx, uint32_t value, const void *key)
 {
 	const struct symbolizer *symbolizer = ctx;
-	const struct made_chain *chain = &symbolizer->chains.at[value];
+	const struct jitsym_chain *chain = &symbolizer->chains.at[value];
 	const struct wanted *wanted = key;
 
 	return chain->raw == wanted->raw && chain->nr_frames == wanted->nr &&
@@ -39,7 +39,7 @@ static bool same_chain(const void *ctx, uint32_t value, const void *key)
 static uint32_t number_of(struct symbolizer *symbolizer, const struct wanted *wanted)
 {
 	uint64_t code = hash_combine(0, wanted->raw);
-	struct made_chain chain = {.raw = wanted->raw, .nr_frames = wanted->nr};
+	struct jitsym_chain chain = {.raw = wanted->raw, .nr_frames = wanted->nr};
 	uint32_t i;
 
 	for (i = 0; i < wanted->nr; i++) {
@@ -61,8 +61,8 @@ static uint32_t number_of(struct symbolizer *symbolizer, const struct wanted *wa
 	return symbolizer->chains.nr;
 }
 
-uint32_t symbolize_made(struct symbolizer *symbolizer, const struct jitsyms *code,
-			struct jitsym *piece)
+uint32_t symbolize_jitsym(struct symbolizer *symbolizer, const struct jitsyms *code,
+			  struct jitsym *piece)
 {
 	struct codename_frame frames[MESSAGE_MAX_FRAMES];
 	uint32_t first = codenames_asks_for(symbolizer->names, MESSAGE_NAMES_INLINED)
@@ -101,9 +101,9 @@ uint64_t symbolize_frame_addr(const char *name, const char *file, uint32_t line)
 }
 
 /* An interpreted method has one frame at most: nothing is inlined into it. */
-void symbolize_name_made(struct symbolizer *symbolizer, struct finding *finding)
+void symbolize_name_jit(struct symbolizer *symbolizer, struct finding *finding)
 {
-	const struct made_chain *chain = &symbolizer->chains.at[finding->address.base - 1];
+	const struct jitsym_chain *chain = &symbolizer->chains.at[finding->address.base - 1];
 	const struct codename_frame *frame =
 		chain->nr_frames ? codenames_frames(symbolizer->names, chain->frames) : NULL;
 
@@ -120,10 +120,10 @@ void symbolize_name_made(struct symbolizer *symbolizer, struct finding *finding)
 struct code_address symbolize_method(struct symbolizer *symbolizer, struct image *image,
 				     uint64_t word, uint64_t time_ns)
 {
-	struct jitsym *method = jitsyms_find(&image->made, word, time_ns);
+	struct jitsym *method = jitsyms_find(&image->jitsyms, word, time_ns);
 
 	if (!method)
 		return symbolize_note_address(symbolizer, "[code is gone]");
 	return (struct code_address){.space = SPACE_METHOD,
-				     .base = symbolize_made(symbolizer, &image->made, method)};
+				     .base = symbolize_jitsym(symbolizer, &image->jitsyms, method)};
 }

@@ -3,7 +3,7 @@
  * A jitdump is opened as every mapped file is. It is no file of struct files, which refuses one that changes: this one
  * grows.
  */
-#include "process/madefiles.h"
+#include "process/jitsymfiles.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,16 +25,16 @@ struct search {
 	char *path;
 };
 
-void madefiles_free(struct madefiles *made)
+void jitsymfiles_free(struct jitsymfiles *files)
 {
-	if (!made)
+	if (!files)
 		return;
-	for (int i = 0; i < NR_MADEFILES; i++)
-		closep(&made->fds[i]);
-	free(made);
+	for (int i = 0; i < NR_JITSYMFILES; i++)
+		closep(&files->fds[i]);
+	free(files);
 }
 
-bool madefiles_is_memory(const char *path)
+bool jitsymfiles_is_memory(const char *path)
 {
 	static const char *const folders[] = {
 		"//anon",      "/memfd:", "/dev/zero", "/dev/shm/", "/SYSV",
@@ -104,48 +104,48 @@ static int open_perf_map(struct opener *opener, uint32_t tgid)
 	return opener ? opener_perf_map(opener, tgid) : beneath_open_perf_map(PROC, tgid);
 }
 
-static void keep(struct madefiles **made, enum madefile which, int fd)
+static void keep(struct jitsymfiles **files, enum jitsymfile which, int fd)
 {
 	if (fd < 0)
 		return;
-	if (!*made) {
-		*made = xmalloc(sizeof(**made));
-		for (int i = 0; i < NR_MADEFILES; i++)
-			(*made)->fds[i] = -1;
+	if (!*files) {
+		*files = xmalloc(sizeof(**files));
+		for (int i = 0; i < NR_JITSYMFILES; i++)
+			(*files)->fds[i] = -1;
 	}
-	(*made)->fds[which] = fd;
+	(*files)->fds[which] = fd;
 }
 
-static bool lacks(const struct madefiles *made, enum madefile which)
+static bool lacks(const struct jitsymfiles *files, enum jitsymfile which)
 {
-	return !made || made->fds[which] < 0;
+	return !files || files->fds[which] < 0;
 }
 
-void madefiles_look(struct madefiles **made, struct opener *opener, uint32_t tgid,
-		    const struct mappings *mappings, const struct strtab *names)
+void jitsymfiles_look(struct jitsymfiles **files, struct opener *opener, uint32_t tgid,
+		      const struct mappings *mappings, const struct strtab *names)
 {
 	bool has_memory = false, has_dump = false;
 
 	vec_for_each(&mappings->now, map) {
 		const char *path = strtab_get(names, map->name);
 
-		has_memory |= madefiles_is_memory(path);
+		has_memory |= jitsymfiles_is_memory(path);
 		has_dump |= is_jitdump(path);
 	}
-	if (has_memory && lacks(*made, MADEFILE_PERF_MAP))
-		keep(made, MADEFILE_PERF_MAP, open_perf_map(opener, tgid));
-	if (has_dump && lacks(*made, MADEFILE_JITDUMP))
-		keep(made, MADEFILE_JITDUMP, open_jitdump(opener, tgid));
+	if (has_memory && lacks(*files, JITSYMFILE_PERF_MAP))
+		keep(files, JITSYMFILE_PERF_MAP, open_perf_map(opener, tgid));
+	if (has_dump && lacks(*files, JITSYMFILE_JITDUMP))
+		keep(files, JITSYMFILE_JITDUMP, open_jitdump(opener, tgid));
 }
 
-uint64_t madefiles_bytes(const struct madefiles *made)
+uint64_t jitsymfiles_bytes(const struct jitsymfiles *files)
 {
 	uint64_t bytes = 0;
 	struct statx st;
 
-	for (int i = 0; i < NR_MADEFILES; i++)
-		if (made->fds[i] >= 0 &&
-		    !statx(made->fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st))
+	for (int i = 0; i < NR_JITSYMFILES; i++)
+		if (files->fds[i] >= 0 &&
+		    !statx(files->fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st))
 			bytes += st.stx_size;
 	return bytes;
 }

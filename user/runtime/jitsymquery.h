@@ -5,29 +5,29 @@
  * Two formats: perf maps (runtime/perfmap.h) and jitdump (runtime/jitdump.h). Files may be large and hold what a process
  * likes, so they are read in one pass that keeps nothing but the answers.
  */
-#ifndef CPROF_RUNTIME_MADECODE_H
-#define CPROF_RUNTIME_MADECODE_H
+#ifndef CPROF_RUNTIME_JITSYMQUERY_H
+#define CPROF_RUNTIME_JITSYMQUERY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define MADECODE_NAME_BYTES 512 /* with the NUL; longer names are cut */
+#define JITSYM_NAME_BYTES 512 /* with the NUL; longer names are cut */
 
-struct madecode_query {
+struct jitsym_query {
 	uint64_t ip, time_ns; /* CLOCK_MONOTONIC */
 	/* The answer: the code has been at [start, limit) since since_ns (0: it is not said). */
 	uint64_t start, limit, since_ns;
-	char name[MADECODE_NAME_BYTES]; /* "": no answer */
+	char name[JITSYM_NAME_BYTES]; /* "": no answer */
 };
 
 /* Where the bytes come from: read() gives up to len_bytes at off, 0 at the end or where it fails. */
-struct madecode_source {
+struct jitsym_source {
 	size_t (*read)(void *ctx, uint64_t off, void *to, size_t len_bytes);
 	void *ctx;
 };
 
 /* The first of nr queries, sorted by ip, whose ip is not below start. */
-size_t madecode_first(const struct madecode_query *queries, size_t nr, uint64_t start);
+size_t jitsymquery_first(const struct jitsym_query *queries, size_t nr, uint64_t start);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Nothing is kept between two questions: a pass over a perf map of 10 MB takes as long as one over a large symbol table. */
-#include "worker/made.h"
+#include "worker/jitsyms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,36 +21,36 @@ static size_t read_file(void *ctx, uint64_t off, void *to, size_t len_bytes)
 
 static int by_ip(const void *a, const void *b)
 {
-	const struct madecode_query *left = a, *right = b;
+	const struct jitsym_query *left = a, *right = b;
 
 	return (left->ip > right->ip) - (left->ip < right->ip);
 }
 
-static void append_answers(const struct madecode_query *queries, size_t nr, struct payload *payload,
+static void append_answers(const struct jitsym_query *queries, size_t nr, struct payload *payload,
 			   struct message *reply)
 {
 	struct payload texts = {0};
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct madecode_query *query = &queries[i];
-		struct message_made made = {query->start, query->limit, query->since_ns,
-					    strlen(query->name), 0};
+		const struct jitsym_query *query = &queries[i];
+		struct message_jitsym piece = {query->start, query->limit, query->since_ns,
+					       strlen(query->name), 0};
 
-		if (!made.name_bytes)
+		if (!piece.name_bytes)
 			continue;
-		payload_append(payload, &made, sizeof(made));
-		payload_append(&texts, query->name, made.name_bytes);
+		payload_append(payload, &piece, sizeof(piece));
+		payload_append(&texts, query->name, piece.name_bytes);
 		reply->nr++;
 	}
 	payload_append(payload, texts.at, texts.nr);
 	vec_release(&texts);
 }
 
-int made_answer(const struct message *request, const void *asked, int fd, struct payload *payload,
-		struct message *reply)
+int jitsyms_answer(const struct message *request, const void *asked, int fd,
+		   struct payload *payload, struct message *reply)
 {
-	const struct madecode_source source = {read_file, &fd};
-	struct madecode_query *queries scoped(freep) = NULL;
+	const struct jitsym_source source = {read_file, &fd};
+	struct jitsym_query *queries scoped(freep) = NULL;
 	struct message_moment moment;
 	int err = 0;
 

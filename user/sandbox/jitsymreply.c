@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* As the replies of sandbox/reply.c: counts and lengths are exact, or all of it is refused. */
-#include "sandbox/madeparser.h"
+#include "sandbox/jitsymparser.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,27 +9,29 @@
 #include "base/alloc.h"
 #include "sandbox/rest.h"
 
-static bool read_piece(struct rest *heads, struct rest *texts, char **to, struct reply_made *made)
+static bool read_piece(struct rest *heads, struct rest *texts, char **to,
+		       struct reply_jitsym *jitsym)
 {
-	struct message_made head;
+	struct message_jitsym head;
 
 	if (!take(heads, &head, sizeof(head)) || head.zero || !head.name_bytes ||
 	    head.name_bytes >= MESSAGE_METHOD_BYTES || head.start >= head.limit)
 		return false;
-	*made = (struct reply_made){head.start, head.limit, head.since_ns, *to};
+	*jitsym = (struct reply_jitsym){head.start, head.limit, head.since_ns, *to};
 	return take_text(texts, head.name_bytes, to);
 }
 
-int reply_read_made(const void *payload, size_t len_bytes, uint32_t nr, struct reply_made **made)
+int reply_read_jitsyms(const void *payload, size_t len_bytes, uint32_t nr,
+		       struct reply_jitsym **jitsyms)
 {
-	struct rest heads = {payload, nr * sizeof(struct message_made)}, texts;
-	struct reply_made *read scoped(freep) = NULL;
+	struct rest heads = {payload, nr * sizeof(struct message_jitsym)}, texts;
+	struct reply_jitsym *read scoped(freep) = NULL;
 	char *to;
 
 	if (nr > MESSAGE_MAX_MOMENTS || len_bytes < heads.len_bytes)
 		return -EBADMSG;
 	if (!nr)
-		return len_bytes ? -EBADMSG : (*made = NULL, 0);
+		return len_bytes ? -EBADMSG : (*jitsyms = NULL, 0);
 	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
 	/* each text gets a NUL */
 	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
@@ -39,7 +41,7 @@ int reply_read_made(const void *payload, size_t len_bytes, uint32_t nr, struct r
 			return -EBADMSG;
 	if (texts.len_bytes)
 		return -EBADMSG;
-	*made = read;
+	*jitsyms = read;
 	read = NULL;
 	return 0;
 }
