@@ -144,7 +144,7 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # What stands in the library, in a program, with the library beside it.
-$(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c $(wildcard inside/*.h) $(BUILD)/libcprof-heap.so
+$(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c inside/sampler.c $(wildcard inside/*.h) $(BUILD)/libcprof-heap.so
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -I. -Itests -DLIBRARY='"$(abspath $(BUILD)/libcprof-heap.so)"' $(CFLAGS) -pthread -o $@ $(filter %.c,$^) $(BUILD)/libcprof.a $(LIBS) -lcmocka

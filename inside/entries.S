@@ -3,7 +3,7 @@
  * The functions that programs call instead of the allocator's, in assembler: the unsampled path must leave no frame and
  * touch no register that the allocator's caller owns, and a sampled one must look as if the caller had just called.
  *
- * An allocation subtracts its size from what is left until the thread's next sample. If something remains, it jumps to
+ * An allocation subtracts its size from what is left until the thread's next sample at the rate in use. If something remains, it jumps to
  * the allocator, which returns to the caller. The subtraction is one instruction, so a signal handler that allocates in
  * between is counted as any other call. A free looks up its page in the filter; where no sampled block is, it jumps.
  *
@@ -89,6 +89,7 @@ own_\name:
 /* Goes on at 1 if this many bytes reach the thread's next sample. */
 .macro COUNT bytes:req
 	movq	heap_left@gottpoff(%rip), %rax
+	addq	heap_rates(%rip), %rax
 	subq	\bytes, %fs:(%rax)
 	jbe	1f
 .endm
@@ -149,6 +150,7 @@ FUNCTION calloc
 	mulq	%rsi
 	jo	3f
 	movq	heap_left@gottpoff(%rip), %rcx
+	addq	heap_rates(%rip), %rcx
 	subq	%rax, %fs:(%rcx)
 	jbe	1f
 3:	jmp	*next_calloc(%rip)

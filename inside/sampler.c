@@ -12,6 +12,12 @@
  *
  * A thread's first call finds a distance of 0 and draws one. Where nobody listens the semaphore is 0, and distances are
  * drawn for nothing: one call in some thousands takes this path, and ends up at the allocator.
+ *
+ * Each rate has a distance of its own, because nobody can change those of other threads: what is left of one that was
+ * drawn for a higher rate would keep a thread without samples. What is left at the same rate is as good as a new one. Of
+ * HEAP_RATES rates the oldest gives way to a new one. A thread forgets its other distances whenever it draws one, so
+ * that only a thread that did not allocate while the last HEAP_RATES - 1 rates were in use meets one of an older rate.
+ * Rejected: a number of the run that every call compares.
  */
 #include "inside/sampler.h"
 
@@ -28,9 +34,11 @@
 #define RATE_DEFAULT  (512 * 1024)
 #define ENDLESS	      UINT64_MAX
 
-__thread uint64_t heap_left;
+#define NOT_SAMPLED (-1)
+
+__thread uint64_t heap_left[HEAP_RATES];
+volatile struct heap_rates heap_rates;
 static __thread struct chance chance __attribute__((tls_model("initial-exec")));
-static uint64_t rate_bytes; /* 0: not read yet. Every thread reads the same. */
 
 static uint64_t parse_rate(const char *text)
 {
@@ -56,125 +64,148 @@ static bool read_rate(void)
 		if (!RATE_VARIABLE[i])
 			rate = parse_rate(*variable + i);
 	}
-	__atomic_store_n(&rate_bytes, rate, __ATOMIC_RELAXED);
+	__atomic_store_n(&heap_rates.bytes[0], rate, __ATOMIC_RELAXED);
 	return true;
+}
+
+static int rate_in_use(void)
+{
+	return heap_rates.at / sizeof(heap_left[0]);
 }
 
 void sample_at(uint64_t rate)
 {
-	__atomic_store_n(&rate_bytes, rate, __ATOMIC_RELAXED);
+	int at = 0;
+
+	while (at < HEAP_RATES && heap_rates.bytes[at] != rate)
+		at++;
+	if (at == HEAP_RATES) {
+		at = (rate_in_use() + 1) % HEAP_RATES;
+		__atomic_store_n(&heap_rates.bytes[at], rate, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&heap_rates.at, at * sizeof(heap_left[0]), __ATOMIC_RELEASE);
 }
 
-static bool is_new_thread(void)
+/* Sets the distance of one rate, and forgets the others. */
+static void set_left(int at, uint64_t distance)
 {
-	return !chance_is_seeded(&chance);
+	for (int i = 0; i < HEAP_RATES; i++)
+		heap_left[i] = i == at ? distance : 0;
 }
 
-/* At the first call of a thread: sets its first distance. Is the sample that is size bytes away reached? */
-static bool reaches_first(uint64_t size)
+static uint64_t draw(int at)
 {
-	uint64_t distance;
+	if (!chance_is_seeded(&chance))
+		chance_seed(&chance);
+	return chance_distance(&chance, heap_rates.bytes[at]);
+}
 
-	chance_seed(&chance);
-	distance = chance_distance(&chance, rate_bytes);
-	heap_left = distance - size;
+/* At a thread's first call at a rate: sets its first distance. Is the sample that is size bytes away reached? */
+static bool reaches_first(int at, uint64_t size)
+{
+	uint64_t distance = draw(at);
+
+	set_left(at, distance - size);
 	return size >= distance;
 }
 
-/* Is this allocation sampled? If so, what is left is endless until finish(). */
-static bool begin(uint64_t size)
+/* Is this allocation sampled, and at which rate? If so, what is left is endless until finish(). Else NOT_SAMPLED. */
+static int begin(uint64_t size)
 {
-	if (!rate_bytes && !read_rate()) {
-		heap_left = 0;
-		return false;
+	int at = rate_in_use();
+
+	if (!heap_rates.bytes[at] && !read_rate()) {
+		heap_left[at] = 0;
+		return NOT_SAMPLED;
 	}
-	if (is_new_thread() && !reaches_first(size))
-		return false;
+	if (!(heap_left[at] + size) && !reaches_first(at, size))
+		return NOT_SAMPLED;
 	if (!size || !heap_alloc_semaphore) {
-		heap_left = chance_distance(&chance, rate_bytes);
-		return false;
+		set_left(at, draw(at));
+		return NOT_SAMPLED;
 	}
-	heap_left = ENDLESS;
-	return true;
+	set_left(at, ENDLESS);
+	return at;
 }
 
-/* What a call that gave block says to entries.S. */
-static uint64_t finish(const void *block, uint64_t size, bool is_sampled)
+/* What a call that gave block says to entries.S. at: of begin(). */
+static uint64_t finish(const void *block, uint64_t size, int at)
 {
-	if (!is_sampled)
+	if (at == NOT_SAMPLED)
 		return 0;
-	heap_left = chance_distance(&chance, rate_bytes);
-	return block && blocks_add(block) ? chance_weight(size, rate_bytes) : 0;
+	set_left(at, draw(at));
+	return block && blocks_add(block) ? chance_weight(size, heap_rates.bytes[at]) : 0;
 }
 
-static struct outcome outcome_of(void *block, uint64_t size, bool is_sampled)
+static struct outcome outcome_of(void *block, uint64_t size, int at)
 {
-	return (struct outcome){(uintptr_t)block, finish(block, size, is_sampled)};
+	return (struct outcome){(uintptr_t)block, finish(block, size, at)};
 }
 
 struct outcome sample_malloc(size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	return outcome_of(next_malloc(size), size, is_sampled);
+	return outcome_of(next_malloc(size), size, at);
 }
 
 struct outcome sample_valloc(size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	return outcome_of(next_valloc(size), size, is_sampled);
+	return outcome_of(next_valloc(size), size, at);
 }
 
 struct outcome sample_pvalloc(size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	return outcome_of(next_pvalloc(size), size, is_sampled);
+	return outcome_of(next_pvalloc(size), size, at);
 }
 
 struct outcome sample_aligned_alloc(size_t alignment, size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	return outcome_of(next_aligned_alloc(alignment, size), size, is_sampled);
+	return outcome_of(next_aligned_alloc(alignment, size), size, at);
 }
 
 struct outcome sample_memalign(size_t alignment, size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	return outcome_of(next_memalign(alignment, size), size, is_sampled);
+	return outcome_of(next_memalign(alignment, size), size, at);
 }
 
 struct outcome sample_calloc(size_t nr, size_t size)
 {
-	bool is_sampled = begin(nr * size);
+	int at = begin(nr * size);
 
-	return outcome_of(next_calloc(nr, size), nr * size, is_sampled);
+	return outcome_of(next_calloc(nr, size), nr * size, at);
 }
 
 struct outcome sample_posix_memalign(void **block, size_t alignment, size_t size)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 	int err = next_posix_memalign(block, alignment, size);
 
-	return (struct outcome){err, finish(err ? NULL : *block, size, is_sampled)};
+	return (struct outcome){err, finish(err ? NULL : *block, size, at)};
 }
 
 /* As COUNT in entries.S: is the sample reached? A signal handler may count in between; that is lost, not wrong. */
 static bool count(uint64_t size)
 {
-	uint64_t left = heap_left;
+	int at = rate_in_use();
+	uint64_t left = heap_left[at];
 
-	heap_left = left - size;
+	heap_left[at] = left - size;
 	return left <= size;
 }
 
 struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted)
 {
 	bool is_reached = is_counted || count(size);
-	bool is_sampled = is_reached && begin(size);
+	int at = is_reached ? begin(size) : NOT_SAMPLED;
 	bool is_known = old && blocks_take(old);
 	void *block;
 
@@ -185,18 +216,18 @@ struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted)
 		heap_moved(block || !size); /* realloc(old, 0) frees it and returns NULL */
 	if (is_known && !block && size)
 		blocks_add(old);
-	return outcome_of(block, size, is_sampled);
+	return outcome_of(block, size, at);
 }
 
 /* What it allocates itself it does not do by name, or it would count twice: so nothing is held back while it runs. */
 struct outcome sample_new(const struct operator* operator, size_t size, uintptr_t second,
 			  uintptr_t third)
 {
-	bool is_sampled = begin(size);
+	int at = begin(size);
 
-	if (is_sampled)
-		heap_left = chance_distance(&chance, rate_bytes);
-	return outcome_of(operator->next(size, second, third), size, is_sampled);
+	if (at != NOT_SAMPLED)
+		set_left(at, draw(at));
+	return outcome_of(operator->next(size, second, third), size, at);
 }
 
 void sample_free(void *block)

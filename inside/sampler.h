@@ -20,8 +20,18 @@ struct outcome {
 	uint64_t weight; /* bytes that the sampled block stands for; 0: it is not sampled */
 };
 
-/* Of the calling thread: bytes to be allocated until its next sample is reached. 0 in a new thread. */
-extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
+#define HEAP_RATES 4
+
+/* Of the calling thread, for each rate: bytes to be allocated until its next sample is reached. 0: none was drawn yet. */
+extern __thread uint64_t heap_left[HEAP_RATES] __attribute__((tls_model("initial-exec")));
+
+/* Alone in a cache line: every call reads it. */
+struct heap_rates {
+	_Alignas(
+		64) uint64_t at; /* where the one in use is in heap_left: in bytes, for entries.S */
+	uint64_t bytes[HEAP_RATES]; /* 0: there is none */
+};
+extern volatile struct heap_rates heap_rates;
 
 /* The allocation functions; their size was subtracted from heap_left. product: of nr and size. */
 struct outcome sample_malloc(size_t size);
@@ -41,7 +51,7 @@ void sample_free(void *block);
 /* What reallocarray() does where the product overflows: sets errno to ENOMEM. Returns NULL. */
 void *sample_overflow(void);
 
-/* Samples at this rate from now on; a thread's distance to its next sample stays. */
+/* Samples at this rate from now on. */
 void sample_at(uint64_t rate_bytes);
 
 /* The probes of entries.S; see there. */

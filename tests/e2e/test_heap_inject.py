@@ -108,6 +108,22 @@ def a_second_time():
 
 
 @h.test
+def a_second_time_at_a_lower_rate():
+    """What was left to a sample once in a terabyte is no distance to one at each block."""
+    target = busy(1)
+    for _ in range(2):
+        run = injected(target, "--rate", str(1 << 40), "--alloc", "--allow-empty")
+        target.uses(0.05)
+        run.stop()
+        run = injected(target, "--rate", "1", "--alloc")
+        target.uses(0.05)
+        assert any("allocate" in sample["stack"] for sample in run.stop().profile()["samples"])
+    target.go()
+    target.says()
+    ends_well(target)
+
+
+@h.test
 def cprof_is_killed():
     """At any moment: the target goes on, and the injector leads its calls back."""
     target = busy(16)

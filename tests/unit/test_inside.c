@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What the library that targets load is made of: distances between samples and what samples stand for, held against
- * libm; the set of sampled blocks, alone and with threads; and the notes that tell of its probes, which readelf(1) knows
+ * libm, also where the rate changes; the set of sampled blocks, alone and with threads; and the notes that tell of its probes, which readelf(1) knows
  * as well.
  */
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 
 #include "inside/blocks.h"
 #include "inside/chance.h"
+#include "inside/sampler.h"
 #include "object/elf.h"
 #include "probes/usdt.h"
 
@@ -65,6 +66,96 @@ static void test_distances(void **state)
 	}
 	assert_int_equal(chance_distance(&chance, 1), 0);
 	assert_int_equal(chance_distance(&chance, 0), 0);
+}
+
+/* What surrounds the sampler in the library. */
+static char one_block[16];
+volatile uint16_t heap_alloc_semaphore = 1;
+void *(*next_calloc)(size_t nr, size_t size);
+void *(*next_realloc)(void *old, size_t size);
+int (*next_posix_memalign)(void **at, size_t alignment, size_t size);
+void *(*next_aligned_alloc)(size_t alignment, size_t size);
+void *(*next_memalign)(size_t alignment, size_t size);
+void *(*next_valloc)(size_t size);
+void *(*next_pvalloc)(size_t size);
+
+static void *give(size_t size)
+{
+	(void)size;
+	return one_block;
+}
+
+void *(*next_malloc)(size_t size) = give;
+
+void heap_free(const void *freed, uint64_t will_tell)
+{
+	(void)freed;
+	(void)will_tell;
+}
+
+void heap_moved(uint64_t has_moved)
+{
+	(void)has_moved;
+}
+
+/* As malloc() of entries.S. Was the block sampled? Its weight is judged, too. */
+static bool is_sampled(uint64_t size, uint64_t rate)
+{
+	uint64_t *left = &heap_left[heap_rates.at / sizeof(*left)];
+	bool is_reached = *left <= size;
+	uint64_t weight;
+
+	*left -= size;
+	weight = is_reached ? sample_malloc(size).weight : 0;
+	assert_true(!weight || weight == chance_weight(size, rate));
+	sample_free(one_block);
+	return weight;
+}
+
+/*
+ * Whatever the rate was before, and in whatever order they come: a block of s bytes is sampled with probability
+ * 1 - e^(-s/rate) from the first one on, to five standard deviations.
+ */
+static void test_rates(void **state)
+{
+	enum {
+		NR = 20000,
+		NR_RATES = 3 * HEAP_RATES
+	};
+	uint64_t nr_sampled[NR_RATES] = {0};
+
+	(void)state;
+	for (int i = 0; i < NR; i++)
+		for (int j = 0; j < NR_RATES; j++) {
+			uint64_t rate = 1000ull << (j * 5 % NR_RATES);
+
+			sample_at(rate);
+			nr_sampled[j] += is_sampled(rate, rate);
+			is_sampled(1, rate);
+			sample_at(rate);
+		}
+	for (int j = 0; j < NR_RATES; j++) {
+		double p = -expm1(-1);
+
+		assert_true(fabs(nr_sampled[j] - NR * p) < 5 * sqrt(NR * p * (1 - p)) + 1);
+	}
+	sample_at(1);
+	for (int i = 0; i < 100; i++)
+		assert_true(is_sampled(1, 1));
+}
+
+/* Nobody listened when the thread drew its distance, at a rate that hardly ever samples. */
+static void test_rate_after_idleness(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		sample_at(1ull << 40);
+		heap_alloc_semaphore = 0;
+		assert_false(is_sampled(1, 1ull << 40));
+		heap_alloc_semaphore = 1;
+		sample_at(1);
+		assert_true(is_sampled(1, 1));
+	}
 }
 
 static const void *block(uint64_t address)
@@ -197,6 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rate_after_idleness),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_many_blocks),
 		cmocka_unit_test(test_full_place_stays),
