@@ -168,7 +168,7 @@ def unharmed(*command):
 def programs_do_not_notice():
     source = os.path.join(h.ROOT, "inside", "chance.c")
     for command in (["python3", "-c", "print(sorted(str(i) for i in range(20000))[-1])"],
-                    ["git", "-C", h.ROOT, "log", "-5", "--stat"],
+                    ["git", "-C", h.ROOT, "ls-tree", "-r", "-l", "HEAD"],
                     ["gcc", "-O2", "-S", "-o-", source],
                     ["bash", "-c", "for i in 1 2 3; do echo $(seq $i | sort -r); done; exit 7"],
                     ["java", "-XX:+UseSerialGC", "-XshowSettings:none", "-version"],

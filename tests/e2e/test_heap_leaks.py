@@ -145,7 +145,7 @@ if h.IS_LONG:
         "packs": ["xz", "-k", "-c", h.CPROF],
         "names": ["nm", "-C", h.CPROF],
         "dwarf": ["readelf", "-w", h.CPROF],
-        "diffs": ["git", "-C", h.ROOT, "log", "--stat", "-n", "50"],
+        "diffs": ["git", "-C", h.ROOT, "log", "--format=fuller"],
     })
 
 

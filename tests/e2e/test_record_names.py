@@ -202,7 +202,7 @@ def ticks_by_leaf(profile):
 def made_by(how, *options):
     """The ticks in each function that the workload made, after the checks that hold for all ways of telling."""
     where = h.folder()
-    run = h.cprof("record", "-F", "999", "--no-kernel", *options, "--", "env", "-C", where, h.workload("jitted"), how, "3").wait()
+    run = h.cprof("record", "-F", "999", "--no-kernel", *options, "--", "env", "-C", where, h.workload("jitted"), how, "2").wait()
     ticks = ticks_by_leaf(run.profile())
     made = {name: count for name, count in ticks.items() if name.startswith("made_")}
     unnamed = sum(count for name, count in ticks.items() if "+0x" in name)

@@ -251,7 +251,7 @@ for thread in threads:
 def threads_without_the_gil():
     """zlib and hashlib let the others run while they work: the functions that called them are found all the same."""
     for version, path in some_interpreters():
-        samples = attach(path, script(THREADS))["samples"]
+        samples = attach(path, script(THREADS), seconds=1)["samples"]
         called = [sample for sample in samples if {"prog.squeeze", "prog.digest"} & set(sample["stack"]) and
                   "prog.repeat" in sample["stack"] and any(name.startswith("threading.") for name in sample["stack"])]
         for function in ("prog.squeeze", "prog.digest"):
@@ -340,7 +340,7 @@ def embedded_and_initialized_late():
         target = h.Workload(program, env={"PYTHONHOME": prefix})
         target.says()
         cprof = h.cprof("record", "-F", 499, "--no-kernel", "-p", target.pid).attached()
-        target.uses(3)
+        target.uses(2.2)
         samples = cprof.stop().profile()["samples"]
         target.process.kill()
         target.process.wait()
@@ -361,13 +361,13 @@ def spin(seconds):
         pass
 
 def in_child():
-    spin(0.7)
+    spin(0.4)
 
 def in_parent():
-    spin(0.7)
+    spin(0.4)
 
 print("{}", flush=True)
-spin(0.7)
+spin(0.4)
 child = os.fork()
 if child:
     in_parent()
@@ -378,7 +378,7 @@ in_child()
 AFTER = """
 def after_exec():
     x = 1
-    for i in range(20000000):
+    for i in range(12000000):
         x = x * i % 1000003
 
 after_exec()

@@ -87,7 +87,7 @@ def assert_exceptions(samples):
 def attached_to_a_jvm():
     folder = u.build_java("Deep")
     for java in jvms():
-        run = attach(java, folder, 6)
+        run = attach(java, folder, 4)
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_guesses_are_few(samples)
@@ -112,7 +112,7 @@ def from_a_jvms_first_instruction():
 def interpreted():
     folder = u.build_java("Deep")
     for java in jvms()[:1]:
-        run = attach(java, folder, 6, "-Xint")
+        run = attach(java, folder, 4, "-Xint")
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_dives(samples)
