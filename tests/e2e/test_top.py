@@ -79,6 +79,16 @@ def same_top(path, ours=(), theirs=()):
 
 
 @h.test
+def of_many_comments_the_first():
+    merged = os.path.join(h.folder(), "merged.pb.gz")
+    cprof("merge", "-o", merged, *(made(seed) for seed in range(1, 31)))
+    assert len(load(merged)["comments"]) == 30
+    head = cprof("top", merged)
+    assert head.count("made up") == 10 and "and 20 more comments (cprof info)" in head, head
+    assert cprof("info", merged).count("made up") == 30
+
+
+@h.test
 def rows_are_those_of_pprof():
     """Every granularity, made-up profiles: the same rows, values, shares and units."""
     for seed in range(1, 5):

@@ -24,6 +24,7 @@
 #include "tools/notice.h"
 
 #define DEFAULT_ROWS 30 /* a screen, with the head above it */
+#define MAX_COMMENTS 10
 
 size_t view_nr_shown(const struct view *view, uint32_t limit, size_t nr)
 {
@@ -129,6 +130,21 @@ static void print_line(const char *what, const char *text)
 	printf("%s%s\n", what, safe);
 }
 
+/* A merge of thousands of files keeps the comments of all. */
+static void print_comments(const struct profile *profile)
+{
+	size_t nr = 0;
+
+	vec_for_each(&profile->comments, comment) {
+		const char *text = strtab_get(&profile->strings, *comment);
+
+		if (*text != '#' && nr++ < MAX_COMMENTS)
+			print_line("", text);
+	}
+	if (nr > MAX_COMMENTS)
+		printf("and %s more comments (cprof info)\n", text_count(nr - MAX_COMMENTS));
+}
+
 static void print_time(int64_t time_ns)
 {
 	time_t seconds = time_ns / (int64_t)NSEC_PER_SEC;
@@ -169,9 +185,7 @@ void view_print_head(const struct view *view)
 		if (mapping->build_id)
 			print_line("Build ID: ", strtab_get(strings, mapping->build_id));
 	}
-	vec_for_each(&profile->comments, comment)
-		if (*strtab_get(strings, *comment) != '#')
-			print_line("", strtab_get(strings, *comment));
+	print_comments(profile);
 	print_line("Type: ", view->type_name);
 	if (profile->doc_url)
 		print_line("Doc: ", strtab_get(strings, profile->doc_url));
