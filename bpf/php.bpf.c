@@ -55,38 +55,12 @@ enum {
 	TYPE_EVAL = 4
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ABI_MAX_RUNTIMES);
-	__type(key, u32);
-	__type(value, union abi_layout);
-} layouts SEC(".maps");
-
 struct work {
 	u64 frame;	/* where the walk is; 0: at its root */
 	u64 class_name; /* of func's class; 0: it has none */
 	u64 data[8];	/* lengths are for masks; what is read is less */
 	u64 func[32];
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ABI_NR_SLOTS);
-	__type(key, u32);
-	__type(value, struct work);
-} works SEC(".maps");
-
-static __always_inline struct work *work_at(u32 slot)
-{
-	return bpf_map_lookup_elem(&works, &slot);
-}
-
-static __always_inline struct abi_php *php_at(u32 place)
-{
-	union abi_layout *layout = bpf_map_lookup_elem(&layouts, &place);
-
-	return layout ? &layout->php : NULL;
-}
 
 /* The word at an offset in the function that was copied. The barrier keeps the mask, which the verifier needs. */
 static __always_inline u64 func_word(const struct work *work, u32 offset)
@@ -122,13 +96,10 @@ static __always_inline int send_string(u32 slot, u64 address, u32 part)
 /* All texts of the function in work->func. 0: all of them were sent. */
 __noinline int php_describe(u32 slot, u64 object, u32 check)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_php *php;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_php *php = walk_at(slot, &work, &shadow);
 
-	if (!work || !shadow)
-		return 1;
-	php = php_at(shadow->place);
 	if (!php ||
 	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_PHP, php->version)))
 		return 1;
@@ -140,16 +111,6 @@ __noinline int php_describe(u32 slot, u64 object, u32 check)
 	/* The last one: with it the function is known. */
 	return shadow_send_text(slot, work->data[DATA_FUNC], ABI_TEXT_OBJECT,
 				is_internal(work) ? COMMON_BYTES : FUNC_BYTES);
-}
-
-/* Sends user space a function that it does not know. */
-static __always_inline void make_known(u32 slot, u64 identity, u64 object, u32 check)
-{
-	bool is_known = true;
-	u32 *seen = seen_at(identity, &is_known);
-
-	if (seen && !is_known && !php_describe(slot, object, check))
-		*seen = identity >> 32 | 1;
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */
@@ -221,14 +182,11 @@ __noinline int php_load_function(u32 slot, u64 address)
 /* The function of the frame in work->data. 0: it is pushed; else the walk ends before it. */
 __noinline int php_push_function(u32 slot)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_php *php;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_php *php = walk_at(slot, &work, &shadow);
 	u64 object, identity;
 
-	if (!work || !shadow)
-		return 1;
-	php = php_at(shadow->place);
 	if (!php)
 		return 1;
 	shadow->stack.end = ABI_SHADOW_END_NO_CODE;
@@ -241,7 +199,7 @@ __noinline int php_push_function(u32 slot)
 	object &= ABI_FRAME_ENTRY - 1;
 	identity = identity_of(shadow, identify(php, shadow, work), object);
 	push_frame(shadow, object, line_of(php, shadow, work), identity);
-	make_known(slot, mix(identity, identity >> 29), object, identity);
+	make_known(slot, identity, object, php_describe);
 	if (!is_internal(work) && (u32)work->data[DATA_THIS_INFO] & CALL_TOP)
 		mark_entry(shadow);
 	return 0;
@@ -277,15 +235,12 @@ __noinline int php_steps(u32 slot)
 
 static __always_inline void walk(u32 slot)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_php *php = walk_at(slot, &work, &shadow);
 	u64 id = bpf_get_current_pid_tgid();
-	struct abi_php *php;
 
-	if (!work || !shadow || (u32)id != id >> 32)
-		return;
-	php = php_at(shadow->place);
-	if (!php || !read_word(php->state, &work->frame))
+	if (!php || (u32)id != id >> 32 || !read_word(php->state, &work->frame))
 		return;
 	begin_stack(shadow);
 	walk_on(slot, shadow, php_steps);

@@ -38,13 +38,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define STR_HEAD_BYTES	 72u
 #define BYTES_HEAD_BYTES 33u
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ABI_MAX_RUNTIMES);
-	__type(key, u32);
-	__type(value, union abi_layout);
-} layouts SEC(".maps");
-
 struct work {
 	u64 frame; /* where the walk is; 0: at its root */
 	u64 window_at;
@@ -55,25 +48,6 @@ struct work {
 	u64 code[32];
 	u64 state[4];
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ABI_NR_SLOTS);
-	__type(key, u32);
-	__type(value, struct work);
-} works SEC(".maps");
-
-static __always_inline struct work *work_at(u32 slot)
-{
-	return bpf_map_lookup_elem(&works, &slot);
-}
-
-static __always_inline struct abi_python *python_at(u32 place)
-{
-	union abi_layout *layout = bpf_map_lookup_elem(&layouts, &place);
-
-	return layout ? &layout->python : NULL;
-}
 
 static __always_inline bool has(u8 offset)
 {
@@ -116,14 +90,11 @@ static __always_inline u64 value_of_key(const struct abi_python *python, u64 blo
  */
 __noinline int python_find_thread(u32 slot)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_python *python;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
 	u64 thread = 0, key;
 
-	if (!work || !shadow)
-		return 0;
-	python = python_at(shadow->place);
 	if (!python || bpf_probe_read_user(work->state, sizeof(work->state), (void *)python->state))
 		return 0;
 	if (has(python->current_at))
@@ -169,14 +140,11 @@ static __always_inline u64 code_word(const struct work *work, u32 offset)
 /* All texts of the code object in work->code. 0: all of them were sent. */
 __noinline int python_describe(u32 slot, u64 object, u32 check)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_python *python;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
 	int lost;
 
-	if (!work || !shadow)
-		return 1;
-	python = python_at(shadow->place);
 	if (!python || !begin_texts(slot, shadow, object, check,
 				    ABI_RUNTIME(ABI_RUNTIME_PYTHON, python->version)))
 		return 1;
@@ -187,16 +155,6 @@ __noinline int python_describe(u32 slot, u64 object, u32 check)
 		lost = send_str(slot, code_word(work, python->code_qualified), ABI_TEXT_QUALIFIED);
 	/* The last one: with it the object is known. */
 	return lost || shadow_send_text(slot, object, ABI_TEXT_OBJECT, CODE_WORDS * 8);
-}
-
-/* Sends user space a code object that it does not know. */
-static __always_inline void make_known(u32 slot, u64 identity, u64 object, u32 check)
-{
-	bool is_known = true;
-	u32 *seen = seen_at(identity, &is_known);
-
-	if (seen && !is_known && !python_describe(slot, object, check))
-		*seen = identity >> 32 | 1;
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */
@@ -271,14 +229,11 @@ static __always_inline u32 place_in(const struct abi_python *python, const struc
 /* One frame. 0: there may be a caller; else the walk is over. */
 __noinline int python_step(u32 slot)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_python *python;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
 	u64 code, identity;
 
-	if (!work || !shadow)
-		return 1;
-	python = python_at(shadow->place);
 	if (!python || !work->frame)
 		return 1;
 	shadow->stack.end = ABI_SHADOW_END_UNREADABLE;
@@ -298,7 +253,7 @@ __noinline int python_step(u32 slot)
 		return 1;
 	identity = identity_of(shadow, identify(python, shadow, work), code);
 	push_frame(shadow, code, place_in(python, work, code), identity);
-	make_known(slot, mix(identity, identity >> 29), code, identity);
+	make_known(slot, identity, code, python_describe);
 	if (python->entries == ABI_PYTHON_ALL ||
 	    (python->entries == ABI_PYTHON_FLAG && frame_byte(work, python->frame_entry)))
 		mark_entry(shadow);
@@ -317,14 +272,11 @@ __noinline int python_steps(u32 slot)
 
 static __always_inline void walk(u32 slot)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_python *python;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
 
-	if (!work || !shadow || !python_find_thread(slot))
-		return;
-	python = python_at(shadow->place);
-	if (!python)
+	if (!python || !python_find_thread(slot))
 		return;
 	work->window_bytes = 0;
 	begin_stack(shadow);

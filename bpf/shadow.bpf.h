@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What the programs that walk shadow stacks share: frames as they are met, and the texts of objects that were not seen before.
+ * What the programs that walk shadow stacks share: where things are, frames as they are met, and the texts of objects that
+ * were not seen before.
  *
  * Each of them is an object of its own that is loaded by itself, so this is no file to link but one to include: maps and
  * functions are each object's own. The events go to the ring of the main object.
@@ -39,6 +40,23 @@ struct {
 	__type(value, struct abi_text);
 } texts SEC(".maps");
 
+/* Where things are in the processes of a runtime: what user space found in the file of each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_MAX_RUNTIMES);
+	__type(key, u32);
+	__type(value, union abi_layout);
+} layouts SEC(".maps");
+
+struct work; /* what a walk works with; each object has its own */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_NR_SLOTS);
+	__type(key, u32);
+	__type(value, struct work);
+} works SEC(".maps");
+
 struct seen {
 	u32 at[SEEN_BUCKETS][SEEN_WAYS];
 };
@@ -49,6 +67,25 @@ struct {
 	__type(key, u32);
 	__type(value, struct seen);
 } seen_objects SEC(".maps");
+
+/* NULL only for a slot that does not exist, for the verifier's sake, as those below. */
+static __always_inline struct work *work_at(u32 slot)
+{
+	return bpf_map_lookup_elem(&works, &slot);
+}
+
+/* The walk of a slot. Returns the runtime's own member of the process's union abi_layout. */
+static __always_inline const void *walk_at(u32 slot, struct work **work, struct shadow **shadow)
+{
+	u32 place;
+
+	*work = work_at(slot);
+	*shadow = shadow_at(slot);
+	if (!*work || !*shadow)
+		return NULL;
+	place = (*shadow)->place;
+	return bpf_map_lookup_elem(&layouts, &place);
+}
 
 static __always_inline struct abi_text *text_at(u32 slot)
 {
@@ -111,18 +148,30 @@ static __always_inline bool begin_texts(u32 slot, const struct shadow *shadow, u
 	return true;
 }
 
-/* Where an object of this identity is noted once user space knows it; *is_known: it does. NULL is for the verifier. */
-static __always_inline u32 *seen_at(u64 identity, bool *is_known)
+/* Where an object with this key is noted once user space knows it; *is_known: it does. NULL is for the verifier. */
+static __always_inline u32 *seen_at(u64 key, bool *is_known)
 {
-	u32 zero = 0, tag = identity >> 32 | 1;
+	u32 zero = 0, tag = key >> 32 | 1;
 	struct seen *seen = bpf_map_lookup_elem(&seen_objects, &zero);
 	u32 *ways;
 
 	if (!seen)
 		return NULL;
-	ways = seen->at[identity & (SEEN_BUCKETS - 1)];
+	ways = seen->at[key & (SEEN_BUCKETS - 1)];
 	*is_known = ways[0] == tag || ways[1] == tag || ways[2] == tag || ways[3] == tag;
-	return &ways[identity >> 20 & (SEEN_WAYS - 1)];
+	return &ways[key >> 20 & (SEEN_WAYS - 1)];
+}
+
+/* Sends user space an object that it does not know: describe() sends its texts, and returns 0 if none was lost. */
+static __always_inline void make_known(u32 slot, u64 identity, u64 object,
+				       int (*describe)(u32 slot, u64 object, u32 check))
+{
+	u64 key = mix(identity, identity >> 29); /* of all of it: the check is its lower half */
+	bool is_known = true;
+	u32 *seen = seen_at(key, &is_known);
+
+	if (seen && !is_known && !describe(slot, object, identity))
+		*seen = key >> 32 | 1;
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */

@@ -58,13 +58,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* A map of the main object. */
 struct scratch_map scratch_slots SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ABI_MAX_RUNTIMES);
-	__type(key, u32);
-	__type(value, union abi_layout);
-} layouts SEC(".maps");
-
 enum string {
 	STRING_NAME,
 	STRING_REST,
@@ -83,25 +76,6 @@ struct work {
 	u16 types[4];
 	s64 line; /* 0: not known */
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ABI_NR_SLOTS);
-	__type(key, u32);
-	__type(value, struct work);
-} works SEC(".maps");
-
-static __always_inline struct work *work_at(u32 slot)
-{
-	return bpf_map_lookup_elem(&works, &slot);
-}
-
-static __always_inline struct abi_v8 *v8_at(u32 place)
-{
-	union abi_layout *layout = bpf_map_lookup_elem(&layouts, &place);
-
-	return layout ? &layout->v8 : NULL;
-}
 
 static __always_inline bool is_object(u64 word)
 {
@@ -189,14 +163,11 @@ static __always_inline void set_name(u32 slot, u64 string)
  */
 __noinline int v8_read_scope(u32 slot, u64 scope)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_v8 *v8;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_v8 *v8 = walk_at(slot, &work, &shadow);
 	u32 flags, nr, at, i = 0;
 
-	if (!work || !shadow)
-		return 0;
-	v8 = v8_at(shadow->place);
 	if (!v8 || bpf_probe_read_user(work->words, NR_SCOPE_WORDS * 8, (void *)(scope - 1)))
 		return 0;
 	flags = work->words[1]; /* in new versions it is all of a word */
@@ -317,14 +288,11 @@ static __always_inline int send_function(u32 slot, const struct work *work)
 /* All texts of the function in work->shared. 0: all of them were sent. */
 __noinline int v8_describe(u32 slot, u64 object, u32 check)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_v8 *v8;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_v8 *v8 = walk_at(slot, &work, &shadow);
 	u64 name;
 
-	if (!work || !shadow)
-		return 1;
-	v8 = v8_at(shadow->place);
 	if (!v8)
 		return 1;
 	name = work->shared[v8->name_at / 8 & 7];
@@ -344,16 +312,6 @@ __noinline int v8_describe(u32 slot, u64 object, u32 check)
 	    send_string(slot, work, STRING_FILE, ABI_TEXT_FILE))
 		return 1;
 	return send_function(slot, work);
-}
-
-/* Sends user space a function that it does not know. */
-static __always_inline void make_known(u32 slot, u64 identity, u64 object, u32 check)
-{
-	bool is_known = true;
-	u32 *seen = seen_at(identity, &is_known);
-
-	if (seen && !is_known && !v8_describe(slot, object, check))
-		*seen = identity >> 32 | 1;
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */
@@ -389,14 +347,11 @@ static __always_inline bool load_script(struct work *work, const struct abi_v8 *
 /* The function of native frame number i, if it has one. */
 __noinline int v8_push_function(u32 slot, u64 function, u32 i)
 {
-	struct work *work = work_at(slot);
-	struct shadow *shadow = shadow_at(slot);
-	struct abi_v8 *v8;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_v8 *v8 = walk_at(slot, &work, &shadow);
 	u64 shared, object, identity;
 
-	if (!work || !shadow)
-		return 0;
-	v8 = v8_at(shadow->place);
 	if (!v8)
 		return 0;
 	shared = word_in(function, v8->shared_at);
@@ -407,7 +362,7 @@ __noinline int v8_push_function(u32 slot, u64 function, u32 i)
 	identity = mix(identity, work->shared[v8->literal_at / 8 & 7] >> 8 * (v8->literal_at & 4));
 	identity = identity_of(shadow, identity, object);
 	push_frame(shadow, object | ABI_FRAME_PLACED, i, identity);
-	make_known(slot, mix(identity, identity >> 29), object, identity);
+	make_known(slot, identity, object, v8_describe);
 	return 0;
 }
 
