@@ -15,7 +15,7 @@
  *
  * Each rate has a distance of its own, because nobody can change those of other threads: what is left of one that was
  * drawn for a higher rate would keep a thread without samples. What is left at the same rate is as good as a new one. Of
- * HEAP_RATES rates the oldest gives way to a new one. A thread forgets its other distances whenever it draws one, so
+ * HEAP_RATES rates an older one gives way to a new one. A thread forgets its other distances whenever it draws one, so
  * that only a thread that did not allocate while the last HEAP_RATES - 1 rates were in use meets one of an older rate.
  * Rejected: a number of the run that every call compares.
  */

@@ -19,7 +19,7 @@ thread   pthread.h signal.h
 process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
 kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
 kernel   x86intrin.h link.h elf.h cpuid.h sys/ptrace.h sys/user.h
-kernel   linux/openat2.h sys/fsuid.h sys/un.h
+kernel   linux/openat2.h sys/file.h sys/fsuid.h
 kernel   sys/mount.h sys/resource.h sys/prctl.h sys/socket.h sched.h linux/audit.h linux/filter.h linux/seccomp.h
 terminal getopt.h sys/ioctl.h
 random   sys/random.h

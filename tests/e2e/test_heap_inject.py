@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -38,14 +39,33 @@ def ends_well(target):
     assert target.wait() == 0
 
 
+def built(name, source, *options):
+    """A program, or a library, of a text, in a folder that all users may read."""
+    folder = h.folder()
+    os.chmod(folder, 0o755)
+    path = os.path.join(folder, name)
+    subprocess.run(["gcc", "-O0", "-w", "-pthread", *options, "-x", "c", "-o", path, "-"], input=source, text=True, check=True)
+    return path
+
+
+def live_thread(pid):
+    """The files of one that has not ended."""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as file:
+            if file.read().rpartition(")")[2].split()[0] != "Z":
+                return f"/proc/{pid}/task/{tid}"
+    raise AssertionError(f"process {pid} has ended")
+
+
 def left_slots(pid):
     """Words in the data of its files that lead to the library."""
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+    thread = live_thread(pid)
+    with open(f"{thread}/maps", encoding="utf-8") as file:
         lines = [line.split(None, 5) for line in file if line.count("/")]
     ranges = [[int(word, 16) for word in line[0].split("-")] + line[1:] for line in lines]
     code = [(start, end) for start, end, *rest in ranges if LIBRARY in rest[-1]]
     found = 0
-    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+    with open(f"{thread}/mem", "rb", buffering=0) as memory:
         for start, end, access, *rest in ranges:
             if access[0] != "r" or access[2] == "x" or LIBRARY in rest[-1] or end - start > 1 << 24:
                 continue
@@ -173,11 +193,7 @@ int main(void)
 @h.test
 def a_thread_cannot_be_stopped():
     """It waits in vfork() until its child executes a program, which this one never does: others are there."""
-    folder = h.folder()
-    os.chmod(folder, 0o755)
-    path = os.path.join(folder, "vforks")
-    subprocess.run(["gcc", "-O0", "-w", "-pthread", "-x", "c", "-o", path, "-"], input=VFORKS, text=True, check=True)
-    target = h.Workload(path)
+    target = h.Workload(built("vforks", VFORKS))
     target.says()
     run = injected(target, "--rate", "1", "--alloc")
     time.sleep(0.2)
@@ -224,10 +240,7 @@ int main(int argc, char **argv)
 @h.test
 def a_wait_goes_on():
     """Also one that the kernel ends with EINTR whenever a thread is stopped."""
-    folder = h.folder()
-    os.chmod(folder, 0o755)
-    path = os.path.join(folder, "waits")
-    subprocess.run(["gcc", "-O0", "-w", "-x", "c", "-o", path, "-"], input=WAITS, text=True, check=True)
+    path = built("waits", WAITS)
     for call in ("semop", "recv"):
         target = h.Workload(path, call)
         semaphore = target.says()["id"]
@@ -237,6 +250,93 @@ def a_wait_goes_on():
         finally:
             target.process.kill()
             subprocess.run(["ipcrm", "-s", str(semaphore)], check=True)
+
+
+ENDS_FIRST = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(1000));
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	char c;
+
+	pthread_create(&thread, NULL, allocate, NULL);
+	write(STDOUT_FILENO, "{}\\n", 3);
+	read(STDIN_FILENO, &c, 1);
+	pthread_exit(NULL);
+}
+"""
+
+
+@h.test
+def its_first_thread_has_ended():
+    """While cprof ran, or before: /proc/PID/maps is empty then, but the process goes on."""
+    target = h.Workload(built("ends-first", ENDS_FIRST))
+    target.says()
+    run = injected(target, "--rate", "1", "--alloc")
+    target.go()
+    while live_thread(target.pid).endswith(f"/{target.pid}"):
+        time.sleep(0.01)
+    assert left_slots(target.pid) > 0
+    assert not any("could not be led back" in line for line in run.stop().lines)
+    assert not left_slots(target.pid)
+    injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
+    assert not left_slots(target.pid)
+    assert target.process.poll() is None
+
+
+@h.test
+def another_cprof_injects_it():
+    """The second one is told so, and the first one's slots stay; a stranger who takes a name of the kind that is
+    everybody's prevents nothing."""
+    target = busy(1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
+        stranger.bind(f"\0cprof-inject.{target.pid}")
+        run = injected(target, "--rate", "1", "--alloc")
+    slots = left_slots(target.pid)
+    other = h.cprof("heap", "--inject", "-p", target.pid).wait()
+    assert other.code == 4 and any("another cprof injects it" in line for line in other.lines), other.lines
+    assert left_slots(target.pid) == slots > 0
+    run.stop()
+    slots_are_as_before(target.pid)
+    target.go()
+    target.says()
+    ends_well(target)
+
+
+CONSTRUCTS = """
+#include <unistd.h>
+
+static void __attribute__((constructor)) construct(void)
+{
+	write(STDOUT_FILENO, "{}\\n", 3);
+	for (;;)
+		;
+}
+"""
+
+
+@h.test
+def another_user_is_in_the_loader():
+    """A constructor is called by the loader, which holds its lock. Files of /proc that tell where the loader is are the
+    user's own."""
+    library = built("constructs.so", CONSTRUCTS, "-shared", "-fPIC")
+    path = built("loads", "#include <stdlib.h>\nint main(void) { free(malloc(1)); }", "-Wl,--no-as-needed", library)
+    target = h.Workload("/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", path)
+    target.says()
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
+    assert run.code == 4 and any("outside of the loader" in line for line in run.lines), run.lines
 
 
 @h.test

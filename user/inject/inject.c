@@ -17,11 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <poll.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "inject/remote.h"
 #include "inject/tracee.h"
 #include "sandbox/capset.h"
 
@@ -40,131 +42,15 @@
 #define LIST_WALK_BYTES	 1024	     /* of the function that holds the lock of the loader's list */
 #define ENTRY_AT	 24	     /* e_entry in an ELF header */
 
-/* A line of a maps file. */
-struct map_line {
-	uint64_t start, limit, offset;
-	char access[5];
-	char file[40]; /* device and inode */
-	const char *path;
-};
-
-typedef void map_fn(void *ctx, const struct map_line *line);
-
-static int each_map(pid_t pid, map_fn *fn, void *ctx)
-{
-	char path[64], text[512], device[20];
-	unsigned long inode;
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return -errno;
-	while (fgets(text, sizeof(text), maps)) {
-		struct map_line line;
-		bool is_whole = strchr(text, '\n');
-
-		if (sscanf(text, "%lx-%lx %4s %lx %19s %lu", &line.start, &line.limit, line.access,
-			   &line.offset, device, &inode) == 6) {
-			snprintf(line.file, sizeof(line.file), "%s %lu", device, inode);
-			text[strcspn(text, "\n")] = '\0';
-			line.path = strchr(text, '/') ? strchr(text, '/') : "";
-			fn(ctx, &line);
-		}
-		while (!is_whole && fgets(text, sizeof(text), maps))
-			is_whole = strchr(text, '\n');
-	}
-	fclose(maps);
-	return 0;
-}
-
-/* Where a file begins, and which one is where an address is. */
-struct search {
-	uint64_t address;
-	char file[40];
-	uint64_t base; /* 0: it is not mapped */
-};
-
-static void find_file_at(void *ctx, const struct map_line *line)
-{
-	struct search *search = ctx;
-
-	if (search->address >= line->start && search->address < line->limit)
-		memcpy(search->file, line->file, sizeof(search->file));
-}
-
-static void find_base(void *ctx, const struct map_line *line)
-{
-	struct search *search = ctx;
-
-	if (!search->base && !line->offset && !strcmp(search->file, line->file))
-		search->base = line->start;
-}
-
-/* Of the file that this process has mapped at here: where pid has it. 0: nowhere. */
-static uint64_t base_in(pid_t pid, const void *here, uint64_t *own_base)
-{
-	struct search search = {.address = (uintptr_t)here};
-	uint64_t found;
-
-	each_map(getpid(), find_file_at, &search);
-	if (!*search.file)
-		return 0;
-	each_map(getpid(), find_base, &search);
-	*own_base = search.base;
-	search.base = 0;
-	each_map(pid, find_base, &search);
-	found = search.base;
-	return found;
-}
-
-static void *own_function(const char *name)
-{
-	return dlsym(RTLD_DEFAULT, name);
-}
-
-/* Where pid has a function of the C library. 0: it has another one, or none. */
-static uint64_t remote_function(pid_t pid, const void *own)
-{
-	uint64_t own_base = 0, base = own ? base_in(pid, own, &own_base) : 0;
-
-	return base ? base + ((uintptr_t)own - own_base) : 0;
-}
-
-/* What handlers return to, somewhere in the C library. */
-struct restorer_search {
-	struct search libc;
-	const uint8_t *found;
-};
-
-static void find_restorer(void *ctx, const struct map_line *line)
-{
-	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	struct restorer_search *search = ctx;
-
-	if (!search->found && line->access[2] == 'x' && !strcmp(search->libc.file, line->file))
-		search->found = memmem((const void *)line->start, line->limit - line->start, code,
-				       sizeof(code));
-}
-
-static const void *own_restorer(void)
-{
-	struct restorer_search search = {.libc.address = (uintptr_t)own_function("dlopen")};
-
-	each_map(getpid(), find_file_at, &search.libc);
-	each_map(getpid(), find_restorer, &search);
-	return search.found;
-}
-
 /* Refusals --------------------------------------------------------------------------------------- */
 
 static bool status_line(pid_t pid, const char *name, char *value, size_t bytes)
 {
-	char path[64], line[256];
+	char path[64] = "", line[256];
 	bool is_found = false;
 	FILE *status;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	remote_path(pid, "status", path, sizeof(path));
 	status = fopen(path, "re");
 	while (status && !is_found && fgets(line, sizeof(line), status))
 		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':') {
@@ -198,8 +84,8 @@ static bool has_own_files(pid_t pid)
 {
 	char path[64], theirs[64] = "", ours[64] = "";
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	return readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
+	return !remote_path(pid, "ns/mnt", path, sizeof(path)) &&
+	       readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
 	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours);
 }
 
@@ -219,7 +105,7 @@ const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES])
 		why = "it has a shadow stack";
 	else if (has_own_files(pid))
 		why = "it sees other files (a container)";
-	else if (!remote_function(pid, own_function("dlopen")) || !own_restorer())
+	else if (!remote_function(pid, "dlopen") || !remote_restorer(pid))
 		why = "it is static, or its C library is not the one that cprof runs with";
 	snprintf(reason, INJECT_REASON_BYTES, "%s", why);
 	return reason;
@@ -237,32 +123,8 @@ struct injection {
 struct unsafe_search {
 	struct tracee *tracee;
 	char loader[40];
-	uint64_t loader_at, malloc_at;
+	bool has_loader;
 };
-
-static uint64_t loader_of(pid_t pid)
-{
-	uint64_t pair[2], at = 0;
-	char path[64];
-	FILE *auxv;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	auxv = fopen(path, "re");
-	while (auxv && fread(pair, sizeof(pair), 1, auxv) == 1)
-		if (pair[0] == 7) /* AT_BASE */
-			at = pair[1];
-	if (auxv)
-		fclose(auxv);
-	return at;
-}
-
-static void find_loader(void *ctx, const struct map_line *line)
-{
-	struct unsafe_search *search = ctx;
-
-	if (line->start == search->loader_at)
-		memcpy(search->loader, line->file, sizeof(search->loader));
-}
 
 static void add_unsafe(struct tracee *tracee, uint64_t start, uint64_t limit)
 {
@@ -277,31 +139,39 @@ static void add_code(void *ctx, const struct map_line *line)
 	struct unsafe_search *search = ctx;
 	const char *name = text_base_name(line->path);
 
-	if (line->access[2] == 'x' && (!strcmp(line->file, search->loader) ||
-				       strstr(name, "malloc") || strstr(name, "cprof-heap")))
+	bool is_loader = !strcmp(line->file, search->loader);
+
+	if (line->access[2] != 'x')
+		return;
+	search->has_loader |= is_loader;
+	if (is_loader || strstr(name, "malloc") || strstr(name, "cprof-heap"))
 		add_unsafe(search->tracee, line->start, line->limit);
 }
 
-/* The loader's code, that of allocators that are libraries, and of the C library's. */
+/*
+ * The loader's code, that of allocators that are libraries, and of the C library's. The loader is that of this process, as
+ * the C library is; /proc/PID/auxv, which tells where it is, is the user's own.
+ */
 static void find_unsafe(struct tracee *tracee)
 {
 	static const char *const names[] = {"malloc",	"free",	       "calloc", "realloc",
 					    "memalign", "malloc_trim", "mallopt"};
-	struct unsafe_search search = {.tracee = tracee, .loader_at = loader_of(tracee->pid)};
+	struct unsafe_search search = {.tracee = tracee};
 	uint64_t first = UINT64_MAX, last = 0;
 
 	tracee->nr_unsafe = 0;
-	each_map(tracee->pid, find_loader, &search);
-	each_map(tracee->pid, add_code, &search);
+	remote_file_of((const void *)getauxval(AT_BASE), search.loader);
+	remote_maps(tracee->pid, add_code, &search);
+	tracee->needs_call |= !search.has_loader;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		uint64_t at = remote_function(tracee->pid, own_function(names[i]));
+		uint64_t at = remote_function(tracee->pid, names[i]);
 
 		first = at && at < first ? at : first;
 		last = at > last ? at : last;
 	}
 	if (last)
 		add_unsafe(tracee, first - ALLOCATOR_MARGIN, last + ALLOCATOR_MARGIN);
-	first = remote_function(tracee->pid, own_function("dl_iterate_phdr"));
+	first = remote_function(tracee->pid, "dl_iterate_phdr");
 	if (first)
 		add_unsafe(tracee, first, first + LIST_WALK_BYTES);
 }
@@ -313,38 +183,47 @@ static void count_code(void *ctx, const struct map_line *line)
 	injection->nr_mapped += line->access[2] == 'x' && *line->path;
 }
 
-/* Where the process has the library's function. 0: it is not mapped. */
-static uint64_t redirect_at(const struct injection *injection)
+/* Where the process has the library's function. -ENOENT: it has not mapped it; -ESRCH: it is gone. */
+static int redirect_at(const struct injection *injection, uint64_t *at)
 {
-	uint64_t own_base = 0, entry, base;
+	uint64_t base, entry;
+	int err = remote_address(injection->options->pid, injection->library, &base);
 
-	base = base_in(injection->options->pid, injection->library, &own_base);
+	if (err)
+		return err;
 	memcpy(&entry, (const char *)injection->library + ENTRY_AT, sizeof(entry));
-	return base ? base + entry : 0;
+	*at = base + entry;
+	return 0;
+}
+
+static bool is_mapped(const struct injection *injection)
+{
+	uint64_t at;
+
+	return !redirect_at(injection, &at);
 }
 
 static int redirect(struct injection *injection, uint64_t rate_bytes, uint64_t timeout_ns,
 		    int64_t *nr_slots)
 {
-	struct remote_call call = {
-		.function = redirect_at(injection), .first = rate_bytes, .has_result = true};
+	struct remote_call call = {.first = rate_bytes, .has_result = true};
+	int err = redirect_at(injection, &call.function);
 
-	if (!call.function)
-		return -ENOENT;
+	if (err)
+		return err;
 	injection->nr_mapped = 0;
-	each_map(injection->options->pid, count_code, injection);
+	remote_maps(injection->options->pid, count_code, injection);
 	find_unsafe(&injection->tracee);
 	return tracee_call(&injection->tracee, &call, timeout_ns, nr_slots);
 }
 
 static int load(struct injection *injection)
 {
-	struct remote_call call = {
-		.function = remote_function(injection->options->pid, own_function("dlopen")),
-		.text = injection->options->library,
-		.second = RTLD_NOW | RTLD_NODELETE};
+	struct remote_call call = {.function = remote_function(injection->options->pid, "dlopen"),
+				   .text = injection->options->library,
+				   .second = RTLD_NOW | RTLD_NODELETE};
 
-	if (redirect_at(injection))
+	if (is_mapped(injection))
 		return 0; /* an earlier cprof's */
 	find_unsafe(&injection->tracee);
 	return call.function ? tracee_call(&injection->tracee, &call, CALL_NS, NULL) : -ENOENT;
@@ -352,7 +231,7 @@ static int load(struct injection *injection)
 
 static bool is_same(const struct tracee *tracee)
 {
-	return remote_function(tracee->pid, own_restorer()) == tracee->restorer;
+	return remote_restorer(tracee->pid) == tracee->restorer;
 }
 
 static int prepare(struct injection *injection)
@@ -366,7 +245,7 @@ static int prepare(struct injection *injection)
 	injection->library = first;
 	injection->tracee.pid = pid;
 	injection->tracee.is_same = is_same;
-	injection->tracee.restorer = remote_function(pid, own_restorer());
+	injection->tracee.restorer = remote_restorer(pid);
 	return injection->tracee.restorer ? 0 : -ENOENT;
 }
 
@@ -383,7 +262,7 @@ static struct outcome begin(struct injection *injection)
 
 	if (!outcome.err)
 		outcome.err = load(injection);
-	outcome.is_loaded = !outcome.err && redirect_at(injection);
+	outcome.is_loaded = !outcome.err && is_mapped(injection);
 	if (outcome.is_loaded)
 		outcome.err = redirect(injection, injection->options->rate_bytes, CALL_NS,
 				       &outcome.nr_slots);
@@ -396,20 +275,35 @@ static void look_for_more(struct injection *injection)
 	int64_t nr_slots;
 
 	injection->nr_mapped = 0;
-	each_map(injection->options->pid, count_code, injection);
+	remote_maps(injection->options->pid, count_code, injection);
 	if (injection->nr_mapped != nr_before)
 		redirect(injection, injection->options->rate_bytes, CALL_NS, &nr_slots);
 }
 
 /*
- * Keeps its socket and what goes to the terminal of main's descriptors, and of its capabilities the one to trace. The name
- * is held until it ends: of two cprofs the first to end would take the library away from the other. false: another has it.
+ * Of two cprofs the first to end would take the library away from the other: so the lock is held until this ends. It is one
+ * of a file that the kernel opens only for those who may trace the process, so that nobody else can keep cprof away; all who
+ * may inject it see the same /proc, as they see the same files. Rejected: a name in the abstract namespace, which anybody
+ * can take, and which is another one in each network namespace; a folder for locks, which takes root. -EEXIST: another cprof
+ * has it.
  */
-static bool settle(pid_t pid, int socket_fd)
+static int take_lock(pid_t pid)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	int lock, len;
+	char path[64];
+	int fd;
 
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	return errno == EWOULDBLOCK ? -EEXIST : -errno;
+}
+
+/* Keeps its socket and what goes to the terminal of main's descriptors, and of its capabilities the one to trace. */
+static void settle(int socket_fd)
+{
 	for (int fd = 3; fd < MAX_DESCRIPTORS; fd++)
 		if (fd != socket_fd)
 			close(fd);
@@ -418,13 +312,9 @@ static bool settle(pid_t pid, int socket_fd)
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_IGN); /* Ctrl-C is for cprof; this ends with it */
 	signal(SIGCHLD, SIG_DFL);
-	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "cprof-inject.%d", pid);
-	lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return !bind(lock, (struct sockaddr *)&name,
-		     offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
-/* Puts all slots back. false: some thread was in the way all the time. */
+/* Puts all slots back, unless the process is gone or executes another program. false: some thread was in the way all the time. */
 static bool take_out(struct injection *injection)
 {
 	int64_t nr_slots;
@@ -437,14 +327,16 @@ static void __attribute__((noreturn)) inject(const struct inject_options *option
 {
 	struct injection injection = {.options = options};
 	struct pollfd ready = {.fd = socket, .events = POLLIN};
-	bool is_only = settle(options->pid, socket), is_used;
-	struct outcome outcome = {.err = -EEXIST};
+	struct outcome outcome = {0};
+	bool is_used;
 	char word;
 
+	settle(socket);
+	outcome.err = take_lock(options->pid);
 	if (read(socket, &word, 1) != 1)
 		_exit(0);
 	injection.tracee.needs_call = word;
-	if (is_only)
+	if (!outcome.err)
 		outcome = begin(&injection);
 	if (write(socket, &outcome, sizeof(outcome)) < 0 && !outcome.is_loaded)
 		_exit(0);

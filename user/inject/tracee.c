@@ -185,15 +185,17 @@ static bool waits_safely(const struct user_regs_struct *regs)
 	return false;
 }
 
-static ssize_t read_memory(pid_t pid, uint64_t from, void *to, size_t bytes)
+/* By a thread that is stopped: the first one may have ended, and then has no memory. */
+static ssize_t read_memory(pid_t tid, uint64_t from, void *to, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
 
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
 /* Is nothing of the loader's and the allocator's on its stack? What cannot be read is above the stack's end. */
-static bool has_clean_stack(const struct tracee *tracee, const struct user_regs_struct *regs)
+static bool has_clean_stack(const struct tracee *tracee, pid_t tid,
+			    const struct user_regs_struct *regs)
 {
 	static uint64_t words[4096 / sizeof(uint64_t)];
 	uint64_t sp = regs->rsp & ~7ull, end = sp + SCAN_BYTES;
@@ -202,7 +204,7 @@ static bool has_clean_stack(const struct tracee *tracee, const struct user_regs_
 		return false;
 	while (sp < end) {
 		size_t bytes = 4096 - (sp & 4095);
-		ssize_t nr = read_memory(tracee->pid, sp, words, bytes);
+		ssize_t nr = read_memory(tid, sp, words, bytes);
 
 		for (ssize_t i = 0; i < nr / 8; i++)
 			if (is_unsafe(tracee, words[i]))
@@ -214,13 +216,13 @@ static bool has_clean_stack(const struct tracee *tracee, const struct user_regs_
 	return sp > (regs->rsp & ~7ull);
 }
 
-static bool is_safe(const struct tracee *tracee, const struct user_regs_struct *regs)
+static bool is_safe(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs)
 {
 	if ((long)regs->orig_rax >= 0 && waits_safely(regs))
 		return true;
 	if (tracee->needs_call)
 		return false;
-	return has_clean_stack(tracee, regs);
+	return has_clean_stack(tracee, tid, regs);
 }
 
 /* Calls that the kernel does not restart: of sockets, those with a timeout. They have done nothing when they return EINTR. */
@@ -293,14 +295,14 @@ static void mark_state(struct stop *stop)
 	memcpy(stop->state + stop->state_bytes, &magic2, sizeof(magic2));
 }
 
-static int write_memory(pid_t pid, uint64_t to, void *from, size_t bytes)
+static int write_memory(pid_t tid, uint64_t to, void *from, size_t bytes)
 {
 	struct iovec local = {from, bytes}, remote = {(void *)to, bytes};
 
-	return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
+	return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
-static int push_frame(const struct tracee *tracee, const struct remote_call *call,
+static int push_frame(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
 		      struct stop *stop, struct user_regs_struct *regs)
 {
 	struct frame frame;
@@ -310,7 +312,7 @@ static int push_frame(const struct tracee *tracee, const struct remote_call *cal
 
 	at = (state_at - sizeof(frame)) & ~15ull;
 	at -= 8; /* as after a call */
-	if (read_memory(tracee->pid, at - CALL_STACK_BYTES, &room, 1) != 1)
+	if (read_memory(tid, at - CALL_STACK_BYTES, &room, 1) != 1)
 		return -ENOMEM;
 	save_registers(regs, &frame);
 	frame.restorer = tracee->restorer;
@@ -320,8 +322,8 @@ static int push_frame(const struct tracee *tracee, const struct remote_call *cal
 	if (call->text)
 		snprintf(frame.text, sizeof(frame.text), "%s", call->text);
 	mark_state(stop);
-	err = write_memory(tracee->pid, state_at, stop->state, stop->state_bytes + 4);
-	err = err ? err : write_memory(tracee->pid, at, &frame, sizeof(frame));
+	err = write_memory(tid, state_at, stop->state, stop->state_bytes + 4);
+	err = err ? err : write_memory(tid, at, &frame, sizeof(frame));
 	regs->rsp = at;
 	regs->rip = call->function;
 	regs->rdi = call->text ? at + offsetof(struct frame, text) : call->first;
@@ -386,7 +388,7 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 		return -ESRCH;
 	restart_call(&before);
 	regs = before;
-	err = push_frame(tracee, call, stop, &regs);
+	err = push_frame(tracee, tid, call, stop, &regs);
 	if (err)
 		return err;
 	/* From here on the thread comes back by itself. */
@@ -399,7 +401,7 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		waitpid(tid, &status, __WALL);
 	if (!err && call->has_result)
-		read_memory(tracee->pid, regs.rsi, result, sizeof(*result));
+		read_memory(tid, regs.rsi, result, sizeof(*result));
 	return err;
 }
 
@@ -417,7 +419,7 @@ static int stop_where_safe(const struct tracee *tracee, pid_t tid, struct stop *
 		if (err)
 			return err;
 		err = read_stop(tid, stop);
-		if (err || is_safe(tracee, &stop->regs))
+		if (err || is_safe(tracee, tid, &stop->regs))
 			return err;
 		if (i + 1 == MAX_STOPS || ptrace(PTRACE_CONT, tid, NULL, NULL))
 			return -EAGAIN;
@@ -483,8 +485,9 @@ int tracee_call(const struct tracee *tracee, const struct remote_call *call, uin
 
 	for (;;) {
 		size_t nr = list_threads(tracee->pid, tids);
+		uint32_t alive;
 
-		if (!nr)
+		if (procfs_live_thread("/proc", tracee->pid, &alive))
 			return -ESRCH;
 		for (size_t i = 0; i < nr; i++) {
 			int err = try_thread(tracee, tids[i], call, timeout_ns, result);

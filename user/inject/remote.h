@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a process has mapped the very files that this process has mapped itself, and so where it has their functions.
+ *
+ * It is asked of a thread that lives: when the first one has ended (pthread_exit() in main), the files of /proc/PID are
+ * those of a zombie, and empty.
+ */
+#ifndef CPROF_INJECT_REMOTE_H
+#define CPROF_INJECT_REMOTE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A line of a maps file. */
+struct map_line {
+	uint64_t start, limit, offset;
+	char access[5];
+	char file[40]; /* device and inode */
+	const char *path;
+};
+
+typedef void map_fn(void *ctx, const struct map_line *line);
+
+/* Calls fn for each mapping. -ESRCH: no thread of the process lives. */
+int remote_maps(pid_t pid, map_fn *fn, void *ctx);
+/* "/proc/PID/task/TID/file", of a thread that lives. -ESRCH: there is none. */
+int remote_path(pid_t pid, const char *file, char *path, size_t path_bytes);
+
+/* Of what this process has mapped at here: the file, as struct map_line has it. "": nothing. */
+void remote_file_of(const void *here, char file[40]);
+/* Where pid has it. -ENOENT: it has not; -ESRCH: no thread of it lives. */
+int remote_address(pid_t pid, const void *here, uint64_t *address);
+
+/* A function of the C library, here. NULL: there is none. */
+const void *remote_own_function(const char *name);
+/* Where pid has a function of the C library. 0: it has another library, or none, or is gone. */
+uint64_t remote_function(pid_t pid, const char *name);
+/* Where it has what the handlers of signals return to, `mov $15, %rax; syscall`. 0: it is not known. */
+uint64_t remote_restorer(pid_t pid);
+
+#endif
