@@ -2,23 +2,12 @@
 /*
  * LDLIBS: -rdynamic
  *
- * No CPython, but it exports what one does, and its structures are what a hostile program would have there: frames in a
- * circle, pointers to anywhere, lengths of any size, a string of any kind. They change all the time. As CPython 3.11 has
- * them:
- *
- *	forged circle	a walk would never end
- *	forged wild	anything, anew each millisecond
- *	forged text	a good stack whose texts are wrong
- *
- * Says "{}" when it has begun, and goes on until it is killed.
+ * No CPython, but it exports what CPython 3.11 does (forged.h): frames in a circle, pointers to anywhere, lengths of any
+ * size, a string of any kind.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "forged.h"
 
 #define NR_OBJECTS   64
 #define OBJECT_BYTES 512
@@ -127,25 +116,18 @@ static uint64_t wild_value(void)
 	}
 }
 
-static void *spoil(void *what)
+static void change(bool is_text)
 {
-	const int is_text = !strcmp(what, "text");
+	unsigned int first = is_text ? 40 : 1, nr = is_text ? 3 : NR_OBJECTS - 1;
 
-	for (;;) {
-		unsigned int first = is_text ? 40 : 1, nr = is_text ? 3 : NR_OBJECTS - 1;
-
-		build();
-		for (int k = 0; k < 8; k++)
-			put(object(first + (unsigned int)draw() % nr),
-			    (unsigned int)draw() % 24 * 8, wild_value());
-		usleep(1000);
-	}
-	return NULL;
+	build();
+	for (int k = 0; k < 8; k++)
+		put(object(first + (unsigned int)draw() % nr), (unsigned int)draw() % 24 * 8,
+		    wild_value());
 }
 
 int main(int argc, char **argv)
 {
-	pthread_t thread;
 	pthread_key_t key;
 	uint32_t tss[2] = {1, 0};
 
@@ -161,9 +143,6 @@ int main(int argc, char **argv)
 	memcpy(_PyRuntime + KEY_AT, tss, sizeof(tss));
 	if (!strcmp(argv[1], "circle"))
 		put(object(9), PREVIOUS_AT, (uintptr_t)object(2));
-	else if (pthread_create(&thread, NULL, spoil, argv[1]))
-		return 2;
-	puts("{}");
-	fflush(stdout);
+	forged_begin(argv[1], change);
 	return _PyEval_EvalFrameDefault();
 }

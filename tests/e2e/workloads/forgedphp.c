@@ -2,21 +2,9 @@
 /*
  * LDLIBS: -rdynamic
  *
- * No PHP, but it exports what one does, and its structures are what a hostile program would have there. They change all
- * the time. As PHP 8.2 has them:
- *
- *	forgedphp circle	a walk would never end
- *	forgedphp wild		anything, anew each millisecond
- *	forgedphp text		a good stack whose strings are wrong
- *
- * Says "{}" when it has begun, and goes on until it is killed.
+ * No PHP, but it exports what PHP 8.2 does (forged.h).
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "forged.h"
 
 #define NR_WORDS     64
 #define NR_OBJECTS   64
@@ -83,46 +71,26 @@ static void build(uint64_t length)
 	executor_globals[CURRENT_WORD] = (uintptr_t)objects[8];
 }
 
-static uint64_t any_word(void)
+static uint64_t object(uint64_t i)
 {
-	uint64_t any = (uint64_t)rand() << 32 ^ (uint64_t)rand();
-
-	switch (rand() % 4) {
-	case 0:
-		return any;
-	case 1:
-		return any % 8;
-	case 2:
-		return 1ull << any % 64;
-	default:
-		return (uintptr_t)objects[any % NR_OBJECTS];
-	}
+	return (uintptr_t)objects[i];
 }
 
-static void *change(void *text)
+static void change(bool is_text)
 {
-	for (;;) {
-		for (int i = 0; !text && i < 2048; i++)
-			objects[rand() % NR_OBJECTS][rand() % NR_WORDS] = any_word();
-		if (text)
-			objects[1][2] = any_word();
-		executor_globals[CURRENT_WORD] = (uintptr_t)objects[8 + rand() % 8];
-		usleep(1000);
-	}
-	return NULL;
+	for (int i = 0; !is_text && i < 2048; i++)
+		objects[rand() % NR_OBJECTS][rand() % NR_WORDS] = forged_word(object, NR_OBJECTS);
+	if (is_text)
+		objects[1][2] = forged_word(object, NR_OBJECTS);
+	executor_globals[CURRENT_WORD] = (uintptr_t)objects[8 + rand() % 8];
 }
 
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	pthread_t thread;
 
 	build(strcmp(what, "circle") ? 12 : 7);
-	if (strcmp(what, "circle") &&
-	    pthread_create(&thread, NULL, change, strcmp(what, "text") ? NULL : (void *)objects))
-		return 1;
-	printf("{}\n");
-	fflush(stdout);
+	forged_begin(what, change);
 	sink = (uint64_t)header[rand() % 4];
 	execute_ex();
 	return 0;

@@ -2,22 +2,11 @@
 /*
  * LDLIBS: -rdynamic
  *
- * No V8, but it exports what one does, and its stack and structures are what a hostile program would have there. As V8 11.3 has
- * them:
- *
- *	forgedv8 circle	500 frames of one function
- *	forgedv8 wild	anything, anew each millisecond
- *	forgedv8 text	a function whose strings are wrong
- *
- * Says "{}" when it has begun, and goes on until it is killed.
+ * No V8, but it exports what V8 11.3 does (forged.h). Its circle is 500 frames of one function.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "forged.h"
 
 #define NR_WORDS    64
 #define NR_OBJECTS  32
@@ -57,18 +46,18 @@ enum {
 static volatile uint64_t objects[NR_OBJECTS][NR_WORDS];
 static volatile uint64_t frames[NR_FRAMES * FRAME_WORDS];
 
-static uint64_t object(int i)
+static uint64_t object(uint64_t i)
 {
 	return (uintptr_t)objects[i] + 1;
 }
 
-static void set_map(int i, uint64_t type)
+static void set_map(uint64_t i, uint64_t type)
 {
 	objects[i][0] = object(i);
 	objects[i][1] = type << 32;
 }
 
-static void set_string(int i, const char *text)
+static void set_string(uint64_t i, const char *text)
 {
 	objects[i][0] = object(STRING_MAP);
 	objects[i][1] = NUMBER(strlen(text));
@@ -113,36 +102,21 @@ static void build_frames(uint64_t return_address)
 
 static uint64_t any_word(void)
 {
-	uint64_t any = (uint64_t)rand() << 32 ^ (uint64_t)rand();
-
-	switch (rand() % 4) {
-	case 0:
-		return any;
-	case 1:
-		return any % 8;
-	case 2:
-		return 1ull << any % 64;
-	default:
-		return object((int)(any % NR_OBJECTS));
-	}
+	return forged_word(object, NR_OBJECTS);
 }
 
-static void *change(void *text)
+static void change(bool is_text)
 {
-	for (;;) {
-		for (int i = 0; !text && i < 256; i++)
-			objects[rand() % NR_OBJECTS][rand() % NR_WORDS] = any_word();
-		if (text) {
-			objects[NAME][1] = any_word();
-			objects[FILE_NAME][1] = any_word();
-			objects[SCRIPT][8] = any_word();
-			objects[SCOPE][6] = any_word();
-		} else if (rand() % 8 == 0) {
-			build_objects();
-		}
-		usleep(1000);
+	for (int i = 0; !is_text && i < 256; i++)
+		objects[rand() % NR_OBJECTS][rand() % NR_WORDS] = any_word();
+	if (is_text) {
+		objects[NAME][1] = any_word();
+		objects[FILE_NAME][1] = any_word();
+		objects[SCRIPT][8] = any_word();
+		objects[SCOPE][6] = any_word();
+	} else if (rand() % 8 == 0) {
+		build_objects();
 	}
-	return NULL;
 }
 
 int main(int argc, char **argv)
@@ -151,18 +125,13 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	uint8_t *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	pthread_t thread;
 
 	if (made == MAP_FAILED)
 		return 1;
 	memcpy(made, code, sizeof(code));
 	build_objects();
 	build_frames((uintptr_t)made + 5);
-	if (strcmp(what, "circle") &&
-	    pthread_create(&thread, NULL, change, strcmp(what, "text") ? NULL : (void *)objects))
-		return 1;
-	printf("{}\n");
-	fflush(stdout);
+	forged_begin(what, change);
 	__asm__ volatile("mov %0, %%rsp; mov %1, %%rbp; jmp *%2"
 			 :
 			 : "r"(&frames[0]), "r"(&frames[4]), "r"(made + 5)
