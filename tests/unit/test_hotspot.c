@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A VM is an image of memory (vm_image.h): the rules and the functions of its code, and what changes while it is looked at. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,6 +277,15 @@ static void expect_frame(const struct hotspot_frame *frame, const char *name, ui
 	assert_int_equal(frame->start_line, 40);
 }
 
+/* The piece at ip: [start, limit), of nr functions. */
+static void take(struct hotspot *vm, uint64_t ip, uint64_t start, uint64_t limit, size_t nr,
+		 struct hotspot_piece *piece)
+{
+	assert_true(hotspot_take_piece(vm, ip, piece));
+	assert_true(piece->start == start && piece->limit == limit);
+	assert_int_equal(piece->nr, nr);
+}
+
 /* Without what compilers note. */
 static void test_names(void **state)
 {
@@ -292,10 +302,8 @@ static void test_names(void **state)
 	stub.name = "a stub";
 	stub_code = image_blob(&image, &stub);
 	hotspot_look(vm, 0);
-	assert_true(hotspot_take_piece(vm, code + 3, &piece));
-	assert_int_equal(piece.nr, 1);
+	take(vm, code + 3, code, code + sizeof(method_code), 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
-	assert_true(piece.start == code && piece.limit == code + sizeof(method_code));
 	assert_false(hotspot_take_piece(vm, code + 4, &piece)); /* given away */
 	assert_true(hotspot_take_piece(vm, stub_code, &piece));
 	assert_string_equal(piece.frames[0].name, "a stub");
@@ -313,20 +321,14 @@ static void test_scopes(void **state)
 	(void)state;
 	vm = vm_with(&method, &code);
 	hotspot_look(vm, 0);
-	assert_true(hotspot_take_piece(vm, code + 4, &piece));
-	assert_true(piece.start == code && piece.limit == code + 5);
-	assert_int_equal(piece.nr, 1);
+	take(vm, code + 4, code, code + 5, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
 	assert_false(hotspot_take_piece(vm, code, &piece));
-	assert_true(hotspot_take_piece(vm, code + 5, &piece));
-	assert_true(piece.start == code + 5 && piece.limit == code + 9);
-	assert_int_equal(piece.nr, 2);
+	take(vm, code + 5, code + 5, code + 9, 2, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.inlined", 40);
 	expect_frame(&piece.frames[1], "a.b.Some.method", 41);
 	/* Behind the last place. */
-	assert_true(hotspot_take_piece(vm, code + 9, &piece));
-	assert_true(piece.start == code + 9 && piece.limit == code + sizeof(method_code));
-	assert_int_equal(piece.nr, 2);
+	take(vm, code + 9, code + 9, code + sizeof(method_code), 2, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.inlined", 40);
 	hotspot_free(vm);
 }
@@ -342,9 +344,7 @@ static void test_wrong_scopes(void **state)
 	vm = vm_with(&method, &code);
 	hotspot_look(vm, 0);
 	image_put(&image, IMAGE_SCOPES, image_addr(IMAGE_INLINED), 8);
-	assert_true(hotspot_take_piece(vm, code + 6, &piece));
-	assert_true(piece.start == code + 6 && piece.limit == code + 7);
-	assert_int_equal(piece.nr, 1);
+	take(vm, code + 6, code + 6, code + 7, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
 	image_put(&image, IMAGE_HEAP + 2 * IMAGE_SEGMENT + IMAGE_HEADER + 24, 8, 4);
 	assert_false(hotspot_take_piece(vm, code + 8, &piece));
@@ -362,14 +362,12 @@ static void test_interpreted_method(void **state)
 	uint64_t bytecodes = (IMAGE_METHOD + 0x20 + 24) | UNWIND_METHOD_HAS_BCP;
 	struct hotspot_piece piece;
 	struct hotspot *vm;
-	uint64_t code;
+	uint64_t code, word;
 
 	(void)state;
 	vm = vm_with(&method, &code);
-	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
-	assert_true(piece.start == word_of(IMAGE_METHOD, bytecodes + 2));
-	assert_true(piece.limit == piece.start + 1);
-	assert_int_equal(piece.nr, 1);
+	word = word_of(IMAGE_METHOD, bytecodes + 2);
+	take(vm, word, word, word + 1, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
 	/* Once, unless it is another method by now. */
 	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
