@@ -8,19 +8,13 @@
  * is a hundred times slower to check, and should be rare. The rest is the section.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/require.h"
 #include "unwind/unwindstep.h"
 #include "unwind/tablebuild.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len_bytes);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 struct rows {
 	const struct unwind_table *table;

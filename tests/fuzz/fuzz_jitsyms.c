@@ -4,9 +4,9 @@
  * that was asked for, and its name is whole.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/require.h"
 #include "runtime/jitdump.h"
 #include "runtime/perfmap.h"
 
@@ -18,12 +18,6 @@ struct input {
 	const uint8_t *data;
 	size_t size;
 };
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static size_t read_input(void *ctx, uint64_t off, void *to, size_t len)
 {

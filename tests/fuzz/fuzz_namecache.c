@@ -5,11 +5,11 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "fuzz/require.h"
 #include "symbolize/namefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,12 +23,6 @@ struct seen {
 	size_t nr;
 	struct namefile *again; /* NULL: nothing is written */
 };
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void add(struct seen *seen, uint64_t value)
 {

@@ -4,18 +4,12 @@
  * nothing is handed over of what is not.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/require.h"
 #include "process/opening.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void count(void *ctx, const struct map_event *map)
 {

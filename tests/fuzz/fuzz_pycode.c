@@ -4,20 +4,13 @@
  * lines' ranges ascend.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/codecopies.h"
+#include "fuzz/require.h"
 #include "runtime/pycode.h"
 
-#define NR_PARTS 5
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void check(const struct pycode *code)
 {
@@ -31,31 +24,16 @@ static void check(const struct pycode *code)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pycode_copies copies = {0};
-	struct pycode_copy *const parts[NR_PARTS] = {
-		&copies.object, &copies.name, &copies.qualified, &copies.file, &copies.lines};
-	uint16_t lens[NR_PARTS];
+	struct memory_copy *const parts[] = {&copies.object, &copies.name, &copies.qualified,
+					     &copies.file, &copies.lines};
+	const size_t nr = sizeof(parts) / sizeof(parts[0]);
 	struct pycode code;
 
-	if (size < sizeof(copies.version) + sizeof(lens))
+	if (!codecopies_split(data, size, &copies.version, parts, nr))
 		return 0;
-	memcpy(&copies.version, data, sizeof(copies.version));
-	memcpy(lens, data + sizeof(copies.version), sizeof(lens));
-	data += sizeof(copies.version) + sizeof(lens);
-	size -= sizeof(copies.version) + sizeof(lens);
-	for (size_t i = 0; i < NR_PARTS; i++) {
-		size_t len = lens[i] < size ? lens[i] : size;
-		uint8_t *copy =
-			malloc(len ? len : 1); /* of its own, so that no read goes beyond it */
-
-		memcpy(copy, data, len);
-		*parts[i] = (struct pycode_copy){copy, len};
-		data += len;
-		size -= len;
-	}
 	if (pycode_read(&copies, &code))
 		check(&code);
 	pycode_release(&code);
-	for (size_t i = 0; i < NR_PARTS; i++)
-		free((void *)parts[i]->bytes);
+	codecopies_free(parts, nr);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/require.h"
 #include "sandbox/jvmreply.h"
 #include "sandbox/jitsymparser.h"
 #include "sandbox/funcparser.h"
@@ -16,12 +17,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint64_t sink;
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void use_file(const struct reply_file *file)
 {

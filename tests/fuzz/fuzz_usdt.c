@@ -4,15 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/require.h"
 #include "probes/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void check(const struct elf_file *elf)
 {

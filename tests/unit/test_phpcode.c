@@ -15,35 +15,16 @@
 #include "object/object.h"
 #include "runtime/php.h"
 #include "runtime/phpcode.h"
-
-#define CORPUS "tests/fuzz/corpus/phpcode/"
-
-static uint8_t input[65536];
+#include "unit/code_case.h"
 
 /* Reads a file of the corpus. false: its function has no name. */
 static bool read_code(const char *name, struct phpcode *code)
 {
 	struct phpcode_copies copies = {0};
-	struct phpcode_copy *const parts[] = {&copies.function, &copies.name, &copies.class_name,
-					      &copies.file};
-	char *path scoped(freep) = xasprintf(CORPUS "%s", name);
-	FILE *file = fopen(path, "rb");
-	const uint8_t *at = input + 10;
-	size_t left_bytes;
-	uint16_t lens[4];
+	struct memory_copy *const parts[] = {&copies.function, &copies.name, &copies.class_name,
+					     &copies.file};
 
-	assert_non_null(file);
-	left_bytes = fread(input, 1, sizeof(input), file) - 10;
-	fclose(file);
-	memcpy(&copies.version, input, 2);
-	memcpy(lens, input + 2, sizeof(lens));
-	for (size_t i = 0; i < 4; i++) {
-		size_t len = lens[i] < left_bytes ? lens[i] : left_bytes;
-
-		*parts[i] = (struct phpcode_copy){at, len};
-		at += len;
-		left_bytes -= len;
-	}
+	code_case("phpcode", name, &copies.version, parts, sizeof(parts) / sizeof(parts[0]));
 	return phpcode_read(&copies, code);
 }
 

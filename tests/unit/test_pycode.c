@@ -14,36 +14,17 @@
 #include "base/alloc.h"
 #include "object/object.h"
 #include "runtime/pycode.h"
+#include "unit/code_case.h"
 #include "runtime/python.h"
-
-#define CORPUS "tests/fuzz/corpus/pycode/"
-
-static uint8_t input[65536];
 
 /* Reads a file of the corpus. false: its code object has no name. Else for pycode_release(). */
 static bool read_code(const char *name, struct pycode *code)
 {
 	struct pycode_copies copies = {0};
-	struct pycode_copy *const parts[] = {&copies.object, &copies.name, &copies.qualified,
+	struct memory_copy *const parts[] = {&copies.object, &copies.name, &copies.qualified,
 					     &copies.file, &copies.lines};
-	char *path scoped(freep) = xasprintf(CORPUS "%s", name);
-	FILE *file = fopen(path, "rb");
-	const uint8_t *at = input + 12;
-	size_t left_bytes;
-	uint16_t lens[5];
 
-	assert_non_null(file);
-	left_bytes = fread(input, 1, sizeof(input), file) - 12;
-	fclose(file);
-	memcpy(&copies.version, input, 2);
-	memcpy(lens, input + 2, sizeof(lens));
-	for (size_t i = 0; i < 5; i++) {
-		size_t len = lens[i] < left_bytes ? lens[i] : left_bytes;
-
-		*parts[i] = (struct pycode_copy){at, len};
-		at += len;
-		left_bytes -= len;
-	}
+	code_case("pycode", name, &copies.version, parts, sizeof(parts) / sizeof(parts[0]));
 	return pycode_read(&copies, code);
 }
 

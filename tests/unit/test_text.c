@@ -62,6 +62,29 @@ static void test_nothing_reaches_the_terminal(void **state)
 
 /* Every cut leaves whole characters, and never one byte too many. */
 /* Over-long forms, surrogates, what is beyond U+10FFFF, and a sequence that the length cuts. */
+static void test_put_utf8(void **state)
+{
+	static const struct {
+		uint32_t point;
+		const char *bytes;
+	} cases[] = {{0x41, "A"},
+		     {0x7f, "\x7f"},
+		     {0x80, "\xc2\x80"},
+		     {0x7ff, "\xdf\xbf"},
+		     {0x800, "\xe0\xa0\x80"},
+		     {0xffff, "\xef\xbf\xbf"},
+		     {0x10000, "\xf0\x90\x80\x80"},
+		     {0x10ffff, "\xf4\x8f\xbf\xbf"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char to[5] = "";
+
+		assert_int_equal(text_put_utf8(cases[i].point, to), strlen(cases[i].bytes));
+		assert_string_equal(to, cases[i].bytes);
+	}
+}
+
 static void test_utf8(void **state)
 {
 	static const char *const bad[] = {"\x80",
@@ -117,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_reaches_the_terminal),
 		cmocka_unit_test(test_cut_at_characters),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_put_utf8),
 		cmocka_unit_test(test_utf8),
 	};
 

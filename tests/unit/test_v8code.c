@@ -15,35 +15,16 @@
 #include "object/object.h"
 #include "runtime/v8.h"
 #include "runtime/v8code.h"
-
-#define CORPUS	 "tests/fuzz/corpus/v8code/"
-#define NR_PARTS 5
-
-static uint8_t input[65536];
+#include "unit/code_case.h"
 
 /* Reads a file of the corpus. false: it is no function. */
 static bool read_code(const char *name, struct v8code *code)
 {
 	struct v8code_copies copies = {0};
-	struct v8code_copy *const parts[NR_PARTS] = {&copies.function, &copies.name, &copies.rest,
-						     &copies.last, &copies.file};
-	char *path scoped(freep) = xasprintf(CORPUS "%s", name);
-	FILE *file = fopen(path, "rb");
-	const uint8_t *at = input + 2 * NR_PARTS;
-	uint16_t lens[NR_PARTS];
-	size_t left_bytes;
+	struct memory_copy *const parts[] = {&copies.function, &copies.name, &copies.rest,
+					     &copies.last, &copies.file};
 
-	assert_non_null(file);
-	left_bytes = fread(input, 1, sizeof(input), file) - 2 * NR_PARTS;
-	fclose(file);
-	memcpy(lens, input, sizeof(lens));
-	for (size_t i = 0; i < NR_PARTS; i++) {
-		size_t len = lens[i] < left_bytes ? lens[i] : left_bytes;
-
-		*parts[i] = (struct v8code_copy){at, len};
-		at += len;
-		left_bytes -= len;
-	}
+	code_case("v8code", name, NULL, parts, sizeof(parts) / sizeof(parts[0]));
 	return v8code_read(&copies, code);
 }
 

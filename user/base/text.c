@@ -40,6 +40,19 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *point)
 	return 0;
 }
 
+size_t text_put_utf8(uint32_t point, char to[4])
+{
+	static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
+	size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+
+	for (size_t i = len - 1; i; i--) {
+		to[i] = (char)(0x80 | (point & 0x3f));
+		point >>= 6;
+	}
+	to[0] = (char)(leads[len - 1] | point);
+	return len;
+}
+
 static bool is_unfit_to_show(uint32_t point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0) ||

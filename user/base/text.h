@@ -15,6 +15,11 @@
 bool text_is_utf8(const char *s, size_t len);
 
 /*
+ * Puts a character into to as UTF-8: point is at most 0x10ffff, and no surrogate. Returns how many bytes it has there, 1 to 4.
+ */
+size_t text_put_utf8(uint32_t point, char to[4]);
+
+/*
  * Copies s into out (out_bytes > 0, always NUL-terminated) as valid UTF-8: every byte that does not
  * belong to a valid sequence becomes "\xNN". Cut at a character boundary when out is too short.
  * Returns out.

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "object/dlang.h"
 #include "object/itanium.h"
@@ -41,31 +42,12 @@ static void append(struct text *text, const char *bytes, size_t len)
 
 /* Rust legacy ------------------------------------------------------------------------------------ */
 
-/* U+0000 to U+10FFFF as UTF-8; the length, 0 for what is no character. */
+/* As UTF-8; the length, 0 for what is no character. */
 static size_t encode_utf8(uint32_t point, char *out)
 {
 	if (point < 0x20 || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
 		return 0;
-	if (point < 0x80) {
-		out[0] = (char)point;
-		return 1;
-	}
-	if (point < 0x800) {
-		out[0] = (char)(0xc0 | point >> 6);
-		out[1] = (char)(0x80 | (point & 0x3f));
-		return 2;
-	}
-	if (point < 0x10000) {
-		out[0] = (char)(0xe0 | point >> 12);
-		out[1] = (char)(0x80 | (point >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (point & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | point >> 18);
-	out[1] = (char)(0x80 | (point >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (point >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (point & 0x3f));
-	return 4;
+	return text_put_utf8(point, out);
 }
 
 /* "$LT$" and its kind at s: appends what it means, and returns its length; 0: no such escape. */

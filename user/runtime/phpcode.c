@@ -18,23 +18,15 @@
 #define TEXT_AT	      24
 #define TYPE_INTERNAL 1
 
-static bool read_number(const struct phpcode_copy *copy, size_t at, void *to, size_t len_bytes)
-{
-	if (len_bytes > copy->len_bytes || at > copy->len_bytes - len_bytes)
-		return false;
-	memcpy(to, copy->bytes + at, len_bytes);
-	return true;
-}
-
 /* The text of a zend_string, cut with "..." where it or its copy ends early. false: it is none, or empty. */
-static bool read_string(const struct phpcode_copy *copy, char *to, size_t to_bytes)
+static bool read_string(const struct memory_copy *copy, char *to, size_t to_bytes)
 {
 	char raw[PHPCODE_FILE_BYTES];
 	size_t room = sizeof(raw) - sizeof("...");
 	uint64_t length;
 	bool is_cut;
 
-	if (!read_number(copy, LENGTH_AT, &length, sizeof(length)) || !length ||
+	if (!memory_copy_get(copy, LENGTH_AT, &length, sizeof(length)) || !length ||
 	    copy->len_bytes <= TEXT_AT)
 		return false;
 	if (copy->len_bytes - TEXT_AT < room)
@@ -91,12 +83,12 @@ bool phpcode_read(const struct phpcode_copies *copies, struct phpcode *code)
 
 	*code = (struct phpcode){0};
 	if (!php_layout(copies->version, &layout) ||
-	    !read_number(&copies->function, 0, &type, sizeof(type)))
+	    !memory_copy_get(&copies->function, 0, &type, sizeof(type)))
 		return false;
 	if (type != TYPE_INTERNAL) {
 		read_string(&copies->file, code->file, sizeof(code->file));
-		read_number(&copies->function, layout.file_at + 8u, &code->start_line,
-			    sizeof(code->start_line));
+		memory_copy_get(&copies->function, layout.file_at + 8u, &code->start_line,
+				sizeof(code->start_line));
 	}
 	if (!read_function_name(copies, code, function, sizeof(function)))
 		return false;

@@ -11,18 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/memorycopy.h"
+
 #define PHPCODE_NAME_BYTES 512
 #define PHPCODE_FILE_BYTES 1024
 
-/* A copy of an object's beginning: as much as there is. */
-struct phpcode_copy {
-	const uint8_t *bytes;
-	size_t len_bytes;
-};
-
 struct phpcode_copies {
 	uint16_t version; /* 0x0802 is 8.2 */
-	struct phpcode_copy function, name, class_name, file;
+	struct memory_copy function, name, class_name, file;
 };
 
 struct phpcode {

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define LENGTH_AT   16 /* of a str or bytes */
 #define STATE_AT    32 /* of a str */
 #define BYTES_AT    32 /* of bytes: the first */
@@ -24,40 +26,14 @@
 
 /* Strings --------------------------------------------------------------------------------------- */
 
-static bool read_number(const struct pycode_copy *copy, size_t at, void *to, size_t len_bytes)
-{
-	if (len_bytes > copy->len_bytes || at > copy->len_bytes - len_bytes)
-		return false;
-	memcpy(to, copy->bytes + at, len_bytes);
-	return true;
-}
-
-static size_t put_utf8(uint32_t c, char to[4])
+/* What is no character, or not to be shown, becomes one that says so. */
+static size_t put_character(uint32_t c, char to[4])
 {
 	if (c < 0x20 || c == 0x7f)
 		c = '?';
 	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		c = 0xfffd;
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
+	return text_put_utf8(c, to);
 }
 
 /* How a str lies in memory. */
@@ -66,14 +42,14 @@ struct shape {
 	uint32_t width_bytes;
 };
 
-static bool shape_of(const struct pycode_copies *copies, const struct pycode_copy *str,
+static bool shape_of(const struct pycode_copies *copies, const struct memory_copy *str,
 		     struct shape *shape)
 {
 	bool is_small = copies->version >= 0x030c;
 	uint32_t state;
 	bool is_compact, is_ascii;
 
-	if (!read_number(str, STATE_AT, &state, sizeof(state)))
+	if (!memory_copy_get(str, STATE_AT, &state, sizeof(state)))
 		return false;
 	shape->width_bytes = state >> 2 & 7;
 	is_compact = state >> 5 & 1;
@@ -84,7 +60,7 @@ static bool shape_of(const struct pycode_copies *copies, const struct pycode_cop
 }
 
 /* The text of a str, cut with "..." where it or its copy ends early. false: it is none, or empty. */
-static bool read_str(const struct pycode_copies *copies, const struct pycode_copy *str, char *to,
+static bool read_str(const struct pycode_copies *copies, const struct memory_copy *str, char *to,
 		     size_t to_bytes)
 {
 	struct shape shape;
@@ -92,17 +68,18 @@ static bool read_str(const struct pycode_copies *copies, const struct pycode_cop
 	uint64_t length;
 
 	if (!shape_of(copies, str, &shape) ||
-	    !read_number(str, LENGTH_AT, &length, sizeof(length)) || !length)
+	    !memory_copy_get(str, LENGTH_AT, &length, sizeof(length)) || !length)
 		return false;
 	for (uint64_t i = 0; i < length; i++) {
 		uint32_t c = 0;
 
 		if (nr + 8 > to_bytes || i > str->len_bytes ||
-		    !read_number(str, shape.first + i * shape.width_bytes, &c, shape.width_bytes)) {
+		    !memory_copy_get(str, shape.first + i * shape.width_bytes, &c,
+				     shape.width_bytes)) {
 			nr += (size_t)snprintf(to + nr, to_bytes - nr, "...");
 			break;
 		}
-		nr += put_utf8(c, to + nr);
+		nr += put_character(c, to + nr);
 	}
 	to[nr] = '\0';
 	return true;
@@ -288,11 +265,12 @@ static void read_locations(struct table table, struct pycode *code)
 
 static void read_lines(const struct pycode_copies *copies, struct pycode *code)
 {
-	const struct pycode_copy *lines = &copies->lines;
+	const struct memory_copy *lines = &copies->lines;
 	struct table table;
 	uint64_t length;
 
-	if (!read_number(lines, LENGTH_AT, &length, sizeof(length)) || lines->len_bytes <= BYTES_AT)
+	if (!memory_copy_get(lines, LENGTH_AT, &length, sizeof(length)) ||
+	    lines->len_bytes <= BYTES_AT)
 		return;
 	table = (struct table){lines->bytes + BYTES_AT, lines->bytes + lines->len_bytes};
 	if (length < (uint64_t)(table.limit - table.at))
@@ -319,8 +297,8 @@ bool pycode_read(const struct pycode_copies *copies, struct pycode *code)
 	*code = (struct pycode){0};
 	if (!read_names(copies, code))
 		return false;
-	if (read_number(&copies->object, start_line_at(copies->version), &start_line,
-			sizeof(start_line)) &&
+	if (memory_copy_get(&copies->object, start_line_at(copies->version), &start_line,
+			    sizeof(start_line)) &&
 	    start_line > 0)
 		code->start_line = (uint32_t)start_line;
 	read_lines(copies, code);

@@ -12,20 +12,15 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "runtime/memorycopy.h"
 
 #define PYCODE_NAME_BYTES 512
 #define PYCODE_FILE_BYTES 1024
 #define PYCODE_MAX_ROWS	  16384
 
-/* A copy of an object's beginning: as much as there is. */
-struct pycode_copy {
-	const uint8_t *bytes;
-	size_t len_bytes;
-};
-
 struct pycode_copies {
 	uint16_t version; /* 0x030b is 3.11 */
-	struct pycode_copy object, name, qualified, file, lines;
+	struct memory_copy object, name, qualified, file, lines;
 };
 
 /* The bytecode before limit, behind that of the row before, belongs to a line; 0: to none. */

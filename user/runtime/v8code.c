@@ -22,35 +22,16 @@ struct text {
 	size_t nr, room; /* bytes; room for a NUL besides */
 };
 
-static void put_byte(struct text *text, uint32_t byte)
-{
-	text->at[text->nr++] = (char)byte;
-}
-
 /* As UTF-8. false: there is no more room. */
 static bool put_character(struct text *text, uint32_t c)
 {
 	if (text->room - text->nr < 4)
 		return false;
-	if (c < 0x80) {
-		put_byte(text, c);
-		return true;
-	}
-	if (c < 0x800) {
-		put_byte(text, 0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		put_byte(text, 0xe0 | c >> 12);
-		put_byte(text, 0x80 | (c >> 6 & 0x3f));
-	} else {
-		put_byte(text, 0xf0 | c >> 18);
-		put_byte(text, 0x80 | (c >> 12 & 0x3f));
-		put_byte(text, 0x80 | (c >> 6 & 0x3f));
-	}
-	put_byte(text, 0x80 | (c & 0x3f));
+	text->nr += text_put_utf8(c, text->at + text->nr);
 	return true;
 }
 
-static uint32_t unit_at(const struct v8code_copy *copy, size_t i)
+static uint32_t unit_at(const struct memory_copy *copy, size_t i)
 {
 	uint16_t unit;
 
@@ -59,7 +40,7 @@ static uint32_t unit_at(const struct v8code_copy *copy, size_t i)
 }
 
 /* Two units may be one character; half of one is none. Returns how many units it is. */
-static size_t wide_character(const struct v8code_copy *copy, size_t i, size_t nr, uint32_t *c)
+static size_t wide_character(const struct memory_copy *copy, size_t i, size_t nr, uint32_t *c)
 {
 	uint32_t next;
 
@@ -76,7 +57,7 @@ static size_t wide_character(const struct v8code_copy *copy, size_t i, size_t nr
 }
 
 /* Adds a string, or as much of it as there is. false: something is missing. */
-static bool put_string(struct text *text, const struct v8code_copy *copy, uint16_t type)
+static bool put_string(struct text *text, const struct memory_copy *copy, uint16_t type)
 {
 	size_t width = type & ONE_BYTE ? 1 : 2, nr, i = 0;
 	bool is_cut = type & ABI_V8_CUT;
@@ -104,7 +85,7 @@ static bool put_string(struct text *text, const struct v8code_copy *copy, uint16
 }
 
 /* Strings that are one, escaped; cut with "..." where something is missing. */
-static void read_text(const struct v8code_copy *parts, const uint16_t *types, size_t nr, char *to,
+static void read_text(const struct memory_copy *parts, const uint16_t *types, size_t nr, char *to,
 		      size_t to_bytes)
 {
 	char raw[V8CODE_FILE_BYTES];
@@ -141,7 +122,7 @@ static void name_by_place(struct v8code *code)
 
 bool v8code_read(const struct v8code_copies *copies, struct v8code *code)
 {
-	const struct v8code_copy name[] = {copies->name, copies->rest, copies->last};
+	const struct memory_copy name[] = {copies->name, copies->rest, copies->last};
 	struct abi_v8_function function;
 
 	if (copies->function.len_bytes < sizeof(function))

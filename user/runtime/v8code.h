@@ -11,18 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/memorycopy.h"
+
 #define V8CODE_NAME_BYTES 512
 #define V8CODE_FILE_BYTES 1024
 
-/* A copy of an object's beginning: as much as there is. */
-struct v8code_copy {
-	const uint8_t *bytes;
-	size_t len_bytes;
-};
-
 struct v8code_copies {
-	struct v8code_copy function; /* struct abi_v8_function */
-	struct v8code_copy name, rest, last,
+	struct memory_copy function; /* struct abi_v8_function */
+	struct memory_copy name, rest, last,
 		file; /* strings; the name goes on with rest and last */
 };
 

@@ -21,13 +21,8 @@ _Static_assert(MESSAGE_FUNCNAME_BYTES == V8CODE_NAME_BYTES &&
 		       MESSAGE_FUNCFILE_BYTES == V8CODE_FILE_BYTES,
 	       "and of V8");
 
-struct part {
-	const uint8_t *bytes;
-	size_t len_bytes;
-};
-
 static int split(const struct message *request, const void *asked, uint32_t *runtime,
-		 struct part parts[MESSAGE_NR_TEXTS])
+		 struct memory_copy parts[MESSAGE_NR_TEXTS])
 {
 	const uint8_t *at = (const uint8_t *)asked + sizeof(struct message_texts);
 	struct message_texts head;
@@ -41,7 +36,7 @@ static int split(const struct message *request, const void *asked, uint32_t *run
 	for (size_t i = 0; i < MESSAGE_NR_TEXTS; i++) {
 		if (head.lens_bytes[i] > left_bytes)
 			return -EINVAL;
-		parts[i] = (struct part){at, head.lens_bytes[i]};
+		parts[i] = (struct memory_copy){at, head.lens_bytes[i]};
 		at += head.lens_bytes[i];
 		left_bytes -= head.lens_bytes[i];
 	}
@@ -61,17 +56,15 @@ static void put(struct payload *payload, const char *name, const char *file, uin
 	payload_append(payload, file, head.file_bytes);
 }
 
-#define COPY(type, part) ((struct type){(part).bytes, (part).len_bytes})
-
-static int answer_python(uint16_t version, const struct part *parts, struct payload *payload,
+static int answer_python(uint16_t version, const struct memory_copy *parts, struct payload *payload,
 			 struct message *reply)
 {
 	const struct pycode_copies copies = {.version = version,
-					     .object = COPY(pycode_copy, parts[0]),
-					     .name = COPY(pycode_copy, parts[1]),
-					     .qualified = COPY(pycode_copy, parts[2]),
-					     .file = COPY(pycode_copy, parts[3]),
-					     .lines = COPY(pycode_copy, parts[4])};
+					     .object = parts[0],
+					     .name = parts[1],
+					     .qualified = parts[2],
+					     .file = parts[3],
+					     .lines = parts[4]};
 	struct pycode code;
 
 	if (!pycode_read(&copies, &code))
@@ -82,13 +75,13 @@ static int answer_python(uint16_t version, const struct part *parts, struct payl
 	return 0;
 }
 
-static int answer_php(uint16_t version, const struct part *parts, struct payload *payload)
+static int answer_php(uint16_t version, const struct memory_copy *parts, struct payload *payload)
 {
 	const struct phpcode_copies copies = {.version = version,
-					      .function = COPY(phpcode_copy, parts[0]),
-					      .name = COPY(phpcode_copy, parts[1]),
-					      .class_name = COPY(phpcode_copy, parts[2]),
-					      .file = COPY(phpcode_copy, parts[3])};
+					      .function = parts[0],
+					      .name = parts[1],
+					      .class_name = parts[2],
+					      .file = parts[3]};
 	struct phpcode code;
 
 	if (!phpcode_read(&copies, &code))
@@ -97,13 +90,13 @@ static int answer_php(uint16_t version, const struct part *parts, struct payload
 	return 0;
 }
 
-static int answer_v8(const struct part *parts, struct payload *payload)
+static int answer_v8(const struct memory_copy *parts, struct payload *payload)
 {
-	const struct v8code_copies copies = {.function = COPY(v8code_copy, parts[0]),
-					     .name = COPY(v8code_copy, parts[1]),
-					     .rest = COPY(v8code_copy, parts[2]),
-					     .last = COPY(v8code_copy, parts[4]),
-					     .file = COPY(v8code_copy, parts[3])};
+	const struct v8code_copies copies = {.function = parts[0],
+					     .name = parts[1],
+					     .rest = parts[2],
+					     .last = parts[4],
+					     .file = parts[3]};
 	struct v8code code;
 
 	if (!v8code_read(&copies, &code))
@@ -115,7 +108,7 @@ static int answer_v8(const struct part *parts, struct payload *payload)
 int functions_answer(const struct message *request, const void *asked, struct payload *payload,
 		     struct message *reply)
 {
-	struct part parts[MESSAGE_NR_TEXTS];
+	struct memory_copy parts[MESSAGE_NR_TEXTS];
 	uint32_t runtime;
 	int err = split(request, asked, &runtime, parts);
 
