@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * The contract between the BPF programs and user space: what stands in the maps, what comes over the
- * ring, how large it may be, and every way to lose a sample. The only header both worlds include.
+ * ring, how large it may be, and every way to lose a sample. The parts that it includes are of it.
  *
  * Aggregation. Everything that distinguishes a sample identifies it (process, image, thread,
  * stack, allocation size). All of these are hashed into one 64-bit id. The first time an id is met,
@@ -20,7 +20,9 @@
 #include <linux/types.h>
 #endif
 
+#include "heap_abi.h"
 #include "runtime_abi.h"
+#include "shadow_abi.h"
 #include "unwind_abi.h"
 
 #define ABI_COMM_BYTES	      16
@@ -46,7 +48,7 @@
 #define ABI_FRAMES_AT_ONCE   256
 #define ABI_MAX_WALKED_TURNS 256
 
-/* Defaults of map sizes; user/collect/session.c scales counts with rate and CPUs. */
+/* Defaults of map sizes; user/collect/configure.c scales counts with rate and CPUs. */
 #define ABI_COUNTS_ENTRIES	 4096		   /* at least; x 2 epochs x about 80 bytes */
 #define ABI_EVENTS_BYTES	 (2 * 1024 * 1024) /* 4,000 records of 60 frames */
 #define ABI_TARGETS_ENTRIES	 ABI_PROCESS_ENTRIES /* no more can be walked anyway; x about 80 bytes */
@@ -172,11 +174,6 @@ struct abi_config {
 	__u8 keeps_lives; /* heap: values of `live` and `counts` are whole, and `peaks` is written */
 };
 
-/* A probe's cookie: the function's shape, and whether it calls no other probed function. */
-#define ABI_SITE_LEAF		     1u
-#define ABI_SITE(allocator, is_leaf) ((__u64)(allocator) << 8 | ((is_leaf) ? ABI_SITE_LEAF : 0))
-#define ABI_SITE_ALLOCATOR(cookie)   ((cookie) >> 8 & 0xff)
-
 /*
  * Where unwind tables live. All of them share one space of 32-bit words, cut into slabs of 1 MB that
  * are added on demand: word w is word w % ABI_SLAB_WORDS of slab w / ABI_SLAB_WORDS. What is read in
@@ -274,86 +271,6 @@ struct abi_stack {
 	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
-/*
- * Runtimes of languages whose functions have no frames on the machine stack, but on one that the runtime keeps itself:
- * the shadow stack. A program for each kind of them walks it in the same tick, after the native one; user space joins
- * the two (user/record/join.h). It is called through a slot of the map `runtime_walks`, which is empty until a process
- * of that kind appears, and is loaded by itself: a kernel that refuses it loses that runtime and nothing else.
- * runtime_abi.h has the kinds.
- */
-#define ABI_MAX_RUNTIMES 1024 /* processes of all kinds at one time */
-
-/*
- * Shadow stacks keep both ends, as native ones do. What came last goes round in the upper half, so that of a longer
- * stack of nr frames the one at place ABI_SHADOW_HALF + nr % ABI_SHADOW_HALF is the oldest there.
- */
-#define ABI_SHADOW_HALF	      256
-#define ABI_MAX_SHADOW_FRAMES (2 * ABI_SHADOW_HALF)
-
-/* Why a shadow stack ends; user/stream.h says it in words, under the same names. */
-#define ABI_SHADOW_ENDS(X) \
-	X(ROOT)            \
-	X(UNREADABLE)      \
-	X(NO_CODE)         \
-	X(TOO_DEEP)
-
-enum abi_shadow_end {
-#define X(id) ABI_SHADOW_END_##id,
-	ABI_SHADOW_ENDS(X)
-#undef X
-	ABI_NR_SHADOW_ENDS
-};
-
-/* In a frame's object: native code called the runtime's loop for it, so it ends what one native frame stands for. */
-#define ABI_FRAME_ENTRY (1ull << 56)
-
-/* Or, of a runtime whose functions have native frames: its place is the number of that frame, from the leaf on. */
-#define ABI_FRAME_PLACED (1ull << 57)
-
-struct abi_frame {
-	__u64 object; /* address of what is executed, and ABI_FRAME_ENTRY or ABI_FRAME_PLACED */
-	__u32 place;  /* in it; Python: bytes of bytecode */
-	__u32 check;  /* of its content: tells it from others that were at this address */
-};
-
-/* Over the ring, before the record of the same id: as many frames as there are. Leaf first. */
-struct abi_shadow {
-	__u32 event;	  /* ABI_EVENT_SHADOW */
-	__u32 nr_walked;  /* may be more than are here */
-	__u64 id;	  /* of the record */
-	__u32 end;	  /* enum abi_shadow_end */
-	__u32 nr_entries; /* of nr_walked: those with ABI_FRAME_ENTRY */
-	struct abi_frame frames[ABI_MAX_SHADOW_FRAMES];
-};
-
-/*
- * Over the ring, when a frame of this object is met for the first time: what names it, as it is in the target's
- * memory, in several messages. So what a target frees or writes over later still has its name.
- */
-enum abi_text_part {
-	ABI_TEXT_OBJECT, /* the beginning of the object itself */
-	ABI_TEXT_NAME,
-	ABI_TEXT_QUALIFIED, /* the name with those of what it is in */
-	ABI_TEXT_FILE,
-	ABI_TEXT_LINES,
-	ABI_NR_TEXT_PARTS,
-};
-
-#define ABI_TEXT_BYTES 16384 /* what is longer is cut */
-
-struct abi_text {
-	__u32 event; /* ABI_EVENT_TEXT */
-	__u32 part;  /* enum abi_text_part */
-	__u64 start_ns;
-	__u64 object;
-	__u32 check;
-	__u32 tgid;
-	__u32 runtime; /* ABI_RUNTIME(): its kind and version */
-	__u32 len_bytes;
-	__u64 pad;
-	__u8 bytes[ABI_TEXT_BYTES]; /* only the first len_bytes are sent */
-};
-
 /* Key: __u64 id. */
 struct abi_count {
 	__u64 nr_taken;
@@ -377,95 +294,6 @@ struct abi_life_count {
 	__u64 nr_by_age[ABI_NR_AGES]; /* of nr_freed */
 };
 
-/* Heap: what an image holds, as estimated, and the most that it held so far. Key: struct abi_image. */
-struct abi_peak {
-	__u64 live_bytes; /* may be below 0 for a moment */
-	__u64 most_bytes;
-	__u64 most_ns; /* when; 0: it held nothing yet */
-};
-
-/* Heap: what a process runs between two execs, and what blocks belong to. */
-struct abi_image {
-	__u32 tgid;
-	__u32 exec_id; /* grows with each exec */
-};
-
-/*
- * Heap: a sampled block that is alive. With the image in the key, a block of an earlier one is never
- * met. 16 + 8 bytes, because a million of them shall fit in 128 MB.
- */
-struct abi_block_key {
-	__u64 address;
-	struct abi_image image;
-};
-
-/* Its value: the id alone, or all of it with config.keeps_lives. */
-struct abi_block {
-	__u64 id; /* of its record; never 0 */
-	__u64 born_ns;
-	__u64 weight_bytes; /* what it stands for: its size / the probability that it was sampled */
-};
-
-/* Where an address counts in live_filter[]: of a product's upper bits each depends on all of it. */
-#define ABI_LIVE_FILTER	   16384
-#define ABI_LIVE_PLACE(at) ((__u32)(((at) >> 4) * 0x9e3779b97f4a7c15ull >> 50))
-
-/* Heap: images that have sampled blocks. Key: struct abi_image, value: __u32, one of these. */
-enum abi_holder {
-	ABI_HOLDER_LIVES,
-	ABI_HOLDER_EXITED, /* its blocks are still in the live map */
-	ABI_HOLDER_EXECED, /* its blocks are still in the live map */
-};
-
-/* Allocator functions by the shape of their arguments: BPF programs for each. */
-#define ABI_ALLOCATORS(X)                                                       \
-	X(MALLOC)	  /* p = f(size): malloc, valloc, pvalloc */            \
-	X(CALLOC)	  /* p = f(nr, size) */                                 \
-	X(REALLOC)	  /* p = f(old, size) */                                \
-	X(REALLOCARRAY)	  /* p = f(old, nr, size) */                            \
-	X(MEMALIGN)	  /* p = f(alignment, size): memalign, aligned_alloc */ \
-	X(POSIX_MEMALIGN) /* error = f(&p, alignment, size) */                  \
-	X(FREE)		  /* f(p): free, cfree */
-
-enum abi_allocator {
-#define X(id) ABI_ALLOCATOR_##id,
-	ABI_ALLOCATORS(X)
-#undef X
-	ABI_NR_ALLOCATORS
-};
-
-/*
- * Heap: a call under way. Key: __u64 pid_tgid. At most one a thread: the outermost, and not even that
- * for an unsampled call of a function that calls no other.
- */
-struct abi_inflight {
-	__u64 entry_sp; /* tells this call from nested ones, and from one that never returned */
-	__u64 entry_ip; /* the function: the leaf frame */
-	__u64 size_bytes;
-	__u64 result_at;      /* posix_memalign: where the pointer will be */
-	__u64 old_address;    /* realloc: the block that is on its way out */
-	struct abi_block old; /* it, put back if the call fails; id 0: was not sampled */
-	__u32 allocator;      /* enum abi_allocator */
-	__u32 sampled;
-};
-
-/*
- * The sampling probability p = 1 - e^(-size/rate) as a 64-bit fraction, without floating point. Sizes below
- * ABI_SAMPLING_EXACT have an entry each; above, every octave has ABI_SAMPLING_STEPS straight pieces, wrong by
- * less than 2e-5 of p. From 2^ABI_SAMPLING_OCTAVES on everything is sampled.
- */
-#define ABI_SAMPLING_STEP_BITS 6
-#define ABI_SAMPLING_STEPS     (1 << ABI_SAMPLING_STEP_BITS)
-#define ABI_SAMPLING_EXACT     ABI_SAMPLING_STEPS
-#define ABI_SAMPLING_OCTAVES   48
-#define ABI_SAMPLING_PIECES \
-	((ABI_SAMPLING_OCTAVES - ABI_SAMPLING_STEP_BITS + 1) * ABI_SAMPLING_STEPS)
-
-struct abi_sampling_piece {
-	__u64 base;  /* p * 2^64 at the left end */
-	__u64 slope; /* growth of base per byte */
-};
-
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 64);
@@ -473,17 +301,8 @@ ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 16);
-ABI_ASSERT_SIZE(struct abi_frame, 16);
-ABI_ASSERT_SIZE(struct abi_shadow, 24 + 16 * ABI_MAX_SHADOW_FRAMES);
-ABI_ASSERT_SIZE(struct abi_text, 48 + ABI_TEXT_BYTES);
 ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
-ABI_ASSERT_SIZE(struct abi_block_key, 16);
-ABI_ASSERT_SIZE(struct abi_image, 8);
-ABI_ASSERT_SIZE(struct abi_inflight, 72);
-ABI_ASSERT_SIZE(struct abi_block, 24);
 ABI_ASSERT_SIZE(struct abi_life_count, 40 + 8 * ABI_NR_AGES);
-ABI_ASSERT_SIZE(struct abi_peak, 24);
-ABI_ASSERT_SIZE(struct abi_sampling_piece, 16);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * BPF has no floating point, so p comes from a table of straight pieces (cprof_abi.h; filled by
+ * BPF has no floating point, so p comes from a table of straight pieces (heap_abi.h; filled by
  * user/collect/sampling.c). A size's piece is found from its highest bit and the six below:
  *
  *	size = 1 b5 b4 b3 b2 b1 b0 | rest		octave = position of the 1

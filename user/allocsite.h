@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/cprof_abi.h). */
+/* The shapes of allocator functions (see ABI_ALLOCATORS in bpf/heap_abi.h). */
 enum alloc_shape {
 	SHAPE_MALLOC,
 	SHAPE_CALLOC,

@@ -10,7 +10,7 @@ static const enum shadow_end ends[] = {
 _Static_assert(SHADOW_MAX_FRAMES == ABI_MAX_SHADOW_FRAMES && SHADOW_ENTRY == ABI_FRAME_ENTRY &&
 		       SHADOW_PLACED == ABI_FRAME_PLACED &&
 		       (int)NR_TEXT_PARTS == (int)ABI_NR_TEXT_PARTS,
-	       "stream.h says what cprof_abi.h says");
+	       "stream.h says what shadow_abi.h says");
 
 /* Where in the message the i-th frame is. */
 static uint32_t place_of(const struct abi_shadow *message, uint32_t i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shadow stacks and texts as BPF sends them (bpf/cprof_abi.h), put into the plain records of stream.h. */
+/* Shadow stacks and texts as BPF sends them (bpf/shadow_abi.h), put into the plain records of stream.h. */
 #ifndef CPROF_COLLECT_SHADOWSTACK_H
 #define CPROF_COLLECT_SHADOWSTACK_H
 
