@@ -312,10 +312,15 @@ static int find_functions(void)
 	return 0;
 }
 
+/* errno is the thread's own, who knows nothing of this call. */
 int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 {
+	static bool is_busy;
+	int64_t nr;
 	int err = errno;
 
+	if (__atomic_exchange_n(&is_busy, true, __ATOMIC_ACQUIRE))
+		return *result = REDIRECT_BUSY;
 	nr_redirected = find_functions();
 	if (nr_redirected) {
 		/* nothing is changed */
@@ -326,7 +331,8 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 		dl_iterate_phdr(restore_file, NULL);
 		nr_saved = 0;
 	}
+	nr = nr_redirected;
+	__atomic_store_n(&is_busy, false, __ATOMIC_RELEASE);
 	errno = err;
-	*result = nr_redirected;
-	return nr_redirected;
+	return *result = nr;
 }

@@ -13,11 +13,12 @@
 
 #define REDIRECT_NEEDLESS      (-1) /* this library was preloaded, and so is called anyway */
 #define REDIRECT_OWN_ALLOCATOR (-2) /* the program has an allocator of its own */
+#define REDIRECT_BUSY	       (-3) /* another call has not returned yet: nothing was done */
 
 /*
  * rate_bytes > 0: samples at this rate, and redirects each slot that is not redirected yet, also of files that were
  * mapped since the last call. 0: puts every slot back. Sets *result, and returns it: how many slots are redirected
- * now, or why none can be. One call at a time, from a thread that is neither in the loader nor in the allocator.
+ * now, or why none can be. From a thread that is neither in the loader nor in the allocator.
  * It is this library's entry point, so that its address is easily found.
  */
 int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result);

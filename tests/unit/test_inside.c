@@ -2,7 +2,7 @@
 /*
  * What the library that targets load is made of: distances between samples and what samples stand for, held against
  * libm, also where the rate changes; the set of sampled blocks, alone and with threads; and the notes that tell of its probes, which readelf(1) knows
- * as well.
+ * as well; and that it redirects slots for one at a time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +10,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inside/blocks.h"
@@ -283,6 +286,80 @@ static void test_notes(void **state)
 	close(fd);
 }
 
+typedef int64_t redirect_fn(uint64_t rate_bytes, volatile int64_t *result);
+
+struct redirection {
+	redirect_fn *redirect;
+	pthread_t thread;
+	volatile pid_t tid;
+	int64_t nr_slots, nr_beside;
+};
+
+static void *redirect_slots(void *argument)
+{
+	struct redirection *redirection = argument;
+	volatile int64_t result;
+
+	redirection->tid = gettid();
+	redirection->nr_slots = redirection->redirect(4096, &result);
+	return NULL;
+}
+
+/* Waits until a thread waits for a lock. */
+static void await_lock(volatile pid_t *tid)
+{
+	char path[64];
+	int call = -1;
+
+	while (call != SYS_futex) {
+		FILE *in;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", *tid);
+		in = *tid ? fopen(path, "re") : NULL;
+		if (!in || fscanf(in, "%d", &call) != 1)
+			call = -1;
+		if (in)
+			fclose(in);
+		usleep(1000);
+	}
+}
+
+/* Within the loader's lock: the thread's call begins, and waits for it; another one is made meanwhile. */
+static int call_beside(struct dl_phdr_info *info, size_t bytes, void *argument)
+{
+	struct redirection *redirection = argument;
+	volatile int64_t result;
+
+	(void)info;
+	(void)bytes;
+	assert_int_equal(pthread_create(&redirection->thread, NULL, redirect_slots, redirection),
+			 0);
+	await_lock(&redirection->tid);
+	redirection->nr_beside = redirection->redirect(0, &result);
+	assert_true(result == redirection->nr_beside);
+	return 1;
+}
+
+/* One that has not returned yet is not disturbed by another one, which may come from any thread. */
+static void test_one_call_at_a_time(void **state)
+{
+	struct redirection redirection = {0};
+	void *library = dlopen(LIBRARY, RTLD_NOW);
+	struct link_map *map;
+	volatile int64_t result;
+
+	(void)state;
+	assert_non_null(library);
+	assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+	redirection.redirect =
+		(redirect_fn *)(map->l_addr + ((const ElfW(Ehdr) *)map->l_addr)->e_entry);
+	dl_iterate_phdr(call_beside, &redirection);
+	assert_int_equal(redirection.nr_beside, -3); /* REDIRECT_BUSY */
+	assert_int_equal(pthread_join(redirection.thread, NULL), 0);
+	assert_true(redirection.nr_slots > 0);
+	assert_int_equal(redirection.redirect(0, &result), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_full_place_stays),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_one_call_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

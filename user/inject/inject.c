@@ -30,14 +30,24 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "inject/remote.h"
+#include "inject/places.h"
 #include "inject/tracee.h"
 #include "sandbox/capset.h"
 
-#define CALL_NS		 (3 * NSEC_PER_SEC)
-#define END_NS		 (10 * NSEC_PER_SEC)
-#define MAX_DESCRIPTORS	 4096
-#define LOOK_MS		 1000
+#define CALL_NS		(3 * NSEC_PER_SEC)
+#define END_NS		(10 * NSEC_PER_SEC)
+#define MAX_DESCRIPTORS 4096
+#define LOOK_MS		1000
+#define LOOK_NS		(NSEC_PER_SEC / 4)
+#define RETRY_MS	10
+
+/* What heap_redirect() says instead of a number of slots: inside/redirect.h. */
+enum {
+	REDIRECT_BUSY = -3,
+	REDIRECT_OWN_ALLOCATOR = -2,
+	REDIRECT_NEEDLESS = -1
+};
+
 #define ALLOCATOR_MARGIN (64u << 10) /* functions without a name beside those with one */
 #define LIST_WALK_BYTES	 1024	     /* of the function that holds the lock of the loader's list */
 #define ENTRY_AT	 24	     /* e_entry in an ELF header */
@@ -50,7 +60,7 @@ static bool status_line(pid_t pid, const char *name, char *value, size_t bytes)
 	bool is_found = false;
 	FILE *status;
 
-	remote_path(pid, "status", path, sizeof(path));
+	places_path(pid, "status", path, sizeof(path));
 	status = fopen(path, "re");
 	while (status && !is_found && fgets(line, sizeof(line), status))
 		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':') {
@@ -84,7 +94,7 @@ static bool has_own_files(pid_t pid)
 {
 	char path[64], theirs[64] = "", ours[64] = "";
 
-	return !remote_path(pid, "ns/mnt", path, sizeof(path)) &&
+	return !places_path(pid, "ns/mnt", path, sizeof(path)) &&
 	       readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
 	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours);
 }
@@ -105,7 +115,7 @@ const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES])
 		why = "it has a shadow stack";
 	else if (has_own_files(pid))
 		why = "it sees other files (a container)";
-	else if (!remote_function(pid, "dlopen") || !remote_restorer(pid))
+	else if (!places_function(pid, "dlopen") || !places_restorer(pid))
 		why = "it is static, or its C library is not the one that cprof runs with";
 	snprintf(reason, INJECT_REASON_BYTES, "%s", why);
 	return reason;
@@ -118,6 +128,7 @@ struct injection {
 	struct tracee tracee;
 	const void *library; /* its first page, mapped here */
 	uint64_t nr_mapped;  /* executable mappings of files */
+	bool is_stuck;	     /* a call has not returned */
 };
 
 struct unsafe_search {
@@ -160,18 +171,18 @@ static void find_unsafe(struct tracee *tracee)
 	uint64_t first = UINT64_MAX, last = 0;
 
 	tracee->nr_unsafe = 0;
-	remote_file_of((const void *)getauxval(AT_BASE), search.loader);
-	remote_maps(tracee->pid, add_code, &search);
+	places_file_of((const void *)getauxval(AT_BASE), search.loader);
+	places_maps(tracee->pid, add_code, &search);
 	tracee->needs_call |= !search.has_loader;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		uint64_t at = remote_function(tracee->pid, names[i]);
+		uint64_t at = places_function(tracee->pid, names[i]);
 
 		first = at && at < first ? at : first;
 		last = at > last ? at : last;
 	}
 	if (last)
 		add_unsafe(tracee, first - ALLOCATOR_MARGIN, last + ALLOCATOR_MARGIN);
-	first = remote_function(tracee->pid, "dl_iterate_phdr");
+	first = places_function(tracee->pid, "dl_iterate_phdr");
 	if (first)
 		add_unsafe(tracee, first, first + LIST_WALK_BYTES);
 }
@@ -187,7 +198,7 @@ static void count_code(void *ctx, const struct map_line *line)
 static int redirect_at(const struct injection *injection, uint64_t *at)
 {
 	uint64_t base, entry;
-	int err = remote_address(injection->options->pid, injection->library, &base);
+	int err = places_address(injection->options->pid, injection->library, &base);
 
 	if (err)
 		return err;
@@ -212,14 +223,14 @@ static int redirect(struct injection *injection, uint64_t rate_bytes, uint64_t t
 	if (err)
 		return err;
 	injection->nr_mapped = 0;
-	remote_maps(injection->options->pid, count_code, injection);
+	places_maps(injection->options->pid, count_code, injection);
 	find_unsafe(&injection->tracee);
 	return tracee_call(&injection->tracee, &call, timeout_ns, nr_slots);
 }
 
 static int load(struct injection *injection)
 {
-	struct remote_call call = {.function = remote_function(injection->options->pid, "dlopen"),
+	struct remote_call call = {.function = places_function(injection->options->pid, "dlopen"),
 				   .text = injection->options->library,
 				   .second = RTLD_NOW | RTLD_NODELETE};
 
@@ -231,7 +242,7 @@ static int load(struct injection *injection)
 
 static bool is_same(const struct tracee *tracee)
 {
-	return remote_restorer(tracee->pid) == tracee->restorer;
+	return places_restorer(tracee->pid) == tracee->restorer;
 }
 
 static int prepare(struct injection *injection)
@@ -245,7 +256,7 @@ static int prepare(struct injection *injection)
 	injection->library = first;
 	injection->tracee.pid = pid;
 	injection->tracee.is_same = is_same;
-	injection->tracee.restorer = remote_restorer(pid);
+	injection->tracee.restorer = places_restorer(pid);
 	return injection->tracee.restorer ? 0 : -ENOENT;
 }
 
@@ -269,15 +280,25 @@ static struct outcome begin(struct injection *injection)
 	return outcome;
 }
 
+/*
+ * Where no thread could make the call it is tried again the next time. Where the call has not returned it goes on, and there
+ * may be no other beside it.
+ */
 static void look_for_more(struct injection *injection)
 {
 	uint64_t nr_before = injection->nr_mapped;
 	int64_t nr_slots;
+	int err = 0;
 
+	if (injection->is_stuck)
+		return;
 	injection->nr_mapped = 0;
-	remote_maps(injection->options->pid, count_code, injection);
+	places_maps(injection->options->pid, count_code, injection);
 	if (injection->nr_mapped != nr_before)
-		redirect(injection, injection->options->rate_bytes, CALL_NS, &nr_slots);
+		err = redirect(injection, injection->options->rate_bytes, LOOK_NS, &nr_slots);
+	injection->is_stuck = err == -ETIMEDOUT;
+	if (err)
+		injection->nr_mapped = nr_before;
 }
 
 /*
@@ -314,13 +335,23 @@ static void settle(int socket_fd)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-/* Puts all slots back, unless the process is gone or executes another program. false: some thread was in the way all the time. */
+/*
+ * Puts all slots back, unless the process is gone or executes another program. false: some thread was in the way all the
+ * time, or a call that has not returned.
+ */
 static bool take_out(struct injection *injection)
 {
+	uint64_t end_ns = clock_monotonic_ns() + END_NS;
 	int64_t nr_slots;
-	int err = redirect(injection, 0, END_NS, &nr_slots);
+	int err;
 
-	return !err || err == -ESRCH || err == -ENOENT;
+	for (;;) {
+		err = redirect(injection, 0, END_NS, &nr_slots);
+		if (err || nr_slots != REDIRECT_BUSY || clock_monotonic_ns() >= end_ns)
+			break;
+		poll(NULL, 0, RETRY_MS);
+	}
+	return err ? err == -ESRCH || err == -ENOENT : nr_slots != REDIRECT_BUSY;
 }
 
 static void __attribute__((noreturn)) inject(const struct inject_options *options, int socket)
@@ -378,6 +409,10 @@ static void say_why(const struct outcome *outcome, char reason[INJECT_REASON_BYT
 		why = "another cprof injects it";
 	else if (outcome->err == -ETIME)
 		why = "none of its threads was outside of the loader and the allocator";
+	else if (outcome->err == -EBUSY)
+		why = "it is stopped (SIGSTOP), in the loader or the allocator: continue it, and "
+		      "try "
+		      "again";
 	else if (outcome->err == -ETIMEDOUT)
 		why = "its loader did not answer in time";
 	else if (outcome->err == -EFAULT)
@@ -385,9 +420,11 @@ static void say_why(const struct outcome *outcome, char reason[INJECT_REASON_BYT
 	else if (!outcome->err && !outcome->is_loaded)
 		why = "its loader did not take libcprof-heap.so, which its user may not be able to "
 		      "read";
-	else if (outcome->nr_slots == -2)
+	else if (outcome->nr_slots == REDIRECT_BUSY)
+		why = "a call for an earlier cprof has not returned yet";
+	else if (outcome->nr_slots == REDIRECT_OWN_ALLOCATOR)
 		why = "the program has an allocator of its own";
-	else if (outcome->nr_slots == -1)
+	else if (outcome->nr_slots == REDIRECT_NEEDLESS)
 		why = "it was started with the library, and samples by itself";
 	else if (!outcome->err)
 		why = "nothing in it calls the allocator by a slot";

@@ -9,11 +9,6 @@
  * A thread that waits in a system call was interrupted by the stop: the call is made again, from its beginning. So it does
  * not end with EINTR, but one with a timeout may wait for that long once more.
  *
- * Safe is a thread that waits for what loaders and allocators do not wait for (poll, a condition variable ...). Safe is as
- * well one that has no address of the loader's or the allocator's code on the last 8 KB of its stack, also not below a
- * signal's frame. Words that are left over from calls before may be such addresses: then it is asked again later, and
- * others are. Deeper ones are of functions that the loader has called, such as constructors, which may call it again.
- *
  * Rejected: breakpoints, of either kind. One that is there when the tracer dies kills the process.
  */
 #include "inject/tracee.h"
@@ -36,11 +31,12 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "inject/places.h"
+#include "inject/safety.h"
 #include "process/procfs.h"
 
 #define MAX_XSTATE_BYTES 16384
 #define RED_ZONE_BYTES	 128
-#define SCAN_BYTES	 (8u << 10)  /* the frames of allocators and of the loader are small */
 #define CALL_STACK_BYTES (48u << 10) /* that must be free for the function */
 #define MAX_STOPS	 20	     /* of a thread, one after the other */
 #define MAX_THREADS	 64	     /* that are tried */
@@ -52,10 +48,7 @@
 #define XSTATE_MAGIC1	 0x46505853u
 #define XSTATE_MAGIC2	 0x46505845u
 #define UC_FLAGS	 (1 | 2 | 4) /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-#define ALL_SIGNALS	 (~0ull)
-#define FUTEX_OPERATION	 127
-#define FUTEX_WAIT_BITS \
-	9 /* what condition variables, semaphores and joins wait with; locks do not */
+#define RSEQ_CS_AT	 8	     /* in struct rseq of the kernel */
 
 /* Of an alternative signal stack: the kernel refuses it, and leaves the one that is set. */
 #define NO_STACK_MODE 0x10
@@ -98,10 +91,11 @@ struct stop {
 	uint64_t mask;
 	_Alignas(64) uint8_t state[MAX_XSTATE_BYTES + 4];
 	size_t state_bytes;
+	bool is_of_all; /* the whole process is stopped, as by SIGSTOP */
 };
 
-/* Stops a thread that is traced. 0, or -ESRCH, -EINTR: it is not traced any more. */
-static int stop_thread(pid_t tid)
+/* Stops a thread that is traced, sets *is_of_all. 0, or -ESRCH, -EINTR: it is not traced any more. */
+static int stop_thread(pid_t tid, bool *is_of_all)
 {
 	int status, err;
 
@@ -109,6 +103,7 @@ static int stop_thread(pid_t tid)
 		return -ESRCH;
 	if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return -ESRCH;
+	*is_of_all = WSTOPSIG(status) != SIGTRAP;
 	if (status >> 16 == PTRACE_EVENT_STOP)
 		return 0;
 	/* A signal came first, which it is to have. */
@@ -156,73 +151,6 @@ static int read_stop(pid_t tid, struct stop *stop)
 		return -ENOTSUP;
 	stop->state_bytes = bytes_of_state(&stop->state);
 	return stop->state_bytes > state.iov_len ? -ENOTSUP : 0;
-}
-
-static bool is_unsafe(const struct tracee *tracee, uint64_t ip)
-{
-	for (uint32_t i = 0; i < tracee->nr_unsafe; i++)
-		if (ip - tracee->unsafe[i].start <
-		    tracee->unsafe[i].limit - tracee->unsafe[i].start)
-			return true;
-	return false;
-}
-
-/* Is it in a system call that waits for what loaders and allocators do not wait for? */
-static bool waits_safely(const struct user_regs_struct *regs)
-{
-	static const long waits[] = {SYS_poll,	    SYS_ppoll,		 SYS_select,
-				     SYS_pselect6,  SYS_epoll_wait,	 SYS_epoll_pwait,
-				     SYS_nanosleep, SYS_accept,		 SYS_accept4,
-				     SYS_recvfrom,  SYS_recvmsg,	 SYS_wait4,
-				     SYS_waitid,    SYS_rt_sigtimedwait, SYS_clock_nanosleep};
-	long call = regs->orig_rax;
-
-	if (call == SYS_futex)
-		return (regs->rsi & FUTEX_OPERATION) == FUTEX_WAIT_BITS;
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		if (call == waits[i])
-			return true;
-	return false;
-}
-
-/* By a thread that is stopped: the first one may have ended, and then has no memory. */
-static ssize_t read_memory(pid_t tid, uint64_t from, void *to, size_t bytes)
-{
-	struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
-
-	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
-}
-
-/* Is nothing of the loader's and the allocator's on its stack? What cannot be read is above the stack's end. */
-static bool has_clean_stack(const struct tracee *tracee, pid_t tid,
-			    const struct user_regs_struct *regs)
-{
-	static uint64_t words[4096 / sizeof(uint64_t)];
-	uint64_t sp = regs->rsp & ~7ull, end = sp + SCAN_BYTES;
-
-	if (is_unsafe(tracee, regs->rip))
-		return false;
-	while (sp < end) {
-		size_t bytes = 4096 - (sp & 4095);
-		ssize_t nr = read_memory(tid, sp, words, bytes);
-
-		for (ssize_t i = 0; i < nr / 8; i++)
-			if (is_unsafe(tracee, words[i]))
-				return false;
-		if (nr < (ssize_t)bytes)
-			break;
-		sp += bytes;
-	}
-	return sp > (regs->rsp & ~7ull);
-}
-
-static bool is_safe(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs)
-{
-	if ((long)regs->orig_rax >= 0 && waits_safely(regs))
-		return true;
-	if (tracee->needs_call)
-		return false;
-	return has_clean_stack(tracee, tid, regs);
 }
 
 /* Calls that the kernel does not restart: of sockets, those with a timeout. They have done nothing when they return EINTR. */
@@ -312,7 +240,7 @@ static int push_frame(const struct tracee *tracee, pid_t tid, const struct remot
 
 	at = (state_at - sizeof(frame)) & ~15ull;
 	at -= 8; /* as after a call */
-	if (read_memory(tid, at - CALL_STACK_BYTES, &room, 1) != 1)
+	if (places_read(tid, at - CALL_STACK_BYTES, &room, 1) != 1)
 		return -ENOMEM;
 	save_registers(regs, &frame);
 	frame.restorer = tracee->restorer;
@@ -344,44 +272,91 @@ static void put_back(pid_t tid, const struct stop *stop, struct user_regs_struct
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
-/* Lets the thread run until it is about to return. 0, -EFAULT: it was stopped by a fault, -ESRCH, -ETIMEDOUT. */
-static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns)
+static bool is_of_fault(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
+}
+
+/*
+ * What is held back while the function runs: all but the signals of faults. The kernel would set the handler of one that
+ * comes while it is blocked back to the default.
+ */
+static uint64_t held_signals(void)
+{
+	uint64_t held = ~0ull;
+
+	for (int signal = 1; signal < 32; signal++)
+		if (is_of_fault(signal))
+			held &= ~(1ull << (signal - 1));
+	return held;
+}
+
+/*
+ * After a stop: the signal to go on with. -EFAULT: the function crashed. SIGSTOP, which nobody can block, is the process's
+ * as at any time; this thread alone runs on for the moment, as far as nobody else keeps it. *late: a signal of a fault that
+ * somebody has sent: it waits.
+ */
+static int signal_after(pid_t tid, int status, int *late)
+{
+	siginfo_t info = {.si_code = SI_USER};
+	int signal = WSTOPSIG(status);
+
+	if (status >> 16 || signal == SYSCALL_STOP)
+		return 0;
+	if (!is_of_fault(signal))
+		return signal;
+	ptrace(PTRACE_GETSIGINFO, tid, NULL, &info);
+	if (info.si_code > 0)
+		return -EFAULT;
+	*late = signal;
+	return 0;
+}
+
+static bool is_returning(pid_t tid, int status, uint64_t frame_at)
+{
+	struct user_regs_struct regs;
+
+	return WSTOPSIG(status) == SYSCALL_STOP && !ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
+	       regs.orig_rax == SYS_rt_sigreturn && regs.rsp == frame_at + 8;
+}
+
+/*
+ * Lets the thread run until it is about to return. 0, -EFAULT: it was stopped by a fault, -ESRCH, -ETIMEDOUT. *late: of
+ * signal_after().
+ */
+static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int *late)
 {
 	uint64_t end_ns = clock_monotonic_ns() + timeout_ns;
 	const struct timespec pause = {.tv_nsec = 50000};
-	struct user_regs_struct regs;
+	long signal = 0;
 	int status;
 
-	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL))
-		return -errno;
 	for (;;) {
-		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+		pid_t got;
 
-		if (!got && clock_monotonic_ns() < end_ns) {
+		if (signal < 0)
+			return signal;
+		if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal))
+			return -errno;
+		while (!(got = waitpid(tid, &status, __WALL | WNOHANG))) {
+			if (clock_monotonic_ns() >= end_ns)
+				return -ETIMEDOUT;
 			nanosleep(&pause, NULL);
-			continue;
 		}
-		if (!got)
-			return -ETIMEDOUT;
 		if (got < 0 || !WIFSTOPPED(status))
 			return -ESRCH;
-		if (WSTOPSIG(status) == SIGSEGV || WSTOPSIG(status) == SIGBUS ||
-		    WSTOPSIG(status) == SIGILL || WSTOPSIG(status) == SIGFPE)
-			return -EFAULT;
-		if (WSTOPSIG(status) == SYSCALL_STOP && !ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
-		    regs.orig_rax == SYS_rt_sigreturn && regs.rsp == frame_at + 8)
+		if (is_returning(tid, status, frame_at))
 			return 0;
-		if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL))
-			return -errno;
+		signal = signal_after(tid, status, late);
 	}
 }
 
-/* A stopped thread makes the call, and is let go. */
+/* A stopped thread makes the call. *late: a signal that it is to have when it is let go. */
 static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
-		   struct stop *stop, uint64_t timeout_ns, int64_t *result)
+		   struct stop *stop, uint64_t timeout_ns, int64_t *result, int *late)
 {
 	struct user_regs_struct before = stop->regs, regs;
-	uint64_t all = ALL_SIGNALS;
+	uint64_t held = held_signals();
 	int err, status;
 
 	if (!tracee->is_same(tracee))
@@ -394,33 +369,37 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 	/* From here on the thread comes back by itself. */
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &regs))
 		return -errno;
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
-	err = run_to_return(tid, regs.rsp, timeout_ns);
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(held), &held);
+	err = run_to_return(tid, regs.rsp, timeout_ns, late);
 	if (err == -EFAULT)
 		put_back(tid, stop, &before);
-	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		waitpid(tid, &status, __WALL);
+	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
+	    waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) && !(status >> 16) &&
+	    WSTOPSIG(status) != SYSCALL_STOP)
+		*late = WSTOPSIG(status);
 	if (!err && call->has_result)
-		read_memory(tid, regs.rsi, result, sizeof(*result));
+		places_read(tid, regs.rsi, result, sizeof(*result));
 	return err;
 }
 
 /*
  * Stops a thread some times, at moments that have nothing to do with what it does: a first stop is often at the end of a
  * system call, and so, where memory is asked for all the time, in the allocator. -EAGAIN: it was in no safe place, and is
- * stopped. -ESRCH, -EINTR: it is not traced any more.
+ * stopped. -EBUSY: as well, and stays there, as the whole process is stopped. -ESRCH, -EINTR: it is not traced any more.
  */
 static int stop_where_safe(const struct tracee *tracee, pid_t tid, struct stop *stop)
 {
 	for (unsigned int i = 0;; i++) {
 		const struct timespec pause = {.tv_nsec = 30000 + clock_monotonic_ns() % 700000};
-		int err = stop_thread(tid);
+		int err = stop_thread(tid, &stop->is_of_all);
 
 		if (err)
 			return err;
 		err = read_stop(tid, stop);
-		if (err || is_safe(tracee, tid, &stop->regs))
+		if (err || safety_is_given(tracee, tid, &stop->regs))
 			return err;
+		if (stop->is_of_all)
+			return -EBUSY;
 		if (i + 1 == MAX_STOPS || ptrace(PTRACE_CONT, tid, NULL, NULL))
 			return -EAGAIN;
 		nanosleep(&pause, NULL);
@@ -438,12 +417,12 @@ static bool can_stop(pid_t tid)
 	return !procfs_stat("/proc", tid, &stat) && !strchr("DZX", stat.state);
 }
 
-/* -EAGAIN: not now. */
+/* -EAGAIN: not now. -EBUSY: not as long as the process is stopped. */
 static int try_thread(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
 		      uint64_t timeout_ns, int64_t *result)
 {
 	static struct stop stop;
-	int err;
+	int late = 0, err;
 
 	if (!can_stop(tid))
 		return -EAGAIN;
@@ -453,8 +432,8 @@ static int try_thread(const struct tracee *tracee, pid_t tid, const struct remot
 	if (err == -ESRCH || err == -EINTR)
 		return -EAGAIN;
 	if (!err)
-		err = call_in(tracee, tid, call, &stop, timeout_ns, result);
-	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		err = call_in(tracee, tid, call, &stop, timeout_ns, result, &late);
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)late);
 	return err == -ENOMEM ? -EAGAIN : err;
 }
 
@@ -482,6 +461,7 @@ int tracee_call(const struct tracee *tracee, const struct remote_call *call, uin
 	uint64_t end_ns = clock_monotonic_ns() + timeout_ns;
 	const struct timespec pause = {.tv_nsec = 2000000};
 	pid_t tids[MAX_THREADS];
+	int why = -ETIME;
 
 	for (;;) {
 		size_t nr = list_threads(tracee->pid, tids);
@@ -492,10 +472,11 @@ int tracee_call(const struct tracee *tracee, const struct remote_call *call, uin
 		for (size_t i = 0; i < nr; i++) {
 			int err = try_thread(tracee, tids[i], call, timeout_ns, result);
 
-			if (err != -EAGAIN)
+			if (err != -EAGAIN && err != -EBUSY)
 				return err;
+			why = err == -EBUSY ? -EBUSY : -ETIME;
 			if (clock_monotonic_ns() >= end_ns)
-				return -ETIME;
+				return why;
 		}
 		nanosleep(&pause, NULL);
 	}

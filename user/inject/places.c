@@ -4,20 +4,21 @@
  *
  * A thread may end between being found and being asked: then its files are empty, and another one is asked.
  */
-#include "inject/remote.h"
+#include "inject/places.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process/procfs.h"
 
 #define MAX_ASKED 100 /* threads that end, one after the other */
 
-int remote_path(pid_t pid, const char *file, char *path, size_t path_bytes)
+int places_path(pid_t pid, const char *file, char *path, size_t path_bytes)
 {
 	uint32_t tid;
 	int err = procfs_live_thread("/proc", pid, &tid);
@@ -62,12 +63,12 @@ static size_t read_maps(const char *path, map_fn *fn, void *ctx)
 	return nr;
 }
 
-int remote_maps(pid_t pid, map_fn *fn, void *ctx)
+int places_maps(pid_t pid, map_fn *fn, void *ctx)
 {
 	char path[64];
 
 	for (int i = 0; i < MAX_ASKED; i++) {
-		int err = remote_path(pid, "maps", path, sizeof(path));
+		int err = places_path(pid, "maps", path, sizeof(path));
 
 		if (err)
 			return err;
@@ -75,6 +76,13 @@ int remote_maps(pid_t pid, map_fn *fn, void *ctx)
 			return 0;
 	}
 	return -ESRCH;
+}
+
+ssize_t places_read(pid_t tid, uint64_t from, void *to, size_t bytes)
+{
+	struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
+
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
 /* Where a file begins, and which one is where an address is. */
@@ -100,45 +108,45 @@ static void find_base(void *ctx, const struct map_line *line)
 		search->base = line->start;
 }
 
-void remote_file_of(const void *here, char file[40])
+void places_file_of(const void *here, char file[40])
 {
 	struct search search = {.address = (uintptr_t)here};
 
-	remote_maps(getpid(), find_file_at, &search);
+	places_maps(getpid(), find_file_at, &search);
 	memcpy(file, search.file, sizeof(search.file));
 }
 
-int remote_address(pid_t pid, const void *here, uint64_t *address)
+int places_address(pid_t pid, const void *here, uint64_t *address)
 {
 	struct search search = {.address = (uintptr_t)here};
 	uint64_t own_base;
 	int err;
 
-	remote_file_of(here, search.file);
+	places_file_of(here, search.file);
 	if (!*search.file)
 		return -ENOENT;
-	remote_maps(getpid(), find_base, &search);
+	places_maps(getpid(), find_base, &search);
 	own_base = search.base;
 	search.base = 0;
-	err = remote_maps(pid, find_base, &search);
+	err = places_maps(pid, find_base, &search);
 	if (err || !search.base)
 		return err ? err : -ENOENT;
 	*address = search.base + ((uintptr_t)here - own_base);
 	return 0;
 }
 
-const void *remote_own_function(const char *name)
+const void *places_own_function(const char *name)
 {
 	return dlsym(RTLD_DEFAULT, name);
 }
 
-uint64_t remote_function(pid_t pid, const char *name)
+uint64_t places_function(pid_t pid, const char *name)
 {
-	const void *own = remote_own_function(name);
+	const void *own = places_own_function(name);
 	uint64_t address = 0;
 
 	if (own)
-		remote_address(pid, own, &address);
+		places_address(pid, own, &address);
 	return address;
 }
 
@@ -158,14 +166,14 @@ static void find_restorer(void *ctx, const struct map_line *line)
 				       sizeof(code));
 }
 
-uint64_t remote_restorer(pid_t pid)
+uint64_t places_restorer(pid_t pid)
 {
 	struct restorer_search search = {0};
 	uint64_t address = 0;
 
-	remote_file_of(remote_own_function("dlopen"), search.libc);
-	remote_maps(getpid(), find_restorer, &search);
+	places_file_of(places_own_function("dlopen"), search.libc);
+	places_maps(getpid(), find_restorer, &search);
 	if (search.found)
-		remote_address(pid, search.found, &address);
+		places_address(pid, search.found, &address);
 	return address;
 }

@@ -5,8 +5,8 @@
  * It is asked of a thread that lives: when the first one has ended (pthread_exit() in main), the files of /proc/PID are
  * those of a zombie, and empty.
  */
-#ifndef CPROF_INJECT_REMOTE_H
-#define CPROF_INJECT_REMOTE_H
+#ifndef CPROF_INJECT_PLACES_H
+#define CPROF_INJECT_PLACES_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,20 +22,23 @@ struct map_line {
 typedef void map_fn(void *ctx, const struct map_line *line);
 
 /* Calls fn for each mapping. -ESRCH: no thread of the process lives. */
-int remote_maps(pid_t pid, map_fn *fn, void *ctx);
+int places_maps(pid_t pid, map_fn *fn, void *ctx);
 /* "/proc/PID/task/TID/file", of a thread that lives. -ESRCH: there is none. */
-int remote_path(pid_t pid, const char *file, char *path, size_t path_bytes);
+int places_path(pid_t pid, const char *file, char *path, size_t path_bytes);
+
+/* Reads memory, by a thread that lives. Returns how much could be read from there on, or -1. */
+ssize_t places_read(pid_t tid, uint64_t from, void *to, size_t bytes);
 
 /* Of what this process has mapped at here: the file, as struct map_line has it. "": nothing. */
-void remote_file_of(const void *here, char file[40]);
+void places_file_of(const void *here, char file[40]);
 /* Where pid has it. -ENOENT: it has not; -ESRCH: no thread of it lives. */
-int remote_address(pid_t pid, const void *here, uint64_t *address);
+int places_address(pid_t pid, const void *here, uint64_t *address);
 
 /* A function of the C library, here. NULL: there is none. */
-const void *remote_own_function(const char *name);
+const void *places_own_function(const char *name);
 /* Where pid has a function of the C library. 0: it has another library, or none, or is gone. */
-uint64_t remote_function(pid_t pid, const char *name);
+uint64_t places_function(pid_t pid, const char *name);
 /* Where it has what the handlers of signals return to, `mov $15, %rax; syscall`. 0: it is not known. */
-uint64_t remote_restorer(pid_t pid);
+uint64_t places_restorer(pid_t pid);
 
 #endif

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of cprof heap --inject share: targets, a cprof whose library is in use, and the slots that lead there."""
+import os
+import re
+import subprocess
+import time
+
+import harness as h
+
+LIBRARY = "libcprof-heap.so"
+SOURCES = os.path.join(h.ROOT, "tests", "e2e", "workloads")
+kept = {}
+
+
+def busy(threads):
+    """Threads that check what they have allocated; none of them may ever find a wrong block."""
+    if "busy" not in kept:
+        kept["folder"] = h.kept_folder()
+        os.chmod(kept["folder"], 0o755)
+        kept["busy"] = os.path.join(kept["folder"], "busy")
+        subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-builtin",
+                        "-pthread", "-o", kept["busy"],
+                        os.path.join(SOURCES, "heap", "busy.c")], check=True)
+    target = h.Workload(kept["busy"], threads)
+    target.says()
+    return target
+
+
+def ends_well(target):
+    target.go()
+    assert target.says() == {"errors": 0}
+    assert target.wait() == 0
+
+
+def built(name, source, *options):
+    """A program, or a library, of a text, in a folder that all users may read."""
+    folder = h.folder()
+    os.chmod(folder, 0o755)
+    path = os.path.join(folder, name)
+    subprocess.run(["gcc", "-O0", "-w", "-pthread", *options, "-x", "c", "-o", path, "-"], input=source, text=True, check=True)
+    return path
+
+
+def live_thread(pid):
+    """The files of one that has not ended."""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as file:
+            if file.read().rpartition(")")[2].split()[0] != "Z":
+                return f"/proc/{pid}/task/{tid}"
+    raise AssertionError(f"process {pid} has ended")
+
+
+def left_slots(pid):
+    """Words in the data of its files that lead to the library."""
+    thread = live_thread(pid)
+    with open(f"{thread}/maps", encoding="utf-8") as file:
+        lines = [line.split(None, 5) for line in file if line.count("/")]
+    ranges = [[int(word, 16) for word in line[0].split("-")] + line[1:] for line in lines]
+    code = [(start, end) for start, end, *rest in ranges if LIBRARY in rest[-1]]
+    found = 0
+    with open(f"{thread}/mem", "rb", buffering=0) as memory:
+        for start, end, access, *rest in ranges:
+            if access[0] != "r" or access[2] == "x" or LIBRARY in rest[-1] or end - start > 1 << 24:
+                continue
+            memory.seek(start)
+            data = memory.read(end - start)
+            words = memoryview(data[:len(data) // 8 * 8]).cast("Q")
+            found += sum(1 for word in words if word > 1 << 40 and any(low <= word < high for low, high in code))
+    return found
+
+
+def slots_are_as_before(pid):
+    end = time.monotonic() + h.HANGS
+    while left_slots(pid):
+        assert time.monotonic() < end, f"{left_slots(pid)} slots still lead to the library"
+        time.sleep(0.2)
+
+
+def injected(target, *options):
+    """A cprof whose library is in use; it may have found no moment on a busy machine."""
+    for _ in range(5):
+        run, end = h.cprof("heap", "--inject", "-p", target.pid, *options), time.monotonic() + h.HANGS
+        while run.process.poll() is None and not re.search(r"\d+ slots lead to ", run.said()):
+            assert time.monotonic() < end, run.said()
+            time.sleep(0.02)
+        if run.process.poll() is None:
+            return run.attached()
+        assert "none of its threads was outside" in run.said(), run.said()
+        run.wait()
+    raise h.Skip("this machine is too busy: no thread was ever outside of the allocator")

@@ -1,0 +1,433 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap --inject: where the threads of the process are, and what happens to them, when one is to make a call."""
+import os
+import signal
+import subprocess
+import time
+
+import harness as h
+import injecting
+
+
+VFORKS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(1000));
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	char c;
+
+	pthread_create(&thread, NULL, allocate, NULL);
+	if (!vfork()) {
+		write(STDOUT_FILENO, "{}\\n", 3);
+		read(STDIN_FILENO, &c, 1);
+		_exit(0);
+	}
+	_exit(0);
+}
+"""
+
+
+@h.test
+def a_thread_cannot_be_stopped():
+    """It waits in vfork() until its child executes a program, which this one never does: others are there."""
+    target = h.Workload(injecting.built("vforks", VFORKS))
+    target.says()
+    run = injecting.injected(target, "--rate", "1", "--alloc")
+    time.sleep(0.2)
+    assert run.stop().profile()["samples"]
+    injecting.slots_are_as_before(target.pid)
+    assert target.process.poll() is None
+    target.go()
+    assert target.wait() == 0
+
+
+WAITS = """
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	struct timeval timeout = {.tv_sec = 1000};
+	struct sembuf wait = {.sem_op = -1};
+	int sockets[2], id, result;
+	char c;
+
+	free(malloc(10));
+	id = semget(IPC_PRIVATE, 1, 0600);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+	setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	printf("{\\"id\\": %d, \\"ready\\": %d}\\n", id, getpid());
+	fflush(stdout);
+	if (!strcmp(argv[1], "semop"))
+		result = semop(id, &wait, 1);
+	else
+		result = recv(sockets[0], &c, 1, 0);
+	printf("{\\"result\\": %d, \\"interrupted\\": %d}\\n", result, errno == EINTR);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_wait_goes_on():
+    """Also one that the kernel ends with EINTR whenever a thread is stopped."""
+    path = injecting.built("waits", WAITS)
+    for call in ("semop", "recv"):
+        target = h.Workload(path, call)
+        semaphore = target.says()["id"]
+        try:
+            injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
+            assert target.process.poll() is None, target.says()
+        finally:
+            target.process.kill()
+            subprocess.run(["ipcrm", "-s", str(semaphore)], check=True)
+
+
+ENDS_FIRST = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(1000));
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	char c;
+
+	pthread_create(&thread, NULL, allocate, NULL);
+	write(STDOUT_FILENO, "{}\\n", 3);
+	read(STDIN_FILENO, &c, 1);
+	pthread_exit(NULL);
+}
+"""
+
+
+@h.test
+def its_first_thread_has_ended():
+    """While cprof ran, or before: /proc/PID/maps is empty then, but the process goes on."""
+    target = h.Workload(injecting.built("ends-first", ENDS_FIRST))
+    target.says()
+    run = injecting.injected(target, "--rate", "1", "--alloc")
+    target.go()
+    while injecting.live_thread(target.pid).endswith(f"/{target.pid}"):
+        time.sleep(0.01)
+    assert injecting.left_slots(target.pid) > 0
+    assert not any("could not be led back" in line for line in run.stop().lines)
+    assert not injecting.left_slots(target.pid)
+    injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
+    assert not injecting.left_slots(target.pid)
+    assert target.process.poll() is None
+
+
+CONSTRUCTS = """
+#include <unistd.h>
+
+static void __attribute__((constructor)) construct(void)
+{
+	write(STDOUT_FILENO, "{}\\n", 3);
+	for (;;)
+		;
+}
+"""
+
+
+@h.test
+def another_user_is_in_the_loader():
+    """A constructor is called by the loader, which holds its lock. Files of /proc that tell where the loader is are the
+    user's own."""
+    library = injecting.built("constructs.so", CONSTRUCTS, "-shared", "-fPIC")
+    path = injecting.built("loads", "#include <stdlib.h>\nint main(void) { free(malloc(1)); }", "-Wl,--no-as-needed", library)
+    target = h.Workload("/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", path)
+    target.says()
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
+    assert run.code == 4 and any("outside of the loader" in line for line in run.lines), run.lines
+
+
+@h.test
+def it_is_stopped():
+    """By SIGSTOP, in the loader: that is what is said, and it stays so."""
+    target = h.Workload(injecting.built("loads", "int main(void) { return 0; }", "-Wl,--no-as-needed",
+                              injecting.built("constructs.so", CONSTRUCTS, "-shared", "-fPIC")))
+    target.says()
+    target.process.send_signal(signal.SIGSTOP)
+    assert state_when(target.pid, "T") == "T"
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
+    assert run.code == 4 and any("it is stopped (SIGSTOP)" in line for line in run.lines), run.lines
+    assert state_when(target.pid, "T") == "T"
+
+
+STOPS = """
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *load(void *library)
+{
+	dlopen(library, RTLD_NOW);
+	return library;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	free(malloc(1));
+	pthread_create(&thread, NULL, load, argv[1]);
+	poll(NULL, 0, -1);
+}
+"""
+HOLDS = """
+#include <unistd.h>
+
+static void __attribute__((constructor)) construct(void)
+{
+	char c;
+
+	write(STDOUT_FILENO, "{}\\n", 3);
+	read(STDIN_FILENO, &c, 1);
+	write(STDOUT_FILENO, "{}\\n", 3);
+}
+"""
+
+
+def state_when(task, wanted, is_over=None):
+    """The state of a task, when it is the wanted one at last, or when that will not be."""
+    state, end = "", time.monotonic() + h.HANGS
+    while state != wanted and time.monotonic() < end and not (is_over and is_over()):
+        with open(f"/proc/{task}/stat", encoding="utf-8") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        time.sleep(0.01)
+    return state
+
+
+@h.test
+def it_is_stopped_meanwhile():
+    """SIGSTOP reaches a thread that makes a call for cprof, which waits for a lock of the loader: the process stops, and
+    goes on as it was told."""
+    target = h.Workload(injecting.built("stops", STOPS), injecting.built("holds.so", HOLDS, "-shared", "-fPIC"))
+    target.says()
+    other, = [tid for tid in os.listdir(f"/proc/{target.pid}/task") if int(tid) != target.pid]
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid)
+    with open(f"/proc/{target.pid}/syscall", encoding="utf-8") as file:
+        while not file.read().startswith("202 "):  # futex
+            assert run.process.poll() is None, run.said()
+            time.sleep(0.002)
+            file.seek(0)
+    target.process.send_signal(signal.SIGSTOP)
+    assert state_when(other, "T", lambda: run.process.poll() is not None) == "T"
+    run.wait()
+    assert state_when(target.pid, "T") == "T"
+    target.process.send_signal(signal.SIGCONT)
+    target.go()
+    target.says()
+    assert target.process.poll() is None
+
+
+LATE = """
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	char c;
+
+	free(malloc(1));
+	write(STDOUT_FILENO, "{}\\n", 3);
+	read(STDIN_FILENO, &c, 1);
+	dlopen(argv[1], RTLD_NOW);
+	poll(NULL, 0, -1);
+}
+"""
+
+
+@h.test
+def a_file_is_mapped_where_no_thread_can_call():
+    """It is tried again, though nothing more is mapped."""
+    library = injecting.built("holds.so", HOLDS + "#include <stdlib.h>\nvoid *late(void) { return malloc(1); }", "-shared", "-fPIC")
+    target = h.Workload(injecting.built("late", LATE), library)
+    target.says()
+    run = injecting.injected(target, "--allow-empty")
+    slots = injecting.left_slots(target.pid)
+    target.go()
+    target.says()
+    nr_idle, was_traced = 0, False
+    with open(f"/proc/{target.pid}/status", encoding="utf-8") as file:
+        while nr_idle < 100:  # until one look for more has ended
+            is_traced = "TracerPid:\t0\n" not in file.read()
+            was_traced |= is_traced
+            nr_idle = 0 if is_traced or not was_traced else nr_idle + 1
+            time.sleep(0.002)
+            file.seek(0)
+    target.go()
+    target.says()
+    end = time.monotonic() + h.HANGS
+    while injecting.left_slots(target.pid) <= slots:
+        assert time.monotonic() < end, "the slots of the file are as they were"
+        time.sleep(0.1)
+    run.stop()
+    injecting.slots_are_as_before(target.pid)
+
+
+FAULTS = """
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void handle(int signal)
+{
+	_exit(42);
+}
+
+/* The loader's data. */
+static void protect(int access)
+{
+	unsigned long start, limit;
+	char line[512], *lines[64], found[5];
+	int nr = 0, fd = -1;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "/ld-linux") && (strstr(line, " rw-p") || strstr(line, " ---p")) &&
+		    sscanf(line, "%lx-%lx", &start, &limit) == 2)
+			mprotect((void *)start, limit - start, access);
+	fclose(maps);
+}
+
+int main(void)
+{
+	struct sigaction action = {.sa_handler = handle}, now;
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGSEGV, NULL, &now);
+	mprotect(NULL, 0, 0);
+	poll(NULL, 0, 0);
+	puts("{}");
+	fflush(stdout);
+	protect(PROT_NONE);
+	poll(&line, 1, -1);
+	protect(PROT_READ | PROT_WRITE);
+	sigaction(SIGSEGV, NULL, &now);
+	printf("{\\"is_mine\\": %d}\\n", now.sa_handler == handle);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_fault_in_the_loader():
+    """The thread is put back where it was, and the handler of the program for faults is still there."""
+    target = h.Workload(injecting.built("faults", FAULTS, "-Wl,-z,now"))
+    target.sleeps()
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
+    assert run.code == 4 and any("its loader failed" in line for line in run.lines), run.lines
+    target.go()
+    assert target.says() == {"is_mine": 1}
+    assert target.wait() == 0
+
+
+SEQUENCES = """
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const ptrdiff_t __rseq_offset;
+extern const unsigned int __rseq_size;
+long nr_wrong;
+
+/* Works for a while within a restartable sequence. Is it in the middle of it, and the kernel does not know any more? */
+static void sequence(uint64_t *known)
+{
+	asm volatile(".pushsection .data.sequences, \\"aw\\"\\n"
+		     ".balign 32\\n"
+		     "1: .long 0, 0\\n"
+		     ".quad 2f, 3f - 2f, 4f\\n"
+		     ".popsection\\n"
+		     "jmp 4f\\n"
+		     ".long 0x53053053\\n"
+		     "4: leaq 1b(%%rip), %%rax\\n"
+		     "movq %%rax, %0\\n"
+		     "2: movl $100000, %%ecx\\n"
+		     "5: decl %%ecx\\n"
+		     "jnz 5b\\n"
+		     "xorl %%eax, %%eax\\n"
+		     "cmpq $0, %0\\n"
+		     "sete %%al\\n"
+		     "addq %%rax, nr_wrong(%%rip)\\n"
+		     "3: movq $0, %0\\n"
+		     : "+m"(*known) : : "rax", "rcx", "memory", "cc");
+}
+
+int main(void)
+{
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+	uint64_t *known = (void *)((char *)__builtin_thread_pointer() + __rseq_offset + 8);
+
+	free(malloc(1));
+	printf("{\\"has_sequences\\": %d}\\n", __rseq_size > 0);
+	fflush(stdout);
+	while (__rseq_size && !poll(&line, 1, 0))
+		for (int i = 0; i < 1000; i++) {
+			sequence(known);
+			for (volatile int j = 0; j < 2000; j++)
+				;
+		}
+	printf("{\\"wrong\\": %ld}\\n", nr_wrong);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_restartable_sequence():
+    """A thread within one (rseq(2)), which the kernel restarts where it is interrupted, makes no call."""
+    target = h.Workload(injecting.built("sequences", SEQUENCES))
+    if not target.says()["has_sequences"]:
+        raise h.Skip("the C library has told the kernel of no restartable sequences")
+    for _ in range(3):
+        injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
+    target.go()
+    assert target.says() == {"wrong": 0}
+
+
+h.main()

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Is a stopped thread where it can be made to call a function that loads, allocates and takes locks? */
+#ifndef CPROF_INJECT_SAFETY_H
+#define CPROF_INJECT_SAFETY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "inject/tracee.h"
+
+/* tid is stopped, and traced by the caller; regs are its registers. */
+bool safety_is_given(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs);
+
+#endif
