@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import harness as h
+import helpers
 import privileges as p
 
 PROFILE = os.path.join(h.ROOT, "tests", "e2e", "recorded", "steps.1.pb.gz")
@@ -33,11 +34,6 @@ def arguments(command, path):
     files = {"peek": ["parse", path], "diff": [path, PROFILE], "check": ["--single", "--base", path, "--head", PROFILE]}
     outputs = {"merge": ["-o", "-"], "symbolize": ["-o", "-"], "convert": ["-o", "-"], "flame": ["-o", "-"]}
     return [h.CPROF, command, *files.get(command, [path]), *outputs.get(command, [])]
-
-
-def status(pid):
-    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-        return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
 
 
 def starts(command, **options):
@@ -65,7 +61,7 @@ def while_reading(command, **options):
     os.mkfifo(fifo)
     process, found = starts(command(fifo), **options), None
     if (fd := opened(fifo, process)) is not None:
-        found = status(process.pid)
+        found = helpers.status(process.pid)
         os.set_blocking(fd, True)
         with open(PROFILE, "rb") as file:
             os.write(fd, file.read())
@@ -107,10 +103,10 @@ def bench_is_confined():
     nr_opened = 0
     while (fd := opened(gate, process)) is not None:
         if not nr_opened:
-            is_confined(status(process.pid))
-            launcher, = [pid for pid in h.children(process.pid) if status(pid)["PPid"] == str(process.pid)]
-            found = status(launcher)
-            assert found["Seccomp"] == status("self")["Seccomp"] and int(found["CapEff"], 16), found
+            is_confined(helpers.status(process.pid))
+            launcher, = [pid for pid in h.children(process.pid) if helpers.status(pid)["PPid"] == str(process.pid)]
+            found = helpers.status(launcher)
+            assert found["Seccomp"] == helpers.status("self")["Seccomp"] and int(found["CapEff"], 16), found
         nr_opened += 1
         os.close(fd)
         time.sleep(0.05)
@@ -243,8 +239,8 @@ def top(*options, run_as=()):
 def without_a_sandbox():
     """Asked for, nothing is given up, and that is said."""
     found, code, out, err = while_reading(lambda path: [h.CPROF, "top", "--no-sandbox", path])
-    assert code == 0 and out and found["Seccomp"] == status("self")["Seccomp"], (err, found)
-    assert found["CapEff"] == status("self")["CapEff"], found
+    assert code == 0 and out and found["Seccomp"] == helpers.status("self")["Seccomp"], (err, found)
+    assert found["CapEff"] == helpers.status("self")["CapEff"], found
     assert err.startswith("cprof: --no-sandbox: profiles are parsed with all privileges") and err.count("\n") == 1, err
 
 

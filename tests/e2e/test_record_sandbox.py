@@ -8,40 +8,20 @@ import signal
 import time
 
 import harness as h
-import kills
+import helpers
 import privileges as p
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
 CALLS = 20  # so many system calls at most
 
 
-def status(pid):
-    """/proc/PID/status as a dict; empty if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
-    except OSError:
-        return {}
-
-
-def child(parent, name):
-    """The child with this name, None if there is none now."""
-    for path in glob.glob("/proc/[0-9]*"):
-        found = status(os.path.basename(path))
-        if found.get("Name") == name and found.get("PPid") == str(parent):
-            return int(os.path.basename(path))
-    return None
-
-
 def parser_of(run):
-    keeper = child(run.pid, KEEPER)
-    return keeper and child(keeper, PARSER)
+    return helpers.grandchild(run, KEEPER, PARSER)
 
 
 def is_complete(done, target):
     """Every name is there and nothing was left out."""
-    samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
-    named = [s for s in samples if {"hot", "main"} <= set(s["stack"])]
+    samples, named = helpers.named(done, target)
     assert len(named) >= 0.9 * len(samples) > 0, [s["stack"] for s in samples]
     assert not [line for line in done.lines if "no names and no unwind info" in line], done.lines
 
@@ -53,7 +33,7 @@ def its_powers():
     run = h.cprof("record", "-p", target.pid).attached()
     parser = parser_of(run)
     assert parser
-    found = status(parser)
+    found = helpers.status(parser)
     assert found["Uid"].split() == ["65534"] * 4 and found["Gid"].split() == ["65534"] * 4, found
     assert not found["Groups"], found
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
@@ -69,10 +49,7 @@ def its_powers():
     assert limits["Max cpu time"] == ["60", "60"], limits
     target.uses(0.3)
     is_complete(run.stop(), target)
-    end = time.monotonic() + 5
-    while status(parser).get("State", "Z")[0] != "Z":
-        assert time.monotonic() < end, "it outlives cprof"
-        time.sleep(0.01)
+    helpers.ends(parser)
 
 
 def calls_of(trace, name):
@@ -117,7 +94,7 @@ KEPT = set(NAMES.values()) - {"sys_admin", "dac_read_search", "sys_ptrace", "che
 def kept(run):
     """{set: names} of main's capabilities once it has given up the others; then the run ends."""
     end = time.monotonic() + h.HANGS
-    while (found := status(run.pid))["NoNewPrivs"] != "1" and time.monotonic() < end:
+    while (found := helpers.status(run.pid))["NoNewPrivs"] != "1" and time.monotonic() < end:
         time.sleep(0.01)
     assert found["NoNewPrivs"] == "1", found
     run.signal(signal.SIGINT)
@@ -128,7 +105,7 @@ def kept(run):
 
 def filtered(pid):
     """The threads of a process that have a filter of system calls, and those that have none."""
-    threads = {thread: status(f"{pid}/task/{thread}").get("Seccomp") for thread in os.listdir(f"/proc/{pid}/task")}
+    threads = {thread: helpers.status(f"{pid}/task/{thread}").get("Seccomp") for thread in os.listdir(f"/proc/{pid}/task")}
     return [[thread for thread, mode in threads.items() if (mode == "2") == has] for has in (True, False)]
 
 
@@ -204,18 +181,7 @@ MOMENTS = int(os.environ.get("MOMENTS", "4"))
 @h.test
 def killed_at_any_moment():
     """A parser that is killed is replaced, and nothing is missing. MOMENTS=100 is `make kills`."""
-    target = h.Workload("hot", 600)
-    target.uses(0.05)
-    nr_killed = 0
-    for moment in range(10 * MOMENTS):
-        if moment >= MOMENTS and nr_killed:  # it may end before it is killed
-            break
-        run = h.cprof("record", "-F", "499", "-p", target.pid)
-        done, killed = kills.kill_helper(run, target, parser_of)
-        nr_killed += killed
-        assert done.code == 0, (moment, done.lines)
-        is_complete(done, target)
-    assert nr_killed, "none was ever killed"
+    helpers.is_killed_at_any_moment(parser_of, is_complete, MOMENTS, 10 * MOMENTS)
 
 
 @h.test
@@ -223,8 +189,8 @@ def one_that_does_not_answer():
     """It costs a file and some seconds, and the closing lines say so; sampling goes on."""
     target = h.Workload("hot", 60)
     run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
-    keeper = child(run.pid, KEEPER)
-    os.kill(child(keeper, PARSER), signal.SIGSTOP)
+    keeper = helpers.child(run.pid, KEEPER)
+    os.kill(helpers.child(keeper, PARSER), signal.SIGSTOP)
     path = os.path.join(h.folder(), "met_later")
     shutil.copy(h.workload("hot"), path)
     later = h.Workload(path, 60)
@@ -239,7 +205,7 @@ def one_that_does_not_answer():
 def child_soon(parent, name):
     """The same, of a keeper that may be replacing it now: what others map on this machine can kill a parser."""
     end = time.monotonic() + h.HANGS
-    while (found := child(parent, name)) is None and time.monotonic() < end:
+    while (found := helpers.child(parent, name)) is None and time.monotonic() < end:
         time.sleep(0.01)
     assert found, name
     return found
@@ -247,8 +213,8 @@ def child_soon(parent, name):
 
 def without_its_own(run, name):
     """Nothing of cprof, its keeper and its parser is in the profile of everybody; something of name is."""
-    keeper = child(run.pid, KEEPER)
-    openers = child(run.pid, "cprof-openers")
+    keeper = helpers.child(run.pid, KEEPER)
+    openers = helpers.child(run.pid, "cprof-openers")
     own = {run.pid, keeper, child_soon(keeper, PARSER), openers, child_soon(openers, "cprof-opener")}
     path = os.path.join(h.folder(), "met_later")  # to be parsed
     shutil.copy(h.workload(name), path)
@@ -273,7 +239,7 @@ def without_a_sandbox():
     """Asked for, it is done, and said loudly."""
     target = h.Workload("hot", 60)
     run = h.cprof("record", "--no-sandbox", "-p", target.pid).attached()
-    assert not child(run.pid, KEEPER)
+    assert not helpers.child(run.pid, KEEPER)
     target.uses(0.3)
     done = run.stop()
     is_complete(done, target)
@@ -296,7 +262,7 @@ def without_the_right_to_change_the_user():
     """Root that may not become nobody: one line says so, and all else holds."""
     target = h.Workload("hot", 60)
     run = h.cprof("record", "-p", target.pid, run_as=("setpriv", "--bounding-set", "-setuid,-setgid")).attached()
-    found = status(parser_of(run))
+    found = helpers.status(parser_of(run))
     assert found["Uid"].split()[0] == "0" and int(found["CapPrm"], 16) == 0 and found["Seccomp"] == "2", found
     target.uses(0.3)
     done = run.stop()
