@@ -69,44 +69,43 @@ static inline uint32_t dwarfcursor_u32(struct dwarfcursor *cursor)
 	return (uint32_t)dwarfcursor_sized(cursor, 4);
 }
 
-/* LEB128. Bits above the 64th are lost. */
-static inline uint64_t dwarfcursor_uleb(struct dwarfcursor *cursor)
+/* The bits of a LEB128 number, of which those above the 64th are lost, how many it has, and its last byte, with the sign. */
+static inline uint64_t dwarfcursor_leb(struct dwarfcursor *cursor, unsigned int *nr_bits,
+				       uint8_t *last)
 {
 	uint64_t value = 0;
-	unsigned int shift = 0;
 
+	*nr_bits = 0;
 	while (cursor->at < cursor->end) {
-		uint8_t byte = *cursor->at++;
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
+		*last = *cursor->at++;
+		if (*nr_bits < 64)
+			value |= (uint64_t)(*last & 0x7f) << *nr_bits;
+		*nr_bits += 7;
+		if (!(*last & 0x80))
 			return value;
-		shift += 7;
 	}
 	cursor->is_bad = true;
+	*last = 0;
 	return 0;
+}
+
+static inline uint64_t dwarfcursor_uleb(struct dwarfcursor *cursor)
+{
+	unsigned int nr_bits;
+	uint8_t last;
+
+	return dwarfcursor_leb(cursor, &nr_bits, &last);
 }
 
 static inline int64_t dwarfcursor_sleb(struct dwarfcursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
+	unsigned int nr_bits;
+	uint8_t last;
+	uint64_t value = dwarfcursor_leb(cursor, &nr_bits, &last);
 
-	while (cursor->at < cursor->end) {
-		uint8_t byte = *cursor->at++;
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-		if (byte & 0x80)
-			continue;
-		if (shift < 64 && (byte & 0x40))
-			value |= ~UINT64_C(0) << shift;
-		return (int64_t)value;
-	}
-	cursor->is_bad = true;
-	return 0;
+	if (nr_bits < 64 && last & 0x40)
+		value |= ~UINT64_C(0) << nr_bits;
+	return (int64_t)value;
 }
 
 /* A NUL-terminated string, borrowed. NULL: it has no end. */

@@ -12,10 +12,7 @@
 #include "exit.h"
 #include "input/input.h"
 #include "profile/algebra.h"
-#include "cli/args.h"
 #include "tools/load.h"
-#include "tools/newest.h"
-#include "tools/reading.h"
 #include "tools/view.h"
 
 struct label_key {
@@ -314,28 +311,14 @@ static enum exit_code show(const char *path, struct json *json)
 
 int cmd_info(int argc, char **argv)
 {
-	bool as_json = false;
-	struct reading reading = {.no_sandbox = false};
-	const struct arg_row rows[] = {
-		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
-		 &as_json},
-		READING_ROWS(&reading),
-	};
-	struct args args scoped(args_release) = {
-		.command = "info",
-		.operands = "[FILE...]",
-		.needs_file = true,
-		.implied = &newest_operand,
+	static const struct view_command command = {
+		.name = "info",
 		.about = "Show what profiles contain: format, sample types and their totals, "
 			 "period, time, counts, "
 			 "labels and mappings. - is stdin.",
-		.rows = rows,
-		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 success, 2 usage error or a file cannot be read.",
+		.show = show,
 	};
-	enum exit_code code;
 
-	return reading_begin(&reading, &args, argc, argv, &code)
-		       ? view_files(&args.operand, as_json, show)
-		       : code;
+	return view_command_run(&command, argc, argv);
 }

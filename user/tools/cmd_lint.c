@@ -11,10 +11,7 @@
 #include "exit.h"
 #include "input/input.h"
 #include "input/lint.h"
-#include "cli/args.h"
 #include "tools/load.h"
-#include "tools/newest.h"
-#include "tools/reading.h"
 #include "tools/view.h"
 
 static int judge(const char *path, struct lint *lint)
@@ -106,29 +103,15 @@ static enum exit_code lint_file(const char *path, struct json *json)
 
 int cmd_lint(int argc, char **argv)
 {
-	bool as_json = false;
-	struct reading reading = {.no_sandbox = false};
-	const struct arg_row rows[] = {
-		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
-		 &as_json},
-		READING_ROWS(&reading),
-	};
-	struct args args scoped(args_release) = {
-		.command = "lint",
-		.operands = "[FILE...]",
-		.needs_file = true,
-		.implied = &newest_operand,
+	static const struct view_command command = {
+		.name = "lint",
 		.about = "Report what go tool pprof, Parca, Pyroscope or speedscope would reject "
 			 "or drop of pprof "
 			 "files: one line for each rule that a file breaks. - is stdin.",
-		.rows = rows,
-		.nr_rows = ARRAY_SIZE(rows),
 		.epilog = "Exit codes: 0 no findings, 1 findings, 2 usage error or a file cannot "
 			  "be read.",
+		.show = lint_file,
 	};
-	enum exit_code code;
 
-	return reading_begin(&reading, &args, argc, argv, &code)
-		       ? view_files(&args.operand, as_json, lint_file)
-		       : code;
+	return view_command_run(&command, argc, argv);
 }

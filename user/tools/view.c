@@ -21,7 +21,9 @@
 #include "profile/algebra.h"
 #include "profile/bylabel.h"
 #include "profile/shortname.h"
+#include "tools/newest.h"
 #include "tools/notice.h"
+#include "tools/reading.h"
 
 #define DEFAULT_ROWS 30 /* a screen, with the head above it */
 #define MAX_COMMENTS 10
@@ -304,7 +306,8 @@ void view_put_frame(struct json *json, const struct frame *frame)
 		json_key(json, "mapping"), json_string(json, frame->mapping);
 }
 
-enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show)
+static enum exit_code show_files(const struct arg_list *paths, bool as_json,
+				 const struct view_command *command)
 {
 	enum exit_code code = EXIT_DONE;
 	struct json json;
@@ -314,7 +317,7 @@ enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_
 		json_array(&json);
 	}
 	for (size_t i = 0; i < paths->nr; i++) {
-		enum exit_code one = show(paths->at[i], as_json ? &json : NULL);
+		enum exit_code one = command->show(paths->at[i], as_json ? &json : NULL);
 
 		code = one > code ? one : code;
 	}
@@ -323,4 +326,30 @@ enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_
 		view_close_json(&json);
 	}
 	return code;
+}
+
+int view_command_run(const struct view_command *command, int argc, char **argv)
+{
+	bool as_json = false;
+	struct reading reading = {.no_sandbox = false};
+	const struct arg_row rows[] = {
+		{"json", 0, ARG_FLAG, NULL, "print a JSON array with one object per file",
+		 &as_json},
+		READING_ROWS(&reading),
+	};
+	struct args args scoped(args_release) = {
+		.command = command->name,
+		.operands = "[FILE...]",
+		.needs_file = true,
+		.implied = &newest_operand,
+		.about = command->about,
+		.rows = rows,
+		.nr_rows = ARRAY_SIZE(rows),
+		.epilog = command->epilog,
+	};
+	enum exit_code code;
+
+	return reading_begin(&reading, &args, argc, argv, &code)
+		       ? show_files(&args.operand, as_json, command)
+		       : code;
 }

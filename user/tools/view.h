@@ -105,9 +105,14 @@ void view_end_json(struct json *json);
 /* Writes the keys of a frame: its name, and what else is known about it. */
 void view_put_frame(struct json *json, const struct frame *frame);
 
-/* Shows a file: to json, or as text if that is NULL. */
-typedef enum exit_code (*view_file_fn)(const char *path, struct json *json);
-/* Shows each file by itself, as text or as a JSON array. The largest of their exit codes. */
-enum exit_code view_files(const struct arg_list *paths, bool as_json, view_file_fn show);
+/* A command that shows each of its files by itself, as text or as a JSON array. Texts are borrowed. */
+struct view_command {
+	const char *name, *about, *epilog; /* struct args has the terms */
+	/* Shows a file: to json, or as text if that is NULL. */
+	enum exit_code (*show)(const char *path, struct json *json);
+};
+
+/* Runs it. The largest of the files' exit codes, or that of a wrong usage. */
+int view_command_run(const struct view_command *command, int argc, char **argv);
 
 #endif
