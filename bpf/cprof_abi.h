@@ -121,7 +121,10 @@ enum abi_stack_end {
 	X(FREED, "sampled blocks freed")                     \
 	X(FREES_LOST, "frees of sampled blocks not counted") \
 	X(PURGED, "sampled blocks gone by exec")             \
-	X(LEFT, "sampled blocks left at exit")
+	X(LEFT, "sampled blocks left at exit")               \
+	X(NOTED, "calls with a probe at their return")       \
+	X(SAMPLE_NS, "time that samples took")               \
+	X(ENDED_NS, "CPU time of targets that ended")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \
@@ -142,6 +145,9 @@ enum abi_stat {
 #undef X
 	ABI_NR_STATS
 };
+
+/* What counts of one sample's time at most: it may be longer if the thread lost its CPU meanwhile. */
+#define ABI_MAX_SAMPLE_NS 100000ull
 
 /* The one value of the per-CPU map `stats`. */
 struct abi_stats {

@@ -81,8 +81,10 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 	note.old_address = call->old_address;
 	if (call->old_address && !config.allocs_only)
 		live_take(call->old_address, &note.old);
-	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY))
+	if (!(int)bpf_map_update_elem(&inflight, &thread, &note, BPF_ANY)) {
+		stat_inc(ABI_STAT_NOTED);
 		return true;
+	}
 	if (note.sampled)
 		stat_inc(ABI_LOST_INFLIGHT_FULL);
 	if (note.old.id)
@@ -161,6 +163,7 @@ static __always_inline void store_sample(const struct pt_regs *regs, const struc
 static __always_inline void take_sample(const struct pt_regs *regs, const struct heap_block *block,
 					bool at_entry)
 {
+	u64 began_ns = bpf_ktime_get_ns(), took_ns;
 	u32 slot = scratch_claim();
 
 	if (!slot) {
@@ -169,6 +172,8 @@ static __always_inline void take_sample(const struct pt_regs *regs, const struct
 	}
 	store_sample(regs, block, at_entry, slot);
 	scratch_give_back(slot);
+	took_ns = bpf_ktime_get_ns() - began_ns;
+	stat_add(ABI_STAT_SAMPLE_NS, took_ns < ABI_MAX_SAMPLE_NS ? took_ns : ABI_MAX_SAMPLE_NS);
 }
 
 /* What became of a realloc's old block: gone, unless the call failed and left it alone. */
@@ -258,10 +263,10 @@ __hidden void heap_free(u64 address)
 {
 	struct abi_block block = {};
 
-	if (!address || record_is_stopped() || !target_is_current())
+	if (record_is_stopped() || !target_is_current())
 		return;
 	stat_inc(ABI_STAT_FREES);
-	if (live_take(address, &block))
+	if (address && live_take(address, &block))
 		record_freed(&block);
 }
 

@@ -8,6 +8,7 @@
 #include "target.bpf.h"
 
 #include "record.bpf.h"
+#include "stats.bpf.h"
 #include "tables.bpf.h"
 
 const volatile struct abi_config config = {};
@@ -209,14 +210,27 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
+/* What the threads of a process have used of CPUs, at the exit of the last one. */
+static __always_inline u64 cpu_time(const struct task_struct *task)
+{
+	const struct task_struct *leader = task->group_leader;
+	u64 ns = task->signal->sum_sched_runtime + task->se.sum_exec_runtime;
+
+	return task->pid == task->tgid ? ns : ns + leader->se.sum_exec_runtime;
+}
+
 /* The tgid may be used again by a stranger. live counts threads that have not begun to exit. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	u32 tgid = task->tgid;
+	u8 *target;
 
 	if (task->signal->live.counter)
 		return 0;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (target && *target == ABI_TARGET_NOW)
+		stat_add(ABI_STAT_ENDED_NS, cpu_time(task));
 	bpf_map_delete_elem(&targets, &tgid);
 	tables_forget(tgid);
 	if (needs_seen())

@@ -51,6 +51,11 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
+	u64 sum_sched_runtime; /* CPU time of threads that are gone, nanoseconds */
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime; /* CPU time, nanoseconds */
 };
 
 struct mm_struct {
@@ -72,6 +77,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	struct sched_entity se;
 	struct uprobe_task *utask; /* NULL: it has met no uprobe yet */
 	struct thread_struct thread;
 };

@@ -25,6 +25,8 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 	int err =
 		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &when, BPF_ANY);
 
+	if (!err && session->options.source == SESSION_HEAP)
+		cputime_add(&session->cputime, tgid);
 	return err ? fail(err, "cannot add process %u to the targets", tgid) : 0;
 }
 
@@ -89,14 +91,27 @@ void session_remove_runtime(struct session *session, uint32_t runtime)
 	runtimes_remove(&session->runtimes, runtime);
 }
 
+/* The CPU time of targets that have ended, as BPF counts it. */
+static uint64_t ended_ns(const struct session *session)
+{
+	struct tally tally = {0};
+
+	tally_read(bpf_map__fd(session->bpf->maps.stats), -1, &tally);
+	return tally.ended_ns;
+}
+
 int session_start(struct session *session)
 {
+	if (session->options.source == SESSION_HEAP)
+		cputime_begin(&session->cputime, ended_ns(session));
 	session->bpf->bss->stopped = 0;
 	return session->options.source == SESSION_CPU ? sampler_enable(&session->sampler) : 0;
 }
 
 void session_stop(struct session *session)
 {
+	if (session->options.source == SESSION_HEAP && !session->bpf->bss->stopped)
+		session->cpu_ns = cputime_read(&session->cputime, ended_ns(session));
 	session->bpf->bss->stopped = 1;
 	sampler_disable(&session->sampler);
 }
@@ -199,4 +214,10 @@ void session_tally(struct session *session, struct tally *tally)
 	if (bpf->bss->stopped)
 		tally->nr_expected = sampler_expected(&session->sampler);
 	tally->nr_events_lost = session->sideband.nr_lost;
+	if (session->options.source != SESSION_HEAP)
+		return;
+	price_apply(&session->price, tally, &tally->overhead);
+	tally->overhead.cpu_ns = bpf->bss->stopped
+					 ? session->cpu_ns
+					 : cputime_read(&session->cputime, tally->ended_ns);
 }

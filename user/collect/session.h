@@ -154,6 +154,14 @@ void session_gather(struct session *session);
  */
 void session_absorb(struct session *session);
 
+/* Heap: what profiling has cost the targets so far. 0 where it is not known. */
+struct overhead {
+	uint64_t nr_traps;
+	uint64_t cost_ns; /* estimated, from what a trap costs on this machine (price.h) */
+	uint64_t
+		cpu_ns; /* that the targets have used, with what profiling cost; of everybody with `all` */
+};
+
 #define TALLY_MAX_LOSSES 16
 
 /* Where every sample went, as far as the kernel side knows. */
@@ -175,6 +183,10 @@ struct tally {
 	uint64_t
 		nr_untracked; /* of those lost: there was no room to follow them until they are freed */
 	uint64_t nr_stored;
+	uint64_t nr_noted;  /* calls with a probe at their return */
+	uint64_t sample_ns; /* time that samples took, of the targets' */
+	uint64_t ended_ns;  /* CPU time of targets that have ended, since they began */
+	struct overhead overhead;
 	uint64_t nr_frames;	 /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */
 	uint64_t nr_events_lost; /* side-band: not samples, but names may be missing */

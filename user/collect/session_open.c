@@ -176,6 +176,7 @@ static int open_streams(struct session *session)
 				   .filter = bpf->bss->live_filter,
 				   .nr_ended = &bpf->bss->nr_ended,
 			   });
+	cputime_open(&session->cputime, bpf_map__fd(bpf->maps.targets), session->options.all);
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->epoll_fd < 0)
 		return fail(-errno, "cannot create an epoll descriptor");
@@ -193,6 +194,17 @@ static int open_sampler(struct session *session)
 			    bpf_program__fd(session->bpf->progs.sample_cpu));
 }
 
+/* Without it the run goes on, and does not say what it costs. */
+static void find_price(struct session *session)
+{
+	int err = session->options.source == SESSION_HEAP
+			  ? price_measure(&session->uprobes, session->bpf, &session->price)
+			  : 0;
+
+	if (err)
+		detail("what a probe costs cannot be measured: %s", strerror(-err));
+}
+
 int session_open(const struct session_options *options, struct session **session)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
@@ -207,6 +219,8 @@ int session_open(const struct session_options *options, struct session **session
 	err = err ? err : open_streams(s);
 	err = err ? err : attach_tracepoints(s);
 	err = err ? err : open_sampler(s);
+	if (!err)
+		find_price(s);
 	if (err)
 		session_close(s);
 	else
@@ -228,6 +242,7 @@ void session_close(struct session *session)
 	purge_release(&session->purge);
 	tables_release(&session->tables);
 	runtimes_release(&session->runtimes);
+	cputime_release(&session->cputime);
 	if (session->epoll_fd >= 0)
 		close(session->epoll_fd);
 	cprof_bpf__destroy(session->bpf);

@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "collect/cputime.h"
 #include "collect/drain.h"
+#include "collect/price.h"
 #include "collect/probe.h"
 #include "collect/purge.h"
 #include "collect/runtimes.h"
@@ -30,6 +32,9 @@ struct session {
 	struct runtimes runtimes;
 	struct uprobes uprobes;
 	struct purge purge;		 /* heap */
+	struct price price;		 /* heap */
+	struct cputime cputime;		 /* heap */
+	uint64_t cpu_ns;		 /* heap: of the targets, when it was stopped */
 	vec_of(struct bpf_link *) links; /* of the tracepoints */
 	int epoll_fd;
 };

@@ -19,12 +19,10 @@
 #include "base/smallfile.h"
 #include "machine/checks.h"
 #include "machine/multilink.h"
+#include "machine/owncode.h"
 #include "probe.skel.h"
-#include "process/mapping.h"
-#include "process/procfs.h"
 
 #define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
-#define MAPS_MAX_BYTES	 (1u << 20)
 
 #define ATTACH_PLAIN 0
 
@@ -33,30 +31,6 @@ static volatile int nr_called;
 static __attribute__((noinline, noclone)) void probed_function(void)
 {
 	nr_called++;
-}
-
-struct search {
-	uint64_t ip, file_off;
-};
-
-static void look_at_line(void *ctx, const char *line)
-{
-	struct search *search = ctx;
-	struct map_event map;
-	bool executable;
-
-	if (!mapping_parse(line, &map, &executable) && search->ip >= map.start &&
-	    search->ip < map.limit)
-		search->file_off = search->ip - map.start + map.file_off;
-}
-
-/* Where the function is in /proc/self/exe. 0: not known. */
-static uint64_t offset_of_function(void)
-{
-	struct search search = {.ip = (uintptr_t)probed_function};
-
-	procfs_each_line("/proc", getpid(), "maps", MAPS_MAX_BYTES, look_at_line, &search);
-	return search.file_off;
 }
 
 static int open_perf_uprobe(const char *path, uint64_t offset, pid_t pid)
@@ -109,7 +83,7 @@ static int attach_link(int program_fd, uint64_t offset, unsigned int type)
 static int attach_and_call(struct probe_bpf *probe, unsigned int type)
 {
 	int program_fd = bpf_program__fd(probe->progs.count_calls);
-	uint64_t offset = offset_of_function();
+	uint64_t offset = owncode_offset(probed_function);
 	int fd scoped(closep) = -1;
 
 	if (!offset)

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "record/overhead.h"
 #include "record/writer.h"
 
 /* Of stacks that are not whole, shown without -v. */
@@ -347,6 +348,7 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 {
 	if (nr_taken(report))
 		say_accounts(report, writer);
+	overhead_say(&report->tally->overhead, report->options->all);
 	if (!writer->nr_written && nr_taken(report) && writer_main_view(writer) == VIEW_LEAKS)
 		return EXIT_DONE; /* no leak was found, which was said */
 	if (!writer->nr_written)

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "record/interrupt.h"
+#include "record/overhead.h"
 #include "record/priority.h"
 #include "record/run_state.h"
 
@@ -117,6 +118,7 @@ static void show_status(struct run *run)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	struct tally tally;
+	char cost[96];
 
 	if (now_ns < run->shown_ns + NSEC_PER_SEC)
 		return;
@@ -124,9 +126,10 @@ static void show_status(struct run *run)
 	session_tally(run->session, &tally);
 	if (run_is_heap(run) && !run->options->allocs_only)
 		liveblocks_look(&run->liveblocks, &tally);
-	log_status("%.0f s  %s samples  %s lost  (Ctrl-C: stop and write)",
+	overhead_status(&tally.overhead, run->options->all, cost, sizeof(cost));
+	log_status("%.0f s  %s samples  %s lost%s  (Ctrl-C: stop and write)",
 		   (now_ns - run->schedule.started_ns) / 1e9,
-		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost));
+		   text_count(builder_taken(run->builder)), text_count(tally.nr_lost), cost);
 }
 
 static bool is_snapshot_wanted(const struct run *run)

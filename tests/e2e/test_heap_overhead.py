@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""cprof heap says what it costs its target. The judge is the target itself: it does the same work with cprof and without,
+and says what CPU time each took."""
+import json
+import re
+import subprocess
+
+import harness as h
+
+TOOK = re.compile(r"^cprof: profiling took (?:about (\d+)|less than 1) % of (the target's CPU time|the CPU time of all) "
+                  r"\(([\d,]+|[\d.]+ million) traps of ([\d.]+) us\)$", re.M)
+PAIRS, SPINS = 150_000, 2000
+
+
+def took(run):
+    """What it says of itself: percent, whose, traps."""
+    match = TOOK.search("\n".join(run.lines))
+    assert match, "no word on what profiling took"
+    percent, whose, traps, _ = match.groups()
+    return int(percent or 0), whose, traps
+
+
+def bare():
+    """CPU seconds of the same work without cprof."""
+    said = subprocess.run([h.workload("fixed"), str(PAIRS), str(SPINS)], check=True, capture_output=True, text=True)
+    return json.loads(said.stdout)["cpu_seconds"]
+
+
+def launched(*options, pairs=PAIRS, spins=SPINS):
+    run = h.cprof("heap", *options, "--", h.workload("fixed"), pairs, spins).wait()
+    assert run.code == 0
+    return run, run.says()["cpu_seconds"]
+
+
+def shares():
+    """What it says, and what is true, of pairs of runs next to each other, since a busy machine is not always equally so."""
+    said, true = [], []
+    for _ in range(3):
+        without = bare()
+        run, with_it = launched("--mode", "probe")
+        said.append(took(run)[0] / 100)
+        true.append(1 - without / with_it)
+    return said, true
+
+
+@h.test
+def it_is_what_the_target_pays():
+    said, true = shares()
+    print(f"# said {said}, true {[round(share, 3) for share in true]}", flush=True)
+    middle, wanted = sorted(said)[1], sorted(true)[1]
+    # 20 % on a quiet machine; one that is busy slows traps down by other factors than code.
+    assert 0.6 * wanted <= middle <= 1.4 * wanted, f"said {middle}, and it is {wanted}"
+
+
+@h.test
+def the_traps_are_counted():
+    run, _ = launched("--mode", "probe", pairs=100_000, spins=0)
+    _, whose, traps = took(run)
+    assert whose == "the target's CPU time"
+    # A few more of the C library's own.
+    assert 200_000 <= h.number(traps) <= 202_000, traps
+    run, _ = launched("--mode", "probe", "--alloc-only", pairs=100_000, spins=0)
+    assert 100_000 <= h.number(took(run)[2]) <= 101_000
+
+
+@h.test
+def inside_only_samples_are_paid_for():
+    run, _ = launched("--mode", "inside", "--rate", "65536")
+    percent, _, traps = took(run)
+    # Each sample is an allocation and a free.
+    assert percent <= 20 and h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
+
+
+@h.test
+def a_process_that_runs_already():
+    target = h.Workload("churn", 0, 1)
+    target.says()
+    target.go()
+    target.says()  # busy
+    cprof = h.cprof("heap", "-p", target.pid).attached()
+    target.uses(0.3)
+    run = cprof.stop()
+    percent, whose, _ = took(run)
+    assert whose == "the target's CPU time" and 20 <= percent <= 99, f"{percent} % of {whose}"
+    target.go()
+    target.wait()
+
+
+h.main()

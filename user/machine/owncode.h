@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where cprof's own code is in its file: probes are tried and measured there. */
+#ifndef CPROF_MACHINE_OWNCODE_H
+#define CPROF_MACHINE_OWNCODE_H
+
+#include <stdint.h>
+
+/* The offset of a function in /proc/self/exe. 0: not known. */
+uint64_t owncode_offset(void (*function)(void));
+
+#endif

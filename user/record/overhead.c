@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The share is that of the time which the targets used with profiling: at 50 % they run at half of their speed. It is an
+ * estimate: a cost that was measured elsewhere, times a count. So it is shown without decimals, and never as 100 %.
+ */
+#include "record/overhead.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define LEAST_CPU_NS (NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
+
+double overhead_percent(const struct overhead *overhead)
+{
+	double share;
+
+	if (overhead->cpu_ns < LEAST_CPU_NS)
+		return 0;
+	share = 100.0 * (double)overhead->cost_ns / (double)overhead->cpu_ns;
+	return share > 99 ? 99 : share;
+}
+
+static const char *whose(bool all)
+{
+	return all ? "the CPU time of all" : "the target's CPU time";
+}
+
+static void describe_share(double percent, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, percent < 1 ? "less than 1 %%" : "about %.0f %%", percent);
+}
+
+char *overhead_status(const struct overhead *overhead, bool all, char *out, size_t out_bytes)
+{
+	char share[32];
+
+	describe_share(overhead_percent(overhead), share, sizeof(share));
+	*out = '\0';
+	if (overhead->cost_ns && overhead->cpu_ns >= LEAST_CPU_NS)
+		snprintf(out, out_bytes, "  profiling takes %s of %s", share, whose(all));
+	return out;
+}
+
+void overhead_say(const struct overhead *overhead, bool all)
+{
+	double nr = (double)overhead->nr_traps;
+	char share[32], count[32];
+
+	if (!overhead->cost_ns || !overhead->nr_traps || overhead->cpu_ns < LEAST_CPU_NS)
+		return;
+	describe_share(overhead_percent(overhead), share, sizeof(share));
+	if (nr < 1e6)
+		snprintf(count, sizeof(count), "%s", text_count(overhead->nr_traps));
+	else
+		snprintf(count, sizeof(count), "%.1f million", nr / 1e6);
+	say("profiling took %s of %s (%s traps of %.1f us)", share, whose(all), count,
+	    (double)overhead->cost_ns / nr / 1e3);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What heap profiling costs its targets, in words. */
+#ifndef CPROF_RECORD_OVERHEAD_H
+#define CPROF_RECORD_OVERHEAD_H
+
+#include <stddef.h>
+
+#include "collect/session.h"
+
+/* The share of the targets' CPU time, in percent. 0: not known, or too little time to say. */
+double overhead_percent(const struct overhead *overhead);
+
+/* For the status line: "  12 % of the target's CPU time"; "" if it is not known. Returns out. */
+char *overhead_status(const struct overhead *overhead, bool all, char *out, size_t out_bytes);
+
+/* For the closing lines: says it in one, if there is something to say. */
+void overhead_say(const struct overhead *overhead, bool all);
+
+#endif
