@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap --leaks: a leak is the first that is shown, and what is none is not shown at all."""
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import harness as h
 
 LEAK = re.compile(r"^cprof: leak (\d+)(?: of \w+ \(\d+\))?: ([\d,]+) bytes in ([\d,]+) blocks, (\S+ \S+) to (\S+ \S+) old, \+(\d+) bytes/s "
                   r"\(standard error (\d+)\); (.*): (\w+) < serve < run(?: < \w+)?$")
 NONE = "no leak was found"
+WINDOW = "no file of a window is written of them"
 TYPES = ["leak_score", "inuse_objects", "inuse_space"]
 
 
@@ -94,6 +98,22 @@ def inside():
     assert names(leaks(run)) == ["site_leak"], run.lines
     assert h.by_function(run.extra_profile(".leaks.pb.gz"), "inuse_objects").keys() >= {"site_leak"}
     run.profile()
+
+
+@h.test
+def in_mid_run():
+    """No file of a window, which is said once."""
+    target = h.Workload("leaky", "1", "l")
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--leaks", "--allow-empty", "-p", target.pid).attached()
+    run.takes(signal.SIGUSR1)
+    end = time.monotonic() + h.HANGS
+    while WINDOW not in run.said() and time.monotonic() < end:
+        time.sleep(0.02)
+    run.takes(signal.SIGUSR1)
+    ended = run.stop()
+    assert len([line for line in ended.lines if WINDOW in line]) == 1, ended.lines
+    assert not os.path.exists(ended.output.replace(".pb.gz", ".1.pb.gz"))
 
 
 @h.test

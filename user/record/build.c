@@ -71,17 +71,6 @@ static int64_t multiply(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : to_value(product);
 }
 
-/* An exec takes the whole heap of the image before it away. */
-static uint64_t nr_still_live(const struct entry *entry)
-{
-	const struct process *process = entry->image->process;
-
-	if (entry->image != process->images.at[process->images.nr - 1] ||
-	    entry->nr_freed >= entry->nr_taken)
-		return 0;
-	return entry->nr_taken - entry->nr_freed;
-}
-
 /* Of an entry's samples, those that a view shows: as taken, and as in use. */
 static void select_samples(const struct entry *entry, enum heap_view view, uint64_t *nr_taken,
 			   uint64_t *nr_live)
@@ -94,7 +83,7 @@ static void select_samples(const struct entry *entry, enum heap_view view, uint6
 	if (heap_view_shows_inuse(view) && is_block)
 		*nr_live = view == VIEW_PEAK	? entry->nr_at_peak
 			   : view == VIEW_LEAKS ? entry->nr_leaked
-						: nr_still_live(entry);
+						: builder_nr_live(entry);
 }
 
 static struct profile_label number_label(struct profile *profile, const char *key, int64_t num)

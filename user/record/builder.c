@@ -52,6 +52,7 @@ void builder_free(struct builder *builder)
 	vec_release(&builder->ends);
 	vec_release(&builder->processes);
 	vec_release(&builder->peaks);
+	hash_release(&builder->peak_index);
 	vec_release(&builder->timelines);
 	vec_release(&builder->ages);
 	vec_release(&builder->leaks);
@@ -194,13 +195,15 @@ uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *en
 void builder_count(struct builder *builder, const struct count *count)
 {
 	struct entry *entry = entry_of(builder, count->id);
+	struct timeline *timeline;
 
 	take_peak(entry, &count->life);
 	take_ages(builder, entry, &count->life);
 	if (count->life.oldest_freed_ns > entry->oldest_freed_ns)
 		entry->oldest_freed_ns = count->life.oldest_freed_ns;
-	if (builder->clock.start_ns)
-		timeline_add(builder_timeline(builder, entry), &builder->clock,
+	timeline = builder->clock.start_ns ? builder_timeline(builder, entry) : NULL;
+	if (timeline)
+		timeline_add(timeline, &builder->clock,
 			     (int64_t)(count->nr_taken - count->nr_freed));
 	entry->nr_taken += count->nr_taken;
 	entry->nr_freed += count->nr_freed;
@@ -210,9 +213,23 @@ void builder_count(struct builder *builder, const struct count *count)
 
 void builder_block(struct builder *builder, uint64_t id, uint64_t born_ns)
 {
+	struct timeline *timeline = NULL;
+
 	if (builder->clock.start_ns)
-		timeline_born(builder_timeline(builder, entry_of(builder, id)), &builder->clock,
-			      born_ns);
+		timeline = builder_timeline(builder, entry_of(builder, id));
+	if (timeline)
+		timeline_born(timeline, &builder->clock, born_ns);
+}
+
+/* An exec takes the whole heap of the image before it away. */
+uint64_t builder_nr_live(const struct entry *entry)
+{
+	const struct process *process = entry->image->process;
+
+	if (entry->image != process->images.at[process->images.nr - 1] ||
+	    entry->nr_freed >= entry->nr_taken)
+		return 0;
+	return entry->nr_taken - entry->nr_freed;
 }
 
 /* Whether an entry is left out of every profile, and why; NR_DROP_REASONS: it is not. */

@@ -105,19 +105,29 @@ struct built_process {
 };
 const struct built_process *builder_processes(struct builder *builder, size_t *nr);
 
-/* Takes in the peak of an image, copied; it replaces an earlier one of the same image. */
+/*
+ * Takes in the peak of an image, copied; it replaces an earlier one of the same image. Which process it was is looked up by
+ * peak->at_ns, which is never 0.
+ */
 void builder_peak(struct builder *builder, const struct peak *peak);
 
 /* When a process held the most. */
 struct built_peak {
 	uint64_t
 		at_ns; /* CLOCK_MONOTONIC; 0: it is not known, and in use is what is so at the end */
-	const struct image *image; /* which ran then */
+	const struct image *image; /* which ran then; NULL if at_ns is 0 */
 };
-/* The peak of one process, or, with NULL, of the only one that there is; with several, at_ns is 0. */
+/*
+ * The peak of one process, or, with NULL, of the only one that there is. at_ns is 0 where none was delivered, and with
+ * several processes: then each is shown at its own.
+ */
 struct built_peak builder_peak_of(struct builder *builder, const struct process *process);
 
-/* From now, start_ns (CLOCK_MONOTONIC), on it is kept when blocks came and went: what builder_find_leaks() needs. */
+/*
+ * From now, start_ns (CLOCK_MONOTONIC), on it is kept when blocks came and went: what builder_find_leaks() needs. This takes
+ * 784 bytes for each record, and is kept for the first BUILDER_TIMELINES of them: 51 MB.
+ */
+#define BUILDER_TIMELINES 65536u
 void builder_keep_timelines(struct builder *builder, uint64_t start_ns);
 /* What is counted after this was collected at now_ns. */
 void builder_advance(struct builder *builder, uint64_t now_ns);
@@ -139,6 +149,8 @@ struct built_leak {
 };
 /* Looks for leaks among all that was counted: blocks older than age_ns (0: half of what was seen of their process). */
 void builder_find_leaks(struct builder *builder, uint64_t age_ns);
+/* Stacks that it did not judge, as they came after BUILDER_TIMELINES records of others. */
+uint64_t builder_unjudged(const struct builder *builder);
 /* Did the run last long enough to tell? */
 bool builder_can_find_leaks(const struct builder *builder);
 /* What was found, in no order. Borrowed until the next builder_find_leaks(). */

@@ -34,6 +34,8 @@ void builder_advance(struct builder *builder, uint64_t now_ns)
 
 struct timeline *builder_timeline(struct builder *builder, struct entry *entry)
 {
+	if (!entry->timeline && builder->timelines.nr == BUILDER_TIMELINES)
+		return NULL;
 	if (!entry->timeline) {
 		entry->timeline = builder->timelines.nr + 1;
 		vec_push(&builder->timelines, (struct timeline){0});
@@ -96,7 +98,16 @@ static void add_leak(struct builder *builder, const struct stack_sum *sum,
 				     .error = verdict->error});
 }
 
-/* The entries of one stack: nr of builder->by_stack from at on. */
+/* Is the timeline of one missing, as there were too many before? Then nothing is known of the whole stack. */
+static bool lacks_timeline(const struct builder *builder, const uint32_t *at, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!builder->entries.at[at[i]].timeline)
+			return true;
+	return false;
+}
+
+/* The entries of one stack: nr of builder->order from at on. */
 static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
 {
 	struct entry *first = &builder->entries.at[at[0]];
@@ -172,6 +183,9 @@ void builder_find_leaks(struct builder *builder, uint64_t age_ns)
 {
 	builder->leak_age_ns = age_ns;
 	builder->leaks.nr = 0;
+	builder->nr_unjudged = 0;
+	vec_for_each(&builder->entries, entry)
+		entry->leak = entry->nr_leaked = 0;
 	builder_resolve(builder);
 	if (!builder->order.nr)
 		return;
@@ -184,8 +198,12 @@ void builder_find_leaks(struct builder *builder, uint64_t age_ns)
 			if (compare_stacks(&builder->order.at[i], &builder->order.at[i + nr],
 					   builder))
 				break;
-		if (first->image ==
+		if (first->image !=
 		    first->image->process->images.at[first->image->process->images.nr - 1])
+			continue;
+		if (lacks_timeline(builder, builder->order.at + i, nr))
+			builder->nr_unjudged++;
+		else
 			judge_stack(builder, builder->order.at + i, nr);
 	}
 	set_scores(builder);
@@ -198,6 +216,11 @@ bool builder_can_find_leaks(const struct builder *builder)
 	const struct timeline_clock *clock = &builder->clock;
 
 	return clock->now_ns - clock->start_ns >= LEAK_LEAST_PIECES * clock->bin_ns;
+}
+
+uint64_t builder_unjudged(const struct builder *builder)
+{
+	return builder->nr_unjudged;
 }
 
 const struct built_leak *builder_leaks(const struct builder *builder, size_t *nr)

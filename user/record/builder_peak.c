@@ -6,47 +6,89 @@
  * whose peak_ns is that of the image was counted after the peak, and has kept what it was then; the others have not
  * changed since. Entries of other images of the process are 0: these were over, or had not begun.
  *
- * A tgid that is used again by a process with as many execs behind it has the same key in BPF: a peak that is lower than
- * before is therefore another process's, and does not replace the first.
+ * A tgid that is used again by a process with as many execs behind it has the same key in BPF. Which process it was is
+ * told by the time of the peak.
+ *
+ * Of a process without a known peak (BPF's map of them was full) is shown what it held at the end.
  */
 #include "record/builder_state.h"
 
-void builder_peak(struct builder *builder, const struct peak *peak)
+#include <stdlib.h>
+
+static bool same_peak(const void *ctx, uint32_t value, const void *key)
 {
-	vec_for_each(&builder->peaks, known)
-		if (known->tgid == peak->tgid && known->exec_id == peak->exec_id &&
-		    known->bytes <= peak->bytes) {
-			if (known->at_ns != peak->at_ns)
-				builder->is_resolved = false;
-			*known = *peak;
-			return;
-		}
-	vec_push(&builder->peaks, *peak);
-	builder->is_resolved = false;
+	const struct builder *builder = ctx;
+	const struct known_peak *known = &builder->peaks.at[value];
+	const struct peak *peak = key;
+
+	return !known->is_over && known->peak.tgid == peak->tgid &&
+	       known->peak.exec_id == peak->exec_id;
 }
 
-/* The highest of a process. */
-static struct built_peak highest(struct builder *builder, const struct process *process)
+static const struct image *image_of(const struct builder *builder, const struct peak *peak)
 {
-	struct built_peak found = {0};
-	uint64_t most_bytes = 0;
+	return tasks_image(builder->tasks, peak->tgid, 0, peak->at_ns);
+}
 
-	vec_for_each(&builder->peaks, peak) {
-		const struct image *image;
+void builder_peak(struct builder *builder, const struct peak *peak)
+{
+	uint64_t code = hash_u64((uint64_t)peak->tgid << 32 | peak->exec_id);
+	uint32_t i = hash_find(&builder->peak_index, code, same_peak, builder, peak);
+	struct known_peak *known = i == HASH_NONE ? NULL : &builder->peaks.at[i];
 
-		if (peak->tgid != process->tgid || peak->bytes <= most_bytes)
-			continue;
-		image = tasks_image(builder->tasks, peak->tgid, 0, peak->at_ns);
-		if (image->process != process)
-			continue;
-		most_bytes = peak->bytes;
-		found = (struct built_peak){.at_ns = peak->at_ns, .image = image};
+	if (known && known->peak.at_ns == peak->at_ns)
+		return;
+	builder->is_resolved = false;
+	if (known && image_of(builder, &known->peak)->process == image_of(builder, peak)->process) {
+		known->peak = *peak;
+		return;
 	}
-	return found;
+	if (known)
+		known->is_over = true;
+	hash_insert(&builder->peak_index, code, builder->peaks.nr);
+	vec_push(&builder->peaks, (struct known_peak){.peak = *peak});
+}
+
+static int compare_tgid(const void *key, const void *element)
+{
+	uint32_t tgid = *(const uint32_t *)key;
+	const struct group *group = element;
+
+	return tgid < group->built.process->tgid ? -1 : tgid > group->built.process->tgid;
+}
+
+/* Groups are in the order of their tgids, as the entries. */
+static struct group *group_of(struct builder *builder, const struct peak *peak)
+{
+	struct group *groups = builder->groups.at, *limit = groups + builder->groups.nr;
+	struct group *group =
+		bsearch(&peak->tgid, groups, builder->groups.nr, sizeof(*groups), compare_tgid);
+	const struct process *process;
+
+	if (!group)
+		return NULL;
+	process = image_of(builder, peak)->process;
+	while (group > groups && group[-1].built.process->tgid == peak->tgid)
+		group--;
+	while (group < limit && group->built.process != process)
+		group = group->built.process->tgid == peak->tgid ? group + 1 : limit;
+	return group < limit ? group : NULL;
+}
+
+static void take_highest(struct builder *builder, const struct peak *peak)
+{
+	struct group *group = group_of(builder, peak);
+
+	if (!group || peak->bytes <= group->peak_bytes)
+		return;
+	group->peak_bytes = peak->bytes;
+	group->peak = (struct built_peak){.at_ns = peak->at_ns, .image = image_of(builder, peak)};
 }
 
 static uint64_t live_of(const struct entry *entry, const struct built_peak *peak)
 {
+	if (!peak->at_ns)
+		return builder_nr_live(entry);
 	if (entry->image != peak->image)
 		return 0;
 	if (entry->peak_ns == peak->at_ns)
@@ -56,17 +98,17 @@ static uint64_t live_of(const struct entry *entry, const struct built_peak *peak
 
 void builder_resolve_peaks(struct builder *builder)
 {
-	if (!builder->peaks.nr)
+	if (builder->options.kind != PROFILE_HEAP || !builder->groups.nr)
 		return;
-	vec_for_each(&builder->groups, group) {
-		group->peak = highest(builder, group->built.process);
+	vec_for_each(&builder->peaks, known)
+		take_highest(builder, &known->peak);
+	vec_for_each(&builder->groups, group)
 		for (uint32_t i = 0; i < group->nr; i++) {
 			struct entry *entry =
 				&builder->entries.at[builder->order.at[group->first + i]];
 
 			entry->nr_at_peak = live_of(entry, &group->peak);
 		}
-	}
 }
 
 struct built_peak builder_peak_of(struct builder *builder, const struct process *process)

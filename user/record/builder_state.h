@@ -58,6 +58,13 @@ struct group {
 	struct image *last_image;
 	uint64_t last_ns;
 	struct built_peak peak;
+	uint64_t peak_bytes;
+};
+
+/* Of an image, as it was delivered last. */
+struct known_peak {
+	struct peak peak;
+	bool is_over; /* its tgid is another process's now */
 };
 
 struct builder {
@@ -70,11 +77,13 @@ struct builder {
 	vec_of(struct shadow_stack) shadows; /* at[0] is none; frames are in the arena */
 	struct hash shadow_index;
 	struct builder_joined joined;
-	vec_of(struct peak) peaks; /* of images, as they were delivered last */
+	vec_of(struct known_peak) peaks;
+	struct hash peak_index; /* by tgid and exec_id */
 	vec_of(struct entry_ages) ages;
 	struct timeline_clock clock;
 	vec_of(struct timeline) timelines; /* of entries, if the clock runs */
 	uint64_t leak_age_ns;
+	uint64_t nr_unjudged; /* stacks without a timeline */
 	vec_of(struct built_leak) leaks;
 	struct arena arena;
 	struct strtab strings;
@@ -91,6 +100,9 @@ struct builder {
 /* Whether the entry can be in a profile; false: its samples are dropped (enum drop_reason). */
 bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
+/* How many blocks of an entry are in use, of those that builder_resolve() has seen. */
+uint64_t builder_nr_live(const struct entry *entry);
+
 /* Adds to the table of builder_ends(). why NULL: the stack is whole. */
 void builder_count_end(struct builder *builder, const char *why, uint64_t nr);
 
@@ -101,10 +113,10 @@ void builder_count_gone(struct builder *builder, const struct entry *entry);
 /* How many of an entry's blocks were freed at an age of this class. */
 uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *entry, int class);
 
-/* The timeline of an entry, made if need be. Borrowed until the next call. */
+/* The timeline of an entry, made if need be; NULL: there are BUILDER_TIMELINES of others. Borrowed until the next call. */
 struct timeline *builder_timeline(struct builder *builder, struct entry *entry);
 
-/* Finds what each entry held at the peak of its process; a part of builder_resolve(). */
+/* Finds what each entry held at the peak of its process; a part of builder_resolve(), while groups are in the order of tgids. */
 void builder_resolve_peaks(struct builder *builder);
 
 /* Finds the process and image of every entry, and groups them by process, unless nothing came since the last call. */

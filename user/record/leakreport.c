@@ -113,6 +113,10 @@ void leakreport_say_none(const struct builder *builder)
 {
 	size_t nr;
 
+	if (builder_unjudged(builder))
+		say("not judged: %s stacks, which came after the first %s (--leaks). A coarser "
+		    "--rate sees fewer.",
+		    text_count(builder_unjudged(builder)), text_count(BUILDER_TIMELINES));
 	builder_leaks(builder, &nr);
 	if (!nr)
 		say("no leak was found: %s", builder_can_find_leaks(builder)

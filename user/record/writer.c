@@ -326,6 +326,15 @@ static void begin_piece(struct writer *writer, enum builder_mark mark,
 	series->nr++;
 }
 
+/* Once, as leaks are in no file before the end. */
+static void say_no_leaks(struct writer *writer)
+{
+	if (!writer->has_said && writer->options->views & OPTIONS_VIEW_LEAKS)
+		say("leaks are looked for at the end of the run: no file of a window is written of "
+		    "them (--leaks)");
+	writer->has_said = true;
+}
+
 enum exit_code writer_write(struct writer *writer, enum moment moment,
 			    const struct writing *writing)
 {
@@ -337,6 +346,8 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 		say("no file is written before the end: -o - writes a single file");
 		return EXIT_DONE;
 	}
+	if (moment == MOMENT_SNAPSHOT)
+		say_no_leaks(writer);
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		enum heap_view view = views[i].view;
 		char *comment scoped(freep) = NULL;

@@ -41,6 +41,7 @@ struct writer {
 		struct report_losses lost; /* losses until then */
 		unsigned int nr;	   /* windows that have ended */
 	} series[NR_MARKS];
+	bool has_said; /* that there are no leaks before the end */
 	/* The results. */
 	uint64_t nr_written, nr_gone; /* samples in the files of the main view, and not in use */
 	bool holds_nothing; /* the last heap profile of the main view says that nothing is in use */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a builder keeps of the lives of blocks: peaks of processes that have had one tgid, and timelines, up to a limit. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "unit/builder_case.h"
+
+#define REUSED 0x3fffff0u /* above all pids */
+
+static void apply(struct fixture *fixture, enum task_event_kind kind, uint64_t time_ns)
+{
+	struct task_event event = {.kind = kind,
+				   .time_ns = time_ns,
+				   .tgid = REUSED,
+				   .tid = REUSED,
+				   .parent_tgid = getpid()};
+
+	tasks_apply(fixture->tasks, &event);
+}
+
+/* 10 blocks of a process that began at start_ns. */
+static void take_of(struct fixture *fixture, uint64_t id, uint64_t start_ns)
+{
+	struct record record = own_record(id);
+
+	record.tgid = REUSED;
+	record.start_ns = start_ns;
+	record.time_ns = start_ns + 5;
+	record.size_bytes = 100;
+	take(fixture->builder, &record, 10, 0);
+}
+
+static void hand_in_peak(struct fixture *fixture, uint64_t bytes, uint64_t at_ns)
+{
+	builder_peak(fixture->builder,
+		     &(struct peak){.tgid = REUSED, .bytes = bytes, .at_ns = at_ns});
+}
+
+static void test_a_tgid_is_used_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct built_peak peak;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t starts_ns[] = {now_ns, now_ns + 1000};
+	const struct process *processes[2];
+
+	start(fixture, PROFILE_HEAP, false);
+	apply(fixture, TASK_FORK, starts_ns[0]);
+	apply(fixture, TASK_EXIT, starts_ns[0] + 500);
+	apply(fixture, TASK_FORK, starts_ns[1]);
+	for (int i = 0; i < 2; i++)
+		processes[i] =
+			tasks_image(fixture->tasks, REUSED, starts_ns[i], starts_ns[i])->process;
+	assert_ptr_not_equal(processes[0], processes[1]);
+	take_of(fixture, 1, starts_ns[0]);
+	take_of(fixture, 2, starts_ns[1]);
+	hand_in_peak(fixture, 1000, starts_ns[0] + 50);
+	hand_in_peak(fixture, 2000, starts_ns[0] + 60);
+	hand_in_peak(fixture, 2000, starts_ns[0] + 60);
+	hand_in_peak(fixture, 1500, starts_ns[1] + 70); /* of the other one: lower, then higher */
+	hand_in_peak(fixture, 5000, starts_ns[1] + 80);
+	for (int i = 0; i < 2; i++) {
+		peak = builder_peak_of(fixture->builder, processes[i]);
+		assert_int_equal(peak.at_ns, starts_ns[i] + (i ? 80 : 60));
+		assert_ptr_equal(peak.image->process, processes[i]);
+	}
+	assert_int_equal(builder_peak_of(fixture->builder, NULL).at_ns, 0);
+}
+
+/* One whose peak is not known shows what it held at the end. */
+static void test_no_peak(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = own_record(1);
+	struct built built;
+
+	start(fixture, PROFILE_HEAP, false);
+	record.size_bytes = 100;
+	take(fixture->builder, &record, 10, 4);
+	hand_in_peak(fixture, 1000, clock_monotonic_ns()); /* somebody else's */
+	built = build_view(fixture, NULL, VIEW_PEAK);
+	assert_int_equal(built.peak.at_ns, 0);
+	assert_null(built.peak.image);
+	assert_int_equal(built.nr_written, 6);
+	assert_int_equal(built.nr_gone, 4);
+	profile_free(built.profile);
+}
+
+/* The stack of a record that came too late is not judged, also where others of that stack came in time. */
+static void test_too_many_timelines(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = own_record(1);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	start(fixture, PROFILE_HEAP, false);
+	builder_keep_timelines(fixture->builder, now_ns);
+	record.size_bytes = 100;
+	for (uint32_t i = 1; i <= BUILDER_TIMELINES; i++) {
+		record.id = i;
+		take(fixture->builder, &record, 1, 0);
+	}
+	builder_advance(fixture->builder, now_ns + 100000000000);
+	builder_find_leaks(fixture->builder, 0);
+	assert_int_equal(builder_unjudged(fixture->builder), 0);
+	record.id++;
+	take(fixture->builder, &record, 1, 0);
+	builder_block(fixture->builder, record.id, now_ns);
+	record.id++;
+	record.nr_user = 1;
+	take(fixture->builder, &record, 1, 0);
+	builder_find_leaks(fixture->builder, 0);
+	assert_int_equal(builder_unjudged(fixture->builder), 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_tgid_is_used_again),
+		TEST(test_no_peak),
+		TEST(test_too_many_timelines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
