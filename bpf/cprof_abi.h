@@ -217,6 +217,12 @@ struct abi_process {
 	__u32 first_vma, nr_vmas;
 	__u32 runtime; /* ABI_RUNTIME() of a language's runtime that keeps a stack of its own; 0: none */
 	__u32 pad;
+	/*
+	 * A JVM's count of the classes that it unloaded (4 bytes, user memory); 0: there is none. What a method's address
+	 * means is the same until it changes.
+	 */
+	__u64 unloads_at;
+	__u64 collections_at; /* and of garbage collections, which make room in its code cache */
 };
 
 struct abi_table {
@@ -244,7 +250,9 @@ struct abi_record {
 	__u64 id;
 	__u64 start_ns; /* of the process */
 	__u64 time_ns;
-	__u64 size_bytes; /* heap: asked for; CPU: 0 */
+	__u64 size_bytes;  /* heap: asked for; CPU: 0 */
+	__u64 unloads;	   /* UNWIND_UNLOADS() of a JVM's process */
+	__u64 collections; /* the same, and no part of the id */
 	__u32 tgid;
 	__u32 tid; /* 0 unless samples are kept per thread */
 	char comm[ABI_COMM_BYTES];
@@ -303,10 +311,10 @@ struct abi_life_count {
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 64);
-ABI_ASSERT_SIZE(struct abi_record, 72 + 8 * ABI_MAX_FRAMES);
+ABI_ASSERT_SIZE(struct abi_record, 88 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
-ABI_ASSERT_SIZE(struct abi_process, 16);
+ABI_ASSERT_SIZE(struct abi_process, 32);
 ABI_ASSERT_SIZE(struct abi_table, 24);
 ABI_ASSERT_SIZE(struct abi_count, 16);
 ABI_ASSERT_SIZE(struct abi_life_count, 40 + 8 * ABI_NR_AGES);

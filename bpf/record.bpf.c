@@ -65,6 +65,8 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 	hash = mix(hash, *(u64 *)&record->comm[0]);
 	hash = mix(hash, *(u64 *)&record->comm[8]);
 	hash = mix(hash, (u64)record->nr_kernel << 32 | record->nr_user);
+	if (record->unloads)
+		hash = mix(hash, record->unloads);
 	if (scratch->nr_shadow)
 		hash = mix(hash, scratch->shadow_hash);
 	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
@@ -207,6 +209,7 @@ static __always_inline int send_record(struct scratch *scratch)
 	if (scratch->nr_shadow && send_shadow(scratch))
 		return ABI_LOST_EVENTS_FULL;
 	record->event = ABI_EVENT_RECORD;
+	record->collections = stackmem_counter(scratch->walk.collections_at);
 	if (!record->time_ns)
 		record->time_ns = bpf_ktime_get_ns(); /* not before: most records have been sent */
 	if (len > sizeof(*record))

@@ -138,6 +138,7 @@ __hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scr
 	struct pt_regs copy;
 
 	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = walk->runtime = 0;
+	walk->collections_at = walk->unloads_at = scratch->record.unloads = 0;
 	scratch->nr_shadow = 0;
 	if (scratch->is_kernel_thread) {
 		walk->end = ABI_END_NO_USER;

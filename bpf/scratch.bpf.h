@@ -34,7 +34,9 @@ struct walk {
 	u32 nr_walked;		/* of a finished walk: how many it met */
 	u32 end;		/* enum abi_stack_end, valid once the walk is over */
 	u32 runtime;		/* ABI_RUNTIME() of the process */
-	u8 ip_exact;		/* ip is where the frame stopped, not a return address */
+	u64 collections_at;
+	u64 unloads_at; /* of the process, if it is a JVM */
+	u8 ip_exact;	/* ip is where the frame stopped, not a return address */
 	u8 has_leaf;
 	u8 bx_known;
 	u8 slot;	   /* whose walk it is: global functions take no pointers */

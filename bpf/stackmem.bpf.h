@@ -63,4 +63,12 @@ u32 stackmem_rest(u64 sp);
  */
 u32 stackmem_copy(struct scratch *scratch, u64 sp, u32 len_bytes);
 
+/* A JVM's counter of 32 bits, UNWIND_UNLOADS(). 0: there is none, or it cannot be read. */
+static __always_inline u64 stackmem_counter(u64 at)
+{
+	u32 nr = 0;
+
+	return at && !bpf_probe_read_user(&nr, sizeof(nr), (void *)at) ? UNWIND_UNLOADS(nr) : 0;
+}
+
 #endif

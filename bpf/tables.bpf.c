@@ -25,6 +25,8 @@ __hidden bool tables_enter(struct walk *walk, u32 tgid)
 	walk->first_vma = walk->last_vma = process->first_vma;
 	walk->nr_vmas = process->nr_vmas;
 	walk->runtime = process->runtime;
+	walk->unloads_at = process->unloads_at;
+	walk->collections_at = process->collections_at;
 	return true;
 }
 

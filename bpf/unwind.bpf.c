@@ -180,5 +180,6 @@ __hidden void unwind_user(u32 slot)
 		walk_on(slot, &scratch->walk);
 	else
 		scratch->walk.end = ABI_END_UNKNOWN_CODE;
+	scratch->record.unloads = stackmem_counter(scratch->walk.unloads_at);
 	elide(scratch);
 }

@@ -134,6 +134,12 @@ enum unwind_kind {
 #define UNWIND_METHOD_BCP     0xffffull
 #define UNWIND_METHOD_LIMIT   (1ull << 47)
 
+/*
+ * How many classes a JVM had unloaded when a sample of it was taken: what is at a Method's address is the same as long as this
+ * is. 0: it is not known.
+ */
+#define UNWIND_UNLOADS(count) (1ull << 32 | (__u32)(count))
+
 static inline __u64 unwind_method_addr(__u64 word)
 {
 	return (word & (UNWIND_METHOD_MARK - 1)) >> UNWIND_METHOD_SHIFT << 3;

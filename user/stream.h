@@ -162,6 +162,8 @@ struct record {
 	const struct stack_copy *capture; /* what the walk began with, if that was asked for */
 
 	uint64_t size_bytes; /* heap: the size asked for; CPU: 0 */
+	/* How many classes its JVM had unloaded, and its collections: UNWIND_UNLOADS(); 0: not known. */
+	uint64_t unloads, collections;
 };
 
 /* An unwind table as user space packs it (bpf/unwind_abi.h has the layout); arrays are borrowed. */
@@ -182,6 +184,11 @@ struct unwind_vma {
 	uint64_t bias;	/* elf_addr = ip - bias */
 	uint32_t table; /* of session_add_table(), or one of the above */
 	bool gap_by_fp; /* code the table does not describe keeps frame pointers by its ABI */
+};
+
+/* Where a JVM counts the classes that it unloaded, and garbage collections: 4 bytes each. 0: not known. */
+struct jvm_counters {
+	uint64_t unloads_at, collections_at;
 };
 
 /* Where a process's vmas are kept; all 0: nowhere yet. */

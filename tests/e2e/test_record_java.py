@@ -102,6 +102,61 @@ def every_stack_is_legal():
             assert_legal(java, *flags)
 
 
+GENERATION = re.compile(r"Gen(\d{5})|(?:outer|inner)(\d{5})")
+
+
+class Generations:
+    """The frames of Unload.java, by what they are called."""
+
+    def __init__(self, java, last, *flags):
+        profile = u.profile_of([java, "-Xmx32m", *flags, "-cp", u.build_java("Unload"), "Unload", "4000", str(last)], "--threads",
+                               seconds=SECONDS / 2, run_as=h.AHEAD_OF_OTHERS)
+        self.right = self.gone = self.main = self.nr = 0
+        self.wrong = {}
+        for sample in profile["samples"]:
+            runs = GENERATION.fullmatch(sample["labels"].get("thread", ""))
+            if runs and not u.why_truncated(sample):
+                self.look(sample, runs[1])
+        print(f"# {java} {' '.join(flags)}: {self.right} frames right, {self.gone} gone, wrong: {self.wrong}; "
+              f"{self.main} of {self.nr} have main()", flush=True)
+
+    def look(self, sample, runs):
+        nr = u.count([sample])
+        self.nr += nr
+        self.main += nr * ("Unload.main" in sample["stack"])
+        for frame in sample["frames"]:
+            found = GENERATION.findall(frame["name"])
+            if frame["name"] == "[code is gone]":
+                self.gone += nr
+            elif {"".join(digits) for digits in found} == {runs}:
+                self.right += nr
+            elif found:
+                key = f"{frame['name']} of {runs}"
+                self.wrong[key] = self.wrong.get(key, 0) + nr
+
+
+@h.test
+def classes_that_are_unloaded():
+    """Other classes take their place at once: their methods have their own names, or none."""
+    for java in jvms():
+        for flags in WAYS:
+            found = Generations(java, 0, *flags)
+            assert not found.wrong
+            assert found.right + found.gone > 100, found.gone
+            assert found.main >= found.nr / 2, found.main
+
+
+@h.test
+def a_class_that_stays_among_them():
+    """Where classes were unloaded once, those that are there now have their names."""
+    for java in jvms():
+        for flags in (("-Xint",), ("-XX:-UsePerfData",)):
+            found = Generations(java, 20, *flags)
+            assert not found.wrong
+            assert found.gone <= max(0.001 * (found.right + found.gone), 2), found.gone
+            assert found.right > 100, found.right
+
+
 def native_allocations(java, *flags):
     """The frames of Native.java, and how often they led to an allocation by the library that they call."""
     target = h.Workload(java, *flags, "-cp", u.build_java("Native"), "Native")

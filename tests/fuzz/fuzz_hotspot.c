@@ -59,7 +59,9 @@ static void ask_interpreted(struct hotspot *vm)
 		uint64_t word = UNWIND_METHOD_MARK | image_addr(at) >> 3 << UNWIND_METHOD_SHIFT |
 				UNWIND_METHOD_HAS_BCP | (at & UNWIND_METHOD_BCP);
 
-		if (hotspot_take_piece(vm, word, &piece))
+		if (hotspot_take_piece(vm, word,
+				       &(struct hotspot_tick){at, UNWIND_UNLOADS(at & 1), 0},
+				       &piece))
 			use_piece(&piece, word);
 	}
 }
@@ -85,7 +87,10 @@ static void look(struct hotspot *vm)
 	for (uint32_t at = IMAGE_HEAP; at < IMAGE_LIMIT; at += 61) {
 		if (hotspot_find(vm, image_addr(at), &rule) && rule.kind >= UNWIND_NR_KINDS)
 			abort();
-		if (hotspot_take_piece(vm, image_addr(at), &piece))
+		if (hotspot_take_piece(
+			    vm, image_addr(at),
+			    &(struct hotspot_tick){UINT64_MAX, UNWIND_UNLOADS(at >> 4 & 1), 0},
+			    &piece))
 			use_piece(&piece, image_addr(at));
 	}
 	ask_interpreted(vm);

@@ -63,10 +63,10 @@ def sites_reply(*sites):
     return b"".join([struct.pack("<QQ", 0, 0), *(struct.pack("<QQIIII48s", site[0], 0, *site[1:]) for site in sites)])
 
 
-def look_reply(*heaps, missing=b"", is_changed=0):
+def look_reply(*heaps, missing=b"", is_changed=0, unloads_at=0x7f0000001000):
     """heaps: start, limit, reserved, generation, table or None."""
     heads = [struct.pack("<6Q", *heap[:4], heap[4] is not None, len(heap[4] or b"")) for heap in heaps]
-    return b"".join([struct.pack("<64s5Q", missing, 2, 1, 300, 0, is_changed), *heads, *(heap[4] or b"" for heap in heaps)])
+    return b"".join([struct.pack("<64s7Q", missing, 2, 1, 300, 0, is_changed, unloads_at, 0), *heads, *(heap[4] or b"" for heap in heaps)])
 
 
 def code_reply(start, limit, *rows):
@@ -148,6 +148,7 @@ REPLIES = {
     "sites_name": (SITES, 1, sites_reply((0x1234, 0, 0, 0, 0, b"x" * 48))),
     "look": (LOOK, 2, look_reply((HEAP, HEAP + 0x1000, HEAP + 0x4000, 1 << 32 | 1, TABLE_OF_HEAP),
                                  (HEAP + 0x4000, HEAP + 0x5000, HEAP + 0x5000, 1 << 32 | 2, None), is_changed=1)),
+    "look_unloads": (LOOK, 0, look_reply(unloads_at=1 << 47)),
     "look_missing": (LOOK, 0, look_reply(missing=b"CodeCache::_heaps")),
     "look_order": (LOOK, 2, look_reply((HEAP, HEAP, HEAP + 0x1000, 0, None), (HEAP, HEAP, HEAP, 0, None))),
     "look_short": (LOOK, 1, look_reply((HEAP, HEAP + 0x1000, HEAP + 0x1000, 1, TABLE_OF_HEAP))[:-1]),

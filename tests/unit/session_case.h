@@ -94,11 +94,13 @@ static inline void session_case_check_vmas(struct session *session, const struct
 }
 
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, uint32_t runtime, struct vma_run *run)
+		     uint32_t nr, uint32_t runtime, struct jvm_counters counters,
+		     struct vma_run *run)
 {
 	struct session_case_process *process = session_case_process(session, tgid);
 
 	(void)runtime;
+	(void)counters;
 	assert_int_equal(run->nr, process ? process->vmas.nr : 0);
 	session_case_check_vmas(session, vmas, nr);
 	if (session->vmas_err)

@@ -269,6 +269,14 @@ static void test_interpreter(void **state)
 	hotspot_free(vm);
 }
 
+/* Of a sample that is taken now, in a VM that has unloaded nothing. */
+static bool take_now(struct hotspot *vm, uint64_t ip, struct hotspot_piece *piece)
+{
+	const struct hotspot_tick tick = {UINT64_MAX, UNWIND_UNLOADS(0), UNWIND_UNLOADS(0)};
+
+	return hotspot_take_piece(vm, ip, &tick, piece);
+}
+
 static void expect_frame(const struct hotspot_frame *frame, const char *name, uint32_t line)
 {
 	assert_string_equal(frame->name, name);
@@ -281,7 +289,7 @@ static void expect_frame(const struct hotspot_frame *frame, const char *name, ui
 static void take(struct hotspot *vm, uint64_t ip, uint64_t start, uint64_t limit, size_t nr,
 		 struct hotspot_piece *piece)
 {
-	assert_true(hotspot_take_piece(vm, ip, piece));
+	assert_true(take_now(vm, ip, piece));
 	assert_true(piece->start == start && piece->limit == limit);
 	assert_int_equal(piece->nr, nr);
 }
@@ -304,11 +312,11 @@ static void test_names(void **state)
 	hotspot_look(vm, 0);
 	take(vm, code + 3, code, code + sizeof(method_code), 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
-	assert_false(hotspot_take_piece(vm, code + 4, &piece)); /* given away */
-	assert_true(hotspot_take_piece(vm, stub_code, &piece));
+	assert_false(take_now(vm, code + 4, &piece)); /* given away */
+	assert_true(take_now(vm, stub_code, &piece));
 	assert_string_equal(piece.frames[0].name, "a stub");
 	assert_string_equal(piece.frames[0].file, "");
-	assert_false(hotspot_take_piece(vm, image_addr(IMAGE_HEAP), &piece));
+	assert_false(take_now(vm, image_addr(IMAGE_HEAP), &piece));
 	hotspot_free(vm);
 }
 
@@ -323,7 +331,7 @@ static void test_scopes(void **state)
 	hotspot_look(vm, 0);
 	take(vm, code + 4, code, code + 5, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
-	assert_false(hotspot_take_piece(vm, code, &piece));
+	assert_false(take_now(vm, code, &piece));
 	take(vm, code + 5, code + 5, code + 9, 2, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.inlined", 40);
 	expect_frame(&piece.frames[1], "a.b.Some.method", 41);
@@ -347,7 +355,8 @@ static void test_wrong_scopes(void **state)
 	take(vm, code + 6, code + 6, code + 7, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
 	image_put(&image, IMAGE_HEAP + 2 * IMAGE_SEGMENT + IMAGE_HEADER + 24, 8, 4);
-	assert_false(hotspot_take_piece(vm, code + 8, &piece));
+	assert_true(take_now(vm, code + 8, &piece));
+	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
 	hotspot_free(vm);
 }
 
@@ -366,25 +375,107 @@ static void test_interpreted_method(void **state)
 
 	(void)state;
 	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
 	word = word_of(IMAGE_METHOD, bytecodes + 2);
 	take(vm, word, word, word + 1, 1, &piece);
 	expect_frame(&piece.frames[0], "a.b.Some.method", 41);
 	/* Once, unless it is another method by now. */
-	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
+	assert_false(take_now(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
 	image_symbol(&image, IMAGE_METHOD + 0x100, "renamed");
 	hotspot_forget_methods(vm);
-	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
+	assert_true(take_now(vm, word_of(IMAGE_METHOD, bytecodes + 2), &piece));
 	expect_frame(&piece.frames[0], "a.b.Some.renamed", 41);
 	/* While it is entered; with what is none of its bytecodes. */
-	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, 0), &piece));
+	assert_true(take_now(vm, word_of(IMAGE_METHOD, 0), &piece));
 	expect_frame(&piece.frames[0], "a.b.Some.renamed", 40);
-	assert_true(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes + 3), &piece));
+	assert_true(take_now(vm, word_of(IMAGE_METHOD, bytecodes + 3), &piece));
 	expect_frame(&piece.frames[0], "a.b.Some.renamed", 0);
 	/* What its class does not list is no Method. */
 	image_put(&image, IMAGE_METHOD + 0x1a0 + 8, image_addr(IMAGE_INLINED), 8);
-	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD, bytecodes), &piece));
-	assert_false(hotspot_take_piece(vm, word_of(IMAGE_METHOD + 8, bytecodes), &piece));
-	assert_false(hotspot_take_piece(vm, UNWIND_METHOD_MARK, &piece));
+	assert_true(take_now(vm, word_of(IMAGE_METHOD, bytecodes), &piece));
+	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_true(take_now(vm, word_of(IMAGE_METHOD + 8, bytecodes), &piece));
+	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_true(take_now(vm, UNWIND_METHOD_MARK, &piece));
+	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	hotspot_free(vm);
+}
+
+/* Asks about a tick when so many classes had been unloaded. NULL: what was answered last holds. */
+static const char *name_at(struct hotspot *vm, uint64_t ip, uint64_t time_ns, uint32_t unloads,
+			   struct hotspot_piece *piece)
+{
+	const struct hotspot_tick tick = {time_ns, UNWIND_UNLOADS(unloads), 0};
+
+	return hotspot_take_piece(vm, ip, &tick, piece) ? piece->frames[0].name : NULL;
+}
+
+/* Of a method that may be another one's by now nothing is said. */
+static void test_unloaded_classes(void **state)
+{
+	uint64_t word = word_of(IMAGE_METHOD, 0), code;
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	assert_true(hotspot_counters(vm).unloads_at == image_addr(IMAGE_UNLOADS));
+	image_put(&image, IMAGE_UNLOADS, 7, 4);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	assert_null(name_at(vm, word, UINT64_MAX, 5, &piece));
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 7, &piece), "a.b.Some.method");
+	/* What is known of a tick holds for others of that count, whatever is there by now. */
+	image_put(&image, IMAGE_UNLOADS, 8, 4);
+	assert_null(name_at(vm, word, UINT64_MAX, 7, &piece));
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	hotspot_free(vm);
+}
+
+/* But that of a class which stays has its name at all ticks after it was seen. */
+static void test_classes_that_stay(void **state)
+{
+	uint64_t word = word_of(IMAGE_METHOD, 0), code;
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	image_put(&image, IMAGE_UNLOADS, 7, 4);
+	image_put(&image, IMAGE_METHOD + 0x80 + 32, image_addr(IMAGE_LOADER), 8);
+	assert_string_equal(name_at(vm, word, 0, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), "a.b.Some.method");
+	assert_string_equal(name_at(vm, word, 0, 5, &piece), HOTSPOT_GONE);
+	/* A hidden class has the loader of others, and goes. */
+	hotspot_free(vm);
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	image_put(&image, IMAGE_UNLOADS, 7, 4);
+	image_put(&image, IMAGE_METHOD + 0x80 + 32, image_addr(IMAGE_LOADER), 8);
+	image_put(&image, IMAGE_LOADER + 16, 1, 1);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	assert_null(name_at(vm, word, UINT64_MAX, 6, &piece));
+	hotspot_free(vm);
+}
+
+/* Code that was there before the tick, and is there, was there at the tick. */
+static void test_code_after_unloading(void **state)
+{
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	image_put(&image, IMAGE_UNLOADS, 7, 4);
+	assert_string_equal(name_at(vm, code + 1, 0, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, code + 1, UINT64_MAX, 6, &piece), "a.b.Some.method");
+	assert_true(piece.start == code + 1 && piece.limit == code + 2);
+	assert_string_equal(name_at(vm, code + 2, 0, 7, &piece), "a.b.Some.method");
+	assert_string_equal(name_at(vm, image_addr(IMAGE_HEAP), UINT64_MAX, 7, &piece),
+			    HOTSPOT_GONE); /* nothing is there */
 	hotspot_free(vm);
 }
 
@@ -483,6 +574,9 @@ int main(void)
 		cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_wrong_scopes),
 		cmocka_unit_test(test_interpreted_method),
+		cmocka_unit_test(test_unloaded_classes),
+		cmocka_unit_test(test_classes_that_stay),
+		cmocka_unit_test(test_code_after_unloading),
 		cmocka_unit_test(test_what_is_missing),
 		cmocka_unit_test(test_too_early),
 		cmocka_unit_test(test_a_map_of_zeros),

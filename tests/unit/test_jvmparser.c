@@ -153,21 +153,23 @@ static void check_code(struct parser *parser, struct hotspot *vm, uint64_t start
 static void check_names(struct parser *parser)
 {
 	const uint64_t ips[] = {method_ip, 1, stub_ip + 3, method_ip + 2};
+	const struct jvm_sample sample = {UINT64_MAX, UNWIND_UNLOADS(0), 0};
 	struct reply_method *methods = NULL;
 	size_t nr;
 
-	assert_int_equal(parser_methods(parser, &jvm, ips, 4, &methods, &nr), 0);
+	assert_int_equal(parser_methods(parser, &jvm, &sample, ips, 4, &methods, &nr), 0);
 	assert_int_equal(nr, 2); /* each once */
 	assert_string_equal(methods[0].frames[0].name, "a.b.Some.method");
 	assert_true(methods[0].start == method_ip);
 	assert_string_equal(methods[1].frames[0].name, "a stub");
 	assert_true(methods[1].limit == stub_ip + sizeof(code_bytes));
 	free(methods);
-	assert_int_equal(parser_methods(parser, &jvm, ips, 4, &methods, &nr), 0);
+	assert_int_equal(parser_methods(parser, &jvm, &sample, ips, 4, &methods, &nr), 0);
 	assert_int_equal(nr, 0);
-	assert_int_equal(parser_methods(parser, &jvm, ips, 0, &methods, &nr), -EINVAL);
-	assert_int_equal(parser_methods(parser, &jvm, ips, MESSAGE_MAX_NAMES + 1, &methods, &nr),
-			 -EINVAL);
+	assert_int_equal(parser_methods(parser, &jvm, &sample, ips, 0, &methods, &nr), -EINVAL);
+	assert_int_equal(
+		parser_methods(parser, &jvm, &sample, ips, MESSAGE_MAX_NAMES + 1, &methods, &nr),
+		-EINVAL);
 }
 
 static void check_answers(bool in_process)

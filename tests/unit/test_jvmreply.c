@@ -35,7 +35,7 @@ struct look {
 static struct look good_look(void)
 {
 	return (struct look){
-		.about = {.missing = "", .nr_blobs = 3, .is_changed = 1},
+		.about = {.missing = "", .nr_blobs = 3, .is_changed = 1, .unloads_at = HEAP},
 		.heaps = {{HEAP, HEAP + 0x1000, HEAP + 0x4000, 7, 1, sizeof(struct table)},
 			  {HEAP + 0x4000, HEAP + 0x5000, HEAP + 0x5000, 8, 0, 0}},
 		.table = {.about = {.start = HEAP,

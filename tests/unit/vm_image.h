@@ -32,6 +32,9 @@
 #define IMAGE_INLINED 0x6a00u /* a/b/Some.inlined */
 #define IMAGE_SCOPES  0x6c00u /* what a compiler noted: metadata, scopes, places */
 #define IMAGE_PLACES  0x6c40u
+#define IMAGE_PERF    0x6d00u /* performance counters */
+#define IMAGE_UNLOADS 0x6da0u /* the one that counts unloaded classes */
+#define IMAGE_LOADER  0x6e00u /* loader data of the program's own class loader; not a class's yet */
 
 struct vm_image {
 	uint8_t bytes[IMAGE_BYTES];
@@ -153,6 +156,20 @@ static inline void image_method_fields(struct vm_image *image)
 	image_field(image, "Symbol", "_body", "None", false, 6);
 }
 
+static inline void image_unload_fields(struct vm_image *image)
+{
+	image_field(image, "PerfMemory", "_start", "char*", true, IMAGE_STATIC + 24);
+	image_field(image, "ClassLoaderDataGraph", "_head", "ClassLoaderData*", true,
+		    IMAGE_STATIC + 32);
+	image_field(image, "CompressedKlassPointers", "_base", "address", true, IMAGE_STATIC + 40);
+	image_field(image, "CompressedKlassPointers", "_shift", "int", true, IMAGE_STATIC + 48);
+	image_field(image, "Klass", "_class_loader_data", "ClassLoaderData*", false, 32);
+	image_field(image, "ClassLoaderData", "_class_loader", "OopHandle", false, 0);
+	image_field(image, "ClassLoaderData", "_next", "ClassLoaderData*", false, 8);
+	image_field(image, "ClassLoaderData", "_has_class_mirror_holder", "bool", false, 16);
+	image_field(image, "oopDesc", "_metadata._klass", "Klass*", false, 8);
+}
+
 static inline void image_symbol(struct vm_image *image, uint32_t at, const char *text)
 {
 	image_put(image, at + 4, strlen(text), 2);
@@ -186,6 +203,33 @@ static inline void image_method(struct vm_image *image, uint32_t at, const char 
 	image_symbol(image, at + 0x140, "Some.java");
 }
 
+/* Two counters, the second of which is wanted. */
+static inline void image_counters(struct vm_image *image)
+{
+	image_put(image, IMAGE_STATIC + 24, image_addr(IMAGE_PERF), 8);
+	image_put(image, IMAGE_PERF, 0xc0c0feca, 4);
+	image_put(image, IMAGE_PERF + 24, 32, 4);
+	image_put(image, IMAGE_PERF + 28, 2, 4);
+	image_put(image, IMAGE_PERF + 32, 48, 4);
+	image_put(image, IMAGE_PERF + 32 + 4, 20, 4);
+	strcpy((char *)image->bytes + IMAGE_PERF + 52, "java.cls.loadedClasses");
+	image_put(image, IMAGE_PERF + 80, 88, 4);
+	image_put(image, IMAGE_PERF + 80 + 4, 20, 4);
+	image_put(image, IMAGE_PERF + 80 + 16, IMAGE_UNLOADS - IMAGE_PERF - 80, 4);
+	strcpy((char *)image->bytes + IMAGE_PERF + 100, "java.cls.unloadedClasses");
+}
+
+static inline void image_loader(struct vm_image *image)
+{
+	image_put(image, IMAGE_STATIC + 32, image_addr(IMAGE_LOADER), 8);
+	image_put(image, IMAGE_STATIC + 40, IMAGE_BASE, 8);
+	image_put(image, IMAGE_LOADER, image_addr(IMAGE_LOADER + 0x20), 8);
+	image_put(image, IMAGE_LOADER + 0x20, image_addr(IMAGE_LOADER + 0x30), 8);
+	image_put(image, IMAGE_LOADER + 0x30 + 8, IMAGE_LOADER + 0x40, 4);
+	image_put(image, IMAGE_LOADER + 0x40 + 24, image_addr(IMAGE_LOADER + 0x80), 8);
+	image_symbol(image, IMAGE_LOADER + 0x80, "jdk/internal/loader/ClassLoaders$AppClassLoader");
+}
+
 /* Up to 5 bytes of a blob's code are of the method at its third bytecode, up to 9 of what it inlines there. */
 static inline void image_scopes(struct vm_image *image)
 {
@@ -206,6 +250,7 @@ static inline void image_init(struct vm_image *image, const char *without)
 	image_heap_fields(image);
 	image_blob_fields(image);
 	image_method_fields(image);
+	image_unload_fields(image);
 	image_type(image, "ConstMethod", 24);
 	image_type(image, "PcDesc", 16);
 	image_type(image, "HeapBlock", IMAGE_HEADER);
@@ -213,6 +258,8 @@ static inline void image_init(struct vm_image *image, const char *without)
 	image_method(image, IMAGE_METHOD, "method");
 	image_method(image, IMAGE_INLINED, "inlined");
 	image_scopes(image);
+	image_counters(image);
+	image_loader(image);
 	image_put(image, IMAGE_STATIC, image_addr(IMAGE_ARRAY), 8);
 	image_put(image, IMAGE_ARRAY, 1, 4);
 	image_put(image, IMAGE_ARRAY + 8, image_addr(IMAGE_HEAPS), 8);

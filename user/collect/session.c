@@ -68,9 +68,10 @@ void session_remove_table(struct session *session, uint32_t table)
 }
 
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, uint32_t runtime, struct vma_run *run)
+		     uint32_t nr, uint32_t runtime, struct jvm_counters counters,
+		     struct vma_run *run)
 {
-	return tables_set_process(&session->tables, tgid, vmas, nr, runtime, run);
+	return tables_set_process(&session->tables, tgid, vmas, nr, runtime, counters, run);
 }
 
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run)

@@ -100,10 +100,12 @@ int session_add_table(struct session *session, const struct table_image *image, 
 void session_remove_table(struct session *session, uint32_t table);
 /*
  * Replaces the executable mappings of a process, which are in *run, and updates *run. vmas are sorted; copied. Code in
- * no mapping is unknown, and its stacks are copied to user space. runtime: of session_add_runtime(), or 0. -errno, not printed: nothing has changed.
+ * no mapping is unknown, and its stacks are copied to user space. runtime: of session_add_runtime(), or 0. counters: a JVM's, or
+ * zeroed. -errno, not printed: nothing has changed.
  */
 int session_set_vmas(struct session *session, uint32_t tgid, const struct unwind_vma *vmas,
-		     uint32_t nr, uint32_t runtime, struct vma_run *run);
+		     uint32_t nr, uint32_t runtime, struct jvm_counters counters,
+		     struct vma_run *run);
 /* Removes the mappings of a process, which are in *run: all of its code is unknown then. */
 void session_forget_vmas(struct session *session, uint32_t tgid, struct vma_run *run);
 

@@ -197,11 +197,14 @@ void tables_remove(struct tables *tables, uint32_t id)
 }
 
 int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind_vma *vmas,
-		       uint32_t nr, uint32_t runtime, struct vma_run *run)
+		       uint32_t nr, uint32_t runtime, struct jvm_counters counters,
+		       struct vma_run *run)
 {
 	struct abi_process process = {.nr_vmas = nr < ABI_MAX_PROCESS_VMAS ? nr
 									   : ABI_MAX_PROCESS_VMAS,
-				      .runtime = runtime};
+				      .runtime = runtime,
+				      .unloads_at = counters.unloads_at,
+				      .collections_at = counters.collections_at};
 	int err = nr ? rangealloc_take(&tables->vma_space, process.nr_vmas, &process.first_vma) : 0;
 
 	if (err)

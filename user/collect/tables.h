@@ -35,10 +35,11 @@ void tables_remove(struct tables *tables, uint32_t id);
 
 /*
  * Replaces the vmas of tgid, which are in *run, and updates *run. vmas are sorted and do not overlap; copied.
- * runtime: ABI_RUNTIME(), or 0. -ENOSPC, or -errno of the map: then nothing has changed.
+ * runtime: ABI_RUNTIME(), or 0. counters: a JVM's, or zeroed. -ENOSPC, or -errno of the map: then nothing has changed.
  */
 int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind_vma *vmas,
-		       uint32_t nr, uint32_t runtime, struct vma_run *run);
+		       uint32_t nr, uint32_t runtime, struct jvm_counters counters,
+		       struct vma_run *run);
 /* Removes the vmas of tgid, which are in *run; *run is empty then. */
 void tables_remove_process(struct tables *tables, uint32_t tgid, struct vma_run *run);
 

@@ -272,8 +272,9 @@ static int write_vmas(struct codemap *code)
 	/* [vsyscall] lies in the kernel's half, where BPF's search does not look. */
 	for (size_t i = 0; i < mappings->now.nr && mappings->now.at[i].start < USER_LIMIT; i++)
 		describe(code, &mappings->now.at[i], &vmas);
-	err = session_set_vmas(code->rooms->session, code->tgid, vmas.all.at, vmas.all.nr,
-			       code->runtime.number, &code->run);
+	err = session_set_vmas(
+		code->rooms->session, code->tgid, vmas.all.at, vmas.all.nr, code->runtime.number,
+		code->jvm ? jvm_counters(code->jvm) : (struct jvm_counters){0}, &code->run);
 	if (err) /* those that it has refer to what is given back below */
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &before);
@@ -389,6 +390,5 @@ void codemap_name(struct codemap *code, const struct record *record)
 		jitsymfiles_look(&image->jitsym_files, files_opener(rooms->files), code->tgid,
 				 &image->mappings, tasks_names(rooms->tasks));
 	if (code->jvm)
-		jvm_name(code->jvm, record->user_ips, record->nr_user, record->time_ns,
-			 &image->jitsyms);
+		jvm_name(code->jvm, record, &image->jitsyms);
 }

@@ -55,12 +55,14 @@ struct jvm {
 	struct jvmheaps heaps;
 	struct jvmcode code;
 	size_t name_bytes;
-	uint64_t unread_ns; /* since when its memory cannot be read; 0: it can */
-	uint64_t looked_ns; /* when the last look began that saw all */
-	uint64_t rested_ns; /* when the next one may, for a sample */
-	uint64_t repack_ns; /* when tables may be made again */
-	uint64_t due_ns;    /* when it may for no reason */
-	uint64_t named_ns;  /* since when names are not asked for twice */
+	uint64_t unread_ns;	/* since when its memory cannot be read; 0: it can */
+	uint64_t looked_ns;	/* when the last look began that saw all */
+	uint64_t rested_ns;	/* when the next one may, for a sample */
+	uint64_t repack_ns;	/* when tables may be made again */
+	uint64_t due_ns;	/* when it may for no reason */
+	uint64_t named_ns;	/* since when names are not asked for twice */
+	uint64_t named_unloads; /* and of samples with this count */
+	struct jvm_counters counters;
 };
 
 /* libjvm's file is at hand now; its memory is read later. */
@@ -225,6 +227,9 @@ static void ask(struct jvm *jvm, struct jvm_wish *wish)
 	if (look.is_changed || wish->what & MESSAGE_LOOK_PACK)
 		jvmcode_clear(&jvm->code);
 	jvm->is_changed = look.is_changed;
+	if (jvm->counters.unloads_at != look.counters.unloads_at)
+		jvm->has_news = true;
+	jvm->counters = look.counters;
 	place_heaps(jvm, &look);
 }
 
@@ -244,6 +249,11 @@ bool jvm_sync(struct jvm *jvm, bool look_now)
 	has_news = jvm->has_news;
 	jvm->has_news = false;
 	return has_news;
+}
+
+struct jvm_counters jvm_counters(const struct jvm *jvm)
+{
+	return jvm->counters;
 }
 
 /* Rules ------------------------------------------------------------------------------------------ */
@@ -340,19 +350,22 @@ static void add_names(struct jvm *jvm, const struct reply_method *methods, size_
 	}
 }
 
-void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
-	      struct jitsyms *code)
+void jvm_name(struct jvm *jvm, const struct record *record, struct jitsyms *code)
 {
+	const struct jvm_sample sample = {record->time_ns, record->unloads, record->collections};
+	const uint64_t *ips = record->user_ips;
 	struct reply_method *methods scoped(freep) = NULL;
 	uint64_t asked[MESSAGE_MAX_NAMES];
 	size_t nr_asked = 0, nr_methods;
 	int err;
 
-	if (clock_monotonic_ns() - jvm->named_ns > METHODS_NS) {
+	if (clock_monotonic_ns() - jvm->named_ns > METHODS_NS ||
+	    record->unloads != jvm->named_unloads) {
 		jvmcode_forget_names(&jvm->code);
 		jvm->named_ns = clock_monotonic_ns();
+		jvm->named_unloads = record->unloads;
 	}
-	for (uint32_t i = 0; i < nr && nr_asked < MESSAGE_MAX_NAMES; i++) {
+	for (uint32_t i = 0; i < record->nr_user && nr_asked < MESSAGE_MAX_NAMES; i++) {
 		bool is_method = IP_IS_METHOD(ips[i]);
 		uint64_t ip = is_method ? ips[i] : (ips[i] & ~IP_GUESSED) - (i > 0);
 
@@ -361,12 +374,12 @@ void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_n
 	}
 	if (!nr_asked || !may_ask(jvm))
 		return;
-	err = parser_methods(jvm->rooms->parser, &jvm->subject, asked, nr_asked, &methods,
+	err = parser_methods(jvm->rooms->parser, &jvm->subject, &sample, asked, nr_asked, &methods,
 			     &nr_methods);
 	if (err)
 		on_failure(jvm, err);
 	else
-		add_names(jvm, methods, nr_methods, time_ns, code);
+		add_names(jvm, methods, nr_methods, record->time_ns, code);
 }
 
 /* Vmas ------------------------------------------------------------------------------------------- */

@@ -37,6 +37,8 @@ void jvm_free(struct jvm *jvm);
  * whether the process's vmas have to be written again.
  */
 bool jvm_sync(struct jvm *jvm, bool look_now);
+/* For session_set_vmas(). */
+struct jvm_counters jvm_counters(const struct jvm *jvm);
 /* Called when vmas that refer to the latest tables are written: frees the earlier ones. */
 void jvm_settle(struct jvm *jvm);
 
@@ -47,11 +49,9 @@ void jvm_settle(struct jvm *jvm);
 void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 
 /*
- * Adds to code the functions, as of time_ns, at the nr ips of a stack that it does not have yet. All but the first are return
- * addresses.
+ * Adds to code the functions at the ips of a record's stack that it does not have yet, as of then.
  */
-void jvm_name(struct jvm *jvm, const uint64_t *ips, uint32_t nr, uint64_t time_ns,
-	      struct jitsyms *code);
+void jvm_name(struct jvm *jvm, const struct record *record, struct jitsyms *code);
 
 /*
  * The first vma to write for the anonymous mapping [start, limit), in *vma: a heap of the code cache has its table,

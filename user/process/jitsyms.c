@@ -79,7 +79,10 @@ struct jitsym *jitsyms_find(struct jitsyms *code, uint64_t ip, uint64_t time_ns)
 	size_t i;
 
 	sort(code);
-	i = vec_partition(&code->pieces, piece, piece->start <= ip);
+	i = vec_partition(&code->pieces, piece,
+			  piece->start < ip || (piece->start == ip && piece->since_ns <= time_ns));
+	if (i < code->pieces.nr && code->pieces.at[i].start == ip)
+		best = &code->pieces.at[i];
 	for (size_t nr = 0; i-- > 0 && nr < MAX_BACK; nr++) {
 		struct jitsym *piece = &code->pieces.at[i];
 

@@ -11,22 +11,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "runtime/hotspotheap.h"
 #include "runtime/hotspotmethod.h"
 #include "runtime/hotspotscopes.h"
+#include "runtime/hotspottold.h"
+#include "runtime/hotspotunload.h"
 
 #define MAX_HEADER_BYTES 1024
 #define MAX_METHOD_BYTES (8u << 20) /* that are kept */
-#define MAX_TOLD	 (1u << 18)
 #define WORD		 8
-
-/* What was answered for an interpreted frame. */
-struct told {
-	uint64_t word;
-	uint64_t answer; /* hash of its name and line */
-};
 
 struct hotspot {
 	struct blob_reader reader;
@@ -34,8 +29,11 @@ struct hotspot {
 	uint32_t generation;
 	struct hotspot_methods methods;
 	char blob_name[HOTSPOT_NAME_BYTES]; /* of the last piece */
-	vec_of(struct told) told;
-	struct hash told_index;
+	struct tolds told;
+	struct jvm_counters counters;
+	struct own_loaders own;
+	uint64_t own_due_ns;
+	uint64_t methods_unloads; /* what the count was when methods were read */
 };
 
 /* Opening ---------------------------------------------------------------------------------------- */
@@ -107,12 +105,6 @@ int hotspot_open(const struct target_memory *memory, struct hotspot **vm, const 
 	return 0;
 }
 
-static void forget_told(struct hotspot *vm)
-{
-	vec_release(&vm->told);
-	hash_release(&vm->told_index);
-}
-
 void hotspot_free(struct hotspot *vm)
 {
 	if (!vm)
@@ -121,7 +113,7 @@ void hotspot_free(struct hotspot *vm)
 		code_heap_release(heap);
 	vec_release(&vm->heaps);
 	hotspot_methods_forget(&vm->methods);
-	forget_told(vm);
+	tolds_release(&vm->told);
 	blob_reader_release(&vm->reader);
 	free(vm);
 }
@@ -184,6 +176,8 @@ int hotspot_look(struct hotspot *vm, size_t max_bytes)
 
 	if (err)
 		return err;
+	if (!vm->counters.unloads_at)
+		vm->counters = unloads_find(&vm->reader.structs, vm->reader.memory);
 	vm->reader.interpreter = 0;
 	if (vm_load(&vm->reader.structs, vm->reader.memory, VM_INTERPRETER_CODE, 0, &queue))
 		vm_load(&vm->reader.structs, vm->reader.memory, VM_QUEUE_BUFFER, queue,
@@ -279,6 +273,11 @@ bool hotspot_code(struct hotspot *vm, uint64_t ip, struct hotspot_code *code)
 	return true;
 }
 
+struct jvm_counters hotspot_counters(const struct hotspot *vm)
+{
+	return vm->counters;
+}
+
 /* Names ------------------------------------------------------------------------------------------ */
 
 void hotspot_forget_methods(struct hotspot *vm)
@@ -362,74 +361,169 @@ static uint32_t line_of_word(const struct hotspot *vm, const struct hotspot_meth
 	return hotspot_method_line(&vm->methods, method, word & UNWIND_METHOD_HAS_BCP ? bci : 0);
 }
 
-static bool same_word(const void *ctx, uint32_t value, const void *key)
+static uint64_t hash_of(const struct hotspot_piece *piece)
 {
-	return ((const struct hotspot *)ctx)->told.at[value].word == *(const uint64_t *)key;
-}
+	uint64_t hash = 0;
 
-/* Notes what is answered. false: the same was answered before. */
-static bool is_news(struct hotspot *vm, uint64_t word, const struct hotspot_frame *frame)
-{
-	uint64_t answer =
-		hash_combine(hash_bytes(frame->name, strlen(frame->name), 0), frame->line);
-	uint64_t code = hash_combine(0, word);
-	uint32_t i = hash_find(&vm->told_index, code, same_word, vm, &word);
+	for (size_t i = 0; i < piece->nr; i++) {
+		const struct hotspot_frame *frame = &piece->frames[i];
 
-	if (i != HASH_NONE && vm->told.at[i].answer == answer)
-		return false;
-	if (i != HASH_NONE) {
-		vm->told.at[i].answer = answer;
-		return true;
+		hash = hash_combine(hash_bytes(frame->name, strlen(frame->name), hash),
+				    frame->line);
 	}
-	if (vm->told.nr == MAX_TOLD)
-		forget_told(vm);
-	hash_insert(&vm->told_index, code, vm->told.nr);
-	vec_push(&vm->told, (struct told){word, answer});
-	return true;
+	return hash;
 }
 
-static bool take_interpreted(struct hotspot *vm, uint64_t word, struct hotspot_piece *piece)
+/* Makes it the answer for one ip. false: the same was answered before. */
+static bool tell(struct hotspot *vm, uint64_t word, uint64_t unloads, struct hotspot_piece *piece)
 {
-	uint64_t addr = unwind_method_addr(word);
-	const struct hotspot_method *method;
+	const struct told *before = tolds_find(&vm->told, word);
+	struct told told = {word, hash_of(piece), unloads};
+	bool is_news = !before || before->answer != told.answer;
 
-	method = hotspot_method_is_listed(&vm->methods, addr) ? hotspot_method(&vm->methods, addr)
-							      : NULL;
-	if (!method)
-		return false;
 	piece->start = word;
 	piece->limit = word + 1;
-	piece->frames[0] = frame_of(method, line_of_word(vm, method, word));
-	piece->nr = 1;
-	return is_news(vm, word, &piece->frames[0]);
+	tolds_put(&vm->told, &told);
+	return is_news;
 }
 
-bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, struct hotspot_piece *piece)
+/* Nobody can know any more, unless what was answered last is of the same time. */
+static bool tell_gone(struct hotspot *vm, uint64_t word, const struct hotspot_tick *tick,
+		      struct hotspot_piece *piece)
 {
-	struct blob *blob = find_blob(vm, ip);
+	const struct told *told = tolds_find(&vm->told, word);
+
+	if (told && told->unloads && told->unloads == tick->unloads)
+		return false;
+	piece->frames[0] = (struct hotspot_frame){.name = HOTSPOT_GONE, .file = ""};
+	piece->nr = 1;
+	return tell(vm, word, 0, piece);
+}
+
+/* Is what was read until the count was `unloads` what was there at the tick? Also if no class was ever unloaded. */
+static bool is_of_tick(uint64_t unloads, const struct hotspot_tick *tick)
+{
+	return unloads && (unloads == tick->unloads || unloads == UNWIND_UNLOADS(0));
+}
+
+/* Looked for until all are found: programs begin with the first of them. */
+static const struct own_loaders *own_loaders(struct hotspot *vm)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (vm->own.nr < MAX_OWN_LOADERS && now_ns >= vm->own_due_ns) {
+		unloads_find_own(&vm->reader.structs, vm->reader.memory, &vm->own);
+		vm->own_due_ns = now_ns + NSEC_PER_SEC;
+	}
+	return &vm->own;
+}
+
+/* Was the Method there at the tick, because its class stays and it was there before? Notes that it is otherwise. */
+static bool stays_since(struct hotspot *vm, uint64_t addr, const struct hotspot_tick *tick)
+{
+	const struct told *stays = tolds_find(&vm->told, addr);
+
+	if (stays)
+		return stays->answer <= tick->time_ns;
+	if (unloads_never(&vm->reader.structs, vm->reader.memory, own_loaders(vm),
+			  hotspot_method_class(&vm->methods, addr)))
+		tolds_put(&vm->told, &(struct told){.word = addr, .answer = clock_monotonic_ns()});
+	return false;
+}
+
+/* Returns the count. What was read when it was another is forgotten. */
+static uint64_t begin_reading(struct hotspot *vm)
+{
+	uint64_t unloads = unloads_read(vm->reader.memory, vm->counters.unloads_at);
+
+	if (unloads != vm->methods_unloads)
+		hotspot_methods_forget(&vm->methods);
+	vm->methods_unloads = unloads;
+	return unloads;
+}
+
+static bool take_interpreted(struct hotspot *vm, uint64_t word, const struct hotspot_tick *tick,
+			     struct hotspot_piece *piece)
+{
+	uint64_t addr = unwind_method_addr(word), before, unloads;
+	const struct hotspot_method *method;
+
+	before = begin_reading(vm);
+	method = hotspot_method_is_listed(&vm->methods, addr) ? hotspot_method(&vm->methods, addr)
+							      : NULL;
+	unloads = unloads_read(vm->reader.memory, vm->counters.unloads_at);
+	if (!method || before != unloads)
+		return tell_gone(vm, word, tick, piece);
+	if (!is_of_tick(unloads, tick) && !stays_since(vm, addr, tick))
+		return tell_gone(vm, word, tick, piece);
+	piece->frames[0] = frame_of(method, line_of_word(vm, method, word));
+	piece->nr = 1;
+	return tell(vm, word, tick->unloads, piece);
+}
+
+/* Was nothing collected since, or no class ever unloaded? */
+static bool is_uncollected(const struct hotspot *vm, uint64_t unloads,
+			   const struct hotspot_tick *tick)
+{
+	return unloads == UNWIND_UNLOADS(0) ||
+	       unloads_read(vm->reader.memory, vm->counters.collections_at) == tick->collections;
+}
+
+/* The piece of its code. false: it is not there any more. */
+static bool name_code(struct hotspot *vm, struct blob *blob, uint64_t ip,
+		      struct hotspot_piece *piece)
+{
 	uint8_t header[MAX_HEADER_BYTES + WORD];
 	struct raw_head raw = {.bytes = header};
 
-	if (vm->methods.bytes > MAX_METHOD_BYTES)
-		hotspot_methods_forget(&vm->methods);
-	if (IP_IS_METHOD(ip))
-		return take_interpreted(vm, ip, piece);
-	if (!blob || blob_was_named(blob, ip) || !blob_is_there(&vm->reader, blob, header, &raw))
+	if (!blob_is_there(&vm->reader, blob, header, &raw))
 		return false;
 	piece->start = blob->head.code;
 	piece->limit = blob->head.code_limit;
-	if (!(blob->head.kind == BLOB_NMETHOD && blob->head.method &&
-	      name_nmethod(vm, blob, &raw, ip, piece)) &&
-	    !name_blob(vm, blob, piece))
-		return false;
+	return (blob->head.kind == BLOB_NMETHOD && blob->head.method &&
+		name_nmethod(vm, blob, &raw, ip, piece)) ||
+	       name_blob(vm, blob, piece);
+}
+
+/*
+ * Code has a number, so what was there before the tick and is there now was there at the tick. What was met later was, if no class
+ * was unloaded since, and nothing collected, which also code goes by that is not used. (Before Java 20 a thread of its own makes
+ * such room, when it is scarce.)
+ */
+static bool take_compiled(struct hotspot *vm, uint64_t ip, const struct hotspot_tick *tick,
+			  struct hotspot_piece *piece)
+{
+	struct blob *blob = find_blob(vm, ip);
+	uint64_t before = begin_reading(vm), unloads;
+	bool was_there, is_named;
+
+	if (before == UNWIND_UNLOADS(0) && (!blob || blob_was_named(blob, ip)))
+		return false; /* nothing was here before it, so it is what comes next */
+	is_named = blob && name_code(vm, blob, ip, piece);
+	unloads = unloads_read(vm->reader.memory, vm->counters.unloads_at);
+	was_there = blob && blob->since_ns <= tick->time_ns;
+	if (!is_named || before != unloads ||
+	    (!was_there && !(is_of_tick(unloads, tick) && is_uncollected(vm, unloads, tick))))
+		return tell_gone(vm, ip, tick, piece);
+	if (unloads != UNWIND_UNLOADS(0))
+		return tell(vm, ip, tick->unloads, piece);
 	blob_note_named(blob, piece->start, piece->limit);
 	return true;
+}
+
+bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, const struct hotspot_tick *tick,
+			struct hotspot_piece *piece)
+{
+	if (vm->methods.bytes > MAX_METHOD_BYTES)
+		hotspot_methods_forget(&vm->methods);
+	return IP_IS_METHOD(ip) ? take_interpreted(vm, ip, tick, piece)
+				: take_compiled(vm, ip, tick, piece);
 }
 
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)
 {
 	*stats = (struct hotspot_stats){.nr_analyzed = vm->reader.nr_analyzed,
-					.memory_bytes = vm->told.cap * sizeof(vm->told.at[0])};
+					.memory_bytes = tolds_bytes(&vm->told)};
 	vec_for_each(&vm->heaps, heap) {
 		stats->nr_blobs += heap->blobs.nr;
 		vec_for_each(&heap->blobs, blob)

@@ -33,6 +33,9 @@ struct hotspot_heap {
 	uint32_t generation;	    /* changes with each new table; 0: there is none yet */
 };
 
+#define HOTSPOT_GONE \
+	"[code is gone]" /* the name of what may not be any more what it was at the tick */
+
 struct hotspot_stats {
 	size_t nr_blobs;
 	size_t nr_analyzed;  /* so far, repetitions included */
@@ -102,13 +105,26 @@ struct hotspot_piece {
 };
 
 /*
- * What the code at ip was made of. For a return address ip is the address, less one. Each piece is returned once. false: it
- * was returned already, or is not known. Reads the target's memory.
- *
- * ip may also be what stands for a frame that is interpreted (UNWIND_METHOD_MARK): a piece of its own, which is returned
- * again when it has become another method's.
+ * Where the VM counts. As long as as many classes were unloaded, what an address of a Method means is the same. (Some VMs
+ * do not count them: there it is their collections in both.)
  */
-bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, struct hotspot_piece *piece);
+struct jvm_counters hotspot_counters(const struct hotspot *vm);
+
+/* When a sample was taken. */
+struct hotspot_tick {
+	uint64_t time_ns;	       /* CLOCK_MONOTONIC */
+	uint64_t unloads, collections; /* what was counted: UNWIND_UNLOADS(); 0: not known */
+};
+
+/*
+ * What the code at ip was made of at the tick. For a return address ip is the address, less one. Each piece is returned once.
+ * false: what was returned last holds. Reads the target's memory.
+ *
+ * ip may also be what stands for a frame that is interpreted (UNWIND_METHOD_MARK), a piece of its own. A piece of one ip is
+ * returned again when the answer for it changes: HOTSPOT_GONE is the name where nobody can know any more.
+ */
+bool hotspot_take_piece(struct hotspot *vm, uint64_t ip, const struct hotspot_tick *tick,
+			struct hotspot_piece *piece);
 /* Methods are read anew by what follows. */
 void hotspot_forget_methods(struct hotspot *vm);
 

@@ -44,6 +44,7 @@ struct blob_range {
 struct blob {
 	struct blob_head head;
 	uint64_t code_hash;
+	uint64_t since_ns;		 /* it was there then */
 	bool confirmed;			 /* two readings found the same code */
 	vec_of(struct blob_row) rows;	 /* none: not analyzed yet */
 	vec_of(struct blob_range) named; /* whose names were returned; by start */

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/vec.h"
 
 #define PAGE_BYTES	  4096ull
@@ -144,6 +145,8 @@ static void take_blob(struct look *look, const struct blob_head *head)
 		if (!blob_analyze(look->reader, &blob))
 			return blob_release(&blob);
 	}
+	if (!is_old)
+		blob.since_ns = clock_monotonic_ns();
 	if (!is_old || hash != blob.code_hash)
 		look->changed = true;
 	vec_push(&look->new, blob);

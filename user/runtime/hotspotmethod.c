@@ -69,6 +69,13 @@ static bool read_places(const struct hotspot_methods *methods, uint64_t addr, st
 	       vm_load(methods->vm, methods->memory, VM_POOL_HOLDER, places->pool, &places->holder);
 }
 
+uint64_t hotspot_method_class(const struct hotspot_methods *methods, uint64_t addr)
+{
+	struct places places;
+
+	return read_places(methods, addr, &places) ? places.holder : 0;
+}
+
 /* A class has its methods in an array, and each has its position there. */
 bool hotspot_method_is_listed(const struct hotspot_methods *methods, uint64_t addr)
 {

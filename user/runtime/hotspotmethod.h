@@ -44,6 +44,8 @@ const struct hotspot_method *hotspot_method(struct hotspot_methods *methods, uin
  * found and no VM's structure has is checked so.
  */
 bool hotspot_method_is_listed(const struct hotspot_methods *methods, uint64_t addr);
+/* The class of the Method at addr: its Klass. 0: it cannot be read. */
+uint64_t hotspot_method_class(const struct hotspot_methods *methods, uint64_t addr);
 /* The line of the bytecode at index bci; 0: not known. */
 uint32_t hotspot_method_line(const struct hotspot_methods *methods,
 			     const struct hotspot_method *method, uint32_t bci);

@@ -93,6 +93,23 @@ extern const char *const vm_variables[VM_NR_VARIABLES];
 	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                                  \
 	X(POOL_LENGTH, "ConstantPool", "_length")                                       \
 	X(KLASS_NAME, "Klass", "_name")                                                 \
+	X(KLASS_LOADER, "Klass", "_class_loader_data")                                  \
+	X(LOADERS, "ClassLoaderDataGraph", "_head")                                     \
+	X(LOADER_NEXT, "ClassLoaderData", "_next")                                      \
+	X(LOADER_OBJECT, "ClassLoaderData", "_class_loader")                            \
+	X(OBJECT_KLASS, "oopDesc", "_metadata._klass")                                  \
+	X(LOADER_HIDDEN, "ClassLoaderData", "_has_class_mirror_holder")                 \
+	X(LOADER_UNSAFE, "ClassLoaderData", "_is_unsafe_anonymous")                     \
+	X(LOADER_ANONYMOUS, "ClassLoaderData", "_is_anonymous")                         \
+	X(KLASS_BASE, "CompressedKlassPointers", "_base")                               \
+	X(KLASS_SHIFT, "CompressedKlassPointers", "_shift")                             \
+	X(OLD_KLASS_BASE, "CompressedKlassPointers", "_narrow_klass._base")             \
+	X(OLD_KLASS_SHIFT, "CompressedKlassPointers", "_narrow_klass._shift")           \
+	X(OLDEST_KLASS_BASE, "Universe", "_narrow_klass._base")                         \
+	X(OLDEST_KLASS_SHIFT, "Universe", "_narrow_klass._shift")                       \
+	X(PERF_MEMORY, "PerfMemory", "_start")                                          \
+	X(HEAP, "Universe", "_collectedHeap")                                           \
+	X(COLLECTIONS, "CollectedHeap", "_total_collections")                           \
 	X(SYMBOL_LENGTH, "Symbol", "_length")                                           \
 	X(SYMBOL_BODY, "Symbol", "_body")
 

@@ -98,8 +98,9 @@ static int read_methods(const void *payload, const struct message *reply, void *
 	return reply_read_methods(payload, reply->len_bytes, reply->nr, &methods->methods);
 }
 
-int parser_methods(struct parser *parser, const struct jvm_subject *jvm, const uint64_t *ips,
-		   size_t nr, struct reply_method **methods, size_t *nr_methods)
+int parser_methods(struct parser *parser, const struct jvm_subject *jvm,
+		   const struct jvm_sample *sample, const uint64_t *ips, size_t nr,
+		   struct reply_method **methods, size_t *nr_methods)
 {
 	struct methods named = {0};
 	struct question question = {
@@ -110,6 +111,9 @@ int parser_methods(struct parser *parser, const struct jvm_subject *jvm, const u
 	if (!nr || nr > MESSAGE_MAX_NAMES)
 		return -EINVAL;
 	describe(jvm, &about.jvm);
+	about.jvm.time_ns = sample->time_ns;
+	about.jvm.unloads = sample->unloads;
+	about.jvm.collections = sample->collections;
 	memcpy(about.ips, ips, nr * sizeof(*ips));
 	err = ask(parser, jvm, &question, &about, nr);
 	if (err)

@@ -44,9 +44,16 @@ int parser_look(struct parser *parser, const struct jvm_subject *jvm, const stru
 /* The code at ip. The caller owns *code: free(). -ENOENT: nothing is known of it; others as of parser_look(). */
 int parser_code(struct parser *parser, const struct jvm_subject *jvm, uint64_t ip,
 		struct reply_code **code);
+/* Of which names are wanted. */
+struct jvm_sample {
+	uint64_t time_ns;
+	uint64_t unloads, collections; /* as in struct record */
+};
+
 /* The names of the code at nr ips (1 to MESSAGE_MAX_NAMES): of each piece once, in a block that the caller owns. -errno. */
-int parser_methods(struct parser *parser, const struct jvm_subject *jvm, const uint64_t *ips,
-		   size_t nr, struct reply_method **methods, size_t *nr_methods);
+int parser_methods(struct parser *parser, const struct jvm_subject *jvm,
+		   const struct jvm_sample *sample, const uint64_t *ips, size_t nr,
+		   struct reply_method **methods, size_t *nr_methods);
 
 /* Nothing is asked about the process any more, and parser_left_out() names it. */
 void parser_leave_out_jvm(struct parser *parser, uint32_t tgid, int err);

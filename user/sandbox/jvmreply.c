@@ -76,8 +76,9 @@ int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct r
 
 	if (!take(&rest, &about, sizeof(about)) || nr > MESSAGE_MAX_HEAPS ||
 	    rest.len_bytes < nr * sizeof(struct message_heap) || about.is_partial > 1 ||
-	    about.is_changed > 1 || !is_printable(about.missing, sizeof(about.missing)) ||
-	    (*about.missing && nr))
+	    about.is_changed > 1 || about.unloads_at >= USER_LIMIT ||
+	    about.collections_at >= USER_LIMIT ||
+	    !is_printable(about.missing, sizeof(about.missing)) || (*about.missing && nr))
 		return -EBADMSG;
 	tables = (struct rest){rest.at + nr * sizeof(struct message_heap),
 			       rest.len_bytes - nr * sizeof(struct message_heap)};
@@ -95,6 +96,7 @@ int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	read.code_bytes = about.code_bytes;
 	read.is_partial = about.is_partial;
 	read.is_changed = about.is_changed;
+	read.counters = (struct jvm_counters){about.unloads_at, about.collections_at};
 	*look = read;
 	read.nr_heaps = 0;
 	return 0;

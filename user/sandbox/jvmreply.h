@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sandbox/message.h"
+#include "stream.h"
 #include "unwind/unwindtable.h"
 
 /* A part of the code cache: ips, multiples of the page size, start <= limit <= reserved. */
@@ -21,6 +22,7 @@ struct reply_look {
 	char missing[MESSAGE_MISSING_BYTES]; /* printable; not "": why this VM is not supported */
 	size_t nr_blobs, nr_analyzed, code_bytes;
 	bool is_partial, is_changed;
+	struct jvm_counters counters;
 	size_t nr_heaps; /* ascending, without overlaps */
 	struct reply_heap heaps[MESSAGE_MAX_HEAPS];
 };

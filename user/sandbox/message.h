@@ -280,6 +280,8 @@ enum message_look_what {
 struct message_jvm {
 	uint64_t instance;			  /* another one at the same key is another JVM */
 	uint64_t variables[MESSAGE_NR_VARIABLES]; /* ips, as of VARIABLES; 0: not there */
+	/* METHODS only: when the sample was taken, and its JVM's count of unloaded classes then. */
+	uint64_t time_ns, unloads, collections;
 	/* LOOK only. */
 	uint64_t what;				 /* a set of message_look_what */
 	uint64_t max_bytes;			 /* of new code to analyze */
@@ -291,6 +293,7 @@ struct message_look {
 	uint64_t nr_blobs, nr_analyzed, code_bytes;
 	uint64_t is_partial; /* some of it could not be read, or does not exist yet */
 	uint64_t is_changed; /* there are changes that are not in tables yet */
+	uint64_t unloads_at, collections_at; /* struct jvm_counters */
 };
 
 struct message_heap {

@@ -217,13 +217,16 @@ static int answer_look(struct known_jvm *jvm, const struct message_jvm *about,
 	if (about->what & MESSAGE_LOOK_PACK)
 		hotspot_pack(jvm->vm);
 	hotspot_stats(jvm->vm, &stats);
-	payload_append(payload,
-		       &(struct message_look){.nr_blobs = stats.nr_blobs,
-					      .nr_analyzed = stats.nr_analyzed,
-					      .code_bytes = stats.code_bytes,
-					      .is_partial = is_partial,
-					      .is_changed = hotspot_is_changed(jvm->vm)},
-		       sizeof(struct message_look));
+	payload_append(
+		payload,
+		&(struct message_look){.nr_blobs = stats.nr_blobs,
+				       .nr_analyzed = stats.nr_analyzed,
+				       .code_bytes = stats.code_bytes,
+				       .is_partial = is_partial,
+				       .is_changed = hotspot_is_changed(jvm->vm),
+				       .unloads_at = hotspot_counters(jvm->vm).unloads_at,
+				       .collections_at = hotspot_counters(jvm->vm).collections_at},
+		sizeof(struct message_look));
 	append_heaps(jvm, about, payload);
 	reply->nr = hotspot_nr_heaps(jvm->vm);
 	return 0;
@@ -321,15 +324,17 @@ static bool has_room(const struct methods *methods)
 	       MESSAGE_NAMES_BYTES;
 }
 
-static int answer_methods(struct known_jvm *jvm, const uint64_t *ips, uint32_t nr,
-			  struct payload *payload, struct message *reply)
+static int answer_methods(struct known_jvm *jvm, const struct message_jvm *about,
+			  const uint64_t *ips, uint32_t nr, struct payload *payload,
+			  struct message *reply)
 {
 	struct methods methods scoped(methods_release) = {0};
+	const struct hotspot_tick tick = {about->time_ns, about->unloads, about->collections};
 	struct hotspot_piece piece;
 
 	hotspot_forget_methods(jvm->vm);
 	for (uint32_t i = 0; i < nr && has_room(&methods); i++) {
-		if (!hotspot_take_piece(jvm->vm, ips[i], &piece))
+		if (!hotspot_take_piece(jvm->vm, ips[i], &tick, &piece))
 			continue;
 		append_piece(&methods, &piece);
 		reply->nr++;
@@ -359,6 +364,6 @@ int jvms_answer(struct jvms *jvms, const struct message *request, const void *ab
 	if (request->kind == MESSAGE_CODE && request->nr == 1)
 		return answer_code(jvm, ips[0], payload, reply);
 	if (request->kind == MESSAGE_METHODS)
-		return answer_methods(jvm, ips, request->nr, payload, reply);
+		return answer_methods(jvm, about, ips, request->nr, payload, reply);
 	return -EINVAL;
 }

@@ -48,7 +48,7 @@ void walker_publish(struct walker *walker)
 		vec_push(&vmas, (struct unwind_vma){vma->start, vma->limit, vma->bias, vma->id,
 						    vma->gap_by_fp});
 	if (tables_set_process(&walker->tables, host.pid_tgid >> 32, vmas.at, vmas.nr, 0,
-			       &walker->run))
+			       (struct jvm_counters){0}, &walker->run))
 		errx(1, "tables_set_process() failed");
 	tables_settle(&walker->tables);
 	vec_release(&vmas);
