@@ -9,16 +9,77 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "base/text.h"
 #include "inject/places.h"
 
-#define SCAN_BYTES	(8u << 10) /* the frames of allocators and of the loader are small */
-#define RSEQ_CS_AT	8	   /* in struct rseq of the kernel */
-#define FUTEX_OPERATION 127
+#define SCAN_BYTES	 (8u << 10)  /* the frames of allocators and of the loader are small */
+#define ALLOCATOR_MARGIN (64u << 10) /* functions without a name beside those with one */
+#define LIST_WALK_BYTES	 1024	     /* of the function that holds the lock of the loader's list */
+#define RSEQ_CS_AT	 8	     /* in struct rseq of the kernel */
+#define FUTEX_OPERATION	 127
 #define FUTEX_WAIT_BITS \
 	9 /* what condition variables, semaphores and joins wait with; locks do not */
+
+struct unsafe_search {
+	struct tracee *tracee;
+	char loader[40];
+	bool has_loader;
+};
+
+static void add_unsafe(struct tracee *tracee, uint64_t start, uint64_t limit)
+{
+	if (tracee->nr_unsafe < TRACEE_MAX_RANGES)
+		tracee->unsafe[tracee->nr_unsafe++] = (struct code_range){start, limit};
+	else
+		tracee->needs_call = true;
+}
+
+static void add_code(void *ctx, const struct map_line *line)
+{
+	struct unsafe_search *search = ctx;
+	const char *name = text_base_name(line->path);
+
+	bool is_loader = !strcmp(line->file, search->loader);
+
+	if (line->access[2] != 'x')
+		return;
+	search->has_loader |= is_loader;
+	if (is_loader || strstr(name, "malloc") || strstr(name, "cprof-heap"))
+		add_unsafe(search->tracee, line->start, line->limit);
+}
+
+/*
+ * The loader's code, that of allocators that are libraries, and of the C library's. The loader is that of this process, as
+ * the C library is; /proc/PID/auxv, which tells where it is, is the user's own.
+ */
+void safety_find_unsafe(struct tracee *tracee)
+{
+	static const char *const names[] = {"malloc",	"free",	       "calloc", "realloc",
+					    "memalign", "malloc_trim", "mallopt"};
+	struct unsafe_search search = {.tracee = tracee};
+	uint64_t first = UINT64_MAX, last = 0;
+
+	tracee->nr_unsafe = 0;
+	places_file_of((const void *)getauxval(AT_BASE), search.loader);
+	places_maps(tracee->pid, add_code, &search);
+	tracee->needs_call |= !search.has_loader;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint64_t at = places_function(tracee->pid, names[i]);
+
+		first = at && at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	if (last)
+		add_unsafe(tracee, first - ALLOCATOR_MARGIN, last + ALLOCATOR_MARGIN);
+	first = places_function(tracee->pid, "dl_iterate_phdr");
+	if (first)
+		add_unsafe(tracee, first, first + LIST_WALK_BYTES);
+}
 
 static bool is_unsafe(const struct tracee *tracee, uint64_t ip)
 {

@@ -9,6 +9,8 @@
 
 #include "inject/tracee.h"
 
+/* Finds the code of the loader and of allocators in the process: tracee's unsafe ranges, and needs_call if not all of it is. */
+void safety_find_unsafe(struct tracee *tracee);
 /* tid is stopped, and traced by the caller; regs are its registers. */
 bool safety_is_given(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs);
 

@@ -42,8 +42,9 @@ struct remote_call {
 
 /*
  * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end. *result: the word, if it
- * has one. -ETIME: no thread could; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces it, or it may not be traced; -ESRCH: it is gone; -EFAULT:
- * the function crashed, and the thread was put back where it was; -ETIMEDOUT: the function has not returned, and goes on.
+ * has one. -ETIME: no thread could; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces
+ * it, or it may not be traced; -ESRCH: it is gone; -EFAULT: the function crashed, and the thread was put back where it was;
+ * -ETIMEDOUT: the function has not returned, and goes on.
  */
 int tracee_call(const struct tracee *tracee, const struct remote_call *call, uint64_t timeout_ns,
 		int64_t *result);
