@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a builder keeps of the lives of blocks: peaks of processes that have had one tgid, and timelines, up to a limit. */
+/*
+ * What a builder keeps of the lives of blocks: peaks of processes that have had one tgid, and timelines, up to a limit; and
+ * what is one stack of a leak.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include <dlfcn.h>
 
 #include "unit/builder_case.h"
 
@@ -89,6 +94,49 @@ static void test_no_peak(void **state)
 	profile_free(built.profile);
 }
 
+static void find_leaks(struct fixture *fixture)
+{
+	builder_find_leaks(fixture->builder, fixture->symbolizer, &(struct build_order){0}, 0);
+}
+
+/*
+ * Two stacks that differ in the allocator's function alone, which the profile does not show, are one leak: a block of
+ * either in turn, a second apart.
+ */
+static void test_stacks_that_look_the_same(void **state)
+{
+	enum {
+		NR = 64
+	};
+	struct fixture *fixture = *state;
+	uint64_t ips[][2] = {{(uintptr_t)dlsym(RTLD_DEFAULT, "malloc") + 1, user_ips[0]},
+			     {(uintptr_t)dlsym(RTLD_DEFAULT, "calloc") + 1, user_ips[0]}};
+	struct record record = own_record(1);
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct built_leak *leaks;
+	struct built built;
+	size_t nr;
+
+	start(fixture, PROFILE_HEAP, false);
+	builder_keep_timelines(fixture->builder, now_ns);
+	record.size_bytes = 100;
+	for (int i = 0; i < NR; i++) {
+		builder_advance(fixture->builder, now_ns + (i + 1) * NSEC_PER_SEC);
+		record.id = i % 2 + 1;
+		record.user_ips = ips[i % 2];
+		take(fixture->builder, &record, 1, 0);
+		builder_block(fixture->builder, record.id, now_ns + i * NSEC_PER_SEC);
+	}
+	find_leaks(fixture);
+	leaks = builder_leaks(fixture->builder, &nr);
+	assert_int_equal(nr, 1);
+	assert_in_range(leaks[0].nr_blocks, NR / 2 - 2, NR / 2 + 2);
+	built = build_view(fixture, NULL, VIEW_LEAKS);
+	assert_int_equal(built.profile->samples.nr, 1);
+	assert_int_equal(built.profile->samples.at[0].values[0], leaks[0].score);
+	profile_free(built.profile);
+}
+
 /* The stack of a record that came too late is not judged, also where others of that stack came in time. */
 static void test_too_many_timelines(void **state)
 {
@@ -104,7 +152,7 @@ static void test_too_many_timelines(void **state)
 		take(fixture->builder, &record, 1, 0);
 	}
 	builder_advance(fixture->builder, now_ns + 100000000000);
-	builder_find_leaks(fixture->builder, 0);
+	find_leaks(fixture);
 	assert_int_equal(builder_unjudged(fixture->builder), 0);
 	record.id++;
 	take(fixture->builder, &record, 1, 0);
@@ -112,7 +160,7 @@ static void test_too_many_timelines(void **state)
 	record.id++;
 	record.nr_user = 1;
 	take(fixture->builder, &record, 1, 0);
-	builder_find_leaks(fixture->builder, 0);
+	find_leaks(fixture);
 	assert_int_equal(builder_unjudged(fixture->builder), 2);
 }
 
@@ -123,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_tgid_is_used_again),
 		TEST(test_no_peak),
+		TEST(test_stacks_that_look_the_same),
 		TEST(test_too_many_timelines),
 	};
 

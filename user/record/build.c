@@ -324,6 +324,31 @@ void builder_sum(struct builder *builder, enum heap_view view, uint64_t *nr_writ
 		count_samples(&builder->entries.at[*i], view, nr_written, nr_gone);
 }
 
+static void number_stack(struct build *build, struct entry *entry)
+{
+	struct profile_sample sample = {0};
+
+	build_set_stack(build, entry);
+	sample.locations = build->locations.at;
+	sample.nr_locations = build->locations.nr;
+	entry->shown_stack = profile_add_sample(build->profile, &sample);
+}
+
+void builder_number_stacks(struct builder *builder, struct symbolizer *symbolizer,
+			   const struct build_order *order)
+{
+	struct profile *profile = profile_new();
+	struct build build = {
+		.builder = builder, .symbolizer = symbolizer, .order = order, .profile = profile};
+
+	builder_resolve(builder);
+	build_begin_stacks(&build);
+	for_each_entry(&build, NULL, expect_names);
+	for_each_entry(&build, NULL, number_stack);
+	build_end_stacks(&build);
+	profile_free(profile);
+}
+
 void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 		   const struct build_order *order, struct built *built)
 {

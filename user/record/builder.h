@@ -147,8 +147,6 @@ struct built_leak {
 	int64_t sample;
 	struct scale_sum inuse;
 };
-/* Looks for leaks among all that was counted: blocks older than age_ns (0: half of what was seen of their process). */
-void builder_find_leaks(struct builder *builder, uint64_t age_ns);
 /* Stacks that it did not judge, as they came after BUILDER_TIMELINES records of others. */
 uint64_t builder_unjudged(const struct builder *builder);
 /* Did the run last long enough to tell? */
@@ -181,6 +179,13 @@ struct build_order {
 	bool all_frames;
 	bool no_native; /* of stacks with interpreted functions these alone */
 };
+
+/*
+ * Looks for leaks among all that was counted: blocks older than age_ns (0: half of what was seen of their process). order:
+ * of its profiles, all_frames and no_native; borrowed.
+ */
+void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
+			const struct build_order *order, uint64_t age_ns);
 
 struct built {
 	struct profile *profile; /* owned by the caller; it may have no samples */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Which stacks leak. Entries of one stack (its sizes, its threads) are judged together, over the time that the image of
- * their process ran while sampling went on; leaktest.c has the criteria.
+ * their process ran while sampling went on; leaktest.c has the criteria. A stack is what the profile shows: those that
+ * differ in frames that are left out alone, the allocator's and the interpreter's, are one.
  *
  * The score orders all suspects by one number, so that a reader of the profile has the same order: exceptions come before
  * mere growth, and within each the slope counts, reduced by two standard errors.
@@ -155,9 +156,7 @@ static int compare_stacks(const void *a, const void *b, void *ctx)
 
 	if (x->image != y->image)
 		return compare((uintptr_t)x->image, (uintptr_t)y->image);
-	if (x->user_stack != y->user_stack)
-		return compare(x->user_stack, y->user_stack);
-	return compare(x->shadow, y->shadow);
+	return compare(x->shown_stack, y->shown_stack);
 }
 
 static double lower_bound(const struct built_leak *leak)
@@ -179,14 +178,15 @@ static void set_scores(struct builder *builder)
 	}
 }
 
-void builder_find_leaks(struct builder *builder, uint64_t age_ns)
+void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
+			const struct build_order *order, uint64_t age_ns)
 {
 	builder->leak_age_ns = age_ns;
 	builder->leaks.nr = 0;
 	builder->nr_unjudged = 0;
 	vec_for_each(&builder->entries, entry)
 		entry->leak = entry->nr_leaked = 0;
-	builder_resolve(builder);
+	builder_number_stacks(builder, symbolizer, order);
 	if (!builder->order.nr)
 		return;
 	qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at), compare_stacks,

@@ -41,8 +41,9 @@ struct entry {
 	uint32_t comm; /* strtab id */
 	enum stack_end end;
 	uint32_t kernel_stack, user_stack;
-	uint32_t shadow;    /* in builder->shadows; 0: it has none */
-	uint64_t nr_joined; /* of nr_taken: in builder_joined() already */
+	uint32_t shadow;      /* in builder->shadows; 0: it has none */
+	uint32_t shown_stack; /* of builder_number_stacks() */
+	uint64_t nr_joined;   /* of nr_taken: in builder_joined() already */
 	bool has_record;
 };
 
@@ -102,6 +103,10 @@ bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
 /* How many blocks of an entry are in use, of those that builder_resolve() has seen. */
 uint64_t builder_nr_live(const struct entry *entry);
+
+/* Sets shown_stack of each entry: the same number where profiles of this order show the same stack. */
+void builder_number_stacks(struct builder *builder, struct symbolizer *symbolizer,
+			   const struct build_order *order);
 
 /* Adds to the table of builder_ends(). why NULL: the stack is whole. */
 void builder_count_end(struct builder *builder, const char *why, uint64_t nr);

@@ -220,12 +220,6 @@ static bool wait_for_more(struct run *run)
 	return !interrupt_seen() && clock_monotonic_ns() < schedule->end_ns && is_anybody_left(run);
 }
 
-static void find_leaks(struct run *run)
-{
-	dispatch_blocks(&run->dispatch);
-	builder_find_leaks(run->builder, run->options->leak_age_ns);
-}
-
 int run_collect(struct run *run)
 {
 	int code = EXIT_DONE;
@@ -239,6 +233,6 @@ int run_collect(struct run *run)
 	stop(run);
 	code = code ? code : drain(run);
 	if (!code && run->options->views & OPTIONS_VIEW_LEAKS)
-		find_leaks(run);
+		dispatch_blocks(&run->dispatch);
 	return code;
 }

@@ -326,6 +326,15 @@ static void begin_piece(struct writer *writer, enum builder_mark mark,
 	series->nr++;
 }
 
+static void find_leaks(struct writer *writer, const struct writing *writing)
+{
+	const struct build_order order = {.all_frames = writer->options->all_frames,
+					  .no_native = !writer->options->native};
+
+	builder_find_leaks(writer->builder, writing->symbolizer, &order,
+			   writer->options->leak_age_ns);
+}
+
 /* Once, as leaks are in no file before the end. */
 static void say_no_leaks(struct writer *writer)
 {
@@ -348,6 +357,8 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 	}
 	if (moment == MOMENT_SNAPSHOT)
 		say_no_leaks(writer);
+	if (moment == MOMENT_END && writer->options->views & OPTIONS_VIEW_LEAKS)
+		find_leaks(writer, writing);
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		enum heap_view view = views[i].view;
 		char *comment scoped(freep) = NULL;
