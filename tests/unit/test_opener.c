@@ -392,6 +392,39 @@ static void test_held(void **state)
 	opener_close(opener);
 }
 
+static void serve_late(int socket)
+{
+	const struct timespec pause = {.tv_nsec = 100000000}; /* so that main looks around, once */
+	struct message message;
+
+	while (!transfer_receive(socket, &message, sizeof(message), NULL, NULL)) {
+		if (message.key == BAD)
+			ppoll(NULL, 0, &pause, NULL);
+		message.status = -ENOENT;
+		transfer_send(socket, &message, NULL, -1, NULL);
+	}
+}
+
+static void look_for_long(void *ctx)
+{
+	usleep(OPENER_STALL_NS / 1000 + 300000);
+	(*(size_t *)ctx)++;
+}
+
+/* What takes main so long is not the opener's fault, whose answer is there. */
+static void test_main_is_late(void **state)
+{
+	struct opener *opener = open_opener(serve_late);
+	size_t nr_looks = 0;
+
+	(void)state;
+	opener_while_waiting(opener, look_for_long, &nr_looks);
+	assert_int_equal(opener_memory(opener, BAD), -ENOENT);
+	assert_int_equal(nr_looks, 1);
+	assert_int_equal(opener_nr_stuck(opener), 0);
+	opener_close(opener);
+}
+
 /* Main's looks while it waits for a file of the task BAD, of a device with this number. */
 static size_t looks_for_file(struct opener *opener, uint32_t device)
 {
@@ -546,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_forbidden_calls),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_main_is_late),
 		cmocka_unit_test(test_held_by_a_device),
 		cmocka_unit_test(test_dies),
 		cmocka_unit_test(test_replies_that_do_not_fit),

@@ -117,9 +117,9 @@ void dwarfabbrev_skip_form(struct dwarfcursor *cursor, uint16_t form, struct dwa
 void dwarfabbrev_skip(const struct dwarfabbrevs *table, const struct dwarfabbrev *abbrev,
 		      struct dwarfcursor *cursor, struct dwarfshape shape)
 {
-	const struct dwarfskip *skip = table->skips.at + abbrev->first_skip;
+	for (uint32_t i = 0; i < abbrev->nr_skips; i++) {
+		const struct dwarfskip *skip = &table->skips.at[abbrev->first_skip + i];
 
-	for (uint32_t i = 0; i < abbrev->nr_skips; i++, skip++) {
 		dwarfcursor_skip(cursor, skip->len_bytes);
 		if (skip->form)
 			dwarfabbrev_skip_form(cursor, skip->form, shape);

@@ -54,10 +54,10 @@ struct about {
 
 static struct about read_about(struct walk *walk, const struct dwarfabbrev *abbrev)
 {
-	const struct dwarfattr *attr = walk->table->attrs.at + abbrev->first_attr;
 	struct about about = {0};
 
-	for (uint32_t i = 0; i < abbrev->nr_attrs; i++, attr++) {
+	for (uint32_t i = 0; i < abbrev->nr_attrs; i++) {
+		const struct dwarfattr *attr = &walk->table->attrs.at[abbrev->first_attr + i];
 		struct dwarfvalue value;
 
 		switch (attr->name) {

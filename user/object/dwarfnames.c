@@ -104,7 +104,6 @@ static bool read_link(struct dwarfnames *names, struct chain *chain)
 	const struct dwarfunit *unit = unit_of(names, chain->file, chain->off);
 	const struct dwarfabbrevs *table;
 	const struct dwarfabbrev *abbrev;
-	const struct dwarfattr *attr;
 	struct dwarfcursor cursor;
 
 	if (!unit || !dwarfwork_spend(unit->file->work, 1))
@@ -118,8 +117,8 @@ static bool read_link(struct dwarfnames *names, struct chain *chain)
 	if (!abbrev || abbrev->tag != DW_TAG_subprogram)
 		if (!abbrev || abbrev->tag != DW_TAG_inlined_subroutine)
 			return false;
-	attr = table->attrs.at + abbrev->first_attr;
-	for (uint32_t i = 0; i < abbrev->nr_attrs && !cursor.is_bad; i++, attr++) {
+	for (uint32_t i = 0; i < abbrev->nr_attrs && !cursor.is_bad; i++) {
+		const struct dwarfattr *attr = &table->attrs.at[abbrev->first_attr + i];
 		struct dwarfvalue value = dwarfunit_read(unit, &cursor, attr);
 
 		take(unit, attr->name, &value, chain);

@@ -219,7 +219,10 @@ static int wait_for_worker(void *ctx, int fd, short events)
 		return 0;
 	if (call->idle && call->idle->gives_up && call->idle->gives_up(call->idle->ctx))
 		return -EINTR;
-	return is_stalled(call, clock_monotonic_ns(), worker_cpu_ns(call->peer)) ? -ETIME : 0;
+	if (!is_stalled(call, clock_monotonic_ns(), worker_cpu_ns(call->peer)))
+		return 0;
+	/* It may be this process that had no CPU for so long, or what idle did. */
+	return poll(&ready, 1, 0) > 0 ? 0 : -ETIME;
 }
 
 static void begin_call(struct call *call, struct peer *peer, const struct peer_idle *idle)
