@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * How many newlines are in a piece of the target's memory. For objects that are loaded by themselves, as shadow.bpf.h.
+ * How many lines of JavaScript end in a piece of the target's memory: at "\n", "\r", "\r\n", U+2028 and U+2029. For objects that are
+ * loaded by themselves, as shadow.bpf.h.
  *
- * A word at a time: where it has a newline, its difference to a word of newlines is 0. Without branches on what is read, so that the
- * verifier goes through each turn once.
+ * A word at a time: where it has a character, its difference to a word of nothing else is 0. Without branches on what is read, so
+ * that the verifier goes through each turn once.
  */
 #ifndef CPROF_NEWLINES_BPF_H
 #define CPROF_NEWLINES_BPF_H
@@ -24,13 +25,26 @@ struct {
 	__type(value, struct newlines_piece);
 } newlines_pieces SEC(".maps");
 
-/* In len_bytes, at most NEWLINES_BYTES, of characters of one byte or (is_wide) two. -1: they cannot be read. */
-__noinline int newlines_count(u32 slot, u64 address, u32 len_bytes, u32 is_wide)
+#define NEWLINES_AFTER_CR (1u << 16)
+
+/* Sets the highest bit of each lane of word that is c. low: all other bits. */
+static __always_inline u64 newlines_equal(u64 word, u64 ones, u64 low, u64 c)
+{
+	word ^= ones * c;
+	return ~(((word & low) + low) | word | low);
+}
+
+/*
+ * In len_bytes, at most NEWLINES_BYTES, of characters of one byte or (is_wide) two. before: what the piece before returned, which had
+ * NEWLINES_BYTES. -1: they cannot be read; else the number, and NEWLINES_AFTER_CR if what follows is behind a "\r".
+ */
+__noinline int newlines_count(u32 slot, u64 address, u32 len_bytes, u32 is_wide, u32 before)
 {
 	struct newlines_piece *piece = bpf_map_lookup_elem(&newlines_pieces, &slot);
-	u32 nr = 0, len = len_bytes, lane = is_wide ? 15 : 7;
+	u32 nr = 0, len = len_bytes, width = is_wide ? 16 : 8;
 	u64 ones = is_wide ? 0x0001000100010001ull : 0x0101010101010101ull;
-	u64 low = ~(ones << lane), last;
+	u64 low = ~(ones << (width - 1)), wide = is_wide ? ~0ull : 0, last;
+	u64 carry = before & NEWLINES_AFTER_CR ? 1ull << (width - 1) : 0, carried = 0;
 
 	barrier_var(len);
 	len &= 8 * NEWLINES_WORDS - 1;
@@ -41,13 +55,19 @@ __noinline int newlines_count(u32 slot, u64 address, u32 len_bytes, u32 is_wide)
 	piece->words[last & (NEWLINES_WORDS - 1)] |= ~0ull << 8 * (len & 7);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < NEWLINES_WORDS; i++) {
-		u64 word = piece->words[i] ^ ones * '\n';
+		u64 word = piece->words[i], feeds, returns, others;
 
 		if (i > last)
 			break;
-		nr += (~(((word & low) + low) | word | low) >> lane) * ones >> (63 - lane);
+		feeds = newlines_equal(word, ones, low, '\n');
+		returns = newlines_equal(word, ones, low, '\r');
+		others = newlines_equal(word & ~ones, ones, low, 0x2028) & wide;
+		feeds &= ~(returns << width | carry);
+		nr += ((feeds | returns | others) >> (width - 1)) * ones >> (64 - width);
+		carried = carry;
+		carry = returns >> (64 - width);
 	}
-	return nr;
+	return nr | (carried ? NEWLINES_AFTER_CR : 0);
 }
 
 #endif

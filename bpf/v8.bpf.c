@@ -74,7 +74,9 @@ struct work {
 	u64 words[8];
 	u64 strings[4]; /* by enum string; 0: there is none */
 	u16 types[4];
-	s64 line; /* 0: not known */
+	s64 line;	  /* 0: not known */
+	u64 deadline_ns;  /* of this walk */
+	u32 nr_described; /* in it */
 };
 
 static __always_inline bool is_object(u64 word)
@@ -215,8 +217,8 @@ static __always_inline u64 characters_of(u64 string, u32 *is_wide)
 }
 
 /*
- * The line of the position in work->scope_start: newlines before it are counted, in so much of the source. This is
- * done once for a function. (V8 has a table of them, but only after a stack was printed.)
+ * The line of the position in work->scope_start: ends of lines before it are counted, in so much of the source. This is
+ * done once for a function. (V8 has a table of them, but only after a stack was printed.) 1: there is no time left.
  */
 __noinline int v8_find_line(u32 slot, u32 script_name_at)
 {
@@ -224,6 +226,7 @@ __noinline int v8_find_line(u32 slot, u32 script_name_at)
 	u64 at, left;
 	u32 is_wide = 0;
 	s64 line;
+	int nr = 0;
 
 	if (!work || work->scope_start & 1)
 		return 0;
@@ -235,11 +238,13 @@ __noinline int v8_find_line(u32 slot, u32 script_name_at)
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < MAX_PIECES && left; i++) {
 		u32 len = left < NEWLINES_BYTES ? left : NEWLINES_BYTES;
-		int nr = newlines_count(slot, at, len, is_wide);
 
+		if (bpf_ktime_get_ns() > work->deadline_ns)
+			return 1;
+		nr = newlines_count(slot, at, len, is_wide, nr);
 		if (nr < 0)
 			return 0;
-		line += nr;
+		line += nr & (NEWLINES_AFTER_CR - 1);
 		at += len;
 		left -= len;
 	}
@@ -303,7 +308,10 @@ __noinline int v8_describe(u32 slot, u64 object, u32 check)
 	else if (is_string(name))
 		set_name(slot, name);
 	work->line = 0;
-	v8_find_line(slot, v8->script_name_at);
+	/* The first function of a walk has had all of its time: then it has no line. Others are asked for again. */
+	if (v8_find_line(slot, v8->script_name_at) && work->nr_described)
+		return 1;
+	work->nr_described++;
 	v8_set_string(slot, STRING_FILE, word_in(work->script, v8->script_name_at));
 	if (!begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_V8, v8->version)) ||
 	    send_string(slot, work, STRING_NAME, ABI_TEXT_NAME) ||
@@ -410,16 +418,20 @@ static __always_inline void walk(u32 slot)
 	struct work *work = work_at(slot);
 	struct shadow *shadow = shadow_at(slot);
 	struct scratch *scratch = scratch_at(slot);
-	u64 deadline_ns;
 
 	if (!work || !shadow || !scratch)
 		return;
 	work->shared_map = work->script = 0;
-	deadline_ns = bpf_ktime_get_ns() + shadow->walk_ns;
+	work->nr_described = 0;
+	work->deadline_ns = bpf_ktime_get_ns() + shadow->walk_ns;
 	begin_stack(shadow);
 	for (u32 i = 0; i < ABI_MAX_USER_FRAMES; i += STEPS_A_CALL) {
-		if (i >= scratch->walk.nr || bpf_ktime_get_ns() > deadline_ns)
+		if (i >= scratch->walk.nr)
 			break;
+		if (bpf_ktime_get_ns() > work->deadline_ns) {
+			shadow->stack.end = ABI_SHADOW_END_TOO_DEEP;
+			break;
+		}
 		v8_steps(slot, i);
 	}
 	end_stack(shadow);

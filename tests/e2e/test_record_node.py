@@ -215,6 +215,28 @@ def which_frames_are_shown():
     assert "compare" in shown["--no-native",] and "__libc_start_main" not in shown["--no-native",]
 
 
+MARKED = "function marked(n) { if (!n) return new Error().stack; let x = 0; while (n) { x += n * n % 7; n -= 1; } return x; }\n" \
+    "console.log(JSON.stringify({stack: marked(0)}));\nfor (;;) marked(9999);\n"
+
+
+@h.test
+def ends_of_lines():
+    """JavaScript has five, and the source comes in pieces: V8 itself says which line it is."""
+    need_node()
+    for before in ("// a\r// bcd\r\n// e\n" * 2000, "// a\u2028// bcd\u2029\r// \u4e2d\r\n\n\r" * 2000):
+        path = u.script("", "ends.js")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(before + MARKED)
+        target = h.Workload(NODE, *ways()["baseline"], path)
+        said = int(re.search(r"at marked [(].*ends[.]js:(\d+):", target.says()["stack"])[1])
+        run = h.cprof("record", "-F", 499, "-p", target.pid).attached()
+        target.uses(0.3)
+        found = {frame["start_line"] for sample in run.stop().profile()["samples"] for frame in sample["frames"]
+                 if frame["name"] == "marked"}
+        target.process.kill()
+        assert found == {said}, (found, said)
+
+
 CHURN = """
 console.log('{}');
 for (let i = 0; ; i++) {

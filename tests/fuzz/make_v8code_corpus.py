@@ -37,6 +37,8 @@ INPUTS = {
     "cut": parts(string(b"begin"), types=(ONE_BYTE | CUT, ONE_BYTE, ONE_BYTE, ONE_BYTE)),
     "beyond": parts(string(b"short", 1 << 30)),
     "long": parts(string(b"x" * 1024, 70000)),
+    "long_file": parts(file=string(b"/" + b"d" * 1000)),
+    "escaped_file": parts(file=string(b"/" + b"\n" * 1000)),
     "cons": parts(types=(CONS, ONE_BYTE, ONE_BYTE, ONE_BYTE)),
     "nul": parts(string(b"a\0b")),
     "headless": parts(b"\1\2\3"),

@@ -159,12 +159,35 @@ static void test_placed(void **state)
 	vec_release(&items);
 }
 
+/* Where there was no time for more functions, a note says so. */
+static void test_placed_and_cut(void **state)
+{
+	const struct shadow_frame frames[] = {{SHADOW_PLACED, 0, 0}, {SHADOW_PLACED, 1, 0}};
+	const struct shadow_stack shadow = {.frames = frames, .nr = 2, .end = SHADOW_END_TOO_DEEP};
+	static const bool is_loop[3];
+	const struct join_native native = {.is_loop = is_loop, .nr = 3, .elided = 3};
+	static const struct join_item expected[] = {{JOIN_NATIVE, 0},	 {JOIN_SHADOW, 0},
+						    {JOIN_NATIVE, 1},	 {JOIN_SHADOW, 1},
+						    {JOIN_UNMATCHED, 0}, {JOIN_NATIVE, 2}};
+	struct join_items items = {0};
+
+	(void)state;
+	assert_false(join_stacks(&native, &shadow, &items));
+	assert_int_equal(items.nr, 6);
+	for (size_t i = 0; i < items.nr; i++) {
+		assert_int_equal(items.at[i].kind, expected[i].kind);
+		assert_int_equal(items.at[i].i, expected[i].i);
+	}
+	vec_release(&items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_elided),
 		cmocka_unit_test(test_placed),
+		cmocka_unit_test(test_placed_and_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

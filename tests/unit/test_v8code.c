@@ -58,6 +58,11 @@ static void test_names(void **state)
 	check("headless", "...", "/app/prog.js");
 	assert_true(read_code("long", &code));
 	assert_string_equal(code.name + strlen(code.name) - 3, "...");
+	assert_true(read_code("long_file", &code));
+	assert_int_equal(strlen(code.file), 1001);
+	assert_true(read_code("escaped_file", &code));
+	assert_int_equal(strlen(code.file) % 4, 0); /* "/", "\\x0a" ..., "..." */
+	assert_string_equal(code.file + strlen(code.file) - 7, "\\x0a...");
 	assert_false(read_code("short", &code));
 	assert_true(read_code("plain", &code));
 	assert_int_equal(code.start_line, 12);

@@ -119,6 +119,13 @@ static bool is_placed(const struct shadow_stack *shadow)
 	return shadow->nr && shadow->frames[0].object & SHADOW_PLACED;
 }
 
+/* Behind the last function that was read: there was no time for more. */
+static void push_end(struct joining *joining)
+{
+	if (joining->next == joining->shadow->nr && joining->shadow->end != SHADOW_END_ROOT)
+		push(joining, JOIN_UNMATCHED, 0);
+}
+
 /* Each function behind its native frame; those behind none at the end. */
 static void merge_placed(struct joining *joining)
 {
@@ -126,11 +133,15 @@ static void merge_placed(struct joining *joining)
 
 	for (uint32_t i = 0; i < joining->native->nr; i++) {
 		push(joining, JOIN_NATIVE, i);
-		while (joining->next < shadow->nr && shadow->frames[joining->next].place <= i)
+		while (joining->next < shadow->nr && shadow->frames[joining->next].place <= i) {
 			push_shadow(joining);
+			push_end(joining);
+		}
 	}
-	while (joining->next < shadow->nr)
+	while (joining->next < shadow->nr) {
 		push_shadow(joining);
+		push_end(joining);
+	}
 }
 
 bool join_stacks(const struct join_native *native, const struct shadow_stack *shadow,
@@ -140,7 +151,7 @@ bool join_stacks(const struct join_native *native, const struct shadow_stack *sh
 
 	if (is_placed(shadow)) {
 		merge_placed(&joining);
-		return true;
+		return shadow->end == SHADOW_END_ROOT;
 	}
 	count(&joining);
 	if (can_be_paired(&joining)) {
