@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * An allocation of s bytes is sampled with probability 1 - e^(-s/rate), as the probes of bpf/sampling.bpf.c do it:
- * there by a coin for each call, here by a distance to the next sample that is drawn from the exponential distribution,
+ * there by a probability for each call, here by a distance to the next sample that is drawn from the exponential distribution,
  * which has no memory. So both have the same law, and the same weights.
  *
  * While an allocator is called for a sample its thread's distance is endless: what it allocates itself by the same

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Are the estimates what they claim to be? The coin is bpf/sampling.bpf.c itself, compiled for the host,
+ * Are the estimates what they claim to be? The sampler is bpf/sampling.bpf.c itself, compiled for the host,
  * on the table that user space fills; the estimator is profile/scale. What is expected of n
  * allocations of s bytes at rate R, a = s/R:
  *
