@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which methods a compiled method's code was made of: the method itself, and those that were inlined into it, each with its
- * bytecode. Private to hotspot.c.
+ * bytecode. Private to hotspot*.c.
  */
 #ifndef CPROF_RUNTIME_HOTSPOTSCOPES_H
 #define CPROF_RUNTIME_HOTSPOTSCOPES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was answered about ips, so that only what is new is answered again. Private to hotspot.c.
+ * What was answered about ips, so that only what is new is answered again. Private to hotspot*.c.
  *
  * A Method of a class that stays has an entry under its address: since when it was seen.
  */

@@ -4,7 +4,7 @@
  * sample was taken.
  *
  * The VM counts the classes that it unloads, before it frees what they consist of. So a count that is still what it was at the
- * tick proves that every address means what it meant then. Private to hotspot.c.
+ * tick proves that every address means what it meant then. Private to hotspot*.c.
  */
 #ifndef CPROF_RUNTIME_HOTSPOTUNLOAD_H
 #define CPROF_RUNTIME_HOTSPOTUNLOAD_H
