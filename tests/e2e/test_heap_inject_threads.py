@@ -131,7 +131,7 @@ int main(void)
 
 @h.test
 def its_first_thread_has_ended():
-    """While cprof ran, or before: /proc/PID/maps is empty then, but the process goes on."""
+    """While cprof ran, or before: /proc/PID/maps is empty then, but the process goes on. Probes are placed, too."""
     target = h.Workload(injecting.built("ends-first", ENDS_FIRST))
     target.says()
     run = injecting.injected(target, "--rate", "1", "--alloc")
@@ -141,8 +141,13 @@ def its_first_thread_has_ended():
     assert injecting.left_slots(target.pid) > 0
     assert not any("could not be led back" in line for line in run.stop().lines)
     assert not injecting.left_slots(target.pid)
-    injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
-    assert not injecting.left_slots(target.pid)
+    options = "--rate", "1", "--alloc"
+    for start in (lambda: injecting.injected(target, *options),
+                  lambda: h.cprof("heap", *options, "-p", target.pid).attached()):
+        run = start()
+        target.uses(0.005)
+        assert any("allocate" in sample["stack"] for sample in run.stop().profile()["samples"])
+        assert not injecting.left_slots(target.pid)
     assert target.process.poll() is None
 
 

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "process/procfs.h"
 #include "process/traits.h"
 
 #define UID_UNKNOWN UINT32_MAX /* the process is gone */
@@ -271,9 +272,17 @@ static void note_unserved(struct prober *prober, const struct process *process,
 		note(prober, process->tgid, process->tgid, answer.in_it_alone[i], mapped_bytes);
 }
 
+/*
+ * Probes for one process are placed in the memory of its first thread. When that one has ended, and others live, it has
+ * none: then they are for all processes, of which BPF chooses the target.
+ */
 static uint32_t probed_in(const struct prober *prober, uint32_t tgid)
 {
-	return prober->all || prober->follow_forks ? 0 : tgid;
+	struct proc_stat stat;
+
+	if (prober->all || prober->follow_forks)
+		return 0;
+	return procfs_stat(prober->proc_root, tgid, &stat) || stat.state != 'Z' ? tgid : 0;
 }
 
 void prober_on_map(void *ctx, const struct process *process, const struct mapping *map)
@@ -314,7 +323,7 @@ void prober_expect(struct prober *prober, uint32_t tgid, const char *path)
 
 int prober_serve(struct prober *prober, const char *path)
 {
-	uint32_t target = prober->is_injected ? prober->targets.at[0] : 0;
+	uint32_t target = prober->is_injected ? probed_in(prober, prober->targets.at[0]) : 0;
 	size_t bytes = 0;
 	uint32_t file = prober_file(prober, getpid(), path, &bytes);
 
