@@ -124,7 +124,8 @@ enum abi_stack_end {
 	X(LEFT, "sampled blocks left at exit")               \
 	X(NOTED, "calls with a probe at their return")       \
 	X(SAMPLE_NS, "time that samples took")               \
-	X(ENDED_NS, "CPU time of targets that ended")
+	X(ENDED_NS, "CPU time of targets that ended")        \
+	X(LOOKED, "calls before the start")
 
 #define ABI_LOSSES(X)                                  \
 	X(COUNTS_FULL, "aggregation map full or busy") \
@@ -145,6 +146,11 @@ enum abi_stat {
 #undef X
 	ABI_NR_STATS
 };
+
+/* What `stopped` is: only ABI_RUNS counts and samples; ABI_LOOKS counts calls, and nothing else. */
+#define ABI_RUNS    0
+#define ABI_STOPPED 1
+#define ABI_LOOKS   2
 
 /* What counts of one sample's time at most: it may be longer if the thread lost its CPU meanwhile. */
 #define ABI_MAX_SAMPLE_NS 100000ull

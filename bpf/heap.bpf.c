@@ -92,13 +92,23 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 	return false;
 }
 
+/* Is this call one to be handled? Before the start it is counted at most. */
+static __always_inline bool is_wanted(void)
+{
+	if (!record_is_stopped())
+		return target_is_current();
+	if (record_looks() && target_is_current())
+		stat_inc(ABI_STAT_LOOKED);
+	return false;
+}
+
 __hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap_call *call)
 {
 	u64 thread = bpf_get_current_pid_tgid();
 	struct abi_inflight *noted;
 	bool sampled;
 
-	if (record_is_stopped() || !target_is_current())
+	if (!is_wanted())
 		return false;
 	stat_inc(ABI_STAT_CALLS);
 	noted = bpf_map_lookup_elem(&inflight, &thread);
@@ -263,7 +273,7 @@ __hidden void heap_free(u64 address)
 {
 	struct abi_block block = {};
 
-	if (record_is_stopped() || !target_is_current())
+	if (!is_wanted())
 		return;
 	stat_inc(ABI_STAT_FREES);
 	if (address && live_take(address, &block))

@@ -33,13 +33,18 @@ struct {
 volatile __u32 epoch = 0;
 /*
  * Set by user space before the start and after the end: probes may be attached, but nothing is counted
- * while others are still missing, or when the accounts are being read.
+ * while others are still missing, or when the accounts are being read. ABI_LOOKS: is it much that will be counted?
  */
 volatile __u32 stopped = 0;
 
 __hidden bool record_is_stopped(void)
 {
-	return stopped;
+	return stopped != ABI_RUNS;
+}
+
+__hidden bool record_looks(void)
+{
+	return stopped == ABI_LOOKS;
 }
 
 static __always_inline bool ring_has_room(u32 quarters)

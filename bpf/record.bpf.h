@@ -11,6 +11,8 @@
 
 /* Before the start of the run, and after its end: nothing may be counted or stored. */
 bool record_is_stopped(void);
+/* It is, and calls shall be counted (ABI_LOOKS). */
+bool record_looks(void);
 /*
  * Closes the record in scratch: sizes and the id that everything in it hashes to. Changes nothing
  * outside scratch.

@@ -3,10 +3,13 @@
 """cprof heap says what it costs its target. The judge is the target itself: it does the same work with cprof and without,
 and says what CPU time each took."""
 import json
+import os
 import re
+import signal
 import subprocess
 
 import harness as h
+import leftovers
 
 TOOK = re.compile(r"^cprof: profiling took (?:about (\d+)|less than 1) % of (the target's CPU time|the CPU time of all) "
                   r"\(([\d,]+|[\d.]+ million) traps of ([\d.]+) us\)$", re.M)
@@ -72,19 +75,68 @@ def inside_only_samples_are_paid_for():
     assert percent <= 20 and h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
 
 
-@h.test
-def a_process_that_runs_already():
+EXPECTED = re.compile(r"^cprof: the probes will take about (\d+) % of the target's CPU time \(([\d,]+) calls in 0.1 s, traps of "
+                      r"([\d.]+) us\).* --inject, .*cprof heap -- COMMAND", re.M)
+
+
+def busy():
+    """A process that does nothing but allocate."""
     target = h.Workload("churn", 0, 1)
     target.says()
     target.go()
     target.says()  # busy
+    return target
+
+
+@h.test
+def a_process_that_runs_already():
+    target = busy()
     cprof = h.cprof("heap", "-p", target.pid).attached()
     target.uses(0.3)
     run = cprof.stop()
     percent, whose, _ = took(run)
-    assert whose == "the target's CPU time" and 20 <= percent <= 99, f"{percent} % of {whose}"
+    assert whose == "the target's CPU time" and 31 <= percent <= 99, f"{percent} % of {whose}"
+    # It was told before it was sampled, and what was counted then is in no account.
+    text = "\n".join(run.lines)
+    match = EXPECTED.search(text)
+    assert match and "--alloc-only, which" in match[0], "it was not told beforehand"
+    assert match.start() < h.ATTACHED.search(text).start()
+    assert abs(int(match[1]) - percent) <= 30, f"expected {match[1]} %, took {percent} %"
+    run.profile()
+    cprof = h.cprof("heap", "--alloc-only", "-p", target.pid).attached()
+    match = EXPECTED.search("\n".join(cprof.stop().lines))
+    assert match and "--alloc-only" not in match[0]
     target.go()
     target.wait()
+
+
+@h.test
+def one_that_allocates_rarely_is_not_warned_of():
+    target = h.Workload("hot", 30)
+    cprof = h.cprof("heap", "--allow-empty", "-d", "0.2", "-p", target.pid)
+    run = cprof.wait()
+    assert run.code == 0 and not EXPECTED.search("\n".join(run.lines))
+
+
+@h.test
+def interrupted_while_it_looks():
+    target = busy()
+    cprof = h.cprof("heap", "-p", target.pid)
+    cprof.awaits(r"^cprof: every mapped file is examined")
+    assert cprof.stop().code in (0, 3)
+    target.go()
+    target.wait()
+
+
+@h.test
+def the_probes_go_when_sampling_is_over():
+    """And not when the command ends, or all names are found."""
+    cprof = h.cprof("heap", "--mode", "probe", "-d", "0.2", "--", h.workload("churn"), "300", "1").attached()
+    cprof.awaits(r"^cprof: taken")
+    target, = [pid for pid in h.children(cprof.pid) if os.path.samefile(f"/proc/{pid}/exe", h.workload("churn"))]
+    assert not leftovers.left_probes([target])
+    os.kill(target, signal.SIGKILL)
+    assert cprof.wait().code == 128 + signal.SIGKILL
 
 
 h.main()

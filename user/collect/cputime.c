@@ -78,9 +78,13 @@ void cputime_begin(struct cputime *cputime, uint64_t ended_ns)
 	cputime->ended_first_ns = ended_ns;
 	if (cputime->all)
 		cputime->all_first_ns = read_all();
-	vec_for_each(&cputime->processes, process)
-		if (read_clock(process->tgid, &process->first_ns))
-			process->last_ns = process->first_ns;
+	vec_for_each(&cputime->processes, process) {
+		if (process->has_ended) /* before */
+			process->first_ns = 0;
+		else
+			read_clock(process->tgid, &process->first_ns);
+		process->last_ns = process->first_ns;
+	}
 }
 
 /* Children that BPF has made targets: all of their time counts. */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -101,11 +102,31 @@ static uint64_t ended_ns(const struct session *session)
 	return tally.ended_ns;
 }
 
+#define LOOK_NS	 (NSEC_PER_SEC / 10)
+#define LOOKS	 20 /* at whether the user gives up */
+#define PAUSE_NS (LOOK_NS / LOOKS)
+
+void session_look(struct session *session, bool (*gives_up)(void), struct overhead *expected)
+{
+	struct tally tally = {0};
+
+	cputime_begin(&session->cputime, ended_ns(session));
+	session->bpf->bss->stopped = ABI_LOOKS;
+	for (int i = 0; i < LOOKS && !gives_up(); i++) {
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		session_gather(session);
+	}
+	session->bpf->bss->stopped = ABI_STOPPED;
+	tally_read(bpf_map__fd(session->bpf->maps.stats), -1, &tally);
+	price_expect(&session->price, tally.nr_looked, expected);
+	expected->cpu_ns = cputime_read(&session->cputime, tally.ended_ns);
+}
+
 int session_start(struct session *session)
 {
 	if (session->options.source == SESSION_HEAP)
 		cputime_begin(&session->cputime, ended_ns(session));
-	session->bpf->bss->stopped = 0;
+	session->bpf->bss->stopped = ABI_RUNS;
 	return session->options.source == SESSION_CPU ? sampler_enable(&session->sampler) : 0;
 }
 
@@ -113,8 +134,14 @@ void session_stop(struct session *session)
 {
 	if (session->options.source == SESSION_HEAP && !session->bpf->bss->stopped)
 		session->cpu_ns = cputime_read(&session->cputime, ended_ns(session));
-	session->bpf->bss->stopped = 1;
+	session->bpf->bss->stopped = ABI_STOPPED;
 	sampler_disable(&session->sampler);
+}
+
+void session_detach(struct session *session)
+{
+	if (session->options.source == SESSION_HEAP)
+		uprobes_release(&session->uprobes);
 }
 
 int session_fd(const struct session *session)

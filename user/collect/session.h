@@ -119,10 +119,26 @@ int session_add_runtime(struct session *session, enum abi_runtime kind,
 /* No process has it any more. 0 is fine. */
 void session_remove_runtime(struct session *session, uint32_t runtime);
 
+/* Heap: what profiling has cost the targets so far. 0 where it is not known. */
+struct overhead {
+	uint64_t nr_traps;
+	uint64_t cost_ns; /* estimated, from what a trap costs on this machine (price.h) */
+	uint64_t
+		cpu_ns; /* that the targets have used, with what profiling cost; of everybody with `all` */
+};
+
+/*
+ * Heap, before session_start(): counts calls of the allocators that are probed for 100 ms, or until gives_up() is true, and
+ * fills *expected with what that was. All but the count of a call is as it was.
+ */
+void session_look(struct session *session, bool (*gives_up)(void), struct overhead *expected);
+
 /* Begins to sample. -errno, printed. */
 int session_start(struct session *session);
 /* Ends sampling: no sample is taken after it returns. May be called again. */
 void session_stop(struct session *session);
+/* Removes the probes of a session that is stopped, so that the targets do not pay for them while its files are written. */
+void session_detach(struct session *session);
 
 /* A descriptor, readable (poll, epoll) when a drain is worthwhile. Borrowed. */
 int session_fd(const struct session *session);
@@ -156,14 +172,6 @@ void session_gather(struct session *session);
  */
 void session_absorb(struct session *session);
 
-/* Heap: what profiling has cost the targets so far. 0 where it is not known. */
-struct overhead {
-	uint64_t nr_traps;
-	uint64_t cost_ns; /* estimated, from what a trap costs on this machine (price.h) */
-	uint64_t
-		cpu_ns; /* that the targets have used, with what profiling cost; of everybody with `all` */
-};
-
 #define TALLY_MAX_LOSSES 16
 
 /* Where every sample went, as far as the kernel side knows. */
@@ -185,6 +193,7 @@ struct tally {
 	uint64_t
 		nr_untracked; /* of those lost: there was no room to follow them until they are freed */
 	uint64_t nr_stored;
+	uint64_t nr_looked; /* calls and frees that session_look() counted */
 	uint64_t nr_noted;  /* calls with a probe at their return */
 	uint64_t sample_ns; /* time that samples took, of the targets' */
 	uint64_t ended_ns;  /* CPU time of targets that have ended, since they began */

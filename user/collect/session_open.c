@@ -108,7 +108,7 @@ static int load_programs(struct session *session)
 							 : UPROBES_SESSION,
 			     options->inside, bpf);
 	choose_programs(session);
-	bpf->bss->stopped = 1; /* until session_start() */
+	bpf->bss->stopped = ABI_STOPPED; /* until session_start() */
 	err = cprof_bpf__load(bpf);
 	if (err)
 		return fail(err,

@@ -82,6 +82,7 @@ int tally_read(int stats_fd, int inflight_fd, struct tally *tally)
 	tally->nr_noted = n[ABI_STAT_NOTED];
 	tally->sample_ns = n[ABI_STAT_SAMPLE_NS];
 	tally->ended_ns = n[ABI_STAT_ENDED_NS];
+	tally->nr_looked = n[ABI_STAT_LOOKED];
 	tally->nr_untracked = n[ABI_LOST_LIVE_FULL];
 	for (size_t i = ABI_STAT_FIRST_LOSS; i < ABI_NR_STATS; i++) {
 		tally->nr_lost += n[i];

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
+#define MUCH_PERCENT 30
 #define LEAST_CPU_NS (NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
 
 double overhead_percent(const struct overhead *overhead)
@@ -58,4 +59,20 @@ void overhead_say(const struct overhead *overhead, bool all)
 		snprintf(count, sizeof(count), "%.1f million", nr / 1e6);
 	say("profiling took %s of %s (%s traps of %.1f us)", share, whose(all), count,
 	    (double)overhead->cost_ns / nr / 1e3);
+}
+
+void overhead_warn(const struct overhead *expected, bool allocs_only)
+{
+	double percent = overhead_percent(expected);
+
+	if (percent <= MUCH_PERCENT)
+		return;
+	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in 0.1 s, "
+	     "traps "
+	     "of "
+	     "%.1f us): it runs at %.0f %% of its speed meanwhile. These cost less: --inject, "
+	     "which has it sample by itself; %sa launch by cprof heap -- COMMAND.",
+	     percent, text_count(expected->nr_traps),
+	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, 100 - percent,
+	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
 }

@@ -16,4 +16,7 @@ char *overhead_status(const struct overhead *overhead, bool all, char *out, size
 /* For the closing lines: says it in one, if there is something to say. */
 void overhead_say(const struct overhead *overhead, bool all);
 
+/* Of what is expected (session_look()): warns if it is much, and says what costs less. */
+void overhead_warn(const struct overhead *expected, bool allocs_only);
+
 #endif

@@ -88,11 +88,11 @@ static bool is_over_early(const struct run *run)
 int run(const struct options *options, keeper_serve_fn serve)
 {
 	static int (*const steps[])(struct run *) = {
-		catch_interrupts,   run_start_helpers,	run_choose_mode,    run_find_targets,
-		run_open_session,   run_check_helpers,	run_check_output,   run_launch_child,
-		run_start_injector, run_open_parts,	run_take_snapshot,  run_probe_command,
-		run_attach_probes,  run_give_up_powers, run_inject,	    run_start,
-		run_collect,	    run_end_injection,	run_write_profiles,
+		catch_interrupts,   run_start_helpers,	run_choose_mode,   run_find_targets,
+		run_open_session,   run_check_helpers,	run_check_output,  run_launch_child,
+		run_start_injector, run_open_parts,	run_take_snapshot, run_probe_command,
+		run_attach_probes,  run_give_up_powers, run_inject,	   run_expect_cost,
+		run_start,	    run_collect,	run_end_injection, run_write_profiles,
 	};
 	struct run run = {
 		.options = options, .serve = serve, .child = {.release_fd = -1, .error_fd = -1}};

@@ -232,6 +232,8 @@ int run_collect(struct run *run)
 	}
 	stop(run);
 	code = code ? code : drain(run);
+	if (!run->options->inject) /* the library goes first (run_inject.c), and costs nothing */
+		session_detach(run->session);
 	if (!code && run->options->views & OPTIONS_VIEW_LEAKS)
 		dispatch_blocks(&run->dispatch);
 	return code;

@@ -10,6 +10,7 @@
 #include "heap/unprobed.h"
 #include "record/elfdeps.h"
 #include "record/interrupt.h"
+#include "record/overhead.h"
 #include "record/run_state.h"
 
 #define DRAIN_NS 200000000ull /* of a second, which is how often drains come at least */
@@ -119,6 +120,19 @@ int run_attach_probes(struct run *run)
 	if (prober->nr_sites || has_more(run) || run->child.pid || !nr_chosen(run))
 		return EXIT_DONE;
 	return complain(run);
+}
+
+int run_expect_cost(struct run *run)
+{
+	const struct options *o = run->options;
+	struct overhead expected;
+
+	if (!run_is_heap(run) || o->all || o->child_argv || o->inject || !run->prober.nr_sites)
+		return EXIT_DONE;
+	session_look(run->session, interrupt_seen, &expected);
+	if (!interrupt_seen())
+		overhead_warn(&expected, o->allocs_only);
+	return EXIT_DONE;
 }
 
 void run_probe_more(struct run *run)

@@ -142,6 +142,8 @@ void run_probe_more(struct run *run);
 /* heap: says which files are not probed. */
 void run_say_unprobed(const struct run *run);
 
+/* heap -p: says beforehand what profiling will cost, if that is much. */
+int run_expect_cost(struct run *run);
 /* Samples from here on, and lets the command run. */
 int run_start(struct run *run);
 /* Drains, writes what is due, and waits, until the run ends; then stops sampling and drains a last time. */
