@@ -9,6 +9,7 @@ enum exit_code {
 	EXIT_USAGE = 2,	  /* a wrong option, unreadable input, an output that cannot be written */
 	EXIT_NOTHING = 3, /* nothing to profile, nothing that matches, not enough to decide */
 	EXIT_CANNOT = 4,  /* privileges are missing, or the kernel lacks something */
+	EXIT_LIMIT = 5,	  /* heap: stopped by --max-overhead; what there was is written */
 };
 
 #endif

@@ -73,6 +73,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.command = command,
 		.frequency_hz = DEFAULT_HZ,
 		.rate_bytes = DEFAULT_RATE,
+		.max_overhead = OVERHEAD_NOT_GIVEN,
 		.kernel_stacks = command == OPTIONS_RECORD,
 		.lines = true,
 		.inlines = true,

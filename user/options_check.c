@@ -154,6 +154,11 @@ int options_complete(struct options_parsing *parsing)
 		vec_for_each(&parsing->filters[i], text)
 			vec_push(&options->spec.filters[i], *text);
 	choose_views(parsing);
+	if (options->max_overhead == OVERHEAD_NOT_GIVEN)
+		options->max_overhead = options->all ? OVERHEAD_OF_ALL : OVERHEAD_ANY;
+	if (options->max_overhead < 1 || options->max_overhead > OVERHEAD_ANY)
+		return fail(-EINVAL, "--max-overhead is a share of CPU time: from 1 to 100 "
+				     "percent, where 100 is no limit.");
 	if (options->allocs_only && keeps_lives(options))
 		return fail(-EINVAL, "--peak, --leaks and --lifetimes cannot be combined with "
 				     "--alloc-only: they follow frees.");

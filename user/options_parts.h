@@ -12,6 +12,11 @@
 
 #define OPTIONS_ROWS_MAX 48 /* at least as many as the table has */
 
+/* What max_overhead is where it was not given, until it is known whose it is; with -a; and otherwise. */
+#define OVERHEAD_NOT_GIVEN -1.0
+#define OVERHEAD_OF_ALL	   10.0
+#define OVERHEAD_ANY	   100.0
+
 /* What was given of the options that mean something only together; texts are borrowed from argv. */
 struct options_parsing {
 	struct options *options; /* where the others are stored */

@@ -148,6 +148,11 @@ static void add_sampling(enum options_command command, struct options *options,
 		  "another is requested",
 		  &options->allocs_only}},
 		{OPTIONS_HEAP,
+		 {"max-overhead", 0, ARG_PERCENT, "PCT",
+		  "stop and write when probes take more than PCT % of the targets' CPU time "
+		  "(default: 10 with -a, else 100: never)",
+		  &options->max_overhead}},
+		{OPTIONS_HEAP,
 		 {"max-blocks", 0, ARG_COUNT_FROM(1, 1 << 30), "N",
 		  "follow at most N sampled blocks at a time (default: 1,048,576; with --rate 1 "
 		  "4,194,304, if memory allows)",

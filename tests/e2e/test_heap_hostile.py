@@ -101,7 +101,7 @@ def a_malloc_that_cannot_be_probed():
     library(folder, "lock.so", "lock incl (%rsp)")
     target = neighbour()
     stranger = Stranger(folder)
-    run = h.cprof("heap", "-a", "--rate", RATE, "--limit", "events=134217728", output=h.folder())
+    run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     words = not_probed(neighbour_is_sampled(run, target))
     assert re.fullmatch(rf"2 files that cannot be probed \(such as '{folder}/(int3|lock)\.so': "
                         r"an instruction there cannot be replaced by a probe\)"
@@ -150,7 +150,7 @@ def a_thousand_files_that_define_malloc():
     attach and detach them: what the kernel would need for one after the other is more than a case may take."""
     stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
     target = neighbour()
-    run = h.cprof("heap", "-a", "--rate", RATE, "--limit", "events=134217728", output=h.folder())
+    run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     ended = neighbour_is_sampled(run, target)
     assert re.search(r"\b488 files beyond the limit of 1,024 \(512 for one user\)", not_probed(ended)), not_probed(ended)
     text = "\n".join(ended.lines)
@@ -167,7 +167,7 @@ def who_allocates_without_end():
     for target in busy:
         target.says()
         target.go()
-    run = h.cprof("heap", "-a", "--rate", 1, "--limit", "events=134217728", output=h.folder())
+    run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", 1, "--limit", "events=134217728", output=h.folder())
     run.awaits(SAMPLING)
     late = h.Workload(h.workload("mapalloc"), h.folder())
     late.says()
@@ -181,7 +181,7 @@ def a_signal_while_a_thousand_files_are_probed():
     """At the start, and in the middle of it."""
     stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
     for pattern in (None, PROBING, SAMPLING):
-        run = h.cprof("heap", "-a", "--allow-empty", output=h.folder())
+        run = h.cprof("heap", "-a", "--max-overhead", 100, "--allow-empty", output=h.folder())
         if pattern:
             run.awaits(pattern)
         run.signal(signal.SIGTERM)
@@ -194,7 +194,7 @@ def a_killed_cprof_leaves_no_probe():
     """1,024 links: the kernel would take 80 ms for each. The case fails if any stays."""
     stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
     before = h.kernel_objects()
-    run = h.cprof("heap", "-a", output=h.folder())
+    run = h.cprof("heap", "-a", "--max-overhead", 100, output=h.folder())
     run.awaits(EXAMINED)
     run.signal(signal.SIGKILL)
     run.process.wait()

@@ -58,7 +58,7 @@ def every_process():
     for target in targets:
         target.says()
     folder = h.folder()
-    run = h.cprof("heap", "-a", "--rate", "4096", "-o", folder).attached()
+    run = h.cprof("heap", "-a", "--max-overhead", "100", "--rate", "4096", "-o", folder).attached()
     for target in targets:
         target.go()
     for target in targets:

@@ -58,12 +58,12 @@ def it_is_what_the_target_pays():
 
 @h.test
 def the_traps_are_counted():
-    run, _ = launched("--mode", "probe", pairs=100_000, spins=0)
+    run, _ = launched("--mode", "probe", pairs=100_000, spins=1)
     _, whose, traps = took(run)
     assert whose == "the target's CPU time"
     # A few more of the C library's own.
     assert 200_000 <= h.number(traps) <= 202_000, traps
-    run, _ = launched("--mode", "probe", "--alloc-only", pairs=100_000, spins=0)
+    run, _ = launched("--mode", "probe", "--alloc-only", pairs=100_000, spins=1)
     assert 100_000 <= h.number(took(run)[2]) <= 101_000
 
 
@@ -126,6 +126,49 @@ def interrupted_while_it_looks():
     assert cprof.stop().code in (0, 3)
     target.go()
     target.wait()
+
+
+LIMITED = re.compile(r"^cprof: sampling stopped after [\d.]+ s: it took (\d+) % of the target's CPU time, and --max-overhead "
+                     r"is (\d+)\.", re.M)
+
+
+@h.test
+def a_limit_is_held():
+    """What is lost to the probes is what they took until they went. The second half of the work is done without."""
+    pairs, spins = 1_400_000, 2000
+    run = h.cprof("heap", "--mode", "probe", "--max-overhead", "20", "--", h.workload("fixed"), pairs, spins).wait()
+    match = LIMITED.search("\n".join(run.lines))
+    assert run.code == 5 and match, f"exit code {run.code}"
+    assert int(match[1]) > 20 and match[2] == "20"
+    said = run.says()
+    without = 2 * said["second_half"]
+    print(f"# {without:.2f} s of work took {said['cpu_seconds']:.2f} s, at first {match[1]} % were lost", flush=True)
+    assert said["cpu_seconds"] <= without / 0.75
+    assert h.number(took(run)[2]) < pairs, "the probes stayed for the second half"
+    run.profile(code=5)
+
+
+@h.test
+def a_limit_that_is_not_reached():
+    target = h.Workload("hot", 30)
+    run = h.cprof("heap", "--max-overhead", "5%", "--allow-empty", "-d", "1", "-p", target.pid).wait()
+    assert run.code == 0 and not LIMITED.search("\n".join(run.lines))
+    # All but -a has none unless it is asked for, and -a says how to do without.
+    target = busy()
+    cprof = h.cprof("heap", "-p", target.pid).attached()
+    target.uses(1.2)
+    run = cprof.stop()
+    assert run.code == 0 and not LIMITED.search("\n".join(run.lines))
+    target.go()
+    target.wait()
+    run = h.cprof("heap", "-a", "--allow-empty", "-d", "0.1", output=h.folder()).wait()
+    assert [line for line in run.lines if re.search("more than 10 % of the CPU time of all .--max-overhead 100", line)]
+
+
+@h.test
+def a_limit_makes_sense():
+    for wrong in ("0", "101", "much"):
+        assert h.cprof("heap", "--max-overhead", wrong, "--", "true").wait().code == 2
 
 
 @h.test

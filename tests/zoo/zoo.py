@@ -24,7 +24,7 @@ SECONDS_TO_END = 60
 TOLERANCE = 0.02
 RATE, HZ, BLOCK_BYTES = 4096, 999, 4096
 BLOCKS_PER_SECOND = 5000
-COMMANDS = {"record": ("-F", HZ), "heap": ("--rate", RATE, "--limit", "events=134217728")}
+COMMANDS = {"record": ("-F", HZ), "heap": ("--rate", RATE, "--max-overhead", "100", "--limit", "events=134217728")}
 COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|hung_task|blocked for more than|"
                         r"cprof\S*\[\d+\]: segfault|traps: cprof")
 # Not of cprof: since Linux 6.16, ext4 warns once where a uprobe is put into a page that has to be read from the disk.

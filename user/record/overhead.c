@@ -12,6 +12,7 @@
 #include "base/text.h"
 
 #define MUCH_PERCENT 30
+#define PIECE_NS     (NSEC_PER_SEC / 2)
 #define LEAST_CPU_NS (NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
 
 double overhead_percent(const struct overhead *overhead)
@@ -75,4 +76,22 @@ void overhead_warn(const struct overhead *expected, bool allocs_only)
 	     percent, text_count(expected->nr_traps),
 	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, 100 - percent,
 	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
+}
+
+bool overhead_limit_look(struct overhead_limit *limit, const struct overhead *now)
+{
+	struct overhead piece = {.nr_traps = now->nr_traps - limit->begin.nr_traps,
+				 .cost_ns = now->cost_ns - limit->begin.cost_ns,
+				 .cpu_ns = now->cpu_ns - limit->begin.cpu_ns};
+	double percent = overhead_percent(&piece);
+
+	if (limit->percent >= 100 || limit->reached > 0)
+		return limit->reached > 0;
+	/* The clocks of processes are read one after another: it may seem to go back. */
+	if (now->cpu_ns < limit->begin.cpu_ns || piece.cpu_ns < PIECE_NS)
+		return false;
+	limit->begin = *now;
+	if (percent > limit->percent)
+		limit->reached = percent;
+	return limit->reached > 0;
 }

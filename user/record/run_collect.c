@@ -10,11 +10,11 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "record/interrupt.h"
-#include "record/overhead.h"
 #include "record/priority.h"
 #include "record/run_state.h"
 
-#define READ_EVERY_NS (NSEC_PER_SEC / 500)
+#define READ_EVERY_NS  (NSEC_PER_SEC / 500)
+#define LIMIT_EVERY_NS (NSEC_PER_SEC / 10)
 
 static void stop_sampling(struct run *run)
 {
@@ -70,6 +70,12 @@ int run_start(struct run *run)
 	if (run->options->views & OPTIONS_VIEW_LEAKS)
 		builder_keep_timelines(run->builder, run->schedule.started_ns);
 	run->realtime_offset_ns = clock_realtime_offset_ns();
+	run->limit = (struct overhead_limit){
+		.percent = run_is_heap(run) ? run->options->max_overhead : 100};
+	if (run->limit.percent < 100 && run->options->all)
+		say("sampling stops if it takes more than %.0f %% of the CPU time of all "
+		    "(--max-overhead 100: it does not)",
+		    run->limit.percent);
 	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
 	detail("sampling %s", run_is_heap(run) ? "malloc and free" : "stacks on the CPU");
@@ -205,6 +211,37 @@ static bool is_anybody_left(const struct run *run)
 	       targets_any_left(&run->targets);
 }
 
+/* --max-overhead. It is looked at more often than there are drains. */
+static bool is_over_limit(struct run *run)
+{
+	struct tally tally;
+
+	if (run->limit.percent >= 100)
+		return false;
+	session_tally(run->session, &tally);
+	return overhead_limit_look(&run->limit, &tally.overhead);
+}
+
+static bool wants_end(struct run *run)
+{
+	return interrupt_seen() || !is_anybody_left(run) || is_over_limit(run);
+}
+
+/* Until the next drain is due, or session_fd() is readable. */
+static void wait_for_drain(struct run *run)
+{
+	uint64_t wake_ns = schedule_wake_ns(&run->schedule), look_ns, now_ns;
+
+	do {
+		now_ns = clock_monotonic_ns();
+		look_ns = run->limit.percent < 100 && now_ns + LIMIT_EVERY_NS < wake_ns
+				  ? now_ns + LIMIT_EVERY_NS
+				  : wake_ns;
+		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session), look_ns);
+		now_ns = clock_monotonic_ns();
+	} while (now_ns >= look_ns && now_ns < wake_ns && !wants_end(run));
+}
+
 /*
  * Waits for the next drain, an interrupt, or the end of the targets; after the least time between two
  * drains what BPF has to say counts too. false: time to stop.
@@ -214,10 +251,19 @@ static bool wait_for_more(struct run *run)
 	const struct schedule *schedule = &run->schedule;
 
 	targets_wait(&run->targets, run->interrupt_fd, -1, schedule_rest_ns(schedule));
-	if (!interrupt_seen() && is_anybody_left(run))
-		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session),
-			     schedule_wake_ns(schedule));
-	return !interrupt_seen() && clock_monotonic_ns() < schedule->end_ns && is_anybody_left(run);
+	if (!wants_end(run))
+		wait_for_drain(run);
+	return clock_monotonic_ns() < schedule->end_ns && !wants_end(run);
+}
+
+static void say_limit(const struct run *run)
+{
+	if (run->limit.reached > 0)
+		warn("sampling stopped after %.1f s: it took %.0f %% of %s, and --max-overhead is "
+		     "%.0f. What was sampled until then is written.",
+		     (run->stopped_ns - run->schedule.started_ns) / 1e9, run->limit.reached,
+		     run->options->all ? "the CPU time of all" : "the target's CPU time",
+		     run->limit.percent);
 }
 
 int run_collect(struct run *run)
@@ -231,6 +277,7 @@ int run_collect(struct run *run)
 		show_status(run);
 	}
 	stop(run);
+	say_limit(run);
 	code = code ? code : drain(run);
 	if (!run->options->inject) /* the library goes first (run_inject.c), and costs nothing */
 		session_detach(run->session);

@@ -33,6 +33,7 @@
 #include "record/naming.h"
 #include "record/nosamples.h"
 #include "record/outpath.h"
+#include "record/overhead.h"
 #include "record/preload.h"
 #include "record/report.h"
 #include "record/schedule.h"
@@ -83,6 +84,7 @@ struct run {
 	struct schedule schedule;
 	uint64_t stopped_ns;	      /* 0: not yet */
 	struct liveblocks liveblocks; /* heap */
+	struct overhead_limit limit;  /* heap */
 	uint64_t shown_ns;	      /* the status line */
 	int64_t realtime_offset_ns;   /* as it was when it was last looked at (base/clock.h) */
 };

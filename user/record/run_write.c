@@ -142,5 +142,6 @@ int run_write_profiles(struct run *run)
 	said = report_say(&report, &run->writer);
 	if (said)
 		return said;
-	return code ? code : (int)run->write_code;
+	code = code ? code : (int)run->write_code;
+	return !code && run->limit.reached > 0 ? EXIT_LIMIT : code;
 }
