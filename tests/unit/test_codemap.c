@@ -20,6 +20,7 @@
 struct fixture {
 	struct feed_case c;
 	struct codemap_rooms rooms;
+	uint32_t unread_said;
 	struct codemap *code;
 	void *jit; /* code that is in no file, a page */
 };
@@ -37,6 +38,7 @@ static int set_up(void **state)
 		.tasks = fixture->c.tasks,
 		.files = fixture->c.files,
 		.parser = fixture->c.parser,
+		.unread_said = &fixture->unread_said,
 		.tablecache = tablecache_new(&fixture->c.session, fixture->c.files,
 					     fixture->c.parser, &fixture->c.budget),
 	};

@@ -43,6 +43,7 @@ struct codemap {
 	/* Files of JIT symbols are looked for then, and not again for so long. */
 	uint64_t look_due_ns, look_rest_ns;
 	struct runtime runtime;
+	uint32_t unread; /* a runtime that its files have, and that is not read */
 	bool awaits_jvm; /* it maps a libjvm.so that there was no time for yet */
 };
 
@@ -228,6 +229,8 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 		if (codefile->elf && codefile->elf->runtime.runtime)
 			runtime_attach(&code->runtime, code->rooms->session, code->tgid,
 				       &codefile->elf->runtime, vma.bias);
+		if (codefile->elf && codefile->elf->runtime.unread)
+			code->unread = codefile->elf->runtime.unread;
 	}
 	code->has_unbuilt = code->has_unbuilt || !codefile->is_built || codefile->is_closed;
 	return vma;
@@ -268,6 +271,7 @@ static int write_vmas(struct codemap *code)
 	/* The new users first, so that a table that stays is not freed in between. */
 	code->used = (struct numbers){0};
 	code->has_unbuilt = false;
+	code->unread = 0;
 	find_jvm(code, mappings);
 	/* [vsyscall] lies in the kernel's half, where BPF's search does not look. */
 	for (size_t i = 0; i < mappings->now.nr && mappings->now.at[i].start < USER_LIMIT; i++)
@@ -278,6 +282,7 @@ static int write_vmas(struct codemap *code)
 	if (err) /* those that it has refer to what is given back below */
 		session_forget_vmas(code->rooms->session, code->tgid, &code->run);
 	drop(code, &before);
+	runtime_say_unread(code->unread, code->tgid, image->comm, code->rooms->unread_said);
 	if (code->jvm)
 		jvm_settle(code->jvm);
 	code->is_dirty = false;

@@ -34,6 +34,7 @@ struct codemap_rooms {
 	struct files *files;
 	struct parser *parser;
 	struct tablecache *tablecache;
+	uint32_t *unread_said; /* runtime_say_unread() */
 };
 
 /* For process tgid; its vmas are not written yet. rooms is borrowed. */

@@ -3,6 +3,7 @@
 #include "feed/runtime.h"
 
 #include "base/log.h"
+#include "base/text.h"
 
 static void add_bias(enum abi_runtime kind, union abi_layout *layout, uint64_t bias)
 {
@@ -45,4 +46,21 @@ void runtime_detach(struct runtime *runtime, struct session *session)
 {
 	session_remove_runtime(session, runtime->number);
 	*runtime = (struct runtime){0};
+}
+
+void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32_t *said)
+{
+	static const char *const what[MESSAGE_NR_UNREAD] = {[MESSAGE_UNREAD_RUBY] = "Ruby",
+							    [MESSAGE_UNREAD_PERL] = "Perl",
+							    [MESSAGE_UNREAD_V8] = "V8"};
+	char name[4 * COMM_BYTES];
+
+	if (!unread || *said >> unread & 1)
+		return;
+	*said |= 1u << unread;
+	warn("%u (%s): a %s process%s; its own functions are not visible", tgid,
+	     text_escape(comm, name, sizeof(name)), what[unread],
+	     unread == MESSAGE_UNREAD_V8
+		     ? " whose pointers are compressed (as in Electron), or of another version"
+		     : "");
 }

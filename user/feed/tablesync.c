@@ -33,6 +33,7 @@ struct followed {
 
 struct tablesync {
 	struct codemap_rooms rooms;
+	uint32_t unread_said;
 	struct workbudget *budget;
 	vec_of(struct followed) followed;
 	struct hash followed_index; /* by tgid; the entry of one that is gone is used again */
@@ -53,6 +54,7 @@ struct tablesync *tablesync_new(struct session *session, struct tasks *tasks, st
 	sync->rooms.tasks = tasks;
 	sync->rooms.files = files;
 	sync->rooms.parser = parser;
+	sync->rooms.unread_said = &sync->unread_said;
 	sync->rooms.tablecache = tablecache_new(session, files, parser, budget);
 	return sync;
 }

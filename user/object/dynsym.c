@@ -16,7 +16,21 @@ static bool has_name(const struct elf_section *strings, uint64_t at, const char 
 	       !memcmp((const char *)strings->bytes + at, name, len);
 }
 
-static bool find(const struct elf_file *file, const char *name, int type, uint64_t *elf_addr)
+/* What a symbol is to be. */
+enum wanted {
+	WANTED_VARIABLE = STT_OBJECT,
+	WANTED_FUNCTION = STT_FUNC,
+	WANTED_ANY = -1,
+};
+
+static bool is_wanted(const Elf64_Sym *symbol, enum wanted wanted)
+{
+	return wanted == WANTED_ANY ||
+	       (ELF64_ST_TYPE(symbol->st_info) == (int)wanted && symbol->st_shndx != SHN_UNDEF);
+}
+
+static bool find(const struct elf_file *file, const char *name, enum wanted wanted,
+		 uint64_t *elf_addr)
 {
 	struct elf_section symbols, strings;
 	Elf64_Sym symbol;
@@ -27,8 +41,7 @@ static bool find(const struct elf_file *file, const char *name, int type, uint64
 		return false;
 	for (size_t at = 0; symbols.len_bytes - at >= sizeof(symbol); at += sizeof(symbol)) {
 		memcpy(&symbol, (const char *)symbols.bytes + at, sizeof(symbol));
-		if (ELF64_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF ||
-		    !has_name(&strings, symbol.st_name, name))
+		if (!is_wanted(&symbol, wanted) || !has_name(&strings, symbol.st_name, name))
 			continue;
 		*elf_addr = symbol.st_value;
 		return true;
@@ -38,10 +51,17 @@ static bool find(const struct elf_file *file, const char *name, int type, uint64
 
 bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr)
 {
-	return find(file, name, STT_OBJECT, elf_addr);
+	return find(file, name, WANTED_VARIABLE, elf_addr);
 }
 
 bool dynsym_function(const struct elf_file *file, const char *name, uint64_t *elf_addr)
 {
-	return find(file, name, STT_FUNC, elf_addr);
+	return find(file, name, WANTED_FUNCTION, elf_addr);
+}
+
+bool dynsym_names(const struct elf_file *file, const char *name)
+{
+	uint64_t elf_addr;
+
+	return find(file, name, WANTED_ANY, &elf_addr);
 }

@@ -15,5 +15,7 @@
 bool dynsym_variable(const struct elf_file *file, const char *name, uint64_t *elf_addr);
 /* The same for a function; the address of an IFUNC is not that of its code, so it is none. */
 bool dynsym_function(const struct elf_file *file, const char *name, uint64_t *elf_addr);
+/* Is there a symbol of this name, defined in the file or asked for by it? */
+bool dynsym_names(const struct elf_file *file, const char *name);
 
 #endif

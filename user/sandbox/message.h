@@ -122,10 +122,19 @@ struct message {
 
 #define MESSAGE_MAX_LOOPS 4 /* LOOP_MAX_PIECES */
 
+/* enum unread_runtime */
+enum message_unread {
+	MESSAGE_UNREAD_NONE,
+	MESSAGE_UNREAD_RUBY,
+	MESSAGE_UNREAD_PERL,
+	MESSAGE_UNREAD_V8,
+	MESSAGE_NR_UNREAD
+};
+
 /* The runtime in a file whose functions are read (runtime/python.h). */
 struct message_runtime {
 	uint32_t runtime; /* ABI_RUNTIME(): its kind and version; 0: there is none */
-	uint32_t zero;
+	uint32_t unread;  /* enum message_unread: one that is known, but not read */
 	union abi_layout layout;
 	uint64_t loops[MESSAGE_MAX_LOOPS][2];
 };

@@ -24,6 +24,7 @@
 #include "probes/allocator.h"
 #include "runtime/loop.h"
 #include "runtime/php.h"
+#include "runtime/unread.h"
 #include "runtime/v8.h"
 #include "runtime/python.h"
 #include "runtime/vmstructs.h"
@@ -82,6 +83,8 @@ static struct object *find_object(struct worker *worker, uint32_t key, int *fd)
 
 /* Answers ---------------------------------------------------------------------------------------- */
 
+_Static_assert((int)MESSAGE_NR_UNREAD == (int)NR_UNREAD_RUNTIMES, "all of them are told");
+
 static void put_loops(const struct loop_piece *loops, struct message_runtime *about)
 {
 	_Static_assert(LOOP_MAX_PIECES == MESSAGE_MAX_LOOPS, "all of them are sent");
@@ -106,6 +109,8 @@ static void describe_runtime(struct object *object, struct message_runtime *abou
 		put_loops(loops, about);
 	} else if (v8_find(object, &about->layout.v8)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_V8, about->layout.v8.version);
+	} else {
+		about->unread = unread_find(object);
 	}
 }
 

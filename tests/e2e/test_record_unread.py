@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runtimes that are known and whose functions are not read: a line says so, once, and only then."""
+import os
+import re
+import shutil
+import subprocess
+
+import harness as h
+
+SOURCE = """
+%s
+volatile long sink;
+int main(void)
+{
+	for (long i = 0; i < 200000000; i++)
+		sink += i;
+	return 0;
+}
+"""
+NOT_VISIBLE = "its own functions are not visible"
+
+
+def forged(name, what):
+    """A program of this name that exports what a runtime does."""
+    folder = h.folder()
+    with open(os.path.join(folder, "forged.c"), "w", encoding="utf-8") as file:
+        file.write(SOURCE % what)
+    subprocess.run(["gcc", "-O1", "-rdynamic", "-o", name, "forged.c"], check=True, cwd=folder)
+    return os.path.join(folder, name)
+
+
+def said(*command):
+    """What is said of a command's functions."""
+    return [line for line in h.cprof("record", "--", *command).wait().lines if NOT_VISIBLE in line]
+
+
+@h.test
+def each_has_its_line():
+    for name, what, kind in (("ruby", "int ruby_run_node(void *n) { return !n; }", "a Ruby process"),
+                             ("electron", "const int v8dbg_SmiShiftSize = 0, v8dbg_TaggedSize = 4;",
+                              "a V8 process whose pointers are compressed"),
+                             ("perl", "int perl_run(void *p) { return !p; }", "a Perl process")):
+        lines = said(forged(name, what))
+        assert len(lines) == 1 and re.match(rf"cprof: \d+ [(]{name}[)]: {kind}.*{NOT_VISIBLE}$", lines[0]), lines
+
+
+@h.test
+def others_have_none():
+    """Nor has a library that they share with others: its name alone is none."""
+    assert not said(forged("plain", ""))
+    assert not said(forged("editor", "int ruby_init(void) { return 0; } int perl_parse(void) { return 0; }"))
+
+
+@h.test
+def perl_itself():
+    if not shutil.which("perl"):
+        raise h.Skip("no perl")
+    lines = said("perl", "-e", "$x += $_ * $_ for 1 .. 3e6")
+    assert len(lines) == 1 and "(perl): a Perl process; " in lines[0], lines
+
+
+h.main()

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runtimes of languages that are known by what an ELF file exports or asks for, and whose functions are not read: so that somebody
+ * can be told, instead of being shown nothing but an interpreter.
+ */
+#ifndef CPROF_RUNTIME_UNREAD_H
+#define CPROF_RUNTIME_UNREAD_H
+
+#include "object/object.h"
+
+enum unread_runtime {
+	UNREAD_NONE,
+	UNREAD_RUBY, /* the program is its interpreter */
+	UNREAD_PERL,
+	UNREAD_V8, /* with compressed pointers, or of a version that is not known */
+	NR_UNREAD_RUNTIMES
+};
+
+/* object has no runtime that is read. */
+enum unread_runtime unread_find(struct object *object);
+
+#endif
