@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "collect/price.h"
 #include "record/overhead.h"
 
 #define MS 1000000ull
@@ -47,6 +48,18 @@ static void test_status(void **state)
 	assert_string_equal(overhead_status(&none, false, text, sizeof(text)), "");
 }
 
+static void test_expected(void **state)
+{
+	struct price price = {.alloc_ns = 1000, .free_ns = 500};
+	struct overhead expected;
+
+	(void)state;
+	price_expect(&price, 4000, false, &expected);
+	assert_int_equal(expected.cost_ns, 3 * MS);
+	price_expect(&price, 4000, true, &expected); /* no call is a free */
+	assert_int_equal(expected.cost_ns, 4 * MS);
+}
+
 static bool look(struct overhead_limit *limit, uint64_t cost_ms, uint64_t cpu_ms)
 {
 	struct overhead now = of(cost_ms, cpu_ms);
@@ -81,9 +94,8 @@ static void test_no_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_share),	 cmocka_unit_test(test_status),
+		cmocka_unit_test(test_expected), cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_no_limit),
 	};
 

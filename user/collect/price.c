@@ -112,9 +112,10 @@ void price_apply(const struct price *price, const struct tally *tally, struct ov
 	overhead->cost_ns = price->free_ns > 0 ? (uint64_t)cost_ns : 0;
 }
 
-void price_expect(const struct price *price, uint64_t nr_calls, struct overhead *expected)
+void price_expect(const struct price *price, uint64_t nr_calls, bool allocs_only,
+		  struct overhead *expected)
 {
-	double each_ns = (price->alloc_ns + price->free_ns) / 2;
+	double each_ns = allocs_only ? price->alloc_ns : (price->alloc_ns + price->free_ns) / 2;
 
 	*expected = (struct overhead){.nr_traps = nr_calls,
 				      .cost_ns = (uint64_t)((double)nr_calls * each_ns)};

@@ -24,7 +24,8 @@ int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct p
 /* Fills what of *overhead follows from the counters in tally: all but cpu_ns. */
 void price_apply(const struct price *price, const struct tally *tally, struct overhead *overhead);
 
-/* The same of calls that are only counted so far, as if half of them were allocations. */
-void price_expect(const struct price *price, uint64_t nr_calls, struct overhead *expected);
+/* The same of calls that are only counted so far, as if half of them were allocations, or all with allocs_only. */
+void price_expect(const struct price *price, uint64_t nr_calls, bool allocs_only,
+		  struct overhead *expected);
 
 #endif

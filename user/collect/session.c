@@ -118,7 +118,7 @@ void session_look(struct session *session, bool (*gives_up)(void), struct overhe
 	}
 	session->bpf->bss->stopped = ABI_STOPPED;
 	tally_read(bpf_map__fd(session->bpf->maps.stats), -1, &tally);
-	price_expect(&session->price, tally.nr_looked, expected);
+	price_expect(&session->price, tally.nr_looked, session->options.allocs_only, expected);
 	expected->cpu_ns = cputime_read(&session->cputime, tally.ended_ns);
 }
 
