@@ -69,8 +69,8 @@ struct options {
 	const char *output; /* the first -o; NULL: named after the target. Borrowed from argv */
 	uint32_t frequency_hz;
 	uint64_t rate_bytes;
-	double max_overhead;	/* heap: in percent of the targets' CPU time; 100: no limit */
-	bool inject;		/* heap: the one process gets libcprof-heap.so while it runs */
+	double max_overhead; /* heap: in percent (record/overhead.h says of what); 100: no limit */
+	bool inject;	     /* heap: the one process gets libcprof-heap.so while it runs */
 	enum options_mode mode; /* heap: how a launched command is sampled */
 	bool allocs_only;	/* heap: free is not probed */
 	bool follow_forks;	/* what descends from targets is profiled, too */

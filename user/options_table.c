@@ -149,8 +149,9 @@ static void add_sampling(enum options_command command, struct options *options,
 		  &options->allocs_only}},
 		{OPTIONS_HEAP,
 		 {"max-overhead", 0, ARG_PERCENT, "PCT",
-		  "stop and write when probes take more than PCT % of the targets' CPU time "
-		  "(default: 10 with -a, else 100: never)",
+		  "stop and write when probes take more than PCT % of the targets' CPU time, with "
+		  "-a "
+		  "of the time of all CPUs (default: 10 with -a, else 100: never)",
 		  &options->max_overhead}},
 		{OPTIONS_HEAP,
 		 {"max-blocks", 0, ARG_COUNT_FROM(1, 1 << 30), "N",

@@ -64,7 +64,7 @@ static bool look(struct overhead_limit *limit, uint64_t cost_ms, uint64_t cpu_ms
 {
 	struct overhead now = of(cost_ms, cpu_ms);
 
-	return overhead_limit_look(limit, &now);
+	return overhead_limit_look(limit, &now, 0);
 }
 
 static void test_limit(void **state)
@@ -82,6 +82,50 @@ static void test_limit(void **state)
 	assert_true(look(&limit, 390, 9000)); /* it stays so */
 }
 
+/* As look(), of two CPUs, when the run has lasted for wall_ms. */
+static bool look_at_two(struct overhead_limit *limit, uint64_t wall_ms, uint64_t cost_ms)
+{
+	struct overhead now = of(cost_ms, cost_ms + 1);
+
+	return overhead_limit_look(limit, &now, 7000 * MS + wall_ms * MS);
+}
+
+static void test_limit_of_all(void **state)
+{
+	struct overhead_limit limit = {.percent = 10, .nr_cpus = 2, .begin_ns = 7000 * MS};
+
+	(void)state;
+	/* One command on an idle machine: all that is used, and little of what could be. */
+	assert_false(look_at_two(&limit, 1999, 1900)); /* not yet a piece */
+	for (uint64_t s = 2; s <= 20; s += 2)
+		assert_false(look_at_two(&limit, s * 1000, 1900));
+	/* Two pieces of 20 %, and one without. */
+	assert_false(look_at_two(&limit, 22000, 2700));
+	assert_false(look_at_two(&limit, 24000, 3500));
+	assert_false(look_at_two(&limit, 26000, 3500));
+	/* Three in a row. */
+	assert_false(look_at_two(&limit, 28000, 4300));
+	assert_false(look_at_two(&limit, 30000, 5100));
+	assert_false(look_at_two(&limit, 31000, 5500));
+	assert_true(look_at_two(&limit, 32000, 6100));
+	assert_float_equal((float)limit.reached, 25, 1e-3f);
+	assert_true(look_at_two(&limit, 34000, 6100)); /* it stays so */
+}
+
+static void test_looks_are_rare(void **state)
+{
+	struct overhead_limit limit = {.percent = 10}, none = {.percent = 100};
+	int nr = 0;
+
+	(void)state;
+	for (uint64_t now_ms = 5000; now_ms < 6000; now_ms++)
+		nr += overhead_limit_is_due(&limit, now_ms * MS);
+	assert_int_equal(nr, 10);
+	assert_false(overhead_limit_is_due(&none, 5000 * MS));
+	limit.reached = 11;
+	assert_false(overhead_limit_is_due(&limit, 9000 * MS));
+}
+
 static void test_no_limit(void **state)
 {
 	struct overhead_limit limit = {.percent = 100};
@@ -94,8 +138,9 @@ static void test_no_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_share),	 cmocka_unit_test(test_status),
-		cmocka_unit_test(test_expected), cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_share),	     cmocka_unit_test(test_status),
+		cmocka_unit_test(test_expected),     cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_limit_of_all), cmocka_unit_test(test_looks_are_rare),
 		cmocka_unit_test(test_no_limit),
 	};
 

@@ -12,8 +12,12 @@
 #include "base/text.h"
 
 #define MUCH_PERCENT 30
-#define PIECE_NS     (NSEC_PER_SEC / 2)
 #define LEAST_CPU_NS (NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
+
+/* --max-overhead */
+#define PIECE_NS	 (NSEC_PER_SEC / 2)
+#define MACHINE_PIECE_NS (2 * NSEC_PER_SEC)
+#define MACHINE_PIECES	 3
 
 double overhead_percent(const struct overhead *overhead)
 {
@@ -78,20 +82,55 @@ void overhead_warn(const struct overhead *expected, bool allocs_only)
 	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
 }
 
-bool overhead_limit_look(struct overhead_limit *limit, const struct overhead *now)
+bool overhead_limit_is_due(struct overhead_limit *limit, uint64_t now_ns)
+{
+	if (limit->percent >= 100 || limit->reached > 0 || now_ns < limit->look_ns)
+		return false;
+	limit->look_ns = now_ns + OVERHEAD_LOOK_EVERY_NS;
+	return true;
+}
+
+/* A piece of time was over the limit, or was not. */
+static void judge(struct overhead_limit *limit, double percent, int nr_needed)
+{
+	limit->nr_over = percent > limit->percent ? limit->nr_over + 1 : 0;
+	if (limit->nr_over >= nr_needed)
+		limit->reached = percent;
+}
+
+static void look_at_machine(struct overhead_limit *limit, const struct overhead *now,
+			    uint64_t now_ns)
+{
+	double could_ns = (double)limit->nr_cpus * (double)(now_ns - limit->begin_ns);
+
+	if (now_ns - limit->begin_ns < MACHINE_PIECE_NS)
+		return;
+	judge(limit, 100.0 * (double)(now->cost_ns - limit->begin.cost_ns) / could_ns,
+	      MACHINE_PIECES);
+	limit->begin = *now;
+	limit->begin_ns = now_ns;
+}
+
+static void look_at_targets(struct overhead_limit *limit, const struct overhead *now)
 {
 	struct overhead piece = {.nr_traps = now->nr_traps - limit->begin.nr_traps,
 				 .cost_ns = now->cost_ns - limit->begin.cost_ns,
 				 .cpu_ns = now->cpu_ns - limit->begin.cpu_ns};
-	double percent = overhead_percent(&piece);
 
-	if (limit->percent >= 100 || limit->reached > 0)
-		return limit->reached > 0;
 	/* The clocks of processes are read one after another: it may seem to go back. */
 	if (now->cpu_ns < limit->begin.cpu_ns || piece.cpu_ns < PIECE_NS)
-		return false;
+		return;
+	judge(limit, overhead_percent(&piece), 1);
 	limit->begin = *now;
-	if (percent > limit->percent)
-		limit->reached = percent;
+}
+
+bool overhead_limit_look(struct overhead_limit *limit, const struct overhead *now, uint64_t now_ns)
+{
+	if (limit->percent >= 100 || limit->reached > 0)
+		return limit->reached > 0;
+	if (limit->nr_cpus)
+		look_at_machine(limit, now, now_ns);
+	else
+		look_at_targets(limit, now);
 	return limit->reached > 0;
 }

@@ -4,6 +4,8 @@
  * interrupts. A drain can last for seconds when much new code is mapped, so the end of the run is also looked for
  * inside it (look_up_from_work(), called through the work budget): sampling stops on time, however late the drain ends.
  */
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -13,8 +15,7 @@
 #include "record/priority.h"
 #include "record/run_state.h"
 
-#define READ_EVERY_NS  (NSEC_PER_SEC / 500)
-#define LIMIT_EVERY_NS (NSEC_PER_SEC / 10)
+#define READ_EVERY_NS (NSEC_PER_SEC / 500)
 
 static void stop_sampling(struct run *run)
 {
@@ -56,6 +57,22 @@ static uint32_t the_target(const struct run *run)
 	return run->targets.all.nr == 1 && !run->child.pid ? run->targets.all.at[0].tgid : 0;
 }
 
+static void set_limit(struct run *run)
+{
+	struct overhead_limit *limit = &run->limit;
+	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	*limit = (struct overhead_limit){.percent = run_is_heap(run) ? run->options->max_overhead
+								     : 100,
+					 .begin_ns = run->schedule.started_ns};
+	if (limit->percent >= 100 || !run->options->all)
+		return;
+	limit->nr_cpus = nr_cpus > 0 ? (uint32_t)nr_cpus : 1;
+	say("sampling stops if it takes more than %.0f %% of the time of all CPUs for some seconds "
+	    "(--max-overhead 100: it does not)",
+	    limit->percent);
+}
+
 int run_start(struct run *run)
 {
 	nosamples_begin(&run->nosamples, PROC, the_target(run), !run_follows_forks(run));
@@ -70,12 +87,7 @@ int run_start(struct run *run)
 	if (run->options->views & OPTIONS_VIEW_LEAKS)
 		builder_keep_timelines(run->builder, run->schedule.started_ns);
 	run->realtime_offset_ns = clock_realtime_offset_ns();
-	run->limit = (struct overhead_limit){
-		.percent = run_is_heap(run) ? run->options->max_overhead : 100};
-	if (run->limit.percent < 100 && run->options->all)
-		say("sampling stops if it takes more than %.0f %% of the CPU time of all "
-		    "(--max-overhead 100: it does not)",
-		    run->limit.percent);
+	set_limit(run);
 	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
 	detail("sampling %s", run_is_heap(run) ? "malloc and free" : "stacks on the CPU");
@@ -211,15 +223,16 @@ static bool is_anybody_left(const struct run *run)
 	       targets_any_left(&run->targets);
 }
 
-/* --max-overhead. It is looked at more often than there are drains. */
+/* --max-overhead. It is asked for several times at a drain, and between two if these are far apart. */
 static bool is_over_limit(struct run *run)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	struct tally tally;
 
-	if (run->limit.percent >= 100)
-		return false;
+	if (!overhead_limit_is_due(&run->limit, now_ns))
+		return run->limit.reached > 0;
 	session_tally(run->session, &tally);
-	return overhead_limit_look(&run->limit, &tally.overhead);
+	return overhead_limit_look(&run->limit, &tally.overhead, now_ns);
 }
 
 static bool wants_end(struct run *run)
@@ -234,8 +247,8 @@ static void wait_for_drain(struct run *run)
 
 	do {
 		now_ns = clock_monotonic_ns();
-		look_ns = run->limit.percent < 100 && now_ns + LIMIT_EVERY_NS < wake_ns
-				  ? now_ns + LIMIT_EVERY_NS
+		look_ns = run->limit.percent < 100 && now_ns + OVERHEAD_LOOK_EVERY_NS < wake_ns
+				  ? now_ns + OVERHEAD_LOOK_EVERY_NS
 				  : wake_ns;
 		targets_wait(&run->targets, run->interrupt_fd, session_fd(run->session), look_ns);
 		now_ns = clock_monotonic_ns();
@@ -262,7 +275,7 @@ static void say_limit(const struct run *run)
 		warn("sampling stopped after %.1f s: it took %.0f %% of %s, and --max-overhead is "
 		     "%.0f. What was sampled until then is written.",
 		     (run->stopped_ns - run->schedule.started_ns) / 1e9, run->limit.reached,
-		     run->options->all ? "the CPU time of all" : "the target's CPU time",
+		     run->options->all ? "the time of all CPUs" : "the target's CPU time",
 		     run->limit.percent);
 }
 
