@@ -13,16 +13,23 @@
 
 struct cputime_process {
 	uint32_t tgid;
-	bool has_ended;
-	uint64_t first_ns,
-		last_ns; /* of its clock: when it became a target, when it was looked at */
+	uint64_t first_ns; /* of its clock: when it became a target */
+	uint64_t last_ns;  /* the most that was seen; not below first_ns */
 };
+
+/* At a time. Of more the CPU time is an underestimate until they end. */
+#define CPUTIME_MAX_PROCESSES 4096
 
 struct cputime {
 	int targets_fd; /* BPF's map of targets */
 	bool all;	/* everybody's, by /proc/stat */
 	uint64_t all_first_ns;
 	uint64_t ended_first_ns;
+	uint64_t seen_ended_ns; /* of those that have ended, what their clocks showed; */
+	uint64_t before_ns;	/* and what they had used before they were targets */
+	uint64_t left_ns;	/* of those that live on, and are targets no more */
+	uint64_t read_ns;	/* what cputime_read() returned */
+	bool was_full;
 	vec_of(struct cputime_process) processes;
 };
 
@@ -32,7 +39,7 @@ void cputime_open(struct cputime *cputime, int targets_fd, bool all);
 void cputime_add(struct cputime *cputime, uint32_t tgid);
 /* Sampling begins. ended_ns: the counter (tally.ended_ns). */
 void cputime_begin(struct cputime *cputime, uint64_t ended_ns);
-/* The time since. To be called every second or so. */
+/* The time since; it does not decrease. To be called every second or so. */
 uint64_t cputime_read(struct cputime *cputime, uint64_t ended_ns);
 void cputime_release(struct cputime *cputime);
 
