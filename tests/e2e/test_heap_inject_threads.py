@@ -102,6 +102,70 @@ def a_wait_goes_on():
             subprocess.run(["ipcrm", "-s", str(semaphore)], check=True)
 
 
+STOPPED_BEFORE = """
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(1000));
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec rest = {.tv_sec = 1000};
+	volatile char clean[16384]; /* nothing is left over on the stack that is looked at */
+	pthread_t thread;
+	int result;
+
+	pthread_create(&thread, NULL, allocate, NULL);
+	memset((char *)clean, 0, sizeof(clean));
+	write(STDOUT_FILENO, "{}\\n", 3);
+	result = strcmp(argv[1], "poll") ? nanosleep(&rest, NULL) : poll(NULL, 0, 1000000);
+	printf("{\\"result\\": %d, \\"interrupted\\": %d}\\n", result, errno == EINTR);
+	return clean[argc];
+}
+"""
+
+
+@h.test
+def a_wait_that_was_stopped_before():
+    """By SIGSTOP and SIGCONT: the kernel alone knows what it waits for, and another thread makes the call."""
+    path = injecting.built("stopped-before", STOPPED_BEFORE)
+    for call in ("nanosleep", "poll"):
+        target = h.Workload(path, call)
+        target.says()
+        waits_in(target, "230 ", "35 ", "7 ")  # clock_nanosleep, nanosleep, poll
+        target.process.send_signal(signal.SIGSTOP)
+        assert state_when(target.pid, "T") == "T"
+        target.process.send_signal(signal.SIGCONT)
+        waits_in(target, "219 ")  # restart_syscall
+        injecting.injected(target, "--rate", "1", "--alloc").stop()
+        assert target.process.poll() is None, target.says()
+        waits_in(target, "219 ")
+        injecting.slots_are_as_before(target.pid)
+        target.process.kill()
+
+
+def waits_in(target, *calls):
+    """Until its first thread waits in one of the system calls."""
+    with open(f"/proc/{target.pid}/syscall", encoding="utf-8") as file:
+        while not file.read().startswith(calls):
+            assert target.process.poll() is None
+            time.sleep(0.002)
+            file.seek(0)
+
+
 ENDS_FIRST = """
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A thread that waits in a system call was interrupted by the stop: the call is made again, from its beginning. So it does
- * not end with EINTR, but one with a timeout may wait for that long once more.
+ * not end with EINTR, but one with a timeout may wait for that long once more. A wait that was interrupted before, as by
+ * SIGSTOP and SIGCONT, cannot be made again: which call it is, and with which arguments, is known to the kernel alone, which
+ * forgets it when the frame of a signal is taken down. Such a thread is left alone until its wait has ended.
  *
  * Rejected: breakpoints, of either kind, at places that are safe. One that is there when the tracer dies kills the process.
  */
@@ -67,6 +69,21 @@ static int stop_thread(pid_t tid, bool *is_of_all)
 	return err ? -ESRCH : -EINTR;
 }
 
+/* Is the kernel going to restart the call of a thread that it has interrupted? */
+static bool is_to_restart(const struct user_regs_struct *regs)
+{
+	long result = regs->rax;
+
+	return (long)regs->orig_rax >= 0 && result <= -RESTARTSYS &&
+	       result >= -RESTART_RESTARTBLOCK;
+}
+
+/* Is it in a wait that the kernel has restarted once? */
+static bool is_in_restarted(const struct user_regs_struct *regs)
+{
+	return regs->orig_rax == SYS_restart_syscall && is_to_restart(regs);
+}
+
 static int read_stop(pid_t tid, struct thread_stop *stop)
 {
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &stop->regs) ||
@@ -90,8 +107,12 @@ static int stop_where_safe(const struct tracee *tracee, pid_t tid, struct thread
 		if (err)
 			return err;
 		err = read_stop(tid, stop);
-		if (err || safety_is_given(tracee, tid, &stop->regs))
+		if (err)
 			return err;
+		if (is_in_restarted(&stop->regs))
+			return is_of_all ? -EBUSY : -EAGAIN;
+		if (safety_is_given(tracee, tid, &stop->regs))
+			return 0;
 		if (is_of_all)
 			return -EBUSY;
 		if (i + 1 == MAX_STOPS || ptrace(PTRACE_CONT, tid, NULL, NULL))
@@ -128,12 +149,10 @@ static bool ends_when_stopped(long call)
 /* A system call that the stop has interrupted is made once more. */
 static void restart_call(struct user_regs_struct *regs)
 {
-	long result = regs->rax;
-
 	if ((long)regs->orig_rax < 0)
 		return;
-	if ((result <= -RESTARTSYS && result >= -RESTART_RESTARTBLOCK) ||
-	    (result == -EINTR && ends_when_stopped(regs->orig_rax))) {
+	if (is_to_restart(regs) ||
+	    ((long)regs->rax == -EINTR && ends_when_stopped(regs->orig_rax))) {
 		regs->rax = regs->orig_rax;
 		regs->rip -= 2;
 	}
