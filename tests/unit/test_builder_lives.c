@@ -137,9 +137,34 @@ static void test_stacks_that_look_the_same(void **state)
 	profile_free(built.profile);
 }
 
-/* The stack of a record that came too late is not judged, also where others of that stack came in time. */
+static size_t nr_leaks(struct fixture *fixture)
+{
+	size_t nr;
+
+	find_leaks(fixture);
+	builder_leaks(fixture->builder, &nr);
+	return nr;
+}
+
+/* A block of each of nr sizes at once, ids from first on. */
+static void take_sizes(struct fixture *fixture, struct record *record, uint64_t first, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		record->id = first + i;
+		take(fixture->builder, record, 1, 0);
+		builder_block(fixture->builder, record->id, record->time_ns);
+	}
+}
+
+/*
+ * A leak of which many sizes came in time is judged without those that came too late, which are few. A stack all of whose
+ * records came too late is not judged; one that came without a count is none.
+ */
 static void test_too_many_timelines(void **state)
 {
+	enum {
+		NR = 64
+	};
 	struct fixture *fixture = *state;
 	struct record record = own_record(1);
 	uint64_t now_ns = clock_monotonic_ns();
@@ -147,21 +172,25 @@ static void test_too_many_timelines(void **state)
 	start(fixture, PROFILE_HEAP, false);
 	builder_keep_timelines(fixture->builder, now_ns);
 	record.size_bytes = 100;
-	for (uint32_t i = 1; i <= BUILDER_TIMELINES; i++) {
-		record.id = i;
-		take(fixture->builder, &record, 1, 0);
+	for (uint32_t i = 0; i < NR; i++) {
+		record.time_ns = now_ns + i * NSEC_PER_SEC;
+		builder_advance(fixture->builder, now_ns + (i + 1) * NSEC_PER_SEC);
+		take_sizes(fixture, &record, 1 + i * (BUILDER_TIMELINES / NR),
+			   BUILDER_TIMELINES / NR);
 	}
-	builder_advance(fixture->builder, now_ns + 100000000000);
-	find_leaks(fixture);
+	assert_int_equal(nr_leaks(fixture), 1);
+	assert_int_equal(builder_unjudged(fixture->builder), 0);
+	take_sizes(fixture, &record, BUILDER_TIMELINES + 1, BUILDER_TIMELINES / NR);
+	assert_int_equal(nr_leaks(fixture), 1);
 	assert_int_equal(builder_unjudged(fixture->builder), 0);
 	record.id++;
-	take(fixture->builder, &record, 1, 0);
-	builder_block(fixture->builder, record.id, now_ns);
-	record.id++;
 	record.nr_user = 1;
+	builder_record(fixture->builder, &record);
+	assert_int_equal(nr_leaks(fixture), 1);
+	assert_int_equal(builder_unjudged(fixture->builder), 0);
 	take(fixture->builder, &record, 1, 0);
-	find_leaks(fixture);
-	assert_int_equal(builder_unjudged(fixture->builder), 2);
+	assert_int_equal(nr_leaks(fixture), 1);
+	assert_int_equal(builder_unjudged(fixture->builder), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -147,7 +147,7 @@ struct built_leak {
 	int64_t sample;
 	struct scale_sum inuse;
 };
-/* Stacks that it did not judge, as they came after BUILDER_TIMELINES records of others. */
+/* Stacks that it did not judge, as too much of them came in records after the first BUILDER_TIMELINES. */
 uint64_t builder_unjudged(const struct builder *builder);
 /* Did the run last long enough to tell? */
 bool builder_can_find_leaks(const struct builder *builder);

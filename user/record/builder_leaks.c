@@ -2,7 +2,9 @@
 /*
  * Which stacks leak. Entries of one stack (its sizes, its threads) are judged together, over the time that the image of
  * their process ran while sampling went on; leaktest.c has the criteria. A stack is what the profile shows: those that
- * differ in frames that are left out alone, the allocator's and the interpreter's, are one.
+ * differ in frames that are left out alone, the allocator's and the interpreter's, are one. Of entries that came after
+ * BUILDER_TIMELINES others it is not known when their blocks came and went: a stack is judged without them, where they are
+ * few, and not at all where they are not.
  *
  * The score orders all suspects by one number, so that a reader of the profile has the same order: exceptions come before
  * mere growth, and within each the slope counts, reduced by two standard errors.
@@ -14,6 +16,9 @@
 #include "base/clock.h"
 #include "profile/scale.h"
 #include "record/leaktest.h"
+
+#define MOST_UNKNOWN \
+	0.1 /* of the bytes that a stack has taken: those of entries without a timeline */
 
 struct stack_sum {
 	struct leak_stack stack;
@@ -60,13 +65,19 @@ static void span_of(const struct builder *builder, const struct entry *entry, ui
 	*end_ns = process->exited_ns ? process->exited_ns : builder->clock.now_ns;
 }
 
-/* Adds an entry's pieces from first to limit; of the living, those that were taken before old_ns are old. */
-static void add_entry(struct builder *builder, struct entry *entry, uint32_t first, uint32_t limit,
-		      uint64_t old_ns, struct stack_sum *sum)
+/* The bytes that a sampled block of an entry stands for. */
+static double weight_of(const struct builder *builder, const struct entry *entry)
 {
-	struct timeline *timeline = builder_timeline(builder, entry);
-	double weight = entry->size_bytes /
-			scale_heap_probability(entry->size_bytes, builder->options.period);
+	return entry->size_bytes /
+	       scale_heap_probability(entry->size_bytes, builder->options.period);
+}
+
+/* Adds an entry's pieces from first to limit; of the living, those that were taken before old_ns are old. */
+static void add_timeline(struct builder *builder, struct entry *entry, uint32_t first,
+			 uint32_t limit, uint64_t old_ns, struct stack_sum *sum)
+{
+	struct timeline *timeline = &builder->timelines.at[entry->timeline - 1];
+	double weight = weight_of(builder, entry);
 	uint64_t old_bin = (old_ns - builder->clock.start_ns) / builder->clock.bin_ns;
 
 	timeline_fit(timeline, &builder->clock);
@@ -78,11 +89,15 @@ static void add_entry(struct builder *builder, struct entry *entry, uint32_t fir
 	if (entry->nr_leaked > entry->nr_taken)
 		entry->nr_leaked = entry->nr_taken;
 	sum->stack.nr_old += entry->nr_leaked;
+	if (timeline->oldest_ns && (!sum->oldest_ns || timeline->oldest_ns < sum->oldest_ns))
+		sum->oldest_ns = timeline->oldest_ns;
+}
+
+static void add_counts(const struct entry *entry, struct stack_sum *sum)
+{
 	sum->stack.nr_taken += entry->nr_taken;
 	sum->stack.nr_freed += entry->nr_freed;
 	sum->stack.oldest_freed_ns = later(sum->stack.oldest_freed_ns, entry->oldest_freed_ns);
-	if (timeline->oldest_ns && (!sum->oldest_ns || timeline->oldest_ns < sum->oldest_ns))
-		sum->oldest_ns = timeline->oldest_ns;
 }
 
 static void add_leak(struct builder *builder, const struct stack_sum *sum,
@@ -99,13 +114,19 @@ static void add_leak(struct builder *builder, const struct stack_sum *sum,
 				     .error = verdict->error});
 }
 
-/* Is the timeline of one missing, as there were too many before? Then nothing is known of the whole stack. */
-static bool lacks_timeline(const struct builder *builder, const uint32_t *at, size_t nr)
+/* Is so much of a stack without a timeline that nothing can be said of it? */
+static bool is_unknown(const struct builder *builder, const uint32_t *at, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (!builder->entries.at[at[i]].timeline)
-			return true;
-	return false;
+	double all = 0, unknown = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct entry *entry = &builder->entries.at[at[i]];
+		double bytes = entry->nr_taken * weight_of(builder, entry);
+
+		all += bytes;
+		unknown += entry->timeline ? 0 : bytes;
+	}
+	return unknown > MOST_UNKNOWN * all;
 }
 
 /* The entries of one stack: nr of builder->order from at on. */
@@ -125,9 +146,13 @@ static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
 	end_bin = (end_ns - builder->clock.start_ns) / bin_ns;
 	if (begin_bin > end_bin || end_bin > TIMELINE_BINS)
 		return;
-	for (size_t i = 0; i < nr; i++)
-		add_entry(builder, &builder->entries.at[at[i]], begin_bin, end_bin, end_ns - age_ns,
-			  &sum);
+	for (size_t i = 0; i < nr; i++) {
+		struct entry *entry = &builder->entries.at[at[i]];
+
+		add_counts(entry, &sum);
+		if (entry->timeline)
+			add_timeline(builder, entry, begin_bin, end_bin, end_ns - age_ns, &sum);
+	}
 	sum.stack.growth_bytes = sum.growth_bytes;
 	sum.stack.nr_pieces = end_bin - begin_bin;
 	sum.stack.age_ns = age_ns;
@@ -201,7 +226,7 @@ void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
 		if (first->image !=
 		    first->image->process->images.at[first->image->process->images.nr - 1])
 			continue;
-		if (lacks_timeline(builder, builder->order.at + i, nr))
+		if (is_unknown(builder, builder->order.at + i, nr))
 			builder->nr_unjudged++;
 		else
 			judge_stack(builder, builder->order.at + i, nr);

@@ -84,7 +84,7 @@ struct builder {
 	struct timeline_clock clock;
 	vec_of(struct timeline) timelines; /* of entries, if the clock runs */
 	uint64_t leak_age_ns;
-	uint64_t nr_unjudged; /* stacks without a timeline */
+	uint64_t nr_unjudged; /* stacks of which too much has no timeline */
 	vec_of(struct built_leak) leaks;
 	struct arena arena;
 	struct strtab strings;

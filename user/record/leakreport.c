@@ -114,8 +114,10 @@ void leakreport_say_none(const struct builder *builder)
 	size_t nr;
 
 	if (builder_unjudged(builder))
-		say("not judged: %s stacks, which came after the first %s (--leaks). A coarser "
-		    "--rate sees fewer.",
+		say("not judged: %s stacks, of which more than a tenth came after the first %s "
+		    "records "
+		    "(a stack, a size, a thread), which --leaks follows. A coarser --rate sees "
+		    "fewer.",
 		    text_count(builder_unjudged(builder)), text_count(BUILDER_TIMELINES));
 	builder_leaks(builder, &nr);
 	if (!nr)
