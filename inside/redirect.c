@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inside/next.h"
 #include "inside/sampler.h"
@@ -312,14 +314,27 @@ static int find_functions(void)
 	return 0;
 }
 
+/*
+ * Who makes a call: 0: nobody does. One who does, and makes another, was taken out of the first one, as that faulted. It may
+ * hold the loader's lock, for which calls of others would wait for ever: they are refused.
+ */
+static bool enter(pid_t *owner)
+{
+	pid_t nobody = 0, tid = syscall(SYS_gettid);
+
+	return __atomic_compare_exchange_n(owner, &nobody, tid, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED) ||
+	       nobody == tid;
+}
+
 /* errno is the thread's own, who knows nothing of this call. */
 int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 {
-	static bool is_busy;
+	static pid_t owner;
 	int64_t nr;
 	int err = errno;
 
-	if (__atomic_exchange_n(&is_busy, true, __ATOMIC_ACQUIRE))
+	if (!enter(&owner))
 		return *result = REDIRECT_BUSY;
 	nr_redirected = find_functions();
 	if (nr_redirected) {
@@ -332,7 +347,7 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 		nr_saved = 0;
 	}
 	nr = nr_redirected;
-	__atomic_store_n(&is_busy, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
 	errno = err;
 	return *result = nr;
 }

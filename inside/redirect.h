@@ -13,7 +13,8 @@
 
 #define REDIRECT_NEEDLESS      (-1) /* this library was preloaded, and so is called anyway */
 #define REDIRECT_OWN_ALLOCATOR (-2) /* the program has an allocator of its own */
-#define REDIRECT_BUSY	       (-3) /* another call has not returned yet: nothing was done */
+#define REDIRECT_BUSY \
+	(-3) /* another thread's call has not returned, or has faulted: nothing was done */
 
 /*
  * rate_bytes > 0: samples at this rate, and redirects each slot that is not redirected yet, also of files that were

@@ -432,6 +432,63 @@ def a_fault_in_the_loader():
     assert target.wait() == 0
 
 
+LOCAL_FAULTS = """
+#include <dlfcn.h>
+#include <link.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+static void wait_for_line(void)
+{
+	char c;
+
+	write(STDOUT_FILENO, "{}\\n", 3);
+	poll(&line, 1, -1);
+	read(STDIN_FILENO, &c, 1);
+}
+
+/* The library is of no other file's concern, so that the loader looks at it for nobody else. */
+int main(int argc, char **argv)
+{
+	struct link_map *map = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	void *page = (void *)((unsigned long)map->l_ld & -4096ul);
+
+	free(malloc(1));
+	mprotect(NULL, 0, 0);
+	mprotect(page, 4096, PROT_NONE);
+	wait_for_line();
+	mprotect(page, 4096, PROT_READ);
+	wait_for_line();
+	return 0;
+}
+"""
+
+
+@h.test
+def a_fault_while_slots_are_changed():
+    """Those that were changed before are led back, and the next cprof is not refused."""
+    library = injecting.built("local.so", "int local_function(void) { return 1; }", "-shared", "-fPIC")
+    target = h.Workload(injecting.built("local-faults", LOCAL_FAULTS, "-Wl,-z,now"), library)
+    target.says()
+    run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
+    assert run.code == 4 and any("its loader failed" in line for line in run.lines), run.lines
+    with open(f"/proc/{target.pid}/maps", encoding="utf-8") as file:
+        assert injecting.LIBRARY in file.read()
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    target.says()
+    run = injecting.injected(target, "--allow-empty")
+    assert injecting.left_slots(target.pid) > 0
+    run.stop()
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    assert target.wait() == 0
+
+
 SEQUENCES = """
 #include <poll.h>
 #include <stddef.h>

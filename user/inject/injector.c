@@ -41,7 +41,7 @@ struct injection {
 	struct tracee tracee;
 	const void *library; /* its first page, mapped here */
 	uint64_t nr_mapped;  /* executable mappings of files */
-	bool is_stuck;	     /* a call has not returned */
+	bool is_stuck;	     /* a call has not returned, or has faulted */
 };
 
 static void count_code(void *ctx, const struct map_line *line)
@@ -132,7 +132,7 @@ static struct injector_outcome begin(struct injection *injection)
 
 /*
  * Where no thread could make the call it is tried again the next time. Where the call has not returned it goes on, and there
- * may be no other beside it.
+ * may be no other beside it. One that has faulted would do so again.
  */
 static void look_for_more(struct injection *injection)
 {
@@ -146,7 +146,7 @@ static void look_for_more(struct injection *injection)
 	places_maps(injection->options->pid, count_code, injection);
 	if (injection->nr_mapped != nr_before)
 		err = redirect(injection, injection->options->rate_bytes, LOOK_NS, &nr_slots);
-	injection->is_stuck = err == -ETIMEDOUT;
+	injection->is_stuck = err == -ETIMEDOUT || err == -EFAULT;
 	if (err)
 		injection->nr_mapped = nr_before;
 }
@@ -204,6 +204,12 @@ static bool take_out(struct injection *injection)
 	return err ? err == -ESRCH || err == -ENOENT : nr_slots != REDIRECT_BUSY;
 }
 
+/* May slots lead to the library though the first call has failed? */
+static bool is_half_done(const struct injector_outcome *outcome)
+{
+	return outcome->err == -ETIMEDOUT || (outcome->err == -EFAULT && outcome->is_loaded);
+}
+
 void injector_run(const struct inject_options *options, int socket)
 {
 	struct injection injection = {.options = options};
@@ -223,6 +229,6 @@ void injector_run(const struct inject_options *options, int socket)
 		_exit(0);
 	while (!outcome.err && poll(&ready, 1, LOOK_MS) <= 0)
 		look_for_more(&injection);
-	is_used = outcome.err ? outcome.err == -ETIMEDOUT : outcome.nr_slots > 0;
+	is_used = outcome.err ? is_half_done(&outcome) : outcome.nr_slots > 0;
 	_exit(is_used && !take_out(&injection));
 }
