@@ -489,6 +489,78 @@ def a_fault_while_slots_are_changed():
     assert target.wait() == 0
 
 
+CONFINED = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static volatile int is_confined;
+
+static void *confine(void *arg)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	is_confined = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 1;
+	for (;;)
+		usleep(1000);
+	return arg;
+}
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(1000));
+		usleep(1000);
+	}
+	return arg;
+}
+
+/* The first thread makes no call for cprof: it cannot be stopped. */
+int main(void)
+{
+	pthread_t thread;
+	char c;
+
+	pthread_create(&thread, NULL, confine, NULL);
+	while (!is_confined)
+		usleep(1000);
+	pthread_create(&thread, NULL, allocate, NULL);
+	if (!vfork()) {
+		write(STDOUT_FILENO, is_confined > 0 ? "[1]\\n" : "[0]\\n", 4);
+		read(STDIN_FILENO, &c, 1);
+		_exit(0);
+	}
+	_exit(0);
+}
+"""
+
+
+@h.test
+def a_thread_is_confined():
+    """By seccomp, which kills the process if this thread opens a file: another one makes the call."""
+    target = h.Workload(injecting.built("confined", CONFINED))
+    if target.says() == [0]:
+        raise h.Skip("seccomp is not to be had")
+    injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
+    injecting.slots_are_as_before(target.pid)
+    assert target.process.poll() is None
+    target.go()
+    assert target.wait() == 0
+
+
 SEQUENCES = """
 #include <poll.h>
 #include <stddef.h>

@@ -159,6 +159,14 @@ static void restart_call(struct user_regs_struct *regs)
 	regs->orig_rax = -1;
 }
 
+/* By seccomp, which each thread has of its own, and which may refuse or kill what the loader does. */
+static bool is_confined(pid_t tid)
+{
+	uint32_t mode = 0;
+
+	return !procfs_status_number("/proc", tid, "\nSeccomp:", 0, &mode) && mode;
+}
+
 int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *stop)
 {
 	int err;
@@ -170,6 +178,8 @@ int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *
 	err = stop_where_safe(tracee, tid, stop);
 	if (err == -ESRCH || err == -EINTR)
 		return -EAGAIN; /* it is not traced any more */
+	if (!err && is_confined(tid))
+		err = -EAGAIN;
 	if (err)
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	else
