@@ -4,11 +4,13 @@
 
 #include <cpuid.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #define NT_XSTATE	 0x202
+#define TILES		 (3ull << 17)
 #define STATE_WORDS_AT	 464
 #define STATE_HEADER_AT	 512
 #define STATE_HEADER_END 576
@@ -24,20 +26,16 @@ struct state_words {
 
 /*
  * How long the state is that a thread may have without asking for more: without AMX's tiles, which the kernel would not take
- * back. Clears their bits. Components are where the processor says.
+ * back from a frame. Clears their bits. Components are where the processor says.
  */
 static size_t length_of(struct xstate *state)
 {
-	const uint64_t tiles = 3ull << 17;
 	size_t bytes = STATE_HEADER_END;
-	uint64_t features, present;
+	uint64_t features;
 
 	memcpy(&features, state->bytes + STATE_WORDS_AT, sizeof(features));
-	memcpy(&present, state->bytes + STATE_HEADER_AT, sizeof(present));
-	features &= ~tiles;
-	present &= ~tiles;
+	features &= ~TILES;
 	memcpy(state->bytes + STATE_WORDS_AT, &features, sizeof(features));
-	memcpy(state->bytes + STATE_HEADER_AT, &present, sizeof(present));
 	for (int i = 2; i < 63; i++) {
 		unsigned int size, at, c, d;
 
@@ -50,6 +48,14 @@ static size_t length_of(struct xstate *state)
 	return bytes;
 }
 
+static bool has_tiles(const struct xstate *state)
+{
+	uint64_t present;
+
+	memcpy(&present, state->bytes + STATE_HEADER_AT, sizeof(present));
+	return present & TILES;
+}
+
 int xstate_read(pid_t tid, struct xstate *state)
 {
 	struct iovec room = {state->bytes, XSTATE_MAX_BYTES};
@@ -58,15 +64,22 @@ int xstate_read(pid_t tid, struct xstate *state)
 		return -errno;
 	if (room.iov_len < STATE_HEADER_END)
 		return -ENOTSUP;
+	if (has_tiles(state))
+		return -EAGAIN;
+	state->given_bytes = room.iov_len;
 	state->len_bytes = length_of(state);
-	return state->len_bytes > room.iov_len ? -ENOTSUP : 0;
+	if (state->len_bytes > room.iov_len)
+		return -ENOTSUP;
+	/* Whether the kernel takes it is found out while it changes nothing. */
+	return xstate_write(tid, state) ? -ENOTSUP : 0;
 }
 
-void xstate_write(pid_t tid, const struct xstate *state)
+/* The kernel takes no other length than the one that it gives. */
+int xstate_write(pid_t tid, const struct xstate *state)
 {
-	struct iovec bytes = {(void *)state->bytes, state->len_bytes};
+	struct iovec bytes = {(void *)state->bytes, state->given_bytes};
 
-	ptrace(PTRACE_SETREGSET, tid, NT_XSTATE, &bytes);
+	return ptrace(PTRACE_SETREGSET, tid, NT_XSTATE, &bytes) ? -errno : 0;
 }
 
 size_t xstate_mark(struct xstate *state)

@@ -15,12 +15,16 @@
 struct xstate {
 	_Alignas(64) uint8_t bytes[XSTATE_MAX_BYTES + 4]; /* with the mark */
 	size_t len_bytes;				  /* without it */
+	size_t given_bytes;				  /* what ptrace gives and takes */
 };
 
-/* Reads that of a thread that is stopped. -ENOTSUP: it is of another layout, or too large; -errno. */
+/*
+ * Reads that of a thread that is stopped. -ENOTSUP: it is of another layout, too large, or cannot be given back; -EAGAIN: it
+ * has more in it at the moment than the frame of a signal is given here; -errno.
+ */
 int xstate_read(pid_t tid, struct xstate *state);
-/* Gives it back. */
-void xstate_write(pid_t tid, const struct xstate *state);
+/* Gives it back. -errno. */
+int xstate_write(pid_t tid, const struct xstate *state);
 /* Marks it as the kernel marks what it pushes. Returns its bytes with the mark. */
 size_t xstate_mark(struct xstate *state);
 
