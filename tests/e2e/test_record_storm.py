@@ -196,7 +196,7 @@ def nothing_stays(run):
 @h.test
 def nothing_stays_of_processes_that_went():
     """Thousands came, were sampled, and went: no map remembers one, and memory is bounded."""
-    for command, options in ("record", ("-F", "999")), ("heap", ("--rate", "64")):
+    for command, options in ("record", ("-F", "999")), ("heap", ("--rate", "64", "--max-overhead", "100")):
         run = h.cprof(command, "-a", *options).attached()
         storms = [h.Workload("spawner", 3) for _ in range(2)]
         assert all(storm.says()["spawned"] for storm in storms)
