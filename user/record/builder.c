@@ -4,8 +4,8 @@
  *
  * A record and its counts arrive in any order, so either makes the entry. Who a record belongs to
  * (process, image) is asked of process/task twice: when it arrives, so that a process nobody
- * announced is read from /proc while it lives, and again when results are asked for, since an exec
- * or a mapping may be announced after the samples that ran it.
+ * announced is read from /proc while it lives, and again when results are asked for
+ * (builder_resolve.c).
  */
 #include "record/builder.h"
 
@@ -192,6 +192,30 @@ uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *en
 	return entry->ages ? builder->ages.at[entry->ages - 1].nr[class] : 0;
 }
 
+void builder_keep_timelines(struct builder *builder, uint64_t start_ns)
+{
+	builder->clock.start_ns = start_ns;
+	timeline_advance(&builder->clock, start_ns);
+}
+
+void builder_advance(struct builder *builder, uint64_t now_ns)
+{
+	if (builder->clock.start_ns)
+		timeline_advance(&builder->clock, now_ns);
+}
+
+/* The timeline of an entry, made if need be; NULL: there are BUILDER_TIMELINES of others. Borrowed until the next call. */
+static struct timeline *timeline_of(struct builder *builder, struct entry *entry)
+{
+	if (!entry->timeline && builder->timelines.nr == BUILDER_TIMELINES)
+		return NULL;
+	if (!entry->timeline) {
+		entry->timeline = builder->timelines.nr + 1;
+		vec_push(&builder->timelines, (struct timeline){0});
+	}
+	return &builder->timelines.at[entry->timeline - 1];
+}
+
 void builder_count(struct builder *builder, const struct count *count)
 {
 	struct entry *entry = entry_of(builder, count->id);
@@ -201,7 +225,7 @@ void builder_count(struct builder *builder, const struct count *count)
 	take_ages(builder, entry, &count->life);
 	if (count->life.oldest_freed_ns > entry->oldest_freed_ns)
 		entry->oldest_freed_ns = count->life.oldest_freed_ns;
-	timeline = builder->clock.start_ns ? builder_timeline(builder, entry) : NULL;
+	timeline = builder->clock.start_ns ? timeline_of(builder, entry) : NULL;
 	if (timeline)
 		timeline_add(timeline, &builder->clock,
 			     (int64_t)(count->nr_taken - count->nr_freed));
@@ -216,7 +240,7 @@ void builder_block(struct builder *builder, uint64_t id, uint64_t born_ns)
 	struct timeline *timeline = NULL;
 
 	if (builder->clock.start_ns)
-		timeline = builder_timeline(builder, entry_of(builder, id));
+		timeline = timeline_of(builder, entry_of(builder, id));
 	if (timeline)
 		timeline_born(timeline, &builder->clock, born_ns);
 }
@@ -270,103 +294,6 @@ uint64_t builder_taken(const struct builder *builder)
 	return builder->nr_taken;
 }
 
-/* Grouping by process ---------------------------------------------------------------------------- */
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* Process by process, within one in the order of arrival. */
-static int compare_entries(const void *a, const void *b, void *ctx)
-{
-	const struct builder *builder = ctx;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct process *p = builder->entries.at[i].image->process;
-	const struct process *q = builder->entries.at[j].image->process;
-
-	if (p == q)
-		return compare(i, j);
-	if (p->tgid != q->tgid)
-		return compare(p->tgid, q->tgid);
-	if (p->start_ns != q->start_ns)
-		return compare(p->start_ns, q->start_ns);
-	return compare((uintptr_t)p, (uintptr_t)q);
-}
-
-static int compare_groups(const void *a, const void *b)
-{
-	const struct group *p = a, *q = b;
-
-	if (p->built.nr_taken != q->built.nr_taken)
-		return compare(q->built.nr_taken, p->built.nr_taken);
-	return compare(p->first, q->first);
-}
-
-/* Fills builder->order: the entries that have anything to show, grouped. */
-static void order_entries(struct builder *builder)
-{
-	builder->order.nr = 0;
-	for (size_t i = 0; i < builder->entries.nr; i++) {
-		struct entry *entry = &builder->entries.at[i];
-
-		if (!entry->nr_taken || !builder_is_whole(builder, entry))
-			continue;
-		entry->image =
-			tasks_image(builder->tasks, entry->tgid, entry->start_ns, entry->time_ns);
-		entry->image->process->is_sampled = true;
-		vec_push(&builder->order, i);
-	}
-	if (builder->order.nr)
-		qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at),
-			compare_entries, builder);
-}
-
-static void add_to_group(struct group *group, const struct entry *entry)
-{
-	group->nr++;
-	group->built.process = entry->image->process;
-	group->built.nr_taken += entry->nr_taken;
-	if (!group->last_image || entry->time_ns >= group->last_ns) {
-		group->last_image = entry->image;
-		group->last_ns = entry->time_ns;
-		group->built.comm = entry->image->comm;
-	}
-}
-
-void builder_resolve(struct builder *builder)
-{
-	const struct process *previous = NULL;
-
-	if (builder->is_resolved)
-		return;
-	order_entries(builder);
-	builder->groups.nr = 0;
-	for (uint32_t i = 0; i < builder->order.nr; i++) {
-		const struct entry *entry = &builder->entries.at[builder->order.at[i]];
-
-		if (entry->image->process != previous)
-			vec_push(&builder->groups, (struct group){.first = i});
-		previous = entry->image->process;
-		add_to_group(&builder->groups.at[builder->groups.nr - 1], entry);
-	}
-	builder_resolve_peaks(builder);
-	if (builder->groups.nr)
-		qsort(builder->groups.at, builder->groups.nr, sizeof(*builder->groups.at),
-		      compare_groups);
-	builder->processes.nr = 0;
-	for (size_t i = 0; i < builder->groups.nr; i++)
-		vec_push(&builder->processes, builder->groups.at[i].built);
-	builder->is_resolved = true;
-}
-
-const struct built_process *builder_processes(struct builder *builder, size_t *nr)
-{
-	builder_resolve(builder);
-	*nr = builder->processes.nr;
-	return builder->processes.at;
-}
-
 /* How stacks ended ------------------------------------------------------------------------------- */
 
 void builder_count_end(struct builder *builder, const char *why, uint64_t nr)
@@ -382,7 +309,7 @@ static int compare_ends(const void *a, const void *b)
 {
 	const struct built_end *x = a, *y = b;
 
-	return compare(y->nr, x->nr);
+	return compare_u64(y->nr, x->nr);
 }
 
 const struct built_end *builder_ends(struct builder *builder, size_t *nr)

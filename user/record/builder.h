@@ -5,7 +5,7 @@
  * Raw stacks are kept until then: names are looked up late, once per address.
  *
  * Samples are labelled with the numbers pid (and tid) and the strings comm (and thread). Heap samples have no label for
- * the size: each size is scaled separately, then they are added up (builder.c has the reasons). A stack without any frame
+ * the size: each size is scaled separately, then they are added up (build.c has the reasons). A stack without any frame
  * is "[no stack]".
  *
  * Every sample is accounted for: what builder_count() took in is either in a profile (struct built.nr_written) or dropped

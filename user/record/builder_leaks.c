@@ -26,29 +26,6 @@ struct stack_sum {
 	uint64_t oldest_ns; /* birth; 0: none is alive */
 };
 
-void builder_keep_timelines(struct builder *builder, uint64_t start_ns)
-{
-	builder->clock.start_ns = start_ns;
-	timeline_advance(&builder->clock, start_ns);
-}
-
-void builder_advance(struct builder *builder, uint64_t now_ns)
-{
-	if (builder->clock.start_ns)
-		timeline_advance(&builder->clock, now_ns);
-}
-
-struct timeline *builder_timeline(struct builder *builder, struct entry *entry)
-{
-	if (!entry->timeline && builder->timelines.nr == BUILDER_TIMELINES)
-		return NULL;
-	if (!entry->timeline) {
-		entry->timeline = builder->timelines.nr + 1;
-		vec_push(&builder->timelines, (struct timeline){0});
-	}
-	return &builder->timelines.at[entry->timeline - 1];
-}
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -168,11 +145,6 @@ static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
 	}
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_stacks(const void *a, const void *b, void *ctx)
 {
 	const struct builder *builder = ctx;
@@ -180,8 +152,8 @@ static int compare_stacks(const void *a, const void *b, void *ctx)
 	const struct entry *y = &builder->entries.at[*(const uint32_t *)b];
 
 	if (x->image != y->image)
-		return compare((uintptr_t)x->image, (uintptr_t)y->image);
-	return compare(x->shown_stack, y->shown_stack);
+		return compare_u64((uintptr_t)x->image, (uintptr_t)y->image);
+	return compare_u64(x->shown_stack, y->shown_stack);
 }
 
 static double lower_bound(const struct built_leak *leak)

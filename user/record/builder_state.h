@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data that builder.c and builder_peak.c collect and build.c makes profiles of. Private to these.
+ * The data that builder.c collects and build.c makes profiles of. Private to these, and to what finds out more of it in
+ * between: whose samples they are (builder_resolve.c), what was in use at a peak (builder_peak.c), what leaks
+ * (builder_leaks.c).
  *
  *	entries	 one for each record id: who, when, two stack ids, counts	about 120 bytes
  *	stacks	 each distinct list of ips once (the kernel or the user part of a stack)
@@ -98,6 +100,12 @@ struct builder {
 	vec_of(struct built_process) processes; /* the public part of groups */
 };
 
+/* For qsort(): less than 0, 0 or more, as a is less than b, equal to it or greater. */
+static inline int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
 /* Whether the entry can be in a profile; false: its samples are dropped (enum drop_reason). */
 bool builder_is_whole(const struct builder *builder, const struct entry *entry);
 
@@ -117,9 +125,6 @@ void builder_count_gone(struct builder *builder, const struct entry *entry);
 
 /* How many of an entry's blocks were freed at an age of this class. */
 uint64_t builder_nr_by_age(const struct builder *builder, const struct entry *entry, int class);
-
-/* The timeline of an entry, made if need be; NULL: there are BUILDER_TIMELINES of others. Borrowed until the next call. */
-struct timeline *builder_timeline(struct builder *builder, struct entry *entry);
 
 /* Finds what each entry held at the peak of its process; a part of builder_resolve(), while groups are in the order of tgids. */
 void builder_resolve_peaks(struct builder *builder);
