@@ -37,11 +37,6 @@ int run_find_targets(struct run *run)
 	return targetset_open(&run->targetset, &options) ? EXIT_USAGE : EXIT_DONE;
 }
 
-bool run_is_everybody(const struct run *run)
-{
-	return run->options->all && !targetset_judges(&run->targetset);
-}
-
 /* 0 for a launched command: until its exec it is still an image of cprof. */
 static uint32_t only_target(const struct run *run)
 {
@@ -252,11 +247,6 @@ static int choose_targets(struct run *run)
 		say("no process matches %s so far: waiting for one",
 		    criteria_words(&run->targetset.criteria, words, sizeof(words)));
 	return 0;
-}
-
-bool run_is_time_up(void *ctx)
-{
-	return workbudget_is_over(ctx);
 }
 
 static int take_snapshot_of_all(struct run *run)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The state of a collecting run, and its steps. Private to run*.c: run.c holds the order of the steps, run_prepare.c
- * those up to the first sample, run_collect.c sampling, run_write.c writing.
+ * those up to the first sample, run_collect.c sampling, run_write.c writing; run_state.c what several of them ask.
  *
  * A step returns an exit code: EXIT_DONE (0) to go on; otherwise it has printed what failed. What a step opens is
  * released by run.c at the end, so no step undoes its own work.

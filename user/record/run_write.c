@@ -7,21 +7,11 @@
 #include "base/log.h"
 #include "base/smallfile.h"
 #include "base/text.h"
-#include "base/vec.h"
-#include "output/file.h"
 #include "process/proctable.h"
 #include "record/interrupt.h"
 #include "record/run_state.h"
 
 #define MAX_STUCK_SHOWN 3
-
-bool run_writes_to_stdout(const struct options *options)
-{
-	vec_for_each(&options->targets, target)
-		if (target->file && output_is_stdout(target->file))
-			return true;
-	return false;
-}
 
 struct report run_report(struct run *run, struct tally *tally, uint64_t now_ns)
 {
