@@ -30,41 +30,7 @@
 #include "base/alloc.h"
 #include "input/pprof_reader.h"
 
-int pprof_read_numbers(const struct pprof_reader *reader, struct wire wire, uint64_t *numbers,
-		       size_t nr)
-{
-	struct wire_field field;
-
-	while (wire_next(&wire, &field)) {
-		if (!field.number || field.number >= nr)
-			continue;
-		if (pprof_expect_type(reader, &field, WIRE_VARINT))
-			return -EBADMSG;
-		numbers[field.number] = field.value;
-	}
-	return wire.why ? pprof_broken_wire(reader, &wire) : 0;
-}
-
-int pprof_for_rest(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn)
-{
-	struct wire wire = reader->stretch[kind];
-	struct wire_field field;
-
-	while (wire_next(&wire, &field)) {
-		bool is_scalar = !field.number || field.number >= KIND_SCALAR;
-		int err;
-
-		if (is_scalar ? kind != KIND_SCALAR : field.number != kind)
-			continue;
-		err = fn(reader, &field);
-		if (err)
-			return err;
-		reader->item++;
-	}
-	return 0; /* pprof_count_all() has been here */
-}
-
-/* The same from item 0 on. */
+/* pprof_for_rest() from item 0 on. */
 static int for_each(struct pprof_reader *reader, enum pprof_kind kind, pprof_field_fn fn)
 {
 	reader->kind = kind;
@@ -80,17 +46,6 @@ static int read_string(struct pprof_reader *reader, const struct wire_field *fie
 		return pprof_broken_at(reader, field->tag, "it must be empty, but is \"%.*s\"",
 				       (int)(len < 40 ? len : 40), (const char *)field->body.at);
 	reader->strings[reader->item] = input_string(reader->profile, field->body.at, len);
-	return 0;
-}
-
-int pprof_to_string(const struct pprof_reader *reader, const uint8_t *at, const char *what,
-		    uint64_t position, uint32_t *id)
-{
-	if (position >= reader->nr[KIND_STRING])
-		return pprof_broken_at(reader, at,
-				       "%s refers to string %" PRId64 ", but the table has %zu",
-				       what, (int64_t)position, reader->nr[KIND_STRING]);
-	*id = reader->strings[position];
 	return 0;
 }
 

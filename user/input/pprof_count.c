@@ -1,61 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Counts what a pprof file holds, in a first walk over it, and words the errors of its reader. Counts
- * come first so that every array can be made once, in its final size and within the limits.
+ * Counts what a pprof file holds, in a first walk over it. Counts come first so that every array can be made once, in its
+ * final size and within the limits.
  */
 #include "input/pprof_reader.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-static const char *const kind_names[NR_KINDS] = {
-	[KIND_TYPE] = "sample type",  [KIND_SAMPLE] = "sample",	    [KIND_MAPPING] = "mapping",
-	[KIND_LOCATION] = "location", [KIND_FUNCTION] = "function", [KIND_STRING] = "string",
-	[KIND_SCALAR] = "profile",
-};
-
-uint64_t pprof_offset_of(const struct pprof_reader *reader, const uint8_t *at)
-{
-	return at - reader->source->bytes;
-}
-
-/* Fails at a byte, in what is being read. */
-int pprof_broken_at(const struct pprof_reader *reader, const uint8_t *at, const char *fmt, ...)
-{
-	char why[160], which[32] = "";
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	if (reader->kind != KIND_SCALAR)
-		snprintf(which, sizeof(which), " %zu", reader->item);
-	return input_fail(reader->error, -EBADMSG, pprof_offset_of(reader, at), "%s%s: %s",
-			  kind_names[reader->kind], which, why);
-}
-
-int pprof_broken_wire(const struct pprof_reader *reader, const struct wire *wire)
-{
-	return pprof_broken_at(reader, wire->at, "%s", wire->why);
-}
-
-int pprof_expect_type(const struct pprof_reader *reader, const struct wire_field *field,
-		      enum wire_type type)
-{
-	if (field->type == type)
-		return 0;
-	return pprof_broken_at(reader, field->tag,
-			       "field %" PRIu64 " has wire type %d, expected %d", field->number,
-			       field->type, type);
-}
-
-/* A repeated number may be packed. */
-int pprof_expect_numbers(const struct pprof_reader *reader, const struct wire_field *field)
-{
-	return field->type == WIRE_LEN ? 0 : pprof_expect_type(reader, field, WIRE_VARINT);
-}
 
 static int count_sample(struct pprof_reader *reader, struct wire wire)
 {
@@ -136,7 +86,7 @@ static int count_field(struct pprof_reader *reader, const struct wire_field *fie
 	if (reader->nr[kind] > reader->source->limits->max_items)
 		return input_fail(reader->error, -EFBIG, pprof_offset_of(reader, field->tag),
 				  "has more than %zu %ss", reader->source->limits->max_items,
-				  kind_names[kind]);
+				  pprof_kind_names[kind]);
 	if (kind == KIND_SAMPLE) {
 		if (!reader->half.at &&
 		    pprof_offset_of(reader, field->tag) >= reader->source->len / 2)

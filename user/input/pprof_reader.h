@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of reading one pprof file, shared by pprof_count.c, pprof_sample.c and pprof.c; private to
- * them. The head of pprof.c explains the steps.
+ * The state of reading one pprof file, and what its walks share: pprof_count.c, pprof_sample.c and
+ * pprof.c. Private to them. The head of pprof.c explains the steps.
  */
 #ifndef CPROF_INPUT_PPROF_READER_H
 #define CPROF_INPUT_PPROF_READER_H
@@ -71,6 +71,9 @@ struct pprof_reader {
 	uint32_t *stack_ids;
 	int64_t *values;
 };
+
+/* What messages call an item of a kind. */
+extern const char *const pprof_kind_names[NR_KINDS];
 
 /* The position of at in the file. */
 uint64_t pprof_offset_of(const struct pprof_reader *reader, const uint8_t *at);
