@@ -123,12 +123,28 @@ class Workload:
                 time.sleep(0.01)
                 file.seek(0)
 
+    def pauses(self):
+        """It stops, until uses() or goes_on(): what nobody samples leaves the CPU to others."""
+        os.kill(self.pid, signal.SIGSTOP)
+        return self
+
+    def goes_on(self):
+        os.kill(self.pid, signal.SIGCONT)
+
     def uses(self, seconds):
         """Waits until it has used so much more CPU time, however long that takes on a busy machine."""
+        self.goes_on()
         enough, end = self.used() + seconds, time.monotonic() + HANGS
         while self.used() < enough:
             assert time.monotonic() < end, f"{self.process.args} is not busy"
             time.sleep(0.01)
+
+
+def paused(name, *arguments):
+    """A workload that has begun its work, and pauses."""
+    target = Workload(name, *arguments)
+    target.uses(0.02)
+    return target.pauses()
 
 
 # cprof -------------------------------------------------------------------------------------------

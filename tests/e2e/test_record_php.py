@@ -4,7 +4,7 @@
 
 The main judge is a program whose every legal stack is known: each line that calls one of its functions says so
 (`//> callee`, `//> internal callee` for what a function of PHP's own calls); `//= name` begins a function, `//.` ends one.
-PHP_SECONDS=20 records longer than the 1.5 seconds of each way to run it (3 with TEST_LONG); PHP=PATH takes another
+PHP_SECONDS=20 records longer than the 0.4 seconds of each way to run it (3 with TEST_LONG); PHP=PATH takes another
 interpreter."""
 import os
 import re
@@ -13,7 +13,7 @@ import shutil
 import harness as h
 import unwinding as u
 
-SECONDS = float(os.environ.get("PHP_SECONDS", 3 if h.IS_LONG else 1.5))
+SECONDS = float(os.environ.get("PHP_SECONDS", 3 if h.IS_LONG else 0.4))
 PHP = os.environ.get("PHP", "/usr/bin/php")
 WAYS = (("-d", "opcache.enable_cli=0"), ("-d", "opcache.enable_cli=1"))
 PROGRAM = """<?php
@@ -175,9 +175,10 @@ class Legal:
         return None
 
 
-def attach(options, file, *more, seconds=SECONDS):
+def attach(options, file, *more, seconds=SECONDS, pauses=True):
     """options are the interpreter's; None: file is a command."""
-    return u.profile_of([PHP, *options, file] if options is not None else file, *more, seconds=seconds)
+    return u.profile_of([PHP, *options, file] if options is not None else file, *more, seconds=seconds,
+                        hz=3999, pauses=pauses)
 
 
 def program():
@@ -209,7 +210,7 @@ def which_frames_are_shown():
     need_php()
     shown = {}
     for options in ((), ("--all-frames",), ("--no-native",), ("--no-php",)):
-        samples = attach(WAYS[0], program(), *options, seconds=1)["samples"]
+        samples = attach(WAYS[0], program(), *options, seconds=0.25)["samples"]
         joined = [sample for sample in samples if options == ("--no-php",) or u.is_joined(sample, "php")]
         assert u.count(joined) > max(100, 0.98 * u.count(samples)), (options, u.count(joined), u.count(samples))
         shown[options] = {name for sample in joined for name in sample["stack"]}
@@ -240,7 +241,7 @@ for ($i = 0; ; $i++) {
 def functions_that_come_and_go():
     """Each function lives for a moment, and most stand where another one was: none is taken for another."""
     need_php()
-    samples = attach(WAYS[0], script(CHURN, "churn.php"))["samples"]
+    samples = attach(WAYS[0], script(CHURN, "churn.php"), pauses=False)["samples"]
     made, gone, names = 0, 0, set()
     for sample in samples:
         nr = sample["values"]["samples"]
@@ -263,7 +264,7 @@ def forged_interpreter():
     """A program that exports what PHP does, with structures that lead anywhere: bounded, and every frame is one that
     it has."""
     for what in ("circle", "wild", "text"):
-        profile = attach(None, (h.workload("forgedphp"), what), seconds=1)
+        profile = attach(None, (h.workload("forgedphp"), what), seconds=0.25, pauses=False)
         assert u.count(profile["samples"]) > 100, what
         frames = [frame for sample in profile["samples"] for frame in sample["frames"]
                   if frame["mapping"]["path"] == "[php 8.2]"]

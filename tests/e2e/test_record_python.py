@@ -4,18 +4,20 @@
 
 The main judge is a program whose every legal stack is known: each line that calls one of its functions says so, and how
 (`#> callee`: directly, `#~ callee`: through a native function, `#? callee`: it depends on the version).
-PYTHON_SECONDS=20 records longer than the 1.5 seconds of each version (3 with TEST_LONG); PYTHONS=PATH:PATH tries these
+PYTHON_SECONDS=20 records longer than the 0.4 seconds of each version (3 with TEST_LONG); PYTHONS=PATH:PATH tries these
 interpreters, too."""
 import ast
+import functools
 import glob
 import os
 import re
+import signal
 import subprocess
 
 import harness as h
 import unwinding as u
 
-SECONDS = float(os.environ.get("PYTHON_SECONDS", 3 if h.IS_LONG else 1.5))
+SECONDS = float(os.environ.get("PYTHON_SECONDS", 3 if h.IS_LONG else 0.4))
 PROGRAM = """
 import functools, hashlib, os, threading, zlib
 
@@ -102,6 +104,7 @@ main()  #> main
 PYENV = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
 
 
+@functools.cache
 def version_of(path):
     said = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE,
                           text=True, check=True).stdout
@@ -185,8 +188,8 @@ class Legal:
         return None
 
 
-def attach(path, file, *options, seconds=SECONDS):
-    return u.profile_of([path, file], *options, seconds=seconds)
+def attach(path, file, *options, seconds=SECONDS, pauses=True):
+    return u.profile_of([path, file], *options, seconds=seconds, hz=3999, pauses=pauses)
 
 
 @h.test
@@ -215,7 +218,7 @@ def which_frames_are_shown():
     loop = "_PyEval_EvalFrameDefault"
     shown = {}
     for options in ((), ("--all-frames",), ("--no-native",), ("--no-python",)):
-        samples = attach(path, script(PROGRAM), *options, seconds=1)["samples"]
+        samples = attach(path, script(PROGRAM), *options, seconds=0.25)["samples"]
         joined = [sample for sample in samples if options == ("--no-python",) or u.is_joined(sample, "python")]
         assert u.count(joined) > max(100, 0.98 * u.count(samples)), (options, u.count(joined), u.count(samples))
         shown[options] = {name for sample in joined for name in sample["stack"]}
@@ -252,7 +255,7 @@ for thread in threads:
 def threads_without_the_gil():
     """zlib and hashlib let the others run while they work: the functions that called them are found all the same."""
     for version, path in some_interpreters():
-        samples = attach(path, script(THREADS), seconds=1)["samples"]
+        samples = attach(path, script(THREADS), seconds=0.3)["samples"]
         called = [sample for sample in samples if {"prog.squeeze", "prog.digest"} & set(sample["stack"]) and
                   "prog.repeat" in sample["stack"] and any(name.startswith("threading.") for name in sample["stack"])]
         for function in ("prog.squeeze", "prog.digest"):
@@ -282,7 +285,7 @@ while True:
 def functions_that_come_and_go():
     """Each function lives for a moment, and most stand where another one was: none is taken for another."""
     for version, path in some_interpreters():
-        samples = attach(path, script(CHURN))["samples"]
+        samples = attach(path, script(CHURN), pauses=False)["samples"]
         made, gone, names = 0, 0, set()
         for sample in samples:
             nr = sample["values"]["samples"]
@@ -303,16 +306,20 @@ def functions_that_come_and_go():
 
 EMBEDDING = r"""
 #include <Python.h>
+#include <signal.h>
 #include <stdio.h>
-#include <time.h>
+static volatile sig_atomic_t begins;
 static volatile unsigned long sink;
+static void begin(int sig)
+{
+	begins = sig;
+}
 int main(void)
 {
-	time_t end = time(NULL) + 1;
-
+	signal(SIGUSR1, begin);
 	puts("{}");
 	fflush(stdout);
-	while (time(NULL) < end) /* no interpreter yet */
+	while (!begins) /* no interpreter yet */
 		sink++;
 	Py_Initialize();
 	return PyRun_SimpleString("def spin():\n    x = 1\n    while True:\n        x = x * x % 1000003\nspin()\n");
@@ -340,8 +347,12 @@ def embedded_and_initialized_late():
         tried += 1
         target = h.Workload(program, env={"PYTHONHOME": prefix})
         target.says()
-        cprof = h.cprof("record", "-F", 499, "--no-kernel", "-p", target.pid).attached()
-        target.uses(2.2)
+        target.pauses()
+        cprof = h.cprof("record", "-F", 1999, "--no-kernel", "-p", target.pid).attached()
+        target.uses(0.1)
+        target.process.send_signal(signal.SIGUSR1)
+        target.uses(0.5)
+        target.pauses()
         samples = cprof.stop().profile()["samples"]
         target.process.kill()
         target.process.wait()
@@ -362,13 +373,13 @@ def spin(seconds):
         pass
 
 def in_child():
-    spin(0.4)
+    spin(0.1)
 
 def in_parent():
-    spin(0.4)
+    spin(0.1)
 
 print("{}", flush=True)
-spin(0.4)
+spin(0.1)
 child = os.fork()
 if child:
     in_parent()
@@ -379,7 +390,7 @@ in_child()
 AFTER = """
 def after_exec():
     x = 1
-    for i in range(12000000):
+    for i in range(1500000):
         x = x * i % 1000003
 
 after_exec()
@@ -392,7 +403,10 @@ def forks_and_execs():
     for _, path in some_interpreters():
         target = h.Workload(path, script(FORKS), script(AFTER, "after.py"))
         target.says()
-        run = h.cprof("record", "-F", 499, "--no-kernel", "-p", target.pid).wait()
+        target.pauses()
+        cprof = h.cprof("record", "-F", 3999, "--no-kernel", "-p", target.pid).attached()
+        target.goes_on()
+        run = cprof.wait()
         samples = [sample for profile in run.profiles().values() for sample in profile["samples"]]
         for function, in_target in (("prog.in_parent", True), ("prog.in_child", False), ("after.after_exec", True)):
             found = [s for s in samples if function in s["stack"]]
@@ -426,7 +440,7 @@ def subinterpreters():
     for version, path in some_interpreters():
         if version > (3, 13):
             continue
-        samples = attach(path, script(SUBINTERPRETERS), seconds=1)["samples"]
+        samples = attach(path, script(SUBINTERPRETERS), seconds=0.25, pauses=False)["samples"]
         inside = u.count([s for s in samples if any(name.endswith("inside") for name in s["stack"])])
         print(f"# {path}: {inside} of {u.count(samples)} samples are inside", flush=True)
         assert inside > 0.9 * u.count(samples), {name for s in samples for name in s["stack"]}
@@ -493,7 +507,7 @@ def forged_interpreter():
     """A program that exports what CPython does, with structures that lead anywhere: bounded, and every frame is one
     that it has."""
     for what in ("circle", "wild", "text"):
-        profile = attach(h.workload("forged"), what, seconds=1)
+        profile = attach(h.workload("forged"), what, seconds=0.25, pauses=False)
         assert u.count(profile["samples"]) > 100, what
         frames = [frame for sample in profile["samples"] for frame in sample["frames"]
                   if frame["mapping"]["path"] == "[python 3.11]"]

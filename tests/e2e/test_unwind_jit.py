@@ -9,7 +9,7 @@ DEPTH = 6
 
 def assert_trampolines(shape):
     """Each call is two frames of C around one of the trampoline, and nothing is guessed."""
-    profile = u.attach(u.build("trampoline"), shape, u.LONG).profile()
+    profile = u.attach(u.build("trampoline"), shape, u.LONG, seconds=0.25, hz=1999).profile()
     samples = u.holding(profile, "bottom")
     assert u.count(samples) > 100, u.count(samples)
     u.assert_whole(samples)
@@ -46,7 +46,7 @@ def trampoline_that_is_met_in_user_space():
 
 def assert_nothing_made_up(where):
     """The walk stops where it cannot go on, and says why: one stack an address, not one a sample."""
-    run = u.attach(u.build("rogue"), where, u.LONG)
+    run = u.attach(u.build("rogue"), where, u.LONG, seconds=0.25, hz=1999)
     samples = [s for s in run.profile()["samples"] if s["stack"][0].startswith("[anon]+0x")]
     assert u.count(samples) > 100, u.count(samples)
     for sample in samples:

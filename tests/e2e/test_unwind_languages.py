@@ -11,7 +11,7 @@ import unwinding as u
 def exceptions_in_flight():
     """libgcc's own unwinder is at work while ours walks through it. The last instructions of _Unwind_Resume have
     the handler's registers already, which its unwind information does not say: 0.2 to 0.8 % of the ticks."""
-    profile = u.record(u.build("throws"), hz=999).profile()
+    profile = u.record(u.build("throws"), 0.5, hz=3999).profile()
     u.assert_whole(profile["samples"], least=0.98)
     samples = [s for s in profile["samples"]
                if any(name.startswith("_Unwind_RaiseException") for name in s["stack"])]
@@ -27,7 +27,7 @@ def exceptions_in_flight():
 def code_made_at_run_time():
     """Frames found by a frame pointer in code without description say that they are guessed; C code
     above and below is walked by its tables."""
-    profile = u.record(u.build("jit"), 2).profile()
+    profile = u.record(u.build("jit"), 0.5, hz=1999).profile()
     samples = u.holding(profile, "callback")
     assert u.count(samples) > 300
     u.assert_whole(samples)
@@ -42,7 +42,7 @@ def code_made_at_run_time():
 
 @h.test
 def go_program():
-    profile = u.attach(u.build_go("deep"), u.LONG, seconds=2).profile()
+    profile = u.attach(u.build_go("deep"), u.LONG, seconds=0.5, hz=1999).profile()
     u.assert_whole(profile["samples"])
     samples = u.holding(profile, "main.bottom")
     assert u.count(samples) > 300, h.by_function(profile, "samples")
@@ -63,7 +63,7 @@ def go_program_without_symbols():
     """Its runtime's own table names every function, and says that frame pointers are kept; also where it has no fixed address."""
     for flags in (("-ldflags=-s -w",), ("-ldflags=-s -w", "-buildmode=pie", "-trimpath")):
         path = u.build_go("deep", *flags)
-        samples = u.holding(u.attach(path, u.LONG, seconds=1).profile(), "main.bottom")
+        samples = u.holding(u.attach(path, u.LONG, seconds=0.25, hz=1999).profile(), "main.bottom")
         assert u.count(samples) > 150, (flags, u.count(samples))
         u.assert_whole(samples)
         for sample in samples:

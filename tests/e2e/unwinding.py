@@ -59,12 +59,13 @@ def build_go(name, *flags):
 
 
 @functools.cache
-def build_java(name):
-    """The folder of its classes, for every JVM there is."""
+def build_java(*names):
+    """The folder of their classes, for every JVM there is."""
     if not shutil.which("java") or not shutil.which("javac"):
         raise h.Skip("no java and javac (apt-get install default-jdk-headless)")
     folder = h.kept_folder()
-    subprocess.run(["javac", "--release", "11", "-nowarn", "-d", folder, os.path.join(SOURCES, name + ".java")],
+    subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-proc:none", "--release", "11", "-nowarn", "-d", folder,
+                    *(os.path.join(SOURCES, name + ".java") for name in names)],
                    check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return folder
 
@@ -77,12 +78,16 @@ def record(*command, hz=499, **more):
 LONG = 3600  # seconds that a program would go on for
 
 
-def profile_of(command, *options, seconds, hz=999, run_as=()):
-    """Profiles a program from when it says so on, for so many seconds of its CPU time."""
+def profile_of(command, *options, seconds, hz=999, run_as=(), pauses=False):
+    """Profiles a program from when it says so on, for so many seconds of its CPU time. It may pause while cprof
+    starts; it does when it has run for long enough."""
     target = h.Workload(*command)
     target.says()
+    if pauses:
+        target.pauses()
     cprof = h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid, *options, run_as=run_as).attached()
     target.uses(seconds)
+    target.pauses()
     run = cprof.stop()
     target.process.kill()
     target.process.wait()
@@ -103,6 +108,7 @@ def attach(program, *arguments, seconds=1, hz=499):
     target = h.Workload(program, *arguments)
     cprof = h.cprof("record", "-F", hz, "--no-kernel", "-p", target.pid).attached()
     target.uses(seconds)
+    target.pauses()
     run = cprof.stop()
     target.process.kill()
     target.process.wait()

@@ -4,8 +4,8 @@
  * a hostile program would have there:
  *
  *	PROGRAM circle	a walk would never end
- *	PROGRAM wild	anything, anew each millisecond
- *	PROGRAM text	a good stack whose texts are wrong, others each millisecond
+ *	PROGRAM wild	anything, anew 4,000 times a second
+ *	PROGRAM text	a good stack whose texts are wrong, others as often
  *
  * Says "{}" when it has begun, and goes on until it is killed.
  */
@@ -29,7 +29,7 @@ static inline void *forged_changes(void *is_text)
 {
 	for (;;) {
 		forged_change(is_text);
-		usleep(1000);
+		usleep(250);
 	}
 	return NULL;
 }

@@ -5,6 +5,7 @@
  * Exceptions thrown through 20 frames of dive() with destructors to run: the time goes into
  * libgcc's unwinder.
  */
+#include <cstdlib>
 #include <ctime>
 #include <stdexcept>
 
@@ -35,9 +36,11 @@ __attribute__((noipa)) static void try_it()
 	}
 }
 
-int main()
+int main(int argc, char **argv)
 {
-	while (clock() < 2 * CLOCKS_PER_SEC)
+	const double seconds = argc > 1 ? atof(argv[1]) : 2;
+
+	while (clock() < seconds * CLOCKS_PER_SEC)
 		try_it();
 	return 0;
 }
