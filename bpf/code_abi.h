@@ -103,6 +103,43 @@ static inline __u32 code_instruction(__u64 bytes)
 	return 0;
 }
 
+/* A straight line, as far as it was followed. */
+struct code_line {
+	__u64 low, high; /* the code from there on, zeros behind it */
+	__u64 sp, fp;	 /* there */
+	__u64 fp_at;	 /* where fp is in memory, 0: it is known */
+};
+
+enum code_line_way {
+	CODE_LINE_ENDS, /* it is none */
+	CODE_LINE_GOES_ON,
+	CODE_LINE_RETURNS, /* the return address is at sp */
+};
+
+/* Follows one instruction. */
+static inline enum code_line_way code_follow(struct code_line *line)
+{
+	__u32 instruction = code_instruction(line->low), effect = code_effect(instruction);
+	__u32 shift = code_len(instruction) * 8;
+
+	if (!shift || (effect == CODE_LEAVES && line->fp_at))
+		return CODE_LINE_ENDS;
+	if (effect == CODE_RETURNS)
+		return CODE_LINE_RETURNS;
+	if (effect == CODE_LEAVES)
+		line->sp = line->fp;
+	if (effect == CODE_LEAVES || effect == CODE_POPS_FP)
+		line->fp_at = line->sp;
+	if (effect == CODE_SETS_FP) {
+		line->fp = line->sp;
+		line->fp_at = 0;
+	}
+	line->sp += effect == CODE_LEAVES ? 8 : (__s64)code_delta(instruction);
+	line->low = line->low >> shift | line->high << (64 - shift);
+	line->high >>= shift;
+	return CODE_LINE_GOES_ON;
+}
+
 /* Where in the making of its frame a function is. */
 enum code_prologue {
 	CODE_PROLOGUE_NONE,

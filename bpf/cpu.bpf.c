@@ -75,7 +75,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		stat_inc(ABI_STAT_FILTERED);
 		return 0;
 	}
-	record_close(scratch, 0);
+	record_close(ABI_SLOT_TICK, 0);
 	record_store(scratch, NULL);
 	return 0;
 }

@@ -15,9 +15,11 @@
 #include "tables.bpf.h"
 
 /* For the verifier: of what these return it knows nothing, so that no path has to be followed twice. */
-__noinline int unwind_instruction(u64 bytes)
+__noinline int unwind_follow(u32 slot)
 {
-	return code_instruction(bytes);
+	struct scratch *scratch = scratch_at(slot);
+
+	return scratch ? code_follow(&scratch->line) : CODE_LINE_ENDS;
 }
 
 __noinline int unwind_is_behind_call(u64 before)
@@ -32,7 +34,8 @@ static __always_inline bool read_code(u64 address, void *to, u32 len_bytes)
 
 #define gapstep_code(target, addr, to, len) read_code(addr, to, len)
 #define gapstep_knows(target, ip)	    tables_knows(&(target)->scratch->walk, ip)
-#define gapstep_instruction(bytes)	    unwind_instruction(bytes)
+#define gapstep_line(target)		    (&(target)->scratch->line)
+#define gapstep_follow(target)		    unwind_follow((target)->slot)
 #define gapstep_behind_call(before)	    unwind_is_behind_call(before)
 #include "gapstep_abi.h"
 

@@ -9,7 +9,9 @@
  *
  *	gapstep_code(target, addr, to, len)	puts len bytes of code at addr into *to; false: they cannot be read
  *	gapstep_knows(target, ip)	whether code is known to be at ip
- *	gapstep_instruction(bytes)	code_instruction(), and
+ *	gapstep_line(target)		where a struct code_line may be kept: in BPF in a map, since of what is there
+ *					the verifier knows nothing, and follows each instruction of a line but once
+ *	gapstep_follow(target)		code_follow() of that, and
  *	gapstep_behind_call(before)	code_is_behind_call(), in BPF as functions that are verified once
  */
 #ifndef CPROF_GAPSTEP_ABI_H
@@ -27,77 +29,55 @@ enum gapstep {
 
 #ifdef STEP_TARGET /* without, these are only the names */
 
-/* Where a straight line of code leads: the registers behind its ret; fp_at: where fp is, 0 in a register. */
-struct gapstep_line {
-	__u64 ra_at, fp_at, fp;
-};
-
-/* False: there is none from ip on. low, high: the bytes there. */
-STEP_INLINE _Bool gapstep_follow_line(const STEP_REGS *regs, __u64 low, __u64 high,
-				      struct gapstep_line *line)
+/* Whether a straight line of code leads to a ret; then *line has the registers there. low, high: the code from ip on. */
+STEP_INLINE _Bool gapstep_follow_line(STEP_TARGET target, const STEP_REGS *regs, __u64 low,
+				      __u64 high)
 {
-	__u64 sp = regs->sp, fp = regs->fp, fp_at = 0;
-
+	*gapstep_line(target) = (struct code_line){low, high, regs->sp, regs->fp, 0};
 	for (__u32 i = 0; i < CODE_LINE_STEPS; i++) {
-		__u32 instruction = gapstep_instruction(low), effect = code_effect(instruction);
-		__u32 shift = code_len(instruction) * 8;
+		int way = gapstep_follow(target);
 
-		if (!shift || (effect == CODE_LEAVES && fp_at))
-			return 0;
-		if (effect == CODE_RETURNS) {
-			*line = (struct gapstep_line){sp, fp_at, fp};
-			return 1;
-		}
-		if (effect == CODE_LEAVES)
-			sp = fp;
-		if (effect == CODE_LEAVES || effect == CODE_POPS_FP)
-			fp_at = sp;
-		if (effect == CODE_SETS_FP) {
-			fp = sp;
-			fp_at = 0;
-		}
-		sp += effect == CODE_LEAVES ? 8 : (__s64)code_delta(instruction);
-		low = low >> shift | high << (64 - shift);
-		high >>= shift;
+		if (way != CODE_LINE_GOES_ON)
+			return way == CODE_LINE_RETURNS;
 	}
 	return 0;
 }
 
 /* A function that is about to make its frame, or is making it. */
-STEP_INLINE _Bool gapstep_follow_prologue(STEP_TARGET target, const STEP_REGS *regs, __u64 code,
-					  struct gapstep_line *line)
+STEP_INLINE _Bool gapstep_follow_prologue(STEP_TARGET target, const STEP_REGS *regs, __u64 code)
 {
+	struct code_line *line = gapstep_line(target);
 	enum code_prologue at = code_prologue(code);
 	__u8 before = 0;
 
 	if (at == CODE_PROLOGUE_NONE)
 		return 0;
-	*line = (struct gapstep_line){regs->sp, 0, regs->fp};
+	*line = (struct code_line){0, 0, regs->sp, regs->fp, 0};
 	if (at == CODE_PROLOGUE_AT_PUSH)
 		return 1;
 	if (!gapstep_code(target, regs->ip - 1, &before, sizeof(before)) || before != CODE_PUSH_FP)
 		return 0;
-	*line = (struct gapstep_line){regs->sp + 8, regs->sp, 0};
+	*line = (struct code_line){0, 0, regs->sp + 8, 0, regs->sp};
 	return 1;
 }
 
 /* By what the code at ip shows. Below sp is what the line itself has yet to push: it is fp. */
 STEP_INLINE _Bool gapstep_by_code(STEP_TARGET target, const STEP_REGS *regs, STEP_CALLER *caller)
 {
-	struct gapstep_line line;
+	struct code_line *line = gapstep_line(target);
 	__u64 code[2] = {0};
 
 	if (!gapstep_code(target, regs->ip, code, sizeof(code)) ||
-	    !(gapstep_follow_line(regs, code[0], code[1], &line) ||
-	      (regs->ip_exact && gapstep_follow_prologue(target, regs, code[0], &line))))
+	    !(gapstep_follow_line(target, regs, code[0], code[1]) ||
+	      (regs->ip_exact && gapstep_follow_prologue(target, regs, code[0]))))
 		return 0;
-	if (line.ra_at < regs->sp)
+	if (line->sp < regs->sp)
 		return 0;
-	caller->fp = line.fp_at ? regs->fp : line.fp;
-	if (line.fp_at >= regs->sp && !step_load(target, line.fp_at, &caller->fp))
+	caller->fp = line->fp_at ? regs->fp : line->fp;
+	if (line->fp_at >= regs->sp && !step_load(target, line->fp_at, &caller->fp))
 		return 0;
-	caller->sp = line.ra_at + 8;
-	return step_load(target, line.ra_at, &caller->ip);
+	caller->sp = line->sp + 8;
+	return step_load(target, line->sp, &caller->ip);
 }
 
 /* In code that cannot be read whatever is known to be code passes for a return address. */

@@ -152,7 +152,7 @@ static __always_inline void store_sample(const struct pt_regs *regs, const struc
 		unwind_user(slot);
 		runtime_walk((void *)regs, slot);
 	}
-	record_close(scratch, block->size_bytes);
+	record_close(slot, block->size_bytes);
 	taken.id = scratch->record.id;
 	if (config.allocs_only) {
 		if (record_store(scratch, &taken))

@@ -13,53 +13,39 @@
 #include "scratch.bpf.h"
 #include "tables.bpf.h"
 
-#define MAX_PROCESS_VMAS_SHIFT 13
-_Static_assert(1 << MAX_PROCESS_VMAS_SHIFT == ABI_MAX_PROCESS_VMAS, "steps of the search");
 _Static_assert(UNWIND_PAGE_MAX_ROWS == 1 << UNWIND_PAGE_SHIFT, "steps of the search");
 
-/*
- * 1 if a < b, else 0; neither may be 2^63 or more. The barrier keeps clang from seeing that this is
- * a comparison, and turning it into a branch again. Not a mask of all ones, though that would save the shift
- * below: since Linux 6.16 the verifier follows both values of one (maybe_fork_scalars).
- */
-static __always_inline u64 lookup_below(u64 a, u64 b)
-{
-	u64 difference = a - b;
-
-	barrier_var(difference);
-	return difference >> 63;
-}
-
-/* The vma that holds ip, NULL if none does. */
+/* The vma that holds ip, NULL if none does. Few frames are in another one than the last: for them there is a function. */
 static __always_inline struct abi_vma *lookup_vma(struct walk *walk, struct vma_space *space,
 						  u64 ip)
 {
 	struct abi_vma *vma = &space->at[walk->last_vma & (ABI_MAX_VMAS - 1)];
-	u64 i = 0;
 
 	if (ip - vma->start < vma->limit - vma->start && walk->nr_vmas)
 		return vma;
-	for (u32 shift = MAX_PROCESS_VMAS_SHIFT; shift--;) {
-		u64 next = i + (1 << shift);
-		u64 start = space->at[(walk->first_vma + next) & (ABI_MAX_VMAS - 1)].start;
-
-		i += (lookup_below(next, walk->nr_vmas) & lookup_below(start, ip + 1)) << shift;
-	}
-	vma = &space->at[(walk->first_vma + i) & (ABI_MAX_VMAS - 1)];
-	if (ip - vma->start >= vma->limit - vma->start || !walk->nr_vmas)
+	if (!tables_search_vma(walk->slot, ip))
 		return NULL;
-	walk->last_vma = walk->first_vma + i;
-	return vma;
+	return &space->at[walk->last_vma & (ABI_MAX_VMAS - 1)];
+}
+
+/* a - b, of which the verifier learns nothing for a or b. */
+static __always_inline s64 lookup_distance(u64 a, u64 b)
+{
+	s64 distance = a - b;
+
+	barrier_var(distance);
+	return distance;
 }
 
 /* One step of the search below. */
-#define SEARCH_STEP(slab, at, limit, pc, shift)                                         \
-	do {                                                                            \
-		u64 next_ = (at) + (1 << (shift));                                      \
-		if (next_ < (limit) && unwind_row_pc(tables_word(slab, next_)) <= (pc)) \
-			(at) = next_;                                                   \
-		(at) &= ABI_SLAB_WORDS - 1;                                             \
-		barrier_var(at);                                                        \
+#define SEARCH_STEP(slab, at, limit, pc, shift)                                        \
+	do {                                                                           \
+		u64 next_ = (at) + (1 << (shift));                                     \
+		if (lookup_distance(limit, next_) > 0 &&                               \
+		    lookup_distance(pc, unwind_row_pc(tables_word(slab, next_))) >= 0) \
+			(at) = next_;                                                  \
+		(at) &= ABI_SLAB_WORDS - 1;                                            \
+		barrier_var(at);                                                       \
 	} while (0)
 
 /*
@@ -67,8 +53,9 @@ static __always_inline struct abi_vma *lookup_vma(struct walk *walk, struct vma_
  *
  * Here branches are better: the same functions come again and again, so the CPU foresees them, and is
  * ahead of the loads, which it cannot be of arithmetic. The mask makes it cheap to verify: whichever
- * way a branch goes, what is known of `at` is the same, so the verifier follows one of the two. (Of
- * a sum of known numbers it follows all 2^12, and of a loop that clang leaves one each turn anew.)
+ * way a branch goes, what is known of `at` is the same, and of nothing else anything is learnt, so the
+ * verifier follows one of the two. (Of a sum of known numbers it follows all 2^12, and of a loop that
+ * clang leaves one each turn anew.)
  */
 static __always_inline u32 find_row(const struct slab *slab, u32 first, u32 nr, u32 pc)
 {

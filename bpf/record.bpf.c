@@ -53,12 +53,38 @@ static __always_inline bool ring_has_room(u32 quarters)
 	       (u64)config.events_wakeup_bytes * quarters;
 }
 
-__hidden void record_close(struct scratch *scratch, u64 size_bytes)
-{
-	struct abi_record *record = &scratch->record;
-	u32 nr = record->nr_kernel + scratch->walk.nr;
-	u64 hash = mix(config.hash_seed, size_bytes);
+#define IPS_AT_ONCE 32
+#define MAX_TURNS   ((ABI_MAX_FRAMES + IPS_AT_ONCE - 1) / IPS_AT_ONCE)
 
+/* The hash of what hash stands for and then of IPS_AT_ONCE ips, of which there are nr. Global, to be verified once. */
+__noinline u64 record_hash_ips(u32 slot, u64 hash, u32 first, u32 nr)
+{
+	struct scratch *scratch = scratch_at(slot);
+
+	if (!scratch)
+		return hash;
+	for (u32 i = 0; i < IPS_AT_ONCE; i++) {
+		u32 at = first + i;
+
+		barrier_var(at); /* or clang checks one number, and reads by another */
+		if (at >= nr || at >= ABI_MAX_FRAMES)
+			break;
+		hash = mix(hash, scratch->record.ips[at]);
+	}
+	return hash;
+}
+
+__hidden void record_close(u32 slot, u64 size_bytes)
+{
+	struct scratch *scratch = scratch_at(slot);
+	struct abi_record *record;
+	u64 hash = mix(config.hash_seed, size_bytes);
+	u32 nr;
+
+	if (!scratch)
+		return;
+	record = &scratch->record;
+	nr = record->nr_kernel + scratch->walk.nr;
 	record->size_bytes = size_bytes;
 	record->time_ns = config.captures ? bpf_ktime_get_ns() : 0;
 	record->nr_user = scratch->walk.nr;
@@ -74,8 +100,8 @@ __hidden void record_close(struct scratch *scratch, u64 size_bytes)
 		hash = mix(hash, record->unloads);
 	if (scratch->nr_shadow)
 		hash = mix(hash, scratch->shadow_hash);
-	for (u32 i = 0; i < ABI_MAX_FRAMES && i < nr; i++)
-		hash = mix(hash, record->ips[i]);
+	for (u32 i = 0; i < MAX_TURNS && i * IPS_AT_ONCE < nr; i++)
+		hash = record_hash_ips(slot, hash, i * IPS_AT_ONCE, nr);
 	/* The rest of this stack is not known yet: it may be any. */
 	scratch->sends_stack = record->user_end == ABI_END_UNKNOWN_CODE && ring_has_room(2);
 	if (scratch->sends_stack) {

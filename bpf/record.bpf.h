@@ -14,10 +14,10 @@ bool record_is_stopped(void);
 /* It is, and calls shall be counted (ABI_LOOKS). */
 bool record_looks(void);
 /*
- * Closes the record in scratch: sizes and the id that everything in it hashes to. Changes nothing
- * outside scratch.
+ * Closes the record in slot's scratch: sizes and the id that everything in it hashes to. Changes nothing
+ * outside it.
  */
-void record_close(struct scratch *scratch, u64 size_bytes);
+void record_close(u32 slot, u64 size_bytes);
 /* Wakes user space, to look at what is mapped. */
 void record_wake(void);
 /*

@@ -11,6 +11,8 @@
 
 #include "prelude.bpf.h"
 
+#include "code_abi.h"
+
 #define WINDOW_WORDS 512 /* 4 KB */
 
 /* Where a rule was found: what lookup.bpf.h hands to the step. */
@@ -41,11 +43,13 @@ struct walk {
 	u8 bx_known;
 	u8 slot;	   /* whose walk it is: global functions take no pointers */
 	struct rule_at at; /* of the step under way, if its rule is no inline one */
+	u64 deadline_ns;   /* 0: nobody has looked at the clock yet */
 };
 
 struct scratch {
 	struct walk walk;
-	u64 nr_users; /* of an uprobe's slot: 1 while somebody has it */
+	struct code_line line; /* of code without unwind information */
+	u64 nr_users;	       /* of an uprobe's slot: 1 while somebody has it */
 	u32 exec_id;
 	u32 is_kernel_thread;
 	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */

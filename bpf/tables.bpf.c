@@ -4,6 +4,9 @@
 
 #include "lookup.bpf.h"
 
+#define MAX_PROCESS_VMAS_SHIFT 13
+_Static_assert(1 << MAX_PROCESS_VMAS_SHIFT == ABI_MAX_PROCESS_VMAS, "steps of the search");
+
 struct vma_map vmas SEC(".maps");
 struct table_map tables SEC(".maps");
 struct slabs_map slabs SEC(".maps");
@@ -43,6 +46,45 @@ __hidden void tables_inherit(u32 parent_tgid, u32 tgid)
 		return;
 	copy = *process;
 	bpf_map_update_elem(&processes, &tgid, &copy, BPF_ANY);
+}
+
+/*
+ * 1 if a < b, else 0; neither may be 2^63 or more. The barrier keeps clang from seeing that this is
+ * a comparison, and turning it into a branch again. Not a mask of all ones, though that would save the shift
+ * below: since Linux 6.16 the verifier follows both values of one (maybe_fork_scalars).
+ */
+static __always_inline u64 below(u64 a, u64 b)
+{
+	u64 difference = a - b;
+
+	barrier_var(difference);
+	return difference >> 63;
+}
+
+/* Global, to be verified once. */
+__noinline int tables_search_vma(u32 slot, u64 ip)
+{
+	struct scratch *scratch = scratch_at(slot);
+	u32 zero = 0;
+	struct vma_space *space = bpf_map_lookup_elem(&vmas, &zero);
+	struct walk *walk;
+	struct abi_vma *vma;
+	u64 i = 0;
+
+	if (!scratch || !space)
+		return 0;
+	walk = &scratch->walk;
+	for (u32 shift = MAX_PROCESS_VMAS_SHIFT; shift--;) {
+		u64 next = i + (1 << shift);
+		u64 start = space->at[(walk->first_vma + next) & (ABI_MAX_VMAS - 1)].start;
+
+		i += (below(next, walk->nr_vmas) & below(start, ip + 1)) << shift;
+	}
+	vma = &space->at[(walk->first_vma + i) & (ABI_MAX_VMAS - 1)];
+	if (ip - vma->start >= vma->limit - vma->start || !walk->nr_vmas)
+		return 0;
+	walk->last_vma = walk->first_vma + i;
+	return 1;
 }
 
 __hidden bool tables_knows(struct walk *walk, u64 ip)

@@ -93,29 +93,37 @@ __noinline int unwind_few(u32 slot)
 	return 0;
 }
 
-/* Many steps: for the verifier a loop of loops, each short, and gone through once. */
+/* The walk has taken its time: how long a stack takes is the target's choice. */
+static __always_inline bool is_late(struct walk *walk)
+{
+	u64 now_ns = bpf_ktime_get_ns();
+
+	if (!walk->deadline_ns)
+		walk->deadline_ns = now_ns + config.walk_ns;
+	return now_ns > walk->deadline_ns;
+}
+
+/* Many steps: for the verifier a loop of loops, each short, and gone through once. Between them looks at the clock. */
 __noinline int unwind_steps(u32 slot)
 {
+	struct scratch *scratch = scratch_at(slot);
+
 	for (int i = 0; i < ABI_FRAMES_AT_ONCE / STEPS_A_CALL; i++)
 		if (unwind_few(slot))
 			return 1;
-	return 0;
+	if (!scratch || !is_late(&scratch->walk))
+		return 0;
+	scratch->walk.end = ABI_END_TOO_DEEP;
+	return 1;
 }
 
-/* To the root, or as far as time allows: how long it takes is the target's choice. */
+/* To the root, or as far as time allows. */
 static __always_inline void walk_on(u32 slot, struct walk *walk)
 {
-	u64 deadline_ns = 0, now_ns;
-
-	for (int i = 0; i < ABI_MAX_WALKED_TURNS; i++) {
+	walk->deadline_ns = 0;
+	for (int i = 0; i < ABI_MAX_WALKED_TURNS; i++)
 		if (unwind_steps(slot))
 			return;
-		now_ns = bpf_ktime_get_ns();
-		if (!deadline_ns)
-			deadline_ns = now_ns + config.walk_ns;
-		if (now_ns > deadline_ns)
-			break;
-	}
 	walk->end = ABI_END_TOO_DEEP;
 }
 

@@ -70,7 +70,7 @@ static void walk(const struct scene *scene)
 	scratch->record.tgid = 1000;
 	check(registers_begin_walk(&regs, scratch));
 	unwind_user(ABI_SLOT_TICK);
-	record_close(scratch, 0);
+	record_close(ABI_SLOT_TICK, 0);
 	check(record_store(scratch, NULL));
 	check_walk(scratch);
 }

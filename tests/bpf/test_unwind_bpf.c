@@ -688,7 +688,7 @@ static void test_depth_is_no_identity(void **state)
 	push_small(f, ip_in(ROOT));
 	for (u32 i = 0; i < 2; i++) {
 		expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
-		record_close(scratch_at(ABI_SLOT_TICK), 0);
+		record_close(ABI_SLOT_TICK, 0);
 		ids[i] = scratch_at(ABI_SLOT_TICK)->record.id;
 		f->words[f->nr - 1] = ip_in(SMALL);
 		for (u32 more = 0; more < 100; more++)
@@ -698,7 +698,7 @@ static void test_depth_is_no_identity(void **state)
 	assert_int_equal(ids[0], ids[1]);
 	f->words[(ABI_LEAF_FRAMES - 2) * 2 + 1] = ip_in(SMALL) + 1;
 	expect(walk(f, SMALL), ABI_MAX_USER_FRAMES, ABI_END_ROOT);
-	record_close(scratch_at(ABI_SLOT_TICK), 0);
+	record_close(ABI_SLOT_TICK, 0);
 	assert_int_not_equal(ids[0], scratch_at(ABI_SLOT_TICK)->record.id);
 }
 
