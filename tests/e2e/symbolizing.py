@@ -41,8 +41,8 @@ def run(*command, status=0, text=None):
 class Program:
     """A program with inlined functions; its debug file is away, and so are its symbols once strip() was called."""
 
-    def __init__(self, *flags):
-        self.folder = h.folder()
+    def __init__(self, *flags, folder=None):
+        self.folder = folder or h.folder()
         self.path, self.away = os.path.join(self.folder, "app"), os.path.join(self.folder, "away")
         os.mkdir(self.away)
         source = os.path.join(self.folder, "app.c")
@@ -61,8 +61,8 @@ class Program:
     def record(self, *options):
         """For as long as it takes to have a hundred samples, on however busy a machine."""
         target = h.Workload(self.path)
-        cprof = h.cprof("record", "-F", "999", *(options or ["--no-kernel"]), "-p", target.pid).attached()
-        target.uses(0.3)
+        cprof = h.cprof("record", "-F", "1999", *(options or ["--no-kernel"]), "-p", target.pid).attached()
+        target.uses(0.15)
         output = cprof.stop().output
         target.process.kill()
         target.wait()

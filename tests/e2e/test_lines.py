@@ -31,7 +31,7 @@ def go_version(program):
 
 def pprof(path, *arguments):
     """What `go tool pprof` prints; it has nothing to complain about."""
-    done = subprocess.run(["go", "tool", "pprof", *arguments, path], capture_output=True, text=True, check=True,
+    done = subprocess.run(h.pprof(*arguments, path), capture_output=True, text=True, check=True,
                           env={**os.environ, "PPROF_BINARY_PATH": ""})
     assert done.stderr == "", done.stderr
     return done.stdout
@@ -65,7 +65,7 @@ def assert_flags(profile, program, has_lines, has_inlines):
 def go_lines_and_inlined_calls():
     """Of a stripped program, too; the judges see the source lines."""
     program = u.build_go("inlined", "-ldflags=-s -w")
-    run = u.record(program, 1)
+    run = u.record(program, 0.4, hz=1249)
     profile = run.profile()
     assert_chain(profile["samples"], SOURCE.__eq__, go_version(program) >= (20,))
     assert_flags(profile, program, True, True)
@@ -85,7 +85,7 @@ def go_lines_and_inlined_calls():
 def go_trimmed_paths():
     """Files as the compiler noted them."""
     program = u.build_go("inlined", "-trimpath", "-buildmode=pie")
-    profile = u.record(program, 1).profile()
+    profile = u.record(program, 0.4, hz=1249).profile()
     assert_chain(profile["samples"], lambda file: file.endswith("/inlined.go") and not os.path.isabs(file),
                  go_version(program) >= (20,))
 
@@ -94,7 +94,7 @@ def go_trimmed_paths():
 def c_lines_and_inlined_calls():
     """From DWARF; a judge sees the source, and a stripped program has its names alone."""
     program, source = u.build("inlined"), os.path.join(u.SOURCES, "inlined.c")
-    run = u.record(program, 1)
+    run = u.record(program, 0.4, hz=1249)
     profile = run.profile()
     assert_flags(profile, program, True, True)
     with open(source, encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def c_lines_and_inlined_calls():
     assert "leaf (inline)" in pprof(run.output, "-top")
     stripped = os.path.join(h.folder(), "inlined")
     subprocess.run(["strip", "-o", stripped, program], check=True)
-    profile = u.record(stripped, 1).profile()
+    profile = u.record(stripped, 0.4, hz=1249).profile()
     assert not u.holding(profile, "leaf")
     assert not [frame for sample in profile["samples"] for frame in sample["frames"]
                 if frame["mapping"]["path"].endswith("/inlined") and frame["line"]]
@@ -138,7 +138,7 @@ def compressed_debug_information():
 def without_lines():
     """--no-lines: names alone; what is inlined counts for the function that it is in."""
     program = u.build_go("inlined")
-    run = h.cprof("record", "-F", 499, "--no-kernel", "--no-lines", "--", program, 1).wait()
+    run = h.cprof("record", "-F", 1249, "--no-kernel", "--no-lines", "--", program, 0.4).wait()
     profile = run.profile()
     assert not u.holding(profile, "main.leaf")
     assert u.count(u.holding(profile, "main.outer")) > 0.9 * u.count(profile["samples"])
@@ -151,7 +151,7 @@ def without_lines():
 def without_inlined_functions():
     """--no-inlines: the function that the code is in, at the line of its call."""
     program = u.build_go("inlined", "-ldflags=-s -w")
-    run = h.cprof("record", "-F", 499, "--no-kernel", "--no-inlines", "--", program, 1).wait()
+    run = h.cprof("record", "-F", 1249, "--no-kernel", "--no-inlines", "--", program, 0.4).wait()
     profile = run.profile()
     assert not u.holding(profile, "main.leaf")
     inside = u.holding(profile, "main.outer")

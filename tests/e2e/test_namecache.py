@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cache of names on disk: what is in it is what is found without it, what has changed is found anew, and whatever lies in
 its folder does no harm."""
+import functools
 import os
 import shutil
 import stat
@@ -39,9 +40,11 @@ class Cache:
             return file.read(), done.stderr
 
 
+@functools.cache
 def bare_profile():
-    program = Program()
-    return program, edited(program.record(), forget_names)
+    """A program, and its profile without names, which no case changes."""
+    program = Program(folder=h.kept_folder())
+    return program, shutil.copy(edited(program.record(), forget_names), program.folder)
 
 
 @h.test
@@ -229,8 +232,8 @@ def record_uses_it():
 
     def recorded():
         target = h.Workload(program.path)
-        done = h.cprof("record", "-F", "999", "-p", target.pid, env={"XDG_CACHE_HOME": cache.base}).attached()
-        target.uses(0.3)
+        done = h.cprof("record", "-F", "1999", "-p", target.pid, env={"XDG_CACHE_HOME": cache.base}).attached()
+        target.uses(0.15)
         output = done.stop().output
         target.process.kill()
         target.wait()

@@ -24,7 +24,7 @@ def symbolize(path, *options, status=0):
         if not breaches(path):  # what was good stays so
             assert not breaches(out), breaches(out)
         if "not looked up" not in done.stderr:
-            assert run("go", "tool", "pprof", "-raw", out).stderr == ""
+            assert run(*h.pprof("-raw", out)).stderr == ""
     return out, done.stderr
 
 
