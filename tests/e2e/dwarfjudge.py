@@ -63,7 +63,7 @@ def build_id(path):
 
 
 def record(program, *options):
-    return h.cprof("record", "-F", "999", "--no-kernel", *options, "--", program, "0.3").wait()
+    return h.cprof("record", "-F", "1999", "--no-kernel", *options, "--", program, "0.15").wait()
 
 
 def chains(run_of, name="twofold"):

@@ -120,9 +120,9 @@ def with_a_server():
         assert said(run)[0] == 1 and said(run)[2] == 0, run.lines
         given = {**os.environ, "DEBUGINFOD_URLS": f"{url} http://127.0.0.1:1"}
         for options in (["--debuginfod"], ["--debuginfod", "--no-sandbox"]):
-            run = h.cprof("record", "-F", "999", "--no-kernel", *options, "--", program, "0.3", env=given).wait()
+            run = h.cprof("record", "-F", "1999", "--no-kernel", *options, "--", program, "0.15", env=given).wait()
             d.assert_same(run, whole)
-        run = h.cprof("record", "-F", "999", "--no-kernel", "--", program, "0.3", env=given).wait()
+        run = h.cprof("record", "-F", "1999", "--no-kernel", "--", program, "0.15", env=given).wait()
         assert not is_named(run) and not [line for line in run.lines if line.startswith("cprof: debuginfod")], run.lines
         run = h.cprof("heap", f"--debuginfod={url}", "--allow-empty", "--", program, "0.1").wait()
         assert run.code == 0, run.lines

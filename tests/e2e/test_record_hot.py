@@ -14,7 +14,7 @@ import harness as h
 
 @h.test
 def hot_a_is_twice_hot_b():
-    run = h.cprof("record", "-F", "3999", "--", h.workload("hot"), "3").wait()
+    run = h.cprof("record", "-F", "3999", "--", h.workload("hot"), "3" if h.IS_LONG else "1.5").wait()
     profile = run.profile()
     flat = h.by_leaf(profile, "samples")
     chance.ratio_is(flat["hot_a"], flat["hot_b"], 2, "hot_a : hot_b")
@@ -25,7 +25,7 @@ def hot_a_is_twice_hot_b():
 
 @h.test
 def stacks_reach_main():
-    profile = h.cprof("record", "-F", "999", "--", h.workload("hot"), "1").wait().profile()
+    profile = h.cprof("record", "-F", "1999", "--", h.workload("hot"), "0.5").wait().profile()
     hot = [s for s in profile["samples"] if s["stack"][0] in ("hot_a", "hot_b")]
     # callers in their order; what is under main is libc's
     whole = sum(s["values"]["samples"] for s in hot if s["stack"][1:3] == ["hot", "main"])
@@ -41,7 +41,7 @@ def stripped_functions_are_one_row_each():
     known = subprocess.run(["nm", h.workload("hot")], check=True, capture_output=True, text=True).stdout
     names = {f"hot+0x{int(address, 16):x}": name
              for address, name in re.findall(r"^(\w+) [tT] (\w+)$", known, re.M)}
-    profile = h.cprof("record", "-F", "999", "--", stripped, "2").wait().profile()
+    profile = h.cprof("record", "-F", "3999", "--", stripped, "0.5").wait().profile()
     flat = {names.get(name, name): value for name, value in h.by_leaf(profile, "samples").items()}
     chance.ratio_is(flat["hot_a"], flat["hot_b"], 2, "hot_a : hot_b")
     own = [frame for sample in profile["samples"] for frame in sample["frames"]
@@ -77,7 +77,7 @@ def debug_files_name_what_is_stripped():
         os.makedirs(os.path.dirname(place), exist_ok=True)
         try:
             shutil.copy(debug if is_its_own else h.workload("hot"), place)
-            run = h.cprof("record", "-F", "999", "--", stripped, "1").wait()
+            run = h.cprof("record", "-F", "1999", "--", stripped, "0.4").wait()
         finally:
             os.unlink(place)
             with contextlib.suppress(OSError):
@@ -110,15 +110,15 @@ def two_threads_with_labels():
 
 @h.test
 def threads_are_one_without_the_option():
-    profile = h.cprof("record", "-F", "499", "--", h.workload("threads"), "1").wait().profile()
+    profile = h.cprof("record", "-F", "1999", "--", h.workload("threads"), "0.25").wait().profile()
     assert h.labels(profile, "tid") == {None} and h.labels(profile, "thread") == {None}
     assert h.share(profile, "samples", "spin_a", "spin_b") > 0.9
 
 
 @h.test
 def kernel_stacks_or_none():
-    """dd between two special files lives in the kernel: it clears 8 GB of memory."""
-    command = ("dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=2000", "status=none")
+    """dd between two special files lives in the kernel: it clears 2 GB of memory."""
+    command = ("dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=500", "status=none")
     for option, expected in (("--kernel", True), ("--no-kernel", False)):
         profile = h.cprof("record", option, "-F", "999", "--", *command).wait().profile()
         kernel = [s for s in profile["samples"]
@@ -128,7 +128,7 @@ def kernel_stacks_or_none():
 
 @h.test
 def closing_line_without_verbose():
-    run = h.cprof("record", "-F", "999", "--", h.workload("exiter"), "0.5", verbose=False).wait()
+    run = h.cprof("record", "-F", "999", "--", h.workload("exiter"), "0.2", verbose=False).wait()
     run.profile()
     # What was written, the accounts, what to type next; and words on stacks only if one is cut short.
     lines = [line for line in run.lines if not line.startswith(("cprof: truncated stacks", "cprof: complete stacks"))]

@@ -42,13 +42,13 @@ def names_of(run, program="hot"):
 
 
 def record(program, *options):
-    return h.cprof("record", "-F", "999", *options, "--", program, "0.3").wait()
+    return h.cprof("record", "-F", "1999", *options, "--", program, "0.15").wait()
 
 
 def watch(target):
     """A run that goes on for as long as target takes to use some CPU time, on however busy a machine."""
-    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
-    target.uses(0.4)
+    run = h.cprof("record", "-F", "1999", "-p", target.pid).attached()
+    target.uses(0.2)
     return run.stop()
 
 
@@ -202,7 +202,7 @@ def ticks_by_leaf(profile):
 def made_by(how, *options):
     """The ticks in each function that the workload made, after the checks that hold for all ways of telling."""
     where = h.folder()
-    run = h.cprof("record", "-F", "999", "--no-kernel", *options, "--", "env", "-C", where, h.workload("jitted"), how, "2").wait()
+    run = h.cprof("record", "-F", "3999", "--no-kernel", *options, "--", "env", "-C", where, h.workload("jitted"), how, "0.6").wait()
     ticks = ticks_by_leaf(run.profile())
     made = {name: count for name, count in ticks.items() if name.startswith("made_")}
     unnamed = sum(count for name, count in ticks.items() if "+0x" in name)
