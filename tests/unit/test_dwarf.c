@@ -101,6 +101,18 @@ static void build(const char *name, const char *compiler, const char *options)
 	judge_run(command);
 }
 
+/* "program" by gcc -g -O2, compiled once for all tests. */
+static void build_usual(void)
+{
+	static bool is_built;
+
+	if (!is_built) {
+		build("usual", "gcc", "-g -O2");
+		is_built = true;
+	}
+	judge_run("cp usual program");
+}
+
 /* Frames in llvm-symbolizer's words, one string for each address. */
 struct answers {
 	char **texts;
@@ -247,7 +259,7 @@ static void test_compressed(void **state)
 	struct answers plain;
 
 	(void)state;
-	build("program", "gcc", "-g -O2");
+	build_usual();
 	plain = ask("program", true, &addrs);
 	free(addrs);
 	for (size_t method = 0; method < 3; method++) {
@@ -280,7 +292,7 @@ static void test_no_inlines(void **state)
 	size_t nr_chains = 0;
 
 	(void)state;
-	build("program", "gcc", "-g -O2");
+	build_usual();
 	all = ask("program", true, &addrs);
 	free(addrs);
 	outermost = ask("program", false, &addrs);
@@ -333,7 +345,7 @@ static void test_start_lines(void **state)
 	size_t nr;
 
 	(void)state;
-	build("program", "gcc", "-g -O2");
+	build_usual();
 	file = judge_open("program");
 	source = dwarf_source_new(file, NULL);
 	addrs = addresses(file, &nr);
@@ -460,7 +472,7 @@ static void compare_dwz(const char *options)
 	struct altlink link;
 	uint64_t *addrs;
 
-	build("program", "gcc", "-g -O2");
+	build_usual();
 	before = ask("program", true, &addrs);
 	free(addrs);
 	judge_run(command);
@@ -539,7 +551,7 @@ static void test_budget(void **state)
 	size_t nr;
 
 	(void)state;
-	build("program", "gcc", "-g -O1");
+	build_usual();
 	file = judge_open("program");
 	source = dwarf_source_new(file, NULL);
 	addrs = addresses(file, &nr);
