@@ -15,7 +15,7 @@ def no_sample_lost(run):
 @h.test
 def dlopen_in_mid_profile():
     loader, plugin = u.build("loader"), u.build("plugin", target=os.path.join(h.folder(), "plugin.so"))
-    run = u.record(loader, plugin)
+    run = u.record(loader, plugin, 0.5, hz=999)
     profile = run.profile()
     no_sample_lost(run)
     u.assert_whole(profile["samples"])
@@ -42,7 +42,7 @@ def dlopen_in_an_attached_process():
 
 @h.test
 def exec_in_mid_profile():
-    run = u.record(u.build("execs"), u.build("recurse"), 2, 50)  # of 1 + 1 s
+    run = u.record(u.build("execs"), u.build("recurse"), 1, 50, hz=999)  # of 0.5 + 0.5 s
     profile = run.profile()
     no_sample_lost(run)
     u.assert_whole(profile["samples"])
@@ -70,7 +70,7 @@ def vfork_children():
 @h.test
 def new_threads_and_processes():
     """Behind a clone system call libc describes nothing: on one side it has a caller, on the other none."""
-    run = u.record(u.build("clones"), 2, hz=999)
+    run = u.record(u.build("clones"), 1, hz=1999)
     profile = run.profile()
     no_sample_lost(run)
     samples = u.of_program(profile, "clones")
@@ -113,8 +113,8 @@ def many(number, *arguments):
 
 @h.test
 def short_lived_processes():
-    """2,000 processes of 5 ms: no sample of theirs is lost."""
-    run = many(2000, 5)
+    """A thousand processes of 5 ms: no sample of theirs is lost."""
+    run = many(2000 if h.IS_LONG else 1000, 5)
     assert_brief(run, [run.profile()], set(run.says()))
 
 

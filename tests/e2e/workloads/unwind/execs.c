@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return 2;
-	while (cpu_seconds() < 1)
+	while (cpu_seconds() < 0.5)
 		first_image();
 	execv(argv[1], argv + 1);
 	return 1;

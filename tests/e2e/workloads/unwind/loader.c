@@ -2,8 +2,8 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Spins in before_load(), then loads the library of argv[1] and spins in it, and in callback(), which
- * the library calls.
+ * Spins in before_load() for argv[2] seconds of CPU time, then loads the library of argv[1] and spins as long
+ * in it, and in callback(), which the library calls.
  */
 #include <dlfcn.h>
 
@@ -35,11 +35,13 @@ FRAME static int load_and_work(const char *path, double until)
 
 int main(int argc, char **argv)
 {
+	double seconds = number_arg(argc, argv, 2, 1);
+
 	if (argc < 2)
 		return 2;
-	while (cpu_seconds() < 1)
+	while (cpu_seconds() < seconds)
 		before_load();
-	if (load_and_work(argv[1], 2))
+	if (load_and_work(argv[1], 2 * seconds))
 		return 1;
 	NOT_LAST();
 	return 0;
