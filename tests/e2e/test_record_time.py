@@ -13,23 +13,23 @@ def measure(name, hz, seconds):
 
 @h.test
 def serial_target():
-    measure("hot", 3999, 3)
+    measure("hot", 3999, 3 if h.IS_LONG else 1.2)
 
 
 @h.test
 def two_busy_threads():
-    measure("threads", 3999, 2)
+    measure("threads", 3999, 2 if h.IS_LONG else 0.8)
 
 
 @h.test
 def default_rate():
-    measure("hot", 99, 3)
+    measure("hot", 99, 3 if h.IS_LONG else 1.5)
 
 
 @h.test
 def children_count():
     """Three processes on two processors; forker says what its children used."""
-    measure("forker", 3999, 1)
+    measure("forker", 3999, 1 if h.IS_LONG else 0.5)
 
 
 h.main()
