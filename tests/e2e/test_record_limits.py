@@ -11,14 +11,15 @@ TEXTS = h.loss_texts()
 
 
 def lose(limit, reason):
-    """Keeps cprof from draining for a second of the target's; thousands of stacks come meanwhile."""
-    target = h.Workload("stacks", 60)
+    """Keeps cprof from draining for half a second of the target's; a thousand stacks come meanwhile."""
+    target = h.paused("stacks", 60)
     run = h.cprof("record", "-F", "1999", "--limit", limit, "-p", target.pid).attached()
-    target.uses(0.3)
+    target.uses(0.1)
     run.signal(signal.SIGSTOP)
-    target.uses(1)
+    target.uses(0.5)
     run.signal(signal.SIGCONT)
-    target.uses(0.3)
+    target.uses(0.1)
+    target.pauses()
     ended = run.stop()
     closing = ended.closing
     assert closing.reasons.get(TEXTS[reason], 0) > 0, (limit, closing.reasons)
@@ -39,7 +40,7 @@ def event_ring_of_4096_bytes():
 @h.test
 def both_at_once():
     run = h.cprof("record", "-F", "1999", "--limit", "counts=16", "--limit", "events=4096", "--",
-                  h.workload("stacks"), "2").wait()
+                  h.workload("stacks"), "0.5").wait()
     assert run.closing.lost > 0, vars(run.closing)
     run.profile()
 
@@ -47,7 +48,7 @@ def both_at_once():
 @h.test
 def nothing_is_lost_without_limits():
     """... on a target with thousands of stacks."""
-    run = h.cprof("record", "-F", "1999", "--", h.workload("stacks"), "2").wait()
+    run = h.cprof("record", "-F", "1999", "--", h.workload("stacks"), "1").wait()
     profile = run.profile()
     assert run.closing.lost == 0, run.closing.reasons
     assert len(profile["samples"]) > 500, len(profile["samples"])
@@ -64,11 +65,12 @@ def the_limit_of_the_rate_falls():
 
     limit(100000)
     changed = p.mounted(f"mount --bind {path} /proc/sys/kernel/perf_event_max_sample_rate")
-    target = h.Workload("hot", 60)
+    target = h.paused("hot", 60)
     for lowest in 499, 300:
         run = h.cprof("record", "-F", "499", "-p", target.pid, run_as=changed).attached()
         target.uses(0.2)
         limit(lowest)
+        target.pauses()
         ended = run.stop()
         ended.profile()
         said = [line for line in ended.lines if "perf_event_max_sample_rate" in line]

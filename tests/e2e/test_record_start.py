@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Much code to learn of: it delays neither the beginning nor the end of sampling."""
+import functools
 import os
 import re
 import shutil
@@ -72,15 +73,16 @@ def seconds_sampled(run):
 
 def ticks_sampled(libraries):
     """How many ticks there were, on all CPUs, when 0.3 s were asked for."""
-    run = h.cprof("record", "-F", 499, "-d", "0.3s", "--", u.build("many"), 3, *libraries,
+    run = h.cprof("record", "-F", 499, "-d", "0.3s", "--", u.build("many"), 1, *libraries,
                   run_as=h.AHEAD_OF_OTHERS).wait()
     cut = u.reasons(run.profile()["samples"])
     print(f"# sampled for {seconds_sampled(run):.2f} s, {run.ticks} ticks; cut short: {cut or 'none'}", flush=True)
     return run.ticks
 
 
+@functools.cache
 def fixture():
-    folder = h.folder()
+    folder = h.kept_folder()
     os.chmod(folder, 0o755)
     if shutil.disk_usage(folder).free < 2 << 30:
         raise h.Skip("takes 300 MB of disk")

@@ -26,9 +26,9 @@ def named(name, program="hot"):
     return path
 
 
-def prefork(*arguments, kind="record", rate=("-F", "499")):
+def prefork(*arguments, kind="record", rate=("-F", "999"), seconds=0.3):
     """A server whose workers were there before cprof, recorded by its master's pid until all is done."""
-    target = h.Workload("prefork", 0.6)
+    target = h.Workload("prefork", seconds)
     target.says()
     run = h.cprof(kind, *rate, *arguments, "-p", target.pid).attached()
     target.go()
@@ -38,9 +38,13 @@ def prefork(*arguments, kind="record", rate=("-F", "499")):
 
 def until_seen(targets, *options):
     """Records until each has used enough of a CPU to be seen on it."""
-    run = h.cprof("record", "-F", "499", *options).attached()
+    run = h.cprof("record", "-F", "999", *options).attached()
     for target in targets:
-        target.uses(0.2)
+        target.goes_on()
+    for target in targets:
+        target.uses(0.05)
+    for target in targets:
+        target.pauses()
     return run.stop()
 
 
@@ -70,18 +74,22 @@ def no_children():
         while len(h.children(target.pid)) < 5 or file.read().rpartition(")")[2].split()[0] != "S":
             time.sleep(0.02)
             file.seek(0)
+    workers = h.children(target.pid)
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
     run = h.cprof("record", "-F", "499", "--no-children", "-p", target.pid).attached()
+    os.kill(workers[0], signal.SIGCONT)
     until_busy(target.pid, 0.8)
     ended = run.stop()
     said = "\n".join(ended.lines)
     assert ended.code == 3 and f"process {target.pid} " in said, said
     child = int(re.search(r"Its child (\d+) \(prefork\) ran for .* omit --no-children, or -p \1\.", said)[1])
-    assert child in h.children(target.pid), said
+    assert child == workers[0], said
 
 
 @h.test
 def heap_of_a_family():
-    ended, _ = prefork("--follow-fork", kind="heap", rate=("--rate", "1"))
+    ended, _ = prefork("--follow-fork", kind="heap", rate=("--rate", "1"), seconds=0.02)
     held = h.by_function(ended.profile(), "alloc_objects")
     assert (held["site_worker"], held["site_helper"], held["site_late"]) == (80, 40, 10), held
 
@@ -101,7 +109,7 @@ def heap_without_follow_fork_names_the_busy_child():
 @h.test
 def forked_while_the_list_is_made():
     """Children that come and go all the time, of a target that had hundreds before: none is missed."""
-    target = h.Workload("shortlived", 800)
+    target = h.Workload("shortlived", 800 if h.IS_LONG else 500)
     run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
     before = of_children(target.pid)
     ended = run.wait()
@@ -121,7 +129,7 @@ def of_children(pid):
 
 @h.test
 def lists_as_pidof_gives_them():
-    targets = [h.Workload("hot", 60) for _ in range(3)]
+    targets = [h.paused("hot", 60) for _ in range(3)]
     pids = [str(target.pid) for target in targets]
     for words in ((" ".join(pids),), (", ".join(pids),), tuple(pids), (f"{pids[0]}\n{pids[1]}\t{pids[2]}\n",)):
         run = until_seen(targets, "-p", *words)
@@ -131,11 +139,12 @@ def lists_as_pidof_gives_them():
 @h.test
 def by_name_newcomers_too():
     path = named(f"named-{ME}")
-    first, other = h.Workload(path, 60), h.Workload("hot", 60)
-    run = h.cprof("record", "-F", "499", "-p", os.path.basename(path)).attached()
+    first, other = h.paused(path, 60), h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", os.path.basename(path)).attached()
     second = h.Workload(path, 60)
-    first.uses(0.3)
-    second.uses(0.3)
+    for target in first, second, other:
+        target.uses(0.15)
+        target.pauses()
     pids = h.labels(run.stop().profile(), "pid")
     assert pids == {first.pid, second.pid} and other.pid not in pids, (pids, first.pid, second.pid)
 
@@ -144,7 +153,7 @@ def by_name_newcomers_too():
 def by_the_name_of_the_executable():
     """What has another comm, as a thread that took a name, or a name longer than the kernel keeps."""
     path = named(f"cprof-a-name-longer-than-fifteen-bytes-{ME}")
-    target = h.Workload(path, 60)
+    target = h.paused(path, 60)
     for name in (os.path.basename(path), path):
         run = until_seen([target], "-p", name)
         assert h.labels(run.profile(), "pid") == {target.pid}, name
@@ -211,7 +220,7 @@ def by_comm_newcomers_and_renamed_too():
 def by_user_and_what_becomes_of_it():
     """Of this user, and one that becomes this user in mid-run, without an exec."""
     demote = [shutil.which("setpriv"), "--reuid", str(UID), "--regid", str(UID), "--clear-groups"]
-    own = h.Workload("hot", 60)
+    own = h.paused("hot", 60)
     late = h.Workload("/usr/bin/python3", "-c",
                       f"import os, sys\nprint('{{}}', flush=True)\nsys.stdin.readline()\nos.setuid({UID})\n"
                       "while True: sum(range(1000))")
@@ -220,8 +229,9 @@ def by_user_and_what_becomes_of_it():
     early = h.Workload(*demote, named(f"user-{ME}"), "60")
     late.go()
     run.awaits(f"also profiling process {late.pid}")
-    late.uses(0.2)
-    early.uses(0.2)
+    for target in late, early, own:
+        target.uses(0.2)
+        target.pauses()
     pids = h.labels(run.stop().profile(), "pid")
     assert pids == {early.pid, late.pid}, (pids, early.pid, late.pid, own.pid)
     run = until_seen([early], "--uid", str(UID), "--comm", f"user-{ME}")
@@ -264,21 +274,21 @@ def by_cgroup_and_container():
     digest = f"{ME:064x}"[::-1]
     root, path = make_cgroup(f"cprof-test-{ME}", f"docker-{digest}.scope", "inner")
     try:
-        inside, outside, late = (h.Workload("hot", 60) for _ in range(3))
+        inside, outside, late = (h.paused("hot", 60) for _ in range(3))
         enter(path, inside.pid)
         relative = path[len(root):]
         for options in (("--cgroup", path), ("--cgroup", relative), ("--container", digest[:12]),
                         ("-p", f"{inside.pid},{outside.pid}", "--container", digest)):
-            run = until_seen([inside], *options)
+            run = until_seen([inside, outside], *options)
             assert h.labels(run.profile(), "pid") == {inside.pid}, options
         run = h.cprof("record", "-F", "499", "--cgroup", f"/cprof-test-{ME}").attached()
         started = h.Workload("/bin/sh", "-c",
                              f"echo $$ > {path}/cgroup.procs; exec {h.workload('hot')} 60")
         enter(path, late.pid)
         run.awaits(f"also profiling process {late.pid}")
-        late.uses(0.1)
-        started.uses(0.2)
-        inside.uses(0.1)
+        for target in late, started, inside, outside:
+            target.uses(0.15)
+            target.pauses()
         pids = h.labels(run.stop().profile(), "pid")
         assert pids >= {inside.pid, late.pid, started.pid} and outside.pid not in pids, pids
         for target in (inside, outside, late, started):
@@ -290,7 +300,7 @@ def by_cgroup_and_container():
 
 @h.test
 def all_of_a_filter_each_in_a_file():
-    targets = [h.Workload(named(f"each-{ME}"), 60) for _ in range(2)]
+    targets = [h.paused(named(f"each-{ME}"), 60) for _ in range(2)]
     folder = os.path.join(h.folder(), "profiles")
     run = until_seen(targets, "-a", "--comm", f"each-{ME}", "-o", folder)
     profiles = run.profiles()
