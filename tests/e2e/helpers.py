@@ -43,13 +43,12 @@ def named(done, target):
 
 def is_killed_at_any_moment(helper_of, is_complete, at_least, at_most):
     """A helper that is killed is replaced, and nothing is missing: at_least times, and until one was killed."""
-    target = h.Workload("hot", 600)
-    target.uses(0.05)
+    target = h.paused("hot", 600)
     nr_killed = 0
     for moment in range(at_most):
         if moment >= at_least and nr_killed:  # it may end before it is killed
             break
-        run = h.cprof("record", "-F", "499", "-p", target.pid)
+        run = h.cprof("record", "-F", "999", "-p", target.pid)
         done, killed = kills.kill_helper(run, target, helper_of)
         nr_killed += killed
         assert done.code == 0, (moment, done.lines)

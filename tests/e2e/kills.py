@@ -98,8 +98,10 @@ def kill_helper(run, target, helper_of):
                 helper = None  # it was replaced
         if enough is None and h.ATTACHED.search(run.said()):
             enough = target.used() + 0.05
+            target.goes_on()
         if enough is not None and target.used() >= enough:
             run.signal(signal.SIGINT)
+            target.pauses()
             enough = math.inf
         time.sleep(0.002)
     return run.wait(), killed

@@ -28,8 +28,8 @@ def complete(done, target):
 @h.test
 def its_powers():
     """It may read what others have, and has a filter; nobody may trace it."""
-    target = h.Workload("hot", 60)
-    run = h.cprof("record", "-p", target.pid).attached()
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
     opener = opener_of(run)
     assert opener
     for pid in (opener, helpers.child(run.pid, KEEPER)):
@@ -40,7 +40,8 @@ def its_powers():
         assert found["NoNewPrivs"] == "1", found
     assert helpers.status(opener)["Seccomp"] == "2"
     assert os.readlink(f"/proc/{opener}/ns/net") != os.readlink("/proc/self/ns/net")
-    target.uses(0.3)
+    target.uses(0.1)
+    target.pauses()
     complete(run.stop(), target)
     helpers.ends(opener)
 
@@ -71,11 +72,14 @@ def main_opens_nothing_of_a_target():
         raise h.Skip("no strace")
     program = os.path.join(h.folder(), "a program that only this test has")
     shutil.copy(h.workload("hot"), program)
-    target = h.Workload(program, 60)
-    target.uses(0.05)
+    target = h.paused(program, 60)
     trace = os.path.join(h.folder(), "trace")
-    done = h.cprof("record", "-a", "-d", "500ms", run_as=("strace", "-f", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
-                   "process_vm_readv", "-o", trace)).wait(120)
+    run = h.cprof("record", "-a", "-F", "499", run_as=("strace", "-f", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
+                  "process_vm_readv", "-o", trace)).attached()
+    target.uses(0.5)
+    target.pauses()
+    os.kill(helpers.child(run.pid, "cprof"), signal.SIGINT)
+    done = run.wait()
     assert done.code == 0, done.lines
     complete(done, target)
     paths, reaches = opened_by_main(trace)
@@ -104,12 +108,14 @@ HIDDEN = ("unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc &&
 @h.test
 def a_proc_that_hides_processes():
     """What main must know of others' processes it still reads, and so are their names."""
-    target = h.Workload("/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", h.workload("hot"), 60)
-    target.uses(0.05)
+    target = h.paused("/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", h.workload("hot"), 60)
     run = h.cprof("record", "-a", "-F", "499", run_as=HIDDEN).attached()
     later = h.Workload("/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", h.workload("hot"), 60)
+    target.goes_on()
     later.uses(0.3)
+    later.pauses()
     target.uses(0.6)
+    target.pauses()
     done = run.stop()
     complete(done, target)
     complete(done, later)
@@ -122,14 +128,16 @@ def without_answer(done):
 @h.test
 def one_that_is_held():
     """An opener that is held costs what it was asked for, and the closing line names that; sampling goes on."""
-    target = h.Workload("hot", 60)
+    target = h.paused("hot", 60)
     run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
     target.uses(0.3)
+    target.pauses()
     os.kill(opener_of(run), signal.SIGSTOP)
     path = os.path.join(h.folder(), "met_later")
     shutil.copy(h.workload("hot"), path)
     later = h.Workload(path, 60)
     later.uses(0.5)
+    later.pauses()
     done = run.wait()
     assert done.code == 0 and without_answer(done), done.code  # whom it was asked about is chance
     samples, named = helpers.named(done, target)
@@ -142,11 +150,17 @@ def a_file_system_that_does_not_answer():
     with fusefs.serving(h.workload("hot")) as server:
         silent = h.Workload(server.path, 600)
         silent.uses(0.05)
+        silent.pauses()
         server.stops_answering()
-        target = h.Workload("hot", 600)
-        target.uses(0.05)
+        target = h.paused("hot", 600)
         # not -a: what others have on this machine is theirs
-        done = h.cprof("record", "-F", "499", "-d", "4s", "-p", f"{silent.pid},{target.pid}").wait(90)
+        run = h.cprof("record", "-F", "499", "-p", f"{silent.pid},{target.pid}").attached()
+        silent.goes_on()
+        for process in target, silent:
+            process.uses(0.3)
+            process.pauses()
+        run.signal(signal.SIGINT)
+        done = run.wait(90)
     # only now: whoever judges the profile looks for the files that it names
     assert done.code == 0, done.lines
     said = without_answer(done)

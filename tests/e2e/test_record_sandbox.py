@@ -29,8 +29,8 @@ def is_complete(done, target):
 @h.test
 def its_powers():
     """Nobody, no capability, no new privileges, a filter; a socket and no other file."""
-    target = h.Workload("hot", 60)
-    run = h.cprof("record", "-p", target.pid).attached()
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
     parser = parser_of(run)
     assert parser
     found = helpers.status(parser)
@@ -47,7 +47,8 @@ def its_powers():
     assert limits["Max core file size"] == limits["Max file size"] == ["0", "0"], limits
     assert limits["Max data size"] == [str(1 << 30)] * 2 and limits["Max address space"] == [str(6 << 30)] * 2, limits
     assert limits["Max cpu time"] == ["60", "60"], limits
-    target.uses(0.3)
+    target.uses(0.1)
+    target.pauses()
     is_complete(run.stop(), target)
     helpers.ends(parser)
 
@@ -103,6 +104,11 @@ def kept(run):
             for kind in ("CapPrm", "CapEff", "CapBnd")}
 
 
+def beside(name, *arguments):
+    """A target of runs whose samples do not matter."""
+    return h.paused(name, *arguments) if arguments else h.Workload(name)
+
+
 def filtered(pid):
     """The threads of a process that have a filter of system calls, and those that have none."""
     threads = {thread: helpers.status(f"{pid}/task/{thread}").get("Seccomp") for thread in os.listdir(f"/proc/{pid}/task")}
@@ -120,7 +126,7 @@ def main_has_a_filter():
     if not shutil.which("strace"):
         raise h.Skip("no strace")
     for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
-        run = h.cprof(command, "-p", h.Workload(*workload).pid).attached()
+        run = h.cprof(command, "-p", beside(*workload).pid).attached()
         end = time.monotonic() + h.HANGS
         while not filtered(run.pid)[0] and time.monotonic() < end:
             time.sleep(0.01)
@@ -156,7 +162,7 @@ def needs_admin():
 def main_keeps_what_it_needs():
     """While it samples, main cannot inspect others, change users, load modules, mount or use the network, nor record administer."""
     for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
-        run = h.cprof(command, "-p", h.Workload(*workload).pid).attached()
+        run = h.cprof(command, "-p", beside(*workload).pid).attached()
         allowed = KEPT | ({"sys_admin"} if command == "heap" or needs_admin() else set())
         for kind, names in kept(run).items():
             assert names <= allowed, (kind, names)
@@ -165,7 +171,7 @@ def main_keeps_what_it_needs():
 @h.test
 def main_keeps_the_capability_that_serves_for_others():
     """CAP_SYS_ADMIN stays where one of those is missing that it stands for: counts are read and probes added to the end."""
-    folder, target = h.folder(), h.Workload("hot", 60)
+    folder, target = h.folder(), h.paused("hot", 60)
     os.chmod(folder, 0o777)
     for others in ((), ("bpf",), ("bpf", "perfmon")):
         output = os.path.join(folder, f"{len(others)}.pb.gz")
@@ -187,14 +193,18 @@ def killed_at_any_moment():
 @h.test
 def one_that_does_not_answer():
     """It costs a file and some seconds, and the closing lines say so; sampling goes on."""
-    target = h.Workload("hot", 60)
+    target = h.paused("hot", 60)
     run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
+    target.uses(0.1)
     keeper = helpers.child(run.pid, KEEPER)
     os.kill(helpers.child(keeper, PARSER), signal.SIGSTOP)
     path = os.path.join(h.folder(), "met_later")
     shutil.copy(h.workload("hot"), path)
     later = h.Workload(path, 60)
     later.uses(0.5)
+    target.uses(0.1)
+    later.pauses()
+    target.pauses()
     done = run.wait()
     profile = done.profile()
     said = [line for line in done.lines if line.endswith(": its parser took too long")]
@@ -218,7 +228,7 @@ def without_its_own(run, name):
     own = {run.pid, keeper, child_soon(keeper, PARSER), openers, child_soon(openers, "cprof-opener")}
     path = os.path.join(h.folder(), "met_later")  # to be parsed
     shutil.copy(h.workload(name), path)
-    later = h.Workload(path, *(("5", "now") if name == "allocs" else ("1",)))
+    later = h.Workload(path, *(("5", "now") if name == "allocs" else ("0.3",)))
     later.wait()
     pids = {s["labels"].get("pid") for s in run.stop().profile()["samples"]}
     assert later.pid in pids and len(own) == 5 and not own & pids, (own, pids)
@@ -237,10 +247,11 @@ def its_own_allocations_are_left_out():
 @h.test
 def without_a_sandbox():
     """Asked for, it is done, and said loudly."""
-    target = h.Workload("hot", 60)
-    run = h.cprof("record", "--no-sandbox", "-p", target.pid).attached()
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "--no-sandbox", "-p", target.pid).attached()
     assert not helpers.child(run.pid, KEEPER)
-    target.uses(0.3)
+    target.uses(0.1)
+    target.pauses()
     done = run.stop()
     is_complete(done, target)
     assert [line for line in done.lines if line.startswith("cprof: --no-sandbox: files")], done.lines
@@ -249,7 +260,7 @@ def without_a_sandbox():
 @h.test
 def refused_by_a_container():
     """Without the filter it is not safe: nothing is recorded, and the line says what is missing."""
-    target = h.Workload("hot", 60)
+    target = h.paused("hot", 60)
     done = h.cprof("record", "-d", "1s", "-p", target.pid, run_as=p.refusing_filters(), verbose=False).wait()
     done.refused(4, r"may use all system calls \(seccomp is refused\)")
     checks, commands = p.doctor(*p.refusing_filters(), status=p.CANNOT)
@@ -260,11 +271,12 @@ def refused_by_a_container():
 @h.test
 def without_the_right_to_change_the_user():
     """Root that may not become nobody: one line says so, and all else holds."""
-    target = h.Workload("hot", 60)
-    run = h.cprof("record", "-p", target.pid, run_as=("setpriv", "--bounding-set", "-setuid,-setgid")).attached()
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", target.pid, run_as=("setpriv", "--bounding-set", "-setuid,-setgid")).attached()
     found = helpers.status(parser_of(run))
     assert found["Uid"].split()[0] == "0" and int(found["CapPrm"], 16) == 0 and found["Seccomp"] == "2", found
-    target.uses(0.3)
+    target.uses(0.1)
+    target.pauses()
     done = run.stop()
     is_complete(done, target)
     said = [line for line in done.lines if "runs as cprof's user, not as nobody" in line]

@@ -26,7 +26,8 @@ def judged(data):
 @h.test
 def pprof_and_nothing_else():
     target = h.Workload("hot", 60)
-    data, said = recorded("-F", "499", "-d", "2s", "-o", "-", "-p", target.pid)
+    data, said = recorded("-F", "999", "-d", "500ms", "-o", "-", "-p", target.pid)
+    target.pauses()
     profile = judged(data)
     assert h.share(profile, "samples", "hot") > 0.8
     assert "cprof: wrote standard output: " in said and "cprof: taken " in said, said
@@ -35,9 +36,10 @@ def pprof_and_nothing_else():
 
 @h.test
 def every_process_in_one():
-    h.Workload("hot", 60)
+    target = h.Workload("hot", 60)
     folder = h.folder()
-    data, _ = recorded("-F", "499", "-d", "2s", "-o", "-", "-a", cwd=folder)
+    data, _ = recorded("-F", "999", "-d", "500ms", "-o", "-", "-a", cwd=folder)
+    target.pauses()
     assert {"hot"} <= h.labels(judged(data), "comm")
     assert not os.listdir(folder), "a file or a folder was made"
 
@@ -45,10 +47,11 @@ def every_process_in_one():
 @h.test
 def other_formats_and_other_files():
     target = h.Workload("hot", 60)
-    text, _ = recorded("-F", "499", "-d", "2s", "--format", "folded", "-o", "-", "-p", target.pid)
+    text, _ = recorded("-F", "999", "-d", "500ms", "--format", "folded", "-o", "-", "-p", target.pid)
     assert b"hot_b" in text and text.decode().splitlines()[0].rpartition(" ")[2].isdigit(), text[:200]
     page = os.path.join(h.folder(), "page.html")
-    data, said = recorded("-F", "499", "-d", "2s", "-o", "-", "-o", page, "-p", target.pid)
+    data, said = recorded("-F", "999", "-d", "500ms", "-o", "-", "-o", page, "-p", target.pid)
+    target.pauses()
     assert h.share(judged(data), "samples", "hot") > 0.8 and os.path.exists(page), said
 
 
@@ -65,7 +68,7 @@ def reader_that_goes_away():
     target = h.Workload("stacks", 60)
     reading, writing = os.pipe()
     os.close(reading)
-    run = h.cprof("record", "-F", "499", "-d", "2s", "-o", "-", "-p", target.pid, stdout=writing)
+    run = h.cprof("record", "-F", "999", "-d", "500ms", "-o", "-", "-p", target.pid, stdout=writing)
     os.close(writing)
     ended = run.wait()
     assert ended.code == 2, ended.code
@@ -75,7 +78,7 @@ def reader_that_goes_away():
 @h.test
 def refused():
     """A terminal, where it is binary; and more than one file."""
-    target = h.Workload("hot", 60)
+    target = h.paused("hot", 60)
     ours, terminal = pty.openpty()
     for kind in ("record", "heap"):
         run = h.cprof(kind, "-o", "-", "-p", target.pid, verbose=False, stdout=terminal)
@@ -87,7 +90,8 @@ def refused():
         run.wait().refused(2, "single file|twice")
     h.cprof("heap", "--views", "-o", "-", "-p", target.pid, verbose=False).wait().refused(2, "single file")
     h.Workload("hot", 60)
-    _, said = recorded("-F", "499", "-d", "2s", "--format", "text", "-o", "-", "-a", check=2)
+    target.goes_on()
+    _, said = recorded("-F", "999", "-d", "500ms", "--format", "text", "-o", "-", "-a", check=2)
     assert "text holds only one process" in said, said
 
 

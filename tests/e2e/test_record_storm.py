@@ -41,6 +41,7 @@ def more_files_than_descriptors():
     run = h.cprof("record", "-a", "-F", "499", run_as=("prlimit", "--nofile=512:512")).attached()
     target = h.Workload("hot", 60)
     target.uses(0.5)
+    target.pauses()
     done = run.stop()
     nr, whole = of(done.profile(), target.pid)
     assert nr and whole > 0.8 * nr, (nr, whole, done.lines)
@@ -54,9 +55,10 @@ def a_file_that_cannot_be_opened_says_so():
     path = os.path.join(h.folder(), "large")
     shutil.copy(h.workload("hot"), path)
     os.truncate(path, 5 << 30)
-    target = h.Workload(path, 60)
-    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
-    target.uses(0.3)
+    target = h.paused(path, 60)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    target.uses(0.15)
+    target.pauses()
     done = run.stop()
     ends = [s["stack"][-1] for s in done.profile()["samples"]]
     assert "[truncated: cannot open large (File too large)]" in ends, set(ends)
@@ -82,7 +84,7 @@ int renameat(int from, const char *a, int to, const char *b)
 	if (slow) {
 		slow = 0;
 		close(creat(getenv("SLOW_FROM_NOW"), 0600));
-		sleep(5);
+		close(open(getenv("SLOW_UNTIL"), O_RDONLY)); /* a FIFO that nobody writes yet */
 	}
 	return real(from, a, to, b);
 }
@@ -90,7 +92,8 @@ int renameat(int from, const char *a, int to, const char *b)
 
 
 def slow_disk():
-    """A library that makes the first file that is written take 5 s; then SLOW_FROM_NOW exists."""
+    """A library with which the first file that is written takes until the FIFO SLOW_UNTIL has a writer; meanwhile
+    SLOW_FROM_NOW exists."""
     path = os.path.join(h.folder(), "slow.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=SLOW_DISK, text=True, check=True)
     return path
@@ -104,22 +107,29 @@ def long_path():
 
 
 DROPPED = re.compile(rf"^cprof: the kernel dropped {h.NUMBER} process events: ")
+SECONDS_OF_STORM = 3 if h.IS_LONG else 1.2
+LEAST_OF_STORM = 1000  # programs
 EACH = 6  # announcements of a program: fork, exec, three mappings of code or more, exit
 
 
 @h.test
 def writing_does_not_delay_reading():
-    """While a file is written, for seconds, the kernel's announcements are read. Of 3 s of a storm, one that was not read has
-    room for 512: what a machine that is busy with others drops is less than half."""
-    folder, mark = os.path.join(h.folder(), "all"), os.path.join(h.folder(), "mark")
+    """While a file is written, for however long, the kernel's announcements are read. Of the thousands of a storm, a ring
+    that is not read has room for 512: what a machine that is busy with others drops is less than half."""
+    folder, mark, fifo = os.path.join(h.folder(), "all"), os.path.join(h.folder(), "mark"), os.path.join(h.folder(), "fifo")
+    os.mkfifo(fifo)
     run = h.cprof("record", "-a", "--interval", "500ms", "-o", folder, run_as=h.AHEAD_OF_OTHERS,
-                  env={"LD_PRELOAD": slow_disk(), "SLOW_FROM_NOW": mark}).attached()
+                  env={"LD_PRELOAD": slow_disk(), "SLOW_FROM_NOW": mark, "SLOW_UNTIL": fifo}).attached()
     end = time.monotonic() + h.HANGS
     while not os.path.exists(mark) and time.monotonic() < end:
         time.sleep(0.01)
-    storms = [h.Workload("spawner", 3, long_path()) for _ in range(2)]
-    nr_spawned = sum(storm.says()["spawned"] for storm in storms)
+    nr_spawned, program = 0, long_path()
+    while nr_spawned < LEAST_OF_STORM:
+        storms = [h.Workload("spawner", SECONDS_OF_STORM / 2, program) for _ in range(2)]
+        nr_spawned += sum(storm.says()["spawned"] for storm in storms)
+    writer = os.open(fifo, os.O_RDWR)  # now the file is written
     done = run.stop()
+    os.close(writer)
     assert done.files, done.lines
     dropped = [h.judges.number(match[1]) for match in done.matches(DROPPED)]
     print(f"# {nr_spawned} programs, {dropped} announcements dropped", flush=True)
@@ -198,7 +208,7 @@ def nothing_stays_of_processes_that_went():
     """Thousands came, were sampled, and went: no map remembers one, and memory is bounded."""
     for command, options in ("record", ("-F", "999")), ("heap", ("--rate", "64", "--max-overhead", "100")):
         run = h.cprof(command, "-a", *options).attached()
-        storms = [h.Workload("spawner", 3) for _ in range(2)]
+        storms = [h.Workload("spawner", SECONDS_OF_STORM) for _ in range(2)]
         assert all(storm.says()["spawned"] for storm in storms)
         nothing_stays(run)
         most_memory(run)
@@ -214,8 +224,9 @@ def many_mappings_are_read_once():
     target = h.Workload("mapper", "churn", path, 69000)
     assert target.says()["mapped"] > 10000
     run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
-    target.uses(1)
+    target.uses(0.5)
     most_memory(run)
+    target.pauses()
     run.stop().profile()
 
 
@@ -245,8 +256,10 @@ def more_mappings_than_usual():
     with mappings_allowed(nr + 1000):
         target = h.Workload("mapper", "same", path, nr)
         assert target.says() == {"mapped": nr}
-    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
-    target.uses(0.5)
+    target.pauses()
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    target.uses(0.25)
+    target.pauses()
     most_memory(run)
     done = run.stop()
     samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
@@ -269,9 +282,12 @@ def a_run_ends_where_others_leave_no_cpu():
     hogs, given = [hog() for _ in range(2)], os.getpriority(os.PRIO_PROCESS, 0)
     try:  # who waits here needs a CPU, too
         os.setpriority(os.PRIO_PROCESS, 0, -20)
-        run = h.cprof("record", "-F", "499", "-d", "1s", "-p", hogs[0].pid,
+        run = h.cprof("record", "-F", "499", "-d", "400ms", "-p", hogs[0].pid,
                       run_as=("taskset", "-c", "0", "nice", "-n", "20"))
-        assert run.wait().profile()["samples"]
+        ended = run.wait()
+        for each in hogs:
+            each.pauses()
+        assert ended.profile()["samples"]
     finally:
         os.setpriority(os.PRIO_PROCESS, 0, given)
 
