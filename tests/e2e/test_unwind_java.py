@@ -34,8 +34,9 @@ def attach(java, folder, seconds, *flags):
     target = h.Workload(*command(java, folder, 3600, *flags))
     target.uses(2)
     # what is compiled is met as it is made: cprof gets a CPU at once
-    cprof = h.cprof("record", "-F", 299, "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
+    cprof = h.cprof("record", "-F", 999, "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
     target.uses(seconds)
+    target.pauses()
     run = cprof.stop()
     target.process.kill()
     target.process.wait()
@@ -87,7 +88,7 @@ def assert_exceptions(samples):
 def attached_to_a_jvm():
     folder = u.build_java("Deep")
     for java in jvms():
-        run = attach(java, folder, 4)
+        run = attach(java, folder, 1.2)
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_guesses_are_few(samples)
@@ -112,7 +113,7 @@ def from_a_jvms_first_instruction():
 def interpreted():
     folder = u.build_java("Deep")
     for java in jvms()[:1]:
-        run = attach(java, folder, 4, "-Xint")
+        run = attach(java, folder, 1.2, "-Xint")
         assert_whole(run, java)
         samples = run.profile()["samples"]
         assert_dives(samples)
