@@ -18,12 +18,12 @@ def lose(reason, *limits, stopped=False):
     target = h.Workload("churn", "0", "4")
     run = heaps.watch(target, "--rate", "1", *[word for limit in limits for word in ("--limit", limit)])
     target.says()  # busy
-    target.uses(0.5)
+    target.uses(0.1)
     if stopped:
         run.signal(signal.SIGSTOP)
-        target.uses(1)
+        target.uses(0.2)
         run.signal(signal.SIGCONT)
-        target.uses(0.5)
+        target.uses(0.1)
     target.go()
     ended = run.wait()
     closing = ended.closing
@@ -69,7 +69,7 @@ def all_at_once():
 @h.test
 def no_work_space():
     """Every sample is lost: the accounts say so, and there is nothing to write."""
-    target = h.Workload("churn", "0.5", "2")
+    target = h.Workload("churn", "0.1", "2")
     ended = heaps.watch(target, "--rate", "1", "--limit", "slots=1").wait()
     closing = ended.closing
     assert ended.code == 3, ended.code
@@ -130,39 +130,41 @@ def no_warning_of_none():
 
 
 @h.test
-def a_million_live_blocks():
-    """What is beyond is counted, and what is freed makes room; it is said before, and wherever in use is shown."""
+def more_live_blocks_than_can_be_followed():
+    """What is beyond is counted, and what is freed makes room; it is said before, and wherever in use is shown. In a long
+    run a million can be followed."""
     if tuple(map(int, platform.release().split(".")[:2])) < (6, 1):
         raise h.Skip("before Linux 6.1 no map grows, and fewer fit")
-    million, count = 1 << 20, 1100000
+    most = 1 << 20 if h.IS_LONG else 1 << 18
+    count = most + 50000
     target = h.Workload("hoard", count)
     target.says()
-    run = h.cprof("heap", "--rate", "1", "--max-blocks", million, "-p", target.pid).attached()
+    run = h.cprof("heap", "--rate", "1", "--max-blocks", most, "-p", target.pid).attached()
     _, fit = live_maps(run.pid)
-    assert fit == million, fit
+    assert fit == most, fit
     target.go()
     target.says()  # full
     full, _ = live_maps(run.pid)
-    assert full / million <= 128, full / million
+    assert full / most <= 128, full / most
     run.snapshot(1)
     target.go()
     target.says()  # done
     ended = run.stop()
     before, after = ended.windows()
-    assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - million}, ended.closing.reasons
-    lacks = f"it lacks up to {count - million:,} sampled blocks"
+    assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - most}, ended.closing.reasons
+    lacks = f"it lacks up to {count - most:,} sampled blocks"
     assert any("in use is at least what is shown: " + lacks in line for line in ended.lines), ended.lines
-    warned = [i for i, line in enumerate(ended.lines) if "sampled blocks are alive, and 1,048,576 can be followed" in line]
+    warned = [i for i, line in enumerate(ended.lines) if f"sampled blocks are alive, and {most:,} can be followed" in line]
     assert len(warned) == 1, ended.lines
     for path in ended.files:
         top = subprocess.run([h.CPROF, "top", "--sample-type", "inuse_space", path], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
         assert top.splitlines()[2].endswith(f"; in use is at least this: {lacks} (live map full)"), top
         assert re.search("^(Total: |Duration: .* = )at least ", top, re.M), top
-    assert h.by_function(before, "alloc_objects")["hoard"] == million
+    assert h.by_function(before, "alloc_objects")["hoard"] == most
     assert not h.by_function(after, "alloc_objects").get("hoard", 0)
     assert not h.by_function(after, "inuse_objects").get("hoard", 0)
-    assert h.total(before, "inuse_objects") == million
+    assert h.total(before, "inuse_objects") == most
     target.go()
     assert target.wait() == 0
 
