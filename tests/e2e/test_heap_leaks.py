@@ -138,10 +138,13 @@ def of_two_processes():
         assert len({line.split(":")[1].split(" of ")[1] for line in run.lines if "cprof: leak " in line}) == (2 if is_leak else 0)
 
 
-BUSY = "t = time.time()\nwhile time.time() - t < 3:\n"
+# They last for as long as it takes to see growth, and rest for most of it.
+REST = 0 if h.IS_LONG else 0.005
+BUSY = f"t = time.time()\nwhile time.time() - t < 3:\n  time.sleep({REST})\n"
 PROGRAMS = {
     "decodes": ["python3", "-c", f"import time, json\n{BUSY}  json.loads(json.dumps([{{'a': i}} for i in range(2000)]))"],
-    "strings": ["perl", "-e", "$t = time; while (time - $t < 4) { $h{$i++ % 9999} .= 'x'; @a = map {$_ * 2} 1 .. 5 }"],
+    "strings": ["perl", "-e", "$t = time; while (time - $t < 4) { $h{$i++ % 9999} .= 'x'; @a = map {$_ * 2} 1 .. 5; "
+                f"select(undef, undef, undef, {REST}) unless $i % 1000 }}"],
 }
 if h.IS_LONG:
     PROGRAMS.update({

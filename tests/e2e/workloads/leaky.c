@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leaky SECONDS [KINDS]: a server of 20,000 requests a second, for so long. Where a busy machine holds it up it ends later: it
+ * leaky SECONDS [KINDS]: a server of 5,000 requests a second, for so long. Where a busy machine holds it up it ends later: it
  * does not catch up, since a burst is no steady growth. KINDS: letters, what it does besides site_request, which allocates and
  * frees at once (all: lgbs):
  *
- *	l	site_leak allocates for each request and frees it at the end, but forgets one in 1,000
- *	g	site_cache_grows keeps a block for each 50th request for ever
- *	b	site_cache_bounded keeps the last 3,000, in turn: full after 0.15 s
+ *	l	site_leak allocates for each request and frees it at the end, but forgets one in 250
+ *	g	site_cache_grows keeps a block for each 12th request for ever
+ *	b	site_cache_bounded keeps the last 750, in turn: full after 0.15 s
  *	s	site_start allocates 5,000 blocks at the start
  *	w	site_wave holds more and more for a second, then nothing, and so on
  *	t	two threads serve, each all of this (with l and g only)
@@ -19,9 +19,9 @@
 
 #include "workload.h"
 
-#define BATCH	200 /* requests each 10 ms */
-#define BOUNDED 3000
-#define WAVE	2000
+#define BATCH	50 /* requests each 10 ms */
+#define BOUNDED 750
+#define WAVE	500
 
 static void *volatile kept;
 static void *bounded[BOUNDED], *wave[WAVE];
@@ -42,7 +42,7 @@ static __attribute__((noinline)) void site_leak(void)
 {
 	void *volatile block = malloc(size_of_leak);
 
-	if (nr_requests % 1000)
+	if (nr_requests % 250)
 		free(block);
 	else
 		kept = block;
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void site_leak(void)
 
 static __attribute__((noinline)) void site_cache_grows(void)
 {
-	if (nr_requests % 50 == 0)
+	if (nr_requests % 12 == 0)
 		kept = malloc(size_of_entry);
 }
 
