@@ -32,9 +32,9 @@ def exact_at_rate_1():
 def a_second_time():
     """The library is there already."""
     target = injecting.busy(4)
-    for _ in range(200 if h.IS_LONG else 4):
+    for _ in range(200 if h.IS_LONG else 3):
         run = injecting.injected(target, "--rate", "4096", "--alloc")
-        time.sleep(0.2)
+        target.uses(0.05)
         assert any("allocate" in sample["stack"] for sample in run.stop().profile()["samples"])
         injecting.slots_are_as_before(target.pid)
     with open(f"/proc/{target.pid}/maps", encoding="utf-8") as file:
@@ -48,7 +48,7 @@ def a_second_time():
 def a_second_time_at_a_lower_rate():
     """What was left to a sample once in a terabyte is no distance to one at each block."""
     target = injecting.busy(1)
-    for _ in range(2):
+    for _ in range(4 if h.IS_LONG else 1):
         run = injecting.injected(target, "--rate", str(1 << 40), "--alloc", "--allow-empty")
         target.uses(0.05)
         run.stop()
@@ -62,11 +62,15 @@ def a_second_time_at_a_lower_rate():
 
 @h.test
 def cprof_is_killed():
-    """At any moment: the target goes on, and the injector leads its calls back."""
+    """At any moment, from its start to a while after its library is in use: the target goes on, and the injector leads its
+    calls back."""
     target = injecting.busy(16)
+    start = time.monotonic()
+    injecting.injected(target, "--rate", "4096", "--allow-empty").stop()
+    took = time.monotonic() - start
     for _ in range(200 if h.IS_LONG else 6):
         run = h.cprof("heap", "--inject", "--rate", "4096", "-p", target.pid)
-        time.sleep(random.uniform(0.05, 2))
+        time.sleep(random.uniform(0.05, 1.2 * took))
         run.signal(signal.SIGKILL)
         run.process.wait()
         assert target.process.poll() is None

@@ -4,6 +4,7 @@
 import re
 
 import harness as h
+import injecting
 import kills
 
 PROBING = re.compile(r"^cprof: probing \w+\+\d+ at offset (0x[0-9a-f]+) of (\S+?)(?: \(a leaf\))?$", re.M)
@@ -40,10 +41,7 @@ class Code:
 @h.test
 def killed_at_random_moments():
     """No probe stays in its code."""
-    target = h.Workload("churn", "0", "2")
-    target.says()
-    target.go()
-    target.says()  # busy
+    target = injecting.busy(2)
     code = None
 
     def begin():
@@ -56,7 +54,8 @@ def killed_at_random_moments():
 
     kills.kill_at_random_moments(begin, r"^cprof: sampling malloc and free$", target, noted)
     target.go()
-    assert target.wait() == 0
+    target.says()
+    injecting.ends_well(target)
 
 
 h.main()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * busy N: N threads allocate, fill, check and free blocks, with a pause now and then. Says {"ready": PID} and waits for a
+ * busy N [PAUSE]: N threads allocate, fill, check and free blocks, with a pause of so many us (500) now and then. Says {"ready": PID} and waits for a
  * line; allocates 100 blocks of 5000 bytes and frees 60, says what a heap profile at rate 1 holds of that; at the next line
  * it ends and says {"errors": HOW MANY BLOCKS WERE NOT AS THEY WERE LEFT}.
  */
@@ -14,6 +14,7 @@
 #define MAX_THREADS 64
 
 static atomic_int nr_errors, is_over;
+static useconds_t pause_us = 500;
 
 static void *allocate(void *arg)
 {
@@ -33,7 +34,7 @@ static void *allocate(void *arg)
 		held[at] = realloc(held[at], sizes[at]);
 		memset(held[at], marks[at], sizes[at]);
 		if (i % 200 == 0)
-			usleep(500);
+			usleep(pause_us);
 	}
 	for (int i = 0; i < 64; i++)
 		free(held[i]);
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
 	int nr = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_t threads[MAX_THREADS];
 
+	if (argc > 2)
+		pause_us = (useconds_t)atoi(argv[2]);
 	for (int i = 0; i < nr && i < MAX_THREADS; i++)
 		pthread_create(&threads[i], NULL, allocate, (void *)(size_t)(i + 1));
 	printf("{\"ready\": %d}\n", (int)getpid());
