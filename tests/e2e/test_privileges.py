@@ -3,6 +3,7 @@
 """The sets of capabilities that PRIVILEGES in cprof-record(1) promises: they are enough, and each member is needed."""
 import os
 import shutil
+import signal
 
 import harness as h
 import privileges as p
@@ -22,11 +23,14 @@ def cprof(capabilities, command, *arguments):
 
 
 def sampled(capabilities, target):
-    """A record of it, for as long as it takes it to use some CPU time."""
+    """A record of it, for as long as it takes it to use some CPU time. Before and after that it is stopped."""
+    target.process.send_signal(signal.SIGSTOP)
     output = os.path.join(open_folder(), "x.pb.gz")
     run = h.cprof("record", "-F", "999", "-o", output, "-p", target.pid, output=output,
                   run_as=p.with_capabilities(*capabilities)).attached()
-    target.uses(0.3)
+    target.process.send_signal(signal.SIGCONT)
+    target.uses(0.1)
+    target.process.send_signal(signal.SIGSTOP)
     return run.stop()
 
 
@@ -93,7 +97,7 @@ def everything_needs_six():
     assert all(row["outcome"] == "works" for row in commands.values()), (checks, commands)
     for command, *arguments in (("record", "-F", "499", "-a"), ("record", "-p", target.pid), ("heap", "-p", target.pid)):
         for one in (None, *p.RECORD):
-            run = cprof(p.without(p.WHOLE, one), command, "--allow-empty", "-d", "500ms", *arguments).wait()
+            run = cprof(p.without(p.WHOLE, one), command, "--allow-empty", "-d", "100ms", *arguments).wait()
             if one:
                 run.refused(p.CANNOT, f"CAP_{one.upper()} is missing")
             else:
@@ -151,7 +155,7 @@ def rings_need_memory_to_lock():
     output = os.path.join(open_folder(), "x.pb.gz")
 
     def record(*more):
-        return h.cprof("record", "-o", output, "--allow-empty", "-d", "300ms", "-a", output=output, verbose=False,
+        return h.cprof("record", "-o", output, "--allow-empty", "-d", "100ms", "-a", output=output, verbose=False,
                        run_as=("prlimit", "--memlock=0:0", *p.with_capabilities(*p.RECORD, *more, uid=uid))).wait()
 
     with p.holding_locked_memory(uid) as holder:
@@ -165,7 +169,7 @@ def rings_need_memory_to_lock():
 
 @h.test
 def admin_stands_for_both():
-    run = cprof(("sys_admin",), "record", "-F", "499", "--allow-empty", "-d", "300ms", "-a").wait()
+    run = cprof(("sys_admin",), "record", "-F", "499", "--allow-empty", "-d", "100ms", "-a").wait()
     assert run.code == 0, run.lines
 
 
