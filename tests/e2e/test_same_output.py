@@ -3,6 +3,7 @@
 """A target does not notice: what it writes to stdout and stderr, byte for byte, and how it ends are the
 same with and without cprof, in many runs of several programs, attached to and launched, recorded and
 with its heap profiled."""
+import functools
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import harness as h
 
 WAYS = [("record", "-F", "499"), ("heap", "--rate", "1"), ("heap", "--rate", "65536"),
         ("record", "-F", "99", "-t")]
-ATTACHED_AT_ONCE, ATTACHED = (20, 160) if h.IS_LONG else (10, 40)
+ATTACHED_AT_ONCE, ATTACHED = (20, 160) if h.IS_LONG else (5, 20)
 LAUNCHED = 40 if h.IS_LONG else 20
 
 PYTHON = """
@@ -38,7 +39,7 @@ SHELL = 'i=0; while [ $i -lt 40 ]; do echo "line $i" | sed s/line/row/; i=$((i+1
 def programs():
     """{name: command}, each of which always says the same, and ends with another code than 0, whose place
     cprof's own could take."""
-    folder = h.folder()
+    folder = h.kept_folder()
     path = os.path.join(folder, "rows.json")
     with open(path, "w", encoding="utf-8") as file:
         file.write("[" + ",".join(f'{{"id": {i}, "x": "{i * 7919 % 10007}"}}' for i in range(20000)) + "]")
@@ -93,22 +94,23 @@ def compare(name, found, expected):
     raise AssertionError(f"{name}: another {', '.join(parts)}: {found[0]} {found[1][-300:]} {found[2][-300:]}")
 
 
-def bare(commands, folder):
-    """What each says without cprof: the same twice, or it is no use here."""
-    results = {}
+@functools.cache
+def bare():
+    """The programs, and what each says without cprof: the same twice, or it is no use here."""
+    commands, folder, results = programs(), h.folder(), {}
     for name, command in commands.items():
         for _ in range(2):
             target = Target(name, command, folder, "bare")
             target.go()
             found = target.result()
             compare(name, found, results.setdefault(name, found))
-    return results
+    return commands, results
 
 
 @h.test
 def attached_to():
-    commands, folder = programs(), h.folder()
-    expected, names, count = bare(commands, folder), list(commands), 0
+    (commands, expected), folder, count = bare(), h.folder(), 0
+    names = list(commands)
     while count < ATTACHED:
         options = WAYS[count // ATTACHED_AT_ONCE % len(WAYS)]
         targets = [Target(name, commands[name], folder, i) for i, name in
@@ -126,8 +128,8 @@ def attached_to():
 
 @h.test
 def launched():
-    commands, folder = programs(), h.folder()
-    expected, names = bare(commands, folder), list(commands)
+    (commands, expected), folder = bare(), h.folder()
+    names = list(commands)
     assert expected["alarmed"][0] == 3 and len({row[0] for row in expected.values()}) >= 4
     for i in range(LAUNCHED):
         name, options = names[i % len(names)], WAYS[i // len(names) % len(WAYS)]
