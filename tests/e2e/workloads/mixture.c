@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mixture: 1,048,576 blocks of 16 bytes and 16 of 32 MiB, from one place: what a profiler gets wrong that
+ * mixture: 262,144 blocks of 16 bytes and 16 of 32 MiB, from one place: what a profiler gets wrong that
  * scales a stack's samples by their average size. Speaks as allocs does, of the site `mixture`.
  */
 #include "workload.h"
 
-#define NR_SMALL (1 << 20)
+#define NR_SMALL (1 << 18)
 #define NR_LARGE 16
 #define SMALL	 16
 #define LARGE	 (32 << 20)
