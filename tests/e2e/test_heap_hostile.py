@@ -50,6 +50,18 @@ def copies(path, nr):
     return os.path.dirname(path)
 
 
+kept = {}
+
+
+def thousand():
+    """A folder with a thousand files that define malloc, for several cases."""
+    if not kept:
+        path = h.kept_folder()
+        os.chmod(path, 0o755)
+        kept["thousand"] = copies(library(path, "small.so"), 1000)
+    return kept["thousand"]
+
+
 def open_folder():
     path = h.folder()
     os.chmod(path, 0o755)
@@ -148,7 +160,7 @@ def static_programs_without_an_allocator():
 def a_thousand_files_that_define_malloc():
     """One user has half of the probes at most, and the most used files come first. It takes no minutes to
     attach and detach them: what the kernel would need for one after the other is more than a case may take."""
-    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    stranger = Stranger(thousand())
     target = neighbour()
     run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     ended = neighbour_is_sampled(run, target)
@@ -163,11 +175,13 @@ def a_thousand_files_that_define_malloc():
 @h.test
 def who_allocates_without_end():
     """Others fill the ring as fast as it is read: files are examined all the same, and it ends when it is told to."""
-    busy = [h.Workload("churn", 0, 2) for _ in range(4)]
+    busy = [h.Workload("churn", 0, 2) for _ in range(2)]
     for target in busy:
         target.says()
-        target.go()
     run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", 1, "--limit", "events=134217728", output=h.folder())
+    run.awaits(PROBING)
+    for target in busy:
+        target.go()
     run.awaits(SAMPLING)
     late = h.Workload(h.workload("mapalloc"), h.folder())
     late.says()
@@ -179,7 +193,7 @@ def who_allocates_without_end():
 @h.test
 def a_signal_while_a_thousand_files_are_probed():
     """At the start, and in the middle of it."""
-    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    stranger = Stranger(thousand())
     for pattern in (None, PROBING, SAMPLING):
         run = h.cprof("heap", "-a", "--max-overhead", 100, "--allow-empty", output=h.folder())
         if pattern:
@@ -192,7 +206,7 @@ def a_signal_while_a_thousand_files_are_probed():
 @h.test
 def a_killed_cprof_leaves_no_probe():
     """1,024 links: the kernel would take 80 ms for each. The case fails if any stays."""
-    stranger = Stranger(copies(library(open_folder(), "small.so"), 1000))
+    stranger = Stranger(thousand())
     before = h.kernel_objects()
     run = h.cprof("heap", "-a", "--max-overhead", 100, output=h.folder())
     run.awaits(EXAMINED)
