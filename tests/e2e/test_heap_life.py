@@ -12,7 +12,7 @@ import heaps
 
 @h.test
 def target_exits_by_itself():
-    target = h.Workload("churn", "0.5", "2")
+    target = h.Workload("churn", "0.1", "2")
     run = heaps.watch(target, "--rate", "4096")
     assert h.by_function(run.wait().profile(), "alloc_objects")["churn"] > 0
     assert target.wait() == 0
@@ -54,7 +54,7 @@ def exec_in_mid_profile():
 
 @h.test
 def every_process():
-    targets = [h.Workload("churn", "0.5", "1") for _ in range(2)]
+    targets = [h.Workload("churn", "0.1", "1") for _ in range(2)]
     for target in targets:
         target.says()
     folder = h.folder()

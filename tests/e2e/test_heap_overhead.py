@@ -77,7 +77,7 @@ def the_traps_are_counted():
 
 @h.test
 def inside_only_samples_are_paid_for():
-    run, _ = launched("--mode", "inside", "--rate", "65536")
+    run, _ = launched("--mode", "inside", "--rate", "65536", spins=500)
     percent, _, traps = took(run)
     # Each sample is an allocation and a free.
     assert percent <= 20 and h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
