@@ -244,7 +244,7 @@ static __always_inline void walk(u32 slot)
 		return;
 	begin_stack(shadow);
 	walk_on(slot, shadow, php_steps);
-	end_stack(shadow);
+	end_stack(shadow, slot);
 }
 
 SEC("perf_event")

@@ -284,7 +284,7 @@ static __always_inline void walk(u32 slot)
 	if (has(python->hop_at) && !read_word(work->frame + python->hop_at, &work->frame))
 		return;
 	walk_on(slot, shadow, python_steps);
-	end_stack(shadow);
+	end_stack(shadow, slot);
 }
 
 /* Never has a program: since Linux 6.13 a tail call keeps a program on the kernel's stack (alloc.bpf.c says why). */

@@ -16,14 +16,15 @@
 #include "mix.bpf.h"
 #include "runtime.bpf.h"
 
-#define PAGE_BYTES    4096u
-#define MAX_CALLS     512
-#define CALLS_A_LOOK  32 /* at the clock */
-#define STEPS_A_CALL  8
-#define STR_MAX_BYTES 1024u
-#define SEEN_WAYS     4
-#define SEEN_BUCKETS  16384
-#define TEXT_LEN_MASK (ABI_TEXT_BYTES - 1)
+#define PAGE_BYTES     4096u
+#define MAX_CALLS      512
+#define CALLS_A_LOOK   32 /* at the clock */
+#define STEPS_A_CALL   8
+#define FRAMES_AT_ONCE 32 /* of a hash */
+#define STR_MAX_BYTES  1024u
+#define SEEN_WAYS      4
+#define SEEN_BUCKETS   16384
+#define TEXT_LEN_MASK  (ABI_TEXT_BYTES - 1)
 
 /* Maps of the main object; this one's own definitions are never made. */
 struct shadow_map shadows SEC(".maps");
@@ -208,17 +209,22 @@ static __always_inline u64 identity_of(const struct shadow *shadow, u64 content,
 	return mix(mix(content, object), (u64)shadow->tgid << 32 ^ shadow->start_ns);
 }
 
-/* In the order of the stack: of one that is longer than what is kept, it does not matter how long it is. */
-static __always_inline u64 hash_of(const struct shadow *shadow, u32 nr)
+/*
+ * The hash of what hash stands for and then of FRAMES_AT_ONCE of nr frames, from i on, all of one half. Global, to be
+ * verified once, and without a branch on what is read.
+ */
+__noinline u64 shadow_hash_frames(u32 slot, u64 hash, u32 i, u32 nr)
 {
-	u64 hash = mix(shadow->tgid, shadow->stack.end);
-	u32 first = nr > ABI_MAX_SHADOW_FRAMES ? nr : 0;
+	struct shadow *shadow = shadow_at(slot);
+	u32 half = i & ABI_SHADOW_HALF, left = nr - i;
 
+	if (!shadow)
+		return hash;
+	if (half && nr > ABI_MAX_SHADOW_FRAMES)
+		i += nr;
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_MAX_SHADOW_FRAMES && i < nr; i++) {
-		u32 at = i < ABI_SHADOW_HALF
-				 ? i
-				 : ABI_SHADOW_HALF + ((first + i) & (ABI_SHADOW_HALF - 1));
+	for (u32 turn = 0; turn < FRAMES_AT_ONCE && turn < left; turn++) {
+		u32 at = half | ((i + turn) & (ABI_SHADOW_HALF - 1));
 		const struct abi_frame *frame;
 
 		barrier_var(at);
@@ -226,6 +232,21 @@ static __always_inline u64 hash_of(const struct shadow *shadow, u32 nr)
 		hash = mix(hash, frame->object);
 		hash = mix(hash, (u64)frame->place << 32 | frame->check);
 	}
+	return hash;
+}
+
+_Static_assert(2 * ABI_SHADOW_HALF == ABI_MAX_SHADOW_FRAMES &&
+		       !(ABI_SHADOW_HALF & (ABI_SHADOW_HALF - 1)) &&
+		       ABI_SHADOW_HALF % FRAMES_AT_ONCE == 0,
+	       "indices are masked, and a turn is of one half");
+
+/* In the order of the stack: of one that is longer than what is kept, it does not matter how long it is. */
+static __always_inline u64 hash_of(const struct shadow *shadow, u32 slot, u32 nr)
+{
+	u64 hash = mix(shadow->tgid, shadow->stack.end);
+
+	for (u32 i = 0; i < ABI_MAX_SHADOW_FRAMES && i < nr; i += FRAMES_AT_ONCE)
+		hash = shadow_hash_frames(slot, hash, i, nr);
 	return hash;
 }
 
@@ -249,14 +270,14 @@ static __always_inline void walk_on(u32 slot, struct shadow *shadow, int (*steps
 	shadow->stack.end = ABI_SHADOW_END_TOO_DEEP;
 }
 
-static __always_inline void end_stack(struct shadow *shadow)
+static __always_inline void end_stack(struct shadow *shadow, u32 slot)
 {
 	u32 nr = shadow->stack.nr_walked;
 
 	if (shadow->stack.end == ABI_SHADOW_END_TOO_DEEP && nr > ABI_SHADOW_HALF)
 		nr = ABI_SHADOW_HALF; /* only the leaf's side means the same in the next sample */
 	shadow->nr = nr < ABI_MAX_SHADOW_FRAMES ? nr : ABI_MAX_SHADOW_FRAMES;
-	shadow->hash = hash_of(shadow, nr);
+	shadow->hash = hash_of(shadow, slot, nr);
 }
 
 #endif

@@ -140,7 +140,7 @@ static __always_inline void walk(u32 slot)
 		}
 		v8_steps(slot, i);
 	}
-	end_stack(shadow);
+	end_stack(shadow, slot);
 }
 
 SEC("perf_event")

@@ -22,6 +22,12 @@
 #define OLD_FIRST_VARS	32 /* there is no position in front of the names */
 #define MAX_PIECES	64
 
+enum {
+	COUNT_DONE = 1,
+	COUNT_LATE,
+	COUNT_FAILED
+};
+
 /* Bits of a ScopeInfo's flags. */
 #define HAS_CLASS_VARIABLE (1u << 10)
 #define HAS_NAME	   (3u << 12)
@@ -43,7 +49,10 @@ struct work {
 	u64 words[8];
 	u64 strings[4]; /* by enum string; 0: there is none */
 	u16 types[4];
-	s64 line;	  /* 0: not known */
+	s64 line;		    /* 0: not known */
+	u64 source_at, source_left; /* while lines are counted: what comes next, its bytes */
+	u32 is_wide;
+	int nr_lines;	  /* what newlines_count() returned last */
 	u64 deadline_ns;  /* of this walk */
 	u32 nr_described; /* in it */
 };
@@ -128,6 +137,25 @@ __noinline int v8_read_scope(u32 slot, u64 scope)
 	return 1;
 }
 
+/* Counts in the next piece of the source. 0: there is more. What it counts stands in a map, as of newlines_count_words(). */
+static __always_inline int count_piece(u32 slot, struct work *work)
+{
+	u64 len;
+
+	len = work->source_left < NEWLINES_BYTES ? work->source_left : NEWLINES_BYTES;
+	if (!len)
+		return COUNT_DONE;
+	if (bpf_ktime_get_ns() > work->deadline_ns)
+		return COUNT_LATE;
+	work->nr_lines = newlines_count(slot, work->source_at, len, work->is_wide, work->nr_lines);
+	if (work->nr_lines < 0)
+		return COUNT_FAILED;
+	work->line += work->nr_lines & (NEWLINES_AFTER_CR - 1);
+	work->source_at += len;
+	work->source_left -= len;
+	return 0;
+}
+
 /*
  * The line of the position in work->scope_start: ends of lines before it are counted, in so much of the source. This is
  * done once for a function. (V8 has a table of them, but only after a stack was printed.) 1: there is no time left.
@@ -135,33 +163,23 @@ __noinline int v8_read_scope(u32 slot, u64 scope)
 __noinline int v8_find_line(u32 slot, u32 script_name_at)
 {
 	struct work *work = work_at(slot);
-	u64 at, left;
-	u32 is_wide = 0;
-	s64 line;
-	int nr = 0;
+	int way = 0;
 
 	if (!work || work->scope_start & 1)
 		return 0;
-	at = characters_of(word_in(work->script, script_name_at - 8), &is_wide);
-	left = work->scope_start >> 32 << is_wide;
-	if (!at || left > MAX_PIECES * NEWLINES_BYTES)
+	work->is_wide = 0;
+	work->source_at = characters_of(word_in(work->script, script_name_at - 8), &work->is_wide);
+	work->source_left = work->scope_start >> 32 << (work->is_wide & 1);
+	if (!work->source_at || work->source_left > MAX_PIECES * NEWLINES_BYTES)
 		return 0;
-	line = 1 + ((s64)word_in(work->script, script_name_at + 8) >> 32);
+	work->nr_lines = 0;
+	work->line = 1 + ((s64)word_in(work->script, script_name_at + 8) >> 32);
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < MAX_PIECES && left; i++) {
-		u32 len = left < NEWLINES_BYTES ? left : NEWLINES_BYTES;
-
-		if (bpf_ktime_get_ns() > work->deadline_ns)
-			return 1;
-		nr = newlines_count(slot, at, len, is_wide, nr);
-		if (nr < 0)
-			return 0;
-		line += nr & (NEWLINES_AFTER_CR - 1);
-		at += len;
-		left -= len;
-	}
-	work->line = line;
-	return 0;
+	for (u32 i = 0; i <= MAX_PIECES && !way; i++)
+		way = count_piece(slot, work);
+	if (way != COUNT_DONE)
+		work->line = 0;
+	return way == COUNT_LATE;
 }
 
 /* Texts ----------------------------------------------------------------------------------------- */
