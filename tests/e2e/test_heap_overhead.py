@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import harness as h
 import leftovers
@@ -83,7 +84,7 @@ def inside_only_samples_are_paid_for():
     assert percent <= 20 and h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
 
 
-EXPECTED = re.compile(r"^cprof: the probes will take about (\d+) % of the target's CPU time \(([\d,]+) calls in 0.1 s, traps of "
+EXPECTED = re.compile(r"^cprof: the probes will take about (\d+) % of the target's CPU time \(([\d,]+) calls in \d\.\d s, traps of "
                       r"([\d.]+) us\).* --inject, .*cprof heap -- COMMAND", re.M)
 
 
@@ -116,6 +117,21 @@ def a_process_that_runs_already():
     assert match and "--alloc-only" not in match[0]
     target.go()
     target.wait()
+
+
+@h.test
+def a_process_that_others_keep_from_the_cpus():
+    """It has 6 % of one of them: 100 ms show too little."""
+    target, cpu = busy(), min(os.sched_getaffinity(0))
+    h.running.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+    os.sched_setaffinity(h.running[-1].pid, {cpu})
+    for thread in map(int, os.listdir(f"/proc/{target.pid}/task")):
+        os.sched_setaffinity(thread, {cpu})
+        os.setpriority(os.PRIO_PROCESS, thread, 12)
+    cprof = h.cprof("heap", "--allow-empty", "-p", target.pid).attached()
+    match = EXPECTED.search("\n".join(cprof.stop().lines))
+    assert match, "it was not told beforehand"
+    assert int(match[1]) > 30, match[0]
 
 
 @h.test

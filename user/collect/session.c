@@ -102,24 +102,50 @@ static uint64_t ended_ns(const struct session *session)
 	return tally.ended_ns;
 }
 
-#define LOOK_NS	 (NSEC_PER_SEC / 10)
-#define LOOKS	 20 /* at whether the user gives up */
-#define PAUSE_NS (LOOK_NS / LOOKS)
+#define LOOK_NS	   (NSEC_PER_SEC / 10)
+#define LOOKS	   20 /* at whether the user gives up */
+#define PAUSE_NS   (LOOK_NS / LOOKS)
+#define MOST_ASKED 16 /* of the targets, whether they are runnable */
+#define MOST	   10 /* times as long, where others keep the target from the CPUs */
 
-void session_look(struct session *session, bool (*gives_up)(void), struct overhead *expected)
+/* What the targets did since the look began. */
+static void read_look(struct session *session, struct overhead *expected)
 {
 	struct tally tally = {0};
 
-	cputime_begin(&session->cputime, ended_ns(session));
-	session->bpf->bss->stopped = ABI_LOOKS;
-	for (int i = 0; i < LOOKS && !gives_up(); i++) {
-		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-		session_gather(session);
-	}
-	session->bpf->bss->stopped = ABI_STOPPED;
 	tally_read(bpf_map__fd(session->bpf->maps.stats), -1, &tally);
 	price_expect(&session->price, tally.nr_looked, session->options.allocs_only, expected);
 	expected->cpu_ns = cputime_read(&session->cputime, tally.ended_ns);
+}
+
+static bool is_any(const struct session *session, bool (*is_runnable)(uint32_t tgid))
+{
+	for (size_t i = 0; i < session->cputime.processes.nr && i < MOST_ASKED; i++)
+		if (is_runnable(session->cputime.processes.at[i].tgid))
+			return true;
+	return false;
+}
+
+uint64_t session_look(struct session *session, bool (*gives_up)(void),
+		      bool (*is_runnable)(uint32_t tgid), struct overhead *expected)
+{
+	bool is_enough = false;
+	int i;
+
+	cputime_begin(&session->cputime, ended_ns(session));
+	session->bpf->bss->stopped = ABI_LOOKS;
+	for (i = 0; i < MOST * LOOKS && !is_enough && !gives_up(); i++) {
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		session_gather(session);
+		if (i >= LOOKS - 1) {
+			read_look(session, expected);
+			is_enough = expected->cpu_ns >= OVERHEAD_LEAST_CPU_NS ||
+				    !is_any(session, is_runnable);
+		}
+	}
+	session->bpf->bss->stopped = ABI_STOPPED;
+	read_look(session, expected);
+	return i * PAUSE_NS;
 }
 
 int session_start(struct session *session)

@@ -127,11 +127,16 @@ struct overhead {
 		cpu_ns; /* that the targets have used, with what profiling cost; of everybody with `all` */
 };
 
+#define OVERHEAD_LEAST_CPU_NS \
+	(NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
+
 /*
  * Heap, before session_start(): counts calls of the allocators that are probed for 100 ms, or until gives_up() is true, and
- * fills *expected with what that was. All but the count of a call is as it was.
+ * fills *expected with what that was. Where a target is_runnable(), but they had the CPUs for less than
+ * OVERHEAD_LEAST_CPU_NS, for longer, 1 s at most. Returns for how long, in ns. All but the count of a call is as it was.
  */
-void session_look(struct session *session, bool (*gives_up)(void), struct overhead *expected);
+uint64_t session_look(struct session *session, bool (*gives_up)(void),
+		      bool (*is_runnable)(uint32_t tgid), struct overhead *expected);
 
 /* Begins to sample. -errno, printed. */
 int session_start(struct session *session);

@@ -12,7 +12,6 @@
 #include "base/text.h"
 
 #define MUCH_PERCENT 30
-#define LEAST_CPU_NS (NSEC_PER_SEC / 100) /* below it the clocks' own steps count for too much */
 
 /* --max-overhead */
 #define PIECE_NS	 (NSEC_PER_SEC / 2)
@@ -23,7 +22,7 @@ double overhead_percent(const struct overhead *overhead)
 {
 	double share;
 
-	if (overhead->cpu_ns < LEAST_CPU_NS)
+	if (overhead->cpu_ns < OVERHEAD_LEAST_CPU_NS)
 		return 0;
 	share = 100.0 * (double)overhead->cost_ns / (double)overhead->cpu_ns;
 	return share > 99 ? 99 : share;
@@ -45,7 +44,7 @@ char *overhead_status(const struct overhead *overhead, bool all, char *out, size
 
 	describe_share(overhead_percent(overhead), share, sizeof(share));
 	*out = '\0';
-	if (overhead->cost_ns && overhead->cpu_ns >= LEAST_CPU_NS)
+	if (overhead->cost_ns && overhead->cpu_ns >= OVERHEAD_LEAST_CPU_NS)
 		snprintf(out, out_bytes, "  profiling takes %s of %s", share, whose(all));
 	return out;
 }
@@ -55,7 +54,7 @@ void overhead_say(const struct overhead *overhead, bool all)
 	double nr = (double)overhead->nr_traps;
 	char share[32], count[32];
 
-	if (!overhead->cost_ns || !overhead->nr_traps || overhead->cpu_ns < LEAST_CPU_NS)
+	if (!overhead->cost_ns || !overhead->nr_traps || overhead->cpu_ns < OVERHEAD_LEAST_CPU_NS)
 		return;
 	describe_share(overhead_percent(overhead), share, sizeof(share));
 	if (nr < 1e6)
@@ -66,18 +65,17 @@ void overhead_say(const struct overhead *overhead, bool all)
 	    (double)overhead->cost_ns / nr / 1e3);
 }
 
-void overhead_warn(const struct overhead *expected, bool allocs_only)
+void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool allocs_only)
 {
 	double percent = overhead_percent(expected);
 
 	if (percent <= MUCH_PERCENT)
 		return;
-	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in 0.1 s, "
-	     "traps "
-	     "of "
-	     "%.1f us): it runs at %.0f %% of its speed meanwhile. These cost less: --inject, "
+	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in %.1f s, "
+	     "traps of %.1f us): it runs at %.0f %% of its speed meanwhile. These cost less: "
+	     "--inject, "
 	     "which has it sample by itself; %sa launch by cprof heap -- COMMAND.",
-	     percent, text_count(expected->nr_traps),
+	     percent, text_count(expected->nr_traps), (double)look_ns / NSEC_PER_SEC,
 	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, 100 - percent,
 	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
 }

@@ -19,8 +19,8 @@ char *overhead_status(const struct overhead *overhead, bool all, char *out, size
 /* For the closing lines: says it in one, if there is something to say. */
 void overhead_say(const struct overhead *overhead, bool all);
 
-/* Of what is expected (session_look()): warns if it is much, and says what costs less. */
-void overhead_warn(const struct overhead *expected, bool allocs_only);
+/* Of what is expected (session_look(), which took look_ns): warns if it is much, and says what costs less. */
+void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool allocs_only);
 
 #define OVERHEAD_LOOK_EVERY_NS (NSEC_PER_SEC / 10)
 

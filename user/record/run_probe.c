@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "heap/unprobed.h"
+#include "process/traits.h"
 #include "record/elfdeps.h"
 #include "record/interrupt.h"
 #include "record/overhead.h"
@@ -122,16 +123,24 @@ int run_attach_probes(struct run *run)
 	return complain(run);
 }
 
+static bool is_runnable(uint32_t tgid)
+{
+	struct traits_time time = {0};
+
+	return !traits_time(PROC, tgid, &time) && time.is_runnable;
+}
+
 int run_expect_cost(struct run *run)
 {
 	const struct options *o = run->options;
 	struct overhead expected;
+	uint64_t look_ns;
 
 	if (!run_is_heap(run) || o->all || o->child_argv || o->inject || !run->prober.nr_sites)
 		return EXIT_DONE;
-	session_look(run->session, interrupt_seen, &expected);
+	look_ns = session_look(run->session, interrupt_seen, is_runnable, &expected);
 	if (!interrupt_seen())
-		overhead_warn(&expected, o->allocs_only);
+		overhead_warn(&expected, look_ns, o->allocs_only);
 	return EXIT_DONE;
 }
 
