@@ -69,7 +69,7 @@ def main_does_not_read_it():
         raise h.Skip("no strace")
     target = jvm()
     trace = os.path.join(h.folder(), "trace")
-    done = h.cprof("record", "-F", "199", "-d", "2s", "-p", target.pid, run_as=(
+    done = h.cprof("record", "-F", "199", "-d", "1s", "-p", target.pid, run_as=(
         "strace", "-f", "-qq", "-y", "-e", "trace=read,pread64,readv,preadv,preadv2,process_vm_readv,prctl", "-o", trace)).wait(120)
     assert done.code == 0, done.lines
     memory, is_confined, main, nr_read = f"</proc/{target.pid}/mem>", set(), None, 0
@@ -105,8 +105,11 @@ def memory_that_never_comes():
     neighbour, forged = jvm(), forged_jvm()
     forged.uses(0.2)
     run = h.cprof("record", "-F", "199", "-p", f"{neighbour.pid},{forged.pid}").attached()
+    neighbour.uses(0.5)
+    neighbour.pauses()
     run.awaits(f"JVM {forged.pid}: its memory is not read any more")
     neighbour.uses(1)
+    neighbour.pauses()
     done = run.stop()
     assert done.code == 0, done.lines
     said = [line for line in done.lines if "no names and no unwind info" in line]
@@ -158,7 +161,9 @@ def killed_at_any_moment():
                 pass
         run.attached()
         target.uses(1)
+        target.pauses()
         done = run.stop()
+        target.goes_on()
         assert done.code == 0, (moment, done.lines)
         has_names_and_whole_stacks(done, target)
     assert nr_killed, "none was ever killed"
