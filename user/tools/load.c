@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "input/input.h"
 #include "profile/algebra.h"
+#include "profile/comments.h"
 #include "profile/merge.h"
 
 int load_fail(const char *path, int err, const struct input_error *error)
@@ -136,6 +137,7 @@ int load_merged(const struct arg_list *paths, struct profile **profile)
 		return err;
 	}
 	*profile = merger_finish(merger);
+	profile_fold_comments(*profile);
 	if ((*profile)->nr_types < nr_types)
 		warn("dropped sample types that are not in all of the profiles");
 	return 0;
