@@ -413,10 +413,21 @@ def equal_profiles_make_equal_files():
 
 
 @h.test
+def base_with_other_sample_types():
+    """What both have is compared, in whatever unit."""
+    base = built({"main;f": [4000, 7, 1]}, (("cpu", "microseconds"), ("more", "bytes"), ("samples", "count")))
+    head = built({"main;f": [9_000_000, 2]}, (("cpu", "nanoseconds"), ("samples", "count")))
+    with shown("--sample-type", "cpu", "--base", base, head) as page:
+        assert page.js("[page.measure.head[0], page.measure.base[0]]") == [9_000_000, 4_000_000]
+
+
+@h.test
 def refuses_in_one_line():
     path, folder = built(STACKS, TYPES), h.folder()
     for arguments, why in (((), "flame: no FILE given"), (("/nonexistent",), "No such file"), ((path, "-o", folder + "/x.png"), "html"),
-                           (("--base", built(BASE), path, "-o", folder + "/x.html"), "sample types"),
+                           (("--base", built(BASE, (("other", "count"),)), path, "-o", folder + "/x.html"), "no sample type in common"),
+                           (("--base", built({"main;f": [1]}, (TYPES[1],)), "--sample-type", TYPES[0][0], path, "-o", folder + "/x.html"),
+                            f"no sample type '{TYPES[0][0]}'"),
                            (("--sample-type", "none", path, "-o", folder + "/x.html"), "no sample type"),
                            ((path, "-o", "/nonexistent/x.html"), "write"), ((__file__, "-o", folder + "/x.html"), "")):
         said = flame(*arguments, code=2)

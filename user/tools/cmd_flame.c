@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cmd.h"
 #include "exit.h"
 #include "output/flame.h"
 #include "output/flamesvg.h"
 #include "output/format.h"
 #include "profile/algebra.h"
+#include "profile/align.h"
 #include "profile/unify.h"
 #include "cli/args.h"
 #include "tools/newest.h"
@@ -69,6 +72,28 @@ static void profile_freep(struct profile **profile)
 	profile_free(*profile);
 }
 
+/* Both get the sample types that both have; the one that is shown must be among them. */
+static int align_base(struct options *options, struct profile *profile, struct profile *base)
+{
+	char *name scoped(freep) = xasprintf(
+		"%s", strtab_get(&profile->strings, profile->types[options->flame.type].type));
+	int found;
+
+	if (profile_same_types(profile, base))
+		return 0;
+	if (profile_align(profile, base))
+		return fail(-EINVAL,
+			    "the profile and --base have no sample type in common, or units or "
+			    "periods that cannot be converted.");
+	found = profile_find_type(profile, name);
+	if (found < 0)
+		return fail(-EINVAL,
+			    "--base has no sample type '%s': choose another by --sample-type.",
+			    text_escape(name, (char[256]){0}, 256));
+	options->flame.type = found;
+	return 0;
+}
+
 static enum exit_code flame(struct options *options, const struct arg_list *paths)
 {
 	const char *hint;
@@ -94,10 +119,8 @@ static enum exit_code flame(struct options *options, const struct arg_list *path
 	options->flame.nr_sources = paths->nr;
 	options->flame.base_sources = options->base.at;
 	options->flame.nr_base_sources = options->base.nr;
-	if (base && !profile_same_types(profile, base)) {
-		warn("the profile and --base have different sample types: record both alike.");
+	if (base && align_base(options, profile, base))
 		return EXIT_USAGE;
-	}
 	if (base)
 		profile_unify(base, profile, &(struct identity){0});
 	return write_graph(options, profile) ? EXIT_USAGE : EXIT_DONE;
