@@ -4,11 +4,14 @@
 Other people trace this machine, too. Only what is of cprof's kind, is new since the case began, stays,
 and is held by no process of somebody else counts as left.
 """
+import ctypes
+import errno
 import functools
 import json
 import os
 import shutil
 import signal
+import struct
 import time
 
 from judges import ROOT, silent
@@ -27,6 +30,40 @@ def listed(kind, tries=10):
             raise
         time.sleep(0.05)
         return listed(kind, tries - 1)
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+SYS_BPF, GET_INFO, PROG_ARRAY = 321, 15, 3
+# bpf(2)'s commands for the next id and for a descriptor of one, how struct bpf_*_info begins, and what of it is looked at.
+KINDS = {"prog": (11, 13, struct.Struct("<64x16s"), ("name",)),
+         "map": (12, 14, struct.Struct("<I20x16s"), ("type", "name")),
+         "link": (31, 30, struct.Struct("<8xI"), ("prog_id",))}
+
+
+def bpf(command, attributes):
+    """bpf(2). -1: there is no such object, or no more."""
+    result = libc.syscall(SYS_BPF, command, attributes, len(attributes))
+    if result < 0 and ctypes.get_errno() != errno.ENOENT:
+        raise OSError(ctypes.get_errno(), f"bpf(2), command {command}")
+    return result
+
+
+def objects(kind):
+    """(id, {what: value}) of each object of a kind: for what is asked before and behind each case bpftool is too slow."""
+    next_id, open_id, layout, names = KINDS[kind]
+    attributes = ctypes.create_string_buffer(12)
+    while bpf(next_id, attributes) >= 0:
+        number = struct.unpack_from("<I", attributes, 4)[0]
+        info = ctypes.create_string_buffer(layout.size)
+        fd = bpf(open_id, ctypes.create_string_buffer(struct.pack("<3I", number, 0, 0), 12))
+        if fd >= 0:
+            try:
+                bpf(GET_INFO, ctypes.create_string_buffer(struct.pack("<IIQ", fd, layout.size, ctypes.addressof(info)), 16))
+            finally:
+                os.close(fd)
+            yield number, {name: value.rstrip(b"\0").decode("ascii", "replace") if isinstance(value, bytes) else value
+                           for name, value in zip(names, layout.unpack(info))}
+        struct.pack_into("<I", attributes, 0, number)
 
 
 @functools.cache
@@ -49,7 +86,7 @@ def kernel_objects():
     names."""
     found, programs = set(), set()
     for kind in ("prog", "map", "link"):
-        ours = {item["id"] for item in listed(kind) if is_ours(item, programs)}
+        ours = {number for number, item in objects(kind) if is_ours(item, programs)}
         programs = ours if kind == "prog" else programs
         found |= {f"{kind}_id:\t{number}" for number in ours}
     try:
@@ -60,8 +97,8 @@ def kernel_objects():
     return found
 
 
-def held_by_others(objects):
-    """Those of the objects that a process of somebody else holds: other people trace, too."""
+def held_by_others(found):
+    """Those of them that a process of somebody else holds: other people trace, too."""
     ours = {os.getpid(), *children(os.getpid())}
     others = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -70,7 +107,7 @@ def held_by_others(objects):
         try:
             for fd in os.listdir(f"/proc/{pid}/fdinfo"):
                 with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8", errors="replace") as file:
-                    others |= objects & set(file.read().splitlines())
+                    others |= found & set(file.read().splitlines())
         except OSError:
             continue  # gone meanwhile
     return others
@@ -94,15 +131,15 @@ PROGRAM_ARRAYS = 5  # of one run: three of keepstack.bpf.h, one of runtime.bpf.c
 SECONDS_TO_FREE = 2  # program arrays that stay longer are lost
 
 
-def are_program_arrays(objects):
+def are_program_arrays(found):
     """And nothing else: what of cprof's would hold one is not there."""
-    return set(objects) <= {f"map_id:\t{item['id']}" for item in listed("map") if item.get("type") == "prog_array"}
+    return set(found) <= {f"map_id:\t{number}" for number, item in objects("map") if item["type"] == PROG_ARRAY}
 
 
-def are_lost(objects, nr_lost):
+def are_lost(found, nr_lost):
     """The kernel can lose a reference to a program array if somebody lists maps at the moment it goes: each last
     descriptor, cprof's and the lister's, takes one for work (prog_array_map_clear()) that is queued only once."""
-    return 0 < len(objects) <= nr_lost and are_program_arrays(objects)
+    return 0 < len(found) <= nr_lost and are_program_arrays(found)
 
 
 def stray_objects(before, seconds, nr_lost=0):
