@@ -117,7 +117,7 @@ func merge(paths []string) *profile.Profile {
 	for _, path := range paths {
 		all = append(all, load(path))
 	}
-	p, err := profile.Merge(all)
+	p, err := mergeAll(all)
 	die(err)
 	return p
 }
@@ -161,7 +161,7 @@ func run(command string, args []string) int {
 	case "diff":
 		base, head := load(args[1]), load(args[2])
 		base.Scale(-1)
-		p, err := profile.Merge([]*profile.Profile{head, base})
+		p, err := mergeAll([]*profile.Profile{head, base})
 		die(err)
 		save(args[0], p)
 	case "normalize":

@@ -90,6 +90,33 @@ static void add_at(struct profile *profile, uint32_t mapping, uint64_t address)
 	case_add_at(profile, profile_location_id(profile, &location), 1, 1);
 }
 
+/* What one of two files lacks, all of the result's locations have not. */
+static void test_flags_of_mappings(void **state)
+{
+	struct profile *a = case_new(CPU), *b = case_new(CPU), *merged;
+	struct profile_mapping *flagged;
+	uint32_t in_a = mapping_at(a, 0x10000, 0x2000, "/lib/x", "abc");
+	uint32_t in_b = mapping_at(b, 0x70000, 0x2000, "/lib/x", "abc");
+	uint32_t own = mapping_at(a, 0x90000, 0x1000, "/lib/y", "def");
+
+	(void)state;
+	flagged = &a->mappings.at[in_a - 1];
+	flagged->has_functions = flagged->has_filenames = flagged->has_inline_frames = true;
+	flagged = &b->mappings.at[in_b - 1];
+	flagged->has_functions = flagged->has_line_numbers = flagged->has_inline_frames = true;
+	add_at(a, in_a, 0x10010);
+	mapping_at(b, 0x90000, 0x1000, "/lib/y", "def"); /* without a frame in it */
+	a->mappings.at[own - 1].has_functions = true;
+	add_at(a, own, 0x90010);
+	add_at(b, in_b, 0x70020);
+	merged = merge_two(a, b);
+	flagged = &merged->mappings.at[0];
+	assert_true(flagged->has_functions && flagged->has_inline_frames);
+	assert_false(flagged->has_filenames || flagged->has_line_numbers);
+	assert_true(merged->mappings.at[1].has_functions);
+	profile_free(merged);
+}
+
 /* Address spaces are laid out at random: what counts is the place within the mapping. */
 static void test_mappings_move(void **state)
 {
@@ -291,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_samples_add_up),
 		cmocka_unit_test(test_labels_have_no_order),
+		cmocka_unit_test(test_flags_of_mappings),
 		cmocka_unit_test(test_mappings_move),
 		cmocka_unit_test(test_mappings_move_at_the_ends),
 		cmocka_unit_test(test_columns_tell_apart),

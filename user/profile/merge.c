@@ -17,8 +17,8 @@
  * their order. Most come sorted, for keys get their ids in the order in which they come.
  *
  * Of pprof's Merge are not copied: that of a location with inlined lines only the last one's column
- * is looked at (locationKey writes each column where the next line's function goes), and that sums
- * wrap around.
+ * is looked at (locationKey writes each column where the next line's function goes), that sums
+ * wrap around, and that a mapping has the flags that the first source gives it.
  */
 #include "profile/merge.h"
 
@@ -136,10 +136,21 @@ static uint32_t map_function(struct source *source, uint32_t id)
 	return source->functions[id] = profile_function_id(source->merger->merged, &function);
 }
 
+/* They speak of all of a mapping's locations: what one source lacks, the result lacks. */
+static void keep_common_flags(struct profile_mapping *mapping, const struct profile_mapping *of)
+{
+	mapping->has_functions &= of->has_functions;
+	mapping->has_filenames &= of->has_filenames;
+	mapping->has_line_numbers &= of->has_line_numbers;
+	mapping->has_inline_frames &= of->has_inline_frames;
+}
+
 static uint32_t map_location(struct source *source, uint32_t id)
 {
 	struct merger *merger = source->merger;
 	struct profile_location location;
+	struct profile_mapping *mapping;
+	const struct profile_mapping *of;
 	uint32_t from_mapping;
 
 	if (!id || source->locations[id])
@@ -147,9 +158,12 @@ static uint32_t map_location(struct source *source, uint32_t id)
 	location = source->profile->locations.at[id - 1];
 	from_mapping = location.mapping;
 	location.mapping = map_mapping(source, from_mapping);
-	if (from_mapping)
-		location.address += merger->merged->mappings.at[location.mapping - 1].start -
-				    source->profile->mappings.at[from_mapping - 1].start;
+	if (from_mapping) {
+		mapping = &merger->merged->mappings.at[location.mapping - 1];
+		of = &source->profile->mappings.at[from_mapping - 1];
+		keep_common_flags(mapping, of);
+		location.address += mapping->start - of->start;
+	}
 	merger->lines.nr = 0;
 	for (uint32_t i = 0; i < location.nr_lines; i++) {
 		struct profile_line line = location.lines[i];
