@@ -124,7 +124,8 @@ class Workload:
                 file.seek(0)
 
     def pauses(self):
-        """It stops, until uses() or goes_on(): what nobody samples leaves the CPU to others."""
+        """It stops, until uses() or goes_on(): what nobody samples leaves the CPU to others. Not before record -a, which reads the
+        files of the busiest first."""
         os.kill(self.pid, signal.SIGSTOP)
         return self
 

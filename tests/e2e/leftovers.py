@@ -41,9 +41,9 @@ KINDS = {"prog": (11, 13, struct.Struct("<64x16s"), ("name",)),
 
 
 def bpf(command, attributes):
-    """bpf(2). -1: there is no such object, or no more."""
+    """bpf(2). -1: there is no such object, or no more, or (EAGAIN) a link that is not made yet."""
     result = libc.syscall(SYS_BPF, command, attributes, len(attributes))
-    if result < 0 and ctypes.get_errno() != errno.ENOENT:
+    if result < 0 and ctypes.get_errno() not in (errno.ENOENT, errno.EAGAIN):
         raise OSError(ctypes.get_errno(), f"bpf(2), command {command}")
     return result
 

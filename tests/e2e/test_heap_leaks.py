@@ -138,7 +138,7 @@ def of_two_processes():
         assert len({line.split(":")[1].split(" of ")[1] for line in run.lines if "cprof: leak " in line}) == (2 if is_leak else 0)
 
 
-# They last for as long as it takes to see growth, and rest for most of it.
+# They last for as long as it takes to see growth, and rest for most of it, but for the long tests: so few of their turns are judged.
 REST = 0 if h.IS_LONG else 0.005
 BUSY = f"t = time.time()\nwhile time.time() - t < 3:\n  time.sleep({REST})\n"
 PROGRAMS = {

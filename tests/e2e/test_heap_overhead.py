@@ -121,16 +121,20 @@ def a_process_that_runs_already():
 
 @h.test
 def a_process_that_others_keep_from_the_cpus():
-    """It has 6 % of one of them: 100 ms show too little."""
+    """It has 6 % of one of them, or, where that is too little for 1 s, more: 100 ms show nothing, and it is looked at for longer."""
     target, cpu = busy(), min(os.sched_getaffinity(0))
     h.running.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
     os.sched_setaffinity(h.running[-1].pid, {cpu})
     for thread in map(int, os.listdir(f"/proc/{target.pid}/task")):
         os.sched_setaffinity(thread, {cpu})
-        os.setpriority(os.PRIO_PROCESS, thread, 12)
-    cprof = h.cprof("heap", "--allow-empty", "-p", target.pid).attached()
-    match = EXPECTED.search("\n".join(cprof.stop().lines))
-    assert match, "it was not told beforehand"
+    for nice in 12, 8, 4, 0:
+        for thread in map(int, os.listdir(f"/proc/{target.pid}/task")):
+            os.setpriority(os.PRIO_PROCESS, thread, nice)
+        cprof = h.cprof("heap", "--allow-empty", "-p", target.pid).attached()
+        match = EXPECTED.search("\n".join(cprof.stop().lines))
+        if match and " calls in 0.1 s" not in match[0]:
+            break
+    assert match and " calls in 0.1 s" not in match[0], "it was not told beforehand, or without a longer look"
     assert int(match[1]) > 30, match[0]
 
 

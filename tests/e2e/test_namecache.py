@@ -42,7 +42,7 @@ class Cache:
 
 @functools.cache
 def bare_profile():
-    """A program, and its profile without names, which no case changes."""
+    """A program, and its profile without names, which no case changes for others."""
     program = Program(folder=h.kept_folder())
     return program, shutil.copy(edited(program.record(), forget_names), program.folder)
 
@@ -108,8 +108,8 @@ def another_file_with_its_build_id():
     os.rename(program.path, program.path + ".true")
     os.rename(liar, program.path)
     cache.symbolize(bare)
-    assert "lies" in {frame["name"] for frame in own(program, cache.out)}
     os.rename(program.path + ".true", program.path)
+    assert "lies" in {frame["name"] for frame in own(program, cache.out)}
     cache.symbolize(bare)
     names = {frame["name"] for frame in own(program, cache.out)}
     assert "lies" not in names and OWN <= names, names

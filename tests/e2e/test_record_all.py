@@ -8,17 +8,13 @@ import harness as h
 
 @h.test
 def a_file_for_each_busy_process():
-    busy = [h.paused("hot", 60), h.paused("hot", 60), h.paused("exiter", 60)]
+    busy = [h.Workload("hot", 60), h.Workload("hot", 60), h.Workload("exiter", 60)]
     idle = h.Workload("idle")
     idle.sleeps()
     folder = os.path.join(h.folder(), "all")
     run = h.cprof("record", "-a", "-F", "499", "-o", folder).attached()
     for target in busy:
-        target.goes_on()
-    for target in busy:
         target.uses(0.3)
-    for target in busy:
-        target.pauses()
     profiles = run.stop().profiles()
     assert sorted(map(os.path.basename, profiles)) == sorted(os.listdir(folder))
     for target in busy:
@@ -32,11 +28,10 @@ def a_file_for_each_busy_process():
 
 @h.test
 def all_into_one_file():
-    first, second = h.paused("hot", 60), h.paused("exiter", 60)
-    run = h.cprof("record", "-a", "-F", "999").attached()
+    first, second = h.Workload("hot", 60), h.Workload("exiter", 60)
+    run = h.cprof("record", "-a", "-F", "499").attached()
     for target in first, second:
-        target.uses(0.1)
-        target.pauses()
+        target.uses(0.2)
     profile = run.stop().profile()
     assert {first.pid, second.pid} <= h.labels(profile, "pid")
 
@@ -44,12 +39,8 @@ def all_into_one_file():
 @h.test
 def two_at_a_time():
     """Two profilers do not disturb each other, nor profile themselves."""
-    target = h.Workload("hot", 60)
+    h.Workload("hot", 60)
     runs = [h.cprof("record", "-a", "-F", "499", "-d", "1s") for _ in range(2)]
-    for run in runs:
-        run.attached()
-    target.uses(0.1)
-    target.pauses()
     for run in runs:
         profile = run.wait().profile()
         assert run.pid not in h.labels(profile, "pid")

@@ -89,10 +89,8 @@ def first_thread_ends():
     target = h.Workload("leaderless", 60)
     target.says()
     for whom in ("-p", target.pid), ("-a",):
-        target.pauses()
         run = h.cprof("record", "-F", "499", *whom).attached()
         target.uses(0.3)
-        target.pauses()
         samples = [s for s in run.stop().profile()["samples"] if s["labels"]["pid"] == target.pid]
         assert len(samples_with([{"samples": samples}], "left_alone")) > 0.8 * len(samples) > 0, (whom, len(samples))
     profile = h.cprof("record", "-F", "999", "--", h.workload("leaderless"), "0.25").wait().profile()

@@ -121,7 +121,8 @@ def writing_does_not_delay_reading():
     run = h.cprof("record", "-a", "--interval", "500ms", "-o", folder, run_as=h.AHEAD_OF_OTHERS,
                   env={"LD_PRELOAD": slow_disk(), "SLOW_FROM_NOW": mark, "SLOW_UNTIL": fifo}).attached()
     end = time.monotonic() + h.HANGS
-    while not os.path.exists(mark) and time.monotonic() < end:
+    while not os.path.exists(mark):
+        assert time.monotonic() < end, "no file is written"
         time.sleep(0.01)
     nr_spawned, program = 0, long_path()
     while nr_spawned < LEAST_OF_STORM:

@@ -81,6 +81,8 @@ def no_children():
     os.kill(workers[0], signal.SIGCONT)
     until_busy(target.pid, 0.8)
     ended = run.stop()
+    for worker in workers:  # or it does not hear that the master has ended
+        os.kill(worker, signal.SIGCONT)
     said = "\n".join(ended.lines)
     assert ended.code == 3 and f"process {target.pid} " in said, said
     child = int(re.search(r"Its child (\d+) \(prefork\) ran for .* omit --no-children, or -p \1\.", said)[1])

@@ -44,6 +44,28 @@ static void test_same_stays(void **state)
 	profile_free(b);
 }
 
+/* A file may say anything: of types with one name the first is taken, however many there are. */
+static void test_types_with_one_name(void **state)
+{
+	struct profile *a = case_new("x/count x/count x/count"), *b = case_new("x/count");
+
+	(void)state;
+	case_add(a, "main", "", 1, 2, 3);
+	case_add(b, "main;f", "", 5);
+	assert_int_equal(profile_align(a, b), 0);
+	assert_case(a, "main 1\n");
+	assert_case(b, "main;f 5\n");
+	assert_int_equal(a->nr_types, 1);
+	profile_free(a);
+
+	a = case_new("y/count x/count x/count");
+	case_add(a, "main", "", 1, 2, 3);
+	assert_int_equal(profile_align(b, a), 0);
+	assert_case(a, "main 2\n");
+	profile_free(a);
+	profile_free(b);
+}
+
 static void check_refused(const char *types_a, const char *types_b, const char *period_type)
 {
 	struct profile *a = case_new(types_a), *b = case_new(types_b);
@@ -97,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_and_units),
 		cmocka_unit_test(test_same_stays),
+		cmocka_unit_test(test_types_with_one_name),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_merged),
 	};

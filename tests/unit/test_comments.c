@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "profile/comments.h"
+#include "profile/merge.h"
 
 static void comment(struct profile *profile, const char *text)
 {
@@ -89,6 +90,38 @@ static void test_many_are_folded(void **state)
 	profile_free(profile);
 }
 
+/* What two merges have folded alike is not one of the two; and what is folded twice does not shrink. */
+static void test_folded_ones_are_added_up(void **state)
+{
+	static const char *const texts[] = {
+		"5 more comments like this: lost 3 of 4",
+		"10 more comments like this: lost 3 of 4",
+		"a #",
+	};
+	struct merger *merger = merger_new();
+	struct profile *one = profile_new(), *merged;
+
+	(void)state;
+	comment(one, texts[0]);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(merger_add(merger, one, NULL), 0);
+	profile_free(one);
+	merged = merger_finish(merger);
+	for (int i = 0; i < 2; i++) {
+		profile_fold_comments(merged);
+		expect(merged, texts + 1, 1);
+	}
+	for (int i = 0; i < COMMENTS_MOST_ALIKE; i++) {
+		char *text scoped(freep) = xasprintf("a %d", i);
+
+		comment(merged, text);
+	}
+	comment(merged, texts[2]);
+	profile_fold_comments(merged);
+	assert_int_equal(merged->comments.nr, 1 + COMMENTS_MOST_ALIKE + 1);
+	profile_free(merged);
+}
+
 static void test_what_only_looks_folded(void **state)
 {
 	static const char *const texts[] = {
@@ -112,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_stay),
 		cmocka_unit_test(test_many_are_folded),
+		cmocka_unit_test(test_folded_ones_are_added_up),
 		cmocka_unit_test(test_what_only_looks_folded),
 	};
 

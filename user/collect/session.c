@@ -102,11 +102,10 @@ static uint64_t ended_ns(const struct session *session)
 	return tally.ended_ns;
 }
 
-#define LOOK_NS	   (NSEC_PER_SEC / 10)
-#define LOOKS	   20 /* at whether the user gives up */
-#define PAUSE_NS   (LOOK_NS / LOOKS)
-#define MOST_ASKED 16 /* of the targets, whether they are runnable */
-#define MOST	   10 /* times as long, where others keep the target from the CPUs */
+#define LOOK_NS	     (NSEC_PER_SEC / 10)
+#define LONG_LOOK_NS NSEC_PER_SEC   /* where others keep the target from the CPUs */
+#define PAUSE_NS     (LOOK_NS / 20) /* between looks at whether the user gives up */
+#define MOST_ASKED   16		    /* of the targets at a time, whether they are runnable */
 
 /* What the targets did since the look began. */
 static void read_look(struct session *session, struct overhead *expected)
@@ -118,10 +117,13 @@ static void read_look(struct session *session, struct overhead *expected)
 	expected->cpu_ns = cputime_read(&session->cputime, tally.ended_ns);
 }
 
-static bool is_any(const struct session *session, bool (*is_runnable)(uint32_t tgid))
+/* The next of the targets, of which *at were asked before. */
+static bool is_any(const struct session *session, bool (*is_runnable)(uint32_t tgid), size_t *at)
 {
-	for (size_t i = 0; i < session->cputime.processes.nr && i < MOST_ASKED; i++)
-		if (is_runnable(session->cputime.processes.at[i].tgid))
+	size_t nr = session->cputime.processes.nr;
+
+	for (size_t i = 0; i < nr && i < MOST_ASKED; i++)
+		if (is_runnable(session->cputime.processes.at[(*at)++ % nr].tgid))
 			return true;
 	return false;
 }
@@ -129,23 +131,25 @@ static bool is_any(const struct session *session, bool (*is_runnable)(uint32_t t
 uint64_t session_look(struct session *session, bool (*gives_up)(void),
 		      bool (*is_runnable)(uint32_t tgid), struct overhead *expected)
 {
-	bool is_enough = false;
-	int i;
+	uint64_t began_ns = clock_monotonic_ns(), now_ns = began_ns, due_ns = began_ns + LOOK_NS;
+	size_t nr_asked = 0;
 
 	cputime_begin(&session->cputime, ended_ns(session));
 	session->bpf->bss->stopped = ABI_LOOKS;
-	for (i = 0; i < MOST * LOOKS && !is_enough && !gives_up(); i++) {
+	while (now_ns < due_ns && !gives_up()) {
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 		session_gather(session);
-		if (i >= LOOKS - 1) {
-			read_look(session, expected);
-			is_enough = expected->cpu_ns >= OVERHEAD_LEAST_CPU_NS ||
-				    !is_any(session, is_runnable);
-		}
+		now_ns = clock_monotonic_ns();
+		if (now_ns < due_ns || now_ns - began_ns >= LONG_LOOK_NS)
+			continue;
+		read_look(session, expected);
+		if (expected->cpu_ns < OVERHEAD_LEAST_CPU_NS &&
+		    is_any(session, is_runnable, &nr_asked))
+			due_ns = clock_monotonic_ns() + LOOK_NS;
 	}
 	session->bpf->bss->stopped = ABI_STOPPED;
 	read_look(session, expected);
-	return i * PAUSE_NS;
+	return clock_monotonic_ns() - began_ns;
 }
 
 int session_start(struct session *session)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Comments are alike if their shapes are the same: the text with '#' in place of each number. */
+/* Comments are alike if their shapes are the same: the text with a mark in place of each number. */
 #include "profile/comments.h"
 
 #include <ctype.h>
@@ -11,10 +11,12 @@
 
 #define LIKE	   " more comments like this: "
 #define OWN_PREFIX "cprof "
+#define MARK	   '\x01'
 
 struct group {
 	uint64_t nr;
-	uint32_t first;		  /* the comment, 0: none yet */
+	uint32_t first; /* the first that stands by itself, 0: none does */
+	uint32_t text;	/* what those are like that are folded already, 0: there are none */
 	bool has_first, has_rest; /* written */
 };
 
@@ -43,18 +45,25 @@ static const char *unfolded(const char *comment, uint64_t *nr)
 	return like + strlen(LIKE);
 }
 
+bool profile_comment_is_folded(const char *comment)
+{
+	uint64_t nr;
+
+	return unfolded(comment, &nr) != comment;
+}
+
 static uint32_t shape_of(struct groups *groups, const char *comment)
 {
 	char *shape scoped(freep) = xasprintf("%s", comment), *to = shape;
 	uint32_t id;
 
 	for (const char *at = comment; *at; at++) {
-		bool is_inside = to > shape && to[-1] == '#' && strchr(",.", *at) &&
+		bool is_inside = to > shape && to[-1] == MARK && strchr(",.", *at) &&
 				 isdigit((unsigned char)at[1]);
 
-		if (is_inside || (isdigit((unsigned char)*at) && to > shape && to[-1] == '#'))
+		if (is_inside || (isdigit((unsigned char)*at) && to > shape && to[-1] == MARK))
 			continue;
-		*to++ = isdigit((unsigned char)*at) ? '#' : *at;
+		*to++ = isdigit((unsigned char)*at) ? MARK : *at;
 	}
 	*to = '\0';
 	id = strtab_intern(&groups->shapes, shape);
@@ -82,8 +91,8 @@ static uint32_t folded(struct profile *profile, struct group *group, uint32_t co
 	if (group->has_rest)
 		return 0;
 	group->has_rest = true;
-	text = xasprintf("%s" LIKE "%s", text_count(group->nr - 1),
-			 strtab_get(&profile->strings, group->first));
+	text = xasprintf("%s" LIKE "%s", text_count(group->nr - !!group->first),
+			 strtab_get(&profile->strings, group->first ? group->first : group->text));
 	return profile_string(profile, text);
 }
 
@@ -104,9 +113,10 @@ void profile_fold_comments(struct profile *profile)
 		ids[i] = shape_of(&groups, comment);
 		group = &groups.groups.at[ids[i]];
 		group->nr += alike;
-		if (!group->first)
-			group->first = comment == text ? profile->comments.at[i]
-						       : profile_string(profile, comment);
+		if (comment == text && !group->first)
+			group->first = profile->comments.at[i];
+		if (comment != text && !group->text)
+			group->text = profile_string(profile, comment);
 	}
 	for (size_t i = 0; i < profile->comments.nr; i++) {
 		uint32_t comment = profile->comments.at[i];

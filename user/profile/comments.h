@@ -8,12 +8,15 @@
 
 #include "profile/model.h"
 
+/* Whether a comment says how many others there were: the same text twice is of twice as many. */
+bool profile_comment_is_folded(const char *comment);
+
 /* So many comments that differ in their numbers only are left alone. */
 #define COMMENTS_MOST_ALIKE 4
 
 /*
  * Of comments that differ in their numbers only, and are more than COMMENTS_MOST_ALIKE, the first stays, and behind it one that
- * says how many more there were. Those that begin with "cprof " stay, whatever they are: the accounts of runs stand there.
+ * says how many more there were; of what an earlier merge has folded that number counts. Those that begin with "cprof " stay, whatever they are: the accounts of runs stand there.
  */
 void profile_fold_comments(struct profile *profile);
 

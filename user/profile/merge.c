@@ -31,6 +31,7 @@
 #include "base/hash.h"
 #include "profile/algebra.h"
 #include "profile/align.h"
+#include "profile/comments.h"
 #include "profile/mismatch.h"
 
 #define PAGE_BYTES 0x1000u /* to which sizes of mappings are rounded, as pprof does */
@@ -287,9 +288,12 @@ static void add_comment(struct merger *merger, uint32_t comment)
 {
 	uint64_t code = hash_u64(comment);
 
-	if (hash_find(&merger->comment_index, code, same_comment, NULL, &comment) != HASH_NONE)
+	const char *text = strtab_get(&merger->merged->strings, comment);
+
+	if (hash_find(&merger->comment_index, code, same_comment, NULL, &comment) == HASH_NONE)
+		hash_insert(&merger->comment_index, code, comment);
+	else if (!profile_comment_is_folded(text))
 		return;
-	hash_insert(&merger->comment_index, code, comment);
 	vec_push(&merger->merged->comments, comment);
 }
 
