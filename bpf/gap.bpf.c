@@ -11,6 +11,7 @@
 #include "step.bpf.h"
 
 #include "code_abi.h"
+#include "lookup.bpf.h"
 #include "runtime.bpf.h"
 #include "tables.bpf.h"
 
@@ -33,7 +34,7 @@ static __always_inline bool read_code(u64 address, void *to, u32 len_bytes)
 }
 
 #define gapstep_code(target, addr, to, len) read_code(addr, to, len)
-#define gapstep_knows(target, ip)	    tables_knows(&(target)->scratch->walk, ip)
+#define gapstep_knows(target, ip)	    lookup_knows(&(target)->scratch->walk, ip)
 #define gapstep_line(target)		    (&(target)->scratch->line)
 #define gapstep_follow(target)		    unwind_follow((target)->slot)
 #define gapstep_behind_call(before)	    unwind_is_behind_call(before)

@@ -28,6 +28,15 @@ static __always_inline struct abi_vma *lookup_vma(struct walk *walk, struct vma_
 	return &space->at[walk->last_vma & (ABI_MAX_VMAS - 1)];
 }
 
+/* Whether there is code at ip, as far as is known. No function: of the eight calls that the verifier allows few are left there. */
+static __always_inline bool lookup_knows(struct walk *walk, u64 ip)
+{
+	u32 zero = 0;
+	struct vma_space *space = bpf_map_lookup_elem(&vmas, &zero);
+
+	return space && lookup_vma(walk, space, ip);
+}
+
 /* a - b, of which the verifier learns nothing for a or b. */
 static __always_inline s64 lookup_distance(u64 a, u64 b)
 {

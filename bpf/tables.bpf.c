@@ -87,14 +87,6 @@ __noinline int tables_search_vma(u32 slot, u64 ip)
 	return 1;
 }
 
-__hidden bool tables_knows(struct walk *walk, u64 ip)
-{
-	u32 zero = 0;
-	struct vma_space *space = bpf_map_lookup_elem(&vmas, &zero);
-
-	return space && lookup_vma(walk, space, ip);
-}
-
 __hidden void tables_extended(const struct rule_at *at, struct unwind_rule *rule)
 {
 	u32 zero = 0, i = at->packed & UNWIND_EXTENDED_MASK, word, *to = (u32 *)rule;

@@ -82,8 +82,6 @@ static __always_inline u32 tables_word(const struct slab *slab, u32 word)
 bool tables_enter(struct walk *walk, u32 tgid);
 /* Makes the vma that holds ip the last one of the walk in slot. 0: none does. */
 int tables_search_vma(u32 slot, u64 ip);
-/* Whether there is code at ip, as far as is known. */
-bool tables_knows(struct walk *walk, u64 ip);
 /* The extended rule that at names, in full. */
 void tables_extended(const struct rule_at *at, struct unwind_rule *rule);
 
