@@ -5,7 +5,7 @@
 #	scripts/run-tests.sh all	these, the fuzz targets, `make check`, and end to end (root)
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
-# counts by its cases, any other by its exit code (77: skipped). A line for each test, the last
+# counts by its cases, any other by its exit code (77: skipped). A line for each test, the first and last
 # lines of its output below one that failed, then which programs took longest, how many seconds of the
 # processors each kind of them took, and at the very end "N passed, N failed, N skipped". Exit code 1 if
 # anything failed or nothing ran.
@@ -62,7 +62,9 @@ failure() # NAME WHY LOG
 {
 	failed=$((failed + 1))
 	printf 'FAIL %s%s\n' "$1" "${2:+: $2}"
-	grep -vE '^((not )?ok [0-9]|1\.\.[0-9]|#[0-9]+\s+(INITED|NEW|REDUCE|RELOAD|pulse) )' "$3" | tail -n 25 | sed 's/^/     /'
+	grep -vE '^((not )?ok [0-9]|1\.\.[0-9]|#[0-9]+\s+(INITED|NEW|REDUCE|RELOAD|pulse) )' "$3" |
+		awk '{ line[NR] = $0 }
+			END { for (i = 1; i <= NR; i++) if (i <= 8 || i > NR - 25) print "     " line[i]; else if (i == 9) print "     ..." }'
 }
 
 success() # NAME [TIME]

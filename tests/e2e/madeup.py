@@ -24,8 +24,8 @@ class Strings:
         return [text.encode() for text in self.index]
 
 
-def madeup(seed, negative=False, addresses=True, comms=("nginx", "php")):
-    """The bytes of a profile: two values, samples/count and cpu/nanoseconds."""
+def madeup(seed, negative=False, addresses=True, comms=("nginx", "php"), by=""):
+    """The bytes of a profile: two values, samples/count and cpu/nanoseconds. by: for its comment."""
     rand, string = random.Random(seed), Strings()
     functions = [{"id": i + 1, "name": string(name), "system_name": string(name),
                   "filename": string(rand.choice(FILES)), "start_line": i}
@@ -56,5 +56,5 @@ def madeup(seed, negative=False, addresses=True, comms=("nginx", "php")):
     return gzip.compress(encode({
         "sample_type": types, "sample": samples, "mapping": mappings, "location": locations,
         "function": functions, "time_nanos": 1_700_000_000 * 10**9, "duration_nanos": 10**9 * seed,
-        "period_type": types[1], "period": 10101010, "comment": [string(f"made up {seed}")],
+        "period_type": types[1], "period": 10101010, "comment": [string(f"{by}made up {seed}")],
         "string_table": string.table()}))

@@ -181,7 +181,8 @@ def most_memory(run):
     for pid in (run.pid, *h.children(run.pid)):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as file:
             found = re.search(r"^Name:\s+(\S+)$.*^VmHWM:\s+(\d+) kB", file.read(), re.M | re.S)
-            held[f"{found[1]} {pid}"] = int(found[2]) << 10 if found else 0
+            if found:  # a process that has ended has no memory
+                held[f"{found[1]} {pid}"] = int(found[2]) << 10
     assert 0 < sum(held.values()) < MOST_MEMORY, held
     return sum(held.values())
 

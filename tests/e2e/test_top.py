@@ -81,11 +81,15 @@ def same_top(path, ours=(), theirs=()):
 @h.test
 def of_many_comments_the_first():
     merged = os.path.join(h.folder(), "merged.pb.gz")
-    cprof("merge", "-o", merged, *(made(seed) for seed in range(1, 31)))
+    cprof("merge", "-o", merged, *(made(seed, by=chr(ord("a") + seed % 26) * seed) for seed in range(1, 31)))
     assert len(load(merged)["comments"]) == 30
     head = cprof("top", merged)
     assert head.count("made up") == 10 and "and 20 more comments (cprof info)" in head, head
     assert cprof("info", merged).count("made up") == 30
+    # Of those that differ in their numbers only there are two.
+    cprof("merge", "-o", merged, *(made(seed) for seed in range(1, 31)))
+    head = cprof("top", merged)
+    assert "made up 1\n29 more comments like this: made up 1\n" in head and head.count("made up") == 2, head
 
 
 @h.test
