@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import harness as h
+import helpers
 import unwinding as u
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
@@ -31,23 +32,8 @@ def jvm():
     return target
 
 
-def child(parent, name):
-    """The child with this name, None if there is none now."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                text = file.read()
-        except OSError:
-            continue
-        found = re.match(r"\d+ \((.*)\) \S (\d+) ", text, re.DOTALL)
-        if found and found.groups() == (name, str(parent)):
-            return int(pid)
-    return None
-
-
 def parser_of(run):
-    keeper = child(run.pid, KEEPER)
-    return keeper and child(keeper, PARSER)
+    return helpers.grandchild(run, KEEPER, PARSER)
 
 
 def has_names_and_whole_stacks(done, target, least=0.95):
