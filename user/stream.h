@@ -69,6 +69,9 @@ enum stack_end {
 #define IP_METHOD	 (1ull << 61)
 #define IP_IS_METHOD(ip) ((ip) >> 61 == 1)
 
+/* The name of code that may not be any more what it was at the sample. */
+#define CODE_IS_GONE "[code is gone]"
+
 #define STACK_COPY_BYTES (128 * 1024)
 
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "runtime/hotspot.h"
+#include "stream.h"
 #include "vm_image.h"
 
 /* mov %eax,-0x14000(%rsp); push %rbp; sub $0x20,%rsp; nop; add $0x20,%rsp; pop %rbp; ret */
@@ -356,7 +357,7 @@ static void test_wrong_scopes(void **state)
 	expect_frame(&piece.frames[0], "a.b.Some.method", 0);
 	image_put(&image, IMAGE_HEAP + 2 * IMAGE_SEGMENT + IMAGE_HEADER + 24, 8, 4);
 	assert_true(take_now(vm, code + 8, &piece));
-	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_string_equal(piece.frames[0].name, CODE_IS_GONE);
 	hotspot_free(vm);
 }
 
@@ -393,11 +394,11 @@ static void test_interpreted_method(void **state)
 	/* What its class does not list is no Method. */
 	image_put(&image, IMAGE_METHOD + 0x1a0 + 8, image_addr(IMAGE_INLINED), 8);
 	assert_true(take_now(vm, word_of(IMAGE_METHOD, bytecodes), &piece));
-	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_string_equal(piece.frames[0].name, CODE_IS_GONE);
 	assert_true(take_now(vm, word_of(IMAGE_METHOD + 8, bytecodes), &piece));
-	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_string_equal(piece.frames[0].name, CODE_IS_GONE);
 	assert_true(take_now(vm, UNWIND_METHOD_MARK, &piece));
-	assert_string_equal(piece.frames[0].name, HOTSPOT_GONE);
+	assert_string_equal(piece.frames[0].name, CODE_IS_GONE);
 	hotspot_free(vm);
 }
 
@@ -422,13 +423,13 @@ static void test_unloaded_classes(void **state)
 	hotspot_look(vm, 0);
 	assert_true(hotspot_counters(vm).unloads_at == image_addr(IMAGE_UNLOADS));
 	image_put(&image, IMAGE_UNLOADS, 7, 4);
-	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), CODE_IS_GONE);
 	assert_null(name_at(vm, word, UINT64_MAX, 5, &piece));
 	assert_string_equal(name_at(vm, word, UINT64_MAX, 7, &piece), "a.b.Some.method");
 	/* What is known of a tick holds for others of that count, whatever is there by now. */
 	image_put(&image, IMAGE_UNLOADS, 8, 4);
 	assert_null(name_at(vm, word, UINT64_MAX, 7, &piece));
-	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), CODE_IS_GONE);
 	hotspot_free(vm);
 }
 
@@ -444,9 +445,9 @@ static void test_classes_that_stay(void **state)
 	hotspot_look(vm, 0);
 	image_put(&image, IMAGE_UNLOADS, 7, 4);
 	image_put(&image, IMAGE_METHOD + 0x80 + 32, image_addr(IMAGE_LOADER), 8);
-	assert_string_equal(name_at(vm, word, 0, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, 0, 6, &piece), CODE_IS_GONE);
 	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), "a.b.Some.method");
-	assert_string_equal(name_at(vm, word, 0, 5, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, 0, 5, &piece), CODE_IS_GONE);
 	/* A hidden class has the loader of others, and goes. */
 	hotspot_free(vm);
 	vm = vm_with(&method, &code);
@@ -454,7 +455,7 @@ static void test_classes_that_stay(void **state)
 	image_put(&image, IMAGE_UNLOADS, 7, 4);
 	image_put(&image, IMAGE_METHOD + 0x80 + 32, image_addr(IMAGE_LOADER), 8);
 	image_put(&image, IMAGE_LOADER + 16, 1, 1);
-	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), CODE_IS_GONE);
 	assert_null(name_at(vm, word, UINT64_MAX, 6, &piece));
 	hotspot_free(vm);
 }
@@ -470,13 +471,60 @@ static void test_code_after_unloading(void **state)
 	vm = vm_with(&method, &code);
 	hotspot_look(vm, 0);
 	image_put(&image, IMAGE_UNLOADS, 7, 4);
-	assert_string_equal(name_at(vm, code + 1, 0, 6, &piece), HOTSPOT_GONE);
+	assert_string_equal(name_at(vm, code + 1, 0, 6, &piece), CODE_IS_GONE);
 	assert_string_equal(name_at(vm, code + 1, UINT64_MAX, 6, &piece), "a.b.Some.method");
 	assert_true(piece.start == code + 1 && piece.limit == code + 2);
 	assert_string_equal(name_at(vm, code + 2, 0, 7, &piece), "a.b.Some.method");
 	assert_string_equal(name_at(vm, image_addr(IMAGE_HEAP), UINT64_MAX, 7, &piece),
-			    HOTSPOT_GONE); /* nothing is there */
+			    CODE_IS_GONE); /* nothing is there */
 	hotspot_free(vm);
+}
+
+/* Code that was named is not named so any more once its block is free, or was cut for other code. */
+static void test_code_that_was_freed(void **state)
+{
+	const uint32_t block = IMAGE_HEAP + 2 * IMAGE_SEGMENT;
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	assert_string_equal(name_at(vm, code + 1, 0, 0, &piece), "a.b.Some.method");
+	assert_null(name_at(vm, code + 1, 1, 0, &piece));
+	image_put(&image, block, 1, 4);
+	assert_string_equal(name_at(vm, code + 1, 2, 0, &piece), CODE_IS_GONE);
+	assert_true(piece.start == code + 1 && piece.limit == code + 2);
+	image_put(&image, block, 2, 4);
+	image_put(&image, block + 4, 0, 1);
+	assert_string_equal(name_at(vm, code + 2, 2, 0, &piece), CODE_IS_GONE);
+	hotspot_free(vm);
+}
+
+/* What compilers write into has no rules and no name: what runs there came after it. */
+static void test_scratch(void **state)
+{
+	static const char *const names[] = {"C1 temporary CodeBuffer", "Compile::scratch_buffer"};
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	uint64_t code;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct image_blob scratch = method;
+
+		scratch.name = names[i];
+		vm = vm_with(&scratch, &code);
+		hotspot_look(vm, 1 << 20);
+		assert_int_equal(find(vm, code).kind, UNWIND_UNKNOWN);
+		assert_null(name_at(vm, code, UINT64_MAX, 0, &piece));
+		image_blob(&image, &method);
+		hotspot_look(vm, 1 << 20);
+		expect_sp(vm, code + METHOD_BODY, 48);
+		assert_string_equal(name_at(vm, code, 0, 0, &piece), "a.b.Some.method");
+		hotspot_free(vm);
+	}
 }
 
 static void test_what_is_missing(void **state)
@@ -577,6 +625,8 @@ int main(void)
 		cmocka_unit_test(test_unloaded_classes),
 		cmocka_unit_test(test_classes_that_stay),
 		cmocka_unit_test(test_code_after_unloading),
+		cmocka_unit_test(test_code_that_was_freed),
+		cmocka_unit_test(test_scratch),
 		cmocka_unit_test(test_what_is_missing),
 		cmocka_unit_test(test_too_early),
 		cmocka_unit_test(test_a_map_of_zeros),

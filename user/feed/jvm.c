@@ -6,6 +6,8 @@
  *	a sample in code that is not known, taken after the last look	(compiled since)
  *	a second without a look						(freed, and used again)
  *
+ *	code that is gone when its name is asked for	(the same, noticed earlier)
+ *
  * and between two there is a rest of several times what the last one took. A sample that was taken
  * before the last look and is in no code by it was in code that is gone: looking again does not help.
  * Code that lies idle is analyzed by and by, at looks of the second kind; what samples are in, at once.
@@ -326,6 +328,12 @@ static size_t text_bytes(const struct reply_method *method)
 	return bytes;
 }
 
+/* What a sample was in has gone from the code cache, so other code may be there, by tables that are not its own. */
+static bool is_gone(const struct reply_method *method)
+{
+	return !IP_IS_METHOD(method->start) && !strcmp(method->frames[0].name, CODE_IS_GONE);
+}
+
 static void add_names(struct jvm *jvm, const struct reply_method *methods, size_t nr,
 		      uint64_t time_ns, struct jitsyms *code)
 {
@@ -335,6 +343,8 @@ static void add_names(struct jvm *jvm, const struct reply_method *methods, size_
 		const struct reply_method *method = &methods[i];
 		size_t nr_names = strtab_nr(&code->names);
 
+		if (is_gone(method) && jvm->repack_ns < jvm->due_ns)
+			jvm->due_ns = jvm->repack_ns;
 		for (uint32_t k = 0; k < method->nr_frames; k++) {
 			const struct reply_method_frame *frame = &method->frames[k];
 

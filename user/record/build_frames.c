@@ -113,7 +113,7 @@ static uint32_t locate_frame(struct build *build, const struct entry *entry,
 				      "[interpreted function, not looked up]");
 	default:
 		builder_count_gone(build->builder, entry);
-		return symbolize_note(build->symbolizer, build->profile, "[code is gone]");
+		return symbolize_note(build->symbolizer, build->profile, CODE_IS_GONE);
 	}
 }
 

@@ -123,7 +123,7 @@ struct code_address symbolize_method(struct symbolizer *symbolizer, struct image
 	struct jitsym *method = jitsyms_find(&image->jitsyms, word, time_ns);
 
 	if (!method || method->since_ns > time_ns)
-		return symbolize_note_address(symbolizer, "[code is gone]");
+		return symbolize_note_address(symbolizer, CODE_IS_GONE);
 	return (struct code_address){.space = SPACE_METHOD,
 				     .base = symbolize_jitsym(symbolizer, &image->jitsyms, method)};
 }

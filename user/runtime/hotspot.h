@@ -33,9 +33,6 @@ struct hotspot_heap {
 	uint32_t generation;	    /* changes with each new table; 0: there is none yet */
 };
 
-#define HOTSPOT_GONE \
-	"[code is gone]" /* the name of what may not be any more what it was at the tick */
-
 struct hotspot_stats {
 	size_t nr_blobs;
 	size_t nr_analyzed;  /* so far, repetitions included */

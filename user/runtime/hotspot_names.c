@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "runtime/hotspotscopes.h"
+#include "stream.h"
 
 #define MAX_METHOD_BYTES (8u << 20) /* that are kept */
 #define WORD		 8
@@ -79,12 +80,15 @@ static bool name_blob(struct hotspot *vm, const struct blob *blob, struct hotspo
 	return *vm->blob_name;
 }
 
-static struct blob *find_blob(struct hotspot *vm, uint64_t ip)
+/* What was at ip at the last look and can have been run. NULL: nothing. */
+static struct blob *find_code(struct hotspot *vm, uint64_t ip)
 {
+	struct blob *blob = NULL;
+
 	vec_for_each(&vm->heaps, heap)
 		if (ip - heap->shown.start < heap->shown.limit - heap->shown.start)
-			return code_heap_find(heap, ip);
-	return NULL;
+			blob = code_heap_find(heap, ip);
+	return blob && blob->head.kind != BLOB_SCRATCH ? blob : NULL;
 }
 
 /* The line of the bytecode whose address has this lower half. A method that is being entered has the first one before it. */
@@ -130,7 +134,7 @@ static bool tell_gone(struct hotspot *vm, uint64_t word, const struct hotspot_ti
 
 	if (told && told->unloads && told->unloads == tick->unloads)
 		return false;
-	piece->frames[0] = (struct hotspot_frame){.name = HOTSPOT_GONE, .file = ""};
+	piece->frames[0] = (struct hotspot_frame){.name = CODE_IS_GONE, .file = ""};
 	piece->nr = 1;
 	return tell(vm, word, 0, piece);
 }
@@ -204,19 +208,14 @@ static bool is_uncollected(const struct hotspot *vm, uint64_t unloads,
 	       unloads_read(vm->reader.memory, vm->counters.collections_at) == tick->collections;
 }
 
-/* The piece of its code. false: it is not there any more. */
-static bool name_code(struct hotspot *vm, struct blob *blob, uint64_t ip,
-		      struct hotspot_piece *piece)
+/* The piece of its code. false: its name cannot be read. */
+static bool name_code(struct hotspot *vm, const struct blob *blob, const struct raw_head *raw,
+		      uint64_t ip, struct hotspot_piece *piece)
 {
-	uint8_t header[HOTSPOT_MAX_HEADER_BYTES + WORD];
-	struct raw_head raw = {.bytes = header};
-
-	if (!blob_is_there(&vm->reader, blob, header, &raw))
-		return false;
 	piece->start = blob->head.code;
 	piece->limit = blob->head.code_limit;
 	return (blob->head.kind == BLOB_NMETHOD && blob->head.method &&
-		name_nmethod(vm, blob, &raw, ip, piece)) ||
+		name_nmethod(vm, blob, raw, ip, piece)) ||
 	       name_blob(vm, blob, piece);
 }
 
@@ -228,13 +227,15 @@ static bool name_code(struct hotspot *vm, struct blob *blob, uint64_t ip,
 static bool take_compiled(struct hotspot *vm, uint64_t ip, const struct hotspot_tick *tick,
 			  struct hotspot_piece *piece)
 {
-	struct blob *blob = find_blob(vm, ip);
+	struct blob *blob = find_code(vm, ip);
 	uint64_t before = begin_reading(vm), unloads;
-	bool was_there, is_named;
+	uint8_t bytes[HOTSPOT_HEADS_BYTES];
+	struct raw_head raw;
+	bool is_there = blob && blob_is_there(&vm->reader, blob, bytes, &raw), was_there, is_named;
 
-	if (before == UNWIND_UNLOADS(0) && (!blob || blob_was_named(blob, ip)))
+	if (before == UNWIND_UNLOADS(0) && (!blob || (is_there && blob_was_named(blob, ip))))
 		return false; /* nothing was here before it, so it is what comes next */
-	is_named = blob && name_code(vm, blob, ip, piece);
+	is_named = is_there && name_code(vm, blob, &raw, ip, piece);
 	unloads = unloads_read(vm->reader.memory, vm->counters.unloads_at);
 	was_there = blob && blob->since_ns <= tick->time_ns;
 	if (!is_named || before != unloads ||

@@ -12,8 +12,6 @@
 #include "runtime/hotspottold.h"
 #include "runtime/hotspotunload.h"
 
-#define HOTSPOT_MAX_HEADER_BYTES 1024 /* of a blob, that are read */
-
 struct hotspot {
 	struct blob_reader reader;
 	vec_of(struct code_heap) heaps;

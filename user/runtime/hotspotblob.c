@@ -42,12 +42,17 @@ static enum blob_kind kind_of_name(const char *name)
 	/* More is written into these all the time, and none of it has a frame. */
 	static const char *const frameless[] = {"vtable", "InlineCacheBuffer",
 						"native signature handlers"};
+	/* Compilers' threads come and go, and with them these: methods are put where they were. */
+	static const char *const scratch[] = {"C1 temporary CodeBuffer", "Compile::scratch_buffer"};
 
 	if (!strcmp(name, "nmethod") || !strcmp(name, "native nmethod"))
 		return BLOB_NMETHOD;
 	for (size_t i = 0; i < sizeof(frameless) / sizeof(frameless[0]); i++)
 		if (!strncmp(name, frameless[i], strlen(frameless[i])))
 			return BLOB_FRAMELESS;
+	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
+		if (!strcmp(name, scratch[i]))
+			return BLOB_SCRATCH;
 	return strstr(name, "forward_exception") ? BLOB_INHERITED : BLOB_STUB;
 }
 
@@ -105,6 +110,18 @@ static void read_nmethod_head(const struct blob_reader *reader, const struct raw
 		head->verified = head->code + entry;
 }
 
+bool block_read_head(const struct vmstructs *structs, const uint8_t *bytes, size_t len_bytes,
+		     uint64_t *nr_segments)
+{
+	uint64_t length = 0, used = 0;
+
+	if (!vm_get(structs, VM_BLOCK_LENGTH, bytes, len_bytes, &length) ||
+	    !vm_get(structs, VM_BLOCK_USED, bytes, len_bytes, &used) || !(used & 1) || !length)
+		return false;
+	*nr_segments = length;
+	return true;
+}
+
 bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, struct blob_head *head)
 {
 	uint64_t frame_words = get(reader, raw, VM_BLOB_FRAME_SIZE);
@@ -132,11 +149,13 @@ bool blob_is_there(struct blob_reader *reader, const struct blob *blob, uint8_t 
 		   struct raw_head *raw)
 {
 	struct blob_head head = {.start = blob->head.start, .limit = blob->head.limit};
+	size_t block_bytes = reader->structs.block_header_bytes;
 
-	*raw = (struct raw_head){.addr = head.start + reader->structs.block_header_bytes,
-				 .bytes = bytes,
+	*raw = (struct raw_head){.addr = head.start + block_bytes,
+				 .bytes = bytes + block_bytes,
 				 .len_bytes = reader->header_bytes};
-	return memory_read(reader->memory, raw->addr, bytes, raw->len_bytes) &&
+	return memory_read(reader->memory, head.start, bytes, block_bytes + raw->len_bytes) &&
+	       block_read_head(&reader->structs, bytes, block_bytes, &head.nr_segments) &&
 	       blob_read_head(reader, raw, &head) && !memcmp(&head, &blob->head, sizeof(head));
 }
 
@@ -261,17 +280,22 @@ static void add_blob_row(void *ctx, const struct unwind_row *row)
 		 (struct blob_row){(uint32_t)(row->elf_addr - blob->head.code), row->rule});
 }
 
-static void describe_frameless(struct blob *blob)
+/*
+ * Of code that is not looked into: false for other code. Whatever runs where a compiler wrote came after it, so a sample there is
+ * a reason to look again.
+ */
+static bool only_rule(enum blob_kind kind, struct unwind_rule *rule)
 {
-	const struct unwind_rule rule = {
-		.kind = UNWIND_FRAME,
-		.cfa_reg = UNWIND_REG_SP,
-		.cfa_off = WORD,
-		.how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
-		.ra_off = -WORD,
-	};
-
-	vec_push(&blob->rows, (struct blob_row){0, rule});
+	*rule = (struct unwind_rule){.kind = UNWIND_UNKNOWN};
+	if (kind == BLOB_FRAMELESS)
+		*rule = (struct unwind_rule){
+			.kind = UNWIND_FRAME,
+			.cfa_reg = UNWIND_REG_SP,
+			.cfa_off = WORD,
+			.how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
+			.ra_off = -WORD,
+		};
+	return kind == BLOB_FRAMELESS || kind == BLOB_SCRATCH;
 }
 
 bool blob_analyze(struct blob_reader *reader, struct blob *blob)
@@ -290,6 +314,7 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 				      .len_bytes = len_bytes,
 				      .addr = blob->head.code,
 				      .frame_bytes = blob->head.frame_bytes};
+	struct unwind_rule rule;
 	uint64_t hash;
 
 	if (!memory_read(reader->memory, blob->head.code, bytes, len_bytes))
@@ -301,8 +326,8 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 	blob->code_hash = hash;
 	blob->rows.nr = 0;
 	reader->nr_analyzed++;
-	if (blob->head.kind == BLOB_FRAMELESS) {
-		describe_frameless(blob);
+	if (only_rule(blob->head.kind, &rule)) {
+		vec_push(&blob->rows, (struct blob_row){0, rule});
 		return true;
 	}
 	if (blob->head.kind == BLOB_INTERPRETER)

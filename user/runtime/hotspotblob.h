@@ -15,17 +15,22 @@
 #include "runtime/vmstructs.h"
 #include "unwind_abi.h"
 
+#define HOTSPOT_MAX_HEADER_BYTES 1024 /* of a blob, and of a block, that are read */
+#define HOTSPOT_HEADS_BYTES	 (2 * HOTSPOT_MAX_HEADER_BYTES + 8)
+
 enum blob_kind {
 	BLOB_STUB,
 	BLOB_NMETHOD,
 	BLOB_INTERPRETER,
 	BLOB_FRAMELESS, /* its code never has a frame */
 	BLOB_INHERITED, /* entered by a jump, within a frame of the same size */
+	BLOB_SCRATCH,	/* compilers write into it, nobody runs it */
 };
 
 /* The fields of a blob's header that distinguish it from another blob at the same address. */
 struct blob_head {
 	uint64_t start, limit;	   /* of its block */
+	uint64_t nr_segments;	   /* of its block */
 	uint64_t code, code_limit; /* within it */
 	uint64_t name;		   /* address of a string */
 	uint64_t verified, osr;	   /* nmethod: entries; 0: none */
@@ -73,7 +78,13 @@ struct raw_head {
 };
 
 /*
- * Makes a blob of a header; the caller sets start and limit of its block. false: there is no blob, it is not
+ * Reads the header of a block, the first of the len_bytes that are there. false: it is free, or empty. The blob's header is
+ * behind it, at structs.block_header_bytes.
+ */
+bool block_read_head(const struct vmstructs *structs, const uint8_t *bytes, size_t len_bytes,
+		     uint64_t *nr_segments);
+/*
+ * Makes a blob of a header; the caller sets start, limit and nr_segments of its block. false: there is no blob, it is not
  * complete yet, or the header is not plausible.
  */
 bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, struct blob_head *head);
@@ -84,7 +95,8 @@ bool blob_read_head(struct blob_reader *reader, const struct raw_head *raw, stru
  */
 bool blob_analyze(struct blob_reader *reader, struct blob *blob);
 /*
- * Is the blob what it was when it was found? Reads its header to bytes, of reader->header_bytes, and sets *raw.
+ * Is the blob what it was when it was found? Not if its block was freed, or cut. Reads the headers of both to bytes, of
+ * HOTSPOT_HEADS_BYTES, and sets *raw.
  */
 bool blob_is_there(struct blob_reader *reader, const struct blob *blob, uint8_t *bytes,
 		   struct raw_head *raw);

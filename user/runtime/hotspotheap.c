@@ -157,7 +157,6 @@ static void take_block(struct look *look, uint64_t start, const uint8_t *bytes, 
 {
 	const struct vmstructs *structs = &look->reader->structs;
 	struct blob_head head = {.start = start};
-	uint64_t length = 0, used = 0;
 	struct raw_head raw = {
 		.addr = start + structs->block_header_bytes,
 		.bytes = bytes + structs->block_header_bytes,
@@ -165,11 +164,10 @@ static void take_block(struct look *look, uint64_t start, const uint8_t *bytes, 
 	};
 
 	if (start < look->position || look->new.nr == MAX_BLOBS ||
-	    !vm_get(structs, VM_BLOCK_LENGTH, bytes, len_bytes, &length) ||
-	    !vm_get(structs, VM_BLOCK_USED, bytes, len_bytes, &used) || !(used & 1) || !length ||
-	    length > (look->head.high - start) >> look->head.segment_shift)
+	    !block_read_head(structs, bytes, len_bytes, &head.nr_segments) ||
+	    head.nr_segments > (look->head.high - start) >> look->head.segment_shift)
 		return;
-	head.limit = start + (length << look->head.segment_shift);
+	head.limit = start + (head.nr_segments << look->head.segment_shift);
 	if (!blob_read_head(look->reader, &raw, &head))
 		return;
 	look->position = head.limit;
