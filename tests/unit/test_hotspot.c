@@ -460,6 +460,26 @@ static void test_classes_that_stay(void **state)
 	hotspot_free(vm);
 }
 
+/* Only the oldest are looked into: a list that has no end costs a read for each of so many. */
+static void test_many_loaders(void **state)
+{
+	uint64_t word = word_of(IMAGE_METHOD, 0), code;
+	struct hotspot_piece piece;
+	struct hotspot *vm;
+	size_t nr_reads;
+
+	(void)state;
+	vm = vm_with(&method, &code);
+	hotspot_look(vm, 0);
+	image_put(&image, IMAGE_UNLOADS, 7, 4);
+	image_put(&image, IMAGE_LOADER + 8, image_addr(IMAGE_LOADER), 8);
+	image_put(&image, IMAGE_LOADER + 16, 1, 1); /* hidden */
+	nr_reads = image.nr_reads;
+	assert_string_equal(name_at(vm, word, UINT64_MAX, 6, &piece), CODE_IS_GONE);
+	assert_in_range(image.nr_reads - nr_reads, 65536, 65536 + 2048);
+	hotspot_free(vm);
+}
+
 /* Code that was there before the tick, and is there, was there at the tick. */
 static void test_code_after_unloading(void **state)
 {
@@ -624,6 +644,7 @@ int main(void)
 		cmocka_unit_test(test_interpreted_method),
 		cmocka_unit_test(test_unloaded_classes),
 		cmocka_unit_test(test_classes_that_stay),
+		cmocka_unit_test(test_many_loaders),
 		cmocka_unit_test(test_code_after_unloading),
 		cmocka_unit_test(test_code_that_was_freed),
 		cmocka_unit_test(test_scratch),

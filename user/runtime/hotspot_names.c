@@ -15,6 +15,7 @@
 
 #define MAX_METHOD_BYTES (8u << 20) /* that are kept */
 #define WORD		 8
+#define OWN_REST_TIMES	 100 /* what looking for the VM's own loaders took, until it is done again */
 
 void hotspot_forget_methods(struct hotspot *vm)
 {
@@ -145,14 +146,18 @@ static bool is_of_tick(uint64_t unloads, const struct hotspot_tick *tick)
 	return unloads && (unloads == tick->unloads || unloads == UNWIND_UNLOADS(0));
 }
 
-/* Looked for until all are found: programs begin with the first of them. */
+/*
+ * Looked for until all are found: programs begin with the first of them. Rarely where it takes long: a VM may have thousands, and where
+ * pointers to classes have another form the three are never found.
+ */
 static const struct own_loaders *own_loaders(struct hotspot *vm)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_monotonic_ns(), now_ns;
 
-	if (vm->own.nr < MAX_OWN_LOADERS && now_ns >= vm->own_due_ns) {
+	if (vm->own.nr < MAX_OWN_LOADERS && began_ns >= vm->own_due_ns) {
 		unloads_find_own(&vm->reader.structs, vm->reader.memory, &vm->own);
-		vm->own_due_ns = now_ns + NSEC_PER_SEC;
+		now_ns = clock_monotonic_ns();
+		vm->own_due_ns = now_ns + NSEC_PER_SEC + OWN_REST_TIMES * (now_ns - began_ns);
 	}
 	return &vm->own;
 }

@@ -10,7 +10,8 @@
  * also at the end of a cycle that does not, so that there a wrong name is possible, and rare.
  *
  * Classes of the VM's three loaders stay as long as it does, unless they are hidden ones, which go with their object and have loader
- * data of their own. Those of the three are in the list of all, that of the boot loader as the last one. An object's class is in its header, as 32 bits where pointers to classes are compressed. Where it is elsewhere (compact headers,
+ * data of their own. New ones are put before the others in the list of all, so those of the three are among its last, and that of
+ * the boot loader is the last one. An object's class is in its header, as 32 bits where pointers to classes are compressed. Where it is elsewhere (compact headers,
  * pointers with colours), the names of the loaders' classes are not met, and nothing is taken to stay.
  *
  * Rejected: to compare all that a method refers to with what it was. Classes that are made again and again have the same size and
@@ -26,7 +27,8 @@
 #define MAX_COUNTERS   4096
 #define MAX_PERF_BYTES (1u << 20)
 #define MAX_LOADERS    65536
-#define LOADER_BYTES   64 /* of the name of one's class */
+#define OLDEST	       1024 /* of them that may be the VM's own */
+#define LOADER_BYTES   64   /* of the name of one's class */
 
 struct perf_prologue {
 	uint32_t magic;
@@ -158,20 +160,44 @@ static bool is_own(const struct vmstructs *vm, const struct target_memory *memor
 	return false;
 }
 
+/* The last loaders of the list. */
+struct oldest {
+	uint64_t data[OLDEST]; /* number n of the list at n % OLDEST */
+	size_t nr;	       /* in the list */
+	bool is_whole;
+};
+
+/* A read for each. */
+static void find_oldest(const struct vmstructs *vm, const struct target_memory *memory,
+			struct oldest *oldest)
+{
+	uint64_t data;
+
+	oldest->nr = 0;
+	oldest->is_whole = false;
+	if (!vm_load(vm, memory, VM_LOADERS, 0, &data))
+		return;
+	for (; data && oldest->nr < MAX_LOADERS; oldest->nr++) {
+		oldest->data[oldest->nr % OLDEST] = data;
+		if (!vm_load(vm, memory, VM_LOADER_NEXT, data, &data))
+			return;
+	}
+	oldest->is_whole = !data;
+}
+
 void unloads_find_own(const struct vmstructs *vm, const struct target_memory *memory,
 		      struct own_loaders *own)
 {
-	uint64_t data, next;
+	struct oldest oldest;
+	size_t nr;
 
+	find_oldest(vm, memory, &oldest);
 	own->nr = 0;
-	if (!vm_load(vm, memory, VM_LOADERS, 0, &data))
-		return;
-	for (size_t i = 0; i < MAX_LOADERS && data && own->nr < MAX_OWN_LOADERS; i++) {
-		if (!vm_load(vm, memory, VM_LOADER_NEXT, data, &next))
-			return;
-		if (is_own(vm, memory, data, !next))
+	for (nr = oldest.nr; nr && oldest.nr - nr < OLDEST && own->nr < MAX_OWN_LOADERS; nr--) {
+		uint64_t data = oldest.data[(nr - 1) % OLDEST];
+
+		if (is_own(vm, memory, data, oldest.is_whole && nr == oldest.nr))
 			own->data[own->nr++] = data;
-		data = next;
 	}
 }
 
