@@ -247,9 +247,4 @@ static __always_inline void walk(u32 slot)
 	end_stack(shadow, slot);
 }
 
-SEC("perf_event")
-int php_at_tick(struct bpf_perf_event_data *ctx)
-{
-	walk(ABI_SLOT_TICK);
-	return 0;
-}
+SHADOW_PROGRAMS(php)

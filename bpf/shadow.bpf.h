@@ -280,4 +280,49 @@ static __always_inline void end_stack(struct shadow *shadow, u32 slot)
 	shadow->hash = hash_of(shadow, slot, nr);
 }
 
+/* Programs -------------------------------------------------------------------------------------- */
+
+/* Never has a program: since Linux 6.13 a tail call keeps a program on the kernel's stack (alloc.bpf.c says why). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+} no_walks SEC(".maps");
+
+/* The slot of current's walk: a uprobe's program may have been preempted by others on this CPU. 0: there is none. */
+static __always_inline u32 find_slot(void)
+{
+	u64 current = bpf_get_current_pid_tgid();
+
+	for (u32 slot = ABI_SLOT_UPROBE; slot < ABI_NR_SLOTS; slot++) {
+		struct shadow *shadow = shadow_at(slot);
+
+		if (shadow && shadow->walker == current)
+			return slot;
+	}
+	return 0;
+}
+
+/* What the main object's programs call, where a CPU's clock ticks and at a probe; walk(slot) is the runtime's own. */
+#define SHADOW_PROGRAMS(name)                               \
+	SEC("uprobe")                                       \
+	int name##_at_probe(struct pt_regs *ctx)            \
+	{                                                   \
+		u32 slot = find_slot();                     \
+                                                            \
+		if (slot)                                   \
+			walk(slot);                         \
+		else                                        \
+			bpf_tail_call(ctx, &no_walks, 0);   \
+		return 0;                                   \
+	}                                                   \
+                                                            \
+	SEC("perf_event")                                   \
+	int name##_at_tick(struct bpf_perf_event_data *ctx) \
+	{                                                   \
+		walk(ABI_SLOT_TICK);                        \
+		return 0;                                   \
+	}
+
 #endif

@@ -143,9 +143,4 @@ static __always_inline void walk(u32 slot)
 	end_stack(shadow, slot);
 }
 
-SEC("perf_event")
-int v8_at_tick(struct bpf_perf_event_data *ctx)
-{
-	walk(ABI_SLOT_TICK);
-	return 0;
-}
+SHADOW_PROGRAMS(v8)

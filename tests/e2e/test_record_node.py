@@ -200,6 +200,71 @@ def every_stack_is_legal():
         assert sum(wrong.values()) <= max(2, nr / 200), wrong
 
 
+ALLOCATING = """'use strict';
+const keep = [];
+function large(n) {
+  return new ArrayBuffer(n);
+}
+function viaMap(list) { return list.map(function each(n) { return large(n); }); }
+class Store {
+  add() { keep.push(large(SMALL)); }
+}
+function run(nr) {
+  const store = new Store();
+  for (let i = 0; i < nr; i++) {
+    store.add();
+    viaMap([LARGE, LARGE]);
+  }
+}
+console.log('{}');
+process.stdin.once('data', () => {
+  run(200);
+  console.log('{"times": 200}');
+  process.stdin.once('data', () => process.exit(0));
+});
+"""
+SMALL, LARGE = 70001, 90001
+
+
+def buffers_of(options, text):
+    """The functions of the program that lead to where a buffer's memory is allocated, leaf first: how much. And how much all is."""
+    target = h.Workload(NODE, *options, script(text))
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
+    target.go()
+    times = target.says()["times"]
+    ended, found = run.stop(), {}
+    target.go()
+    assert target.wait() == 0
+    for sample in ended.profile()["samples"]:
+        if any("BackingStore" in name for name in sample["stack"]):
+            frames = tuple((frame["name"], frame["line"]) for frame in sample["frames"] if frame["file"].endswith("/prog.js"))
+            found[frames] = found.get(frames, 0) + sample["values"]["alloc_space"]
+    return found, times
+
+
+@h.test
+def heap_shows_functions():
+    """Those that lead to malloc: what a buffer holds is no object of V8's. What is compiled has those that are not inlined."""
+    need_node()
+    text = ALLOCATING.replace("SMALL", str(SMALL)).replace("LARGE", str(LARGE))
+    lines = {name: number for number, line in enumerate(text.splitlines(), 1)
+             for name in re.findall(r"(?:function )?\b(large|viaMap|each|add|run)\(\w*\) \{", line)}
+    paths = ["large", "add", "run"], ["large", "each", "viaMap", "run"]
+    for way, options in ways().items():
+        found, times = buffers_of(options, text)
+        print(f"# {way}: {found}", flush=True)
+        shown = 0
+        for frames, space in found.items():
+            chain = [name for name, _ in frames if not name.startswith("(anonymous")]
+            assert all(lines.get(name, line) == line for name, line in frames), frames
+            assert any([name for name in path if name in chain] == chain for path in paths), chain
+            if way == "compiled" or chain in paths:
+                shown += space if chain else 0
+        # Without a table of V8's code, which a busy machine has late, a stack has no functions.
+        assert shown >= 0.5 * times * (SMALL + 2 * LARGE), shown
+
+
 @h.test
 def which_frames_are_shown():
     need_node()

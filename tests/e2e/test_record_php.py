@@ -205,6 +205,46 @@ def every_stack_is_legal():
         assert sum(wrong.values()) <= max(2, nr / 1000), wrong
 
 
+ALLOCATING = """<?php
+function leaf($n) { return str_repeat('x', $n); }
+class Box {
+    function fill($n) { return array_map(fn($size) => leaf($size), [$n, $n]); }
+}
+function outer() {
+    $box = new Box;
+    return $box->fill(300000);
+}
+echo "{}\\n";
+fgets(STDIN);
+for ($i = 0; $i < 100; $i++)
+    outer();
+echo "{\\"times\\": 100}\\n";
+fgets(STDIN);
+"""
+
+
+@h.test
+def heap_shows_functions():
+    """Those that lead to malloc, which PHP's own allocator calls for each block when it is told to."""
+    need_php()
+    target = h.Workload(PHP, script(ALLOCATING), env={**os.environ, "USE_ZEND_ALLOC": "0"})
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
+    target.go()
+    times = target.says()["times"]
+    ended, found = run.stop(), {}
+    target.go()
+    assert target.wait() == 0
+    for sample in ended.profile()["samples"]:
+        if sample["values"]["alloc_space"] < 300000:
+            continue
+        frames = tuple((re.sub(r"\{closure.*\}$", "{closure}", frame["name"]), frame["line"]) for frame in sample["frames"]
+                       if frame["mapping"]["path"].startswith("[php ") and frame["file"])
+        found[frames] = found.get(frames, 0) + sample["values"]["alloc_objects"]
+    print(f"# {found}", flush=True)
+    assert found == {(("leaf", 2), ("Box::{closure}", 4), ("Box::fill", 4), ("outer", 8), ("prog.php", 13)): 2 * times}
+
+
 @h.test
 def which_frames_are_shown():
     need_php()

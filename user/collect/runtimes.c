@@ -21,13 +21,13 @@
 #include "v8.skel.h"
 
 static const struct kind {
-	const char *name, *at_tick, *at_probe; /* its programs; NULL: it has none for that */
+	const char *name, *at_tick, *at_probe; /* its programs */
 	const void *(*object)(size_t *len_bytes);
 } kinds[ABI_NR_RUNTIMES] = {
 	[ABI_RUNTIME_PYTHON] = {"Python", "python_at_tick", "python_at_probe",
 				python_bpf__elf_bytes},
-	[ABI_RUNTIME_PHP] = {"PHP", "php_at_tick", NULL, php_bpf__elf_bytes},
-	[ABI_RUNTIME_V8] = {"V8", "v8_at_tick", NULL, v8_bpf__elf_bytes},
+	[ABI_RUNTIME_PHP] = {"PHP", "php_at_tick", "php_at_probe", php_bpf__elf_bytes},
+	[ABI_RUNTIME_V8] = {"V8", "v8_at_tick", "v8_at_probe", v8_bpf__elf_bytes},
 };
 
 void runtimes_open(struct runtimes *runtimes, const struct runtimes_maps *maps,
@@ -120,7 +120,7 @@ static int need(struct runtimes *runtimes, enum abi_runtime kind)
 
 	if (program->object)
 		return 0;
-	if (program->is_refused || !name_of_program(runtimes, kind))
+	if (program->is_refused)
 		return -ENOTSUP;
 	err = load(runtimes, kind);
 	if (!err)
