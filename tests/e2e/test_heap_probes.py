@@ -113,8 +113,8 @@ def free_of_null_never_traps():
     run.stop()
     runs = {name: after[name] - before[name] for name in after if name in before}
     frees = {name: number for name, number in runs.items() if "free" in name}
-    # threads that come and go free a few blocks of the C library's own
-    assert 420000 <= sum(frees.values()) < 421000, runs
+    # Threads that come and go free a few blocks of the C library's own, and cprof looks what a trap costs, 6,000 times at most.
+    assert 420000 <= sum(frees.values()) < 428000, runs
 
 
 @h.test
