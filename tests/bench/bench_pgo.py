@@ -51,7 +51,7 @@ def compare(title, builds):
 
 def bench_c(folder):
     source, at = os.path.join(ROOT, "tests/pgo/lexer.c"), os.path.join(folder, "lexer")
-    build = ("clang", "-O2", "-g", source, "-o")
+    build = ("clang", "-O2", "-g1", "-fdebug-info-for-profiling", source, "-o")
     must(*build, at)
     must(CPROF, "record", "-F", "3999", "-o", at + ".pb.gz", "--", at, "8000")
     must(CPROF, "convert", at + ".pb.gz", "-o", at + ".afdo.txt")

@@ -11,7 +11,7 @@ import harness as h
 from contract import decode
 from madeup import madeup
 
-REFUSES = "no sample of a function whose source lines are known"
+REFUSES = "no sample of a function of which is known where it begins"
 
 
 def convert(data, status=0):

@@ -291,16 +291,12 @@ def rust_programs():
         compare(f"rustc -O, {mangling}", path, path)
 
 
-GENERIC = re.compile(r"\[.*\]")  # the types of an instance of a generic function
-
-
 def go_judged(go, path, asked):
     """By address: the function that the code is in; file and line of the innermost frame."""
     said = run(go, "tool", "addr2line", path, text="".join(f"{address:#x}\n" for address in asked)).stdout.splitlines()
     places = [place.rsplit(":", 1) for place in said[1::2]]
-    names = [GENERIC.sub("[...]", name) for name in said[::2]]
     return {address: (name, file, max(int(line), 0)) for address, name, (file, line) in
-            zip(asked, names, places, strict=True)}  # -1: none
+            zip(asked, said[::2], places, strict=True)}  # -1: none
 
 
 def compare_go(go, *flags):
@@ -319,7 +315,7 @@ def compare_go(go, *flags):
         if name == "?":
             continue
         named += bool(our and our[-1][0])
-        if not our or GENERIC.sub("[...]", our[-1][0]) != name or comparable(our)[0][1:] != (file if line else "", line):
+        if not our or our[-1][0] != name or comparable(our)[0][1:] != (file if line else "", line):
             wrong.append((hex(address), our, right[address]))
     version = run(go, "version").stdout.split()[2]
     print(f"# {version}: {len(asked):,} addresses, {named:,} named, {len(wrong)} wrong", flush=True)

@@ -35,8 +35,8 @@ func (c *circle) area(scale int) int {
 	return c.radius * c.radius * 3 * scale
 }
 
-// Too large to be inlined, unless it is hot.
-func mix(x, y int) int {
+// Too large to be inlined, unless it is hot. Its instances have names of their own.
+func mix[T ~int](x, y T) T {
 	a := x*31 + y
 	a ^= a >> 3
 	a *= 17

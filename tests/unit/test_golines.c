@@ -151,7 +151,7 @@ static bool is_wrapper(const char *line)
 
 /*
  * Until Go 1.20 the runtime takes the name at offset 0 for none. Of the functions that compare types it prints
- * "type:.eq.[...]T" where the table, and so cprof, has "type:.eq.[8]T".
+ * "type:.eq.[...]T" then, where the table, and so cprof, has "type:.eq.[8]T".
  */
 static bool is_same_line(const char *line, size_t len, const char *judged, size_t judged_len)
 {

@@ -127,7 +127,7 @@ static size_t compare(const struct gopclntab *table, size_t *nr_same)
 		const char *name;
 
 		if (sscanf(line, "%" SCNx64 " %*1[tT] %2047[^\n]", &addr, symbol) != 2 ||
-		    strchr(symbol, '[') || strstr(symbol, ":") || !strcmp(symbol, "runtime.text") ||
+		    strstr(symbol, ":") || !strcmp(symbol, "runtime.text") ||
 		    !strcmp(symbol, "runtime.etext"))
 			continue;
 		name = gopclntab_find(table, addr, &start);

@@ -123,31 +123,12 @@ static bool find_bases(const struct elf_file *file, struct gotable *source, stru
 	return source->text != 0;
 }
 
-/* "a[int].b" to "a[...].b": so Go's runtime prints them; until Go 1.20 its linker did that. Names do not grow. */
-static void fold_name(char *name, size_t len)
-{
-	static const char folded[] = "[...]";
-	char *open = memchr(name, '[', len), *close = memrchr(name, ']', len);
-	size_t folded_len = sizeof(folded) - 1;
-
-	if (!open || !close || close < open || (size_t)(close + 1 - open) <= folded_len)
-		return;
-	memmove(open + folded_len, close + 1, (size_t)(name + len - close)); /* with its NUL */
-	memcpy(open, folded, folded_len);
-}
-
 static void copy_names(const struct gotable *source, struct gopclntab *table)
 {
-	size_t len;
-
 	table->names_bytes = source->units_off - source->names_off;
 	table->names = xmalloc(table->names_bytes + 1);
 	memcpy(table->names, source->bytes + source->names_off, table->names_bytes);
 	table->names[table->names_bytes] = '\0';
-	for (size_t at = 0; at < table->names_bytes; at += len + 1) {
-		len = strlen(table->names + at);
-		fold_name(table->names + at, len);
-	}
 }
 
 static bool read_table(const struct elf_file *file, struct gopclntab *table)

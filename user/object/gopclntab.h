@@ -3,8 +3,9 @@
  * The functions of a Go program by name, stripped or not: from the table that Go's runtime itself reads, .gopclntab.
  *
  * The runtime needs it for stack traces and the garbage collector, so strip(1) and -ldflags=-s leave it. Names are those
- * of runtime.FuncForPC() and so of Go's own profiles: "main.(*T).Get[...]". Formats of Go 1.16 to 1.26, x86-64. Code that
- * was linked in from other languages (cgo) is not in it.
+ * of Go's own profiles, by which its compiler knows functions: "main.Sum[go.shape.int]", which the runtime prints as
+ * "main.Sum[...]", and so did the linker until Go 1.20. Formats of Go 1.16 to 1.26, x86-64. Code that was linked in from other
+ * languages (cgo) is not in it.
  */
 #ifndef CPROF_OBJECT_GOPCLNTAB_H
 #define CPROF_OBJECT_GOPCLNTAB_H

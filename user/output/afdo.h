@@ -4,10 +4,10 @@
  *
  *	cprof convert -o x.afdo.txt cpu.pb.gz
  *	llvm-profdata merge --sample x.afdo.txt -o x.profdata
- *	clang -O2 -g1 -fprofile-sample-use=x.profdata -mllvm -sample-profile-use-profi ...
+ *	clang -O2 -g1 -fdebug-info-for-profiling -fprofile-sample-use=x.profdata -mllvm -sample-profile-use-profi ...
  *
  * A sample counts for the line that was executing, in the innermost inlined function; callers are not in this format. So
- * the program must have been compiled with -g1 or more, and recorded while its debug information was there.
+ * the program must have been compiled so, or with -g, and recorded while its debug information was there.
  *
  * Source: https://clang.llvm.org/docs/UsersManual.html (sample profile text format), LLVM's SampleProfReader.h.
  */

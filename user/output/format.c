@@ -57,10 +57,9 @@ static int encode_svg(const struct profile *profile, uint32_t type, sink_fn sink
 
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
-#define NO_LINES                                                                                   \
-	"it has negative values, or no sample of a function whose source lines are known (record " \
-	"a "                                                                                       \
-	"program that was compiled with -g)"
+#define NO_LINES                                                                                \
+	"it has negative values, or no sample of a function of which is known where it begins " \
+	"(record a program that was compiled with -g, or clang -g1 -fdebug-info-for-profiling)"
 
 static const struct output_format formats[] = {
 	{"proto", {".pb.gz", ".pprof", ".gz"}, encode_proto, NULL, false, false, true},

@@ -204,7 +204,7 @@ static int answer_table(struct worker *worker, struct object *object)
 	return err;
 }
 
-/* Its names are not mangled; those of symbols say less: "main.Map[go.shape.int]" is main.Map[...] for Go itself. */
+/* Its names are not mangled; symbols are there only where nobody has stripped them. */
 static bool find_go_name(struct object *object, uint64_t elf_addr, struct names_symbol *found)
 {
 	uint64_t start;

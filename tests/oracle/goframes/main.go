@@ -76,7 +76,7 @@ func main() {
 		for _, pc := range expand([]uintptr{uintptr(addr + base + 1)}) {
 			frames := runtime.CallersFrames([]uintptr{pc})
 			frame, _ := frames.Next()
-			fmt.Fprintf(out, "%s\t%s\t%d\t%d\n", frame.Function, frame.File, frame.Line, start(&frame))
+			fmt.Fprintf(out, "%s\t%s\t%d\t%d\n", name(&frame), frame.File, frame.Line, start(&frame))
 		}
 		fmt.Fprintln(out)
 	}
