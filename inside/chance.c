@@ -6,7 +6,8 @@
  *	ln(m 2^e) = e ln 2 + 2 (z + z^3/3 + z^5/5 ...), z = (m - 1) / (m + 1), 1 <= m < 2
  *	1 - e^-a  = a - a^2/2 + a^3/6 ..., a <= 1/4;  p(2a) = p(a) (2 - p(a))
  *
- * Both are right to 12 digits or more. Random numbers are a counter and the processor's clock, mixed well: a forked
+ * Both are right to 12 digits or more. The target's floating-point state stays as it is: it may look at the flags, or have
+ * made errors of them. Random numbers are a counter and the processor's clock, mixed well: a forked
  * child, which begins with its parent's counter, draws other numbers.
  */
 #include "inside/chance.h"
@@ -18,6 +19,18 @@
 #define FAR_BYTES 0x1p60
 #define LOG_TERMS 12 /* (1/3)^25 / 25 < 1e-13 */
 #define EXP_TERMS 10 /* (1/4)^10 / 10! < 1e-12 */
+
+/* The processor's state as a process begins with it: no traps, to the nearest. Returns what it was. */
+static unsigned int begin_arithmetic(void)
+{
+	unsigned int before = _mm_getcsr();
+
+	_mm_setcsr(0x1f80);
+	return before;
+}
+
+/* What is computed from value is computed after this, and what it was computed from before. */
+#define KEEP_BETWEEN(value) __asm__ volatile("" : "+r"(value))
 
 bool chance_is_seeded(const struct chance *chance)
 {
@@ -55,18 +68,30 @@ static double minus_log(uint64_t u)
 	return (53 - exponent) * LN2 - 2 * sum;
 }
 
-uint64_t chance_distance(struct chance *chance, uint64_t rate_bytes)
+/* At least 1, FAR_BYTES at most. */
+static uint64_t round_up(double distance)
 {
-	uint64_t u = (random_bits(chance) >> (64 - 53)) + 1, whole;
-	double distance;
+	uint64_t whole;
 
-	if (rate_bytes <= 1)
-		return 0;
-	distance = minus_log(u) * (double)rate_bytes;
 	if (distance >= FAR_BYTES)
 		return FAR_BYTES;
 	whole = distance > 0 ? (uint64_t)distance : 0;
 	return whole + ((double)whole < distance || !whole);
+}
+
+uint64_t chance_distance(struct chance *chance, uint64_t rate_bytes)
+{
+	uint64_t u = (random_bits(chance) >> (64 - 53)) + 1, whole;
+	unsigned int before;
+
+	if (rate_bytes <= 1)
+		return 0;
+	before = begin_arithmetic();
+	KEEP_BETWEEN(u);
+	whole = round_up(minus_log(u) * (double)rate_bytes);
+	KEEP_BETWEEN(whole);
+	_mm_setcsr(before);
+	return whole;
 }
 
 /* 1 - e^-a, a > 0 */
@@ -90,7 +115,15 @@ static double probability(double a)
 
 uint64_t chance_weight(uint64_t size, uint64_t rate_bytes)
 {
+	unsigned int before;
+	uint64_t weight;
+
 	if (rate_bytes <= 1)
 		return size ? size : 1;
-	return (uint64_t)((double)size / probability((double)size / (double)rate_bytes) + 0.5);
+	before = begin_arithmetic();
+	KEEP_BETWEEN(size);
+	weight = (uint64_t)((double)size / probability((double)size / (double)rate_bytes) + 0.5);
+	KEEP_BETWEEN(weight);
+	_mm_setcsr(before);
+	return weight;
 }

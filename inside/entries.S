@@ -243,7 +243,7 @@ END free
 
 /* The struct operator of next.h. */
 .macro TABLE name:req
-	.pushsection .data.rel.local, "aw", @progbits
+	.pushsection heap_operators, "aw", @progbits	/* next.c goes through all of them */
 	.balign	8
 .Loperator_\name:
 	.quad	.Lfirst_\name	/* enter */

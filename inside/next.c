@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * dlsym(RTLD_NEXT), once for each name, and only for names that the program calls: where there is none dlsym() makes a
- * message, which the program would find in its dlerror(). The usual four are looked up together, when the library is
- * initialized or before that, at the first call: the loader itself allocates before main.
+ * dlsym(RTLD_NEXT), once for each name, when the library is initialized, or before that, at the first call: the loader itself
+ * allocates before main. Not later, because dlsym() waits for the loader's lock: a constructor of a library that is being
+ * loaded may wait for a thread whose first call this is. Where there is no such name dlsym() makes a message, which is taken
+ * out of dlerror() before the program can find it there.
  *
- * C++'s operators are looked up at their first call, too (entries.S), together with where they lead.
+ * C++'s operators are looked up likewise, together with where they lead. In a program that has no C++ library they lead to the
+ * allocator: a library that is loaded later, with a C++ library of its own that no other file sees, calls them by these names all the
+ * same.
  *
  * Older C libraries allocate within dlsym(). Such a call gets nothing, which they are prepared for; the flag is the
  * thread's own, because others may find the same at the same time.
@@ -14,6 +17,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* volatile: dlsym() is declared not to come back here, but it does, where it frees an older message. */
 static __thread volatile bool is_searching __attribute__((tls_model("initial-exec")));
@@ -99,13 +104,73 @@ void *(*next_memalign)(size_t, size_t) = first_memalign;
 void *(*next_valloc)(size_t) = first_valloc;
 void *(*next_pvalloc)(size_t) = first_pvalloc;
 
-/* A C++ program has a library with these operators; where there is none nobody can call them. */
-static void *no_operator(size_t size, uintptr_t second, uintptr_t third)
+/* C++ where no C++ library is in sight ------------------------------------------------------------ */
+
+/* What the program's own C++ library does where there is no memory: it calls a handler, or throws. */
+static void *real_new(const char *name, size_t size, uintptr_t alignment)
 {
-	(void)size;
+	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
+	void *(*next)(size_t, uintptr_t) = NULL;
+
+	for (size_t i = 0; !next && i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		if (library)
+			*(void **)&next = dlsym(library, name);
+	}
+	if (!next)
+		abort();
+	return next(size, alignment);
+}
+
+static void *nothrow_new(size_t size, uintptr_t second, uintptr_t third)
+{
 	(void)second;
 	(void)third;
-	__builtin_trap();
+	return next_malloc(size ? size : 1);
+}
+
+static void *plain_new(size_t size, uintptr_t second, uintptr_t third)
+{
+	void *block = nothrow_new(size, second, third);
+
+	return block ? block : real_new("_Znwm", size, 0);
+}
+
+static void *nothrow_aligned_new(size_t size, uintptr_t alignment, uintptr_t third)
+{
+	void *block;
+
+	(void)third;
+	if (alignment < sizeof(void *))
+		alignment = sizeof(void *);
+	return next_posix_memalign(&block, alignment, size ? size : 1) ? NULL : block;
+}
+
+static void *aligned_new(size_t size, uintptr_t alignment, uintptr_t third)
+{
+	void *block = nothrow_aligned_new(size, alignment, third);
+
+	return block ? block : real_new("_ZnwmSt11align_val_t", size, alignment);
+}
+
+static void *plain_delete(size_t block, uintptr_t second, uintptr_t third)
+{
+	(void)second;
+	(void)third;
+	next_free((void *)block);
+	return NULL;
+}
+
+static void *instead_of(const char *name)
+{
+	bool throws = !strstr(name, "nothrow_t");
+
+	if (name[2] == 'd')
+		return plain_delete;
+	if (strstr(name, "align_val_t"))
+		return throws ? aligned_new : nothrow_aligned_new;
+	return throws ? plain_new : nothrow_new;
 }
 
 static bool is_same_file(const void *one, const void *other)
@@ -123,17 +188,28 @@ void next_operator(struct operator* operator)
 
 	find(&next, operator->name);
 	find(&allocate, "malloc");
-	is_own = is_same_file(next, allocate);
+	is_own = !next || is_same_file(next, allocate);
 	if (!next)
-		next = no_operator;
+		next = instead_of(operator->name);
 	__atomic_store_n((void **)&operator->next, next, __ATOMIC_RELEASE);
 	__atomic_store_n(&operator->enter, is_own ? operator->counted : next, __ATOMIC_RELEASE);
 }
 
-static void __attribute__((constructor)) find_usual(void)
+extern struct operator __start_heap_operators[] __attribute__((visibility("hidden")));
+extern struct operator __stop_heap_operators[] __attribute__((visibility("hidden")));
+
+static void __attribute__((constructor)) find_all(void)
 {
 	find(&next_malloc, "malloc");
 	find(&next_calloc, "calloc");
 	find(&next_realloc, "realloc");
 	find(&next_free, "free");
+	find(&next_posix_memalign, "posix_memalign");
+	find(&next_aligned_alloc, "aligned_alloc");
+	find(&next_memalign, "memalign");
+	find(&next_valloc, "valloc");
+	find(&next_pvalloc, "pvalloc");
+	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
+		next_operator(each);
+	dlerror();
 }

@@ -30,8 +30,8 @@ struct operator
 };
 
 /*
- * Sets next and enter: to counted if next is in the same file as the next malloc, and so an allocator's own; to next if it
- * is a C++ library's, which calls malloc.
+ * Sets next and enter: to counted if next is in the same file as the next malloc, and so an allocator's own, or there is none, so
+ * that it is a call of the next malloc or free; to next if it is a C++ library's, which calls malloc.
  */
 void next_operator(struct operator* operator);
 

@@ -186,6 +186,9 @@ int options_check_targets(const struct options *options)
 	if (options->mode == OPTIONS_MODE_INSIDE && !has_command)
 		return fail(-EINVAL, "--mode inside is for a command that is launched: -- COMMAND. "
 				     "Running processes are probed.");
+	if (options->inject && has_command)
+		return fail(-EINVAL, "a command that is launched samples by itself already: leave "
+				     "--inject out.");
 	if (options->inject && (options->spec.pids.nr != 1 || options->spec.names.nr ||
 				targetspec_filters(&options->spec) || options->follow_forks))
 		return fail(-EINVAL, "--inject is for one process, by its id, and for none of its "

@@ -237,7 +237,10 @@ static void add_values(enum options_command command, struct options_parsing *par
 		  "series of such profiles",
 		  &options->delta_ns}},
 		{OPTIONS_HEAP,
-		 {"views", 0, ARG_FLAG, NULL, "write all of these from one run, one file each",
+		 {"views", 0, ARG_FLAG, NULL,
+		  "write what was allocated, what is in use, and both, from one run, one file "
+		  "each; "
+		  "and what --peak, --leaks and --delta ask for",
 		  &parsing->views}},
 		{OPTIONS_HEAP,
 		 {"lifetimes", 0, ARG_FLAG, NULL,

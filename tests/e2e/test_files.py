@@ -294,7 +294,7 @@ def nothing_in_use_is_said():
     run = all_freed()
     profile = run.profile()
     assert h.total(profile, "inuse_space") == 0 < h.total(profile, "alloc_space")
-    hint = "nothing is in use at the end: try --sample-type alloc_space"
+    hint = "nothing is in use at the end: try --sample-type alloc_space, or record with --peak"
     assert f"cprof: {hint}" == run.lines[-2], run.lines
     assert run.lines[-1] == f"cprof: next: cprof top --sample-type alloc_space {run.output}", run.lines
     for command in "top", "tree":

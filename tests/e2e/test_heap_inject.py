@@ -126,7 +126,8 @@ def refused():
 def wrong_usage():
     for options in (["-a"], ["-p", "init"], ["--", "true"], ["-p", "1,2"], ["-p", "1", "--follow-fork"]):
         run = h.cprof("heap", "--inject", *options).wait()
-        assert run.code == 2 and "--inject is for one process" in "\n".join(run.lines), (options, run.lines)
+        said = "samples by itself already" if "--" in options else "--inject is for one process"
+        assert run.code == 2 and said in "\n".join(run.lines), (options, run.lines)
     run = h.cprof("heap", "--inject", "--mode", "probe", "-p", "1").wait()
     assert run.code == 2 and "--mode probe cannot be combined" in "\n".join(run.lines), run.lines
 

@@ -152,6 +152,116 @@ def signals_threads_and_libraries():
     heaps.exact(run.profile(), run.says())
 
 
+PLUGIN_HOST = """
+#include <dlfcn.h>
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+	void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	int (*run)(void) = plugin ? (int (*)(void))dlsym(plugin, "run") : NULL;
+	return run ? run() : 1;
+}
+"""
+PLUGIN = """
+#include <cstdint>
+#include <cstdio>
+#include <new>
+#include <vector>
+struct alignas(256) Wide { char bytes[768]; };
+template <class T> __attribute__((noinline)) T *make(int nr) { return new T[nr]; }
+extern "C" int run(void) {
+	int wrong = 0;
+	for (int i = 0; i < 100; i++) {
+		std::vector<int> *v = new std::vector<int>(1000);
+		char *text = new (std::nothrow) char[5000];
+		Wide *wide = make<Wide>(1);
+		wrong += !text || (uintptr_t)wide % 256;
+		delete v;
+		delete[] text;
+		delete[] wide;
+	}
+	volatile size_t huge = 1ull << 46;
+	char *volatile none;
+	try { /* the handlers of a C++ library that only this file sees */
+		none = new char[huge];
+		wrong++;
+	} catch (const std::bad_alloc &) {
+	}
+	none = new (std::nothrow) char[huge];
+	wrong += none != nullptr;
+	std::printf("{\\"wrong\\": %d}\\n", wrong);
+	return wrong;
+}
+"""
+
+
+def compiled(compiler, name, source, *options):
+    path = os.path.join(h.folder(), name)
+    subprocess.run([compiler, "-O1", "-w", "-pthread", *options, "-", "-o", path, "-lm"], input=source, text=True, check=True)
+    return path
+
+
+@h.test
+def libraries_with_a_cpp_library_of_their_own():
+    """A C program loads one: operators new and delete are looked for where only that file sees them."""
+    host = compiled("gcc", "host", PLUGIN_HOST, "-x", "c")
+    plugin = compiled("g++", "plugin.so", PLUGIN, "-x", "c++", "-shared", "-fPIC")
+    run = launch(host, plugin)
+    assert run.code == 0 and run.says() == {"wrong": 0}
+    profile, counts = run.profile(), {}
+    for sample in profile["samples"]:
+        if "run" in sample["stack"]:
+            each = sample["values"]["alloc_space"] // max(sample["values"]["alloc_objects"], 1)
+            counts[each] = counts.get(each, 0) + sample["values"]["alloc_objects"]
+            assert each not in (5000, 768, 4000) or not sample["values"]["inuse_objects"], sample
+    assert (counts.get(5000), counts.get(768), counts.get(4000)) == (100, 100, 100), counts
+
+
+@h.test
+def a_constructor_that_waits_for_a_thread():
+    """While it does, the loader's lock is held: what the thread calls for the first time must not need it."""
+    host = compiled("gcc", "host", PLUGIN_HOST, "-x", "c")
+    for call in "void *p; posix_memalign(&p, 64, 100); free(p);", "delete[] new int[10];":
+        plugin = compiled("g++", "plugin.so", f"""
+            #include <cstdio>
+            #include <cstdlib>
+            #include <pthread.h>
+            static void *work(void *) {{ {call} return nullptr; }}
+            static struct Pool {{
+                Pool() {{ pthread_t t; pthread_create(&t, nullptr, work, nullptr); pthread_join(t, nullptr); }}
+            }} pool;
+            extern "C" int run() {{ std::puts("{{}}"); return 0; }}""", "-x", "c++", "-shared", "-fPIC", "-O0")
+        run = launch(host, plugin)
+        assert run.code == 0 and run.says() == {}
+
+
+@h.test
+def the_floating_point_state_is_the_programs():
+    """It looks at the flags, and then has made errors of them."""
+    program = compiled("gcc", "flags", """
+        #include <fenv.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        int main(void) {
+            int raised = 0;
+            feclearexcept(FE_ALL_EXCEPT);
+            for (int i = 0; i < 100000; i++) {
+                free(malloc(100));
+                raised += fetestexcept(FE_ALL_EXCEPT) != 0;
+                feclearexcept(FE_ALL_EXCEPT);
+            }
+            feenableexcept(FE_INEXACT | FE_UNDERFLOW | FE_DIVBYZERO | FE_INVALID);
+            for (int i = 0; i < 100000; i++)
+                free(malloc(100));
+            fedisableexcept(FE_ALL_EXCEPT);
+            printf("{\\"raised\\": %d}\\n", raised);
+        }""", "-x", "c", "-fno-builtin")
+    run = launch(program, rate=4096)
+    assert run.code == 0 and run.says() == {"raised": 0}
+    assert run.accounts.taken > 1000
+
+
 def unharmed(*command):
     """Same output, same exit code, with the library and without; nobody listens, and at rate 1 somebody does."""
     if not shutil.which(command[0]):

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,17 @@ int places_address(pid_t pid, const void *here, uint64_t *address)
 const void *places_own_function(const char *name)
 {
 	return dlsym(RTLD_DEFAULT, name);
+}
+
+size_t places_own_function_bytes(const char *name)
+{
+	const void *own = places_own_function(name);
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (!own || !dladdr1(own, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return 0;
+	return symbol->st_size;
 }
 
 uint64_t places_function(pid_t pid, const char *name)

@@ -36,6 +36,8 @@ int places_address(pid_t pid, const void *here, uint64_t *address);
 
 /* A function of the C library, here. NULL: there is none. */
 const void *places_own_function(const char *name);
+/* How long it is. 0: it is not known. */
+size_t places_own_function_bytes(const char *name);
 /* Where pid has a function of the C library. 0: it has another library, or none, or is gone. */
 uint64_t places_function(pid_t pid, const char *name);
 /* Where it has what the handlers of signals return to, `mov $15, %rax; syscall`. 0: it is not known. */

@@ -19,7 +19,6 @@
 
 #define SCAN_BYTES	 (8u << 10)  /* the frames of allocators and of the loader are small */
 #define ALLOCATOR_MARGIN (64u << 10) /* functions without a name beside those with one */
-#define LIST_WALK_BYTES	 1024	     /* of the function that holds the lock of the loader's list */
 #define RSEQ_CS_AT	 8	     /* in struct rseq of the kernel */
 #define FUTEX_OPERATION	 127
 #define FUTEX_WAIT_BITS \
@@ -54,13 +53,16 @@ static void add_code(void *ctx, const struct map_line *line)
 }
 
 /*
- * The loader's code, that of allocators that are libraries, and of the C library's. The loader is that of this process, as
+ * The loader's code, that of allocators that are libraries, and of the C library's, and of what holds their locks meanwhile: with the
+ * stop at the end of a system call, as clone() in fork(), nothing else would show it. The loader is that of this process, as
  * the C library is; /proc/PID/auxv, which tells where it is, is the user's own.
  */
 void safety_find_unsafe(struct tracee *tracee)
 {
 	static const char *const names[] = {"malloc",	"free",	       "calloc", "realloc",
 					    "memalign", "malloc_trim", "mallopt"};
+	/* They hold locks of the loader's or the allocator's: fork() all of them. */
+	static const char *const locked[] = {"dl_iterate_phdr", "fork", "_Fork", "pthread_create"};
 	struct unsafe_search search = {.tracee = tracee};
 	uint64_t first = UINT64_MAX, last = 0;
 
@@ -76,9 +78,11 @@ void safety_find_unsafe(struct tracee *tracee)
 	}
 	if (last)
 		add_unsafe(tracee, first - ALLOCATOR_MARGIN, last + ALLOCATOR_MARGIN);
-	first = places_function(tracee->pid, "dl_iterate_phdr");
-	if (first)
-		add_unsafe(tracee, first, first + LIST_WALK_BYTES);
+	for (size_t i = 0; i < sizeof(locked) / sizeof(locked[0]); i++) {
+		first = places_function(tracee->pid, locked[i]);
+		if (first)
+			add_unsafe(tracee, first, first + places_own_function_bytes(locked[i]) + 1);
+	}
 }
 
 static bool is_unsafe(const struct tracee *tracee, uint64_t ip)

@@ -135,10 +135,12 @@ static bool can_stop(pid_t tid)
 /* Calls that the kernel does not restart: of sockets, those with a timeout. They have done nothing when they return EINTR. */
 static bool ends_when_stopped(long call)
 {
-	static const long calls[] = {SYS_epoll_wait,	  SYS_epoll_pwait, SYS_epoll_pwait2,
-				     SYS_rt_sigtimedwait, SYS_semop,	   SYS_semtimedop,
-				     SYS_accept,	  SYS_accept4,	   SYS_recvfrom,
-				     SYS_recvmsg,	  SYS_io_getevents};
+	static const long calls[] = {
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_rt_sigtimedwait,
+		SYS_semop,	SYS_semtimedop,	 SYS_accept,	    SYS_accept4,
+		SYS_recvfrom,	SYS_recvmsg,	 SYS_io_getevents,  SYS_read,
+		SYS_readv,	SYS_write,	 SYS_writev,	    SYS_sendto,
+		SYS_sendmsg,	SYS_recvmmsg,	 SYS_io_uring_enter};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (call == calls[i])

@@ -109,7 +109,28 @@ static int compare_scores(const void *a, const void *b)
 	return (*x)->score < (*y)->score ? 1 : (*x)->score > (*y)->score ? -1 : 0;
 }
 
-void leakreport_say_none(const struct builder *builder)
+/* A process takes its blocks with it when it ends. */
+static bool have_all_ended(struct builder *builder)
+{
+	size_t nr;
+	const struct built_process *processes = builder_processes(builder, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (!processes[i].process->exited_ns)
+			return false;
+	return nr;
+}
+
+static const char *why_none(struct builder *builder)
+{
+	if (have_all_ended(builder))
+		return "all processes have ended, and their blocks with them. Stop before they "
+		       "end (-d TIME), or look at what was in use at the peak (--peak)";
+	return builder_can_find_leaks(builder) ? "no stack has old blocks and grows steadily"
+					       : "the run was too short to tell";
+}
+
+void leakreport_say_none(struct builder *builder)
 {
 	size_t nr;
 
@@ -121,9 +142,7 @@ void leakreport_say_none(const struct builder *builder)
 		    text_count(builder_unjudged(builder)), text_count(BUILDER_TIMELINES));
 	builder_leaks(builder, &nr);
 	if (!nr)
-		say("no leak was found: %s", builder_can_find_leaks(builder)
-						     ? "no stack has old blocks and grows steadily"
-						     : "the run was too short to tell");
+		say("no leak was found: %s", why_none(builder));
 }
 
 void leakreport_say(struct builder *builder, const struct profile *profile)

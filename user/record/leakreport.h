@@ -6,7 +6,7 @@
 #include "record/builder.h"
 
 /* Says so if there are none, and if not all stacks were judged. */
-void leakreport_say_none(const struct builder *builder);
+void leakreport_say_none(struct builder *builder);
 /* Those that are in profile: of VIEW_LEAKS, the one that was built last. Says whose they are if there are several processes. */
 void leakreport_say(struct builder *builder, const struct profile *profile);
 

@@ -73,7 +73,7 @@ void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool alloc
 		return;
 	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in %.1f s, "
 	     "traps of %.1f us): it runs at %.0f %% of its speed meanwhile. These cost less: "
-	     "--inject, "
+	     "-p PID --inject, "
 	     "which has it sample by itself; %sa launch by cprof heap -- COMMAND.",
 	     percent, text_count(expected->nr_traps), (double)look_ns / NSEC_PER_SEC,
 	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, 100 - percent,

@@ -338,7 +338,8 @@ static void say_next(const struct report *report, const struct writer *writer)
 	char safe[PATH_MAX];
 
 	if (holds_nothing && !options->allocs_only)
-		say("nothing is in use at the end: try --sample-type alloc_space");
+		say("nothing is in use at the end: try --sample-type alloc_space, or record with "
+		    "--peak");
 	if (writer->main_file)
 		say("next: cprof top %s%s", holds_nothing ? "--sample-type alloc_space " : "",
 		    text_escape(writer->main_file, safe, sizeof(safe)));

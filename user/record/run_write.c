@@ -126,6 +126,7 @@ int run_write_profiles(struct run *run)
 	say_stuck(run);
 	say_throttled(run);
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
+	writer_settle(&run->writer);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
 	naming_say(&run->naming);
 	run_say_unprobed(run);

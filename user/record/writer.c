@@ -9,8 +9,10 @@
 #include "record/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -385,4 +387,10 @@ enum exit_code writer_write(struct writer *writer, enum moment moment,
 	if (moment != MOMENT_END)
 		begin_piece(writer, moment == MOMENT_DELTA ? MARK_DELTA : MARK_WINDOW, writing);
 	return code;
+}
+
+void writer_settle(const struct writer *writer)
+{
+	if (writer->main_file)
+		utimensat(AT_FDCWD, writer->main_file, NULL, AT_SYMLINK_NOFOLLOW);
 }

@@ -75,4 +75,10 @@ struct writing {
 enum exit_code writer_write(struct writer *writer, enum moment moment,
 			    const struct writing *writing);
 
+/*
+ * After the last files: makes the one that report_say() names next, of the busiest process, the newest of them. Reading commands
+ * without an operand take the newest.
+ */
+void writer_settle(const struct writer *writer);
+
 #endif

@@ -91,7 +91,8 @@ static void say_written(const struct pass *pass, const char *path, const struct 
 						     : "allocations",
 		    of_whom);
 	else
-		say("%s %s: %s samples of %s, %.2f s on the CPU", verb, safe, count, of_whom,
+		say("%s %s: %s sample%s of %s, %.2f s on the CPU", verb, safe, count,
+		    built->nr_written == 1 ? "" : "s", of_whom,
 		    (double)built->nr_written / options->frequency_hz);
 }
 

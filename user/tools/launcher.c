@@ -200,6 +200,27 @@ static void __attribute__((noreturn)) serve(const struct launch *launch, int req
 
 /* In the process that reads ---------------------------------------------------------------------- */
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+void launcher_hear_interrupts(bool hears)
+{
+	const struct sigaction action = {.sa_handler = hears ? on_interrupt : SIG_DFL,
+					 .sa_flags = SA_RESTART};
+
+	sigaction(SIGINT, &action, NULL);
+}
+
+bool launcher_was_interrupted(void)
+{
+	return interrupted;
+}
+
 int launcher_start(const struct launch *launch, struct launcher *launcher)
 {
 	int requests[2], replies[2];
@@ -237,6 +258,8 @@ enum exit_code launcher_run(const struct launcher *launcher, enum launch_kind ki
 		warn("the process that runs the profilers is gone.");
 		return EXIT_CANNOT;
 	}
+	if (interrupted)
+		return reply.code ? EXIT_NOTHING : EXIT_DONE;
 	if (*reply.message)
 		warn("%s", reply.message);
 	return reply.code;

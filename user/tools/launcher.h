@@ -46,6 +46,12 @@ enum exit_code launcher_run(const struct launcher *launcher, enum launch_kind ki
 /* Where a run's profile is: FOLDER/KIND.SIDE.NUMBER.pb.gz. Owned by the caller. */
 char *launch_path(const struct launch *launch, enum launch_kind kind, enum run_side side,
 		  uint32_t number);
+/*
+ * Whether SIGINT is heard: then it does not end this process, and the profiler, which gets Ctrl-C too, ends by itself. Of a run that
+ * failed then nothing is printed.
+ */
+void launcher_hear_interrupts(bool hears);
+bool launcher_was_interrupted(void);
 /* Waits for its end, when a temporary folder is gone. */
 void launcher_stop(struct launcher *launcher);
 

@@ -15,8 +15,11 @@ static enum exit_code one_run(const struct replicate *replicate, enum launch_kin
 			      struct runs *runs)
 {
 	char *profile scoped(freep) = launch_path(&replicate->launch, kind, side, number);
-	enum exit_code code = launcher_run(&replicate->launcher, kind, side, number);
+	enum exit_code code;
 
+	if (launcher_was_interrupted())
+		return EXIT_NOTHING;
+	code = launcher_run(&replicate->launcher, kind, side, number);
 	if (code || !runs)
 		return code;
 	return gating_add(gating, profile, side, runs) ? EXIT_USAGE : EXIT_DONE;
@@ -45,6 +48,15 @@ static enum exit_code one_pair(const struct replicate *replicate, enum launch_ki
 	return code ? code : one_run(replicate, kind, !first, number, gating, runs);
 }
 
+/* What is complete is judged. */
+static enum exit_code on_interrupt(uint32_t nr_pairs, enum exit_code code)
+{
+	warn("interrupted after %u pairs of runs.", nr_pairs);
+	if (!nr_pairs)
+		return EXIT_NOTHING;
+	return code == EXIT_NOTHING ? EXIT_DONE : code;
+}
+
 enum exit_code replicate(const struct replicate *replicate, enum launch_kind kind,
 			 struct gating *gating, struct runs *runs)
 {
@@ -53,7 +65,7 @@ enum exit_code replicate(const struct replicate *replicate, enum launch_kind kin
 	uint32_t nr_pairs = 0;
 	void (*on_pipe)(int) = signal(SIGPIPE, SIG_IGN); /* a launcher that is gone is noticed */
 
-	signal(SIGINT, SIG_IGN); /* the profiler gets it too, ends, and so do we */
+	launcher_hear_interrupts(true);
 	for (uint32_t i = 1; !code && i <= replicate->nr_warm_up; i++)
 		code = one_pair(replicate, LAUNCH_WARM_UP, i, gating, NULL);
 	while (!code && !is_enough(replicate, gating, runs, nr_pairs)) {
@@ -61,9 +73,10 @@ enum exit_code replicate(const struct replicate *replicate, enum launch_kind kin
 			warn("stopped by --max-time after %u pairs of runs.", nr_pairs);
 			break;
 		}
-		code = one_pair(replicate, kind, ++nr_pairs, gating, runs);
+		code = one_pair(replicate, kind, nr_pairs + 1, gating, runs);
+		nr_pairs += !code;
 	}
-	signal(SIGINT, SIG_DFL);
+	launcher_hear_interrupts(false);
 	signal(SIGPIPE, on_pipe);
-	return code;
+	return launcher_was_interrupted() ? on_interrupt(nr_pairs, code) : code;
 }

@@ -129,5 +129,5 @@ const char *selection_hint(const struct selection *selection, const struct profi
 	if (selection->total || strncmp(name, "inuse_", 6) || allocated < 0 ||
 	    !profile_whole(profile, allocated))
 		return NULL;
-	return "nothing is in use at the end: try --sample-type alloc_space";
+	return "nothing is in use at the end: try --sample-type alloc_space, or record with --peak";
 }
