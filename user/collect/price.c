@@ -3,7 +3,8 @@
  * The probed instruction is a nop, which the kernel emulates as it does those that sites are chosen for
  * (probes/probesite.h). The programs are those of the run. They end early here, since cprof is no target; what they do for
  * one was measured once, against the CPU time of a loop of malloc and free with probes and without, and is a share of the
- * trap. The best of some batches counts: others can only make them slower.
+ * trap. The best of many batches counts, since others can only make them slower. They are spread over the first seconds of the run:
+ * while another process removes probes, or many programs end, every trap on the machine takes twice as long for a tenth of a second.
  *
  * Rejected: to measure in a child that is a target. It takes longer, and its calls would have to be taken out of the
  * accounts again.
@@ -19,8 +20,11 @@
 #include "base/log.h"
 #include "machine/owncode.h"
 
-#define NR_BATCHES  12
-#define BATCH_CALLS 150
+#define FIRST_BATCHES 12
+#define BATCH_CALLS   150
+/* After the first ones: 0.2 ms of this process's time each. */
+#define LATER_BATCHES  40
+#define BATCH_EVERY_NS (NSEC_PER_SEC / 20)
 
 /* Of the measured trap: what the programs do for a target, and what its caches lose. */
 #define ALLOC_SHARE  1.5
@@ -46,22 +50,27 @@ __asm__(".text\n"
 	"	ret\n"
 	".size price_free, . - price_free\n");
 
-/* A call, in nanoseconds. */
-static double best_of(void (*function)(void))
+/* A batch of calls: *best_ns, of one of them, if it was faster. */
+static void try_batch(void (*function)(void), double *best_ns)
 {
-	double best = 0;
+	uint64_t began_ns = clock_monotonic_ns();
+	double each_ns;
 
-	for (int i = 0; i < NR_BATCHES; i++) {
-		uint64_t began_ns = clock_monotonic_ns();
-		double each;
+	for (int i = 0; i < BATCH_CALLS; i++)
+		function();
+	each_ns = (double)(clock_monotonic_ns() - began_ns) / BATCH_CALLS;
+	if (!*best_ns || each_ns < *best_ns)
+		*best_ns = each_ns;
+}
 
-		for (int j = 0; j < BATCH_CALLS; j++)
-			function();
-		each = (double)(clock_monotonic_ns() - began_ns) / BATCH_CALLS;
-		if (!i || each < best)
-			best = each;
-	}
-	return best;
+static void measure(struct price *price)
+{
+	try_batch(price_free, &price->free_trap_ns);
+	if (price->is_perf)
+		price->alloc_trap_ns = PERF_ALLOC * price->free_trap_ns;
+	else
+		try_batch(price_alloc, &price->alloc_trap_ns);
+	price->next_ns = clock_monotonic_ns() + BATCH_EVERY_NS;
 }
 
 static int attach(struct uprobes *uprobes, const struct cprof_bpf *bpf, bool frees_only)
@@ -82,40 +91,59 @@ static int attach(struct uprobes *uprobes, const struct cprof_bpf *bpf, bool fre
 int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct price *price)
 {
 	bool is_perf = uprobes->mode == UPROBES_PERF;
-	double alloc_ns, free_ns;
 	int err = attach(uprobes, bpf, is_perf);
 
-	*price = (struct price){0};
+	*price = (struct price){.is_perf = is_perf, .all_return = uprobes->mode != UPROBES_SESSION};
 	if (err)
 		return err;
-	free_ns = best_of(price_free);
-	alloc_ns = is_perf ? PERF_ALLOC * free_ns : best_of(price_alloc);
-	*price = (struct price){.alloc_ns = alloc_ns * ALLOC_SHARE,
-				.free_ns = free_ns * FREE_SHARE,
-				.return_ns = alloc_ns * RETURN_SHARE,
-				.all_return = uprobes->mode != UPROBES_SESSION};
-	detail("a probe costs its target %.0f ns at an allocation, %.0f ns at a free",
-	       price->alloc_ns, price->free_ns);
+	for (int i = 0; i < FIRST_BATCHES; i++)
+		measure(price);
+	price->batches_left = LATER_BATCHES;
 	return 0;
+}
+
+void price_refine(struct price *price)
+{
+	if (!price->batches_left || clock_monotonic_ns() < price->next_ns)
+		return;
+	price->batches_left--;
+	measure(price);
+}
+
+static double alloc_ns(const struct price *price)
+{
+	return price->alloc_trap_ns * ALLOC_SHARE;
+}
+
+static double free_ns(const struct price *price)
+{
+	return price->free_trap_ns * FREE_SHARE;
+}
+
+void price_detail(const struct price *price)
+{
+	if (price->free_trap_ns > 0)
+		detail("a probe costs its target %.0f ns at an allocation, %.0f ns at a free",
+		       alloc_ns(price), free_ns(price));
 }
 
 void price_apply(const struct price *price, const struct tally *tally, struct overhead *overhead)
 {
 	uint64_t nr_returns = price->all_return ? tally->nr_calls : tally->nr_noted;
-	double cost_ns = (double)tally->nr_calls * price->alloc_ns +
-			 (double)tally->nr_frees * price->free_ns + (double)tally->sample_ns +
-			 (double)tally->nr_freed * price->free_ns * FREED_SHARE;
+	double cost_ns = (double)tally->nr_calls * alloc_ns(price) +
+			 (double)tally->nr_frees * free_ns(price) + (double)tally->sample_ns +
+			 (double)tally->nr_freed * free_ns(price) * FREED_SHARE;
 
 	if (!price->all_return)
-		cost_ns += (double)nr_returns * price->return_ns;
+		cost_ns += (double)nr_returns * price->alloc_trap_ns * RETURN_SHARE;
 	overhead->nr_traps = tally->nr_calls + nr_returns + tally->nr_frees;
-	overhead->cost_ns = price->free_ns > 0 ? (uint64_t)cost_ns : 0;
+	overhead->cost_ns = price->free_trap_ns > 0 ? (uint64_t)cost_ns : 0;
 }
 
 void price_expect(const struct price *price, uint64_t nr_calls, bool allocs_only,
 		  struct overhead *expected)
 {
-	double each_ns = allocs_only ? price->alloc_ns : (price->alloc_ns + price->free_ns) / 2;
+	double each_ns = allocs_only ? alloc_ns(price) : (alloc_ns(price) + free_ns(price)) / 2;
 
 	*expected = (struct overhead){.nr_traps = nr_calls,
 				      .cost_ns = (uint64_t)((double)nr_calls * each_ns)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the traps of heap probes cost on this machine: measured at the start of a run, on functions of cprof's own that are
+ * What the traps of heap probes cost on this machine: measured in the first seconds of a run, on functions of cprof's own that are
  * probed as an allocator's are. From that and from BPF's counters follows what profiling has cost the targets.
  */
 #ifndef CPROF_COLLECT_PRICE_H
@@ -9,10 +9,12 @@
 #include "collect/uprobes.h"
 
 struct price {
-	double alloc_ns;  /* a call that is not sampled */
-	double free_ns;	  /* a free of a block that was not sampled */
-	double return_ns; /* of a call that traps at its return, where not every call does */
-	bool all_return;  /* every call does: alloc_ns has it */
+	double alloc_trap_ns,
+		free_trap_ns; /* the fastest traps so far, of a process that is no target; 0: not measured */
+	bool all_return; /* every call traps at its return: alloc_trap_ns has it */
+	bool is_perf;	 /* private, and what follows */
+	uint32_t batches_left;
+	uint64_t next_ns;
 };
 
 /*
@@ -20,6 +22,15 @@ struct price {
  * Before session_start(). -errno, not printed: *price is zeros.
  */
 int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct price *price);
+
+/*
+ * Measures again for 0.4 ms, if it is time to: called often, it does so for two seconds. Only between session_start(), or a look before
+ * it, and session_stop().
+ */
+void price_refine(struct price *price);
+
+/* For -v: what a probe costs a target. */
+void price_detail(const struct price *price);
 
 /* Fills what of *overhead follows from the counters in tally: all but cpu_ns. */
 void price_apply(const struct price *price, const struct tally *tally, struct overhead *overhead);

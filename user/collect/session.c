@@ -162,8 +162,10 @@ int session_start(struct session *session)
 
 void session_stop(struct session *session)
 {
-	if (session->options.source == SESSION_HEAP && !session->bpf->bss->stopped)
+	if (session->options.source == SESSION_HEAP && !session->bpf->bss->stopped) {
 		session->cpu_ns = cputime_read(&session->cputime, ended_ns(session));
+		price_detail(&session->price);
+	}
 	session->bpf->bss->stopped = ABI_STOPPED;
 	sampler_disable(&session->sampler);
 }
@@ -195,6 +197,8 @@ void session_gather(struct session *session)
 	if (now_ns < session->gather_ns)
 		return;
 	session->gather_ns = now_ns + GATHER_EVERY_NS;
+	if (session->options.source == SESSION_HEAP && session->bpf->bss->stopped != ABI_STOPPED)
+		price_refine(&session->price);
 	sideband_gather(&session->sideband);
 }
 
