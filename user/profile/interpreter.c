@@ -23,6 +23,7 @@
 #define PYTHON	   0 /* their places below */
 #define PHP	   3
 #define JAVASCRIPT 1
+#define RUBY	   2
 
 /* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
 static const struct language {
@@ -33,7 +34,8 @@ static const struct language {
 	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
 	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*",
 	 "cprof record reads Node.js 18 to 24; for others use node --cpu-prof"},
-	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "use rbspy"},
+	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL,
+	 "cprof record reads Ruby 2.7, 3.1, 3.3 and 3.4; for others use rbspy"},
 	{"PHP", "execute_ex([.].*)?", NULL,
 	 "cprof record reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
 	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},
@@ -106,6 +108,8 @@ static uint8_t shown_by_mapping(const struct profile *profile,
 		return 1u << PYTHON;
 	if (!strncmp(path, "[v8 ", strlen("[v8 ")))
 		return 1u << JAVASCRIPT;
+	if (!strncmp(path, "[ruby ", strlen("[ruby ")))
+		return 1u << RUBY;
 	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
 }
 
