@@ -11,8 +11,6 @@
  * which cannot change it meanwhile. What a target has there instead can at most be wrong: pointers are only followed, and an
  * object counts as an iseq only if its flags say so.
  *
- * Ruby 2.7 has one pointer for all threads, which is that of the thread with the lock: it counts only at that thread's ticks.
- *
  * Bodies are malloc'ed, and freed with their iseqs. So a frame has a check of the body's fields that do not change, and of the
  * contents of its label and its path: of their last bytes, in which most of them differ. Addresses of strings are left out, which
  * GC.compact changes.
@@ -325,7 +323,7 @@ __noinline int ruby_steps(u32 slot)
 	return 0;
 }
 
-/* The execution context of current; 0: it has none, or another thread runs Ruby. */
+/* The execution context of current; 0: it has none. */
 __noinline u64 ruby_find_context(u32 slot)
 {
 	struct work *work;
@@ -335,13 +333,6 @@ __noinline u64 ruby_find_context(u32 slot)
 
 	if (!ruby)
 		return 0;
-	if (ruby->is_shared) {
-		if (!read_word(ruby->state, &index[0]) ||
-		    !read_word(index[0] + ruby->thread_at, &at) ||
-		    !read_word(at + ruby->pthread_at, &at))
-			return 0;
-		return at == shadow->thread ? index[0] : 0;
-	}
 	if (bpf_probe_read_user(index, sizeof(index), (void *)ruby->state) ||
 	    !read_word(shadow->thread + DTV_AT, &at) ||
 	    !read_word(at + DTV_BYTES * (u64)(u32)index[0], &at) || !read_word(at + index[1], &at))

@@ -14,18 +14,15 @@
 
 /* Offsets are in bytes. */
 struct abi_ruby {
-	__u64 state; /* ip of the tls_index of ruby_current_ec, or of the pointer that all threads share */
+	__u64 state; /* ip of the tls_index of ruby_current_ec */
 	__u16 version; /* 0x0301 is 3.1 */
-	__u8 is_shared; /* state is of all threads (2.7): whose it is now, the thread's pthread_t says */
-	__u8 thread_at;	 /* in rb_execution_context_t: its thread; only if it is shared */
-	__u8 pthread_at; /* in rb_thread_t; only if it is shared */
 	__u8 frame_bytes;
 	__u8 lines_at; /* in rb_iseq_constant_body: the table of lines */
 	__u8 entry_bytes;
 	__u8 text_at; /* in RString, if it is embedded; the length is in a word before it, or (16) among the flags */
-	__u8 pad[7];
+	__u8 pad[2];
 };
 
-_Static_assert(sizeof(struct abi_ruby) == 24, "struct abi_ruby changed size");
+_Static_assert(sizeof(struct abi_ruby) == 16, "struct abi_ruby changed size");
 
 #endif

@@ -373,7 +373,7 @@ def forged_interpreter():
         profile = attach(None, (h.workload("forgedruby"), what), seconds=0.25, pauses=False)
         assert u.count(profile["samples"]) > 100, what
         frames = [frame for sample in profile["samples"] for frame in sample["frames"]
-                  if frame["mapping"]["path"] == "[ruby 2.7]"]
+                  if frame["mapping"]["path"] == "[ruby 3.1]"]
         assert len(frames) < 600 * len(profile["samples"]), what
         if what == "circle":
             assert {frame["name"] for frame in frames} == {"made_up"}, what

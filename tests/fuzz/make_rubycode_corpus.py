@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "rubycode")
-ENTRY_BYTES = {0x0207: 8, 0x0301: 12, 0x0303: 12, 0x0304: 12}
+ENTRY_BYTES = {0x0301: 12, 0x0303: 12, 0x0304: 12}
 
 
 def index(starts, nr_words):

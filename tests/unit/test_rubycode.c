@@ -54,7 +54,7 @@ static void check(const char *input_name, const char *name, const char *file, ui
 
 static void test_names(void **state)
 {
-	static const char *const versions[] = {"2.7", "3.1", "3.3", "3.4"};
+	static const char *const versions[] = {"3.1", "3.3", "3.4"};
 	struct rubycode code;
 
 	(void)state;

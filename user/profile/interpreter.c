@@ -35,7 +35,7 @@ static const struct language {
 	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*",
 	 "cprof record reads Node.js 18 to 24; for others use node --cpu-prof"},
 	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL,
-	 "cprof record reads Ruby 2.7, 3.1, 3.3 and 3.4; for others use rbspy"},
+	 "cprof record reads Ruby 3.1, 3.3 and 3.4; for others use rbspy"},
 	{"PHP", "execute_ex([.].*)?", NULL,
 	 "cprof record reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
 	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},

@@ -3,7 +3,7 @@
  * What an ELF file says of the CRuby in it: its version, where its state is, and how that is read.
  *
  * An interpreter is known by what it exports, whatever its file is called: libruby-3.1.so.3.1.2, a program that embeds it. Nothing is
- * read of a process here. Versions 2.7, 3.1, 3.3 and 3.4 are known, as shared libraries.
+ * read of a process here. Versions 3.1, 3.3 and 3.4 are known, as shared libraries.
  */
 #ifndef CPROF_RUNTIME_RUBY_H
 #define CPROF_RUNTIME_RUBY_H

@@ -2,19 +2,19 @@
 /*
  * LDLIBS: -rdynamic
  *
- * No Ruby, but it exports what Ruby 2.7 does (forged.h): the version that has a pointer for all threads.
+ * No Ruby, but it exports what Ruby 3.1 does (forged.h), and has a thread-local variable where a library of that name would have
+ * one: in the first block of those that the loader made for the thread.
  */
 #include "forged.h"
 
 #define NR_WORDS    64
 #define NR_OBJECTS  64
 #define NR_FRAMES   4096
-#define FRAME_WORDS 7
+#define FRAME_WORDS 8
 
 /* Which object is what. */
 enum {
 	CONTEXT,
-	THREAD,
 	ISEQ,
 	BODY,
 	LABEL,
@@ -24,8 +24,9 @@ enum {
 	INDEX
 };
 
-const int ruby_api_version[3] = {2, 7, 0};
-volatile uint64_t ruby_current_execution_context_ptr;
+const int ruby_api_version[3] = {3, 1, 0};
+static __thread volatile uint64_t current;
+volatile uint64_t ruby_index[2]; /* the block, and where current is in it */
 static volatile uint64_t frames[NR_FRAMES * FRAME_WORDS];
 static volatile uint64_t objects[NR_OBJECTS][NR_WORDS];
 volatile uint64_t sink;
@@ -35,10 +36,23 @@ int ruby_run_node(void *node);
 void vm_exec_core(void);
 void rb_vm_exec(void);
 
-void *rb_thread_current(void)
+void *get_variable(const volatile uint64_t *index);
+
+void *get_variable(const volatile uint64_t *index)
 {
-	return (void *)ruby_current_execution_context_ptr;
+	return (void *)(uintptr_t)(index ? &current : NULL);
 }
+
+__asm__(".globl rb_thread_current\n"
+	".type rb_thread_current, @function\n"
+	"rb_thread_current:\n"
+	"	sub $8, %rsp\n"
+	"	lea ruby_index(%rip), %rdi\n"
+	"	call get_variable\n"
+	"	mov (%rax), %rax\n"
+	"	add $8, %rsp\n"
+	"	ret\n"
+	".size rb_thread_current, . - rb_thread_current\n");
 
 int ruby_run_node(void *node)
 {
@@ -88,6 +102,7 @@ static void fill_frames(uint64_t nr)
 static void build(bool is_endless, uint64_t length)
 {
 	volatile uint64_t *body = objects[BODY];
+	const uint64_t *vector;
 
 	fill_string(objects[LABEL], "made_up", length);
 	fill_string(objects[PATH], "/made/up.rb", length + 4);
@@ -103,9 +118,10 @@ static void build(bool is_endless, uint64_t length)
 	objects[CONTEXT][0] = (uintptr_t)frames;
 	objects[CONTEXT][1] = is_endless ? 1ull << 56 : 8 * FRAME_WORDS;
 	objects[CONTEXT][2] = (uintptr_t)frames;
-	objects[CONTEXT][7] = (uintptr_t)objects[THREAD];
-	objects[THREAD][9] = pthread_self();
-	ruby_current_execution_context_ptr = (uintptr_t)objects[CONTEXT];
+	current = (uintptr_t)objects[CONTEXT];
+	__asm__("mov %%fs:8, %0" : "=r"(vector));
+	ruby_index[0] = 1;
+	ruby_index[1] = (uintptr_t)&current - vector[2];
 }
 
 static uint64_t object(uint64_t i)
@@ -132,6 +148,7 @@ int main(int argc, char **argv)
 	build(!strcmp(what, "circle"), 7);
 	forged_begin(what, change);
 	sink = (uint64_t)ruby_api_version[rand() % 3];
+	sink += (uintptr_t)rb_thread_current();
 	rb_vm_exec();
 	return 0;
 }
