@@ -39,6 +39,12 @@ static __noinline int call_v8(void *ctx)
 	return 0;
 }
 
+static __noinline int call_ruby(void *ctx)
+{
+	bpf_tail_call(ctx, &runtime_walks, ABI_RUNTIME_RUBY);
+	return 0;
+}
+
 __hidden void runtime_walk(void *ctx, u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
@@ -62,6 +68,8 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 		call_php(ctx);
 	else if (ABI_RUNTIME_KIND(scratch->walk.runtime) == ABI_RUNTIME_V8)
 		call_v8(ctx);
+	else if (ABI_RUNTIME_KIND(scratch->walk.runtime) == ABI_RUNTIME_RUBY)
+		call_ruby(ctx);
 	shadow->walker = 0;
 	scratch->nr_shadow = shadow->nr;
 	scratch->shadow_hash = shadow->hash;

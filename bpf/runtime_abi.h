@@ -5,6 +5,7 @@
 
 #include "php_abi.h"
 #include "python_abi.h"
+#include "ruby_abi.h"
 #include "v8_abi.h"
 
 enum abi_runtime {
@@ -12,6 +13,7 @@ enum abi_runtime {
 	ABI_RUNTIME_PYTHON,
 	ABI_RUNTIME_PHP,
 	ABI_RUNTIME_V8,
+	ABI_RUNTIME_RUBY,
 	ABI_NR_RUNTIMES,
 };
 
@@ -26,6 +28,7 @@ union abi_layout {
 	struct abi_python python;
 	struct abi_php php;
 	struct abi_v8 v8;
+	struct abi_ruby ruby;
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inputs of the readers of functions (runtime/pycode.h, runtime/phpcode.h, runtime/v8code.h), as tests/fuzz/corpus/ has them:
+ * Inputs of the readers of functions (runtime/pycode.h, runtime/phpcode.h, runtime/v8code.h, runtime/rubycode.h), as tests/fuzz/corpus/ has them:
  * a version (of some), the lengths of the parts, then the parts one behind another.
  */
 #ifndef CPROF_TESTS_CODEPARTS_H

@@ -81,6 +81,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.python = true,
 		.php = true,
 		.v8 = true,
+		.ruby = true,
 		.symbolize_timeout_ns = 10 * NSEC_PER_SEC,
 		.debuginfod_timeout_ns = 10 * NSEC_PER_SEC,
 		.follow_forks = command == OPTIONS_RECORD,

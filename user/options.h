@@ -54,11 +54,11 @@ struct options {
 	unsigned int views;   /* never 0 */
 	vec_of(struct options_target) targets; /* never empty; the main one first */
 	bool errors;			       /* heap: variances too */
-	uint32_t max_blocks;  /* heap: sampled ones that are followed at a time; 0: the default */
-	bool lifetimes;	      /* heap: labels of how long blocks lived */
-	bool all_frames;      /* heap: the allocator's own, too; and interpreters' */
-	bool native;	      /* native frames beside interpreted functions */
-	bool python, php, v8; /* their stacks are read */
+	uint32_t max_blocks; /* heap: sampled ones that are followed at a time; 0: the default */
+	bool lifetimes;	     /* heap: labels of how long blocks lived */
+	bool all_frames;     /* heap: the allocator's own, too; and interpreters' */
+	bool native;	     /* native frames beside interpreted functions */
+	bool python, php, v8, ruby; /* their stacks are read */
 	bool lines, inlines; /* frames have source files and lines; with these, inlined functions */
 	const char *
 		debuginfod; /* servers, separated by blanks; NULL: nothing is downloaded. Borrowed */

@@ -10,7 +10,7 @@
 #include "cli/args.h"
 #include "options.h"
 
-#define OPTIONS_ROWS_MAX 48 /* at least as many as the table has */
+#define OPTIONS_ROWS_MAX 80 /* at least as many as the table has */
 
 /* What max_overhead is where it was not given, until it is known whose it is; with -a; and otherwise. */
 #define OVERHEAD_NOT_GIVEN -1.0

@@ -24,6 +24,7 @@
 #include "php.skel.h"
 #include "probe.skel.h"
 #include "python.skel.h"
+#include "ruby.skel.h"
 #include "v8.skel.h"
 
 #define UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION */
@@ -109,10 +110,11 @@ enum which {
 	PYTHON,
 	PHP,
 	V8,
+	RUBY,
 	NR_OBJECTS
 };
 
-static const char *const names[NR_OBJECTS] = {"probe", "cprof", "python", "php", "v8"};
+static const char *const names[NR_OBJECTS] = {"probe", "cprof", "python", "php", "v8", "ruby"};
 
 static struct bpf_object *open_programs(enum which which)
 {
@@ -135,6 +137,11 @@ static struct bpf_object *open_programs(enum which which)
 	}
 	if (which == V8) {
 		struct v8_bpf *skeleton = v8_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	if (which == RUBY) {
+		struct ruby_bpf *skeleton = ruby_bpf__open();
 
 		return skeleton ? skeleton->obj : NULL;
 	}

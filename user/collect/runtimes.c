@@ -18,6 +18,7 @@
 #include "cprof_abi.h"
 #include "php.skel.h"
 #include "python.skel.h"
+#include "ruby.skel.h"
 #include "v8.skel.h"
 
 static const struct kind {
@@ -28,6 +29,7 @@ static const struct kind {
 				python_bpf__elf_bytes},
 	[ABI_RUNTIME_PHP] = {"PHP", "php_at_tick", "php_at_probe", php_bpf__elf_bytes},
 	[ABI_RUNTIME_V8] = {"V8", "v8_at_tick", "v8_at_probe", v8_bpf__elf_bytes},
+	[ABI_RUNTIME_RUBY] = {"Ruby", "ruby_at_tick", "ruby_at_probe", ruby_bpf__elf_bytes},
 };
 
 void runtimes_open(struct runtimes *runtimes, const struct runtimes_maps *maps,

@@ -43,7 +43,7 @@ struct codemap {
 	/* Files of JIT symbols are looked for then, and not again for so long. */
 	uint64_t look_due_ns, look_rest_ns;
 	struct runtime runtime;
-	uint32_t unread; /* a runtime that its files have, and that is not read */
+	uint32_t unread; /* what its files have of runtimes that are not read: a bit for each */
 	bool awaits_jvm; /* it maps a libjvm.so that there was no time for yet */
 };
 
@@ -210,6 +210,13 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 	}
 }
 
+/* A Ruby that could be read, but not by this session: of allocations, or it was not asked for. */
+static bool is_ruby_unread(const struct codemap *code, const struct codefile *codefile)
+{
+	return codefile->elf && !code->runtime.number &&
+	       ABI_RUNTIME_KIND(codefile->elf->runtime.runtime) == ABI_RUNTIME_RUBY;
+}
+
 static struct unwind_vma describe_file(struct codemap *code, const struct mapping *map,
 				       uint32_t number)
 {
@@ -229,8 +236,10 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 		if (codefile->elf && codefile->elf->runtime.runtime)
 			runtime_attach(&code->runtime, code->rooms->session, code->tgid,
 				       &codefile->elf->runtime, vma.bias);
+		if (is_ruby_unread(code, codefile))
+			code->unread |= 1u << MESSAGE_UNREAD_RUBY_LIBRARY;
 		if (codefile->elf && codefile->elf->runtime.unread)
-			code->unread = codefile->elf->runtime.unread;
+			code->unread |= 1u << codefile->elf->runtime.unread;
 	}
 	code->has_unbuilt = code->has_unbuilt || !codefile->is_built || codefile->is_closed;
 	return vma;

@@ -15,6 +15,9 @@ static void add_bias(enum abi_runtime kind, union abi_layout *layout, uint64_t b
 	case ABI_RUNTIME_PHP:
 		layout->php.state += bias;
 		break;
+	case ABI_RUNTIME_RUBY:
+		layout->ruby.state += bias;
+		break;
 	default:
 		break;
 	}
@@ -25,7 +28,8 @@ void runtime_attach(struct runtime *runtime, struct session *session, uint32_t t
 {
 	static const char *const names[ABI_NR_RUNTIMES] = {[ABI_RUNTIME_PYTHON] = "Python",
 							   [ABI_RUNTIME_PHP] = "PHP",
-							   [ABI_RUNTIME_V8] = "V8"};
+							   [ABI_RUNTIME_V8] = "V8",
+							   [ABI_RUNTIME_RUBY] = "Ruby"};
 	enum abi_runtime kind = ABI_RUNTIME_KIND(about->runtime);
 	uint32_t version = ABI_RUNTIME_VERSION(about->runtime);
 	union abi_layout layout = about->layout;
@@ -48,6 +52,14 @@ void runtime_detach(struct runtime *runtime, struct session *session)
 	*runtime = (struct runtime){0};
 }
 
+/* A program whose interpreter is in a library: both have been looked into. */
+static uint32_t join_ruby(uint32_t unread)
+{
+	const uint32_t both = 1u << MESSAGE_UNREAD_RUBY_MAIN | 1u << MESSAGE_UNREAD_RUBY_LIBRARY;
+
+	return (unread & both) == both ? unread | 1u << MESSAGE_UNREAD_RUBY : unread;
+}
+
 void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32_t *said)
 {
 	static const char *const what[MESSAGE_NR_UNREAD] = {[MESSAGE_UNREAD_RUBY] = "Ruby",
@@ -55,12 +67,15 @@ void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32
 							    [MESSAGE_UNREAD_V8] = "V8"};
 	char name[4 * COMM_BYTES];
 
-	if (!unread || *said >> unread & 1)
-		return;
-	*said |= 1u << unread;
-	warn("%u (%s): a %s process%s; its own functions are not visible", tgid,
-	     text_escape(comm, name, sizeof(name)), what[unread],
-	     unread == MESSAGE_UNREAD_V8
-		     ? " whose pointers are compressed (as in Electron), or of another version"
-		     : "");
+	unread = join_ruby(unread) & ~*said;
+	for (uint32_t i = 0; i < MESSAGE_NR_UNREAD; i++) {
+		if (!what[i] || !(unread >> i & 1))
+			continue;
+		*said |= 1u << i;
+		warn("%u (%s): a %s process%s; its own functions are not visible", tgid,
+		     text_escape(comm, name, sizeof(name)), what[i],
+		     i == MESSAGE_UNREAD_V8 ? " whose pointers are compressed (as in Electron), or "
+					      "of another version"
+					    : "");
+	}
 }

@@ -28,8 +28,8 @@ struct runtime {
 void runtime_attach(struct runtime *runtime, struct session *session, uint32_t tgid,
 		    const struct message_runtime *about, uint64_t bias);
 /*
- * Says, once for each kind, that functions of a runtime which is known are not read: unread, as in struct message_runtime, of
- * process tgid with this name. *said is a set of the kinds of which it was said.
+ * Says, once for each kind, that functions of a runtime which is known are not read: unread has a bit for each that files of process
+ * tgid with this name have (enum message_unread). *said is a set of the kinds of which it was said.
  */
 void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32_t *said);
 /* The process has ended, or runs another image, and no vmas of it are in BPF. */

@@ -23,6 +23,7 @@
 #define PYTHON	   0 /* their places below */
 #define PHP	   3
 #define JAVASCRIPT 1
+#define RUBY	   2
 
 /* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
 static const struct language {
@@ -32,10 +33,11 @@ static const struct language {
 	 "cprof reads CPython 3.8 to 3.14; for others use py-spy"},
 	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
 	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*",
-	 "cprof record reads Node.js 18 to 24; for others use node --cpu-prof"},
-	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL, "use rbspy"},
+	 "cprof reads Node.js 18 to 24; for others use node --cpu-prof"},
+	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL,
+	 "cprof reads Ruby 3.1, 3.3 and 3.4; for others use rbspy"},
 	{"PHP", "execute_ex([.].*)?", NULL,
-	 "cprof record reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
+	 "cprof reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
 	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},
 	{"Lua", "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
 	/* As cprof before it read methods that are interpreted, and others have it. Names are java.util.HashMap.get */
@@ -106,6 +108,8 @@ static uint8_t shown_by_mapping(const struct profile *profile,
 		return 1u << PYTHON;
 	if (!strncmp(path, "[v8 ", strlen("[v8 ")))
 		return 1u << JAVASCRIPT;
+	if (!strncmp(path, "[ruby ", strlen("[ruby ")))
+		return 1u << RUBY;
 	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
 }
 

@@ -28,6 +28,16 @@ static const char glue[] =
 	"|(dtrace_)?execute_ex([.].*)?|_?zend_call_(function|method|known_[a-z_]+)([.].*)?"
 	"|zend_execute(_scripts?)?([.].*)?|php_execute_(script|simple_script)(_ex)?([.].*)?"
 	"|_call_user_function_impl|zend_fcall_info_call([.].*)?|zend_generator_resume([.].*)?"
+	/* Of Ruby: calls, blocks, and how a program or a thread gets started. */
+	"|(rb_)?(vm|ec)_exec(_core|_node)?([.].*)?|jit_exec([.].*)?|vm_(call|invoke|yield)_?[a-z0-"
+	"9_]*"
+	"([.].*)?|vm_sendish([.].*)?|invoke_(iseq_)?(i?func_)?(block|bmethod)[a-z_]*([.].*)?"
+	"|(ractor_safe_)?call_cfunc_[a-z0-9_]*([.].*)?|rb_(call|call0|funcallv?[a-z_]*|yield[a-z_0-"
+	"9]*"
+	"|vm_call[a-z0-9_]*|vm_invoke[a-z_]*|iseq_eval[a-z_]*|check_funcall[a-z_]*)([.].*)?"
+	"|ruby_(run|exec)_node|ruby_exec_internal([.].*)?|thread_(start_func_[12]|do_start(_proc)?)"
+	"([.]"
+	".*)?"
 	/* Of V8: the interpreter, and what leads from C++ to JavaScript and back. */
 	"|Builtins_([A-Za-z0-9]*Handler|Interpreter[A-Za-z0-9]*|Baseline[A-Za-z0-9]*|JSEntry[A-Za-"
 	"z]*"
@@ -81,8 +91,9 @@ static void join(struct build *build, const struct entry *entry, const struct st
 						       user->ips[0], entry->time_ns, false)
 				   : 0;
 
-	/* PHP pushes a function's frame a little before it calls the loop. */
-	native.may_lack_loop = ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PHP;
+	/* PHP and Ruby push a function's frame a little before they call the loop. */
+	native.may_lack_loop = ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PHP ||
+			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_RUBY;
 	build->items.nr = build->is_loop.nr = 0;
 	for (uint32_t i = 0; i < user->nr; i++) {
 		bool is_elided = build_is_elided(user, i);
@@ -133,6 +144,9 @@ static bool is_left_out(struct build *build, const struct entry *entry, const st
 	if (!symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
 			       i > 0))
 		return false;
+	if (symbolize_is_inner(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+			       i > 0))
+		return true;
 	name = symbolize_user_name(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
 				   i > 0, &text);
 	return build_rule_drops(&build->glue, name, text);

@@ -4,7 +4,8 @@
  * half a million. Once a function is named its texts are freed; what stays counts.
  *
  * A place is the offset of the instruction that ran last in the bytecode: before 3.10 in bytes, in 3.10 in units of two, and -1
- * before the first; since 3.11 BPF computes it in bytes. Of PHP it is the line, 0: unknown. Of V8 it is not used.
+ * before the first; since 3.11 BPF computes it in bytes. Of PHP it is the line, 0: unknown; of Ruby, the
+ * number of the word that ran. Of V8 it is not used.
  */
 #include "record/framenames.h"
 
@@ -162,7 +163,9 @@ static uint32_t line_of(const struct function *function, uint32_t place)
 		else
 			low = middle + 1;
 	}
-	return low < code->nr_lines ? code->lines[low].line : 0;
+	if (low < code->nr_lines && code->lines[low].line)
+		return code->lines[low].line;
+	return ABI_RUNTIME_KIND(function->runtime) == ABI_RUNTIME_RUBY ? code->start_line : 0;
 }
 
 enum framename_state framenames_find(struct framenames *names, uint32_t tgid, uint64_t start_ns,

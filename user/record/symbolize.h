@@ -105,6 +105,9 @@ uint32_t symbolize_frame(struct symbolizer *symbolizer, struct profile *profile,
 /* Is the code at a user ip of image at time_ns a runtime's loop, which interprets functions? */
 bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 		       uint64_t time_ns, bool is_return_address);
+/* The same for what such a loop calls to run the functions, and which stands for none of them. */
+bool symbolize_is_inner(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			uint64_t time_ns, bool is_return_address);
 /* Of which such runtime is the code? ABI_RUNTIME(); 0: of none. */
 uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 			   uint64_t time_ns, bool is_return_address);

@@ -131,6 +131,15 @@ uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, u
 	return about ? about->runtime : 0;
 }
 
+/* Is the address in one of them? */
+static bool is_in(const uint64_t ranges[MESSAGE_MAX_LOOPS][2], uint64_t elf_addr)
+{
+	for (size_t i = 0; i < MESSAGE_MAX_LOOPS; i++)
+		if (elf_addr >= ranges[i][0] && elf_addr < ranges[i][1])
+			return true;
+	return false;
+}
+
 bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 		       uint64_t time_ns, bool is_return_address)
 {
@@ -138,10 +147,17 @@ bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint6
 	const struct message_runtime *about =
 		runtime_at(symbolizer, image, ip, time_ns, is_return_address, &elf_addr);
 
-	for (size_t i = 0; about && i < MESSAGE_MAX_LOOPS; i++)
-		if (elf_addr >= about->loops[i][0] && elf_addr < about->loops[i][1])
-			return true;
-	return false;
+	return about && is_in(about->loops, elf_addr);
+}
+
+bool symbolize_is_inner(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
+			uint64_t time_ns, bool is_return_address)
+{
+	uint64_t elf_addr;
+	const struct message_runtime *about =
+		runtime_at(symbolizer, image, ip, time_ns, is_return_address, &elf_addr);
+
+	return about && is_in(about->inner, elf_addr);
 }
 
 const char *symbolize_why_closed(struct symbolizer *symbolizer, struct image *image, uint64_t ip,

@@ -78,15 +78,20 @@ static void look_through(struct search *search, struct loop_piece piece)
 	}
 }
 
-void loop_find(struct object *object, const char *name, struct loop_piece pieces[LOOP_MAX_PIECES])
+void loop_find_at(struct object *object, uint64_t start, struct loop_piece pieces[LOOP_MAX_PIECES])
 {
 	struct search search = {object, pieces, 0};
+
+	add(&search, start);
+	for (size_t i = 0; i < search.nr; i++)
+		look_through(&search, pieces[i]);
+}
+
+void loop_find(struct object *object, const char *name, struct loop_piece pieces[LOOP_MAX_PIECES])
+{
 	struct symbol symbol;
 	bool is_ifunc;
 
-	if (!symtab_lookup(object_symtab(object), name, &symbol, &is_ifunc) || is_ifunc)
-		return;
-	add(&search, symbol.elf_addr);
-	for (size_t i = 0; i < search.nr; i++)
-		look_through(&search, pieces[i]);
+	if (symtab_lookup(object_symtab(object), name, &symbol, &is_ifunc) && !is_ifunc)
+		loop_find_at(object, symbol.elf_addr, pieces);
 }

@@ -16,6 +16,9 @@ struct loop_piece {
 	uint64_t start, limit; /* elf_addrs; both 0: there is none */
 };
 
+/* The function that begins at start and what was moved away from it, as loop_find() has them. */
+void loop_find_at(struct object *object, uint64_t start, struct loop_piece pieces[LOOP_MAX_PIECES]);
+
 /* The function of this name and what was moved away from it. Sets the first of pieces, as many as there are; the others stay 0, 0. */
 void loop_find(struct object *object, const char *name, struct loop_piece pieces[LOOP_MAX_PIECES]);
 

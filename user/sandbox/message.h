@@ -126,6 +126,8 @@ struct message {
 enum message_unread {
 	MESSAGE_UNREAD_NONE,
 	MESSAGE_UNREAD_RUBY,
+	MESSAGE_UNREAD_RUBY_MAIN,
+	MESSAGE_UNREAD_RUBY_LIBRARY,
 	MESSAGE_UNREAD_PERL,
 	MESSAGE_UNREAD_V8,
 	MESSAGE_NR_UNREAD
@@ -137,6 +139,7 @@ struct message_runtime {
 	uint32_t unread;  /* enum message_unread: one that is known, but not read */
 	union abi_layout layout;
 	uint64_t loops[MESSAGE_MAX_LOOPS][2];
+	uint64_t inner[MESSAGE_MAX_LOOPS][2]; /* what a loop always calls, and is shown as little */
 };
 
 struct message_file {

@@ -106,7 +106,8 @@ static bool is_runtime(const struct message_runtime *about)
 	    ABI_RUNTIME_KIND(about->runtime) >= ABI_NR_RUNTIMES)
 		return false;
 	for (size_t i = 0; i < MESSAGE_MAX_LOOPS; i++)
-		if (about->loops[i][0] > about->loops[i][1])
+		if (about->loops[i][0] > about->loops[i][1] ||
+		    about->inner[i][0] > about->inner[i][1])
 			return false;
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/phpcode.h"
 #include "runtime/pycode.h"
+#include "runtime/rubycode.h"
 #include "runtime/v8code.h"
 
 _Static_assert(MESSAGE_FUNCNAME_BYTES == PYCODE_NAME_BYTES &&
@@ -20,6 +21,11 @@ _Static_assert(MESSAGE_FUNCNAME_BYTES == PHPCODE_NAME_BYTES &&
 _Static_assert(MESSAGE_FUNCNAME_BYTES == V8CODE_NAME_BYTES &&
 		       MESSAGE_FUNCFILE_BYTES == V8CODE_FILE_BYTES,
 	       "and of V8");
+_Static_assert(MESSAGE_FUNCNAME_BYTES == RUBYCODE_NAME_BYTES &&
+		       MESSAGE_FUNCFILE_BYTES == RUBYCODE_FILE_BYTES &&
+		       MESSAGE_MAX_LINES == RUBYCODE_MAX_ROWS &&
+		       sizeof(struct message_line) == sizeof(struct rubycode_row),
+	       "and of Ruby");
 
 static int split(const struct message *request, const void *asked, uint32_t *runtime,
 		 struct memory_copy parts[MESSAGE_NR_TEXTS])
@@ -44,14 +50,14 @@ static int split(const struct message *request, const void *asked, uint32_t *run
 }
 
 static void put(struct payload *payload, const char *name, const char *file, uint32_t start_line,
-		const struct pycode *lines)
+		const void *lines, size_t nr_lines)
 {
 	struct message_function head = {
 		.name_bytes = strlen(name), .file_bytes = strlen(file), .start_line = start_line};
 
 	payload_append(payload, &head, sizeof(head));
-	if (lines)
-		payload_append(payload, lines->rows.at, lines->rows.nr * sizeof(lines->rows.at[0]));
+	if (nr_lines)
+		payload_append(payload, lines, nr_lines * sizeof(struct message_line));
 	payload_append(payload, name, head.name_bytes);
 	payload_append(payload, file, head.file_bytes);
 }
@@ -69,7 +75,7 @@ static int answer_python(uint16_t version, const struct memory_copy *parts, stru
 
 	if (!pycode_read(&copies, &code))
 		return -ENOENT;
-	put(payload, code.name, code.file, code.start_line, &code);
+	put(payload, code.name, code.file, code.start_line, code.rows.at, code.rows.nr);
 	reply->nr = code.rows.nr;
 	pycode_release(&code);
 	return 0;
@@ -86,7 +92,7 @@ static int answer_php(uint16_t version, const struct memory_copy *parts, struct 
 
 	if (!phpcode_read(&copies, &code))
 		return -ENOENT;
-	put(payload, code.name, code.file, code.start_line, NULL);
+	put(payload, code.name, code.file, code.start_line, NULL, 0);
 	return 0;
 }
 
@@ -101,7 +107,26 @@ static int answer_v8(const struct memory_copy *parts, struct payload *payload)
 
 	if (!v8code_read(&copies, &code))
 		return -ENOENT;
-	put(payload, code.name, code.file, code.start_line, NULL);
+	put(payload, code.name, code.file, code.start_line, NULL, 0);
+	return 0;
+}
+
+static int answer_ruby(uint16_t version, const struct memory_copy *parts, struct payload *payload,
+		       struct message *reply)
+{
+	const struct rubycode_copies copies = {.version = version,
+					       .body = parts[0],
+					       .label = parts[1],
+					       .index = parts[2],
+					       .path = parts[3],
+					       .lines = parts[4]};
+	struct rubycode code;
+
+	if (!rubycode_read(&copies, &code))
+		return -ENOENT;
+	put(payload, code.name, code.file, code.start_line, code.rows.at, code.rows.nr);
+	reply->nr = code.rows.nr;
+	rubycode_release(&code);
 	return 0;
 }
 
@@ -119,6 +144,8 @@ int functions_answer(const struct message *request, const void *asked, struct pa
 		return answer_python(ABI_RUNTIME_VERSION(runtime), parts, payload, reply);
 	case ABI_RUNTIME_PHP:
 		return answer_php(ABI_RUNTIME_VERSION(runtime), parts, payload);
+	case ABI_RUNTIME_RUBY:
+		return answer_ruby(ABI_RUNTIME_VERSION(runtime), parts, payload, reply);
 	case ABI_RUNTIME_V8:
 		return answer_v8(parts, payload);
 	default:

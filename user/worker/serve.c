@@ -27,6 +27,7 @@
 #include "runtime/unread.h"
 #include "runtime/v8.h"
 #include "runtime/python.h"
+#include "runtime/ruby.h"
 #include "runtime/vmstructs.h"
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
@@ -85,12 +86,12 @@ static struct object *find_object(struct worker *worker, uint32_t key, int *fd)
 
 _Static_assert((int)MESSAGE_NR_UNREAD == (int)NR_UNREAD_RUNTIMES, "all of them are told");
 
-static void put_loops(const struct loop_piece *loops, struct message_runtime *about)
+static void put_pieces(const struct loop_piece *pieces, uint64_t ranges[MESSAGE_MAX_LOOPS][2])
 {
 	_Static_assert(LOOP_MAX_PIECES == MESSAGE_MAX_LOOPS, "all of them are sent");
 	for (size_t i = 0; i < LOOP_MAX_PIECES; i++) {
-		about->loops[i][0] = loops[i].start;
-		about->loops[i][1] = loops[i].limit;
+		ranges[i][0] = pieces[i].start;
+		ranges[i][1] = pieces[i].limit;
 	}
 }
 
@@ -98,15 +99,21 @@ static void describe_runtime(struct object *object, struct message_runtime *abou
 {
 	struct loop_piece loops[LOOP_MAX_PIECES] = {{0}};
 	struct python_file python;
+	struct ruby_file ruby;
 
 	if (python_find(object, &python)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PYTHON, python.layout.version);
 		about->layout.python = python.layout;
-		put_loops(python.loops, about);
+		put_pieces(python.loops, about->loops);
 	} else if (php_find(object, &about->layout.php)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PHP, about->layout.php.version);
 		loop_find(object, "execute_ex", loops);
-		put_loops(loops, about);
+		put_pieces(loops, about->loops);
+	} else if (ruby_find(object, &ruby)) {
+		about->runtime = ABI_RUNTIME(ABI_RUNTIME_RUBY, ruby.layout.version);
+		about->layout.ruby = ruby.layout;
+		put_pieces(ruby.loops.exec, about->loops);
+		put_pieces(ruby.loops.core, about->inner);
 	} else if (v8_find(object, &about->layout.v8)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_V8, about->layout.v8.version);
 	} else {
