@@ -39,18 +39,19 @@ static struct function {
 	void *own;
 	void **next_of; /* where entries.S jumps; NULL: it does not */
 	void *next;	/* what slots lead to, as long as nobody changes them */
+	void *stub; /* the program's own, where slots of libraries lead to that instead; NULL: there is none */
 } functions[] = {
-	{"malloc", own_malloc, (void **)&next_malloc, NULL},
-	{"calloc", own_calloc, (void **)&next_calloc, NULL},
-	{"realloc", own_realloc, (void **)&next_realloc, NULL},
-	{"free", own_free, (void **)&next_free, NULL},
-	{"cfree", own_free, NULL, NULL},
-	{"reallocarray", own_reallocarray, NULL, NULL},
-	{"posix_memalign", own_posix_memalign, (void **)&next_posix_memalign, NULL},
-	{"aligned_alloc", own_aligned_alloc, (void **)&next_aligned_alloc, NULL},
-	{"memalign", own_memalign, (void **)&next_memalign, NULL},
-	{"valloc", own_valloc, (void **)&next_valloc, NULL},
-	{"pvalloc", own_pvalloc, (void **)&next_pvalloc, NULL},
+	{"malloc", own_malloc, (void **)&next_malloc, NULL, NULL},
+	{"calloc", own_calloc, (void **)&next_calloc, NULL, NULL},
+	{"realloc", own_realloc, (void **)&next_realloc, NULL, NULL},
+	{"free", own_free, (void **)&next_free, NULL, NULL},
+	{"cfree", own_free, NULL, NULL, NULL},
+	{"reallocarray", own_reallocarray, NULL, NULL, NULL},
+	{"posix_memalign", own_posix_memalign, (void **)&next_posix_memalign, NULL, NULL},
+	{"aligned_alloc", own_aligned_alloc, (void **)&next_aligned_alloc, NULL, NULL},
+	{"memalign", own_memalign, (void **)&next_memalign, NULL, NULL},
+	{"valloc", own_valloc, (void **)&next_valloc, NULL, NULL},
+	{"pvalloc", own_pvalloc, (void **)&next_pvalloc, NULL, NULL},
 };
 
 #define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
@@ -185,7 +186,8 @@ static bool is_lazy(const struct file *file, const void *value)
 /* Does it lead where those of the whole process do? */
 static bool is_usual(const struct file *file, const struct function *function, void **slot)
 {
-	return *slot == function->own || *slot == function->next || is_lazy(file, *slot);
+	return *slot == function->own || *slot == function->next || is_lazy(file, *slot) ||
+	       (function->stub && *slot == function->stub);
 }
 
 /* The C library's own calls: what it defines is next. */
@@ -200,6 +202,8 @@ static bool redirect_slot(const struct file *file, const struct function *functi
 		return true;
 	if (is_lazy(file, *slot) && *slot != function->next && defines_next(file))
 		return true;
+	if (function->stub && *slot == function->stub)
+		return true; /* which goes through the program's slot */
 	saved[nr_saved++] = (struct saved){slot, *slot};
 	write_slot(file, slot, function->own);
 	return true;
@@ -305,12 +309,15 @@ static int find_functions(void)
 		if (!found[i] && dlsym(RTLD_DEFAULT, functions[i].name))
 			return REDIRECT_OWN_ALLOCATOR;
 	}
-	dlerror();
 	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+		void *first = dlsym(RTLD_DEFAULT, functions[i].name);
+
+		functions[i].stub = first != found[i] ? first : NULL;
 		functions[i].next = found[i];
 		if (found[i] && functions[i].next_of)
 			__atomic_store_n(functions[i].next_of, found[i], __ATOMIC_RELEASE);
 	}
+	dlerror();
 	return 0;
 }
 

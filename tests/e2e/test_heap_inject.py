@@ -122,6 +122,65 @@ def refused():
         assert target.poll() is None
 
 
+STUB_LIBRARY = """
+#include <stdlib.h>
+typedef void free_fn(void *);
+static free_fn *volatile function;
+void in_library(int nr) {
+	function = free;
+	for (int i = 0; i < nr; i++) {
+		void *volatile block = malloc(5000);
+		function(block);
+	}
+}
+"""
+STUB_PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+void in_library(int nr);
+typedef void free_fn(void *);
+static free_fn *volatile function;
+void in_program(int nr) {
+	function = free;
+	for (int i = 0; i < nr; i++) {
+		void *volatile block = malloc(1000);
+		function(block);
+	}
+}
+int main(void) {
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	in_library(1);
+	puts("{}");
+	getchar();
+	in_program(300);
+	in_library(700);
+	puts("{}");
+	getchar();
+	return 0;
+}
+"""
+
+
+@h.test
+def libraries_of_a_program_that_is_not_position_independent():
+    """It takes the address of free(), so a library's slot leads to the program's stub."""
+    library = injecting.built("libstub.so", STUB_LIBRARY, "-shared", "-fPIC", "-fno-builtin")
+    program = injecting.built("program", STUB_PROGRAM, "-no-pie", "-fno-pic", "-fno-builtin", "-Wl,--no-as-needed",
+                              f"-Wl,-rpath,{os.path.dirname(library)}", "-Wl,-z,lazy", "-L" + os.path.dirname(library),
+                              "-lstub")
+    target = h.Workload(program)
+    target.says()
+    run = injecting.injected(target, "--rate", "1", "--alloc")
+    target.go()
+    target.says()
+    profile = run.stop().profile()
+    objects = h.by_function(profile, "alloc_objects")
+    assert (objects.get("in_program"), objects.get("in_library")) == (300, 700), objects
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    assert target.wait() == 0
+
+
 @h.test
 def wrong_usage():
     for options in (["-a"], ["-p", "init"], ["--", "true"], ["-p", "1,2"], ["-p", "1", "--follow-fork"]):

@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import harness as h
@@ -626,6 +627,145 @@ def a_restartable_sequence():
         injecting.injected(target, "--rate", "1", "--alloc", "--allow-empty").stop()
     target.go()
     assert target.says() == {"wrong": 0}
+
+
+SLEEPER = """
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char text[4096];
+int main(void) {
+	char path[64];
+	signal(SIGCHLD, SIG_IGN);
+	snprintf(path, sizeof(path), "/proc/%d/status", getpid());
+	free(malloc(100));
+	write(1, "{}\\n", 3);
+	for (;;) {
+		pid_t pid = vfork();
+		if (!pid) { /* the parent sleeps until this process ends, and cannot be interrupted */
+			int file = open(path, O_RDONLY), nr = read(file, text, sizeof(text) - 1);
+			const char *tracer;
+			text[nr > 0 ? nr : 0] = 0;
+			close(file);
+			tracer = strstr(text, "TracerPid:\\t");
+			if (tracer && tracer[11] != '0')
+				sleep(60);
+			_exit(0);
+		}
+		for (volatile int i = 0; i < 20000; i++)
+			;
+	}
+}
+"""
+
+
+@h.test
+def a_thread_that_does_not_stop():
+    """It sleeps as soon as it is traced: cprof ends all the same, and so do both processes."""
+    for _ in range(3):
+        target = h.Workload(injecting.built("sleeper", SLEEPER))
+        target.says()
+        began = time.monotonic()
+        run = h.cprof("heap", "--inject", "-d", "0.2", "--allow-empty", "-p", target.pid).wait()
+        assert run.code in (0, 3, 4) and time.monotonic() - began < h.HANGS, (run.code, run.lines)
+        children = h.children(target.pid)
+        target.process.kill()
+        for child in children:
+            subprocess.run(["kill", "-9", str(child)], check=False)
+        target.process.wait()
+
+
+FORKER = """
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *idle(void *nothing) {
+	for (;;)
+		pause();
+	return nothing;
+}
+int main(void) {
+	char *memory = malloc(100 << 20); /* so that it takes a while to copy the tables of its pages */
+	pthread_t thread;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	memset(memory, 1, 100 << 20);
+	signal(SIGCHLD, SIG_IGN);
+	pthread_create(&thread, NULL, idle, NULL);
+	for (int nr = 1;; nr++) {
+		pid_t pid = fork();
+		if (!pid)
+			_exit(0);
+		if (nr % 20 == 0)
+			printf("{\\"forks\\": %d}\\n", nr);
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+	}
+}
+"""
+
+
+@h.test
+def a_process_that_forks():
+    """Within fork() a thread holds all of the allocator's locks, though nothing of the allocator is on its stack."""
+    target = h.Workload(injecting.built("forker", FORKER))
+    for _ in range(2):
+        target.says()
+        h.cprof("heap", "--inject", "-d", "0.2", "--allow-empty", "-p", target.pid).wait()
+        timer = threading.Timer(h.HANGS, target.process.kill)
+        timer.start()
+        before = target.says()["forks"]
+        while target.says()["forks"] < before + 200:
+            pass
+        timer.cancel()
+    target.process.kill()
+    target.process.wait()
+
+
+TIMEOUT = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+static int ends[2];
+static void *answer(void *nothing) {
+	getchar();
+	write(ends[1], "x", 1);
+	return nothing;
+}
+int main(void) {
+	struct timeval timeout = {.tv_sec = 600};
+	pthread_t thread;
+	char byte;
+	free(malloc(100));
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	pthread_create(&thread, NULL, answer, NULL);
+	write(1, "{}\\n", 3);
+	printf("{\\"got\\": %d}\\n", (int)read(ends[0], &byte, 1));
+	fflush(stdout);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_socket_with_a_timeout():
+    """The kernel ends such a call with EINTR: it is made again."""
+    target = h.Workload(injecting.built("timeout", TIMEOUT))
+    target.says()
+    time.sleep(0.1)  # it reads by then
+    h.cprof("heap", "--inject", "-d", "0.2", "--allow-empty", "-p", target.pid).wait()
+    target.go()
+    assert target.says() == {"got": 1}
+    assert target.wait() == 0
 
 
 h.main()

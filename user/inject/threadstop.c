@@ -24,7 +24,8 @@
 #include "inject/safety.h"
 #include "process/procfs.h"
 
-#define MAX_STOPS 20 /* of a thread, one after the other */
+#define MAX_STOPS 20		     /* of a thread, one after the other */
+#define STOP_NS	  (NSEC_PER_SEC / 2) /* of a sleep that ends when the target wants */
 
 /* The kernel's errors of calls that it would restart. */
 enum {
@@ -49,6 +50,17 @@ size_t threadstop_list(pid_t pid, pid_t tids[THREADSTOP_MAX_THREADS])
 	return nr;
 }
 
+bool threadstop_wait(pid_t tid, int *status)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
+	pid_t got;
+
+	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) && clock_monotonic_ns() < end_ns)
+		nanosleep(&pause, NULL);
+	return got == tid && WIFSTOPPED(*status);
+}
+
 /*
  * Stops a thread that is traced. *is_of_all: the whole process is stopped, as by SIGSTOP. 0, or -ESRCH, -EINTR: it is not traced
  * any more.
@@ -59,7 +71,7 @@ static int stop_thread(pid_t tid, bool *is_of_all)
 
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return -ESRCH;
-	if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+	if (!threadstop_wait(tid, &status))
 		return -ESRCH;
 	*is_of_all = WSTOPSIG(status) != SIGTRAP;
 	if (status >> 16 == PTRACE_EVENT_STOP)
@@ -169,6 +181,16 @@ static bool is_confined(pid_t tid)
 	return !procfs_status_number("/proc", tid, "\nSeccomp:", 0, &mode) && mode;
 }
 
+/* One that did not stop in time stays traced. */
+static bool is_ours(pid_t tid)
+{
+	uint32_t tracer = 0;
+	int err = errno, has = !procfs_status_number("/proc", tid, "\nTracerPid:", 0, &tracer);
+
+	errno = err;
+	return has && tracer == (uint32_t)getpid();
+}
+
 int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *stop)
 {
 	int err;
@@ -176,7 +198,7 @@ int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *
 	if (!can_stop(tid))
 		return -EAGAIN;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD))
-		return errno == ESRCH ? -EAGAIN : -errno;
+		return errno == ESRCH || is_ours(tid) ? -EAGAIN : -errno;
 	err = stop_where_safe(tracee, tid, stop);
 	if (err == -ESRCH || err == -EINTR)
 		return -EAGAIN; /* it is not traced any more */

@@ -28,6 +28,11 @@ size_t threadstop_list(pid_t pid, pid_t tids[THREADSTOP_MAX_THREADS]);
  * -EBUSY: not as long as the process is stopped; -errno. Where it fails it is not traced.
  */
 int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *stop);
+/*
+ * Waits for a thread that was told to stop, for half a second at most: in an uninterruptible sleep it stops when the target wants. false:
+ * it did not, and stays traced, or has ended.
+ */
+bool threadstop_wait(pid_t tid, int *status);
 /* A thread that is stopped goes on from there once it is let go: gives it all of its state back. */
 void threadstop_put_back(pid_t tid, const struct thread_stop *stop);
 

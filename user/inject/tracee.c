@@ -122,8 +122,7 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 	if (err == -EFAULT)
 		threadstop_put_back(tid, stop);
 	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
-	    waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) && !(status >> 16) &&
-	    WSTOPSIG(status) != SYSCALL_STOP)
+	    threadstop_wait(tid, &status) && !(status >> 16) && WSTOPSIG(status) != SYSCALL_STOP)
 		*late = WSTOPSIG(status);
 	if (!err && call->has_result)
 		places_read(tid, regs.rsi, result, sizeof(*result));
