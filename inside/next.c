@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside/sampler.h"
+
 /* volatile: dlsym() is declared not to come back here, but it does, where it frees an older message. */
 static __thread volatile bool is_searching __attribute__((tls_model("initial-exec")));
 
@@ -181,25 +183,54 @@ static bool is_same_file(const void *one, const void *other)
 	       of_one.dli_fbase == of_other.dli_fbase;
 }
 
-void next_operator(struct operator* operator)
+/* next NULL: there is none. */
+static void lead(struct operator* operator, void * next)
 {
-	void *next = NULL, *allocate = NULL;
-	bool is_own;
+	void *allocate = NULL;
+	bool is_own = true;
 
-	find(&next, operator->name);
-	find(&allocate, "malloc");
-	is_own = !next || is_same_file(next, allocate);
-	if (!next)
+	if (next) {
+		find(&allocate, "malloc");
+		is_own = is_same_file(next, allocate);
+	} else {
 		next = instead_of(operator->name);
+	}
 	__atomic_store_n((void **)&operator->next, next, __ATOMIC_RELEASE);
 	__atomic_store_n(&operator->enter, is_own ? operator->counted : next, __ATOMIC_RELEASE);
+}
+
+void next_operator(struct operator* operator)
+{
+	void *next = NULL;
+
+	find(&next, operator->name);
+	lead(operator, next);
 }
 
 extern struct operator __start_heap_operators[] __attribute__((visibility("hidden")));
 extern struct operator __stop_heap_operators[] __attribute__((visibility("hidden")));
 
+/* A C++ library has all of them, but for the newest; where there is none each would make a message. */
+static void find_operators(void)
+{
+	void *plain = NULL;
+	bool has_library = find(&plain, "_Znwm");
+
+	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
+		if (has_library)
+			next_operator(each);
+		else
+			lead(each, NULL);
+	dlerror();
+}
+
+/* What dlsym() allocates for its messages meanwhile is not the program's, and not sampled. */
 static void __attribute__((constructor)) find_all(void)
 {
+	uint64_t left[HEAP_RATES];
+
+	memcpy(left, heap_left, sizeof(left));
+	memset(heap_left, 0xff, sizeof(heap_left));
 	find(&next_malloc, "malloc");
 	find(&next_calloc, "calloc");
 	find(&next_realloc, "realloc");
@@ -209,7 +240,6 @@ static void __attribute__((constructor)) find_all(void)
 	find(&next_memalign, "memalign");
 	find(&next_valloc, "valloc");
 	find(&next_pvalloc, "pvalloc");
-	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
-		next_operator(each);
-	dlerror();
+	find_operators();
+	memcpy(heap_left, left, sizeof(left));
 }
