@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A file is told by its device and inode, and its mapping of offset 0 is where it begins. No file is opened.
+ * A file is identified by its device and inode; it begins at its mapping of offset 0. No file is opened.
  *
  * A thread may end between being found and being asked: then its files are empty, and another one is asked.
  */

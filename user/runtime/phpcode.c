@@ -3,8 +3,8 @@
  * A zend_string is a header, its length, its bytes. They may be of any encoding, and the name of a class without one goes on
  * behind a NUL with where it is defined.
  *
- * Closures are all called {closure} before 8.4, which says where one is: so that two are told apart, the same is said of
- * those of before.
+ * Before 8.4 all closures are called {closure}; since then the name contains file and line. To distinguish them, those of older
+ * versions get the same name.
  */
 #include "runtime/phpcode.h"
 

@@ -3,9 +3,9 @@
  * What main itself gives up once everything is attached.
  *
  * It still maps BPF's tables, probes what targets load, samples CPUs that come back, names kernel functions and writes files
- * as whoever started it could. What it wants of other processes the opener does (process/opener.h). Capabilities for
+ * with the permissions of the user who started it. What it wants of other processes the opener does (process/opener.h). Capabilities for
  * anything else go, of all of its sets,
- * no_new_privs is set, and system calls for anything else fail with EPERM: whoever takes main over has no kernel
+ * no_new_privs is set, and system calls for anything else fail with EPERM: an attacker who controls main has no kernel
  * module, no network, no other user, no mount, no other process and no other program.
  */
 #ifndef CPROF_SANDBOX_NARROW_H

@@ -5,7 +5,7 @@
  * a way that libc knows.
  *
  * The filter says what may be done, landlock where. On a kernel without landlock a command without outputs can open
- * nothing for writing even so, by the flags of openat. A process is told from a thread by the flags of clone;
+ * nothing for writing even so, by the flags of openat. The flags of clone distinguish a process from a thread;
  * those of clone3 are in memory, where a filter cannot look, so that it fails and libc uses clone.
  *
  * Landlock grants whole folders: a command with -o can replace other files of that folder. chown could give away any

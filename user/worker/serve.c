@@ -84,7 +84,7 @@ static struct object *find_object(struct worker *worker, uint32_t key, int *fd)
 
 /* Answers ---------------------------------------------------------------------------------------- */
 
-_Static_assert((int)MESSAGE_NR_UNREAD == (int)NR_UNREAD_RUNTIMES, "all of them are told");
+_Static_assert((int)MESSAGE_NR_UNREAD == (int)NR_UNREAD_RUNTIMES, "the same list");
 
 static void put_pieces(const struct loop_piece *pieces, uint64_t ranges[MESSAGE_MAX_LOOPS][2])
 {
