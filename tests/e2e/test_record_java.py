@@ -159,15 +159,9 @@ def a_class_that_stays_among_them():
 
 def native_allocations(java, *flags):
     """The frames of Native.java, and how often they led to an allocation by the library that they call."""
-    target = h.Workload(java, *flags, "-cp", u.build_java("Native"), "Native")
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid).attached()
-    target.go()
-    times = target.says()["times"]
-    ended, found = run.stop(), {}
-    target.go()
-    assert target.wait() == 0
-    for sample in ended.profile()["samples"]:
+    profile, times = u.allocations_of(java, *flags, "-cp", u.build_java("Native"), "Native")
+    found = {}
+    for sample in profile["samples"]:
         if sample["stack"][0] == "Java_java_util_zip_Deflater_init":
             frames = tuple((frame["name"], frame["line"]) for frame in sample["frames"] if frame["file"] == "Native.java")
             found[frames] = found.get(frames, 0) + sample["values"]["alloc_objects"]

@@ -228,15 +228,9 @@ SMALL, LARGE = 70001, 90001
 
 def buffers_of(options, text):
     """The functions of the program that lead to where a buffer's memory is allocated, leaf first: how much. And how much all is."""
-    target = h.Workload(NODE, *options, script(text))
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
-    target.go()
-    times = target.says()["times"]
-    ended, found = run.stop(), {}
-    target.go()
-    assert target.wait() == 0
-    for sample in ended.profile()["samples"]:
+    profile, times = u.allocations_of(NODE, *options, script(text), run_as=h.AHEAD_OF_OTHERS)
+    found = {}
+    for sample in profile["samples"]:
         if any("BackingStore" in name for name in sample["stack"]):
             frames = tuple((frame["name"], frame["line"]) for frame in sample["frames"] if frame["file"].endswith("/prog.js"))
             found[frames] = found.get(frames, 0) + sample["values"]["alloc_space"]

@@ -227,15 +227,9 @@ fgets(STDIN);
 def heap_shows_functions():
     """Those that lead to malloc, which PHP's own allocator calls for each block when it is told to."""
     need_php()
-    target = h.Workload(PHP, script(ALLOCATING), env={**os.environ, "USE_ZEND_ALLOC": "0"})
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
-    target.go()
-    times = target.says()["times"]
-    ended, found = run.stop(), {}
-    target.go()
-    assert target.wait() == 0
-    for sample in ended.profile()["samples"]:
+    profile, times = u.allocations_of(PHP, script(ALLOCATING), env={"USE_ZEND_ALLOC": "0"}, run_as=h.AHEAD_OF_OTHERS)
+    found = {}
+    for sample in profile["samples"]:
         if sample["values"]["alloc_space"] < 300000:
             continue
         frames = tuple((re.sub(r"\{closure.*\}$", "{closure}", frame["name"]), frame["line"]) for frame in sample["frames"]

@@ -404,15 +404,9 @@ gets
 def heap_shows_functions():
     """Those that lead to malloc."""
     need_ruby()
-    target = h.Workload(RUBY, u.script(ALLOCATING, "prog.rb"))
-    target.says()
-    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=h.AHEAD_OF_OTHERS).attached()
-    target.go()
-    times = target.says()["times"]
-    ended, found = run.stop(), {}
-    target.go()
-    assert target.wait() == 0
-    for sample in ended.profile()["samples"]:
+    profile, times = u.allocations_of(RUBY, u.script(ALLOCATING, "prog.rb"), run_as=h.AHEAD_OF_OTHERS)
+    found = {}
+    for sample in profile["samples"]:
         if sample["values"]["alloc_space"] < 300000:
             continue
         frames = tuple((frame["name"], frame["line"]) for frame in sample["frames"] if frame["file"].endswith("/prog.rb"))

@@ -94,6 +94,20 @@ def profile_of(command, *options, seconds, hz=999, run_as=(), pauses=False):
     return run.profile()
 
 
+def allocations_of(*command, env=None, run_as=()):
+    """Samples each allocation of a program that waits for a line, allocates, says {"times": N}, and ends after one more line.
+    The profile, and how often it did."""
+    target = h.Workload(*command, env=env)
+    target.says()
+    run = h.cprof("heap", "--rate", "1", "--alloc", "-p", target.pid, run_as=run_as).attached()
+    target.go()
+    times = target.says()["times"]
+    ended = run.stop()
+    target.go()
+    assert target.wait() == 0
+    return ended.profile(), times
+
+
 def script(text, name):
     """A file with this text, in a folder of its own."""
     path = os.path.join(h.folder(), name)
