@@ -428,9 +428,9 @@ def inside():
     x = 1
     while True:
         x = x * x % 1000003
+print("{}", flush=True)
 inside()
 '''
-print("{}", flush=True)
 interpreters.run_string(interpreters.create(), CODE)
 """
 
