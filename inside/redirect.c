@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A file's relocations (R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT) say where its slots are, and for which names. Those of a
- * file that has any slot leading to another allocator, or that defines malloc, are left alone: such a file has an allocator
- * of its own (RTLD_DEEPBIND, a local scope), and what one gives out the other must not free.
- *
- * Slots are in memory that the loader may have made read-only after relocation (RELRO): it is made writable for the moment.
- * Other threads may call through a slot at any time: it is written by a single store, and either value is right.
+ * The slots of a file that has any slot leading to another allocator are left alone: it has an allocator of its own
+ * (RTLD_DEEPBIND, a local scope), and what one gives out the other must not free. Slots that are not resolved yet
+ * (lazy) lead nowhere: the file and the libraries that it needs are asked. Only the loader knows whether these or the
+ * process's come first, so the file is left alone if they define another malloc than the C library's. They can be asked
+ * only after dl_iterate_phdr(): it holds a lock that other threads take within the one that dlsym() takes.
  *
  * Rejected: changing the allocator's first instructions, which another thread may be executing.
  */
 #include "inside/redirect.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inside/next.h"
 #include "inside/sampler.h"
+#include "inside/slots.h"
 
-#define MAX_SLOTS  16384
-#define PAGE_BYTES 4096ul
+#define MAX_SLOTS	16384
+#define MAX_LAZY_FILES	2048
+#define LAZY_PATH_BYTES (256 * 1024)
 
 /* The functions of entries.S: by these names, because the allocator's own lead to the process's allocator. */
 void own_malloc(void), own_calloc(void), own_realloc(void), own_free(void), own_reallocarray(void);
@@ -67,193 +62,189 @@ static struct saved {
 static size_t nr_saved;
 static int64_t nr_redirected;
 
-/* A mapped file. */
-struct file {
-	uintptr_t base, begin, end; /* begin, end: of its segments */
-	uintptr_t relro, relro_end;
-	const ElfW(Rela) * tables[2];
-	size_t nr[2];
-	const ElfW(Sym) * symbols;
-	const char *names;
-};
+/* Files with slots that are not resolved yet. Such that do not fit are left alone. */
+static struct lazy_file {
+	uintptr_t base;
+	const char *path;
+	bool is_usual; /* calls the allocator of the process once they are */
+} lazy_files[MAX_LAZY_FILES];
+static char lazy_paths[LAZY_PATH_BYTES];
+static size_t nr_lazy_files, lazy_paths_len;
 
-/* glibc has made an address of it, musl has not. */
-static uintptr_t address_of(const struct file *file, uintptr_t value)
-{
-	return value < file->base ? file->base + value : value;
-}
-
-static void read_dynamic(struct file *file, const ElfW(Dyn) * entry)
-{
-	for (; entry->d_tag != DT_NULL; entry++)
-		switch (entry->d_tag) {
-		case DT_JMPREL:
-			file->tables[0] = (const void *)address_of(file, entry->d_un.d_ptr);
-			break;
-		case DT_PLTRELSZ:
-			file->nr[0] = entry->d_un.d_val / sizeof(ElfW(Rela));
-			break;
-		case DT_RELA:
-			file->tables[1] = (const void *)address_of(file, entry->d_un.d_ptr);
-			break;
-		case DT_RELASZ:
-			file->nr[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
-			break;
-		case DT_SYMTAB:
-			file->symbols = (const void *)address_of(file, entry->d_un.d_ptr);
-			break;
-		case DT_STRTAB:
-			file->names = (const void *)address_of(file, entry->d_un.d_ptr);
-			break;
-		}
-}
-
-/* false: it has no slots, or is one whose slots are left alone: this library, and the loader. */
-static bool read_file(const struct dl_phdr_info *info, struct file *file)
-{
-	const ElfW(Dyn) *dynamic = NULL;
-
-	*file = (struct file){.base = info->dlpi_addr, .begin = UINTPTR_MAX};
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t at = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type == PT_DYNAMIC)
-			dynamic = (const void *)at;
-		if (segment->p_type == PT_GNU_RELRO) {
-			file->relro = at & -PAGE_BYTES;
-			file->relro_end = (at + segment->p_memsz) & -PAGE_BYTES;
-		}
-		if (segment->p_type != PT_LOAD)
-			continue;
-		file->begin = at < file->begin ? at : file->begin;
-		file->end = at + segment->p_memsz > file->end ? at + segment->p_memsz : file->end;
-	}
-	if (!dynamic || info->dlpi_addr == getauxval(AT_BASE) ||
-	    ((uintptr_t)heap_redirect >= file->begin && (uintptr_t)heap_redirect < file->end))
-		return false;
-	read_dynamic(file, dynamic);
-	return file->symbols && file->names;
-}
-
-static void write_slot(const struct file *file, void **slot, void *value)
-{
-	uintptr_t page = (uintptr_t)slot & -PAGE_BYTES;
-	bool is_relro = page >= file->relro && page < file->relro_end;
-
-	if (is_relro && mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE))
-		return;
-	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
-	if (is_relro)
-		mprotect((void *)page, PAGE_BYTES, PROT_READ);
-}
-
+/* NULL: it is none of the allocator's, or the process has none of this name. */
 static const struct function *function_named(const char *name)
 {
 	for (size_t i = 0; i < NR_FUNCTIONS; i++)
-		if (!strcmp(functions[i].name, name))
+		if (functions[i].next && !strcmp(functions[i].name, name))
 			return &functions[i];
 	return NULL;
 }
 
-typedef bool slot_fn(const struct file *file, const struct function *function, void **slot);
-
-/* Calls fn for each slot of a function, until it returns false. Does the file define none of them? */
-static bool each_slot(const struct file *file, slot_fn *fn)
+/* Lazy: it leads to what resolves it, in the file itself. */
+static bool is_usual(const struct mapped_file *file, const struct function *function, void **slot)
 {
-	for (int i = 0; i < 2; i++)
-		for (size_t j = 0; j < file->nr[i]; j++) {
-			const ElfW(Rela) *rela = &file->tables[i][j];
-			uint32_t type = ELF64_R_TYPE(rela->r_info);
-			const struct function *function;
-
-			if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-				continue;
-			function = function_named(file->names +
-						  file->symbols[ELF64_R_SYM(rela->r_info)].st_name);
-			if (function && function->next &&
-			    !fn(file, function, (void **)(file->base + rela->r_offset)))
-				return false;
-		}
-	return true;
-}
-
-static bool is_lazy(const struct file *file, const void *value)
-{
-	return (uintptr_t)value >= file->begin && (uintptr_t)value < file->end;
-}
-
-/* Does it lead where those of the whole process do? */
-static bool is_usual(const struct file *file, const struct function *function, void **slot)
-{
-	return *slot == function->own || *slot == function->next || is_lazy(file, *slot) ||
+	return *slot == function->own || *slot == function->next || mapped_file_has(file, *slot) ||
 	       (function->stub && *slot == function->stub);
 }
 
-/* The C library's own calls: what it defines is next. */
-static bool defines_next(const struct file *file)
+/* Does it lead where those of the whole process do, if to the allocator? */
+static bool check_slot(const struct mapped_file *file, const char *name, void **slot)
 {
-	return (uintptr_t)next_malloc >= file->begin && (uintptr_t)next_malloc < file->end;
+	const struct function *function = function_named(name);
+
+	return !function || is_usual(file, function, slot);
 }
 
-static bool redirect_slot(const struct file *file, const struct function *function, void **slot)
+/* The C library's own calls: what it defines is next. */
+static bool defines_next(const struct mapped_file *file)
 {
-	if (*slot == function->own || nr_saved == MAX_SLOTS)
+	return mapped_file_has(file, (const void *)next_malloc);
+}
+
+static bool is_lazy(const struct mapped_file *file, const struct function *function, void **slot)
+{
+	return mapped_file_has(file, *slot) && *slot != function->next &&
+	       (!function->stub || *slot != function->stub);
+}
+
+/* false: there is such a slot. */
+static bool find_lazy(const struct mapped_file *file, const char *name, void **slot)
+{
+	const struct function *function = function_named(name);
+
+	return !function || !is_lazy(file, function, slot);
+}
+
+static bool redirect_slot(const struct mapped_file *file, const char *name, void **slot)
+{
+	const struct function *function = function_named(name);
+
+	if (!function || *slot == function->own || nr_saved == MAX_SLOTS)
 		return true;
-	if (is_lazy(file, *slot) && *slot != function->next && defines_next(file))
+	if (is_lazy(file, function, slot) && defines_next(file))
 		return true;
 	if (function->stub && *slot == function->stub)
 		return true; /* which goes through the program's slot */
 	saved[nr_saved++] = (struct saved){slot, *slot};
-	write_slot(file, slot, function->own);
+	mapped_file_write(file, slot, function->own);
 	return true;
 }
 
-static bool count_slot(const struct file *file, const struct function *function, void **slot)
+static bool count_slot(const struct mapped_file *file, const char *name, void **slot)
 {
+	const struct function *function = function_named(name);
+
 	(void)file;
-	nr_redirected += *slot == function->own;
+	nr_redirected += function && *slot == function->own;
 	return true;
 }
 
 /* The latest entry, should a file have been mapped where another was. */
-static bool restore_slot(const struct file *file, const struct function *function, void **slot)
+static bool restore_slot(const struct mapped_file *file, const char *name, void **slot)
 {
-	if (*slot != function->own)
+	const struct function *function = function_named(name);
+
+	if (!function || *slot != function->own)
 		return true;
 	for (size_t i = nr_saved; i--;)
 		if (saved[i].slot == slot) {
-			write_slot(file, slot, saved[i].before);
+			mapped_file_write(file, slot, saved[i].before);
 			return true;
 		}
-	write_slot(file, slot, function->next);
+	mapped_file_write(file, slot, function->next);
 	return true;
+}
+
+/* The program comes first in every file's order, and needs not be asked. */
+static bool has_usual_scope(const struct mapped_file *file)
+{
+	if (!*file->path || mapped_file_each_slot(file, find_lazy))
+		return true;
+	for (size_t i = 0; i < nr_lazy_files; i++)
+		if (lazy_files[i].base == file->base && !strcmp(lazy_files[i].path, file->path))
+			return lazy_files[i].is_usual;
+	return false;
+}
+
+static int note_lazy_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	struct mapped_file file;
+	size_t path_bytes;
+
+	(void)bytes;
+	(void)ctx;
+	if (!mapped_file_read(info, &file) || !*file.path ||
+	    mapped_file_each_slot(&file, find_lazy))
+		return 0;
+	path_bytes = strlen(file.path) + 1;
+	if (nr_lazy_files == MAX_LAZY_FILES || path_bytes > LAZY_PATH_BYTES - lazy_paths_len)
+		return 0;
+	lazy_files[nr_lazy_files++] = (struct lazy_file){
+		file.base, memcpy(lazy_paths + lazy_paths_len, file.path, path_bytes), false};
+	lazy_paths_len += path_bytes;
+	return 0;
+}
+
+/* Does a file, or what it needs, define functions of another allocator? */
+static bool has_other_allocator(void *handle, void *c_library)
+{
+	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+		const struct function *function = &functions[i];
+		const void *found = function->next ? dlsym(handle, function->name) : NULL;
+
+		if (found && found != function->own && found != function->next &&
+		    found != function->stub &&
+		    (!c_library || found != dlsym(c_library, function->name)))
+			return true;
+	}
+	return false;
+}
+
+/* As long as a file has a handle it is not unmapped. */
+static void find_lazy_files(void)
+{
+	void *c_library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	nr_lazy_files = lazy_paths_len = 0;
+	dl_iterate_phdr(note_lazy_file, NULL);
+	for (size_t i = 0; i < nr_lazy_files; i++) {
+		void *handle = dlopen(lazy_files[i].path, RTLD_LAZY | RTLD_NOLOAD);
+
+		if (!handle)
+			continue;
+		lazy_files[i].is_usual = !has_other_allocator(handle, c_library);
+		dlclose(handle);
+	}
+	if (c_library)
+		dlclose(c_library);
+	dlerror();
 }
 
 static int redirect_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
 {
-	struct file file;
+	struct mapped_file file;
 
 	(void)bytes;
 	(void)ctx;
-	if (!read_file(info, &file))
+	if (!mapped_file_read(info, &file))
 		return 0;
-	if (each_slot(&file, is_usual))
-		each_slot(&file, redirect_slot);
-	each_slot(&file, count_slot);
+	if (mapped_file_is_relocated(&file) && mapped_file_each_slot(&file, check_slot) &&
+	    has_usual_scope(&file))
+		mapped_file_each_slot(&file, redirect_slot);
+	mapped_file_each_slot(&file, count_slot);
 	return 0;
 }
 
 static int restore_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
 {
-	struct file file;
+	struct mapped_file file;
 
 	(void)bytes;
 	(void)ctx;
-	if (!read_file(info, &file))
+	if (!mapped_file_read(info, &file))
 		return 0;
-	each_slot(&file, restore_slot);
-	each_slot(&file, count_slot);
+	mapped_file_each_slot(&file, restore_slot);
+	mapped_file_each_slot(&file, count_slot);
 	return 0;
 }
 
@@ -261,7 +252,7 @@ static int restore_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
 static int find_program(struct dl_phdr_info *info, size_t bytes, void *program)
 {
 	(void)bytes;
-	read_file(info, program);
+	mapped_file_read(info, program);
 	return 1;
 }
 
@@ -279,14 +270,14 @@ static int find_allocator(struct dl_phdr_info *info, size_t bytes, void *is_ther
  * address gives the address of its own stub out, which jumps through a slot: then the C library has the function, unless
  * there is another allocator. NULL: nothing, or that is not known.
  */
-static void *find_function(const struct file *program, const char *name)
+static void *find_function(const struct mapped_file *program, const char *name)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);
 	const ElfW(Sym) *symbol = NULL;
 	bool has_allocator = false;
 	Dl_info info;
 
-	if (!found || !is_lazy(program, found))
+	if (!found || !mapped_file_has(program, found))
 		return found;
 	dl_iterate_phdr(find_allocator, &has_allocator);
 	if (has_allocator || !dladdr1 || !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
@@ -299,7 +290,7 @@ static void *find_function(const struct file *program, const char *name)
 static int find_functions(void)
 {
 	void *found[NR_FUNCTIONS];
-	struct file program;
+	struct mapped_file program;
 
 	if (dlsym(RTLD_DEFAULT, "malloc") == (void *)own_malloc)
 		return REDIRECT_NEEDLESS;
@@ -348,6 +339,7 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 		/* nothing is changed */
 	} else if (rate_bytes) {
 		sample_at(rate_bytes);
+		find_lazy_files();
 		dl_iterate_phdr(redirect_file, NULL);
 	} else {
 		dl_iterate_phdr(restore_file, NULL);

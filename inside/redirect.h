@@ -18,8 +18,9 @@
 
 /*
  * rate_bytes > 0: samples at this rate, and redirects each slot that is not redirected yet, also of files that were
- * mapped since the last call. 0: puts every slot back. Sets *result, and returns it: how many slots are redirected
- * now, or why none can be. From a thread that is neither in the loader nor in the allocator.
+ * mapped since the last call. Files that another thread is relocating are left for the next one. 0: puts every slot back.
+ * Sets *result, and returns it: how many slots are redirected now, or why none can be. From a thread that is neither in
+ * the loader nor in the allocator.
  * It is this library's entry point, so that its address is easily found.
  */
 int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result);

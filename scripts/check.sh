@@ -17,7 +17,7 @@ c        stdio.h stdlib.h string.h strings.h time.h
 files    dirent.h dlfcn.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
 thread   pthread.h signal.h
 process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
-kernel   linux/capability.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
+kernel   linux/capability.h linux/futex.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
 kernel   x86intrin.h link.h elf.h cpuid.h sys/ptrace.h sys/user.h
 kernel   linux/openat2.h sys/file.h sys/fsuid.h
 kernel   sys/mount.h sys/resource.h sys/prctl.h sys/socket.h sched.h linux/audit.h linux/filter.h linux/seccomp.h

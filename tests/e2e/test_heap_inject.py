@@ -181,6 +181,145 @@ def libraries_of_a_program_that_is_not_position_independent():
     assert target.wait() == 0
 
 
+OWN_ALLOCATOR = """
+#include <stddef.h>
+#include <string.h>
+static char arena[1 << 20];
+static size_t used;
+void *malloc(size_t bytes) {
+	void *block = arena + used;
+	used += (bytes + 15) & -16ul;
+	return block;
+}
+void free(void *block) {
+	if ((char *)block < arena || (char *)block >= arena + sizeof(arena))
+		__builtin_trap();
+}
+"""
+DEEP_LIBRARY = """
+#include <stdlib.h>
+void *take(void) { return malloc(100); }
+void give(void *block) { free(block); }
+"""
+DEEP_PROGRAM = """
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void wait_for_line(void) {
+	struct pollfd line = {.fd = 0, .events = POLLIN};
+	poll(&line, 1, -1);
+	getchar();
+}
+int main(int argc, char **argv) {
+	void *library = dlopen(argv[1], RTLD_LAZY | RTLD_DEEPBIND);
+	void *(*take)(void) = (void *(*)(void))dlsym(library, "take");
+	void (*give)(void *) = (void (*)(void *))dlsym(library, "give");
+	void *block = NULL, *volatile own = NULL;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("{}");
+	wait_for_line();
+	if (argc > 2)
+		block = take();
+	own = malloc(100);
+	puts("{}");
+	wait_for_line();
+	give(block ? block : take());
+	free(own);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_library_with_an_allocator_of_its_own():
+    """Nothing is resolved yet, and it calls its own allocator, not the process's: during the run and after it."""
+    own = injecting.built("libown.so", OWN_ALLOCATOR, "-fno-builtin", "-shared", "-fPIC")
+    library = injecting.built("libdeep.so", DEEP_LIBRARY, "-Wl,--no-as-needed", own, "-shared", "-fPIC", "-Wl,-z,lazy")
+    program = injecting.built("deep", DEEP_PROGRAM)
+    for words in ((), ("early",)):
+        target = h.Workload(program, library, *words)
+        target.says()
+        run = injecting.injected(target, "--rate", "1", "--alloc")
+        target.go()
+        target.says()
+        names = {name for sample in run.stop().profile()["samples"] for name in sample["stack"]}
+        assert "main" in names and "take" not in names, names
+        target.go()
+        assert target.wait() == 0, words
+
+
+# The resolver runs while the loader relocates the library, and calls what injecting would: with the loader's lock held,
+# as another thread would not, so that the moment is certain.
+RELOCATED_LIBRARY = """
+#include <stdint.h>
+#include <stdlib.h>
+struct shared {
+	int64_t (*redirect)(uint64_t rate_bytes, volatile int64_t *result);
+	volatile int64_t result;
+};
+static int one(void) { return 1; }
+static void *resolve(void) {
+	struct shared *shared = (struct shared *)0x10000000;
+	if (shared->redirect)
+		shared->redirect(4096, &shared->result);
+	return one;
+}
+static int chosen(void) __attribute__((ifunc("resolve")));
+int call(void) {
+	void *volatile block = malloc(100);
+	free(block);
+	return chosen();
+}
+"""
+RELOCATED_PROGRAM = r"""
+#define _GNU_SOURCE
+#include <assert.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+struct shared {
+	int64_t (*redirect)(uint64_t rate_bytes, volatile int64_t *result);
+	volatile int64_t result;
+};
+int main(int argc, char **argv) {
+	struct link_map *map = dlopen(argv[1], RTLD_NOW);
+	int64_t (*redirect)(uint64_t, volatile int64_t *), first, second;
+	struct shared *shared = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *library;
+	volatile int64_t result;
+
+	assert(argc == 3 && map);
+	redirect = (void *)(map->l_addr + ((ElfW(Ehdr) *)map->l_addr)->e_entry);
+	shared->redirect = redirect;
+	library = dlopen(argv[2], RTLD_NOW);
+	assert(library);
+	first = shared->result;
+	second = redirect(4096, &result);
+	assert(((int (*)(void))dlsym(library, "call"))() == 1);
+	printf("{\"first\": %ld, \"second\": %ld, ", first, second);
+	printf("\"after\": %ld}\n", redirect(0, &result));
+	assert(((int (*)(void))dlsym(library, "call"))() == 1);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_library_that_is_being_relocated():
+    """Its slots are left alone until the loader is done with it."""
+    library = injecting.built("librelocated.so", RELOCATED_LIBRARY, "-shared", "-fPIC", "-Wl,-z,now", "-Wl,-z,relro")
+    program = injecting.built("relocated", RELOCATED_PROGRAM)
+    target = h.Workload(program, os.path.join(h.BUILD, injecting.LIBRARY), library)
+    counts = target.says()
+    assert target.wait() == 0
+    assert counts["second"] == counts["first"] + 2 and counts["first"] > 0 and counts["after"] == 0, counts
+
+
 @h.test
 def wrong_usage():
     for options in (["-a"], ["-p", "init"], ["--", "true"], ["-p", "1,2"], ["-p", "1", "--follow-fork"]):

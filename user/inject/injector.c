@@ -41,6 +41,7 @@ struct injection {
 	struct tracee tracee;
 	const void *library; /* its first page, mapped here */
 	uint64_t nr_mapped;  /* executable mappings of files */
+	bool is_new;	     /* the last look found other ones than the one before */
 	bool is_stuck;	     /* a call has not returned, or has faulted */
 };
 
@@ -131,7 +132,8 @@ static struct injector_outcome begin(struct injection *injection)
 }
 
 /*
- * Where no thread could make the call it is tried again the next time. Where the call has not returned it goes on, and there
+ * A file that is new is looked at twice, since the loader may not be done with it. Where no thread could make the call it
+ * is tried again the next time. Where the call has not returned it goes on, and there
  * may be no other beside it. One that has faulted would do so again.
  */
 static void look_for_more(struct injection *injection)
@@ -144,8 +146,9 @@ static void look_for_more(struct injection *injection)
 		return;
 	injection->nr_mapped = 0;
 	places_maps(injection->options->pid, count_code, injection);
-	if (injection->nr_mapped != nr_before)
+	if (injection->nr_mapped != nr_before || injection->is_new)
 		err = redirect(injection, injection->options->rate_bytes, LOOK_NS, &nr_slots);
+	injection->is_new = injection->nr_mapped != nr_before;
 	injection->is_stuck = err == -ETIMEDOUT || err == -EFAULT;
 	if (err)
 		injection->nr_mapped = nr_before;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A file's relocations (R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT) say where its slots are, and for which names. Other threads
+ * may call through a slot at any time: it is written by a single store, and either value is right.
+ *
+ * Another thread may be relocating a file that dl_iterate_phdr() shows already. It would fault on a page that is made
+ * read-only under it, so whether pages can be written is asked first: by an operation of futex() that changes nothing and
+ * fails with EFAULT where it may not write. Rejected: reading /proc/self/maps, which a confined process may not open.
+ */
+#include "inside/slots.h"
+
+#include <linux/futex.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096ul
+
+/* glibc has made an address of it, musl has not. */
+static uintptr_t address_of(const struct mapped_file *file, uintptr_t value)
+{
+	return value < file->base ? file->base + value : value;
+}
+
+static void read_dynamic(struct mapped_file *file, const ElfW(Dyn) * entry)
+{
+	for (; entry->d_tag != DT_NULL; entry++)
+		switch (entry->d_tag) {
+		case DT_JMPREL:
+			file->tables[0] = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			file->nr[0] = entry->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		case DT_RELA:
+			file->tables[1] = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			file->nr[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		case DT_SYMTAB:
+			file->symbols = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			file->names = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
+		}
+}
+
+bool mapped_file_has(const struct mapped_file *file, const void *address)
+{
+	return (uintptr_t)address >= file->begin && (uintptr_t)address < file->end;
+}
+
+bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+
+	*file = (struct mapped_file){
+		.path = info->dlpi_name, .base = info->dlpi_addr, .begin = UINTPTR_MAX};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_DYNAMIC)
+			dynamic = (const void *)at;
+		if (segment->p_type == PT_GNU_RELRO) {
+			file->relro = at & -PAGE_BYTES;
+			file->relro_end = (at + segment->p_memsz) & -PAGE_BYTES;
+		}
+		if (segment->p_type != PT_LOAD)
+			continue;
+		file->begin = at < file->begin ? at : file->begin;
+		file->end = at + segment->p_memsz > file->end ? at + segment->p_memsz : file->end;
+	}
+	if (!dynamic || info->dlpi_addr == getauxval(AT_BASE) ||
+	    mapped_file_has(file, (const void *)mapped_file_read))
+		return false;
+	read_dynamic(file, dynamic);
+	return file->symbols && file->names;
+}
+
+/* Ors nothing into the word, and wakes nobody. */
+static bool is_writable(uintptr_t address)
+{
+	uint32_t nobody = 0;
+
+	return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, address,
+		       FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+}
+
+bool mapped_file_is_relocated(const struct mapped_file *file)
+{
+	return file->relro >= file->relro_end || !is_writable(file->relro);
+}
+
+bool mapped_file_each_slot(const struct mapped_file *file, slot_fn *fn)
+{
+	for (int i = 0; i < 2; i++)
+		for (size_t j = 0; j < file->nr[i]; j++) {
+			const ElfW(Rela) *rela = &file->tables[i][j];
+			uint32_t type = ELF64_R_TYPE(rela->r_info);
+			const ElfW(Sym) *symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
+
+			if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+			    !fn(file, file->names + symbol->st_name,
+				(void **)(file->base + rela->r_offset)))
+				return false;
+		}
+	return true;
+}
+
+void mapped_file_write(const struct mapped_file *file, void **slot, void *value)
+{
+	uintptr_t page = (uintptr_t)slot & -PAGE_BYTES;
+	bool is_relro = page >= file->relro && page < file->relro_end && !is_writable(page);
+
+	if (is_relro && mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
+	if (is_relro)
+		mprotect((void *)page, PAGE_BYTES, PROT_READ);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The slots through which a mapped file of this process calls functions of other files: where they are, and for which
+ * names. What points into the file is valid as long as it is mapped: during a call of dl_iterate_phdr().
+ */
+#ifndef CPROF_INSIDE_SLOTS_H
+#define CPROF_INSIDE_SLOTS_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mapped_file {
+	const char *path;	    /* "" for the program */
+	uintptr_t base, begin, end; /* begin, end: of its segments */
+	uintptr_t relro, relro_end; /* whole pages, which the loader makes read-only */
+	const ElfW(Rela) * tables[2];
+	size_t nr[2];
+	const ElfW(Sym) * symbols;
+	const char *names;
+};
+
+/* false: it has no slots, or is one whose slots are left alone: this library, and the loader. */
+bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file);
+
+/* Is this an address within the file? */
+bool mapped_file_has(const struct mapped_file *file, const void *address);
+
+/* false: the loader is not done with it: its pages that are read-only later (RELRO) can be written. */
+bool mapped_file_is_relocated(const struct mapped_file *file);
+
+typedef bool slot_fn(const struct mapped_file *file, const char *name, void **slot);
+
+/* Calls fn for each slot, until it returns false. Has it never? */
+bool mapped_file_each_slot(const struct mapped_file *file, slot_fn *fn);
+
+/* Slots that are read-only are made writable for the moment. Nothing is done where that fails. */
+void mapped_file_write(const struct mapped_file *file, void **slot, void *value);
+
+#endif
