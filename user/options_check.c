@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/urls.h"
 #include "output/file.h"
 #include "output/format.h"
@@ -52,6 +53,14 @@ static void add_formats(struct options *options, const char *text)
 		add_target(options, format_by_name(name), NULL);
 }
 
+static int fail_foreign(const char *path)
+{
+	char names[256], safe[512];
+
+	return fail(-EINVAL, "-o %s: the suffix is no known format: give --format with one of %s.",
+		    text_escape(path, safe, sizeof(safe)), format_names(names, sizeof(names)));
+}
+
 static int choose_targets(struct options_parsing *parsing)
 {
 	struct options *options = parsing->options;
@@ -76,6 +85,8 @@ static int choose_targets(struct options_parsing *parsing)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(file, parsing->outputs.at[j]))
 				return fail(-EINVAL, "-o %s is given twice.", file);
+		if (format_is_foreign(file))
+			return fail_foreign(file);
 		add_target(options, format ? format : format_at(0), file);
 	}
 	return 0;
@@ -189,10 +200,11 @@ int options_check_targets(const struct options *options)
 	if (options->inject && has_command)
 		return fail(-EINVAL, "a command that is launched samples by itself already: leave "
 				     "--inject out.");
-	if (options->inject && (options->spec.pids.nr != 1 || options->spec.names.nr ||
+	if (options->inject && (options->spec.pids.nr + options->spec.names.nr != 1 ||
 				targetspec_filters(&options->spec) || options->follow_forks))
-		return fail(-EINVAL, "--inject is for one process, by its id, and for none of its "
-				     "children: -p PID.");
+		return fail(-EINVAL,
+			    "--inject is for one process, and for none of its children: -p "
+			    "PID, or a name that one process has.");
 	if (options->inject && options->mode == OPTIONS_MODE_PROBE)
 		return fail(-EINVAL,
 			    "--inject and --mode probe cannot be combined: without --inject "

@@ -205,6 +205,10 @@ def views_and_formats():
                                (("--interval", "0"), "interval")):
         run = h.cprof("heap", *arguments, "-p", os.getpid(), verbose=False)
         run.wait().refused(USAGE, pattern)
+    for name in ("allocations.csv", "cpu.json", "graph.dot"):
+        path = os.path.join(h.folder(), name)
+        h.cprof("record", "-o", path, "-p", os.getpid(), verbose=False).wait().refused(USAGE, "no known format")
+        assert not os.path.exists(path)
     h.cprof("record", "--inuse", "-p", os.getpid(), verbose=False).wait().refused(USAGE, "inuse")
 
 

@@ -321,8 +321,28 @@ def a_library_that_is_being_relocated():
 
 
 @h.test
+def by_name():
+    """That of one process; where several have it, they are listed."""
+    name = f"named-{os.getpid()}"
+    program = injecting.built(name, '#include <stdio.h>\n#include <poll.h>\n'
+                              'int main(void) { puts("{}"); fflush(stdout); return poll(NULL, 0, -1); }\n')
+    one, other = h.Workload(program), h.Workload(program)
+    one.says(), other.says()
+    run = h.cprof("heap", "--inject", "-p", name).wait()
+    pids = sorted([one.pid, other.pid])
+    said = f"--inject is for one process, and 2 have the name {name}: give -p one of {pids[0]}, {pids[1]}."
+    assert run.code == 2 and any(said in line for line in run.lines), run.lines
+    other.process.kill()
+    other.process.wait()
+    run = h.cprof("heap", "--inject", "--allow-empty", "-d", "0.1s", "-p", name).wait()
+    assert run.code == 0 and any(f"process {one.pid} gets" in line for line in run.lines), run.lines
+    run = h.cprof("heap", "--inject", "-p", "nobody-has-it").wait()
+    assert run.code == 2 and any("no process or executable has this name" in line for line in run.lines), run.lines
+
+
+@h.test
 def wrong_usage():
-    for options in (["-a"], ["-p", "init"], ["--", "true"], ["-p", "1,2"], ["-p", "1", "--follow-fork"]):
+    for options in (["-a"], ["-p", "1,init"], ["--", "true"], ["-p", "1,2"], ["-p", "1", "--follow-fork"]):
         run = h.cprof("heap", "--inject", *options).wait()
         said = "samples by itself already" if "--" in options else "--inject is for one process"
         assert run.code == 2 and said in "\n".join(run.lines), (options, run.lines)

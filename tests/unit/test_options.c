@@ -129,12 +129,12 @@ static void test_outputs(void **state)
 	} expected[] = {{"x.pb.gz", "proto"},	   {"x.pb", "proto-plain"},
 			{"x.folded", "folded"},	   {"x.speedscope.json", "speedscope"},
 			{"x.gecko.json", "gecko"}, {"x.heap", "legacy"},
-			{"x.json", "proto"},	   {"x", "proto"}};
+			{"x.data", "proto"},	   {"x", "proto"}};
 	struct options options;
 
 	(void)state;
 	assert_int_equal(parse("record -a -o x.pb.gz -o x.pb -o x.folded -o x.speedscope.json "
-			       "-o x.gecko.json -o x.heap -o x.json -o x",
+			       "-o x.gecko.json -o x.heap -o x.data -o x",
 			       OPTIONS_RECORD, &options),
 			 0);
 	assert_string_equal(options.output, "x.pb.gz");
@@ -143,6 +143,8 @@ static void test_outputs(void **state)
 		assert_string_equal(options.targets.at[i].file, expected[i].file);
 		assert_string_equal(options.targets.at[i].format->name, expected[i].format);
 	}
+	options_release(&options);
+	assert_int_equal(parse("record -a -o x.json", OPTIONS_RECORD, &options), -EINVAL);
 	options_release(&options);
 }
 

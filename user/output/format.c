@@ -102,6 +102,24 @@ const struct output_format *format_of_path(const char *path, const char **suffix
 	return best;
 }
 
+bool format_is_foreign(const char *path)
+{
+	static const char *const suffixes[] = {".csv",	".dot", ".gif", ".gv",	".jpg",
+					       ".json", ".md",	".pdf", ".png", ".ps",
+					       ".tsv",	".xml", ".yaml"};
+	size_t len = strlen(path);
+
+	if (format_of_path(path, NULL))
+		return false;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t suffix_len = strlen(suffixes[i]);
+
+		if (suffix_len < len && !strcmp(path + len - suffix_len, suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
 const struct output_format *format_by_name(const char *name)
 {
 	for (size_t i = 0; i < NR_FORMATS; i++)

@@ -50,6 +50,11 @@ struct output_format {
  * NULL). Static; NULL: no format has such a suffix.
  */
 const struct output_format *format_of_path(const char *path, const char **suffix);
+/*
+ * Whether the path bears the suffix of a format that cprof does not write (".csv"), so that its author would hardly expect
+ * pprof in it.
+ */
+bool format_is_foreign(const char *path);
 /* The format of this name. Static; NULL: there is none. */
 const struct output_format *format_by_name(const char *name);
 /*

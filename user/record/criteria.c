@@ -30,9 +30,10 @@
 #include "base/saferegex.h"
 #include "stream.h"
 
-#define CGROUPS	 "/sys/fs/cgroup"
-#define ID_LEAST 6  /* hexadecimal digits that make the beginning of an id */
-#define ID_WHOLE 32 /* that a whole one has at least */
+#define CGROUPS	      "/sys/fs/cgroup"
+#define MAX_IDS_SHOWN 8
+#define ID_LEAST      6	 /* hexadecimal digits that make the beginning of an id */
+#define ID_WHOLE      32 /* that a whole one has at least */
 
 /* Users ------------------------------------------------------------------------------------------ */
 
@@ -213,19 +214,25 @@ bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *
 	return false;
 }
 
+/* Is it one that has a name of the spec's, and lives? */
+static bool has_name(const struct criteria *criteria, uint32_t tgid)
+{
+	struct proc_stat stat;
+
+	return tgid != (uint32_t)getpid() && !procfs_stat(criteria->proc_root, tgid, &stat) &&
+	       !proc_stat_is_dead(&stat) && !stat.is_kernel_thread &&
+	       criteria_named(criteria, tgid, stat.comm);
+}
+
 static bool is_anybody_named(const struct criteria *criteria, char *name, const uint32_t *tgids,
 			     size_t nr)
 {
 	struct targetspec only = {.names = {.at = &name, .nr = 1}};
 	struct criteria one = {
 		.proc_root = criteria->proc_root, .opener = criteria->opener, .spec = &only};
-	struct proc_stat stat;
 
 	for (size_t i = 0; i < nr; i++)
-		if (tgids[i] != (uint32_t)getpid() &&
-		    !procfs_stat(criteria->proc_root, tgids[i], &stat) &&
-		    !proc_stat_is_dead(&stat) && !stat.is_kernel_thread &&
-		    criteria_named(&one, tgids[i], stat.comm))
+		if (has_name(&one, tgids[i]))
 			return true;
 	return false;
 }
@@ -243,6 +250,48 @@ int criteria_check_names(const struct criteria *criteria)
 		if (!is_anybody_named(criteria, *name, tgids, nr))
 			return fail(-ESRCH, "-p %s: no process or executable has this name.",
 				    text_escape(*name, safe, sizeof(safe)));
+	return 0;
+}
+
+/* The processes that have the name, "12, 13, 14 ..."; *tgid is one of them. How many? */
+static size_t find_named(const struct criteria *criteria, const uint32_t *tgids, size_t nr,
+			 uint32_t *tgid, char *words, size_t words_bytes)
+{
+	size_t nr_found = 0, len = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!has_name(criteria, tgids[i]))
+			continue;
+		*tgid = tgids[i];
+		if (nr_found < MAX_IDS_SHOWN)
+			len += snprintf(words + len, words_bytes - len, "%s%u",
+					nr_found ? ", " : "", tgids[i]);
+		nr_found++;
+	}
+	return nr_found;
+}
+
+int criteria_resolve_name(const char *proc_root, const char *option, struct targetspec *spec)
+{
+	const struct criteria criteria = {.proc_root = proc_root, .spec = spec};
+	uint32_t *tgids scoped(freep) = NULL, tgid;
+	char words[MAX_IDS_SHOWN * 12] = "", safe[512];
+	size_t nr = 0, nr_found;
+	int err = criteria_check_names(&criteria);
+
+	if (!err)
+		err = procfs_list(proc_root, &tgids, &nr);
+	if (err)
+		return err;
+	nr_found = find_named(&criteria, tgids, nr, &tgid, words, sizeof(words));
+	if (nr_found != 1)
+		return fail(-EINVAL,
+			    "%s is for one process, and %zu have the name %s: give -p one of %s%s",
+			    option, nr_found, text_escape(spec->names.at[0], safe, sizeof(safe)),
+			    words, nr_found > MAX_IDS_SHOWN ? " ..." : ".");
+	free(spec->names.at[0]);
+	spec->names.nr = 0;
+	vec_push(&spec->pids, tgid);
 	return 0;
 }
 

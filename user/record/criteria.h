@@ -36,6 +36,11 @@ void criteria_release(struct criteria *criteria);
 
 /* Checks that each name is that of some process. -ESRCH, printed, with the first name that no process has. */
 int criteria_check_names(const struct criteria *criteria);
+/*
+ * Makes of a spec with one name and no process id one with the id of the only process that has the name. -ESRCH, -EINVAL,
+ * printed: none has, several have. For what is possible with a single process only; option says with what.
+ */
+int criteria_resolve_name(const char *proc_root, const char *option, struct targetspec *spec);
 /* Whether the process, whose name is comm, has one of the names. */
 bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *comm);
 /* 1: every filter holds; 0: one does not; -ESRCH: the process is gone, so it cannot be decided. */
