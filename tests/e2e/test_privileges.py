@@ -102,6 +102,9 @@ def everything_needs_six():
                 run.refused(p.CANNOT, f"CAP_{one.upper()} is missing")
             else:
                 assert run.code == 0 and not blamed(run), run.lines
+                # nobody may read the first process here and there, and nobody misses that unless it runs
+                unread = lines(run, "cannot be read, so")
+                assert not unread or "of 1 sampled process, 1 (" in unread[0], run.lines
 
 
 @h.test

@@ -49,11 +49,6 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx)
 	tasks->on_map_ctx = ctx;
 }
 
-bool tasks_was_forbidden(const struct tasks *tasks)
-{
-	return tasks->was_forbidden;
-}
-
 size_t tasks_nr(const struct tasks *tasks)
 {
 	return tasks->proctable.all.nr;
@@ -129,7 +124,8 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 		tasks_add_map(tasks, image, map);
 	}
 	image->was_read = !snapshot.maps_error;
-	tasks->was_forbidden |= snapshot.maps_error == -EACCES || snapshot.maps_error == -EPERM;
+	image->process->was_forbidden = snapshot.maps_error == -EACCES ||
+					snapshot.maps_error == -EPERM;
 	image->nr_losses = tasks->nr_losses;
 	return snapshot.maps_error;
 }

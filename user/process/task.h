@@ -46,7 +46,8 @@ struct process {
 	uint64_t start_ns;
 	uint64_t exited_ns; /* its first thread ended then; 0: not yet */
 	bool is_kernel_thread;
-	bool is_sampled; /* set by the owner of its records: keeps it from being pruned */
+	bool was_forbidden; /* cprof may not read its mappings */
+	bool is_sampled;    /* set by the owner of its records: keeps it from being pruned */
 	vec_of(struct image *) images; /* oldest first, at least one; owned */
 
 	/* Private. */
@@ -121,7 +122,5 @@ bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid);
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);
 struct process *tasks_at(const struct tasks *tasks, size_t i);
-/* Was permission denied to read the mappings of any process? */
-bool tasks_was_forbidden(const struct tasks *tasks);
 
 #endif

@@ -25,7 +25,6 @@ struct tasks {
 	void *on_map_ctx;
 	uint32_t nr_losses, nr_losses_swept;
 	uint64_t lost_ns, swept_ns;
-	bool was_forbidden; /* to read somebody's mappings */
 };
 
 /* Up to COMM_BYTES - 1 bytes of comm. */

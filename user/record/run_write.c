@@ -57,18 +57,30 @@ static void say_unknown(const struct run *run)
 /* What is missing, so that code has no names. */
 static void say_forbidden(const struct run *run)
 {
-	size_t nr = files_nr_forbidden(run->files);
-	const char *lacks = run->lacks;
+	size_t nr_files = files_nr_forbidden(run->files), nr = 0;
+	const char *lacks = *run->lacks ? run->lacks : "permission denied";
+	const struct process *example = NULL;
+	char safe[64];
 
-	if (tasks_was_forbidden(run->tasks))
-		warn("the mappings of processes of other users cannot be read, so their code has "
+	for (size_t i = 0; i < tasks_nr(run->tasks); i++) {
+		const struct process *process = tasks_at(run->tasks, i);
+
+		if (!process->was_forbidden || !process->is_sampled)
+			continue;
+		example = process;
+		nr++;
+	}
+	if (nr)
+		warn("the mappings of %s sampled process%s %u (%s) cannot be read, so %s code has "
 		     "no "
 		     "names: %s (PRIVILEGES in cprof-record(1)).",
-		     *lacks ? lacks : "permission denied");
-	if (nr)
+		     text_count(nr), nr > 1 ? "es, such as" : ",", example->tgid,
+		     text_escape(process_last_image(example)->comm, safe, sizeof(safe)),
+		     nr > 1 ? "their" : "its", lacks);
+	if (nr_files)
 		warn("%s files could not be opened, so their code has no names: %s (PRIVILEGES in "
 		     "cprof-record(1)).",
-		     text_count(nr), *lacks ? lacks : "permission denied");
+		     text_count(nr_files), lacks);
 }
 
 /* The name of a process as it is known last; "?" if it is not. */
