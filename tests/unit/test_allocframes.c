@@ -31,6 +31,12 @@ static void check(const char *frame, bool goes)
 	profile_free(profile);
 }
 
+static void check_all(const char *const *frames, size_t nr, bool go)
+{
+	for (size_t i = 0; i < nr; i++)
+		check(frames[i], go);
+}
+
 static void test_cpp(void **state)
 {
 	static const char *const go[] = {
@@ -72,10 +78,48 @@ static void test_cpp(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(go) / sizeof(go[0]); i++)
-		check(go[i], true);
-	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
-		check(stay[i], false);
+	check_all(go, sizeof(go) / sizeof(go[0]), true);
+	check_all(stay, sizeof(stay) / sizeof(stay[0]), false);
+}
+
+/* Those of runtimes and libraries. */
+static void test_c(void **state)
+{
+	static const char *const go[] = {
+		"_PyObject_Malloc",
+		"PyMem_RawCalloc",
+		"_PyMem_DebugRawAlloc",
+		"pymalloc_alloc",
+		"_emalloc",
+		"_emalloc_huge",
+		"_safe_emalloc",
+		"__zend_malloc",
+		"_erealloc2",
+		"ruby_xmalloc2",
+		"objspace_xmalloc0",
+		"rb_gc_impl_malloc",
+		"palloc",
+		"palloc0",
+		"repalloc",
+		"MemoryContextAllocZero",
+		"AllocSetAlloc",
+		"g_malloc0_n",
+		"g_slice_alloc",
+		"CRYPTO_zalloc",
+		"sqlite3DbMallocRaw",
+		"sqlite3_malloc64",
+		"xmalloc",
+		"xreallocarray",
+	};
+	static const char *const stay[] = {
+		"PyMem_Free",	      "PyObject_Init", "PyObject_GenericGetAttr",
+		"emalloc_statistics", "spalloc",       "AllocSetContextCreateInternal",
+		"g_mallocator",	      "sqlite3_step",  "xmalloc_report",
+	};
+
+	(void)state;
+	check_all(go, sizeof(go) / sizeof(go[0]), true);
+	check_all(stay, sizeof(stay) / sizeof(stay[0]), false);
 }
 
 static void test_rust(void **state)
@@ -133,10 +177,8 @@ static void test_rust(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(go) / sizeof(go[0]); i++)
-		check(go[i], true);
-	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
-		check(stay[i], false);
+	check_all(go, sizeof(go) / sizeof(go[0]), true);
+	check_all(stay, sizeof(stay) / sizeof(stay[0]), false);
 }
 
 static void check_cut(const char *types, const char *stack, const char *expected)
@@ -202,8 +244,11 @@ static void test_is_heap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpp),	cmocka_unit_test(test_rust),
-		cmocka_unit_test(test_stacks),	cmocka_unit_test(test_shared_location),
+		cmocka_unit_test(test_cpp),
+		cmocka_unit_test(test_c),
+		cmocka_unit_test(test_rust),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_shared_location),
 		cmocka_unit_test(test_is_heap),
 	};
 

@@ -18,9 +18,10 @@
 #include "base/saferegex.h"
 
 /*
- * The functions that are probed, and what calls nothing but them: pprof's own list is longer, and
- * hides a program's `allocate` and all of Go's runtime, with the C code that a Go program calls behind
- * it. Of Rust __rust_alloc() and what it leads to.
+ * The functions that are probed, and what calls nothing but them, also of widespread runtimes and
+ * libraries: that all of a Python program's memory comes from _PyObject_Malloc() is no answer. pprof's
+ * own list hides a program's `allocate` and all of Go's runtime, with the C code that a Go program
+ * calls behind it. Of Rust __rust_alloc() and what it leads to.
  */
 const char allocator_frames[] =
 	"(__libc_|je_|tc_|mi_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc"
@@ -35,7 +36,24 @@ const char allocator_frames[] =
 	"|(_R[A-Za-z0-9_]*_|__rustc::)?__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)"
 	"|alloc::alloc::(alloc|alloc_zeroed|realloc|exchange_malloc|Global::[a-z_]*)"
 	"|<alloc::alloc::Global( as core::alloc::Allocator)?>::[a-z_]*"
-	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*";
+	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*"
+	/* CPython, PHP, Ruby; PostgreSQL, GLib, OpenSSL, SQLite; GNU's programs */
+	"|_?Py(Object|Mem)_(Raw|Debug|DebugRaw)?(Malloc|Calloc|Realloc|Alloc)|pymalloc_(alloc|"
+	"realloc)"
+	"|_(safe_)?e(malloc|calloc|realloc2?)(_[a-z0-9]+)?|__zend_(malloc|calloc|realloc)"
+	"|_safe_(malloc|realloc)"
+	"|ruby_x(malloc|calloc|realloc)(2|0|_body|2_body)?|objspace_x(malloc0|calloc|realloc)"
+	"|rb_gc_impl_(malloc|calloc|realloc)"
+	"|(re)?palloc(0|_extended|_huge|_aligned)?"
+	"|MemoryContextAlloc(Zero|ZeroAligned|Extended|Huge|Aligned)?"
+	"|(AllocSet|Generation|Slab|Bump)(Alloc[A-Za-z]*|Realloc)"
+	"|g_(try_)?(malloc0?|realloc)(_n)?|g_slice_alloc0?|g_aligned_alloc0?"
+	"|CRYPTO_(malloc|zalloc|realloc|calloc|clear_realloc)(_array)?"
+	"|sqlite3(Db|Mem|_)?(Malloc|MallocZero|MallocRaw|MallocRawNN|Realloc|malloc|malloc64|"
+	"realloc"
+	"|realloc64)"
+	"|x(malloc|calloc|zalloc|realloc|nmalloc|nrealloc|2realloc|2nrealloc|reallocarray|"
+	"charalloc)";
 
 /*
  * How a name in Rust's newer mangling (v0), which other profilers may leave as it is, begins: up to the crate of the
