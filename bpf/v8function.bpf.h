@@ -240,7 +240,12 @@ __noinline int v8_describe(u32 slot, u64 object, u32 check)
 	else if (is_string(name))
 		set_name(slot, name);
 	work->line = 0;
-	/* The first function of a walk has had all of its time: then it has no line. Others are asked for again. */
+	/*
+	 * The first function of a walk has as much time as a walk, whatever was walked before: if that is not enough it has no
+	 * line. Others are asked for again.
+	 */
+	if (!work->nr_described)
+		work->deadline_ns = bpf_ktime_get_ns() + shadow->walk_ns;
 	if (v8_find_line(slot, v8->script_name_at) && work->nr_described)
 		return 1;
 	work->nr_described++;
