@@ -9,6 +9,8 @@ runs differ by a fifth. Nothing is asserted. How each is found:
    BPF_ENABLE_STATS, as with the sysctl kernel.bpf_stats_enabled; tail calls are inside it, and the
    clock's own 20-30 ns too) over the program's own counters, read from cprof's map `stats`. Ticks of other processes and of idle CPUs cost something as well:
    that is measured with an idle target and subtracted.
+ - runtimes: programs that run in a loop below 10 and 110 functions of theirs, with and without --no-RUNTIME. What 100 more
+   take, less what their native frames take, is what interpreted frames cost.
  - start: from the fork of cprof to the first sample in that map, asked for every millisecond, of a
    target that never sleeps. Blind: ticks that came before it and were neither of others nor counted.
  - memory of maps: memlock in /proc/PID/fdinfo; slabs of tables are counted apart.
@@ -16,7 +18,7 @@ runs differ by a fifth. Nothing is asserted. How each is found:
  - slowdown: pieces of work that a target does in the same CPU time with and without a profiler.
 
 BENCH_ROUNDS=5 BENCH_SECONDS=30 (of the run for the own cost; all others last at most 3)
-BENCH_ONLY=samples,tables,start,maps,own,slowdown
+BENCH_ONLY=samples,runtimes,tables,wall,start,maps,own,slowdown
 """
 import ctypes
 import os
@@ -54,6 +56,30 @@ end = time.process_time() + limit; nr = 0
 while not limit or time.process_time() < end: fib(12); nr += 1
 print(nr)
 """
+
+# A loop below n functions: the command, without n.
+RUNTIMES = {
+    "python": (["python3", "-c", """
+import sys
+def down(n):
+    if n: return down(n - 1)
+    x = 1
+    while True: x = x * x % 1000003
+down(int(sys.argv[1]))"""], 220),
+    "php": (["php", "-r", """
+function down($n) { if ($n) return down($n - 1); $x = 1; while (true) $x = $x * $x % 1000003; }
+down((int)$argv[1]);"""], 320),
+    "ruby": (["ruby", "-e", """
+def down(n)
+  return down(n - 1) if n > 0
+  x = 1
+  x = x * x % 1000003 while true
+end
+down(ARGV[0].to_i)"""], 320),
+    "v8": (["node", "-e", """
+function down(n) { if (n) return down(n - 1) + 1; let x = 1; while (true) x = x * x % 1000003; }
+down(Number(process.argv[1]));"""], 250),
+}
 
 folder = None
 started = []  # every process, to be ended whatever happens
@@ -211,9 +237,9 @@ class Cprof:
 
 # BPF time of a sample --------------------------------------------------------------------------------
 
-def observe(pid, hz, seconds):
+def observe(pid, hz, seconds, *options):
     """Of a run: BPF ns a tick, the share of ticks that were samples, frames a sample."""
-    cprof = Cprof("-p", pid, "-F", hz)
+    cprof = Cprof("-p", pid, "-F", hz, *options)
     cprof.wait_for("TICKS")
     before, (ns_before, runs_before) = cprof.stats(), cprof.run_time()
     time.sleep(seconds)
@@ -233,9 +259,9 @@ def filtered_ns(hz):
     return seen[0] if seen else 0
 
 
-def sample_ns(pid, hz, other_ns):
+def sample_ns(pid, hz, other_ns, *options):
     """(ns a sample, frames a sample)"""
-    seen = observe(pid, hz, SHORT)
+    seen = observe(pid, hz, SHORT, *options)
     if not seen or not seen[1]:
         return None, None
     per_tick, share, frames = seen
@@ -282,6 +308,43 @@ def show_samples(depths, costs, others):
              if a[0] and b[0]], target, "ns")
     row(f"python3 (no frame pointers), {frames('python3'):.1f} frames at 997 Hz", ns("python3"))
     row(f"a sample of {frames('cold'):.1f} frames at 99 Hz: caches are cold", ns("cold"))
+
+
+def sample_ns_of(hz, command, *options):
+    """Of a process that is started for it."""
+    other_ns = filtered_ns(hz)
+    process = start(*command)
+    time.sleep(0.3)
+    ns, _ = sample_ns(process.pid, hz, other_ns, *options)
+    end(process)
+    return ns
+
+
+def interpreted_ns(command, option):
+    """(ns a function, ns a sample beside that), over what native frames take; None: not to be had."""
+    over = []
+    for depth in (10, 110):
+        with_it, native = sample_ns_of(997, [*command, depth]), sample_ns_of(997, [*command, depth], option)
+        if None in (with_it, native):
+            return None, None
+        over.append(with_it - native)
+    return (over[1] - over[0]) / 100, over[0] - (over[1] - over[0]) / 10
+
+
+def bench_runtimes():
+    heading("BPF ns of interpreted functions, over the native frames")
+    for runtime, (command, target) in RUNTIMES.items():
+        if not shutil.which(command[0]):
+            print(f"  {command[0]} is not installed")
+            continue
+        costs = [interpreted_ns(command, f"--no-{runtime}") for _ in range(ROUNDS)]
+        row(f"{runtime}: a function", [function for function, _ in costs], target, "ns")
+        row(f"{runtime}: a sample, beside its functions", [sample for _, sample in costs],
+            1000 if runtime == "python" else None, "ns")
+    options = [f"--no-{runtime}" for runtime in RUNTIMES]
+    pairs = [(sample_ns_of(997, [DEEP, 100]), sample_ns_of(997, [DEEP, 100], *options)) for _ in range(ROUNDS)]
+    row("a process without a runtime, 100 frames: % more",
+        [100 * (a / b - 1) for a, b in pairs if None not in (a, b)], 1, "%")
 
 
 # Tables --------------------------------------------------------------------------------------------
@@ -494,7 +557,7 @@ def bench_slowdown():
 # ---------------------------------------------------------------------------------------------------
 
 def run_all():
-    parts = {"samples": bench_samples, "tables": bench_tables, "wall": bench_wall, "start": bench_start,
+    parts = {"samples": bench_samples, "runtimes": bench_runtimes, "tables": bench_tables, "wall": bench_wall, "start": bench_start,
              "maps": bench_maps, "own": bench_own, "slowdown": bench_slowdown}
     wanted = os.environ.get("BENCH_ONLY", ",".join(parts)).split(",")
     print(f"Linux {os.uname().release}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; "
