@@ -5,6 +5,7 @@ CPUPROFILE and HEAPPROFILE, Go's runtime/pprof, perf script."""
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -157,6 +158,35 @@ def go_runtime():
     for name, sample_type in (("cpu", "cpu"), ("heap", "inuse_space"), ("allocs", "alloc_space"),
                               ("mutex", "delay"), ("goroutine", "goroutine")):
         through_all(os.path.join(folder, name), sample_type)
+
+
+def calls(path):
+    """Pairs of a function and what it was called by, without those of the runtime, whose own frames texts leave out, and
+    those of writing profiles, each of which is another."""
+    pairs = set()
+    for sample in h.contract.load(path)["samples"]:
+        if any(name.startswith("runtime/pprof.") for name in sample["stack"]):
+            continue
+        stack = [name for name in sample["stack"] if not re.match(r"(internal/)?(runtime|sync)\b|runtime/", name)]
+        pairs |= set(zip(["", *stack], stack))
+    return pairs
+
+
+@h.test
+def go_runtime_as_text():
+    """With debug=1 the names stand in comments; the same functions, inlined ones too, as in the binary file."""
+    folder = h.folder()
+    run(os.path.join(h.BUILD, "oracle", "producer"), cwd=folder)
+    for name in ("heap", "mutex", "block", "goroutine"):
+        text = os.path.join(folder, f"{name}.pb.gz")
+        run(h.CPROF, "convert", os.path.join(folder, f"{name}.txt"), "-o", text)
+        assert not [s["stack"] for s in h.contract.load(text)["samples"] if "main.main" in s["stack"] and "" in s["stack"]]
+        assert calls(text) == calls(os.path.join(folder, name)), name
+    # and cprof's own text
+    own, again = os.path.join(folder, "own.txt"), os.path.join(folder, "again.pb.gz")
+    run(h.CPROF, "convert", os.path.join(folder, "heap"), "-o", own)
+    run(h.CPROF, "convert", own, "-o", again)
+    assert calls(again) == calls(os.path.join(folder, "heap")) and calls(again)
 
 
 @h.test

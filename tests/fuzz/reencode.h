@@ -20,6 +20,7 @@ static const struct input_limits fuzz_limits = {
 	.max_ratio = 250,
 	.max_items = 1 << 20,
 	.max_memory_bytes = 256 << 20,
+	.names = true,
 };
 
 static inline void fuzz_die(const char *what, const char *why)

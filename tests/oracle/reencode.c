@@ -5,6 +5,8 @@
  *	reencode IN OUT [IN OUT]...	each IN as gzip'ed pprof to OUT
  *	reencode -d INDIR OUTDIR	each file of a folder, under its name
  *
+ * Comments name no frames, as they do not for pprof.
+ *
  * A line for each file that cannot be read: "path: message", and exit code 2 then.
  */
 #include <dirent.h>
@@ -21,10 +23,14 @@ static int write_to(void *ctx, const void *bytes, size_t len_bytes)
 
 static int reencode(const char *in, const char *out)
 {
+	struct input_limits limits = input_default_limits;
 	struct profile *profile;
 	struct input_error error;
 	FILE *file;
-	int err = input_read(in, &input_default_limits, &profile, NULL, &error);
+	int err;
+
+	limits.names = false;
+	err = input_read(in, &limits, &profile, NULL, &error);
 
 	if (err) {
 		printf("%s: %s\n", in, error.message);

@@ -139,17 +139,24 @@ static void test_cpu_refused(void **state)
 	profile_free(parse(bytes, put_words(bytes, lone_word, 8, 8, false), INPUT_LEGACY_CPU));
 }
 
-static void assert_frame(const struct profile *profile, uint32_t id, const char *function,
-			 const char *file, int64_t line)
+static void assert_line(const struct profile *profile, uint32_t id, const char *function,
+			const char *file, int64_t line)
 {
 	const struct profile_location *location = &profile->locations.at[id - 1];
 	const struct profile_function *f = &profile->functions.at[location->lines[0].function - 1];
 
 	assert_int_equal(location->nr_lines, 1);
-	assert_int_equal(location->address, 0);
 	assert_string_equal(string(profile, f->name), function);
 	assert_string_equal(string(profile, f->path), file);
 	assert_int_equal(location->lines[0].line, line);
+}
+
+/* Of a Java program, whose places have no addresses. */
+static void assert_frame(const struct profile *profile, uint32_t id, const char *function,
+			 const char *file, int64_t line)
+{
+	assert_line(profile, id, function, file, line);
+	assert_int_equal(profile->locations.at[id - 1].address, 0);
 }
 
 #define JAVA_PLACES                                          \
@@ -417,7 +424,7 @@ static void test_counts(void **state)
 {
 	struct profile *profile = parse_text("# comment\n\ngoroutine profile: total 7\n"
 					     "3 @ 0x2001 0x1001\n"
-					     "#\t0x2000\tmain.f+0x1 /src/main.go:4\n\n"
+					     "#\t0x2000\tmain.f+0x1\t/src/main.go:4\n\n"
 					     "4 @ 0x3001\n",
 					     INPUT_LEGACY_COUNT);
 
@@ -425,7 +432,44 @@ static void test_counts(void **state)
 	assert_string_equal(string(profile, profile->types[0].type), "goroutine");
 	assert_int_equal(profile->samples.nr, 2);
 	assert_int_equal(profile->samples.at[1].values[0], 4);
-	assert_stack(profile, 0, 2, (uint64_t[]){0x2000, 0x1000});
+	assert_stack(profile, 0, 1, (uint64_t[]){0x2000});
+	profile_free(profile);
+}
+
+/* As Go's runtime writes them: its own frames have no names, an inlined function has its caller's address. */
+static void test_names_in_comments(void **state)
+{
+	struct profile *profile =
+		parse_text("heap profile: 3: 48 [3: 48] @ heap/2\n"
+			   "1: 16 [1: 16] @ 0x9001 0x2001 0x2002 0x3001 0x8001\n"
+			   "#\t0x2000\tmain.grow[go.shape.int]+0x20\t\t/src/a b.go:12\n"
+			   "#\t0x2001\tmain.inlined+0x2\t/src/a b.go:18\n"
+			   "#\t0x2001\tmain.load+0x40\t/src/a b.go:24\n"
+			   "#\t0x3000\tstd::f(int, char)\tlibfoo.so\n"
+			   "\n"
+			   "1: 16 [1: 16] @ 0x9001 0x8001\n"
+			   "1: 16 [1: 16] @ 0x2001 0x3001 0x3001\n"
+			   "#\t0x2000\tanother name\tx.c:1\n"
+			   "#\t0x3000\tstd::f(int, char)\tlibfoo.so\n"
+			   "#\t0x3000\tstd::f(int, char)\tlibfoo.so\n"
+			   "#\t0x7000\tnobody's\tx.c:1\n"
+			   "#\t0x\n#\t0x3000\n#\t0x3000\t\t\n# 0x10000000000000000\tf\tx.c:1\n",
+			   INPUT_LEGACY_HEAP);
+	const struct profile_location *inlined;
+
+	(void)state;
+	assert_stack(profile, 0, 3, (uint64_t[]){0x2000, 0x2001, 0x3000});
+	assert_stack(profile, 1, 2, (uint64_t[]){0x9000, 0x8000});
+	assert_stack(profile, 2, 3, (uint64_t[]){0x2000, 0x3000, 0x3000});
+	assert_line(profile, profile->samples.at[0].locations[0], "main.grow[go.shape.int]",
+		    "/src/a b.go", 12);
+	assert_line(profile, profile->samples.at[0].locations[2], "std::f(int, char)", "", 0);
+	inlined = &profile->locations.at[profile->samples.at[0].locations[1] - 1];
+	assert_int_equal(inlined->nr_lines, 2);
+	assert_int_equal(inlined->lines[0].line, 18);
+	assert_int_equal(inlined->lines[1].line, 24);
+	assert_int_equal(profile->locations.at[profile->samples.at[1].locations[0] - 1].nr_lines,
+			 0);
 	profile_free(profile);
 }
 
@@ -615,6 +659,7 @@ int main(void)
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_names_in_comments),
 		cmocka_unit_test(test_memory_map),
 		cmocka_unit_test(test_memory_map_as_a_whole),
 		cmocka_unit_test(test_variables_are_bounded),

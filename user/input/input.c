@@ -38,6 +38,7 @@ const struct input_limits input_default_limits = {
 	.max_ratio = 250,
 	.max_items = 64ul << 20,
 	.max_memory_bytes = 4ul << 30,
+	.names = true,
 };
 
 /*

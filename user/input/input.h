@@ -36,6 +36,7 @@ struct input_limits {
 		max_ratio; /* inflated to compressed, beyond the first 16 MiB: against gzip bombs */
 	size_t max_items; /* of samples, locations, functions, mappings, strings: of each; < 2^30 */
 	size_t max_memory_bytes; /* of the profile in memory */
+	bool names; /* what older formats say in comments names their frames; pprof reads none of it */
 };
 extern const struct input_limits input_default_limits; /* 1 GiB, 2 GiB, 250, 64 Mi, 4 GiB */
 

@@ -15,6 +15,8 @@ struct legacy legacy_begin(const struct source *source, struct profile *profile,
 {
 	return (struct legacy){
 		.lines = input_lines(source),
+		.whole = input_lines(source),
+		.names = source->limits->names,
 		.addresses = {.profile = profile, .max_items = source->limits->max_items},
 		.error = error};
 }
@@ -23,6 +25,7 @@ void legacy_release(struct legacy *legacy)
 {
 	addresses_release(&legacy->addresses);
 	vec_release(&legacy->stack);
+	vec_release(&legacy->stack_lines);
 }
 
 struct text legacy_stack_part(struct text text)
@@ -73,6 +76,7 @@ int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes
 	if (addresses_add(&legacy->addresses, legacy->stack.at, legacy->stack.nr, values,
 			  block_bytes))
 		return too_many(legacy, legacy->lines.nr);
+	vec_push(&legacy->stack_lines, legacy->lines.nr);
 	return 0;
 }
 
@@ -123,8 +127,12 @@ void legacy_drop_frames(struct profile *profile, enum legacy_kind kind)
 
 int legacy_finish(struct legacy *legacy, enum legacy_kind kind)
 {
+	if (legacy->names)
+		legacy_cut_nameless(legacy);
 	if (addresses_finish(&legacy->addresses, &legacy->lines))
 		return too_many(legacy, 0);
+	if (legacy->names)
+		legacy_take_names(legacy);
 	legacy_drop_frames(legacy->addresses.profile, kind);
 	return 0;
 }

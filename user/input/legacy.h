@@ -50,6 +50,9 @@ int legacy_count_read(const struct source *source, struct profile *profile,
  */
 struct legacy {
 	struct lines lines; /* what is left to read */
+	struct lines whole;
+	vec_of(uint64_t) stack_lines; /* of each stack that was added, its line */
+	bool names; /* are read from comments, if there are any (input_limits.names) */
 	struct addresses addresses;
 	vec_of(uint64_t) stack; /* of the sample at hand, leaf first */
 	struct input_error *error;
@@ -70,6 +73,11 @@ struct text legacy_stack_part(struct text text);
 int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact);
 /* Adds the stack with these values (input/addresses.h). -EFBIG, with *error filled. */
 int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes);
+
+/* Of stacks with names in the comments behind them, removes the frames at both ends without. Before locations are made. */
+void legacy_cut_nameless(struct legacy *legacy);
+/* Names locations by the comments, once they are made. */
+void legacy_take_names(const struct legacy *legacy);
 
 /* Which profiler's own frames a profile has; drop_frames hides them, as in pprof. */
 enum legacy_kind {

@@ -188,6 +188,7 @@ int legacy_cpu_read(const struct source *source, struct profile *profile, struct
 	struct words words;
 	int err;
 
+	legacy.names = false; /* it has no lines */
 	if (!find_words(source, &words, header))
 		return input_fail(error, -EBADMSG, 0, "the header is not that of a CPU profile");
 	if (header[PERIOD_WORD] > INT64_MAX / 1000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // A real producer: what Go's runtime/pprof writes of this program, a file for each kind of profile in
-// the current folder (cpu, heap, allocs, mutex, block, goroutine, threadcreate).
+// the current folder (cpu, heap, allocs, mutex, block, goroutine, threadcreate), and some as text (heap.txt).
 package main
 
 import (
@@ -64,6 +64,11 @@ func main() {
 	for _, name := range []string{"heap", "allocs", "mutex", "block", "goroutine", "threadcreate"} {
 		f := create(name)
 		pprof.Lookup(name).WriteTo(f, 0)
+		f.Close()
+	}
+	for _, name := range []string{"heap", "mutex", "block", "goroutine"} {
+		f := create(name + ".txt")
+		pprof.Lookup(name).WriteTo(f, 1)
 		f.Close()
 	}
 }
