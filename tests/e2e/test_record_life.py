@@ -178,7 +178,7 @@ def processes_that_live_for_milliseconds():
 def duration_ends_the_run():
     target = h.Workload("hot", 30)
     start = time.monotonic()
-    run = h.cprof("record", "-F", "999", "-d", "500ms", "-p", target.pid).wait()
+    run = h.cprof("record", "-F", "999", "-d", "500ms", "--allow-empty", "-p", target.pid).wait()
     took = time.monotonic() - start
     target.pauses()
     profile = run.profile()

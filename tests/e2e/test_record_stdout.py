@@ -3,17 +3,22 @@
 """-o -: the profile on standard output, and everything that is said on standard error."""
 import os
 import pty
-import subprocess
 
 import harness as h
 
 
-def recorded(*arguments, kind="record", check=0, **options):
-    done = subprocess.run([h.CPROF, kind, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=h.HANGS, **options)
-    said = done.stderr.decode()
-    assert done.returncode == check, (done.returncode, said)
-    return done.stdout, said
+def recorded(*arguments, kind="record", check=0, by=(), **options):
+    """What it wrote, and what it said; sampled until each of by had CPU time, or to its end."""
+    run = h.cprof(kind, *arguments, **options)
+    if by:
+        run.attached()
+        for target in by:
+            target.uses(0.2)
+    ended = run.stop() if by else run.wait()
+    with open(run.says_path + ".out", "rb") as file:
+        data = file.read()
+    assert ended.code == check, (ended.code, ended.lines)
+    return data, run.said()
 
 
 def judged(data):
@@ -26,7 +31,7 @@ def judged(data):
 @h.test
 def pprof_and_nothing_else():
     target = h.Workload("hot", 60)
-    data, said = recorded("-F", "999", "-d", "500ms", "-o", "-", "-p", target.pid)
+    data, said = recorded("-F", "999", "-o", "-", "-p", target.pid, by=[target])
     target.pauses()
     profile = judged(data)
     assert h.share(profile, "samples", "hot") > 0.8
@@ -38,7 +43,7 @@ def pprof_and_nothing_else():
 def every_process_in_one():
     target = h.Workload("hot", 60)
     folder = h.folder()
-    data, _ = recorded("-F", "999", "-d", "500ms", "-o", "-", "-a", cwd=folder)
+    data, _ = recorded("-F", "999", "-o", "-", "-a", by=[target], run_as=("env", "-C", folder))
     target.pauses()
     assert {"hot"} <= h.labels(judged(data), "comm")
     assert not os.listdir(folder), "a file or a folder was made"
@@ -47,10 +52,10 @@ def every_process_in_one():
 @h.test
 def other_formats_and_other_files():
     target = h.Workload("hot", 60)
-    text, _ = recorded("-F", "999", "-d", "500ms", "--format", "folded", "-o", "-", "-p", target.pid)
+    text, _ = recorded("-F", "999", "--format", "folded", "-o", "-", "-p", target.pid, by=[target])
     assert b"hot_b" in text and text.decode().splitlines()[0].rpartition(" ")[2].isdigit(), text[:200]
     page = os.path.join(h.folder(), "page.html")
-    data, said = recorded("-F", "999", "-d", "500ms", "-o", "-", "-o", page, "-p", target.pid)
+    data, said = recorded("-F", "999", "-o", "-", "-o", page, "-p", target.pid, by=[target])
     target.pauses()
     assert h.share(judged(data), "samples", "hot") > 0.8 and os.path.exists(page), said
 
@@ -68,9 +73,10 @@ def reader_that_goes_away():
     target = h.Workload("stacks", 60)
     reading, writing = os.pipe()
     os.close(reading)
-    run = h.cprof("record", "-F", "999", "-d", "500ms", "-o", "-", "-p", target.pid, stdout=writing)
+    run = h.cprof("record", "-F", "999", "-o", "-", "-p", target.pid, stdout=writing).attached()
     os.close(writing)
-    ended = run.wait()
+    target.uses(0.1)
+    ended = run.stop()
     assert ended.code == 2, ended.code
     assert any("write to standard output: Broken pipe" in line for line in ended.lines), ended.lines
 
@@ -89,9 +95,8 @@ def refused():
         run = h.cprof("record", *more, "-o", "-", "-p", target.pid, verbose=False)
         run.wait().refused(2, "single file|twice")
     h.cprof("heap", "--views", "-o", "-", "-p", target.pid, verbose=False).wait().refused(2, "single file")
-    h.Workload("hot", 60)
     target.goes_on()
-    _, said = recorded("-F", "999", "-d", "500ms", "--format", "text", "-o", "-", "-a", check=2)
+    _, said = recorded("-F", "999", "--format", "text", "-o", "-", "-a", check=2, by=[target, h.Workload("hot", 60)])
     assert "text holds only one process" in said, said
 
 
