@@ -2,9 +2,9 @@
 /*
  * The slots of a file that has any slot leading to another allocator are left alone: it has an allocator of its own
  * (RTLD_DEEPBIND, a local scope), and what one gives out the other must not free. Slots that are not resolved yet
- * (lazy) lead nowhere: the file and the libraries that it needs are asked. Only the loader knows whether these or the
- * process's come first, so the file is left alone if they define another malloc than the C library's. They can be asked
- * only after dl_iterate_phdr(): it holds a lock that other threads take within the one that dlsym() takes.
+ * (lazy) lead nowhere, and only the loader knows where they will. Where some file defines another malloc than the
+ * process's and the C library's, they are left alone in all files that need it, and in those that these need.
+ * Rejected: asking dlsym() for each file, whose handle takes a dlopen(), which may run constructors.
  *
  * Rejected: changing the allocator's first instructions, which another thread may be executing.
  */
@@ -20,9 +20,8 @@
 #include "inside/sampler.h"
 #include "inside/slots.h"
 
-#define MAX_SLOTS	16384
-#define MAX_LAZY_FILES	2048
-#define LAZY_PATH_BYTES (256 * 1024)
+#define MAX_SLOTS  16384
+#define MAX_OTHERS 1024
 
 /* The functions of entries.S: by these names, because the allocator's own lead to the process's allocator. */
 void own_malloc(void), own_calloc(void), own_realloc(void), own_free(void), own_reallocarray(void);
@@ -62,14 +61,13 @@ static struct saved {
 static size_t nr_saved;
 static int64_t nr_redirected;
 
-/* Files with slots that are not resolved yet. Such that do not fit are left alone. */
-static struct lazy_file {
-	uintptr_t base;
-	const char *path;
-	bool is_usual; /* calls the allocator of the process once they are */
-} lazy_files[MAX_LAZY_FILES];
-static char lazy_paths[LAZY_PATH_BYTES];
-static size_t nr_lazy_files, lazy_paths_len;
+/*
+ * While dl_iterate_phdr() has its lock: the names of files that another allocator may serve, in their memory. has_all: so
+ * many that any may be one.
+ */
+static const char *others[MAX_OTHERS];
+static size_t nr_others;
+static bool has_all;
 
 /* NULL: it is none of the allocator's, or the process has none of this name. */
 static const struct function *function_named(const char *name)
@@ -155,69 +153,95 @@ static bool restore_slot(const struct mapped_file *file, const char *name, void 
 	return true;
 }
 
-/* The program comes first in every file's order, and needs not be asked. */
-static bool has_usual_scope(const struct mapped_file *file)
+static bool is_other(const char *name)
 {
-	if (!*file->path || mapped_file_each_slot(file, find_lazy))
-		return true;
-	for (size_t i = 0; i < nr_lazy_files; i++)
-		if (lazy_files[i].base == file->base && !strcmp(lazy_files[i].path, file->path))
-			return lazy_files[i].is_usual;
-	return false;
+	for (size_t i = 0; !has_all && i < nr_others; i++)
+		if (!strcmp(others[i], name))
+			return true;
+	return has_all;
 }
 
-static int note_lazy_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
+static bool is_not_other(const char *name)
 {
+	return !is_other(name);
+}
+
+static bool is_c_library(const char *name)
+{
+	return !strcmp(name, "libc.so.6");
+}
+
+/* Always true: for all that a file needs. */
+static bool add_other(const char *name)
+{
+	if (nr_others == MAX_OTHERS)
+		has_all = true;
+	else if (!is_other(name) && !is_c_library(name))
+		others[nr_others++] = name;
+	return true;
+}
+
+/* Does it define another allocator than the process's? The C library does, where that is not its own. */
+static int add_definer(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	static const char *const names[] = {"malloc", "free"};
 	struct mapped_file file;
-	size_t path_bytes;
 
 	(void)bytes;
 	(void)ctx;
-	if (!mapped_file_read(info, &file) || !*file.path ||
-	    mapped_file_each_slot(&file, find_lazy))
+	if (!mapped_file_read(info, &file) || !*file.path)
 		return 0;
-	path_bytes = strlen(file.path) + 1;
-	if (nr_lazy_files == MAX_LAZY_FILES || path_bytes > LAZY_PATH_BYTES - lazy_paths_len)
-		return 0;
-	lazy_files[nr_lazy_files++] = (struct lazy_file){
-		file.base, memcpy(lazy_paths + lazy_paths_len, file.path, path_bytes), false};
-	lazy_paths_len += path_bytes;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct function *function = function_named(names[i]);
+		const void *found = mapped_file_defines(&file, names[i]);
+
+		if (found && function && found != function->next)
+			add_other(mapped_file_name(&file));
+	}
 	return 0;
 }
 
-/* Does a file, or what it needs, define functions of another allocator? */
-static bool has_other_allocator(void *handle, void *c_library)
+static int add_needing(struct dl_phdr_info *info, size_t bytes, void *ctx)
 {
-	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
-		const struct function *function = &functions[i];
-		const void *found = function->next ? dlsym(handle, function->name) : NULL;
+	struct mapped_file file;
 
-		if (found && found != function->own && found != function->next &&
-		    found != function->stub &&
-		    (!c_library || found != dlsym(c_library, function->name)))
-			return true;
-	}
-	return false;
+	(void)bytes;
+	(void)ctx;
+	if (mapped_file_read(info, &file) && *file.path &&
+	    !mapped_file_each_needed(&file, is_not_other))
+		add_other(mapped_file_name(&file));
+	return 0;
 }
 
-/* As long as a file has a handle it is not unmapped. */
-static void find_lazy_files(void)
+static int add_needed(struct dl_phdr_info *info, size_t bytes, void *ctx)
 {
-	void *c_library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	struct mapped_file file;
 
-	nr_lazy_files = lazy_paths_len = 0;
-	dl_iterate_phdr(note_lazy_file, NULL);
-	for (size_t i = 0; i < nr_lazy_files; i++) {
-		void *handle = dlopen(lazy_files[i].path, RTLD_LAZY | RTLD_NOLOAD);
+	(void)bytes;
+	(void)ctx;
+	if (mapped_file_read(info, &file) && *file.path && is_other(mapped_file_name(&file)))
+		mapped_file_each_needed(&file, add_other);
+	return 0;
+}
 
-		if (!handle)
-			continue;
-		lazy_files[i].is_usual = !has_other_allocator(handle, c_library);
-		dlclose(handle);
-	}
-	if (c_library)
-		dlclose(c_library);
-	dlerror();
+typedef int phdr_fn(struct dl_phdr_info *info, size_t bytes, void *ctx);
+
+/* Until there are no more. */
+static void add_all(phdr_fn *fn)
+{
+	size_t nr;
+
+	do {
+		nr = nr_others;
+		dl_iterate_phdr(fn, NULL);
+	} while (nr_others > nr && !has_all);
+}
+
+/* The program's own lazy slots lead to the process's allocator. */
+static bool has_usual_scope(const struct mapped_file *file)
+{
+	return !*file->path || !is_other(mapped_file_name(file)) ||
+	       mapped_file_each_slot(file, find_lazy);
 }
 
 static int redirect_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
@@ -233,6 +257,23 @@ static int redirect_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
 		mapped_file_each_slot(&file, redirect_slot);
 	mapped_file_each_slot(&file, count_slot);
 	return 0;
+}
+
+/* Called once: the files stay as they are until it returns. */
+static int redirect_all(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	(void)info;
+	(void)bytes;
+	(void)ctx;
+	nr_others = 0;
+	has_all = false;
+	dl_iterate_phdr(add_definer, NULL);
+	if (nr_others) {
+		add_all(add_needing);
+		add_all(add_needed);
+	}
+	dl_iterate_phdr(redirect_file, NULL);
+	return 1;
 }
 
 static int restore_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
@@ -339,8 +380,7 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 		/* nothing is changed */
 	} else if (rate_bytes) {
 		sample_at(rate_bytes);
-		find_lazy_files();
-		dl_iterate_phdr(redirect_file, NULL);
+		dl_iterate_phdr(redirect_all, NULL);
 	} else {
 		dl_iterate_phdr(restore_file, NULL);
 		nr_saved = 0;

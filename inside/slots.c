@@ -10,6 +10,7 @@
 #include "inside/slots.h"
 
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -45,6 +46,12 @@ static void read_dynamic(struct mapped_file *file, const ElfW(Dyn) * entry)
 		case DT_STRTAB:
 			file->names = (const void *)address_of(file, entry->d_un.d_ptr);
 			break;
+		case DT_GNU_HASH:
+			file->gnu_hash = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
+		case DT_HASH:
+			file->hash = (const void *)address_of(file, entry->d_un.d_ptr);
+			break;
 		}
 }
 
@@ -55,8 +62,6 @@ bool mapped_file_has(const struct mapped_file *file, const void *address)
 
 bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
 {
-	const ElfW(Dyn) *dynamic = NULL;
-
 	*file = (struct mapped_file){
 		.path = info->dlpi_name, .base = info->dlpi_addr, .begin = UINTPTR_MAX};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -64,7 +69,7 @@ bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
 		uintptr_t at = info->dlpi_addr + segment->p_vaddr;
 
 		if (segment->p_type == PT_DYNAMIC)
-			dynamic = (const void *)at;
+			file->dynamic = (const void *)at;
 		if (segment->p_type == PT_GNU_RELRO) {
 			file->relro = at & -PAGE_BYTES;
 			file->relro_end = (at + segment->p_memsz) & -PAGE_BYTES;
@@ -74,11 +79,80 @@ bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
 		file->begin = at < file->begin ? at : file->begin;
 		file->end = at + segment->p_memsz > file->end ? at + segment->p_memsz : file->end;
 	}
-	if (!dynamic || info->dlpi_addr == getauxval(AT_BASE) ||
+	if (!file->dynamic || info->dlpi_addr == getauxval(AT_BASE) ||
 	    mapped_file_has(file, (const void *)mapped_file_read))
 		return false;
-	read_dynamic(file, dynamic);
+	read_dynamic(file, file->dynamic);
 	return file->symbols && file->names;
+}
+
+const char *mapped_file_name(const struct mapped_file *file)
+{
+	const char *slash = strrchr(file->path, '/');
+
+	for (const ElfW(Dyn) *entry = file->dynamic; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_SONAME)
+			return file->names + entry->d_un.d_val;
+	return slash ? slash + 1 : file->path;
+}
+
+bool mapped_file_each_needed(const struct mapped_file *file, needed_fn *fn)
+{
+	for (const ElfW(Dyn) *entry = file->dynamic; entry->d_tag != DT_NULL; entry++) {
+		const char *name = file->names + entry->d_un.d_val, *slash;
+
+		if (entry->d_tag != DT_NEEDED)
+			continue;
+		slash = strrchr(name, '/');
+		if (!fn(slash ? slash + 1 : name))
+			return false;
+	}
+	return true;
+}
+
+static bool exports(const struct mapped_file *file, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *symbol = &file->symbols[i];
+
+	return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+	       !strcmp(file->names + symbol->st_name, name);
+}
+
+/* The number of a symbol; 0: it is not there. The table: four numbers, a filter of words, buckets, chains. */
+static uint32_t find_by_gnu_hash(const struct mapped_file *file, const char *name)
+{
+	const uint32_t *table = file->gnu_hash;
+	uint32_t nr_buckets = table[0], first = table[1], hash = 5381, i;
+	const uint32_t *buckets = table + 4 + 2 * table[2];
+	const uint32_t *chains = buckets + nr_buckets;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		hash = hash * 33 + *c;
+	i = nr_buckets ? buckets[hash % nr_buckets] : 0;
+	for (; i >= first && i; i++) {
+		if ((chains[i - first] | 1) == (hash | 1) && exports(file, i, name))
+			return i;
+		if (chains[i - first] & 1)
+			break;
+	}
+	return 0;
+}
+
+static uint32_t find_among_all(const struct mapped_file *file, const char *name)
+{
+	uint32_t nr = file->hash ? file->hash[1] : 0;
+
+	for (uint32_t i = 1; i < nr; i++)
+		if (exports(file, i, name))
+			return i;
+	return 0;
+}
+
+const void *mapped_file_defines(const struct mapped_file *file, const char *name)
+{
+	uint32_t i = file->gnu_hash ? find_by_gnu_hash(file, name) : find_among_all(file, name);
+
+	return i ? (const void *)(file->base + file->symbols[i].st_value) : NULL;
 }
 
 /* Ors nothing into the word, and wakes nobody. */

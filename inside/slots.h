@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The slots through which a mapped file of this process calls functions of other files: where they are, and for which
- * names. What points into the file is valid as long as it is mapped: during a call of dl_iterate_phdr().
+ * A mapped file of this process: the slots through which it calls functions of other files, what it defines, and which
+ * files it needs. What points into the file is valid as long as it is mapped: during a call of dl_iterate_phdr().
  */
 #ifndef CPROF_INSIDE_SLOTS_H
 #define CPROF_INSIDE_SLOTS_H
@@ -20,6 +20,8 @@ struct mapped_file {
 	size_t nr[2];
 	const ElfW(Sym) * symbols;
 	const char *names;
+	const uint32_t *gnu_hash, *hash; /* NULL: it has none */
+	const ElfW(Dyn) * dynamic;
 };
 
 /* false: it has no slots, or is one whose slots are left alone: this library, and the loader. */
@@ -30,6 +32,16 @@ bool mapped_file_has(const struct mapped_file *file, const void *address);
 
 /* false: the loader is not done with it: its pages that are read-only later (RELRO) can be written. */
 bool mapped_file_is_relocated(const struct mapped_file *file);
+
+/* By what other files' DT_NEEDED call it. */
+const char *mapped_file_name(const struct mapped_file *file);
+
+/* Calls fn for each DT_NEEDED, until it returns false. Has it never? */
+typedef bool needed_fn(const char *name);
+bool mapped_file_each_needed(const struct mapped_file *file, needed_fn *fn);
+
+/* The address of what it exports by this name; NULL: nothing. */
+const void *mapped_file_defines(const struct mapped_file *file, const char *name);
 
 typedef bool slot_fn(const struct mapped_file *file, const char *name, void **slot);
 

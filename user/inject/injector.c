@@ -148,10 +148,11 @@ static void look_for_more(struct injection *injection)
 	places_maps(injection->options->pid, count_code, injection);
 	if (injection->nr_mapped != nr_before || injection->is_new)
 		err = redirect(injection, injection->options->rate_bytes, LOOK_NS, &nr_slots);
-	injection->is_new = injection->nr_mapped != nr_before;
 	injection->is_stuck = err == -ETIMEDOUT || err == -EFAULT;
 	if (err)
 		injection->nr_mapped = nr_before;
+	else
+		injection->is_new = injection->nr_mapped != nr_before;
 }
 
 /*
