@@ -153,9 +153,11 @@ def by_name_newcomers_too():
 
 @h.test
 def by_the_name_of_the_executable():
-    """What has another comm, as a thread that took a name, or a name longer than the kernel keeps."""
+    """What has another comm, as a thread that took a name, or a name longer than the kernel keeps. One whose name begins
+    like that is another."""
     path = named(f"cprof-a-name-longer-than-fifteen-bytes-{ME}")
     target = h.paused(path, 60)
+    h.Workload(named(f"cprof-a-name-longer-than-others-{ME}"), 60)
     for name in (os.path.basename(path), path):
         run = until_seen([target], "-p", name)
         assert h.labels(run.profile(), "pid") == {target.pid}, name

@@ -112,9 +112,10 @@ static void test_c(void **state)
 		"xreallocarray",
 	};
 	static const char *const stay[] = {
-		"PyMem_Free",	      "PyObject_Init", "PyObject_GenericGetAttr",
-		"emalloc_statistics", "spalloc",       "AllocSetContextCreateInternal",
-		"g_mallocator",	      "sqlite3_step",  "xmalloc_report",
+		"PyMem_Free",	       "PyObject_Init",	   "PyObject_GenericGetAttr",
+		"emalloc_statistics",  "spalloc",	   "AllocSetContextCreateInternal",
+		"SlabAllocatorRefill", "BumpAllocateTree", "g_mallocator",
+		"sqlite3_step",	       "xmalloc_report",
 	};
 
 	(void)state;

@@ -189,14 +189,21 @@ static bool has_comm(const struct criteria *criteria, const char *comm)
 	return false;
 }
 
-/* The kernel keeps the first 15 bytes of a name. */
+/*
+ * The kernel keeps the first 15 bytes of a name. They do not stand for a longer one if the executable's name, which is
+ * another, begins with them, too.
+ */
 static bool name_is(const char *name, const char *comm, const char *exe)
 {
+	const char *base = text_base_name(exe);
 	char whole[PATH_MAX];
 
 	if (strchr(name, '/'))
 		return !strcmp(name, exe) || (realpath(name, whole) && !strcmp(whole, exe));
-	return !strncmp(name, comm, COMM_BYTES - 1) || (*exe && !strcmp(name, text_base_name(exe)));
+	if (*exe && !strcmp(name, base))
+		return true;
+	return !strncmp(name, comm, COMM_BYTES - 1) &&
+	       (strlen(name) < COMM_BYTES || strncmp(base, comm, COMM_BYTES - 1));
 }
 
 bool criteria_named(const struct criteria *criteria, uint32_t tgid, const char *comm)
@@ -237,19 +244,32 @@ static bool is_anybody_named(const struct criteria *criteria, char *name, const 
 	return false;
 }
 
+static int fail_unnamed(const char *name)
+{
+	char safe[512];
+
+	return fail(-ESRCH, "-p %s: no process or executable has this name.",
+		    text_escape(name, safe, sizeof(safe)));
+}
+
+static int list_processes(const char *proc_root, uint32_t **tgids, size_t *nr)
+{
+	int err = procfs_list(proc_root, tgids, nr);
+
+	return err ? fail(err, "cannot list the processes in %s", proc_root) : 0;
+}
+
 int criteria_check_names(const struct criteria *criteria)
 {
 	uint32_t *tgids scoped(freep) = NULL;
-	char safe[512];
 	size_t nr = 0;
-	int err = criteria->spec->names.nr ? procfs_list(criteria->proc_root, &tgids, &nr) : 0;
+	int err = criteria->spec->names.nr ? list_processes(criteria->proc_root, &tgids, &nr) : 0;
 
 	if (err)
-		return fail(err, "cannot list the processes in %s", criteria->proc_root);
+		return err;
 	vec_for_each(&criteria->spec->names, name)
 		if (!is_anybody_named(criteria, *name, tgids, nr))
-			return fail(-ESRCH, "-p %s: no process or executable has this name.",
-				    text_escape(*name, safe, sizeof(safe)));
+			return fail_unnamed(*name);
 	return 0;
 }
 
@@ -277,13 +297,13 @@ int criteria_resolve_name(const char *proc_root, const char *option, struct targ
 	uint32_t *tgids scoped(freep) = NULL, tgid;
 	char words[MAX_IDS_SHOWN * 12] = "", safe[512];
 	size_t nr = 0, nr_found;
-	int err = criteria_check_names(&criteria);
+	int err = list_processes(proc_root, &tgids, &nr);
 
-	if (!err)
-		err = procfs_list(proc_root, &tgids, &nr);
 	if (err)
 		return err;
 	nr_found = find_named(&criteria, tgids, nr, &tgid, words, sizeof(words));
+	if (!nr_found)
+		return fail_unnamed(spec->names.at[0]);
 	if (nr_found != 1)
 		return fail(-EINVAL,
 			    "%s is for one process, and %zu have the name %s: give -p one of %s%s",
