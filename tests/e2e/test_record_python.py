@@ -252,6 +252,26 @@ for thread in threads:
 
 
 @h.test
+def addresses_in_texts():
+    """Beside an address stands what is there: functions of the interpreter have none."""
+    path = os.path.join(h.folder(), "profile.txt")
+    target = h.Workload("/usr/bin/python3", script(PROGRAM))
+    target.says()
+    run = h.cprof("record", "-F", 1999, "--no-kernel", "-o", path, "-p", target.pid, output=path).attached()
+    target.uses(0.2)
+    target.pauses()
+    assert run.stop().code == 0
+    with open(path, encoding="utf-8") as file:
+        blocks = re.findall(r"^\d+ @ (.*)\n((?:#.*\n)*)", file.read(), re.M)
+    lines = [line.split("\t") for _, block in blocks for line in block.splitlines()]
+    assert [line for line in lines if line[2].startswith("prog.")], lines
+    assert not [line for line in lines if line[1] and line[2].startswith("prog.")], lines
+    for addresses, block in blocks:
+        shown = [int(line.split("\t")[1], 16) + 1 for line in block.splitlines() if line.split("\t")[1]]
+        assert list(dict.fromkeys(shown)) == list(dict.fromkeys(int(word, 16) for word in addresses.split())), block
+
+
+@h.test
 def threads_without_the_gil():
     """zlib and hashlib let the others run while they work: the functions that called them are found all the same."""
     for version, path in some_interpreters():

@@ -473,6 +473,41 @@ static void test_names_in_comments(void **state)
 	profile_free(profile);
 }
 
+/* Lines without a name and lines of another kind do not end what is shown of a stack. */
+static void test_comments_of_go(void **state)
+{
+	struct profile *profile = parse_text("goroutine profile: total 3\n"
+					     "1 @ 0x9001 0x2001 0x3001 0x4001 0x8001\n"
+					     "# labels: {\"phase\":\"one\"}\n"
+					     "#\t0x2000\tmain.f+0x1\t\t/src/main.go:4\n"
+					     "#\t0x3000\n"
+					     "#\t0x4000\tmain.g\t/src/g.go\n\n"
+					     "2 @ 0x9001 0x2001\n",
+					     INPUT_LEGACY_COUNT);
+
+	(void)state;
+	assert_stack(profile, 0, 3, (uint64_t[]){0x2000, 0x3000, 0x4000});
+	assert_stack(profile, 1, 2, (uint64_t[]){0x9000, 0x2000});
+	assert_line(profile, profile->samples.at[0].locations[0], "main.f", "/src/main.go", 4);
+	assert_line(profile, profile->samples.at[0].locations[2], "main.g", "/src/g.go", 0);
+	profile_free(profile);
+}
+
+/* As cprof writes functions of interpreters: no stack is whole without them. */
+static void test_interpreted_in_comments(void **state)
+{
+	struct profile *profile = parse_text("heap profile: 1: 16 [1: 16] @ heapprofile\n"
+					     "1: 16 [1: 16] @ 0x2001 0x3001\n"
+					     "#\t0x2000\tPyList_New\tpython3\n"
+					     "#\t\tprog.f\t/src/prog.py:4\n",
+					     INPUT_LEGACY_HEAP);
+
+	(void)state;
+	assert_stack(profile, 0, 2, (uint64_t[]){0x2000, 0x3000});
+	assert_int_equal(profile->functions.nr, 0);
+	profile_free(profile);
+}
+
 /* What stands in a memory map, in all the ways of writing it (pprof's TestParseMappingEntry). */
 static void test_memory_map(void **state)
 {
@@ -660,6 +695,8 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_names_in_comments),
+		cmocka_unit_test(test_comments_of_go),
+		cmocka_unit_test(test_interpreted_in_comments),
 		cmocka_unit_test(test_memory_map),
 		cmocka_unit_test(test_memory_map_as_a_whole),
 		cmocka_unit_test(test_variables_are_bounded),

@@ -64,7 +64,7 @@ static bool same_address(const void *ctx, uint32_t value, const void *key)
 static uint32_t location_id(struct addresses *addresses, uint64_t address)
 {
 	struct profile *profile = addresses->profile;
-	uint64_t code = hash_u64(address);
+	uint64_t code = hash_combine(0, address);
 	uint32_t i = hash_find(&addresses->index, code, same_address, profile, &address);
 
 	if (i == HASH_NONE) {
@@ -103,7 +103,7 @@ void addresses_make_samples(struct addresses *addresses)
 
 uint32_t addresses_location(const struct addresses *addresses, uint64_t address)
 {
-	uint32_t i = hash_find(&addresses->index, hash_u64(address), same_address,
+	uint32_t i = hash_find(&addresses->index, hash_combine(0, address), same_address,
 			       addresses->profile, &address);
 
 	return i == HASH_NONE ? 0 : i + 1;

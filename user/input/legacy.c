@@ -2,7 +2,8 @@
 /*
  * What the readers of older formats share: stacks of hexadecimal addresses, the errors that are
  * the same for all, and drop_frames patterns. The patterns are those that pprof's reader gives
- * such files, word for word, so that a file read by either tool is the same profile.
+ * such files, word for word, so that a file read by either tool is the same profile, but for names that stand in comments
+ * (legacy_names.c).
  */
 #include "input/legacy.h"
 
@@ -131,8 +132,8 @@ int legacy_finish(struct legacy *legacy, enum legacy_kind kind)
 		legacy_cut_nameless(legacy);
 	if (addresses_finish(&legacy->addresses, &legacy->lines))
 		return too_many(legacy, 0);
-	if (legacy->names)
-		legacy_take_names(legacy);
+	if (legacy->names && legacy_take_names(legacy))
+		return too_many(legacy, 0);
 	legacy_drop_frames(legacy->addresses.profile, kind);
 	return 0;
 }

@@ -74,10 +74,13 @@ int legacy_take_stack(struct legacy *legacy, struct text text, size_t nr_exact);
 /* Adds the stack with these values (input/addresses.h). -EFBIG, with *error filled. */
 int legacy_add(struct legacy *legacy, const int64_t *values, int64_t block_bytes);
 
-/* Of stacks with names in the comments behind them, removes the frames at both ends without. Before locations are made. */
+/*
+ * Of stacks with comments that show frames, removes those at both ends that are not shown. Before locations are made. Unsets
+ * names where no names can be taken.
+ */
 void legacy_cut_nameless(struct legacy *legacy);
-/* Names locations by the comments, once they are made. */
-void legacy_take_names(const struct legacy *legacy);
+/* Names locations by the comments, once they are made. -EFBIG: too many functions. */
+int legacy_take_names(const struct legacy *legacy);
 
 /* Which profiler's own frames a profile has; drop_frames hides them, as in pprof. */
 enum legacy_kind {

@@ -8,16 +8,19 @@
  *
  * Lines that follow one another with one address are of inlined functions, innermost first; but one that is like the
  * first of them is of a recursion. Go has no line for its runtime's frames at the leaf and at the root: where others of a stack
- * have one, these are left out. pprof takes all of this for comments, and its frames have no names where the binary is
- * not at hand.
+ * have one, these are left out. Frames of interpreters have no addresses in what cprof writes: then not all frames are
+ * in the stacks, and no names are taken. pprof takes all of this for comments, and its frames have no names where the
+ * binary is not at hand.
  */
 #include "input/legacy.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_INLINED 256 /* of one address */
+#define MAX_INLINED 256	      /* of one address */
+#define MAX_SHOWN   (1 << 16) /* frames of one stack */
 
 struct name {
 	struct text function, file;
@@ -77,19 +80,25 @@ static void cut_distance(struct text *function)
 		function->len = plus - function->at;
 }
 
+/* Takes "#", and the address behind it. */
+static bool take_address(struct text *line, uint64_t *address)
+{
+	if (!text_take(line, '#'))
+		return false;
+	text_skip_spaces(line);
+	return text_starts(*line, "0x") && text_take_hex(line, address);
+}
+
 static bool read_name(struct text line, uint64_t *address, struct name *name)
 {
-	if (!text_take(&line, '#'))
-		return false;
-	text_skip_spaces(&line);
-	if (!text_starts(line, "0x") || !text_take_hex(&line, address))
+	if (!take_address(&line, address))
 		return false;
 	name->function = take_column(&line);
 	name->file = take_column(&line);
 	name->line = 0;
 	if (take_line_number(&name->file, &name->line))
 		cut_distance(&name->function);
-	else
+	else if (!memchr(name->file.at, '/', name->file.len))
 		name->file.len = 0; /* a mapping */
 	return name->function.len;
 }
@@ -152,63 +161,90 @@ static int compare_addresses(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The addresses with names of one stack. */
-struct named {
+/* The addresses of one stack that are shown in comments. */
+struct shown {
 	vec_of(uint64_t) all;
 };
 
-static bool is_named(const struct named *named, uint64_t address)
+static void add_shown(struct shown *shown, uint64_t address)
 {
-	return bsearch(&address, named->all.at, named->all.nr, sizeof(address), compare_addresses);
+	size_t nr = shown->all.nr;
+
+	if (nr < MAX_SHOWN && (!nr || shown->all.at[nr - 1] != address))
+		vec_push(&shown->all, address);
+}
+
+static bool is_shown(const struct shown *shown, uint64_t address)
+{
+	return bsearch(&address, shown->all.at, shown->all.nr, sizeof(address), compare_addresses);
 }
 
 /* Removes what stands in front of the first of these, and behind the last; all of them are taken. */
-static void cut_stack(struct addresses *addresses, size_t i, struct named *named)
+static void cut_stack(struct addresses *addresses, size_t i, struct shown *shown)
 {
 	struct address_stack *stack = &addresses->stacks.at[i];
 	const uint64_t *all = addresses->all.at + stack->first;
 	size_t first = 0, limit = stack->nr;
 
-	if (!named->all.nr)
+	if (!shown->all.nr)
 		return;
-	qsort(named->all.at, named->all.nr, sizeof(uint64_t), compare_addresses);
-	while (first < limit && !is_named(named, all[first]))
+	qsort(shown->all.at, shown->all.nr, sizeof(uint64_t), compare_addresses);
+	while (first < limit && !is_shown(shown, all[first]))
 		first++;
-	while (limit > first && !is_named(named, all[limit - 1]))
+	while (limit > first && !is_shown(shown, all[limit - 1]))
 		limit--;
 	if (limit > first) {
 		stack->first += first;
 		stack->nr = limit - first;
 	}
-	named->all.nr = 0;
+	shown->all.nr = 0;
 }
 
-void legacy_cut_nameless(struct legacy *legacy)
+/* The comments of a stack end with the first line that is none. */
+static void cut_stacks(struct legacy *legacy, struct shown *shown)
 {
-	struct named named = {0};
 	struct lines lines = legacy->whole;
 	struct text line;
 	uint64_t address;
-	struct name name;
 	size_t i = 0;
 
 	while (i < legacy->stack_lines.nr && lines_next(&lines, &line)) {
 		if (lines.nr <= legacy->stack_lines.at[i])
 			continue;
-		if (read_name(line, &address, &name))
-			vec_push(&named.all, address);
-		else
-			cut_stack(&legacy->addresses, i++, &named);
-		while (i + 1 < legacy->stack_lines.nr && legacy->stack_lines.at[i + 1] <= lines.nr)
-			i++;
+		if (!text_starts(line, "#"))
+			cut_stack(&legacy->addresses, i++, shown);
+		else if (take_address(&line, &address))
+			add_shown(shown, address);
 	}
 	if (i < legacy->stack_lines.nr)
-		cut_stack(&legacy->addresses, i, &named);
-	vec_release(&named.all);
+		cut_stack(&legacy->addresses, i, shown);
 }
 
-void legacy_take_names(const struct legacy *legacy)
+/* Are there frames without addresses? */
+static bool has_interpreted(const struct legacy *legacy)
 {
+	struct lines lines = legacy->whole;
+	struct text line;
+
+	while (lines_next(&lines, &line))
+		if (text_starts(line, "#\t\t"))
+			return true;
+	return false;
+}
+
+void legacy_cut_nameless(struct legacy *legacy)
+{
+	struct shown shown = {0};
+
+	legacy->names = !has_interpreted(legacy);
+	if (legacy->names)
+		cut_stacks(legacy, &shown);
+	vec_release(&shown.all);
+}
+
+int legacy_take_names(const struct legacy *legacy)
+{
+	const struct profile *profile = legacy->addresses.profile;
 	struct names names scoped(names_release) = {.legacy = legacy};
 	struct lines lines = legacy->whole;
 	struct text line;
@@ -225,6 +261,9 @@ void legacy_take_names(const struct legacy *legacy)
 			begin_location(&names, address, &name);
 		if (names.location)
 			add_line(&names, &name);
+		if (profile->functions.nr > legacy->addresses.max_items)
+			return -EFBIG;
 	}
 	end_location(&names);
+	return 0;
 }

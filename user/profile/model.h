@@ -69,7 +69,7 @@ struct profile_sample {
 /* The unscaled source of a heap profile's samples: what was sampled of one stack and size. */
 struct profile_record {
 	const uint64_t *
-		call_ips; /* runtime addresses, leaf first, each past the start of its call; 0: elided */
+		call_ips; /* runtime addresses, leaf first, each past the start of its call; 0: interpreted, or elided */
 	const uint32_t
 		*locations; /* ids: of the call_ips, then of notes such as [truncated: ...] */
 	uint32_t nr_ips, nr_locations; /* both arrays are in the arena */

@@ -40,8 +40,9 @@ struct build {
 	struct symbolizer *symbolizer;
 	const struct build_order *order;
 	struct profile *profile;
-	vec_of(uint32_t) locations;	    /* of the sample being made */
-	uint32_t nr_cut;		    /* user frames at its leaf that are not among them */
+	vec_of(uint32_t) locations; /* of the sample being made */
+	vec_of(uint64_t) call_ips;  /* of each of them but a last note (struct profile_record) */
+	uint32_t nr_cut;	    /* user frames at its leaf that are not among them */
 	struct build_rule allocators, glue; /* whose frames are left out */
 	vec_of(struct cut) cuts;	    /* by user stack */
 	struct join_items items;	    /* of the stack that is being joined */
@@ -56,7 +57,7 @@ void build_begin_stacks(struct build *build);
 void build_end_stacks(struct build *build);
 
 /*
- * Sets build->locations to the stack of an entry: kernel, user, then a note if the user stack is not complete. In a heap
+ * Sets build->locations and call_ips to the stack of an entry: kernel, user, then a note if the user stack is not complete. In a heap
  * profile the allocator's own frames are left out, unless the order has all_frames.
  */
 void build_set_stack(struct build *build, struct entry *entry);
@@ -67,15 +68,15 @@ void build_rule_release(struct build_rule *rule);
 
 /* Does user->ips[i] stand for the frames that were left out? (A hostile stack holds any number.) */
 bool build_is_elided(const struct stack *user, uint32_t i);
-/* The location of frame i of an entry's user stack. */
-uint32_t build_locate_user(struct build *build, const struct entry *entry, const struct stack *user,
-			   uint32_t i);
+/* Adds frame i of an entry's user stack to build->locations and call_ips. */
+void build_add_user(struct build *build, const struct entry *entry, const struct stack *user,
+		    uint32_t i);
 
 /* As build_begin_stacks() and build_end_stacks(), which call them: what build_add_joined() needs. */
 void build_begin_frames(struct build *build);
 void build_end_frames(struct build *build);
 /*
- * Adds the user stack of an entry with interpreted functions to build->locations: both stacks as one. The interpreter's own
+ * Adds the user stack of an entry with interpreted functions to build->locations and call_ips: both stacks as one. The interpreter's own
  * frames are left out, unless the order has all_frames.
  */
 void build_add_joined(struct build *build, struct entry *entry, const struct stack *user);

@@ -171,7 +171,6 @@ static uint32_t note(struct build *build, const struct shadow_stack *shadow, enu
 void build_add_joined(struct build *build, struct entry *entry, const struct stack *user)
 {
 	const struct shadow_stack *shadow = &build->builder->shadows.at[entry->shadow];
-	uint32_t location;
 
 	join(build, entry, user, shadow);
 	for (size_t k = 0; k < build->items.nr; k++) {
@@ -180,13 +179,15 @@ void build_add_joined(struct build *build, struct entry *entry, const struct sta
 		if (item.kind == JOIN_NATIVE &&
 		    (item.i < build->nr_cut || is_left_out(build, entry, user, item.i)))
 			continue;
-		if (item.kind == JOIN_NATIVE)
-			location = build_locate_user(build, entry, user, item.i);
-		else if (item.kind == JOIN_SHADOW)
-			location = locate_frame(build, entry, &shadow->frames[item.i]);
-		else
-			location = note(build, shadow, item.kind);
-		vec_push(&build->locations, location);
+		if (item.kind == JOIN_NATIVE) {
+			build_add_user(build, entry, user, item.i);
+			continue;
+		}
+		vec_push(&build->locations,
+			 item.kind == JOIN_SHADOW
+				 ? locate_frame(build, entry, &shadow->frames[item.i])
+				 : note(build, shadow, item.kind));
+		vec_push(&build->call_ips, 0);
 	}
 	entry->nr_joined = entry->nr_taken;
 }

@@ -34,6 +34,7 @@ void build_end_stacks(struct build *build)
 	build_end_frames(build);
 	build_rule_release(&build->allocators);
 	vec_release(&build->locations);
+	vec_release(&build->call_ips);
 	vec_release(&build->cuts);
 	hash_release(&build->record_index);
 }
@@ -116,13 +117,19 @@ bool build_is_elided(const struct stack *user, uint32_t i)
 	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
 }
 
-uint32_t build_locate_user(struct build *build, const struct entry *entry, const struct stack *user,
-			   uint32_t i)
+/* The first is where it was interrupted, the others are return addresses. */
+void build_add_user(struct build *build, const struct entry *entry, const struct stack *user,
+		    uint32_t i)
 {
-	if (build_is_elided(user, i))
-		return symbolize_note(build->symbolizer, build->profile, "[... frames elided]");
-	return symbolize_user(build->symbolizer, build->profile, entry->image, user->ips[i],
-			      entry->time_ns, i > 0);
+	bool is_elided = build_is_elided(user, i);
+
+	vec_push(&build->locations,
+		 is_elided
+			 ? symbolize_note(build->symbolizer, build->profile, "[... frames elided]")
+			 : symbolize_user(build->symbolizer, build->profile, entry->image,
+					  user->ips[i], entry->time_ns, i > 0));
+	vec_push(&build->call_ips,
+		 is_elided || IP_IS_METHOD(user->ips[i]) ? 0 : (user->ips[i] & ~IP_GUESSED) + !i);
 }
 
 /* The allocator's frames ------------------------------------------------------------------------- */
@@ -176,17 +183,19 @@ void build_set_stack(struct build *build, struct entry *entry)
 	const struct stack *user = &builder->stacks.at[entry->user_stack];
 	char *note scoped(freep) = NULL, *why scoped(freep) = NULL;
 
-	build->locations.nr = 0;
+	build->locations.nr = build->call_ips.nr = 0;
 	build->nr_cut = nr_cut(build, entry, user);
-	for (uint32_t i = 0; i < kernel->nr && !(entry->shadow && build->order->no_native); i++)
+	for (uint32_t i = 0; i < kernel->nr && !(entry->shadow && build->order->no_native); i++) {
 		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
 							     kernel->ips[i], i > 0));
+		vec_push(&build->call_ips, kernel->ips[i] + !i);
+	}
 	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the
 	 * instruction after its syscall, which is no call to step back into. */
 	if (entry->shadow)
 		build_add_joined(build, entry, user);
 	for (uint32_t i = build->nr_cut; i < user->nr && !entry->shadow; i++)
-		vec_push(&build->locations, build_locate_user(build, entry, user, i));
+		build_add_user(build, entry, user, i);
 	why = describe_end(build, entry, user);
 	if (entry->end != END_NO_USER)
 		builder_count_end(build->builder, why, entry->nr_taken - entry->nr_ended);
@@ -220,8 +229,8 @@ static struct profile_record *record_of(struct build *build, const struct profil
 	struct arena *arena = &profile->arena;
 	size_t ips_bytes = wanted->nr_ips * sizeof(*wanted->call_ips);
 	size_t locations_bytes = wanted->nr_locations * sizeof(*wanted->locations);
-	uint64_t code =
-		hash_combine(hash_bytes(wanted->call_ips, ips_bytes, 0), wanted->size_bytes);
+	uint64_t of_ips = hash_bytes(wanted->call_ips, ips_bytes, wanted->size_bytes);
+	uint64_t code = hash_bytes(wanted->locations, locations_bytes, of_ips);
 	uint32_t i = hash_find(&build->record_index, code, same_record, profile, wanted);
 	struct profile_record record = *wanted;
 
@@ -239,22 +248,13 @@ static struct profile_record *record_of(struct build *build, const struct profil
 void build_add_record(struct build *build, const struct entry *entry, uint64_t nr_taken,
 		      uint64_t nr_live)
 {
-	const struct stack *kernel = &build->builder->stacks.at[entry->kernel_stack];
-	const struct stack *user = &build->builder->stacks.at[entry->user_stack];
-	uint64_t *call_ips scoped(freep) = xcalloc(kernel->nr + user->nr, sizeof(*call_ips));
-	struct profile_record wanted = {.call_ips = call_ips,
+	struct profile_record wanted = {.call_ips = build->call_ips.at,
 					.locations = build->locations.at,
+					.nr_ips = build->call_ips.nr,
 					.nr_locations = build->locations.nr,
 					.size_bytes = entry->size_bytes};
 	struct profile_record *record;
 
-	/* Where it was interrupted, there and then in the kernel; the rest are return addresses. */
-	for (uint32_t i = 0; i < kernel->nr; i++)
-		call_ips[wanted.nr_ips++] = kernel->ips[i] + !i;
-	for (uint32_t i = build->nr_cut; i < user->nr; i++)
-		call_ips[wanted.nr_ips++] = build_is_elided(user, i) || IP_IS_METHOD(user->ips[i])
-						    ? 0
-						    : (user->ips[i] & ~IP_GUESSED) + !i;
 	record = record_of(build, &wanted);
 	record->nr_taken += nr_taken;
 	record->nr_live += nr_live;
