@@ -268,12 +268,12 @@ static void complain_of_no_allocation(const struct report *report)
 	const char *what = nothing_word(report);
 	uint64_t nr_calls = report->tally->nr_calls;
 	double seconds = report->duration_ns / 1e9;
-	char child[256];
+	char child[256], words[256];
 
 	nosamples_busy_child(report->nosamples, "use --follow-fork", child, sizeof(child));
 	if (report->managed)
-		warn("%s: the target is %s, which does not allocate its objects with malloc: %s.",
-		     what, report->managed->what, report->managed->advice);
+		warn("%s: the target is %s; of what it allocates malloc has %s.", what,
+		     report->managed->what, managed_words(report->managed, words, sizeof(words)));
 	else if (nr_calls)
 		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
@@ -347,9 +347,14 @@ static void say_next(const struct report *report, const struct writer *writer)
 
 enum exit_code report_say(const struct report *report, const struct writer *writer)
 {
+	char words[256];
+
 	if (nr_taken(report))
 		say_accounts(report, writer);
 	overhead_say(&report->tally->overhead, report->options->all);
+	if (nr_taken(report) && report->managed)
+		say("the target is %s: the profile has only what it allocates with malloc, %s",
+		    report->managed->what, managed_words(report->managed, words, sizeof(words)));
 	if (!writer->nr_written && nr_taken(report) && writer_main_view(writer) == VIEW_LEAKS)
 		return EXIT_DONE; /* no leak was found, which was said */
 	if (!writer->nr_written)
@@ -359,10 +364,6 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 			    ? "each file covers its own time: allocations add up over the files, "
 			      "memory in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
-	if (report->managed)
-		say("the target is %s: the profile has only what it allocates with malloc, not its "
-		    "objects: %s",
-		    report->managed->what, report->managed->advice);
 	say_next(report, writer);
 	return EXIT_DONE;
 }

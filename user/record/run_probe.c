@@ -80,8 +80,8 @@ static int complain(const struct run *run)
 		return EXIT_CANNOT;
 	}
 	if (prober->managed)
-		warn("the target is %s, which does not allocate its objects with malloc: %s.",
-		     prober->managed->what, prober->managed->advice);
+		warn("the target is %s; of what it allocates malloc has %s.", prober->managed->what,
+		     managed_words(prober->managed, words, sizeof(words)));
 	else if (prober->has_nameless)
 		warn("no allocator found: a static program without symbols does not tell where its "
 		     "malloc is. Keep its symbols (do not strip it), or link it dynamically.");
