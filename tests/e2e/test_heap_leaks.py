@@ -13,7 +13,7 @@ import time
 import harness as h
 
 LEAK = re.compile(r"^cprof: leak (\d+)(?: of \w+ \(\d+\))?: ([\d,]+) bytes in ([\d,]+) blocks, (\S+ \S+) to (\S+ \S+) old, \+(\d+) bytes/s "
-                  r"\(standard error (\d+)\); (.*): (\w+) < serve < run(?: < \w+)?$")
+                  r"\(standard error (\d+)\); (.*): (\w+) leaky\.c:\d+ < serve < run(?: < \w+)?$")
 NONE = "no leak was found"
 WINDOW = "no file of a window is written of them"
 TYPES = ["leak_score", "inuse_objects", "inuse_space"]
@@ -114,6 +114,48 @@ def in_mid_run():
     ended = run.stop()
     assert len([line for line in ended.lines if WINDOW in line]) == 1, ended.lines
     assert not os.path.exists(ended.output.replace(".pb.gz", ".1.pb.gz"))
+
+
+LEAKING_PYTHON = """
+import sys
+held = []
+class Session:
+    def __init__(self, n):
+        self.data = bytearray(n)
+def load():
+    held.append(Session(20000))
+print("{}", flush=True)
+while sys.stdin.readline():
+    load()
+"""
+
+
+@h.test
+def of_a_python_program():
+    """The function of the program's leads the line, with its own; and what a profile of malloc's lacks is said."""
+    path = os.path.join(h.folder(), "leaking.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(LEAKING_PYTHON)
+
+    def run():
+        target = h.Workload("/usr/bin/python3", path)
+        target.says()
+        cprof = h.cprof("heap", "--rate", "1", "--leaks", "-p", target.pid).attached()
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            target.go()
+            time.sleep(0.01)
+        return cprof.stop()
+
+    def said(ended):
+        return [line for line in ended.lines if re.search(r"leak 1: .*: leaking\.Session\.__init__ leaking\.py:6 < ", line)]
+
+    for _ in range(3):  # as in until()
+        ended = run()
+        if said(ended):
+            break
+    assert said(ended), ended.lines
+    assert [line for line in ended.lines if "its objects of up to 512 bytes only if" in line], ended.lines
 
 
 @h.test

@@ -149,6 +149,8 @@ struct built_leak {
 };
 /* Stacks that it did not judge, as too much of them came in records after the first BUILDER_TIMELINES. */
 uint64_t builder_unjudged(const struct builder *builder);
+/* The most sampled blocks that one of the judged stacks has of the age in question. */
+uint64_t builder_most_old(const struct builder *builder);
 /* Did the run last long enough to tell? */
 bool builder_can_find_leaks(const struct builder *builder);
 /* What was found, in no order. Borrowed until the next builder_find_leaks(). */

@@ -134,6 +134,7 @@ static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
 	sum.stack.nr_pieces = end_bin - begin_bin;
 	sum.stack.age_ns = age_ns;
 	sum.stack.is_over = first->image->process->exited_ns;
+	builder->most_old = later(builder->most_old, sum.stack.nr_old);
 	verdict = leak_judge(&sum.stack);
 	if (verdict.kind)
 		add_leak(builder, &sum, &verdict, end_ns);
@@ -180,7 +181,7 @@ void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
 {
 	builder->leak_age_ns = age_ns;
 	builder->leaks.nr = 0;
-	builder->nr_unjudged = 0;
+	builder->nr_unjudged = builder->most_old = 0;
 	vec_for_each(&builder->entries, entry)
 		entry->leak = entry->nr_leaked = 0;
 	builder_number_stacks(builder, symbolizer, order);
@@ -218,6 +219,11 @@ bool builder_can_find_leaks(const struct builder *builder)
 uint64_t builder_unjudged(const struct builder *builder)
 {
 	return builder->nr_unjudged;
+}
+
+uint64_t builder_most_old(const struct builder *builder)
+{
+	return builder->most_old;
 }
 
 const struct built_leak *builder_leaks(const struct builder *builder, size_t *nr)

@@ -87,6 +87,7 @@ struct builder {
 	vec_of(struct timeline) timelines; /* of entries, if the clock runs */
 	uint64_t leak_age_ns;
 	uint64_t nr_unjudged; /* stacks of which too much has no timeline */
+	uint64_t most_old;    /* sampled blocks of one stack that are old */
 	vec_of(struct built_leak) leaks;
 	struct arena arena;
 	struct strtab strings;

@@ -5,6 +5,7 @@
  */
 #include "record/leakreport.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "profile/scale.h"
+#include "profile/shortname.h"
+#include "record/leaktest.h"
 
 #define MAX_SHOWN  10
 #define MAX_FRAMES 3
@@ -33,28 +36,58 @@ static const char *age_text(uint64_t age_ns, char *text, size_t text_bytes)
 	return text;
 }
 
-/* "leaf < caller < its caller" */
+/* Is it a function that a runtime interprets, in a mapping like "[python 3.11]"? */
+static bool is_interpreted(const struct profile *profile, uint32_t id)
+{
+	uint32_t mapping = profile->locations.at[id - 1].mapping;
+	const char *path =
+		mapping ? strtab_get(&profile->strings, profile->mappings.at[mapping - 1].path)
+			: "";
+	const char *space = strchr(path, ' ');
+
+	return *path == '[' && space && isdigit((unsigned char)space[1]);
+}
+
+/* Where a program is interpreted, its own function says more than the interpreter's that calls malloc. */
+static uint32_t first_shown(const struct profile *profile, const struct profile_sample *sample)
+{
+	for (uint32_t i = 0; i < sample->nr_locations; i++)
+		if (is_interpreted(profile, sample->locations[i]))
+			return i;
+	return 0;
+}
+
+/* "name file.c:12"; the file for the first function alone. */
+static size_t describe_line(const struct profile *profile, const struct profile_line *line,
+			    bool is_first, char *text, size_t text_bytes)
+{
+	const struct profile_function *function = &profile->functions.at[line->function - 1];
+	const char *path = strtab_get(&profile->strings, function->path);
+	char *name scoped(freep) = short_name(strtab_get(&profile->strings, function->name));
+	char safe[NAME_BYTES], file[NAME_BYTES], where[NAME_BYTES + 32] = "";
+
+	if (is_first && line->line && *path)
+		snprintf(where, sizeof(where), " %s:%ld",
+			 text_escape(text_base_name(path), file, sizeof(file)), line->line);
+	return snprintf(text, text_bytes, "%s%s%s", is_first ? "" : " < ",
+			text_escape(name, safe, sizeof(safe)), where);
+}
+
+/* "leaf file.c:12 < caller < its caller" */
 static void describe_stack(const struct profile *profile, const struct profile_sample *sample,
 			   char *text, size_t text_bytes)
 {
 	size_t len = 0;
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < sample->nr_locations && nr < MAX_FRAMES; i++) {
+	for (uint32_t i = first_shown(profile, sample); i < sample->nr_locations; i++) {
 		const struct profile_location *location =
 			&profile->locations.at[sample->locations[i] - 1];
 
-		for (uint32_t j = 0; j < location->nr_lines && nr < MAX_FRAMES; j++, nr++) {
-			uint32_t function = location->lines[j].function;
-			const char *name = strtab_get(&profile->strings,
-						      profile->functions.at[function - 1].name);
-			char safe[NAME_BYTES];
-
+		for (uint32_t j = 0; j < location->nr_lines && nr < MAX_FRAMES; j++)
 			if (len < text_bytes)
-				len += snprintf(text + len, text_bytes - len, "%s%s",
-						len ? " < " : "",
-						text_escape(name, safe, sizeof(safe)));
-		}
+				len += describe_line(profile, &location->lines[j], !nr++,
+						     text + len, text_bytes - len);
 	}
 }
 
@@ -81,7 +114,7 @@ static void say_leak(const struct profile *profile, const struct built_leak *lea
 		     bool is_one_of_several)
 {
 	const struct profile_sample *sample = &profile->samples.at[leak->sample];
-	char stack[4 * NAME_BYTES] = "", oldest[32], least[32], freed[32], others[96];
+	char stack[6 * NAME_BYTES] = "", oldest[32], least[32], freed[32], others[96];
 	char process[NAME_BYTES + 32] = "";
 
 	describe_stack(profile, sample, stack, sizeof(stack));
@@ -121,13 +154,23 @@ static bool have_all_ended(struct builder *builder)
 	return nr;
 }
 
-static const char *why_none(struct builder *builder)
+static void say_no_leak(struct builder *builder)
 {
+	uint64_t most_old = builder_most_old(builder);
+
 	if (have_all_ended(builder))
-		return "all processes have ended, and their blocks with them. Stop before they "
-		       "end (-d TIME), or look at what was in use at the peak (--peak)";
-	return builder_can_find_leaks(builder) ? "no stack has old blocks and grows steadily"
-					       : "the run was too short to tell";
+		say("no leak was found: all processes have ended, and their blocks with them. Stop "
+		    "before "
+		    "they end (-d TIME), or look at what was in use at the peak (--peak)");
+	else if (!builder_can_find_leaks(builder))
+		say("no leak was found: the run was too short to tell");
+	else if (most_old < LEAK_LEAST_OLD)
+		say("no leak was found: too few samples to tell. The most sampled blocks that a "
+		    "stack has "
+		    "of this age is %s, and it takes %d: a lower --rate or a longer run sees more",
+		    text_count(most_old), LEAK_LEAST_OLD);
+	else
+		say("no leak was found: no stack has old blocks and grows steadily");
 }
 
 void leakreport_say_none(struct builder *builder)
@@ -142,7 +185,7 @@ void leakreport_say_none(struct builder *builder)
 		    text_count(builder_unjudged(builder)), text_count(BUILDER_TIMELINES));
 	builder_leaks(builder, &nr);
 	if (!nr)
-		say("no leak was found: %s", why_none(builder));
+		say_no_leak(builder);
 }
 
 void leakreport_say(struct builder *builder, const struct profile *profile)

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#define LEAST_OLD 5   /* sampled blocks */
 #define EXCEPTION 0.1 /* at most this part of the blocks is left */
 
 static double sum_of(const double *at, size_t nr)
@@ -54,7 +53,7 @@ struct leak_verdict leak_judge(const struct leak_stack *stack)
 	const double *half = stack->growth_bytes + stack->nr_pieces - nr;
 	struct leak_verdict verdict = {LEAK_NONE};
 
-	if (stack->nr_pieces < LEAK_LEAST_PIECES || stack->nr_old < LEAST_OLD ||
+	if (stack->nr_pieces < LEAK_LEAST_PIECES || stack->nr_old < LEAK_LEAST_OLD ||
 	    stack->nr_freed >= stack->nr_taken)
 		return verdict;
 	if (!is_steady(half, nr, &verdict.slope, &verdict.error) ||

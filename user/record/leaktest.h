@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LEAK_LEAST_OLD	  5  /* sampled blocks: of fewer nothing can be said */
 #define LEAK_LEAST_PIECES 16 /* of time: less is too short to be judged */
 
 /* Rising suspicion. */
