@@ -240,6 +240,14 @@ int child_release(struct child *child, const char *name, bool (*gives_up)(void))
 	return fail(-err, "cannot run '%s'", name);
 }
 
+bool child_runs(const struct child *child)
+{
+	siginfo_t info = {0};
+
+	return child->pid && !waitid(P_PID, child->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       !info.si_pid;
+}
+
 int child_wait(struct child *child, bool (*gives_up)(void))
 {
 	int pidfd scoped(closep) = -1;

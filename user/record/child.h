@@ -38,6 +38,8 @@ int child_spawn(struct child *child, char **argv, char **env, int stdout_fd);
  * while it waited. An exec that takes longer than a second, or until gives_up() returns true, is not waited for.
  */
 int child_release(struct child *child, const char *name, bool (*gives_up)(void));
+/* Does it run still, or stop? */
+bool child_runs(const struct child *child);
 /*
  * Blocks until it ends. Returns its exit code, or 128 + the signal that ended it; 0 if there is no child. -EINTR:
  * gives_up() (called often; NULL: never) was true, and it still runs.
