@@ -12,6 +12,7 @@
 #include "base/text.h"
 
 #define MUCH_PERCENT 30
+#define BUSY_PERCENT 90 /* of a CPU: a process that needs less with probes is no slower */
 
 /* --max-overhead */
 #define PIECE_NS	 (NSEC_PER_SEC / 2)
@@ -67,16 +68,24 @@ void overhead_say(const struct overhead *overhead, bool all)
 
 void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool allocs_only)
 {
-	double percent = overhead_percent(expected);
+	double percent = overhead_percent(expected), used, needed;
+	char effect[128];
 
 	if (percent <= MUCH_PERCENT)
 		return;
+	needed = 100.0 * (double)expected->cpu_ns / (double)look_ns;
+	used = needed * (1 - percent / 100);
+	if (needed < BUSY_PERCENT)
+		snprintf(effect, sizeof(effect),
+			 "what it does in %.1f %% of a CPU takes %.0f %% meanwhile", used, needed);
+	else
+		snprintf(effect, sizeof(effect), "it runs at %.0f %% of its speed meanwhile",
+			 100 - percent);
 	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in %.1f s, "
-	     "traps of %.1f us): it runs at %.0f %% of its speed meanwhile. These cost less: "
-	     "-p PID --inject, "
-	     "which has it sample by itself; %sa launch by cprof heap -- COMMAND.",
+	     "traps of %.1f us): %s. These cost less: -p PID --inject, which has it sample by "
+	     "itself; %sa launch by cprof heap -- COMMAND.",
 	     percent, text_count(expected->nr_traps), (double)look_ns / NSEC_PER_SEC,
-	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, 100 - percent,
+	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, effect,
 	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
 }
 
