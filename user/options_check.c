@@ -173,6 +173,10 @@ int options_complete(struct options_parsing *parsing)
 	if (options->allocs_only && keeps_lives(options))
 		return fail(-EINVAL, "--peak, --leaks and --lifetimes cannot be combined with "
 				     "--alloc-only: they follow frees.");
+	if (options->lifetimes && !(options->views & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_ALLOC)))
+		return fail(-EINVAL,
+			    "--lifetimes labels what was allocated, which --inuse, --peak and "
+			    "--leaks do not show: add --views, or leave it out.");
 	if (options->lifetimes && (options->interval_ns || options->delta_ns))
 		return fail(-EINVAL, "--lifetimes is about a whole run: it cannot be combined with "
 				     "--interval or --delta.");

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "profile/allocframes.h"
 
 #define MAX_DEPTH 256 /* of inlined functions; compilers inline less deep */
 
@@ -285,6 +286,10 @@ int afdo_encode(const struct profile *profile, uint32_t type, sink_fn sink, void
 			    .names = xcalloc(profile->functions.nr + 1, sizeof(char *))};
 	int err;
 
+	if (profile_is_heap(profile)) {
+		free(afdo.names);
+		return -EDOM;
+	}
 	for (size_t i = 0; i < profile->functions.nr; i++)
 		afdo.names[i] = name_of(profile, &profile->functions.at[i]);
 	err = count(&afdo, type);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "output/afdo.h"
 #include "output/flame.h"
@@ -57,8 +58,9 @@ static int encode_svg(const struct profile *profile, uint32_t type, sink_fn sink
 
 #define NO_NEGATIVE "it has negative values (it is a difference), which this format does not know"
 
-#define NO_LINES                                                                                \
-	"it has negative values, or no sample of a function of which is known where it begins " \
+#define NO_LINES                                                                              \
+	"it is of a heap, has negative values, or no sample of a function of which is known " \
+	"where it begins "                                                                    \
 	"(record a program that was compiled with -g, or clang -g1 -fdebug-info-for-profiling)"
 
 static const struct output_format formats[] = {
@@ -92,7 +94,7 @@ const struct output_format *format_of_path(const char *path, const char **suffix
 			size_t suffix_len = strlen(formats[i].suffixes[j]);
 
 			if (suffix_len > len || suffix_len <= longest ||
-			    strcmp(path + len - suffix_len, formats[i].suffixes[j]))
+			    strcasecmp(path + len - suffix_len, formats[i].suffixes[j]))
 				continue;
 			longest = suffix_len;
 			best = &formats[i];
@@ -114,7 +116,7 @@ bool format_is_foreign(const char *path)
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
 		size_t suffix_len = strlen(suffixes[i]);
 
-		if (suffix_len < len && !strcmp(path + len - suffix_len, suffixes[i]))
+		if (suffix_len < len && !strcasecmp(path + len - suffix_len, suffixes[i]))
 			return true;
 	}
 	return false;
