@@ -214,6 +214,17 @@ def failures_are_not_results():
 
 
 @h.test
+def a_full_disk_is_not_the_commands_failure():
+    folder = h.folder()
+    # in a mount namespace of its own, which ends with it
+    run = subprocess.run(["unshare", "-m", "sh", "-c",
+                          f'mount -t tmpfs -o size=64k none {folder} && head -c 60000 /dev/zero >{folder}/full; '
+                          f'TMPDIR={folder} exec "$@"', "sh", h.CPROF, "bench", "--base", f"{STEPS} 100", "--head",
+                          f"{STEPS} 100"], capture_output=True, text=True, timeout=h.HANGS, check=False)
+    assert run.returncode == 2 and "No space left on device" in run.stderr and STEPS not in run.stderr, run
+
+
+@h.test
 def too_little_is_inconclusive():
     run, result = bench(f"{STEPS} 100", f"{STEPS} 100", "--reps", "2", "--max-time", "1ms",
                         "--warm-up", "0", "--min-samples", "1000000")

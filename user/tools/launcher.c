@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,9 @@
 #include "base/text.h"
 #include "output/file.h"
 
-#define MAX_ARGUMENTS 16
-#define SHOWN_BYTES   300
+#define MAX_ARGUMENTS	 16
+#define SHOWN_BYTES	 300
+#define LEAST_ROOM_BYTES (64u << 10) /* for a profile and its log */
 
 static const char *const side_names[] = {"base", "head"};
 static const char *const kind_names[] = {"warm-up", "run", "confirm"};
@@ -104,12 +106,28 @@ static void last_line(const char *path, bool of_profiler, char *line, size_t lin
 	}
 }
 
+/* Where there is none the log is missing, too, which would say so. */
+static bool has_room(const char *folder)
+{
+	struct statvfs fs;
+
+	return statvfs(folder, &fs) || fs.f_bavail * fs.f_frsize >= LEAST_ROOM_BYTES;
+}
+
 /* Without a profile it is the profiler that failed, and its code says at what. */
-static void complain(const char *command, const char *profile, const char *log, int code,
-		     struct reply *reply)
+static void complain(const struct launch *launch, const char *command, const char *profile,
+		     const char *log, int code, struct reply *reply)
 {
 	bool profiled = !access(profile, F_OK);
 	char said[SHOWN_BYTES], shown[SHOWN_BYTES];
+
+	if (!profiled && !has_room(launch->folder)) {
+		snprintf(reply->message, sizeof(reply->message),
+			 "cannot write profiles to '%s': %s",
+			 text_escape(launch->folder, shown, sizeof(shown)), strerror(ENOSPC));
+		reply->code = EXIT_USAGE;
+		return;
+	}
 
 	last_line(log, !profiled, said, sizeof(said));
 	text_escape(command, shown, sizeof(shown));
@@ -151,7 +169,7 @@ static void profile_once(const struct launch *launch, const struct request *requ
 	code = spawn_and_wait((char **)argv, log);
 	reply->code = code ? EXIT_USAGE : EXIT_DONE;
 	if (code > 0)
-		complain(launch->commands[request->side], profile, log, code, reply);
+		complain(launch, launch->commands[request->side], profile, log, code, reply);
 }
 
 /* It is ours: nothing but files is in it. */
