@@ -273,6 +273,9 @@ def types_labels_and_stamps():
                *(os.path.join(folder, part) for part in parts))
     wholes = [contract.total(contract.load(p), "cpu") for p in [path] + [os.path.join(folder, part) for part in parts]]
     assert wholes[0] == sum(wholes[1:]), wholes
+    done = subprocess.run([h.CPROF, "merge", path, "--split", "nobody", "-o", os.path.join(h.folder(), "one")],
+                          capture_output=True, text=True, check=True)
+    assert "no sample has a label 'nobody'" in done.stderr, done
 
 
 @h.test

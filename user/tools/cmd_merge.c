@@ -177,6 +177,7 @@ struct parts {
 	int folder_fd;
 	struct strtab names; /* of the files that were written */
 	size_t nr;
+	bool has_label; /* any of them */
 };
 
 /* A path for this value that no other part has: "out/comm.nginx.pb.gz", "out/no-comm.pb.gz". */
@@ -209,6 +210,7 @@ static int write_part(void *ctx, const char *value, const struct profile *part)
 	if (parts->nr++ == MAX_PARTS)
 		return fail(-E2BIG, "the label '%s' has more than %d values.", parts->label,
 			    MAX_PARTS);
+	parts->has_label |= value != NULL;
 	path = part_path(parts, value);
 	return save_profile_in(part, parts->folder_fd, path);
 }
@@ -226,6 +228,9 @@ static int write_parts(const struct options *options, const struct profile *prof
 	err = profile_split(profile, options->split, write_part, &parts);
 	strtab_release(&parts.names);
 	close(parts.folder_fd);
+	if (!err && parts.nr && !parts.has_label)
+		warn("no sample has a label '%s': all are in one profile",
+		     text_escape(options->split, name, sizeof(name)));
 	if (!err)
 		say("%zu %s in %s", parts.nr, parts.nr == 1 ? "profile" : "profiles",
 		    text_escape(parts.folder, name, sizeof(name)));

@@ -48,8 +48,9 @@ void naming_report(const struct profile *profile, const char *path,
 		say("%s: %s addresses have a symbol now, %s have lines", name,
 		    text_count(counts->nr_named), text_count(counts->nr_lined));
 	else
-		say("%s: %s addresses have a symbol now, %s have the number of a function, %s have "
-		    "lines",
+		say("%s: %s addresses have a symbol now, %s are named by where their function "
+		    "begins "
+		    "(libfoo.so+0x1234), %s have lines",
 		    name, text_count(counts->nr_named), text_count(counts->nr_made_up),
 		    text_count(counts->nr_lined));
 	if (counts->missing)
