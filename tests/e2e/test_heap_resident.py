@@ -31,6 +31,21 @@ def by_kind():
 
 
 @h.test
+def within_the_error():
+    """Of few samples: what is left is said if it is more than two standard errors, and not if it is less."""
+    line = re.compile(r"^cprof: resident: .* = anonymous ([\d,]+) .* since the start: ([\d,]+) kB \(standard error ([\d,]+)\); (.*)$")
+    for rate in "4194304", "16384":
+        ended, _ = heaps.measure(h.Workload("resident"), "--rate", rate, "--allow-empty")
+        found = ended.matches(line)
+        if not found and rate == "4194304" and h.total(ended.profile(), "inuse_space") == 0:
+            continue  # nothing was sampled: there is no error
+        anon, inuse, error = map(h.number, found[0].groups()[:3])
+        rest = abs(anon - inuse)
+        if abs(rest - 2 * error) > 4:  # each is rounded
+            assert ("within that error" in found[0][4]) == (rest < 2 * error), found[0][0]
+
+
+@h.test
 def at_least():
     """Where blocks could not be followed."""
     ended, _ = heaps.measure(h.Workload("resident"), "--rate", "1", "--max-blocks", "1000")

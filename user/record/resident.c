@@ -49,23 +49,37 @@ static const char *kib(uint64_t bytes)
 	return text_count(bytes / 1024);
 }
 
-void resident_say(const char *proc_root, uint32_t tgid, uint64_t inuse_bytes, bool at_least)
+/* What of it is resident, or what else is. */
+static void describe_rest(const struct resident *resident, const struct resident_inuse *inuse,
+			  char *text, size_t text_bytes)
+{
+	const char *bound = inuse->at_least ? "at most " : "";
+	bool is_within = resident->anon >= inuse->bytes;
+	uint64_t rest = is_within ? resident->anon - inuse->bytes : inuse->bytes - resident->anon;
+
+	if (rest < 2 * inuse->error_bytes)
+		snprintf(text, text_bytes, "what of it is resident is within that error");
+	else if (is_within)
+		snprintf(text, text_bytes, "%s%s kB of the anonymous memory are in no such block",
+			 bound, kib(rest));
+	else
+		snprintf(text, text_bytes, "%s%s kB of it are not resident",
+			 inuse->at_least ? "at least " : "", kib(rest));
+}
+
+void resident_say(const char *proc_root, uint32_t tgid, const struct resident_inuse *inuse)
 {
 	char *text scoped(freep) = NULL;
 	struct resident resident;
-	char rest[96];
+	char rest[96], error[64] = "";
 
 	if (procfs_memory(proc_root, tgid, &text) || !resident_read(text, &resident))
 		return;
-	if (inuse_bytes <= resident.anon)
-		snprintf(rest, sizeof(rest), "%s%s kB of the anonymous memory are in no such block",
-			 at_least ? "at most " : "", kib(resident.anon - inuse_bytes));
-	else
-		snprintf(rest, sizeof(rest), "%s%s kB of it are not resident",
-			 at_least ? "at least " : "", kib(inuse_bytes - resident.anon));
+	describe_rest(&resident, inuse, rest, sizeof(rest));
+	if (inuse->error_bytes)
+		snprintf(error, sizeof(error), " (standard error %s)", kib(inuse->error_bytes));
 	say("resident: %s kB = anonymous %s + files %s + shared %s (swapped out: %s); in use, of "
-	    "what "
-	    "was allocated since the start: %s%s kB; %s",
+	    "what was allocated since the start: %s%s kB%s; %s",
 	    kib(resident.rss), kib(resident.anon), kib(resident.file), kib(resident.shmem),
-	    kib(resident.swap), at_least ? "at least " : "", kib(inuse_bytes), rest);
+	    kib(resident.swap), inuse->at_least ? "at least " : "", kib(inuse->bytes), error, rest);
 }

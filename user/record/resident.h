@@ -14,10 +14,17 @@ struct resident {
 /* false: the text lacks some of it. */
 bool resident_read(const char *text, struct resident *resident);
 
+/* What blocks take that are in use. */
+struct resident_inuse {
+	uint64_t bytes;
+	uint64_t error_bytes; /* the standard error of that; 0: everything was sampled */
+	bool at_least;	      /* there may be more of them */
+};
+
 /*
- * Prints one line: the RSS of process tgid now, by kind, and what of its anonymous memory is in none of the blocks that are
- * in use, which take inuse_bytes; at_least: there may be more of them. Nothing if the process is gone.
+ * Prints one line: the RSS of process tgid now, by kind, and what of its anonymous memory is in none of these blocks, unless
+ * that is less than two standard errors. Nothing if the process is gone.
  */
-void resident_say(const char *proc_root, uint32_t tgid, uint64_t inuse_bytes, bool at_least);
+void resident_say(const char *proc_root, uint32_t tgid, const struct resident_inuse *inuse);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,8 +161,12 @@ static void say_resident(const struct pass *pass, const struct built *built)
 	if (!pass->is_main || writer->options->command != OPTIONS_HEAP || nr != 1 ||
 	    writer->options->allocs_only || processes[0].process->exited_ns)
 		return;
-	resident_say(PROC, processes[0].process->tgid, built->inuse.bytes,
-		     pass->writing->report->tally->nr_untracked);
+	resident_say(PROC, processes[0].process->tgid,
+		     &(struct resident_inuse){
+			     .bytes = built->inuse.bytes,
+			     .error_bytes = sqrt(built->inuse.bytes_variance),
+			     .at_least = pass->writing->report->tally->nr_untracked,
+		     });
 }
 
 /* One process, or all in one, in every format that suits. */
