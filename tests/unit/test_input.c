@@ -272,19 +272,30 @@ static void test_limits(void **state)
 
 static void test_mistaken_files(void **state)
 {
-	static const char perf_data[] = "PERFILE2\x68\0\0\0", elf[] = "\177ELF\2\1\1\0";
-	struct input_error error = {0};
-	struct profile *profile;
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *words;
+	} files[] = {
+#define FILE_OF(text, words) {text, sizeof(text) - 1, words}
+		FILE_OF("PERFILE2\x68\0\0\0", "perf script"),
+		FILE_OF("\177ELF\2\1\1\0", "ELF"),
+		FILE_OF("<!DOCTYPE html>\n<html>\n", "drawn from"),
+		FILE_OF("<?xml version=\"1.0\"?>\n<svg>\n", "drawn from"),
+		FILE_OF("{\"$schema\":\"https://www.speedscope.app/x.json\"}", "made from"),
+		FILE_OF("goroutine 1 [running]:\nmain.main()\n", "debug=1"),
+	};
 
 	(void)state;
-	assert_int_equal(input_parse(perf_data, sizeof(perf_data), &input_default_limits, &profile,
-				     NULL, &error),
-			 -EBADMSG);
-	assert_non_null(strstr(error.message, "perf script"));
-	assert_int_equal(
-		input_parse(elf, sizeof(elf), &input_default_limits, &profile, NULL, &error),
-		-EBADMSG);
-	assert_non_null(strstr(error.message, "ELF"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct input_error error = {0};
+		struct profile *profile;
+
+		assert_int_equal(input_parse(files[i].bytes, files[i].len, &input_default_limits,
+					     &profile, NULL, &error),
+				 -EBADMSG);
+		assert_non_null(strstr(error.message, files[i].words));
+	}
 }
 
 /* 20 MB of zeros in 20 KB: refused by the ratio, before all of it is inflated. */

@@ -105,23 +105,37 @@ static const struct format *format_of(const struct source *source)
 /* What people have at hand and take for a profile. NULL: nothing that is known. */
 static const char *mistaken_for(const struct source *source)
 {
+#define DRAWN  "a page or a picture: give the profile that it was drawn from"
+#define VIEWED "a file for a viewer: give the profile that it was made from"
 	static const struct {
+		bool is_text;
 		const char *magic, *what;
 	} rows[] = {
-		{"PERFILE2", "a perf.data file: convert it to text first (perf script)"},
-		{"\177ELF", "an ELF file, not a profile"},
-		{"PK\003\004", "a zip archive, not a profile"},
-		{"\xfd"
+		{false, "PERFILE2", "a perf.data file: convert it to text first (perf script)"},
+		{false, "\177ELF", "an ELF file, not a profile"},
+		{false, "PK\003\004", "a zip archive, not a profile"},
+		{false,
+		 "\xfd"
 		 "7zXZ",
 		 "compressed with xz: decompress it first (xz -d)"},
-		{"BZh", "compressed with bzip2: decompress it first (bzip2 -d)"},
-		{"\x28\xb5\x2f\xfd", "compressed with zstd: decompress it first (zstd -d)"},
+		{false, "BZh", "compressed with bzip2: decompress it first (bzip2 -d)"},
+		{false, "\x28\xb5\x2f\xfd", "compressed with zstd: decompress it first (zstd -d)"},
+		{true, "<!DOCTYPE html", DRAWN},
+		{true, "<!doctype html", DRAWN},
+		{true, "<html", DRAWN},
+		{true, "<?xml", DRAWN},
+		{true, "<svg", DRAWN},
+		{true, "{\"$schema\":\"https://www.speedscope.app", VIEWED},
+		{true, "{\"meta\":{", VIEWED},
+		{true, "goroutine 1 [",
+		 "a dump of goroutines (debug=2): fetch it with debug=1, or without debug"},
 	};
 
-	for (size_t i = 0; !is_text(source) && i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t len = strlen(rows[i].magic);
 
-		if (source->len >= len && !memcmp(source->bytes, rows[i].magic, len))
+		if (rows[i].is_text == is_text(source) && source->len >= len &&
+		    !memcmp(source->bytes, rows[i].magic, len))
 			return rows[i].what;
 	}
 	return NULL;
