@@ -88,7 +88,7 @@ def containers():
     yield "elf", b"\x7fELF\x02\x01\x01" + bytes(1000), "."
     yield "png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100), "."
     yield "text", b"hello, world\n" * 100, "any format"
-    yield "html", b"<!DOCTYPE html><html><body>404</body></html>", "any format"
+    yield "html", b"<!DOCTYPE html><html><body>404</body></html>", "a page or a picture, not a profile"
     yield "json", b'{"profile": []}', "any format"
     yield "gzip-text", gzip.compress(b"404 page not found\n"), "any format"
     yield "one-byte", b"\x0a", "."

@@ -105,7 +105,9 @@ static const struct format *format_of(const struct source *source)
 /* What people have at hand and take for a profile. NULL: nothing that is known. */
 static const char *mistaken_for(const struct source *source)
 {
-#define DRAWN  "a page or a picture: give the profile that it was drawn from"
+#define DRAWN                                                                                 \
+	"a page or a picture, not a profile: of a flame graph, give the profile that it was " \
+	"drawn from"
 #define VIEWED "a file for a viewer: give the profile that it was made from"
 	static const struct {
 		bool is_text;
