@@ -282,14 +282,12 @@ static int put_profile(struct afdo *afdo, sink_fn sink, void *ctx)
 
 int afdo_encode(const struct profile *profile, uint32_t type, sink_fn sink, void *ctx)
 {
-	struct afdo afdo = {.profile = profile,
-			    .names = xcalloc(profile->functions.nr + 1, sizeof(char *))};
+	struct afdo afdo = {.profile = profile};
 	int err;
 
-	if (profile_is_heap(profile)) {
-		free(afdo.names);
+	if (profile_is_heap(profile))
 		return -EDOM;
-	}
+	afdo.names = xcalloc(profile->functions.nr + 1, sizeof(char *));
 	for (size_t i = 0; i < profile->functions.nr; i++)
 		afdo.names[i] = name_of(profile, &profile->functions.at[i]);
 	err = count(&afdo, type);

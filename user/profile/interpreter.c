@@ -113,6 +113,11 @@ static uint8_t shown_by_mapping(const struct profile *profile,
 	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
 }
 
+bool interpreter_shows(const struct profile *profile, const struct profile_location *location)
+{
+	return shown_by_mapping(profile, location);
+}
+
 static struct role role_of_stack(const struct search *search, const struct profile_sample *sample)
 {
 	struct role role = {0};

@@ -23,4 +23,7 @@ struct interpreter {
 bool interpreter_hides(const struct profile *profile, uint32_t type,
 		       struct interpreter *interpreter);
 
+/* Is it of a function that cprof read from an interpreter's own stack? */
+bool interpreter_shows(const struct profile *profile, const struct profile_location *location);
+
 #endif

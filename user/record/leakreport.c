@@ -5,7 +5,6 @@
  */
 #include "record/leakreport.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "profile/interpreter.h"
 #include "profile/scale.h"
 #include "profile/shortname.h"
 #include "record/leaktest.h"
@@ -36,23 +36,11 @@ static const char *age_text(uint64_t age_ns, char *text, size_t text_bytes)
 	return text;
 }
 
-/* Is it a function that a runtime interprets, in a mapping like "[python 3.11]"? */
-static bool is_interpreted(const struct profile *profile, uint32_t id)
-{
-	uint32_t mapping = profile->locations.at[id - 1].mapping;
-	const char *path =
-		mapping ? strtab_get(&profile->strings, profile->mappings.at[mapping - 1].path)
-			: "";
-	const char *space = strchr(path, ' ');
-
-	return *path == '[' && space && isdigit((unsigned char)space[1]);
-}
-
 /* Where a program is interpreted, its own function says more than the interpreter's that calls malloc. */
 static uint32_t first_shown(const struct profile *profile, const struct profile_sample *sample)
 {
 	for (uint32_t i = 0; i < sample->nr_locations; i++)
-		if (is_interpreted(profile, sample->locations[i]))
+		if (interpreter_shows(profile, &profile->locations.at[sample->locations[i] - 1]))
 			return i;
 	return 0;
 }

@@ -54,22 +54,30 @@ static void say_unknown(const struct run *run)
 		     text_count(nr));
 }
 
-/* What is missing, so that code has no names. */
-static void say_forbidden(const struct run *run)
+/* How many sampled processes have mappings that cprof may not read; one of them. */
+static size_t nr_forbidden(const struct run *run, const struct process **example)
 {
-	size_t nr_files = files_nr_forbidden(run->files), nr = 0;
-	const char *lacks = *run->lacks ? run->lacks : "permission denied";
-	const struct process *example = NULL;
-	char safe[64];
+	size_t nr = 0;
 
 	for (size_t i = 0; i < tasks_nr(run->tasks); i++) {
 		const struct process *process = tasks_at(run->tasks, i);
 
 		if (!process->was_forbidden || !process->is_sampled)
 			continue;
-		example = process;
+		*example = process;
 		nr++;
 	}
+	return nr;
+}
+
+/* What is missing, so that code has no names. */
+static void say_forbidden(const struct run *run)
+{
+	const struct process *example = NULL;
+	size_t nr_files = files_nr_forbidden(run->files), nr = nr_forbidden(run, &example);
+	const char *lacks = *run->lacks ? run->lacks : "permission denied";
+	char safe[64];
+
 	if (nr)
 		warn("the mappings of %s sampled process%s %u (%s) cannot be read, so %s code has "
 		     "no "
