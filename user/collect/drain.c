@@ -328,10 +328,13 @@ void drain_absorb(struct drain *drain)
 		read_ring(drain);
 }
 
-int drain_collect(struct drain *drain)
+int drain_collect(struct drain *drain, bool is_last)
 {
 	int err;
 
+	/* Else one that began before the end would read the new epoch, which nobody collects. */
+	if (is_last)
+		wait_for_running_programs();
 	drain->old_epoch = *drain->epoch & 1;
 	__atomic_store_n(drain->epoch, drain->old_epoch ^ 1, __ATOMIC_SEQ_CST);
 	wait_for_running_programs();

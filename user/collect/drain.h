@@ -50,8 +50,11 @@ int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int 
 	       bool keeps_lives, volatile uint32_t *epoch);
 /* Reads what is in the ring, to be delivered later, so that the ring has room again. May be called at any time. */
 void drain_absorb(struct drain *drain);
-/* Begins a new epoch and reads the records of the old one. -errno, printed. */
-int drain_collect(struct drain *drain);
+/*
+ * Begins a new epoch and reads the records of the old one. is_last: BPF was told to stop before, and what is counted by
+ * programs that had not heard of it is in the old epoch too. -errno, printed.
+ */
+int drain_collect(struct drain *drain, bool is_last);
 /* Delivers these records, then the counts of the old epoch. -errno, printed. */
 int drain_deliver(struct drain *drain, const struct session_sink *sink);
 void drain_release(struct drain *drain);
