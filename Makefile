@@ -35,7 +35,7 @@ user_obj := $(user_src:%.c=$(BUILD)/%.o)
 # for the first of all maps.
 bpf_maps := bpf/scratch.bpf.c bpf/stats.bpf.c bpf/tables.bpf.c bpf/runtime.bpf.c
 # Objects of their own, which share no variable with the others.
-bpf_own  := bpf/probe.bpf.c bpf/python.bpf.c bpf/php.bpf.c bpf/v8.bpf.c bpf/ruby.bpf.c
+bpf_own  := bpf/probe.bpf.c bpf/python.bpf.c bpf/php.bpf.c bpf/v8.bpf.c bpf/ruby.bpf.c bpf/perl.bpf.c
 bpf_src  := $(bpf_maps) $(filter-out $(bpf_own) $(bpf_maps),$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
 gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h) flame_page.h)

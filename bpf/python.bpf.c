@@ -29,7 +29,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define OLD_FRAME_BYTES	 112u /* of before */
 #define THREAD_BYTES	 184u /* of PyThreadState */
 #define CODE_WORDS	 18   /* of PyCodeObject */
-#define NR_FIRST_KEYS	 32   /* pthread: whose values are in the thread's own block */
 #define TYPE_WORD	 1    /* of any object */
 #define LENGTH_AT	 16   /* of a str, bytes or tuple */
 #define HASH_AT		 24   /* of a str */
@@ -69,21 +68,6 @@ static __always_inline bool read_thread(struct work *work, u64 thread)
 	return thread && !bpf_probe_read_user(work->thread, THREAD_BYTES, (void *)thread);
 }
 
-/* The value of current's pthread key, 0: none. */
-static __always_inline u64 value_of_key(const struct abi_python *python, u64 block, u32 key)
-{
-	u64 at = block + python->values_at, word = 0;
-
-	if (key >= NR_FIRST_KEYS) {
-		if (!read_word(block + python->more_values_at + 8 * (u64)(key / NR_FIRST_KEYS),
-			       &at) ||
-		    !at)
-			return 0;
-		key %= NR_FIRST_KEYS;
-	}
-	return read_word(at + 16 * (u64)key + 8, &word) ? word : 0;
-}
-
 /*
  * The state of the thread with the GIL, if that is current; else the one that current has whether it holds the GIL or
  * not. The first is right in subinterpreters too, where the second is the main one's (3.10, 3.11).
@@ -105,7 +89,8 @@ __noinline int python_find_thread(u32 slot)
 	key = WORD_AT(work->state, 3, python->key_at); /* is it made, and which */
 	if (!shadow->thread || !(u32)key)
 		return 0;
-	return read_thread(work, value_of_key(python, shadow->thread, key >> 32));
+	return read_thread(work, value_of_key(shadow->thread, python->values_at,
+					      python->more_values_at, key >> 32));
 }
 
 /* Texts ----------------------------------------------------------------------------------------- */

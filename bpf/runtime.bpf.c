@@ -45,6 +45,12 @@ static __noinline int call_ruby(void *ctx)
 	return 0;
 }
 
+static __noinline int call_perl(void *ctx)
+{
+	bpf_tail_call(ctx, &runtime_walks, ABI_RUNTIME_PERL);
+	return 0;
+}
+
 __hidden void runtime_walk(void *ctx, u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
@@ -56,6 +62,7 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 	shadow->start_ns = scratch->record.start_ns;
 	shadow->exec_id = scratch->exec_id;
 	shadow->thread = stackmem_thread_block();
+	shadow->leaf_ip = scratch->record.ips[scratch->record.nr_kernel & 127];
 	shadow->loop_register = scratch->walk.leaf[15];
 	shadow->walk_ns = config.walk_ns;
 	shadow->walker = bpf_get_current_pid_tgid();
@@ -70,6 +77,8 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 		call_v8(ctx);
 	else if (ABI_RUNTIME_KIND(scratch->walk.runtime) == ABI_RUNTIME_RUBY)
 		call_ruby(ctx);
+	else if (ABI_RUNTIME_KIND(scratch->walk.runtime) == ABI_RUNTIME_PERL)
+		call_perl(ctx);
 	shadow->walker = 0;
 	scratch->nr_shadow = shadow->nr;
 	scratch->shadow_hash = shadow->hash;

@@ -14,6 +14,7 @@
 struct shadow {
 	u64 start_ns;	   /* of current's process */
 	u64 thread;	   /* where fs points: the thread's own block */
+	u64 leaf_ip;	   /* where current is */
 	u64 loop_register; /* current's r15, in which a loop may have the place that it is at */
 	u64 walk_ns; /* a walk may take so long, and a few frames more; finding the line of a JavaScript function as long again */
 	u32 tgid, exec_id;

@@ -3,6 +3,7 @@
 #ifndef CPROF_RUNTIME_ABI_H
 #define CPROF_RUNTIME_ABI_H
 
+#include "perl_abi.h"
 #include "php_abi.h"
 #include "python_abi.h"
 #include "ruby_abi.h"
@@ -14,6 +15,7 @@ enum abi_runtime {
 	ABI_RUNTIME_PHP,
 	ABI_RUNTIME_V8,
 	ABI_RUNTIME_RUBY,
+	ABI_RUNTIME_PERL,
 	ABI_NR_RUNTIMES,
 };
 
@@ -29,6 +31,7 @@ union abi_layout {
 	struct abi_php php;
 	struct abi_v8 v8;
 	struct abi_ruby ruby;
+	struct abi_perl perl;
 };
 
 #endif

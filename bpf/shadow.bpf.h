@@ -24,6 +24,7 @@
 #define STR_MAX_BYTES  1024u
 #define SEEN_WAYS      4
 #define SEEN_BUCKETS   16384
+#define NR_FIRST_KEYS  32 /* pthread: whose values are in the thread's own block */
 #define TEXT_LEN_MASK  (ABI_TEXT_BYTES - 1)
 
 /* Maps of the main object; this one's own definitions are never made. */
@@ -96,6 +97,19 @@ static __always_inline struct abi_text *text_at(u32 slot)
 static __always_inline bool read_word(u64 address, u64 *word)
 {
 	return !bpf_probe_read_user(word, sizeof(*word), (void *)address);
+}
+
+/* The value that the thread whose block this is has for a pthread key; 0: none. Where they are is the C library's choice. */
+static __always_inline u64 value_of_key(u64 block, u32 values_at, u32 more_values_at, u32 key)
+{
+	u64 at = block + values_at, word = 0;
+
+	if (key >= NR_FIRST_KEYS) {
+		if (!read_word(block + more_values_at + 8 * (u64)(key / NR_FIRST_KEYS), &at) || !at)
+			return 0;
+		key %= NR_FIRST_KEYS;
+	}
+	return read_word(at + 16 * (u64)key + 8, &word) ? word : 0;
 }
 
 /* Texts ----------------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ inflate  isa-l/* zstd.h
 '
 
 # Our own headers that belong to no room: a room must be granted each by name.
-contracts='stream.h allocsite.h cprof_abi.h unwind_abi.h runtime_abi.h python_abi.h php_abi.h v8_abi.h ruby_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
+contracts='stream.h allocsite.h cprof_abi.h unwind_abi.h runtime_abi.h python_abi.h php_abi.h v8_abi.h ruby_abi.h perl_abi.h code_abi.h gapstep_abi.h rulestep_abi.h cmd.h exit.h options.h options_parts.h targetspec.h flame_page.h'
 
 # These words stand for what base must not know; a part of an identifier between underscores.
 domain_words='profile|pprof|stack|frame|symbol|sample|mapping|pid|tgid|tid|elf|dwarf|bpf|perf|uprobe'

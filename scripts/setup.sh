@@ -57,6 +57,7 @@ all      cmd:zsh                      zsh                     zsh               
 all      cmd:fish                     fish                    fish                      fish         fish
 all      cmd:php                  php-cli                 php-cli                   php          php8-cli
 all      cmd:javac                default-jdk-headless    java-latest-openjdk-devel jdk-openjdk  java-devel
+all      cmd:prove                perl                    perl                      perl         perl
 all      cmd:ruby                 ruby                    ruby                      ruby         ruby
 all      cmd:npm                  npm                     npm                       npm          npm
 all      cmd:node                 nodejs                  nodejs                    nodejs       nodejs

@@ -82,6 +82,7 @@ int options_parse(int argc, char **argv, enum options_command command, struct op
 		.php = true,
 		.v8 = true,
 		.ruby = true,
+		.perl = true,
 		.symbolize_timeout_ns = 10 * NSEC_PER_SEC,
 		.debuginfod_timeout_ns = 10 * NSEC_PER_SEC,
 		.follow_forks = command == OPTIONS_RECORD,

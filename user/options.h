@@ -58,7 +58,7 @@ struct options {
 	bool lifetimes;	     /* heap: labels of how long blocks lived */
 	bool all_frames;     /* heap: the allocator's own, too; and interpreters' */
 	bool native;	     /* native frames beside interpreted functions */
-	bool python, php, v8, ruby; /* their stacks are read */
+	bool python, php, v8, ruby, perl; /* their stacks are read */
 	bool lines, inlines; /* frames have source files and lines; with these, inlined functions */
 	const char *
 		debuginfod; /* servers, separated by blanks; NULL: nothing is downloaded. Borrowed */

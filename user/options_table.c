@@ -273,7 +273,8 @@ static void add_frames(enum options_command command, struct options_parsing *par
 		  &options->all_frames}},
 		{BOTH,
 		 {"no-native", 0, ARG_CLEAR, NULL,
-		  "where a stack has Python, PHP, Ruby or JavaScript functions, leave its other "
+		  "where a stack has Python, PHP, Ruby, Perl or JavaScript functions, leave its "
+		  "other "
 		  "frames "
 		  "out",
 		  &options->native}},
@@ -290,6 +291,9 @@ static void add_frames(enum options_command command, struct options_parsing *par
 		{BOTH,
 		 {"no-ruby", 0, ARG_CLEAR, NULL,
 		  "do not read Ruby's stacks: show the interpreter's functions", &options->ruby}},
+		{BOTH,
+		 {"no-perl", 0, ARG_CLEAR, NULL,
+		  "do not read Perl's stacks: show the interpreter's functions", &options->perl}},
 		{BOTH,
 		 {"no-lines", 0, ARG_CLEAR, NULL,
 		  "name functions only: no source files, lines, or inlined functions",

@@ -76,6 +76,9 @@ def down(n)
   x = x * x % 1000003 while true
 end
 down(ARGV[0].to_i)"""], 320),
+    "perl": (["perl", "-e", """
+sub down { my $n = shift; if ($n) { my $y = down($n - 1); return $y + 1 } my $x = 1; $x = $x * $x % 1000003 while 1 }
+no warnings 'recursion'; down($ARGV[0]);"""], 320),
     "v8": (["node", "-e", """
 function down(n) { if (n) return down(n - 1) + 1; let x = 1; while (true) x = x * x % 1000003; }
 down(Number(process.argv[1]));"""], 250),

@@ -21,6 +21,7 @@
 #include "cprof_abi.h"
 
 #include "cprof.skel.h"
+#include "perl.skel.h"
 #include "php.skel.h"
 #include "probe.skel.h"
 #include "python.skel.h"
@@ -111,10 +112,12 @@ enum which {
 	PHP,
 	V8,
 	RUBY,
+	PERL,
 	NR_OBJECTS
 };
 
-static const char *const names[NR_OBJECTS] = {"probe", "cprof", "python", "php", "v8", "ruby"};
+static const char *const names[NR_OBJECTS] = {"probe", "cprof", "python", "php",
+					      "v8",    "ruby",	"perl"};
 
 static struct bpf_object *open_programs(enum which which)
 {
@@ -142,6 +145,11 @@ static struct bpf_object *open_programs(enum which which)
 	}
 	if (which == RUBY) {
 		struct ruby_bpf *skeleton = ruby_bpf__open();
+
+		return skeleton ? skeleton->obj : NULL;
+	}
+	if (which == PERL) {
+		struct perl_bpf *skeleton = perl_bpf__open();
 
 		return skeleton ? skeleton->obj : NULL;
 	}

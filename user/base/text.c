@@ -133,3 +133,13 @@ const char *text_base_name(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+void text_drop_cut_character(char *text)
+{
+	size_t len = strlen(text), at = len;
+
+	while (at && ((uint8_t)text[at - 1] & 0xc0) == 0x80)
+		at--;
+	if (at && !text_is_utf8(text + at - 1, len - at + 1))
+		text[at - 1] = '\0';
+}

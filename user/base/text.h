@@ -29,6 +29,9 @@ char *text_to_utf8(const char *s, char *out, size_t out_bytes);
 /* Like text_to_utf8(), but control characters (C0, DEL, C1) and bidirectional overrides become "\xNN" too. */
 char *text_escape(const char *s, char *out, size_t out_bytes);
 
+/* Removes what is left of a character at the end of a text that was cut and is valid UTF-8 up to there. */
+void text_drop_cut_character(char *text);
+
 /* 1234567 as "1,234,567", in one of eight rotating static buffers: for printf arguments only. */
 const char *text_count(uint64_t value);
 

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "cprof_abi.h"
+#include "perl.skel.h"
 #include "php.skel.h"
 #include "python.skel.h"
 #include "ruby.skel.h"
@@ -30,6 +31,7 @@ static const struct kind {
 	[ABI_RUNTIME_PHP] = {"PHP", "php_at_tick", "php_at_probe", php_bpf__elf_bytes},
 	[ABI_RUNTIME_V8] = {"V8", "v8_at_tick", "v8_at_probe", v8_bpf__elf_bytes},
 	[ABI_RUNTIME_RUBY] = {"Ruby", "ruby_at_tick", "ruby_at_probe", ruby_bpf__elf_bytes},
+	[ABI_RUNTIME_PERL] = {"Perl", "perl_at_tick", "perl_at_probe", perl_bpf__elf_bytes},
 };
 
 void runtimes_open(struct runtimes *runtimes, const struct runtimes_maps *maps,

@@ -18,6 +18,9 @@ static void add_bias(enum abi_runtime kind, union abi_layout *layout, uint64_t b
 	case ABI_RUNTIME_RUBY:
 		layout->ruby.state += bias;
 		break;
+	case ABI_RUNTIME_PERL:
+		layout->perl.state += bias;
+		break;
 	default:
 		break;
 	}
@@ -29,7 +32,8 @@ void runtime_attach(struct runtime *runtime, struct session *session, uint32_t t
 	static const char *const names[ABI_NR_RUNTIMES] = {[ABI_RUNTIME_PYTHON] = "Python",
 							   [ABI_RUNTIME_PHP] = "PHP",
 							   [ABI_RUNTIME_V8] = "V8",
-							   [ABI_RUNTIME_RUBY] = "Ruby"};
+							   [ABI_RUNTIME_RUBY] = "Ruby",
+							   [ABI_RUNTIME_PERL] = "Perl"};
 	enum abi_runtime kind = ABI_RUNTIME_KIND(about->runtime);
 	uint32_t version = ABI_RUNTIME_VERSION(about->runtime);
 	union abi_layout layout = about->layout;
@@ -53,11 +57,12 @@ void runtime_detach(struct runtime *runtime, struct session *session)
 }
 
 /* A program whose interpreter is in a library: both have been looked into. */
-static uint32_t join_ruby(uint32_t unread)
+static uint32_t join_library(uint32_t unread, enum message_unread main, enum message_unread library,
+			     enum message_unread program)
 {
-	const uint32_t both = 1u << MESSAGE_UNREAD_RUBY_MAIN | 1u << MESSAGE_UNREAD_RUBY_LIBRARY;
+	const uint32_t both = 1u << main | 1u << library;
 
-	return (unread & both) == both ? unread | 1u << MESSAGE_UNREAD_RUBY : unread;
+	return (unread & both) == both ? unread | 1u << program : unread;
 }
 
 void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32_t *said)
@@ -67,7 +72,11 @@ void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32
 							    [MESSAGE_UNREAD_V8] = "V8"};
 	char name[4 * COMM_BYTES];
 
-	unread = join_ruby(unread) & ~*said;
+	unread = join_library(unread, MESSAGE_UNREAD_RUBY_MAIN, MESSAGE_UNREAD_RUBY_LIBRARY,
+			      MESSAGE_UNREAD_RUBY);
+	unread = join_library(unread, MESSAGE_UNREAD_PERL_MAIN, MESSAGE_UNREAD_PERL_LIBRARY,
+			      MESSAGE_UNREAD_PERL);
+	unread &= ~*said;
 	for (uint32_t i = 0; i < MESSAGE_NR_UNREAD; i++) {
 		if (!what[i] || !(unread >> i & 1))
 			continue;

@@ -24,6 +24,7 @@
 #define PHP	   3
 #define JAVASCRIPT 1
 #define RUBY	   2
+#define PERL	   4
 
 /* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
 static const struct language {
@@ -38,7 +39,9 @@ static const struct language {
 	 "cprof reads Ruby 3.1, 3.3 and 3.4; for others use rbspy"},
 	{"PHP", "execute_ex([.].*)?", NULL,
 	 "cprof reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
-	{"Perl", "Perl_runops_(standard|debug)", NULL, "use perl -d:NYTProf"},
+	{"Perl", "Perl_runops_(standard|debug)", NULL,
+	 "cprof reads Perl 5.32, 5.36, 5.40 and 5.42 built for threads; for others use perl "
+	 "-d:NYTProf"},
 	{"Lua", "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
 	/* As cprof before it read methods that are interpreted, and others have it. Names are java.util.HashMap.get */
 	{"Java", "Interpreter",
@@ -110,6 +113,8 @@ static uint8_t shown_by_mapping(const struct profile *profile,
 		return 1u << JAVASCRIPT;
 	if (!strncmp(path, "[ruby ", strlen("[ruby ")))
 		return 1u << RUBY;
+	if (!strncmp(path, "[perl ", strlen("[perl ")))
+		return 1u << PERL;
 	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
 }
 

@@ -38,6 +38,9 @@ static const char glue[] =
 	"|ruby_(run|exec)_node|ruby_exec_internal([.].*)?|thread_(start_func_[12]|do_start(_proc)?)"
 	"([.]"
 	".*)?"
+	/* Of Perl: calls, and how a program gets started. */
+	"|perl_run|Perl_call_(sv|list|method|argv|pv)([.].*)?|S_(run_body|docatch|call_body)([.].*)"
+	"?"
 	/* Of V8: the interpreter, and what leads from C++ to JavaScript and back. */
 	"|Builtins_([A-Za-z0-9]*Handler|Interpreter[A-Za-z0-9]*|Baseline[A-Za-z0-9]*|JSEntry[A-Za-"
 	"z]*"
@@ -80,20 +83,29 @@ static void mark_placed(struct build *build, const struct entry *entry, const st
 	}
 }
 
+/* Of the interpreter nearest to the leaf, which may have called others. 0: there is none. */
+static uint32_t runtime_of(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	uint32_t runtime = 0;
+
+	for (uint32_t i = 0; i < user->nr && !runtime; i++)
+		if (!build_is_elided(user, i))
+			runtime = symbolize_runtime(build->symbolizer, entry->image, user->ips[i],
+						    entry->time_ns, i > 0);
+	return runtime;
+}
+
 static void join(struct build *build, const struct entry *entry, const struct stack *user,
 		 const struct shadow_stack *shadow)
 {
 	struct join_native native = {
 		.nr = user->nr, .elided = user->nr, .is_whole = is_whole(entry)};
+	uint32_t runtime = runtime_of(build, entry, user);
 
-	uint32_t runtime = user->nr && !build_is_elided(user, 0)
-				   ? symbolize_runtime(build->symbolizer, entry->image,
-						       user->ips[0], entry->time_ns, false)
-				   : 0;
-
-	/* PHP and Ruby push a function's frame a little before they call the loop. */
+	/* PHP, Ruby and Perl push a function's frame a little before they call the loop. */
 	native.may_lack_loop = ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PHP ||
-			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_RUBY;
+			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_RUBY ||
+			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PERL;
 	build->items.nr = build->is_loop.nr = 0;
 	for (uint32_t i = 0; i < user->nr; i++) {
 		bool is_elided = build_is_elided(user, i);
@@ -132,8 +144,8 @@ static uint32_t locate_frame(struct build *build, const struct entry *entry,
 static bool is_left_out(struct build *build, const struct entry *entry, const struct stack *user,
 			uint32_t i)
 {
+	uint32_t name, runtime;
 	const char *text;
-	uint32_t name;
 
 	if (build->order->no_native)
 		return true;
@@ -141,9 +153,14 @@ static bool is_left_out(struct build *build, const struct entry *entry, const st
 		return false;
 	if (build->is_loop.at[i])
 		return true;
-	if (!symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
-			       i > 0))
+	runtime = symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+				    i > 0);
+	if (!runtime)
 		return false;
+	/* What Perl's loop calls is an operation, such as an addition: others have these in their loops. */
+	if (ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PERL && i + 1 < user->nr &&
+	    build->is_loop.at[i + 1])
+		return true;
 	if (symbolize_is_inner(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
 			       i > 0))
 		return true;

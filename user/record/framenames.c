@@ -4,7 +4,7 @@
  * half a million. Once a function is named its texts are freed; what stays counts.
  *
  * A place is the offset of the instruction that ran last in the bytecode: before 3.10 in bytes, in 3.10 in units of two, and -1
- * before the first; since 3.11 BPF computes it in bytes. Of PHP it is the line, 0: unknown; of Ruby, the
+ * before the first; since 3.11 BPF computes it in bytes. Of PHP and Perl it is the line, 0: unknown; of Ruby, the
  * number of the word that ran. Of V8 it is not used.
  */
 #include "record/framenames.h"
@@ -149,7 +149,8 @@ static uint32_t line_of(const struct function *function, uint32_t place)
 
 	if (ABI_RUNTIME_KIND(function->runtime) == ABI_RUNTIME_V8)
 		return code->start_line;
-	if (ABI_RUNTIME_KIND(function->runtime) == ABI_RUNTIME_PHP)
+	if (ABI_RUNTIME_KIND(function->runtime) == ABI_RUNTIME_PHP ||
+	    ABI_RUNTIME_KIND(function->runtime) == ABI_RUNTIME_PERL)
 		return place ? place : code->start_line;
 	if ((int32_t)place < 0)
 		return code->start_line;

@@ -126,7 +126,8 @@ static struct profile_mapping frame_mapping(struct profile *profile, uint32_t ru
 	static const char *const names[ABI_NR_RUNTIMES] = {[ABI_RUNTIME_PYTHON] = "python",
 							   [ABI_RUNTIME_PHP] = "php",
 							   [ABI_RUNTIME_V8] = "v8",
-							   [ABI_RUNTIME_RUBY] = "ruby"};
+							   [ABI_RUNTIME_RUBY] = "ruby",
+							   [ABI_RUNTIME_PERL] = "perl"};
 	uint32_t version = ABI_RUNTIME_VERSION(runtime);
 	char name[32];
 

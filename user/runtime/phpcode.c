@@ -40,17 +40,6 @@ static bool read_string(const struct memory_copy *copy, char *to, size_t to_byte
 	return *to;
 }
 
-/* What is left of a character where a text was cut goes. */
-static void drop_cut_character(char *text)
-{
-	size_t len = strlen(text), at = len;
-
-	while (at && ((uint8_t)text[at - 1] & 0xc0) == 0x80)
-		at--;
-	if (at && !text_is_utf8(text + at - 1, len - at + 1))
-		text[at - 1] = '\0';
-}
-
 /* Without its class. false: it has none. */
 static bool read_function_name(const struct phpcode_copies *copies, const struct phpcode *code,
 			       char *to, size_t to_bytes)
@@ -61,7 +50,7 @@ static bool read_function_name(const struct phpcode_copies *copies, const struct
 
 	if (!read_string(&copies->name, to, to_bytes)) {
 		snprintf(to, to_bytes, "%.*s", (int)to_bytes - 1, text_base_name(code->file));
-		drop_cut_character(to);
+		text_drop_cut_character(to);
 		return *to;
 	}
 	len = strlen(to);
@@ -69,9 +58,9 @@ static bool read_function_name(const struct phpcode_copies *copies, const struct
 	    !*code->file)
 		return true;
 	snprintf(file, sizeof(file), "%.*s", (int)sizeof(file) - 1, text_base_name(code->file));
-	drop_cut_character(file);
+	text_drop_cut_character(file);
 	snprintf(to + len - 1, to_bytes - len + 1, ":%s:%u}", file, code->start_line);
-	drop_cut_character(to);
+	text_drop_cut_character(to);
 	return true;
 }
 

@@ -7,8 +7,7 @@
  *
  * Py_Version says the version since 3.11; before, functions that came with one tell it from its predecessor.
  *
- * A thread finds its own state by a pthread key, with or without the GIL. glibc keeps the values of the first 32 keys in
- * the thread's own block since 2.1, at the same place.
+ * A thread finds its own state by a pthread key, with or without the GIL.
  */
 #include "runtime/python.h"
 
@@ -16,12 +15,10 @@
 
 #include "object/dynsym.h"
 #include "runtime/loop.h"
+#include "runtime/pthreadkeys.h"
 
 #define OLDEST 0x0308
 #define NEWEST 0x030e
-
-#define GLIBC_VALUES_AT	     0x310
-#define GLIBC_MORE_VALUES_AT 0x510
 
 /* Of struct abi_python, but for the addresses; state_at: from _PyRuntime on. */
 struct version {
@@ -140,8 +137,8 @@ bool python_find(struct object *object, struct python_file *python)
 	*python = (struct python_file){.layout = versions[version - OLDEST].layout};
 	python->layout.state = runtime + versions[version - OLDEST].state_at;
 	python->layout.code_type = code_type;
-	python->layout.values_at = GLIBC_VALUES_AT;
-	python->layout.more_values_at = GLIBC_MORE_VALUES_AT;
+	python->layout.values_at = GLIBC_KEY_VALUES_AT;
+	python->layout.more_values_at = GLIBC_MORE_KEY_VALUES_AT;
 	loop_find(object, "_PyEval_EvalFrameDefault", python->loops);
 	return true;
 }

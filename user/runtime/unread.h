@@ -13,7 +13,9 @@ enum unread_runtime {
 	UNREAD_RUBY,	     /* the program is its interpreter */
 	UNREAD_RUBY_MAIN,    /* the program is its interpreter, which is in a library */
 	UNREAD_RUBY_LIBRARY, /* the library; programs that embed it map it as well */
-	UNREAD_PERL,
+	UNREAD_PERL,	     /* as of Ruby */
+	UNREAD_PERL_MAIN,
+	UNREAD_PERL_LIBRARY,
 	UNREAD_V8, /* with compressed pointers, or of a version that is not known */
 	NR_UNREAD_RUNTIMES
 };

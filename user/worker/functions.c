@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/perlcode.h"
 #include "runtime/phpcode.h"
 #include "runtime/pycode.h"
 #include "runtime/rubycode.h"
@@ -130,6 +131,22 @@ static int answer_ruby(uint16_t version, const struct memory_copy *parts, struct
 	return 0;
 }
 
+static int answer_perl(uint16_t version, const struct memory_copy *parts, struct payload *payload)
+{
+	const struct perlcode_copies copies = {.version = version,
+					       .start = parts[0],
+					       .name = parts[1],
+					       .package = parts[2],
+					       .file = parts[3],
+					       .is_block = parts[4].len_bytes > 0};
+	struct perlcode code;
+
+	if (!perlcode_read(&copies, &code))
+		return -ENOENT;
+	put(payload, code.name, code.file, code.start_line, NULL, 0);
+	return 0;
+}
+
 int functions_answer(const struct message *request, const void *asked, struct payload *payload,
 		     struct message *reply)
 {
@@ -146,6 +163,8 @@ int functions_answer(const struct message *request, const void *asked, struct pa
 		return answer_php(ABI_RUNTIME_VERSION(runtime), parts, payload);
 	case ABI_RUNTIME_RUBY:
 		return answer_ruby(ABI_RUNTIME_VERSION(runtime), parts, payload, reply);
+	case ABI_RUNTIME_PERL:
+		return answer_perl(ABI_RUNTIME_VERSION(runtime), parts, payload);
 	case ABI_RUNTIME_V8:
 		return answer_v8(parts, payload);
 	default:

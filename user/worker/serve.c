@@ -23,6 +23,7 @@
 #include "object/object.h"
 #include "probes/allocator.h"
 #include "runtime/loop.h"
+#include "runtime/perl.h"
 #include "runtime/php.h"
 #include "runtime/unread.h"
 #include "runtime/v8.h"
@@ -108,6 +109,10 @@ static void describe_runtime(struct object *object, struct message_runtime *abou
 	} else if (php_find(object, &about->layout.php)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PHP, about->layout.php.version);
 		loop_find(object, "execute_ex", loops);
+		put_pieces(loops, about->loops);
+	} else if (perl_find(object, &about->layout.perl)) {
+		about->runtime = ABI_RUNTIME(ABI_RUNTIME_PERL, about->layout.perl.version);
+		loop_find(object, PERL_LOOP, loops);
 		put_pieces(loops, about->loops);
 	} else if (ruby_find(object, &ruby)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_RUBY, ruby.layout.version);

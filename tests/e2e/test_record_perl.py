@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Perl: its functions between the native frames, by package, name, file and line.
+
+The main judge is a program whose every legal stack is known: each line that calls one of its functions says so
+(`#> callee`); `#= name` begins a function, `#.` ends one.
+PERL_SECONDS=20 records longer than the 0.8 seconds (3 with TEST_LONG); PERL="/x/ld.so --library-path /x/lib /x/perl -I/x/lib"
+takes another interpreter."""
+import os
+import re
+import shutil
+
+import harness as h
+import unwinding as u
+
+SECONDS = float(os.environ.get("PERL_SECONDS", 3 if h.IS_LONG else 0.8))
+PERL = os.environ.get("PERL", "/usr/bin/perl").split()
+PROGRAM = r"""use strict;
+use List::Util qw(first);
+$| = 1;
+sub spin { #= main::spin
+    my $n = shift;
+    my $x = 0;
+    while ($n) {
+        $x += $n * $n % 7;
+        $n -= 1;
+    }
+    return $x;
+} #.
+sub f_1 { #= main::f_1
+    my $n = shift;
+    return spin($n) + 1; #> main::spin
+} #.
+sub f_2 { #= main::f_2
+    my $y = f_1($_[0]); #> main::f_1
+    return $y + spin(9); #> main::spin
+} #.
+package Shape;
+sub new { #= Shape::new
+    my ($class, $n) = @_;
+    return bless { n => $n }, $class;
+} #.
+sub area { #= Shape::area
+    my $self = shift;
+    return main::f_2($self->{n}); #> main::f_2
+} #.
+sub make { #= Shape::make
+    return $_[0]->new($_[1])->area; #> Shape::new #> Shape::area
+} #.
+our $AUTOLOAD;
+sub AUTOLOAD { #= Shape::AUTOLOAD
+    return main::spin(140); #> main::spin
+} #.
+sub DESTROY { #= Shape::DESTROY
+    main::spin(60); #> main::spin
+} #.
+package Tied;
+sub TIESCALAR { #= Tied::TIESCALAR
+    return bless [];
+} #.
+sub FETCH { #= Tied::FETCH
+    return main::f_1(150); #> main::f_1
+} #.
+package Number;
+use overload '+' => sub { main::spin(90); 1 }; #> main::spin #=Number::__ANON__
+package main;
+sub compare { #= main::compare
+    return f_1($a + 100) - f_1($b + 100); #> main::f_1
+} #.
+sub by_sort { #= main::by_sort
+    my @x = sort compare 5, 3, 4, 2, 1; #> main::compare
+} #.
+sub by_block { #= main::by_block
+    my @x = sort { spin($a + 50) <=> spin($b + 50) } 5, 3, 4, 2, 1; #> {sort} #> main::spin
+} #.
+sub by_first { #= main::by_first
+    my $x = first { !spin($_ + 90) } 1 .. 5; #> main::__ANON__ #> main::spin #=main::__ANON__
+} #.
+sub by_regex { #= main::by_regex
+    (my $text = 'some words') =~ s/([a-z])/f_1(80)/ge; #> main::f_1
+} #.
+sub by_eval { #= main::by_eval
+    return eval { spin(130); die "so\n" } || 0; #> main::spin
+} #.
+sub by_guard { #= main::by_guard
+    my @x = sort { by_eval(); $a <=> $b } 3, 2, 1; #> {sort} #> main::by_eval
+} #.
+sub by_text { #= main::by_text
+    return eval 'spin(130); f_1(40)'; #> (eval)
+} #.
+sub by_goto { #= main::by_goto
+    @_ = (120);
+    goto &f_1;
+} #.
+sub down { #= main::down
+    my $n = shift;
+    return spin(300) if !$n; #> main::spin
+    return down($n - 1) + 1; #> main::down
+} #.
+my $closure = sub { return spin($_[0]) }; #> main::spin #=main::__ANON__
+tie my $tied, 'Tied'; #> Tied::TIESCALAR
+sub work { #= main::work
+    by_sort(); #> main::by_sort
+    by_block(); #> main::by_block
+    by_first(); #> main::by_first
+    by_regex(); #> main::by_regex
+    by_eval(); #> main::by_eval
+    by_guard(); #> main::by_guard
+    by_text(); #> main::by_text
+    by_goto(); #> main::by_goto #> main::f_1
+    Shape->make(120); #> Shape::make
+    Shape->other(1); #> Shape::AUTOLOAD #> Shape::DESTROY
+    my $x = $tied; #> Tied::FETCH
+    $x = bless([], 'Number') + 1; #> Number::__ANON__
+    $closure->(110); #> main::__ANON__
+    down(20); #> main::down
+    do './part.pl'; #> part.pl
+} #.
+print "{}\n";
+while (1) {
+    work(); #> main::work
+}
+"""
+
+
+def need_perl():
+    if not shutil.which(PERL[0]):
+        raise h.Skip("no perl")
+
+
+class Legal:
+    """What the program's marks allow."""
+
+    def __init__(self, text):
+        self.ranges, self.calls, opened = {}, {}, []
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            self.calls[number] = re.findall(r"#> (\S+)", line)
+            opened += [(name, number) for name in re.findall(r"#= (\S+)", line)]
+            for name in re.findall(r"#=(\S+)", line):
+                self.ranges[f"{name}[prog.pl:{number}]"] = (number, number)
+            if line.endswith("#."):
+                name, first = opened.pop()
+                self.ranges[name] = (first, number)
+        self.ranges["prog.pl"] = self.ranges["{sort}"] = (1, len(lines))
+
+    def why_not(self, frames):
+        """Why a sample's frames, leaf first, cannot be; None: they can."""
+        callee, root = None, None
+        for frame in frames:
+            if not frame["mapping"]["path"].startswith("[perl "):
+                continue
+            name, line, file = frame["name"], frame["line"], os.path.basename(frame["file"])
+            called = callee and re.sub(r"\[.*\]$", "", callee)
+            root = name
+            if file != "prog.pl":
+                if name not in ("part.pl", "(eval)") or name == "part.pl" and file != name or name == "(eval)" and file[:6] != "(eval ":
+                    return f"unknown function {name} of {file}"
+                if called not in (None, "main::spin", "main::f_1"):
+                    return f"{name} does not call {called}"
+            elif name not in self.ranges:
+                return f"unknown function {name}"
+            else:
+                first, last = self.ranges[name]
+                if not first <= line <= last:
+                    return f"{name}: line {line} is not one of {first} to {last}"
+                if called and called not in self.calls[line]:
+                    return f"{name} does not call {called} in line {line}"
+            callee = name
+        return None if root == "prog.pl" else f"its root is {root}: {[frame['name'] for frame in frames]}"
+
+
+def attach(text, *options, seconds=SECONDS, pauses=True, name="prog.pl"):
+    path = u.script(text, name)
+    with open(os.path.join(os.path.dirname(path), "part.pl"), "w", encoding="utf-8") as file:
+        file.write("spin(100);\nf_1(20);\n")
+    return u.profile_of([*PERL, path], *options, seconds=seconds, hz=3999, pauses=pauses)
+
+
+@h.test
+def every_stack_is_legal():
+    need_perl()
+    legal = Legal(PROGRAM)
+    os.chdir(h.folder())
+    samples = attach(PROGRAM)["samples"]
+    nr, wrong, names = u.count(samples), {}, set()
+    for sample in samples:
+        why = legal.why_not(sample["frames"])
+        names |= {re.sub(r"\[.*", "", frame["name"]) for frame in sample["frames"]}
+        if why:
+            wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
+    print(f"# {nr - sum(wrong.values())} of {nr} stacks are legal; {wrong}", flush=True)
+    assert nr > 100, nr
+    assert not [why for why in wrong if "unknown" in why], wrong
+    assert sum(wrong.values()) <= max(2, nr / 1000), wrong
+    assert {"main::compare", "{sort}", "Tied::FETCH", "Shape::area", "main::__ANON__", "main::down", "(eval)"} <= names, names
+
+
+ALLOCATING = r"""use strict;
+$| = 1;
+my @kept;
+sub leaf { my $x = 'x' x $_[0]; push @kept, \$x }
+package Box;
+sub fill { my ($self, $n) = @_; main::leaf($_) for $n, $n; }
+package main;
+sub outer {
+    @kept = ();
+    Box->fill(300000);
+}
+print "{}\n";
+<STDIN>;
+outer() for 1 .. 100;
+print "{\"times\": 100}\n";
+<STDIN>;
+"""
+
+
+@h.test
+def heap_shows_functions():
+    need_perl()
+    profile, times = u.allocations_of(*PERL, u.script(ALLOCATING, "prog.pl"), run_as=h.AHEAD_OF_OTHERS)
+    found = {}
+    for sample in profile["samples"]:
+        if sample["values"]["alloc_space"] < 300000:
+            continue
+        frames = tuple((frame["name"], frame["line"]) for frame in sample["frames"]
+                       if frame["mapping"]["path"].startswith("[perl "))
+        found[frames] = found.get(frames, 0) + sample["values"]["alloc_objects"]
+    print(f"# {found}", flush=True)
+    stack = (("main::leaf", 4), ("Box::fill", 6), ("main::outer", 10), ("prog.pl", 14))
+    assert set(found) == {stack} and found[stack] >= 2 * times, found
+
+
+@h.test
+def which_frames_are_shown():
+    need_perl()
+    os.chdir(h.folder())
+    shown = {}
+    for options in ((), ("--all-frames",), ("--no-native",), ("--no-perl",)):
+        samples = attach(PROGRAM, *options, seconds=0.25)["samples"]
+        joined = [sample for sample in samples if options == ("--no-perl",) or u.is_joined(sample, "perl")]
+        assert u.count(joined) > max(100, 0.98 * u.count(samples)), (options, u.count(joined), u.count(samples))
+        shown[options] = {name for sample in joined for name in sample["stack"]}
+    loop = "Perl_runops_standard"
+    assert {"main::compare", "Perl_sortsv_flags"} <= shown[()] and loop not in shown[()], shown[()]
+    assert {"main::compare", loop} <= shown["--all-frames",], shown
+    assert not {"__libc_start_main", loop} & shown["--no-native",], shown["--no-native",]
+    assert loop in shown["--no-perl",] and "main::compare" not in shown["--no-perl",], shown
+
+
+CHURN = r"""use strict;
+$| = 1;
+print "{}\n";
+for (my $i = 0; ; $i++) {
+    my $lines = "\n" x ($i % 50 + 1);
+    my $made = eval "#line 1 \"m_$i.pl\"\n${lines}sub { my \$n = shift; my \$x = 0;\nwhile (\$n) {\n\$x += \$n;\n\$n -= 1;\n}\n}";
+    no strict 'refs';
+    *{"g_$i"} = $made;
+    &{"g_$i"}(2000);
+    delete $main::{"g_$i"};
+}
+"""
+
+
+@h.test
+def functions_that_come_and_go():
+    """Each function lives for a moment, and most stand where another one was: none is taken for another."""
+    need_perl()
+    samples = attach(CHURN, name="churn.pl", pauses=False)["samples"]
+    made, gone, names = 0, 0, set()
+    for sample in samples:
+        nr = sample["values"]["samples"]
+        gone += nr * sample["stack"].count("[code is gone]")
+        for frame in sample["frames"]:
+            found = re.search(r"(?:^|/)m_(\d+)\.pl$", frame["file"])
+            if not found or "__ANON__" not in frame["name"]:
+                continue
+            first = int(found[1]) % 50 + 2
+            made += nr
+            names.add(frame["name"])
+            assert frame["name"] == f"main::__ANON__[m_{found[1]}.pl:{first}]", frame
+            assert frame["start_line"] == first and frame["line"] in range(first, first + 6), frame
+    print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
+    assert len(names) > 50 and gone <= max(1, made / 100), (len(names), made, gone)  # how many is the machine's choice
+
+
+@h.test
+def threads():
+    """Each thread has an interpreter of its own."""
+    need_perl()
+    text = r"""use strict;
+use threads;
+$| = 1;
+sub spin { my $x = 0; $x += $_ for 1 .. 1000; return $x }
+sub one { spin() while 1 }
+sub two { spin() while 1 }
+threads->create(\&one);
+threads->create(\&two);
+print "{}\n";
+sleep 3600;
+"""
+    samples = attach(text, seconds=0.5)["samples"]
+    roots = {}
+    for sample in samples:
+        names = [frame["name"] for frame in sample["frames"] if frame["mapping"]["path"].startswith("[perl ")]
+        if names[-1:]:
+            roots[names[-1]] = roots.get(names[-1], 0) + sample["values"]["samples"]
+    print(f"# {roots}", flush=True)
+    assert min(roots.get("main::one", 0), roots.get("main::two", 0)) > 20, roots
+    assert roots["main::one"] + roots["main::two"] >= 0.98 * u.count(samples), (roots, u.count(samples))
+
+
+@h.test
+def forged_interpreter():
+    """A program that exports what Perl does, with structures that lead anywhere: bounded, and every frame is one that
+    it has."""
+    for what in ("circle", "wild", "text"):
+        profile = u.profile_of((h.workload("forgedperl"), what), seconds=0.25, hz=3999)
+        assert u.count(profile["samples"]) > 100, what
+        frames = [frame for sample in profile["samples"] for frame in sample["frames"]
+                  if frame["mapping"]["path"] == "[perl 5.36]"]
+        assert len(frames) < 600 * len(profile["samples"]), what
+        if what == "circle":
+            assert {frame["name"] for frame in frames} == {"Made::made_up"}, what
+            notes = {name for sample in profile["samples"] for name in sample["stack"]
+                     if name.startswith("[interpreter's stack")}
+            assert notes == {"[interpreter's stack too deep to be walked to its root]"}, notes
+
+
+h.main()
