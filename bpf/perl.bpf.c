@@ -16,8 +16,9 @@
  * that was there before. So the top one is left out while the operation that calls is still at work: its caller calls, which is
  * true. Perl notes the top one of calls (si_cxsubix) before it says whose it is.
  *
- * Code that is freed makes room for other code. So a frame has a check of what Perl has as the hash of its name, and of the
- * names' addresses, of its first statement, and of the contents of its file's name.
+ * Code that is freed makes room for other code. But Perl numbers statements as it reads them, so that address and number of a
+ * function's first statement are those of one function. Closures share it; they may be given names, so of these the hash counts that
+ * Perl has of a name.
  */
 #include "prelude.bpf.h"
 
@@ -34,12 +35,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define CALL_BYTES	 8192 /* of the function that makes a call: 2.5 to 5 KB */
 #define TYPE_MASK	 0xf
 #define OP_TYPE_MASK	 0x1ff
-#define FILE_BYTES	 256
-#define TAIL_WORDS	 8
 #define HAS_NAME	 (1u << 25) /* a package */
 #define CODE_IS_NAMED	 0x8000	    /* without a GV */
-#define HAS_GP		 0x8000
-#define SORT		 3 /* a stack for its comparisons */
+#define CODE_IS_LEXICAL	 0x10000
+#define CODE_IS_CLOSURE \
+	0xe0   /* it is without a name, or it, or others of it, were made when the program ran */
+#define SORT 3 /* a stack for its comparisons */
 
 enum {
 	CONTEXT_SUB = 9,
@@ -60,12 +61,16 @@ enum {
 	OP_FUNCTION = 2,
 	OP_TYPE = 4, /* and the line of a statement */
 	OP_FILE = 6,
+	OP_NUMBER, /* of a statement: a flag word, the number */
 	OP_WORDS = ABI_PERL_OP_BYTES / 8
 };
 
-/* The head of a name. */
-struct name {
-	u32 hash, len_bytes;
+/* Words of the body of code. */
+enum {
+	BODY_PACKAGE = 4,
+	BODY_START,
+	BODY_GLOB = 7,
+	BODY_FLAGS = 11
 };
 
 struct work {
@@ -84,14 +89,13 @@ struct work {
 	u32 window_bytes;
 	u32 is_block; /* the function is the block of a sort */
 	u64 maybe_callers; /* the function at the leaf, whose statement may be its caller's; 0: it is its own */
-	u64 name_at, package_at;   /* of the function; 0: it has none */
-	u64 package, package_hash; /* of the last function */
-	u64 start, file_at;	   /* its first operation, the name of its file */
+	u64 name_at, package_at; /* of the function; 0: it has none */
+	u64 code, package;	 /* of the function; 0: it has none */
+	u64 name_hash;
+	u64 start, file_at; /* its first operation, the name of its file */
 	u32 name_len, package_len;
 	u64 body[13];
 	u64 start_op[8];
-	u64 tail[TAIL_WORDS];
-	char text[FILE_BYTES];
 	u64 window[WINDOW_WORDS];
 };
 
@@ -109,20 +113,19 @@ static __always_inline u64 name_hash(u64 address, u32 *len_bytes)
 	return mix(address, head);
 }
 
-/* What a package (a stash) is called. Global, and so verified once. */
-__noinline int perl_find_package(u32 slot, u64 address)
+/* What the package (a stash) of the function is called. Global, and so verified once. */
+__noinline int perl_find_package(u32 slot)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
 	u64 head[3], aux[4], at, nr = 0;
 
-	if (!perl || work->package == address)
+	if (!perl)
 		return 0;
-	work->package = address;
-	work->package_at = work->package_hash = 0;
+	work->package_at = 0;
 	work->package_len = 0;
-	if (!address || bpf_probe_read_user(head, sizeof(head), (void *)address) ||
+	if (!work->package || bpf_probe_read_user(head, sizeof(head), (void *)work->package) ||
 	    !(head[1] >> 32 & HAS_NAME))
 		return 0;
 	at = head[0] + 32;
@@ -136,61 +139,50 @@ __noinline int perl_find_package(u32 slot, u64 address)
 	if (aux[3] >> 32 && !read_word(aux[0], &aux[0])) /* it has several */
 		return 0;
 	work->package_at = aux[0];
-	work->package_hash = name_hash(aux[0], &work->package_len);
+	name_hash(aux[0], &work->package_len);
 	return 0;
 }
 
-/* The hash of the file that a statement names. */
-__noinline u64 perl_hash_file(u32 slot, u64 address)
+/* The code at address, and where it begins. 0: it is none. */
+__noinline int perl_load_code(u32 slot, u64 address)
 {
 	struct work *work = work_at(slot);
-	u64 hash;
-	long len;
-	u32 from;
+	u64 body;
+
+	if (!work || !read_word(address, &body) ||
+	    bpf_probe_read_user(work->body, sizeof(work->body), (void *)body))
+		return 0;
+	work->start = work->body[BODY_START];
+	return 1;
+}
+
+static __always_inline u32 flags_of_code(const struct work *work)
+{
+	return work->body[BODY_FLAGS] >> 32;
+}
+
+/* The name of the code in work->body, and its package. Global, and so verified once. */
+__noinline int perl_find_name(u32 slot)
+{
+	struct work *work = work_at(slot);
+	u64 glob, glob_body, words[2];
 
 	if (!work)
 		return 0;
-	hash = mix(0, address);
-	for (int i = 0; i < TAIL_WORDS; i++)
-		work->tail[i] = 0;
-	len = bpf_probe_read_user_str(work->text, FILE_BYTES, (void *)address);
-	from = len > (long)sizeof(work->tail) ? (u32)len - sizeof(work->tail) : 0;
-	if (len > 0 &&
-	    !bpf_probe_read_user(work->tail, sizeof(work->tail), (void *)(address + from)))
-		for (int i = 0; i < TAIL_WORDS; i++)
-			if (from || i * 8 < len)
-				hash = mix(hash, work->tail[i]);
-	return hash;
-}
-
-/* Name and package of the code at address, and where it begins. 0: it is none. */
-__noinline int perl_find_name(u32 slot, u64 address)
-{
-	struct work *work = work_at(slot);
-	u64 head[3], glob, gp[8], package;
-
-	if (!work || bpf_probe_read_user(head, sizeof(head), (void *)address) ||
-	    bpf_probe_read_user(work->body, sizeof(work->body), (void *)head[0]))
-		return 0;
-	work->start = work->body[5];
-	work->name_at = 0;
-	work->name_len = 0;
-	glob = work->body[7];
-	if (work->body[11] >> 32 & CODE_IS_NAMED) {
+	work->name_at = work->package = 0;
+	glob = work->body[BODY_GLOB];
+	if (flags_of_code(work) & CODE_IS_NAMED) {
 		work->name_at = glob;
-		perl_find_package(slot, work->body[4]);
-		return 1;
+		work->package = work->body[BODY_PACKAGE];
+	} else if (glob && read_word(glob, &glob_body) &&
+		   !bpf_probe_read_user(words, sizeof(words), (void *)(glob_body + 32))) {
+		work->name_at = words[0];
+		work->package = words[1];
 	}
-	if (!glob || bpf_probe_read_user(head, sizeof(head), (void *)glob))
-		return 1;
-	/* What it is called now, where it has had another name since: as caller() has it. */
-	if (head[1] >> 32 & HAS_GP && !bpf_probe_read_user(gp, sizeof(gp), (void *)head[2]) &&
-	    gp[7] && gp[7] != glob && bpf_probe_read_user(head, sizeof(head), (void *)gp[7]))
-		return 1;
-	if (!read_word(head[0] + 32, &work->name_at) || !read_word(head[0] + 40, &package))
-		return 1;
-	perl_find_package(slot, package);
-	return 1;
+	if (flags_of_code(work) & CODE_IS_LEXICAL)
+		work->package = 0; /* as caller() has it */
+	work->name_hash = name_hash(work->name_at, &work->name_len);
+	return 0;
 }
 
 /* Texts ----------------------------------------------------------------------------------------- */
@@ -211,6 +203,10 @@ __noinline int perl_describe(u32 slot, u64 object, u32 check)
 	if (!perl ||
 	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_PERL, perl->version)))
 		return 1;
+	if (work->code) {
+		perl_find_name(slot);
+		perl_find_package(slot);
+	}
 	if (send_name(slot, work->name_at, work->name_len, ABI_TEXT_NAME) ||
 	    send_name(slot, work->name_at ? work->package_at : 0, work->package_len,
 		      ABI_TEXT_QUALIFIED) ||
@@ -238,16 +234,20 @@ __noinline int perl_load_statement(u32 slot)
 	       !bpf_probe_read_user(work->statement, ABI_PERL_OP_BYTES, (void *)work->statement_at);
 }
 
+/* Of the function at hand, whose first statement, or else that at hand, is at object. */
 static __always_inline u64 identify(struct work *work, const struct shadow *shadow, u32 slot)
 {
-	u64 hash = mix(mix(0, shadow->exec_id), name_hash(work->name_at, &work->name_len));
+	const u64 *statement = work->start ? work->start_op : work->statement;
+	u64 hash = mix(mix(0, shadow->exec_id), work->is_block);
 
-	hash = mix(hash, work->is_block);
-	if (work->name_at)
-		hash = mix(mix(hash, work->package), work->package_hash);
-	if (work->start)
-		hash = mix(hash, work->start_op[OP_TYPE]);
-	return mix(hash, perl_hash_file(slot, work->file_at));
+	hash = mix(mix(hash, statement[OP_TYPE]), statement[OP_NUMBER]);
+	if (!work->code)
+		return hash;
+	hash = mix(hash, work->body[BODY_GLOB]);
+	if (!(flags_of_code(work) & CODE_IS_CLOSURE))
+		return hash;
+	perl_find_name(slot);
+	return mix(hash, work->name_hash);
 }
 
 /*
@@ -267,7 +267,8 @@ __noinline int perl_push_function(u32 slot, u64 code)
 		shadow->stack.frames[0].place = 0;
 	shadow->stack.end = ABI_SHADOW_END_NO_CODE;
 	work->start = work->name_at = 0;
-	if (code && !perl_find_name(slot, code))
+	work->code = code;
+	if (code && !perl_load_code(slot, code))
 		return 1;
 	if (work->start &&
 	    bpf_probe_read_user(work->start_op, ABI_PERL_OP_BYTES, (void *)work->start))
@@ -277,11 +278,11 @@ __noinline int perl_push_function(u32 slot, u64 code)
 		work->statement_at = work->start;
 	if (!perl_load_statement(slot))
 		return 1;
-	/* Is the first operation a statement? Then it says file and line. Each statement has its own text of its file. */
+	/* Is the first operation a statement? Then it says file and line. */
 	if (work->start_op[OP_FUNCTION] != work->statement[OP_FUNCTION])
 		work->start = 0;
 	work->file_at = work->start ? work->start_op[OP_FILE] : work->statement[OP_FILE];
-	object = (work->start ? work->start : work->file_at) & (ABI_FRAME_ENTRY - 1);
+	object = (work->start ? work->start : work->statement_at) & (ABI_FRAME_ENTRY - 1);
 	identity = identity_of(shadow, identify(work, shadow, slot), object);
 	push_frame(shadow, object, work->statement[OP_TYPE] >> 32, identity);
 	make_known(slot, identity, object, perl_describe);
@@ -322,29 +323,39 @@ __noinline int perl_load_context(u32 slot)
 	return !bpf_probe_read_user(work->window, CONTEXT_BYTES, (void *)at);
 }
 
-/* Is the top call's context still being made? */
+/*
+ * Is the top call's context still being made, or made but not begun? While an operation that calls is the one that runs, the caller's
+ * statement is. Calls by native code have one without a type, and nothing to return to.
+ */
 static __always_inline bool is_half_made(const struct abi_perl *perl, const struct work *work,
 					 const struct shadow *shadow)
 {
-	u64 next = work->operation[OP_NEXT];
+	u32 type = type_of_op(work->operation);
 
-	if (type_of_op(work->operation) != perl->call_type)
+	if (!work->operation_at || (type && type != perl->call_type))
 		return false;
 	if (work->call < work->context)
 		return true;
 	if (context_word(work, AT_STATEMENT) != work->statement_at)
 		return false;
-	if (shadow->leaf_ip - work->operation[OP_FUNCTION] < CALL_BYTES)
-		return true;
-	/* What makes room for its variables, for example. */
-	return next && context_word(work, AT_RETURN) == next;
+	/* A function that calls itself has that statement, too: but not while its call is at work. */
+	return shadow->leaf_ip - work->operation[OP_FUNCTION] < CALL_BYTES ||
+	       context_word(work, AT_RETURN) == work->operation[OP_NEXT];
+}
+
+/* Is it left by the operation that runs? */
+static __always_inline bool is_left(const struct abi_perl *perl, const struct work *work,
+				    bool is_eval)
+{
+	u32 type = type_of_op(work->operation);
+
+	return is_eval || type == perl->call_type + 1u || type == perl->call_type + 2u ||
+	       type == perl->return_type;
 }
 
 /* Has the context in the window a frame, being the top one? Of an eval that ends, the statement is its caller's. */
 static __always_inline bool has_frame(const struct work *work, bool is_eval)
 {
-	if (work->call < work->context)
-		return false; /* it has ended */
 	if (work->is_between && !context_word(work, AT_RETURN))
 		return false; /* what it is called for again and again does not run just now */
 	return !is_eval || context_word(work, AT_STATEMENT) != work->statement_at;
@@ -367,6 +378,12 @@ __noinline int perl_meet(u32 slot, u32 type)
 	caller = context_word(work, AT_STATEMENT);
 	if (is_top && is_half_made(perl, work, shadow))
 		return 0;
+	if (is_top && work->call < work->context) {
+		/* It has ended; or it is what is left of one where something else, as a loop, begins. */
+		if (is_left(perl, work, is_eval))
+			work->statement_at = caller;
+		return 0;
+	}
 	work->entered = !context_word(work, AT_RETURN);
 	if (!(is_eval || code) || (is_top && !has_frame(work, is_eval))) {
 		work->is_between = work->is_between && !work->entered;
@@ -511,10 +528,7 @@ static __always_inline void walk(u32 slot)
 		return;
 	work->window_bytes = 0;
 	work->is_block = 0;
-	work->maybe_callers = work->package = 0;
-	work->package_at = 0;
-	work->package_hash = 0;
-	work->package_len = 0;
+	work->maybe_callers = 0;
 	begin_stack(shadow);
 	walk_on(slot, shadow, perl_steps);
 	end_stack(shadow, slot);

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #endif
 
-#define ABI_PERL_OP_BYTES 56 /* as much of a COP (the op that begins a statement) as is of use */
+#define ABI_PERL_OP_BYTES 64 /* as much of a COP (the op that begins a statement) as is of use */
 
 /* Offsets are in bytes. */
 struct abi_perl {
@@ -18,11 +18,12 @@ struct abi_perl {
 	__u16 version;	 /* 0x0524 is 5.36 */
 	__u16 values_at; /* of the values of pthread keys from where fs points: the first 32, */
 	__u16 more_values_at; /* and pointers to 32 more each */
-	__u16 call_type;      /* op_type of entersub */
+	__u16 call_type;      /* op_type of entersub; those of leavesub and leavesublv follow */
+	__u16 return_type;    /* of return */
 	__u8 statement_at; /* in the interpreter: PL_curcop; PL_curstackinfo is 16 bytes behind it */
 	__u8 has_long_classes; /* what a package is called stands in its body, not behind its array */
 	__u16 sort_type;       /* of sort */
-	__u16 pad[2];
+	__u16 pad;
 };
 
 _Static_assert(sizeof(struct abi_perl) == 24, "struct abi_perl changed size");

@@ -14,21 +14,28 @@
 #include "runtime/pthreadkeys.h"
 
 static const struct abi_perl layouts[] = {
-	{.version = 0x0520, .statement_at = 224, .sort_type = 167, .call_type = 184},
+	{.version = 0x0520,
+	 .statement_at = 224,
+	 .sort_type = 167,
+	 .call_type = 184,
+	 .return_type = 205},
 	{.version = 0x0524,
 	 .statement_at = 208,
 	 .sort_type = 167,
 	 .call_type = 184,
+	 .return_type = 205,
 	 .has_long_classes = true},
 	{.version = 0x0528,
 	 .statement_at = 208,
 	 .sort_type = 170,
 	 .call_type = 187,
+	 .return_type = 208,
 	 .has_long_classes = true},
 	{.version = 0x052a,
 	 .statement_at = 208,
 	 .sort_type = 171,
 	 .call_type = 191,
+	 .return_type = 212,
 	 .has_long_classes = true},
 };
 
