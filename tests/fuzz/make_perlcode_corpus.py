@@ -34,6 +34,7 @@ INPUTS.update({
     "nameless": parts(0x0524, None, None, b"", b""),
     "no_file": parts(0x0524, file=b""),
     "cut_file": parts(0x0524, file=b"/app/prog.p"),
+    "deep": parts(0x0524, b"run", b"App::" * 33 + b"Service"),
     "bytes": parts(0x0524, b"caf\xe9\n"),
     "long": parts(0x0524, b"f" * 1000, b"P" * 1000),
     "long_anonymous": parts(0x0524, b"__ANON__", b"P" * 1000, b"/app/" + b"\xc3\xa9" * 500 + b"\0"),

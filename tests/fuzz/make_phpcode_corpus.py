@@ -33,6 +33,7 @@ INPUTS.update({
     "main": parts(0x0802, b""),
     "nameless": parts(0x0802, b"", file=b""),
     "anonymous": parts(0x0802, b"run", b"class@anonymous\0/app/prog.php:3$0"),
+    "namespace": parts(0x0802, b"run", b"App\\" * 45 + b"Service"),
     "bytes": parts(0x0802, b"caf\xe9\n"),
     "long": parts(0x0802, b"f" * 600),
     "beyond": parts(0x0802, string(b"short", 1 << 40)),

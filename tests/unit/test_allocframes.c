@@ -96,6 +96,7 @@ static void test_c(void **state)
 		"__zend_malloc",
 		"_erealloc2",
 		"ruby_xmalloc2",
+		"Perl_safesysrealloc",
 		"objspace_xmalloc0",
 		"rb_gc_impl_malloc",
 		"palloc",

@@ -59,6 +59,9 @@ static void test_names(void **state)
 	check("bytes", "main::caf\\xe9\\x0a", "/app/prog.pl", 7);
 	check("beyond", "main::short...", "/app/prog.pl", 7);
 	check("negative", "prog.pl", "/app/prog.pl", 7);
+	assert_true(read_code("deep", &code)); /* 172 bytes, none of which is cut */
+	assert_string_equal(code.name + strlen(code.name) - strlen("App::Service::run"),
+			    "App::Service::run");
 	assert_true(read_code("long", &code));
 	assert_string_equal(code.name + strlen(code.name) - 3, "...");
 	assert_true(read_code("long_anonymous", &code));

@@ -55,6 +55,9 @@ static void test_names(void **state)
 	check("anonymous", "class@anonymous::run", "/app/prog.php", 7);
 	check("bytes", "caf\\xe9\\x0a", "/app/prog.php", 7);
 	check("beyond", "short...", "/app/prog.php", 7);
+	assert_true(read_code("namespace", &code)); /* 187 bytes, none of which is cut */
+	assert_string_equal(code.name + strlen(code.name) - strlen("App\\Service::run"),
+			    "App\\Service::run");
 	assert_true(read_code("long", &code));
 	assert_string_equal(code.name + strlen(code.name) - 3, "...");
 	assert_false(read_code("nameless", &code));

@@ -132,10 +132,31 @@ static void test_counts(void **state)
 	assert_string_equal(text_count(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
+static void test_parts(void **state)
+{
+	char out[12], large[8192], text[4096];
+
+	(void)state;
+	assert_string_equal(text_escape_part("whole", 5, false, out, sizeof(out)), "whole");
+	assert_string_equal(text_escape_part("beginning", 5, false, out, sizeof(out)), "begin");
+	assert_string_equal(text_escape_part("beginning", 5, true, out, sizeof(out)), "begin...");
+	assert_string_equal(text_escape_part("up to\0here", 10, false, out, sizeof(out)), "up to");
+	assert_string_equal(text_escape_part("just fits..", 11, false, out, sizeof(out)),
+			    "just fits..");
+	assert_string_equal(text_escape_part("does not fit", 12, false, out, sizeof(out)),
+			    "does not...");
+	assert_string_equal(text_escape_part("a\x01\x02\x03", 4, false, out, sizeof(out)),
+			    "a\\x01...");
+	memset(text, 'x', sizeof(text));
+	text_escape_part(text, sizeof(text), false, large, sizeof(large));
+	assert_int_equal(strlen(large), 1024 + 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_valid_text_stays),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_broken_bytes_are_shown),
 		cmocka_unit_test(test_nothing_reaches_the_terminal),
 		cmocka_unit_test(test_cut_at_characters),

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PART_BYTES 1024
+
 /*
  * The length of the valid UTF-8 sequence at s (RFC 3629: shortest form, no surrogates, at most
  * U+10FFFF), with its code point; 0 where there is none.
@@ -108,6 +110,24 @@ char *text_to_utf8(const char *s, char *out, size_t out_bytes)
 char *text_escape(const char *s, char *out, size_t out_bytes)
 {
 	return copy_text(s, out, out_bytes, true);
+}
+
+char *text_escape_part(const char *s, size_t len, bool is_cut, char *out, size_t out_bytes)
+{
+	char raw[PART_BYTES + 1], whole[4 * PART_BYTES + 1]; /* a byte may become four: "\\xNN" */
+	size_t nr = strnlen(s, len);
+
+	if (nr > PART_BYTES) {
+		nr = PART_BYTES;
+		is_cut = true;
+	}
+	memcpy(raw, s, nr);
+	raw[nr] = '\0';
+	text_escape(raw, whole, sizeof(whole));
+	if (!is_cut && strlen(whole) < out_bytes)
+		return strcpy(out, whole);
+	text_escape(raw, out, out_bytes - strlen("..."));
+	return strcat(out, "...");
 }
 
 const char *text_count(uint64_t value)

@@ -29,6 +29,12 @@ char *text_to_utf8(const char *s, char *out, size_t out_bytes);
 /* Like text_to_utf8(), but control characters (C0, DEL, C1) and bidirectional overrides become "\xNN" too. */
 char *text_escape(const char *s, char *out, size_t out_bytes);
 
+/*
+ * Like text_escape(), of the first len bytes of s, up to a NUL, of which 1,024 are looked at. Ends with "..." where not all of it has
+ * room in out (out_bytes > 3), or is_cut: s is itself only the beginning of something. Returns out.
+ */
+char *text_escape_part(const char *s, size_t len, bool is_cut, char *out, size_t out_bytes);
+
 /* Removes what is left of a character at the end of a text that was cut and is valid UTF-8 up to there. */
 void text_drop_cut_character(char *text);
 

@@ -37,13 +37,13 @@ const char allocator_frames[] =
 	"|alloc::alloc::(alloc|alloc_zeroed|realloc|exchange_malloc|Global::[a-z_]*)"
 	"|<alloc::alloc::Global( as core::alloc::Allocator)?>::[a-z_]*"
 	"|<std::alloc::System as core::alloc::global::GlobalAlloc>::[a-z_]*"
-	/* CPython, PHP, Ruby; PostgreSQL, GLib, OpenSSL, SQLite; GNU's programs */
+	/* CPython, PHP, Ruby, Perl; PostgreSQL, GLib, OpenSSL, SQLite; GNU's programs */
 	"|_?Py(Object|Mem)_(Raw|Debug|DebugRaw)?(Malloc|Calloc|Realloc|Alloc)|pymalloc_(alloc|"
 	"realloc)"
 	"|_(safe_)?e(malloc|calloc|realloc2?)(_[a-z0-9]+)?|__zend_(malloc|calloc|realloc)"
 	"|_safe_(malloc|realloc)"
 	"|ruby_x(malloc|calloc|realloc)(2|0|_body|2_body)?|objspace_x(malloc0|calloc|realloc)"
-	"|rb_gc_impl_(malloc|calloc|realloc)"
+	"|rb_gc_impl_(malloc|calloc|realloc)|Perl_safesys(malloc|calloc|realloc)"
 	"|(re)?palloc(0|_extended|_huge|_aligned)?"
 	"|MemoryContextAlloc(Zero|ZeroAligned|Extended|Huge|Aligned)?"
 	"|(AllocSet|Generation|Slab|Bump)(Alloc(FromNewBlock|FromFreeList|Large|ChunkFromBlock)?|"

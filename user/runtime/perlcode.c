@@ -12,25 +12,7 @@
 #include "base/text.h"
 #include "runtime/perl.h"
 
-#define LINE_AT	       36 /* in a COP */
-#define NAME_MAX_BYTES 1024
-
-/* len bytes at text, escaped; cut with "..." where there is no room for them, or is_cut. */
-static void put_text(const void *text, size_t len, bool is_cut, char *to, size_t to_bytes)
-{
-	char raw[NAME_MAX_BYTES + sizeof("...")];
-	size_t room = to_bytes / 4 - sizeof("..."); /* a byte may become four: "\xNN" */
-
-	if (room > NAME_MAX_BYTES)
-		room = NAME_MAX_BYTES;
-	if (len > room) {
-		len = room;
-		is_cut = true;
-	}
-	memcpy(raw, text, len);
-	strcpy(raw + len, is_cut ? "..." : "");
-	text_escape(raw, to, to_bytes);
-}
+#define LINE_AT 36 /* in a COP */
 
 /* A name: its length, its text. false: there is none. */
 static bool read_name(const struct memory_copy *copy, char *to, size_t to_bytes)
@@ -43,8 +25,8 @@ static bool read_name(const struct memory_copy *copy, char *to, size_t to_bytes)
 	    copy->len_bytes <= sizeof(len))
 		return false;
 	room = copy->len_bytes - sizeof(len);
-	put_text(copy->bytes + sizeof(len), (size_t)len < room ? (size_t)len : room,
-		 (size_t)len > room, to, to_bytes);
+	text_escape_part((const char *)copy->bytes + sizeof(len),
+			 (size_t)len < room ? (size_t)len : room, (size_t)len > room, to, to_bytes);
 	return *to;
 }
 
@@ -54,7 +36,8 @@ static void read_file(const struct memory_copy *copy, char *to, size_t to_bytes)
 
 	*to = '\0';
 	if (len)
-		put_text(copy->bytes, len, len == copy->len_bytes, to, to_bytes);
+		text_escape_part((const char *)copy->bytes, len, len == copy->len_bytes, to,
+				 to_bytes);
 }
 
 /* The name of what runs without being called. */

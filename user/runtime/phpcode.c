@@ -21,22 +21,15 @@
 /* The text of a zend_string, cut with "..." where it or its copy ends early. false: it is none, or empty. */
 static bool read_string(const struct memory_copy *copy, char *to, size_t to_bytes)
 {
-	char raw[PHPCODE_FILE_BYTES];
-	size_t room = sizeof(raw) - sizeof("...");
 	uint64_t length;
-	bool is_cut;
+	size_t room;
 
 	if (!memory_copy_get(copy, LENGTH_AT, &length, sizeof(length)) || !length ||
 	    copy->len_bytes <= TEXT_AT)
 		return false;
-	if (copy->len_bytes - TEXT_AT < room)
-		room = copy->len_bytes - TEXT_AT;
-	if (to_bytes / 4 - sizeof("...") < room) /* a byte may become four: "\xNN" */
-		room = to_bytes / 4 - sizeof("...");
-	is_cut = length > room;
-	snprintf(raw, sizeof(raw), "%.*s%s", (int)(is_cut ? room : length),
-		 (const char *)copy->bytes + TEXT_AT, is_cut ? "..." : "");
-	text_escape(raw, to, to_bytes);
+	room = copy->len_bytes - TEXT_AT;
+	text_escape_part((const char *)copy->bytes + TEXT_AT, length < room ? length : room,
+			 length > room, to, to_bytes);
 	return *to;
 }
 

@@ -36,18 +36,10 @@
 /* The text of a copy, cut with "..." where it is longer than there is room. false: it is empty. */
 static bool read_text(const struct memory_copy *copy, char *to, size_t to_bytes)
 {
-	char raw[TEXT_MAX_BYTES + sizeof("...")];
-	size_t room = to_bytes / 4 - sizeof("..."); /* a byte may become four: "\xNN" */
-	size_t len = copy->len_bytes;
-	bool is_cut = len >= TEXT_MAX_BYTES || len > room;
-
-	if (!len || !copy->bytes[0])
+	if (!copy->len_bytes || !copy->bytes[0])
 		return false;
-	if (len > room)
-		len = room;
-	memcpy(raw, copy->bytes, len);
-	strcpy(raw + len, is_cut ? "..." : "");
-	text_escape(raw, to, to_bytes);
+	text_escape_part((const char *)copy->bytes, copy->len_bytes,
+			 copy->len_bytes >= TEXT_MAX_BYTES, to, to_bytes);
 	return *to;
 }
 

@@ -88,17 +88,13 @@ static bool put_string(struct text *text, const struct memory_copy *copy, uint16
 static void read_text(const struct memory_copy *parts, const uint16_t *types, size_t nr, char *to,
 		      size_t to_bytes)
 {
-	char raw[V8CODE_FILE_BYTES], whole[4 * V8CODE_FILE_BYTES]; /* a byte may become "\xNN" */
+	char raw[V8CODE_FILE_BYTES];
 	struct text text = {raw, 0, to_bytes - sizeof("...")};
 	bool is_whole = true;
 
 	for (size_t i = 0; i < nr && is_whole; i++)
 		is_whole = !parts[i].len_bytes || put_string(&text, &parts[i], types[i]);
-	snprintf(raw + text.nr, sizeof(raw) - text.nr, "%s", is_whole ? "" : "...");
-	text_escape(raw, whole, sizeof(whole));
-	text_escape(raw, to, to_bytes - strlen("..."));
-	if (strlen(whole) > strlen(to))
-		strcat(to, "...");
+	text_escape_part(raw, text.nr, !is_whole, to, to_bytes);
 }
 
 /* Modules are known by URLs. */
