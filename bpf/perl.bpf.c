@@ -18,7 +18,7 @@
  *
  * Code that is freed makes room for other code. But Perl numbers statements as it reads them, so that address and number of a
  * function's first statement are those of one function. Closures share it; they may be given names, so of these the hash counts that
- * Perl has of a name.
+ * Perl has of a name. What has no name is known by that of its file, too.
  */
 #include "prelude.bpf.h"
 
@@ -39,8 +39,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define CODE_IS_NAMED	 0x8000	    /* without a GV */
 #define CODE_IS_LEXICAL	 0x10000
 #define CODE_IS_CLOSURE \
-	0xe0   /* it is without a name, or it, or others of it, were made when the program ran */
-#define SORT 3 /* a stack for its comparisons */
+	0xe0 /* it is without a name, or it, or others of it, were made when the program ran */
+#define FILE_WORDS 32
+#define SORT	   3 /* a stack for its comparisons */
 
 enum {
 	CONTEXT_SUB = 9,
@@ -96,6 +97,7 @@ struct work {
 	u32 name_len, package_len;
 	u64 body[13];
 	u64 start_op[8];
+	u64 file[FILE_WORDS];
 	u64 window[WINDOW_WORDS];
 };
 
@@ -185,6 +187,22 @@ __noinline int perl_find_name(u32 slot)
 	return 0;
 }
 
+/* The hash of the name of the file at hand, as far as it is needed: of code that is read, its statement is the interpreter's own. */
+__noinline u64 perl_hash_file(u32 slot)
+{
+	struct work *work = work_at(slot);
+	u64 hash = 0;
+
+	if (!work)
+		return 0;
+	for (u32 i = 0; i < FILE_WORDS; i++)
+		work->file[i] = 0;
+	bpf_probe_read_user_str(work->file, sizeof(work->file), (void *)work->file_at);
+	for (u32 i = 0; i < FILE_WORDS; i++)
+		hash = mix(hash, work->file[i]);
+	return hash;
+}
+
 /* Texts ----------------------------------------------------------------------------------------- */
 
 static __always_inline int send_name(u32 slot, u64 address, u32 len_bytes, u32 part)
@@ -242,7 +260,7 @@ static __always_inline u64 identify(struct work *work, const struct shadow *shad
 
 	hash = mix(mix(hash, statement[OP_TYPE]), statement[OP_NUMBER]);
 	if (!work->code)
-		return hash;
+		return mix(hash, perl_hash_file(slot));
 	hash = mix(hash, work->body[BODY_GLOB]);
 	if (!(flags_of_code(work) & CODE_IS_CLOSURE))
 		return hash;

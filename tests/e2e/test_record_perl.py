@@ -285,6 +285,28 @@ def functions_that_come_and_go():
 
 
 @h.test
+def files_that_are_read():
+    """While Perl reads a file, the statement that runs is the interpreter's own, whatever file it is."""
+    need_perl()
+    os.chdir(h.folder())
+    for name in ("one", "two"):
+        with open(f"{name}.pl", "w", encoding="utf-8") as file:
+            file.write("".join(f"sub {name}_{i} {{ my $x = shift; return $x * {i} + 1 }}\n" for i in range(300)) + "1;\n")
+    text = "$| = 1;\nprint \"{}\\n\";\n" + "".join(f"sub read_{name} {{ do './{name}.pl' }}\n" for name in ("one", "two")) + \
+        "while (1) { read_one(); read_two() }\n"
+    samples = u.profile_of([*PERL, u.script(text, "prog.pl")], seconds=SECONDS, hz=3999)["samples"]
+    nr, wrong = 0, {}
+    for sample in samples:
+        names = [frame["name"] for frame in sample["frames"] if frame["mapping"]["path"].startswith("[perl ")]
+        if names[:1] in (["one.pl"], ["two.pl"]):
+            nr += sample["values"]["samples"]
+            if names[1] != f"main::read_{names[0][:3]}":
+                wrong[tuple(names)] = wrong.get(tuple(names), 0) + sample["values"]["samples"]
+    print(f"# {nr} samples of files, {wrong}", flush=True)
+    assert nr > 100 and not wrong, (nr, wrong)
+
+
+@h.test
 def threads():
     """Each thread has an interpreter of its own."""
     need_perl()
