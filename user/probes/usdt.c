@@ -81,6 +81,15 @@ static const struct wanted *wanted_of(struct rest *strings)
 	return NULL;
 }
 
+/* Where an address is in the file. false: nowhere, or segments overlap there, so that what is there has another address, too. */
+static bool find_place(const struct elf_file *elf, uint64_t elf_addr, uint64_t *file_off)
+{
+	uint64_t back;
+
+	return !elf_file_offset(elf, elf_addr, file_off) && !elf_file_addr(elf, *file_off, &back) &&
+	       back == elf_addr;
+}
+
 /* Adds the probe of a note, if it is wanted; how far the file's addresses were moved is known from the base. */
 static void add(const struct elf_file *elf, struct rest about, struct allocator *allocator)
 {
@@ -99,8 +108,8 @@ static void add(const struct elf_file *elf, struct rest about, struct allocator 
 		return;
 	moved = base.elf_addr - at.base;
 	*site = (struct alloc_site){.shape = probe->shape};
-	if (elf_file_offset(elf, at.probe + moved, &site->file_off) ||
-	    elf_file_offset(elf, at.semaphore + moved, &site->semaphore_off))
+	if (!find_place(elf, at.probe + moved, &site->file_off) ||
+	    !find_place(elf, at.semaphore + moved, &site->semaphore_off))
 		return;
 	allocator->names[allocator->nr] = probe->function;
 	allocator->offsets[allocator->nr++] = 0;
