@@ -16,9 +16,9 @@
  * that was there before. So the top one is left out while the operation that calls is still at work: its caller calls, which is
  * true. Perl notes the top one of calls (si_cxsubix) before it says whose it is.
  *
- * Code that is freed makes room for other code. But Perl numbers statements as it reads them, so that address and number of a
- * function's first statement are those of one function. Closures share it; they may be given names, so of these the hash counts that
- * Perl has of a name. What has no name is known by that of its file, too.
+ * Code that is freed makes room for other code. But Perl's numbers of statements rise as it reads them, so that address and number of
+ * a function's first statement are those of one function, in one interpreter. Closures share it; they may be given names, so of these
+ * the hash counts that Perl has of a name. What has no name is known by that of its file, too.
  */
 #include "prelude.bpf.h"
 
@@ -38,10 +38,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define HAS_NAME	 (1u << 25) /* a package */
 #define CODE_IS_NAMED	 0x8000	    /* without a GV */
 #define CODE_IS_LEXICAL	 0x10000
-#define CODE_IS_CLOSURE \
-	0xe0 /* it is without a name, or it, or others of it, were made when the program ran */
-#define FILE_WORDS 32
-#define SORT	   3 /* a stack for its comparisons */
+#define CODE_IS_CLOSURE	 0x4e0 /* without a name once, a closure, or what closures are made from */
+#define FILE_WORDS	 32
+#define SORT		 3 /* a stack for its comparisons */
 
 enum {
 	CONTEXT_SUB = 9,
@@ -84,6 +83,7 @@ struct work {
 	u64 statement[8];
 	s32 context, call; /* indices: where the walk is, and the top one of calls */
 	s32 type;	   /* of the stack */
+	s32 top;	   /* index of the context that may be half made; -1: none */
 	u32 is_between;	   /* nothing is met yet, and no operation of what is on top runs */
 	u32 entered; /* the last function of this stack that was met was called by native code */
 	u64 window_at;
@@ -145,7 +145,7 @@ __noinline int perl_find_package(u32 slot)
 	return 0;
 }
 
-/* The code at address, and where it begins. 0: it is none. */
+/* The code at address. 0: it is none. */
 __noinline int perl_load_code(u32 slot, u64 address)
 {
 	struct work *work = work_at(slot);
@@ -154,7 +154,6 @@ __noinline int perl_load_code(u32 slot, u64 address)
 	if (!work || !read_word(address, &body) ||
 	    bpf_probe_read_user(work->body, sizeof(work->body), (void *)body))
 		return 0;
-	work->start = work->body[BODY_START];
 	return 1;
 }
 
@@ -187,7 +186,7 @@ __noinline int perl_find_name(u32 slot)
 	return 0;
 }
 
-/* The hash of the name of the file at hand, as far as it is needed: of code that is read, its statement is the interpreter's own. */
+/* The hash of the name of the file at hand. While Perl reads a file the statement is PL_compiling, which all files share. */
 __noinline u64 perl_hash_file(u32 slot)
 {
 	struct work *work = work_at(slot);
@@ -243,6 +242,37 @@ static __always_inline u32 type_of_op(const u64 *op)
 	return op[OP_TYPE] & OP_TYPE_MASK;
 }
 
+/* These have the same distance in all versions. */
+static __always_inline bool is_statement(const struct abi_perl *perl, const u64 *op)
+{
+	u32 type = type_of_op(op);
+
+	return type == perl->call_type + 11u ||
+	       type == perl->call_type + 12u; /* nextstate, dbstate */
+}
+
+/* The first statement of the code in work->body: its first operation, or the next (a method of a class). 0: there is none. */
+__noinline int perl_find_start(u32 slot)
+{
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
+
+	if (!perl)
+		return 0;
+	work->start = work->body[BODY_START];
+	for (int i = 0; i < 2; i++) {
+		if (!work->start ||
+		    bpf_probe_read_user(work->start_op, ABI_PERL_OP_BYTES, (void *)work->start))
+			break;
+		if (is_statement(perl, work->start_op))
+			return 1;
+		work->start = work->start_op[OP_NEXT];
+	}
+	work->start = 0;
+	return 0;
+}
+
 /* The statement at hand, which is where the function that is met next runs. */
 __noinline int perl_load_statement(u32 slot)
 {
@@ -250,6 +280,14 @@ __noinline int perl_load_statement(u32 slot)
 
 	return work &&
 	       !bpf_probe_read_user(work->statement, ABI_PERL_OP_BYTES, (void *)work->statement_at);
+}
+
+/* Is current none that a program begins in? */
+static __always_inline bool is_other_thread(void)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	return (u32)id != id >> 32;
 }
 
 /* Of the function at hand, whose first statement, or else that at hand, is at object. */
@@ -262,6 +300,8 @@ static __always_inline u64 identify(struct work *work, const struct shadow *shad
 	if (!work->code)
 		return mix(hash, perl_hash_file(slot));
 	hash = mix(hash, work->body[BODY_GLOB]);
+	if (is_other_thread()) /* interpreters that were cloned go on with the same numbers */
+		hash = mix(hash, perl_hash_file(slot));
 	if (!(flags_of_code(work) & CODE_IS_CLOSURE))
 		return hash;
 	perl_find_name(slot);
@@ -288,17 +328,14 @@ __noinline int perl_push_function(u32 slot, u64 code)
 	work->code = code;
 	if (code && !perl_load_code(slot, code))
 		return 1;
-	if (work->start &&
-	    bpf_probe_read_user(work->start_op, ABI_PERL_OP_BYTES, (void *)work->start))
-		return 1;
+	if (code)
+		perl_find_start(slot);
 	/* It has only just begun: what runs is its caller's statement. */
-	if (work->start && work->operation_at == work->start && !shadow->stack.nr_walked)
+	if (work->start && !shadow->stack.nr_walked &&
+	    (work->operation_at == work->start || work->operation_at == work->body[BODY_START]))
 		work->statement_at = work->start;
 	if (!perl_load_statement(slot))
 		return 1;
-	/* Is the first operation a statement? Then it says file and line. */
-	if (work->start_op[OP_FUNCTION] != work->statement[OP_FUNCTION])
-		work->start = 0;
 	work->file_at = work->start ? work->start_op[OP_FILE] : work->statement[OP_FILE];
 	object = (work->start ? work->start : work->statement_at) & (ABI_FRAME_ENTRY - 1);
 	identity = identity_of(shadow, identify(work, shadow, slot), object);
@@ -356,7 +393,7 @@ static __always_inline bool is_half_made(const struct abi_perl *perl, const stru
 		return true;
 	if (context_word(work, AT_STATEMENT) != work->statement_at)
 		return false;
-	/* A function that calls itself has that statement, too: but not while its call is at work. */
+	/* Or it has called itself there, and does so again: then one call of many is not shown. */
 	return shadow->leaf_ip - work->operation[OP_FUNCTION] < CALL_BYTES ||
 	       context_word(work, AT_RETURN) == work->operation[OP_NEXT];
 }
@@ -394,9 +431,9 @@ __noinline int perl_meet(u32 slot, u32 type)
 	is_top = !shadow->stack.nr_walked;
 	code = is_eval ? 0 : context_word(work, AT_CODE);
 	caller = context_word(work, AT_STATEMENT);
-	if (is_top && is_half_made(perl, work, shadow))
+	if (work->context == work->top && is_half_made(perl, work, shadow))
 		return 0;
-	if (is_top && work->call < work->context) {
+	if (work->context == work->top && work->call < work->context) {
 		/* It has ended; or it is what is left of one where something else, as a loop, begins. */
 		if (is_left(perl, work, is_eval))
 			work->statement_at = caller;
@@ -443,9 +480,7 @@ __noinline int perl_begin_stack(u32 slot, u64 address)
 /* Does native code run the program below all contexts? A thread that Perl started calls a function instead. */
 static __always_inline bool runs_program(const struct work *work)
 {
-	u64 id = bpf_get_current_pid_tgid();
-
-	return !work->entered || (u32)id == id >> 32;
+	return !work->entered || !is_other_thread();
 }
 
 /*
@@ -472,6 +507,7 @@ __noinline int perl_leave_stack(u32 slot)
 	work->is_block = work->is_between = 0;
 	if (is_last)
 		return 1;
+	work->top = -1;
 	shadow->stack.end = ABI_SHADOW_END_UNREADABLE;
 	if (!perl_begin_stack(slot, work->stack))
 		return 1;
@@ -517,7 +553,7 @@ __noinline int perl_find_interpreter(u32 slot)
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
-	u64 stack, key = 0;
+	u64 stack, statement, key = 0;
 
 	if (!perl || !shadow->thread || bpf_probe_read_user(&key, sizeof(u32), (void *)perl->state))
 		return 0;
@@ -532,8 +568,13 @@ __noinline int perl_find_interpreter(u32 slot)
 			work->operation[i] = 0; /* at the beginning and the end */
 	if (!stack || !perl_begin_stack(slot, stack))
 		return 0;
-	work->is_between = !work->operation_at ||
-			   (work->type == SORT && type_of_op(work->operation) == perl->sort_type);
+	work->top = work->context;
+	/* A comparison may sort, too: at another statement than that of the sort which it is for. */
+	work->is_between = !work->operation_at;
+	if (work->type == SORT && type_of_op(work->operation) == perl->sort_type)
+		work->is_between = work->context < 0 ||
+				   !read_word(work->contexts + AT_STATEMENT, &statement) ||
+				   statement == work->statement_at;
 	return 1;
 }
 

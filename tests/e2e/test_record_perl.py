@@ -126,6 +126,8 @@ while (1) {
 def need_perl():
     if not shutil.which(PERL[0]):
         raise h.Skip("no perl")
+    if not u.reads_perl(PERL):
+        raise h.Skip("a perl that is not read")
 
 
 class Legal:
@@ -282,6 +284,21 @@ def functions_that_come_and_go():
             assert frame["start_line"] == first and frame["line"] in range(first, first + 6), frame
     print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
     assert len(names) > 50 and gone <= max(1, made / 100), (len(names), made, gone)  # how many is the machine's choice
+
+
+@h.test
+def recursion():
+    """While a call is at work, one frame is left out, and not all that call the same at the same place."""
+    need_perl()
+    text = "$| = 1;\nprint \"{}\\n\";\nsub r { return $_[0] ? r($_[0] - 1) + 1 : 0 }\nr(60) while 1;\n"
+    samples = u.profile_of([*PERL, u.script(text, "prog.pl")], seconds=SECONDS, hz=3999)["samples"]
+    depths = {}
+    for sample in samples:
+        depth = sample["stack"].count("main::r")
+        depths[depth] = depths.get(depth, 0) + sample["values"]["samples"]
+    few = sum(nr for depth, nr in depths.items() if depth < 4)
+    print(f"# {few} of {u.count(samples)} have less than four", flush=True)
+    assert max(depths) <= 61 and few < 0.2 * u.count(samples), depths
 
 
 @h.test

@@ -108,6 +108,12 @@ def allocations_of(*command, env=None, run_as=()):
     return ended.profile(), times
 
 
+def reads_perl(perl):
+    """Is it one of the versions that cprof knows, built for threads?"""
+    said = subprocess.run([*perl, "-MConfig", "-e", 'print "$] $Config{useithreads}"'], capture_output=True, text=True, check=True).stdout
+    return said[:5] in ("5.032", "5.036", "5.040", "5.042") and said.endswith(" define")
+
+
 def script(text, name):
     """A file with this text, in a folder of its own."""
     path = os.path.join(h.folder(), name)

@@ -83,12 +83,13 @@ static void mark_placed(struct build *build, const struct entry *entry, const st
 	}
 }
 
-/* Of the interpreter nearest to the leaf, which may have called others. 0: there is none. */
-static uint32_t runtime_of(struct build *build, const struct entry *entry, const struct stack *user)
+/* Of the interpreter nearest to the leaf, among the first nr frames. 0: there is none. */
+static uint32_t runtime_of(struct build *build, const struct entry *entry, const struct stack *user,
+			   uint32_t nr)
 {
 	uint32_t runtime = 0;
 
-	for (uint32_t i = 0; i < user->nr && !runtime; i++)
+	for (uint32_t i = 0; i < user->nr && i < nr && !runtime; i++)
 		if (!build_is_elided(user, i))
 			runtime = symbolize_runtime(build->symbolizer, entry->image, user->ips[i],
 						    entry->time_ns, i > 0);
@@ -100,12 +101,13 @@ static void join(struct build *build, const struct entry *entry, const struct st
 {
 	struct join_native native = {
 		.nr = user->nr, .elided = user->nr, .is_whole = is_whole(entry)};
-	uint32_t runtime = runtime_of(build, entry, user);
+	uint32_t nearest = runtime_of(build, entry, user, user->nr);
+	uint32_t leaf = runtime_of(build, entry, user, 1);
 
-	/* PHP, Ruby and Perl push a function's frame a little before they call the loop. */
-	native.may_lack_loop = ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PHP ||
-			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_RUBY ||
-			       ABI_RUNTIME_KIND(runtime) == ABI_RUNTIME_PERL;
+	/* PHP and Ruby push a function's frame a little before they call the loop; so does Perl, and calls others meanwhile. */
+	native.may_lack_loop = ABI_RUNTIME_KIND(leaf) == ABI_RUNTIME_PHP ||
+			       ABI_RUNTIME_KIND(leaf) == ABI_RUNTIME_RUBY ||
+			       ABI_RUNTIME_KIND(nearest) == ABI_RUNTIME_PERL;
 	build->items.nr = build->is_loop.nr = 0;
 	for (uint32_t i = 0; i < user->nr; i++) {
 		bool is_elided = build_is_elided(user, i);
