@@ -15,31 +15,20 @@
  * A call fills its context in step by step, after the context has become the top one, and what a place has is often of a call
  * that was there before. So the top one is left out while the operation that calls is still at work: its caller calls, which is
  * true. Perl notes the top one of calls (si_cxsubix) before it says whose it is.
- *
- * Code that is freed makes room for other code. But Perl's numbers of statements rise as it reads them, so that address and number of
- * a function's first statement are those of one function, in one interpreter. Closures share it; they may be given names, so of these
- * the hash counts that Perl has of a name. What has no name is known by that of its file, too.
  */
 #include "prelude.bpf.h"
 
-#include "shadow.bpf.h"
+#include "perlcode.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CONTEXT_BYTES	 104u
-#define WINDOW_WORDS	 128
 #define WINDOW_CONTEXTS	 8u /* the rest of the window is for the verifier */
 #define STATEMENT_BEHIND 16 /* from PL_curcop on: PL_curstackinfo */
 #define OPERATION_AT	 8  /* PL_op, in the interpreter */
 #define INTERP_BYTES	 8192
 #define CALL_BYTES	 8192 /* of the function that makes a call: 2.5 to 5 KB */
 #define TYPE_MASK	 0xf
-#define OP_TYPE_MASK	 0x1ff
-#define HAS_NAME	 (1u << 25) /* a package */
-#define CODE_IS_NAMED	 0x8000	    /* without a GV */
-#define CODE_IS_LEXICAL	 0x10000
-#define CODE_IS_CLOSURE	 0x4e0 /* without a name once, a closure, or what closures are made from */
-#define FILE_WORDS	 32
 #define SORT		 3 /* a stack for its comparisons */
 
 enum {
@@ -55,258 +44,8 @@ enum {
 	AT_RETURN = 48,
 	AT_CODE = 72
 };
-/* Words of an operation, or a statement. */
-enum {
-	OP_NEXT,
-	OP_FUNCTION = 2,
-	OP_TYPE = 4, /* and the line of a statement */
-	OP_FILE = 6,
-	OP_NUMBER, /* of a statement: a flag word, the number */
-	OP_WORDS = ABI_PERL_OP_BYTES / 8
-};
 
-/* Words of the body of code. */
-enum {
-	BODY_PACKAGE = 4,
-	BODY_START,
-	BODY_GLOB = 7,
-	BODY_FLAGS = 11
-};
-
-struct work {
-	u64 interp;
-	u64 stack;	  /* of contexts; 0: none is left */
-	u64 contexts;	  /* of it */
-	u64 operation[8]; /* that runs; lengths are for masks */
-	u64 operation_at;
-	u64 statement_at; /* where the function that is met next is */
-	u64 statement[8];
-	s32 context, call; /* indices: where the walk is, and the top one of calls */
-	s32 type;	   /* of the stack */
-	s32 top;	   /* index of the context that may be half made; -1: none */
-	u32 is_between;	   /* nothing is met yet, and no operation of what is on top runs */
-	u32 entered; /* the last function of this stack that was met was called by native code */
-	u64 window_at;
-	u32 window_bytes;
-	u32 is_block; /* the function is the block of a sort */
-	u64 maybe_callers; /* the function at the leaf, whose statement may be its caller's; 0: it is its own */
-	u64 name_at, package_at; /* of the function; 0: it has none */
-	u64 code, package;	 /* of the function; 0: it has none */
-	u64 name_hash;
-	u64 start, file_at; /* its first operation, the name of its file */
-	u32 name_len, package_len;
-	u64 body[13];
-	u64 start_op[8];
-	u64 file[FILE_WORDS];
-	u64 window[WINDOW_WORDS];
-};
-
-/* Names ----------------------------------------------------------------------------------------- */
-
-/* The hash of a name's head; *len_bytes: of its text. A name is a hash, a length, the text. */
-static __always_inline u64 name_hash(u64 address, u32 *len_bytes)
-{
-	u64 head = 0;
-
-	*len_bytes = 0;
-	if (!address || !read_word(address, &head))
-		return 0;
-	*len_bytes = head >> 32;
-	return mix(address, head);
-}
-
-/* What the package (a stash) of the function is called. Global, and so verified once. */
-__noinline int perl_find_package(u32 slot)
-{
-	struct work *work;
-	struct shadow *shadow;
-	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
-	u64 head[3], aux[4], at, nr = 0;
-
-	if (!perl)
-		return 0;
-	work->package_at = 0;
-	work->package_len = 0;
-	if (!work->package || bpf_probe_read_user(head, sizeof(head), (void *)work->package) ||
-	    !(head[1] >> 32 & HAS_NAME))
-		return 0;
-	at = head[0] + 32;
-	if (!perl->has_long_classes) {
-		if (!read_word(head[0] + 24, &nr)) /* of its array, less one */
-			return 0;
-		at = head[2] + 8 * (nr + 1);
-	}
-	if (bpf_probe_read_user(aux, sizeof(aux), (void *)at))
-		return 0;
-	if (aux[3] >> 32 && !read_word(aux[0], &aux[0])) /* it has several */
-		return 0;
-	work->package_at = aux[0];
-	name_hash(aux[0], &work->package_len);
-	return 0;
-}
-
-/* The code at address. 0: it is none. */
-__noinline int perl_load_code(u32 slot, u64 address)
-{
-	struct work *work = work_at(slot);
-	u64 body;
-
-	if (!work || !read_word(address, &body) ||
-	    bpf_probe_read_user(work->body, sizeof(work->body), (void *)body))
-		return 0;
-	return 1;
-}
-
-static __always_inline u32 flags_of_code(const struct work *work)
-{
-	return work->body[BODY_FLAGS] >> 32;
-}
-
-/* The name of the code in work->body, and its package. Global, and so verified once. */
-__noinline int perl_find_name(u32 slot)
-{
-	struct work *work = work_at(slot);
-	u64 glob, glob_body, words[2];
-
-	if (!work)
-		return 0;
-	work->name_at = work->package = 0;
-	glob = work->body[BODY_GLOB];
-	if (flags_of_code(work) & CODE_IS_NAMED) {
-		work->name_at = glob;
-		work->package = work->body[BODY_PACKAGE];
-	} else if (glob && read_word(glob, &glob_body) &&
-		   !bpf_probe_read_user(words, sizeof(words), (void *)(glob_body + 32))) {
-		work->name_at = words[0];
-		work->package = words[1];
-	}
-	if (flags_of_code(work) & CODE_IS_LEXICAL)
-		work->package = 0; /* as caller() has it */
-	work->name_hash = name_hash(work->name_at, &work->name_len);
-	return 0;
-}
-
-/* The hash of the name of the file at hand. While Perl reads a file the statement is PL_compiling, which all files share. */
-__noinline u64 perl_hash_file(u32 slot)
-{
-	struct work *work = work_at(slot);
-	u64 hash = 0;
-
-	if (!work)
-		return 0;
-	for (u32 i = 0; i < FILE_WORDS; i++)
-		work->file[i] = 0;
-	bpf_probe_read_user_str(work->file, sizeof(work->file), (void *)work->file_at);
-	for (u32 i = 0; i < FILE_WORDS; i++)
-		hash = mix(hash, work->file[i]);
-	return hash;
-}
-
-/* Texts ----------------------------------------------------------------------------------------- */
-
-static __always_inline int send_name(u32 slot, u64 address, u32 len_bytes, u32 part)
-{
-	return shadow_send_text(slot, address ? address + 4 : 0, part,
-				4 + (len_bytes < STR_MAX_BYTES ? len_bytes : STR_MAX_BYTES));
-}
-
-/* All texts of the function at hand. 0: all of them were sent. */
-__noinline int perl_describe(u32 slot, u64 object, u32 check)
-{
-	struct work *work;
-	struct shadow *shadow;
-	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
-
-	if (!perl ||
-	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_PERL, perl->version)))
-		return 1;
-	if (work->code) {
-		perl_find_name(slot);
-		perl_find_package(slot);
-	}
-	if (send_name(slot, work->name_at, work->name_len, ABI_TEXT_NAME) ||
-	    send_name(slot, work->name_at ? work->package_at : 0, work->package_len,
-		      ABI_TEXT_QUALIFIED) ||
-	    shadow_send_text(slot, work->file_at, ABI_TEXT_FILE, STR_MAX_BYTES) ||
-	    (work->is_block && shadow_send_text(slot, work->statement_at, ABI_TEXT_LINES, 8)))
-		return 1;
-	/* The last one: with it the function is known. Without a beginning, the statement says the file alone. */
-	return shadow_send_text(slot, work->start ? work->start : work->statement_at,
-				ABI_TEXT_OBJECT, work->start ? ABI_PERL_OP_BYTES : 8);
-}
-
-/* Frames ---------------------------------------------------------------------------------------- */
-
-static __always_inline u32 type_of_op(const u64 *op)
-{
-	return op[OP_TYPE] & OP_TYPE_MASK;
-}
-
-/* These have the same distance in all versions. */
-static __always_inline bool is_statement(const struct abi_perl *perl, const u64 *op)
-{
-	u32 type = type_of_op(op);
-
-	return type == perl->call_type + 11u ||
-	       type == perl->call_type + 12u; /* nextstate, dbstate */
-}
-
-/* The first statement of the code in work->body: its first operation, or the next (a method of a class). 0: there is none. */
-__noinline int perl_find_start(u32 slot)
-{
-	struct work *work;
-	struct shadow *shadow;
-	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
-
-	if (!perl)
-		return 0;
-	work->start = work->body[BODY_START];
-	for (int i = 0; i < 2; i++) {
-		if (!work->start ||
-		    bpf_probe_read_user(work->start_op, ABI_PERL_OP_BYTES, (void *)work->start))
-			break;
-		if (is_statement(perl, work->start_op))
-			return 1;
-		work->start = work->start_op[OP_NEXT];
-	}
-	work->start = 0;
-	return 0;
-}
-
-/* The statement at hand, which is where the function that is met next runs. */
-__noinline int perl_load_statement(u32 slot)
-{
-	struct work *work = work_at(slot);
-
-	return work &&
-	       !bpf_probe_read_user(work->statement, ABI_PERL_OP_BYTES, (void *)work->statement_at);
-}
-
-/* Is current none that a program begins in? */
-static __always_inline bool is_other_thread(void)
-{
-	u64 id = bpf_get_current_pid_tgid();
-
-	return (u32)id != id >> 32;
-}
-
-/* Of the function at hand, whose first statement, or else that at hand, is at object. */
-static __always_inline u64 identify(struct work *work, const struct shadow *shadow, u32 slot)
-{
-	const u64 *statement = work->start ? work->start_op : work->statement;
-	u64 hash = mix(mix(0, shadow->exec_id), work->is_block);
-
-	hash = mix(mix(hash, statement[OP_TYPE]), statement[OP_NUMBER]);
-	if (!work->code)
-		return mix(hash, perl_hash_file(slot));
-	hash = mix(hash, work->body[BODY_GLOB]);
-	if (is_other_thread()) /* interpreters that were cloned go on with the same numbers */
-		hash = mix(hash, perl_hash_file(slot));
-	if (!(flags_of_code(work) & CODE_IS_CLOSURE))
-		return hash;
-	perl_find_name(slot);
-	return mix(hash, work->name_hash);
-}
+/* Frames ----------------------------------------------------------------------------------------- */
 
 /*
  * A function that is at the statement at hand: of the code, or (0) of what runs without being called, whose name is its file's.
@@ -344,6 +83,8 @@ __noinline int perl_push_function(u32 slot, u64 code)
 	shadow->stack.end = ABI_SHADOW_END_ROOT;
 	return 0;
 }
+
+/* Contexts -------------------------------------------------------------------------------------- */
 
 static __always_inline u64 context_word(const struct work *work, u32 offset)
 {
