@@ -210,11 +210,11 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 	}
 }
 
-/* A Ruby that could be read, but not by this session: of allocations, or it was not asked for. */
-static bool is_ruby_unread(const struct codemap *code, const struct codefile *codefile)
+/* Of a runtime that is known: that it is not read, or not by this session, which was not asked for it. */
+static void note_unread(struct codemap *code, const struct message_runtime *about)
 {
-	return codefile->elf && !code->runtime.number &&
-	       ABI_RUNTIME_KIND(codefile->elf->runtime.runtime) == ABI_RUNTIME_RUBY;
+	if (about->unread && !(about->runtime && code->runtime.number))
+		code->unread |= 1u << about->unread;
 }
 
 static struct unwind_vma describe_file(struct codemap *code, const struct mapping *map,
@@ -236,10 +236,8 @@ static struct unwind_vma describe_file(struct codemap *code, const struct mappin
 		if (codefile->elf && codefile->elf->runtime.runtime)
 			runtime_attach(&code->runtime, code->rooms->session, code->tgid,
 				       &codefile->elf->runtime, vma.bias);
-		if (is_ruby_unread(code, codefile))
-			code->unread |= 1u << MESSAGE_UNREAD_RUBY_LIBRARY;
-		if (codefile->elf && codefile->elf->runtime.unread)
-			code->unread |= 1u << codefile->elf->runtime.unread;
+		if (codefile->elf)
+			note_unread(code, &codefile->elf->runtime);
 	}
 	code->has_unbuilt = code->has_unbuilt || !codefile->is_built || codefile->is_closed;
 	return vma;

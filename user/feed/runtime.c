@@ -38,9 +38,8 @@ void runtime_attach(struct runtime *runtime, struct session *session, uint32_t t
 	uint32_t version = ABI_RUNTIME_VERSION(about->runtime);
 	union abi_layout layout = about->layout;
 
-	if (runtime->is_met)
+	if (runtime->number)
 		return;
-	runtime->is_met = true;
 	add_bias(kind, &layout, bias);
 	if (session_add_runtime(session, kind, &layout, &runtime->number)) {
 		runtime->number = 0;

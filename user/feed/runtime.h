@@ -9,7 +9,6 @@
 #ifndef CPROF_FEED_RUNTIME_H
 #define CPROF_FEED_RUNTIME_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/session.h"
@@ -18,7 +17,6 @@
 /* All 0: the process has none, as far as is known. */
 struct runtime {
 	uint32_t number; /* for session_set_vmas() */
-	bool is_met;
 };
 
 /*

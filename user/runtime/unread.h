@@ -20,7 +20,7 @@ enum unread_runtime {
 	NR_UNREAD_RUNTIMES
 };
 
-/* object has no runtime that is read. */
+/* What there is to say of object's runtime if it is not read: a Ruby or Perl may be one that could be. */
 enum unread_runtime unread_find(struct object *object);
 
 #endif

@@ -135,10 +135,10 @@ enum message_unread {
 	MESSAGE_NR_UNREAD
 };
 
-/* The runtime in a file whose functions are read (runtime/python.h). */
+/* The runtime in a file (runtime/python.h, runtime/unread.h). */
 struct message_runtime {
 	uint32_t runtime; /* ABI_RUNTIME(): its kind and version; 0: there is none */
-	uint32_t unread;  /* enum message_unread: one that is known, but not read */
+	uint32_t unread;  /* enum message_unread: what it is if it is not read */
 	union abi_layout layout;
 	uint64_t loops[MESSAGE_MAX_LOOPS][2];
 	uint64_t inner[MESSAGE_MAX_LOOPS][2]; /* what a loop always calls, and is shown as little */

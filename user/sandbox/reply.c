@@ -102,7 +102,7 @@ static bool is_altlink(const struct message_file *about)
 
 static bool is_runtime(const struct message_runtime *about)
 {
-	if (about->unread >= MESSAGE_NR_UNREAD || (about->unread && about->runtime) ||
+	if (about->unread >= MESSAGE_NR_UNREAD ||
 	    ABI_RUNTIME_KIND(about->runtime) >= ABI_NR_RUNTIMES)
 		return false;
 	for (size_t i = 0; i < MESSAGE_MAX_LOOPS; i++)

@@ -121,9 +121,9 @@ static void describe_runtime(struct object *object, struct message_runtime *abou
 		put_pieces(ruby.loops.core, about->inner);
 	} else if (v8_find(object, &about->layout.v8)) {
 		about->runtime = ABI_RUNTIME(ABI_RUNTIME_V8, about->layout.v8.version);
-	} else {
-		about->unread = unread_find(object);
+		return; /* and so none that is not read */
 	}
+	about->unread = unread_find(object);
 }
 
 static int answer_file(struct worker *worker, struct object *object, struct message *reply)
