@@ -35,7 +35,9 @@ enum {
 	CONTEXT_SUB = 9,
 	CONTEXT_FORMAT = 10,
 	CONTEXT_EVAL = 11,
-	EVAL_BLOCK = 0x40
+	EVAL_BLOCK = 0x40,
+	SUB_REGEX = 0x40,
+	SUB_REGEX_BLOCK = 0x80 /* its code is the function that it stands in */
 };
 /* Of a context. */
 enum {
@@ -149,12 +151,30 @@ static __always_inline bool is_left(const struct abi_perl *perl, const struct wo
 	       type == perl->return_type;
 }
 
-/* Has the context in the window a frame, being the top one? Of an eval that ends, the statement is its caller's. */
-static __always_inline bool has_frame(const struct work *work, bool is_eval)
+/*
+ * Has the context in the window a frame, being the top one? What native code calls again and again keeps its context when it does not
+ * run: a regex, with its statement. Of an eval that ends, the statement is its caller's.
+ */
+static __always_inline bool has_frame(const struct work *work, u32 type)
 {
-	if (work->is_between && !context_word(work, AT_RETURN))
-		return false; /* what it is called for again and again does not run just now */
-	return !is_eval || context_word(work, AT_STATEMENT) != work->statement_at;
+	bool is_callers = context_word(work, AT_STATEMENT) == work->statement_at;
+	bool is_eval = (type & TYPE_MASK) == CONTEXT_EVAL;
+
+	if (!context_word(work, AT_RETURN) &&
+	    (work->is_between || (!is_eval && type & SUB_REGEX && is_callers)))
+		return false;
+	return !is_eval || !is_callers;
+}
+
+/*
+ * The last function without anything to return to was called by native code, in a loop of its own; or it is what a block (work->block)
+ * that is met next does last.
+ */
+static __always_inline void settle_entry(struct work *work, struct shadow *shadow)
+{
+	if (work->entered && !work->block)
+		mark_entry(shadow);
+	work->entered = 0;
 }
 
 /* The context in the window is of something that has a frame. 0: go on; else the walk is over. */
@@ -163,7 +183,7 @@ __noinline int perl_meet(u32 slot, u32 type)
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
-	u64 code, caller;
+	u64 code, caller, returns;
 	bool is_eval, is_top;
 
 	if (!perl)
@@ -180,19 +200,24 @@ __noinline int perl_meet(u32 slot, u32 type)
 			work->statement_at = caller;
 		return 0;
 	}
-	work->entered = !context_word(work, AT_RETURN);
-	if (!(is_eval || code) || (is_top && !has_frame(work, is_eval))) {
-		work->is_between = work->is_between && !work->entered;
+	returns = context_word(work, AT_RETURN);
+	if (!(is_eval || code) || (is_top && !has_frame(work, type))) {
+		work->is_between = work->is_between && returns;
 		work->statement_at = caller;
 		return 0;
 	}
 	if (is_top && caller == work->statement_at)
 		work->maybe_callers = code;
+	if (!is_eval && type & SUB_REGEX_BLOCK) {
+		work->block = ABI_PERL_REGEX;
+		code = 0;
+	}
+	settle_entry(work, shadow);
 	if (perl_push_function(slot, code))
 		return 1;
+	work->block = ABI_PERL_NO_BLOCK;
 	work->statement_at = caller;
-	if (work->entered)
-		mark_entry(shadow); /* native code called the loop for it */
+	work->entered = !returns;
 	return 0;
 }
 
@@ -214,7 +239,7 @@ __noinline int perl_begin_stack(u32 slot, u64 address)
 	work->context = (s32)words[4];
 	work->call = (s32)words[5];
 	work->type = (s32)(words[5] >> 32);
-	work->entered = 0;
+	work->entered = work->begins_in_sub = 0;
 	return 1;
 }
 
@@ -232,20 +257,22 @@ __noinline int perl_leave_stack(u32 slot)
 {
 	struct work *work = work_at(slot);
 	struct shadow *shadow = shadow_at(slot);
-	bool is_last, is_block;
+	bool is_last, runs;
 
 	if (!work || !shadow)
 		return 1;
 	is_last = !work->stack;
-	is_block = !is_last && work->type == SORT && !work->entered && !work->is_between;
-	if (((is_last && runs_program(work)) || is_block) &&
-	    !is_in_interpreter(work, work->statement_at)) {
-		work->is_block = is_block;
+	runs = is_last && runs_program(work);
+	if (!is_last && work->type == SORT && !work->begins_in_sub && !work->is_between)
+		work->block = ABI_PERL_SORT;
+	settle_entry(work, shadow);
+	if ((runs || work->block) && !is_in_interpreter(work, work->statement_at)) {
 		if (perl_push_function(slot, 0))
 			return 1;
 		mark_entry(shadow);
 	}
-	work->is_block = work->is_between = 0;
+	work->block = ABI_PERL_NO_BLOCK;
+	work->is_between = 0;
 	if (is_last)
 		return 1;
 	work->top = -1;
@@ -272,6 +299,8 @@ __noinline int perl_step(u32 slot)
 		return 1;
 	shadow->stack.end = ABI_SHADOW_END_ROOT;
 	type = (u8)context_word(work, AT_TYPE);
+	if (!work->context)
+		work->begins_in_sub = (type & TYPE_MASK) == CONTEXT_SUB;
 	if (((type & TYPE_MASK) == CONTEXT_SUB || (type & TYPE_MASK) == CONTEXT_FORMAT ||
 	     ((type & TYPE_MASK) == CONTEXT_EVAL && !(type & EVAL_BLOCK))) &&
 	    perl_meet(slot, type))
@@ -327,7 +356,7 @@ static __always_inline void walk(u32 slot)
 	if (!work || !shadow || !perl_find_interpreter(slot))
 		return;
 	work->window_bytes = 0;
-	work->is_block = 0;
+	work->block = ABI_PERL_NO_BLOCK;
 	work->maybe_callers = 0;
 	begin_stack(shadow);
 	walk_on(slot, shadow, perl_steps);

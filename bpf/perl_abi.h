@@ -12,6 +12,14 @@
 
 #define ABI_PERL_OP_BYTES 64 /* as much of a COP (the op that begins a statement) as is of use */
 
+/* Blocks of code that native code runs, without a function of their own. As many words of ABI_TEXT_LINES are sent, of any content. */
+enum abi_perl_block {
+	ABI_PERL_NO_BLOCK,
+	ABI_PERL_SORT,	/* sort compares with it */
+	ABI_PERL_REGEX, /* (?{ }) */
+	ABI_NR_PERL_BLOCKS
+};
+
 /* Offsets are in bytes. */
 struct abi_perl {
 	__u64 state;	 /* ip of PL_thr_key: the pthread key of each thread's interpreter */

@@ -20,6 +20,7 @@
 #define CODE_IS_LEXICAL 0x10000
 #define CODE_IS_CLOSURE 0x4e0 /* without a name once, a closure, or what closures are made from */
 #define FILE_WORDS	32
+#define NAME_AROUND	6 /* bytes: a name's length before it, NUL and flags behind it */
 
 /* Words of an operation, or a statement. */
 enum {
@@ -51,10 +52,11 @@ struct work {
 	s32 type;	   /* of the stack */
 	s32 top;	   /* index of the context that may be half made; -1: none */
 	u32 is_between;	   /* nothing is met yet, and no operation of what is on top runs */
-	u32 entered; /* the last function of this stack that was met was called by native code */
+	u32 entered;	   /* the last function that was met has nothing to return to */
+	u32 begins_in_sub; /* the first context of the stack is of a call */
 	u64 window_at;
 	u32 window_bytes;
-	u32 is_block; /* the function is the block of a sort */
+	u32 block; /* enum abi_perl_block: it is what runs, instead of a function */
 	u64 maybe_callers; /* the function at the leaf, whose statement may be its caller's; 0: it is its own */
 	u64 name_at, package_at; /* of the function; 0: it has none */
 	u64 code, package;	 /* of the function; 0: it has none */
@@ -173,7 +175,8 @@ __noinline u64 perl_hash_file(u32 slot)
 static __always_inline int send_name(u32 slot, u64 address, u32 len_bytes, u32 part)
 {
 	return shadow_send_text(slot, address ? address + 4 : 0, part,
-				4 + (len_bytes < STR_MAX_BYTES ? len_bytes : STR_MAX_BYTES));
+				NAME_AROUND +
+					(len_bytes < STR_MAX_BYTES ? len_bytes : STR_MAX_BYTES));
 }
 
 /* All texts of the function at hand. 0: all of them were sent. */
@@ -194,7 +197,8 @@ __noinline int perl_describe(u32 slot, u64 object, u32 check)
 	    send_name(slot, work->name_at ? work->package_at : 0, work->package_len,
 		      ABI_TEXT_QUALIFIED) ||
 	    shadow_send_text(slot, work->file_at, ABI_TEXT_FILE, STR_MAX_BYTES) ||
-	    (work->is_block && shadow_send_text(slot, work->statement_at, ABI_TEXT_LINES, 8)))
+	    (work->block &&
+	     shadow_send_text(slot, work->statement_at, ABI_TEXT_LINES, 8 * work->block)))
 		return 1;
 	/* The last one: with it the function is known. Without a beginning, the statement says the file alone. */
 	return shadow_send_text(slot, work->start ? work->start : work->statement_at,
@@ -260,7 +264,7 @@ static __always_inline bool is_other_thread(void)
 static __always_inline u64 identify(struct work *work, const struct shadow *shadow, u32 slot)
 {
 	const u64 *statement = work->start ? work->start_op : work->statement;
-	u64 hash = mix(mix(0, shadow->exec_id), work->is_block);
+	u64 hash = mix(mix(0, shadow->exec_id), work->block);
 
 	hash = mix(mix(hash, statement[OP_TYPE]), statement[OP_NUMBER]);
 	if (!work->code)

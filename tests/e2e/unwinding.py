@@ -108,10 +108,32 @@ def allocations_of(*command, env=None, run_as=()):
     return ended.profile(), times
 
 
-def reads_perl(perl):
-    """Is it one of the versions that cprof knows, built for threads?"""
+def ask_perl(perl):
+    """Its version, as 5.036, and if it was built for threads."""
     said = subprocess.run([*perl, "-MConfig", "-e", 'print "$] $Config{useithreads}"'], capture_output=True, text=True, check=True).stdout
-    return said[:5] in ("5.032", "5.036", "5.040", "5.042") and said.endswith(" define")
+    return said[:5], said.endswith(" define")
+
+
+def reads_perl(perl):
+    """Is it one of those that cprof knows?"""
+    version, has_threads = ask_perl(perl)
+    return version in ("5.032", "5.036", "5.040", "5.042") and has_threads
+
+
+def check_forged(name, mapping, function):
+    """A program that exports what an interpreter does, with structures that lead anywhere: stacks are bounded, and every frame is
+    one that it has. The frames of the one that never ends."""
+    for what in ("circle", "wild", "text"):
+        samples = profile_of((h.workload(name), what), seconds=0.25, hz=3999)["samples"]
+        assert count(samples) > 100, what
+        frames = [frame for sample in samples for frame in sample["frames"] if frame["mapping"]["path"] == mapping]
+        assert len(frames) < 600 * len(samples), what
+        if what == "circle":
+            notes = {name for sample in samples for name in sample["stack"] if name.startswith("[interpreter's stack")}
+            assert {frame["name"] for frame in frames} == {function}, what
+            assert notes <= {"[interpreter's stack too deep to be walked to its root]"}, notes
+            circle = frames, notes
+    return circle
 
 
 def script(text, name):

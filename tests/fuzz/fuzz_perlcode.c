@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The input is what a Perl function consists of: a version, five lengths, five copies, of which the last is there for a block of
- * sort. The name and the file are text.
+ * The input is what a Perl function consists of: a version, five lengths, five copies. The name and the file are text.
  */
 #include <stdint.h>
 #include <string.h>
@@ -24,15 +23,13 @@ static void check(const struct perlcode *code)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct perlcode_copies copies = {0};
-	struct memory_copy block = {0};
 	struct memory_copy *const parts[] = {&copies.start, &copies.name, &copies.package,
-					     &copies.file, &block};
+					     &copies.file, &copies.block};
 	const size_t nr = sizeof(parts) / sizeof(parts[0]);
 	struct perlcode code;
 
 	if (!codecopies_split(data, size, &copies.version, parts, nr))
 		return 0;
-	copies.is_block = block.len_bytes > 0;
 	if (perlcode_read(&copies, &code))
 		check(&code);
 	codecopies_free(parts, nr);

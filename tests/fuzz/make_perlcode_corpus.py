@@ -10,7 +10,10 @@ VERSIONS = (0x0520, 0x0524, 0x0528, 0x052a)
 
 
 def name(text, length=None):
-    return struct.pack("<i", len(text) if length is None else length) + text if text is not None else b""
+    if text is None:
+        return b""
+    utf8 = text if isinstance(text, bytes) else text.encode()
+    return struct.pack("<i", len(utf8) if length is None else length) + utf8 + (b"\0\0" if isinstance(text, bytes) else b"\0\1")
 
 
 def start(line):
@@ -31,11 +34,15 @@ INPUTS.update({
     "main": parts(0x0524, None, None, begins=b"\1" * 8),
     "eval": parts(0x0524, None, None, b"(eval 12)\0", b"\1" * 8),
     "block": parts(0x0524, None, None, begins=b"\1" * 8, block=b"\1" * 8),
+    "regex": parts(0x0524, None, None, begins=b"\1" * 8, block=b"\1" * 16),
+    "no_such_block": parts(0x0524, None, None, begins=b"\1" * 8, block=b"\1" * 24),
     "nameless": parts(0x0524, None, None, b"", b""),
     "no_file": parts(0x0524, file=b""),
     "cut_file": parts(0x0524, file=b"/app/prog.p"),
     "deep": parts(0x0524, b"run", b"App::" * 33 + b"Service"),
-    "bytes": parts(0x0524, b"caf\xe9\n"),
+    "latin1": parts(0x0524, b"caf\xe9\n"),
+    "utf8": parts(0x0524, "\u540d\u524d"),
+    "no_flags": parts(0x0524, b"\xff" + name(b"caf\xe9")[:-2]),
     "long": parts(0x0524, b"f" * 1000, b"P" * 1000),
     "long_anonymous": parts(0x0524, b"__ANON__", b"P" * 1000, b"/app/" + b"\xc3\xa9" * 500 + b"\0"),
     "beyond": parts(0x0524, b"\xff" + name(b"short", 1 << 30)),

@@ -21,12 +21,10 @@
 static bool read_code(const char *name, struct perlcode *code)
 {
 	struct perlcode_copies copies = {0};
-	struct memory_copy block = {0};
 	struct memory_copy *const parts[] = {&copies.start, &copies.name, &copies.package,
-					     &copies.file, &block};
+					     &copies.file, &copies.block};
 
 	code_case("perlcode", name, &copies.version, parts, sizeof(parts) / sizeof(parts[0]));
-	copies.is_block = block.len_bytes > 0;
 	return perlcode_read(&copies, code);
 }
 
@@ -54,9 +52,13 @@ static void test_names(void **state)
 	check("main", "prog.pl", "/app/prog.pl", 0);
 	check("eval", "(eval)", "(eval 12)", 0);
 	check("block", "{sort}", "/app/prog.pl", 0);
+	check("regex", "{regex}", "/app/prog.pl", 0);
+	check("no_such_block", "prog.pl", "/app/prog.pl", 0);
 	check("no_file", "main::f", "", 7);
 	check("cut_file", "main::f", "/app/prog.p...", 7);
-	check("bytes", "main::caf\\xe9\\x0a", "/app/prog.pl", 7);
+	check("latin1", "main::caf\xc3\xa9\\x0a", "/app/prog.pl", 7);
+	check("utf8", "main::\xe5\x90\x8d\xe5\x89\x8d", "/app/prog.pl", 7);
+	check("no_flags", "main::caf\\xe9", "/app/prog.pl", 7);
 	check("beyond", "main::short...", "/app/prog.pl", 7);
 	check("negative", "prog.pl", "/app/prog.pl", 7);
 	assert_true(read_code("deep", &code)); /* 172 bytes, none of which is cut */

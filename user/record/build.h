@@ -47,8 +47,9 @@ struct build {
 	vec_of(struct cut) cuts;	    /* by user stack */
 	struct join_items items;	    /* of the stack that is being joined */
 	vec_of(bool) is_loop;		    /* of its native frames */
-	struct hash record_index;	    /* of profile->records, by stack and size */
-	vec_of(struct estimate) estimates;  /* heap */
+	vec_of(bool) is_entered;	   /* of its loops, those that functions were called with */
+	struct hash record_index;	   /* of profile->records, by stack and size */
+	vec_of(struct estimate) estimates; /* heap */
 	struct built built;
 };
 

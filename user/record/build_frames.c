@@ -58,6 +58,7 @@ void build_end_frames(struct build *build)
 	build_rule_release(&build->glue);
 	vec_release(&build->items);
 	vec_release(&build->is_loop);
+	vec_release(&build->is_entered);
 }
 
 static bool is_whole(const struct entry *entry)
@@ -83,17 +84,40 @@ static void mark_placed(struct build *build, const struct entry *entry, const st
 	}
 }
 
-/* Of the interpreter nearest to the leaf, among the first nr frames. 0: there is none. */
-static uint32_t runtime_of(struct build *build, const struct entry *entry, const struct stack *user,
-			   uint32_t nr)
+/* The interpreter that native frame i is in. 0: in none. */
+static uint32_t runtime_at(struct build *build, const struct entry *entry, const struct stack *user,
+			   uint32_t i)
 {
-	uint32_t runtime = 0;
+	if (build_is_elided(user, i))
+		return 0;
+	return symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
+				 i > 0);
+}
 
-	for (uint32_t i = 0; i < user->nr && i < nr && !runtime; i++)
-		if (!build_is_elided(user, i))
-			runtime = symbolize_runtime(build->symbolizer, entry->image, user->ips[i],
-						    entry->time_ns, i > 0);
-	return runtime;
+/* May a function have its frame before its loop is called? Of PHP and Ruby nothing is called in between; of Perl, others may be. */
+static bool may_lack_loop(struct build *build, const struct entry *entry, const struct stack *user)
+{
+	uint32_t runtime = 0, kind;
+
+	for (uint32_t i = 0; i < user->nr && !runtime; i++) {
+		runtime = runtime_at(build, entry, user, i);
+		kind = ABI_RUNTIME_KIND(runtime);
+		if (kind == ABI_RUNTIME_PERL ||
+		    (!i && (kind == ABI_RUNTIME_PHP || kind == ABI_RUNTIME_RUBY)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Native frame i, a loop: was a function called with it? Perl runs an eval { } in a loop of its own, if native code called what it
+ * is in (S_docatch()): then no function is between the two loops, but that one.
+ */
+static bool is_entered(struct build *build, const struct entry *entry, const struct stack *user,
+		       uint32_t i)
+{
+	return i + 2 >= build->is_loop.nr || !build->is_loop.at[i + 2] ||
+	       ABI_RUNTIME_KIND(runtime_at(build, entry, user, i + 1)) != ABI_RUNTIME_PERL;
 }
 
 static void join(struct build *build, const struct entry *entry, const struct stack *user,
@@ -101,14 +125,9 @@ static void join(struct build *build, const struct entry *entry, const struct st
 {
 	struct join_native native = {
 		.nr = user->nr, .elided = user->nr, .is_whole = is_whole(entry)};
-	uint32_t nearest = runtime_of(build, entry, user, user->nr);
-	uint32_t leaf = runtime_of(build, entry, user, 1);
 
-	/* PHP and Ruby push a function's frame a little before they call the loop; so does Perl, and calls others meanwhile. */
-	native.may_lack_loop = ABI_RUNTIME_KIND(leaf) == ABI_RUNTIME_PHP ||
-			       ABI_RUNTIME_KIND(leaf) == ABI_RUNTIME_RUBY ||
-			       ABI_RUNTIME_KIND(nearest) == ABI_RUNTIME_PERL;
-	build->items.nr = build->is_loop.nr = 0;
+	native.may_lack_loop = may_lack_loop(build, entry, user);
+	build->items.nr = build->is_loop.nr = build->is_entered.nr = 0;
 	for (uint32_t i = 0; i < user->nr; i++) {
 		bool is_elided = build_is_elided(user, i);
 
@@ -119,7 +138,10 @@ static void join(struct build *build, const struct entry *entry, const struct st
 							 user->ips[i], entry->time_ns, i > 0));
 	}
 	mark_placed(build, entry, user, shadow);
-	native.is_loop = build->is_loop.at;
+	for (uint32_t i = 0; i < user->nr; i++)
+		vec_push(&build->is_entered,
+			 build->is_loop.at[i] && is_entered(build, entry, user, i));
+	native.is_loop = build->is_entered.at;
 	builder_count_joined(build->builder, entry, join_stacks(&native, shadow, &build->items));
 }
 
@@ -155,8 +177,7 @@ static bool is_left_out(struct build *build, const struct entry *entry, const st
 		return false;
 	if (build->is_loop.at[i])
 		return true;
-	runtime = symbolize_runtime(build->symbolizer, entry->image, user->ips[i], entry->time_ns,
-				    i > 0);
+	runtime = runtime_at(build, entry, user, i);
 	if (!runtime)
 		return false;
 	/* What Perl's loop calls is an operation, such as an addition: others have these in their loops. */

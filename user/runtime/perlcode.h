@@ -19,14 +19,15 @@
 struct perlcode_copies {
 	uint16_t version;	  /* 0x0524 is 5.36 */
 	struct memory_copy start; /* the statement that it begins with; less of it: not known */
-	struct memory_copy name, package; /* each a length and a text; empty: it has none */
-	struct memory_copy file;	  /* a text that ends with NUL */
-	bool is_block;			  /* it is what sort compares with */
+	/* Each a length, a text, NUL, flags; empty: it has none. */
+	struct memory_copy name, package;
+	struct memory_copy file;  /* a text that ends with NUL */
+	struct memory_copy block; /* as many words as enum abi_perl_block says */
 };
 
 struct perlcode {
 	char name
-		[PERLCODE_NAME_BYTES]; /* "Shape::area", "main::f"; without one "prog.pl", "(eval)", "{sort}" */
+		[PERLCODE_NAME_BYTES]; /* "Shape::area", "main::f"; without one "prog.pl", "(eval)", "{sort}"; UTF-8 */
 	char file[PERLCODE_FILE_BYTES]; /* as the program has it: "prog.pl", "(eval 12)" */
 	uint32_t start_line;		/* of its first statement; 0: not known */
 };

@@ -138,7 +138,7 @@ static int answer_perl(uint16_t version, const struct memory_copy *parts, struct
 					       .name = parts[1],
 					       .package = parts[2],
 					       .file = parts[3],
-					       .is_block = parts[4].len_bytes > 0};
+					       .block = parts[4]};
 	struct perlcode code;
 
 	if (!perlcode_read(&copies, &code))
