@@ -114,7 +114,7 @@ char *text_escape(const char *s, char *out, size_t out_bytes)
 
 char *text_escape_part(const char *s, size_t len, bool is_cut, char *out, size_t out_bytes)
 {
-	char raw[PART_BYTES + 1], whole[4 * PART_BYTES + 1]; /* a byte may become four: "\\xNN" */
+	char raw[PART_BYTES + 1], whole[4 * PART_BYTES + 1]; /* a byte may become four: "\xNN" */
 	size_t nr = strnlen(s, len);
 
 	if (nr > PART_BYTES) {

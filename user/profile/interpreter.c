@@ -20,31 +20,28 @@
 
 #define ENOUGH 0.5
 
-#define PYTHON	   0 /* their places below */
-#define PHP	   3
-#define JAVASCRIPT 1
-#define RUBY	   2
-#define PERL	   4
-
-/* On whole names of functions; shown is what names the program's own, NULL: nothing does. */
+/*
+ * On whole names of functions; shown is what names the program's own, NULL: nothing does. mapping begins that of functions which cprof
+ * read from the interpreter's own stack ("[python 3.11]"), NULL: it reads none.
+ */
 static const struct language {
-	const char *name, *loop, *shown, *advice;
+	const char *name, *mapping, *loop, *shown, *advice;
 } languages[] = {
-	{"Python", "_?PyEval_EvalFrame(Default|Ex)([.].*)?|_TAIL_CALL_[A-Z_]*", "py::.*",
-	 "cprof reads CPython 3.8 to 3.14; for others use py-spy"},
-	{"JavaScript", "Builtins_InterpreterEntryTrampoline",
+	{"Python", "[python ", "_?PyEval_EvalFrame(Default|Ex)([.].*)?|_TAIL_CALL_[A-Z_]*",
+	 "py::.*", "cprof reads CPython 3.8 to 3.14; for others use py-spy"},
+	{"JavaScript", "[v8 ", "Builtins_InterpreterEntryTrampoline",
 	 "(LazyCompile|Function|Script|Eval|RegExp|JS):.*",
 	 "cprof reads Node.js 18 to 24; for others use node --cpu-prof"},
-	{"Ruby", "(rb_)?vm_exec(_core)?([.].*)?", NULL,
+	{"Ruby", "[ruby ", "(rb_)?vm_exec(_core)?([.].*)?", NULL,
 	 "cprof reads Ruby 3.1, 3.3 and 3.4; for others use rbspy"},
-	{"PHP", "execute_ex([.].*)?", NULL,
+	{"PHP", "[php ", "execute_ex([.].*)?", NULL,
 	 "cprof reads PHP 7.4 to 8.4 without threads; for others use phpspy"},
-	{"Perl", "Perl_runops_(standard|debug)", NULL,
+	{"Perl", "[perl ", "Perl_runops_(standard|debug)", NULL,
 	 "cprof reads Perl 5.32, 5.36, 5.40 and 5.42 built for threads; for others use perl "
 	 "-d:NYTProf"},
-	{"Lua", "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
+	{"Lua", NULL, "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
 	/* As cprof before it read methods that are interpreted, and others have it. Names are java.util.HashMap.get */
-	{"Java", "Interpreter",
+	{"Java", NULL, "Interpreter",
 	 "[A-Za-z_$][A-Za-z0-9_$]*([./][A-Za-z_$<][A-Za-z0-9_$>]*)+|L[^ ]*;::.*",
 	 "cprof shows interpreted methods, too: record again"},
 };
@@ -98,7 +95,7 @@ static void find_language(struct search *search, size_t i)
 	regfree(&shown);
 }
 
-/* Functions that cprof read from the interpreter's own stack are in a mapping of its name: "[python 3.11]". */
+/* A bit for the language whose functions cprof read into the mapping of a location; 0: none. */
 static uint8_t shown_by_mapping(const struct profile *profile,
 				const struct profile_location *location)
 {
@@ -107,15 +104,11 @@ static uint8_t shown_by_mapping(const struct profile *profile,
 						profile->mappings.at[location->mapping - 1].path)
 				   : "";
 
-	if (!strncmp(path, "[python ", strlen("[python ")))
-		return 1u << PYTHON;
-	if (!strncmp(path, "[v8 ", strlen("[v8 ")))
-		return 1u << JAVASCRIPT;
-	if (!strncmp(path, "[ruby ", strlen("[ruby ")))
-		return 1u << RUBY;
-	if (!strncmp(path, "[perl ", strlen("[perl ")))
-		return 1u << PERL;
-	return strncmp(path, "[php ", strlen("[php ")) ? 0 : 1u << PHP;
+	for (size_t i = 0; i < NR_LANGUAGES; i++)
+		if (languages[i].mapping &&
+		    !strncmp(path, languages[i].mapping, strlen(languages[i].mapping)))
+			return 1u << i;
+	return 0;
 }
 
 bool interpreter_shows(const struct profile *profile, const struct profile_location *location)
