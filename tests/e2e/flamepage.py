@@ -17,10 +17,10 @@ import browser
 import harness as h
 from contract import encode
 
-def flame(*arguments, code=0):
+def flame(*arguments, code=0, cwd=None):
     """Runs it; stderr."""
     done = subprocess.run([h.CPROF, "flame", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=h.HANGS, check=False)
+                          timeout=h.HANGS, cwd=cwd, check=False)
     assert done.returncode == code, f"exit code {done.returncode}: {done.stderr.decode()}"
     return done.stderr.decode()
 

@@ -26,8 +26,8 @@ from madeup import madeup
 SPEEDSCOPE, PROFILER_CLI = "speedscope@1.25.0", "@firefox-devtools/profiler-cli@0.10.0"
 
 
-def cprof(*arguments, status=0, stdin=None):
-    done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin,
+def cprof(*arguments, status=0, stdin=None, cwd=None):
+    done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin, cwd=cwd,
                           timeout=h.HANGS, check=False)
     assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
     return done
@@ -432,7 +432,7 @@ def what_cannot_be_written():
                       ["record", "-o", folder + "/a.pb", "-o", folder, "--", "true"],
                       ["record", "-o", folder + "/a.pb", "-o", folder + "/a.pb", "--", "true"],
                       ["record", "-o", folder + "/a.pb", "-o", "/nonexistent/x.html", "--", "true"]):
-        said = cprof(*arguments, status=2).stderr
+        said = cprof(*arguments, status=2, cwd=folder).stderr
         assert said.count(b"\n") == 1 and said.startswith(b"cprof: "), (arguments, said)
     assert not os.listdir(folder)
     with open("/dev/full", "w", encoding="utf-8") as full:

@@ -430,7 +430,7 @@ def refuses_in_one_line():
                             f"no sample type '{TYPES[0][0]}'"),
                            (("--sample-type", "none", path, "-o", folder + "/x.html"), "no sample type"),
                            ((path, "-o", "/nonexistent/x.html"), "write"), ((__file__, "-o", folder + "/x.html"), "")):
-        said = flame(*arguments, code=2)
+        said = flame(*arguments, code=2, cwd=folder)
         assert said.count("\n") == 1 and said.startswith("cprof: ") and why in said, said
     assert not os.listdir(folder), "something was left"
 

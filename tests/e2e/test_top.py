@@ -436,7 +436,7 @@ def what_cannot_be_shown():
                       ["top", "--unit", "MB", path], ["top", "--sample-type", "wall", path],
                       ["top", "-n", "many", path], ["tree", "--min-share", "-1", path],
                       ["peek", "main"], ["peek", "(", path], ["top", os.devnull]):
-        done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, cwd=h.folder(), check=False)
         assert done.returncode == 2 and not done.stdout, (arguments, done)
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("cprof: "), done.stderr
 
