@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * libbpf tries a call of bpf_probe_read_kernel(). If it is refused, libbpf takes the kernel for one before 5.5, and puts
- * the older bpf_probe_read() in the place of both bpf_probe_read_kernel() and bpf_probe_read_user()
- * (bpf_object__sanitize_prog). But lockdown=confidentiality refuses bpf_probe_read() as well, and allows
- * bpf_probe_read_user(). So here the calls are changed back, just before a program is loaded. Calls that read the
- * kernel's memory become others too, but the verifier never meets one: config.no_kernel_reads rules them out.
+ * the older bpf_probe_read() in the place of both bpf_probe_read_kernel() and bpf_probe_read_user(), and
+ * bpf_probe_read_str() in the place of both readers of strings (bpf_object__sanitize_prog). But lockdown=confidentiality
+ * refuses the older ones as well, and allows those that read user memory. So here the calls are changed back, just
+ * before a program is loaded. Calls that read the kernel's memory become others too, but the verifier never meets one:
+ * config.no_kernel_reads rules them out.
  */
 #include "collect/userreads.h"
 
@@ -28,10 +29,14 @@ static int change_back(struct bpf_program *program, struct bpf_prog_load_opts *o
 	if (!insns)
 		return -ENOMEM;
 	memcpy(insns, bpf_program__insns(program), nr * sizeof(*insns));
-	for (size_t i = 0; i < nr; i++)
-		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
-		    insns[i].imm == BPF_FUNC_probe_read)
+	for (size_t i = 0; i < nr; i++) {
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg)
+			continue;
+		if (insns[i].imm == BPF_FUNC_probe_read)
 			insns[i].imm = BPF_FUNC_probe_read_user;
+		else if (insns[i].imm == BPF_FUNC_probe_read_str)
+			insns[i].imm = BPF_FUNC_probe_read_user_str;
+	}
 	err = bpf_program__set_insns(program, insns, nr);
 	free(insns);
 	return err;

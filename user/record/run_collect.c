@@ -131,6 +131,12 @@ static int drain(struct run *run)
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 
+static void look_at_live_blocks(struct run *run, const struct tally *tally)
+{
+	if (run_is_heap(run) && !run->options->allocs_only)
+		liveblocks_look(&run->liveblocks, tally);
+}
+
 /* At most once a second. */
 static void show_status(struct run *run)
 {
@@ -142,8 +148,7 @@ static void show_status(struct run *run)
 		return;
 	run->shown_ns = now_ns;
 	session_tally(run->session, &tally);
-	if (run_is_heap(run) && !run->options->allocs_only)
-		liveblocks_look(&run->liveblocks, &tally);
+	look_at_live_blocks(run, &tally);
 	overhead_status(&tally.overhead, run->options->all, cost, sizeof(cost));
 	log_status("%.0f s  %s samples  %s lost%s  (Ctrl-C: stop and write)",
 		   (now_ns - run->schedule.started_ns) / 1e9,
@@ -210,6 +215,7 @@ static void write_what_is_due(struct run *run)
 	if (!mid.due.snapshot && !mid.due.delta)
 		return;
 	report = run_report(run, &tally, mid.end_ns);
+	look_at_live_blocks(run, &tally);
 	mid.report = &report;
 	if (run->stopped_ns || thread_start(&thread, write_mid_run, &mid))
 		write_mid_run(&mid);
