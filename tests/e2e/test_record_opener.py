@@ -81,7 +81,7 @@ def main_opens_nothing_of_a_target():
     target = h.Workload(program, 60)
     target.uses(0.05)
     trace = os.path.join(h.folder(), "trace")
-    run = h.cprof("record", "-a", run_as=("strace", "-f", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
+    run = h.cprof("record", "-a", run_as=("strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
                   "process_vm_readv", "-o", trace)).attached()
     # A cprof that is traced is slow: most samples shall come once the target's code is known.
     before, end = target.used(), time.monotonic() + h.HANGS

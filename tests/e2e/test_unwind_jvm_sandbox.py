@@ -56,7 +56,7 @@ def main_does_not_read_it():
     target = jvm()
     trace = os.path.join(h.folder(), "trace")
     done = h.cprof("record", "-F", "199", "-d", "1s", "-p", target.pid, run_as=(
-        "strace", "-f", "-qq", "-y", "-e", "trace=read,pread64,readv,preadv,preadv2,process_vm_readv,prctl", "-o", trace)).wait(120)
+        "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-e", "trace=read,pread64,readv,preadv,preadv2,process_vm_readv,prctl", "-o", trace)).wait(120)
     assert done.code == 0, done.lines
     memory, is_confined, main, nr_read = f"</proc/{target.pid}/mem>", set(), None, 0
     with open(trace, encoding="utf-8", errors="replace") as file:

@@ -58,7 +58,7 @@ static inline int set_up(void **state)
 	fixture->files = files_new("/proc");
 	fixture->tasks = tasks_new("/proc", fixture->files);
 	fixture->parser = parser_case_open();
-	fixture->symbolizer = symbolizer_new(fixture->tasks, fixture->files, fixture->parser, NULL);
+	fixture->symbolizer = symbolizer_new(fixture->tasks, fixture->files, fixture->parser);
 	fixture->file = temp_path("built.pb.gz");
 	fixture->child = fork();
 	if (!fixture->child) {

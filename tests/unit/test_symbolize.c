@@ -38,6 +38,7 @@ struct fixture {
 	struct tasks *tasks;
 	struct parser *parser;
 	struct kallsyms *kallsyms;
+	int nr_kallsyms_reads;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	char *folder;
@@ -62,6 +63,14 @@ static struct kallsyms *kallsyms_of(const char *text)
 	return kallsyms;
 }
 
+static const struct kallsyms *read_kallsyms(void *ctx)
+{
+	struct fixture *fixture = ctx;
+
+	fixture->nr_kallsyms_reads++;
+	return fixture->kallsyms;
+}
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
@@ -74,8 +83,8 @@ static int set_up(void **state)
 					"ffffffff81000100 T do_syscall_64\n"
 					"ffffffff81000400 T _etext\n"
 					"ffffffffc0000000 t ext4_sync\t[ext4]\n");
-	fixture->symbolizer =
-		symbolizer_new(fixture->tasks, fixture->files, fixture->parser, fixture->kallsyms);
+	fixture->symbolizer = symbolizer_new(fixture->tasks, fixture->files, fixture->parser);
+	symbolizer_use_kallsyms(fixture->symbolizer, read_kallsyms, fixture);
 	fixture->profile = profile_new();
 	profile_add_type(fixture->profile, "samples", "count");
 	profile_add_type(fixture->profile, "cpu", "nanoseconds");
@@ -306,8 +315,11 @@ static uint32_t kernel(struct fixture *fixture, uint64_t ip, bool is_return)
 static void test_the_kernel(void **state)
 {
 	struct fixture *fixture = *state;
-	uint32_t id = kernel(fixture, 0xffffffff81000110, false);
+	uint32_t id;
 
+	assert_string_equal(path_of(fixture, kernel(fixture, 0, true)), "[unknown]");
+	assert_int_equal(fixture->nr_kallsyms_reads, 0); /* they are many, and none was asked for */
+	id = kernel(fixture, 0xffffffff81000110, false);
 	assert_string_equal(name_of(fixture, id), "do_syscall_64");
 	assert_string_equal(path_of(fixture, id), "[kernel.kallsyms]");
 	assert_string_equal(name_of(fixture, kernel(fixture, 0xffffffff81000400, true)),
@@ -322,14 +334,13 @@ static void test_the_kernel(void **state)
 	assert_true(mapping_of(fixture, id)->has_functions);
 	assert_string_equal(path_of(fixture, kernel(fixture, UINT64_MAX, false)),
 			    "[kernel.kallsyms]");
-	assert_string_equal(path_of(fixture, kernel(fixture, 0, true)), "[unknown]");
+	assert_int_equal(fixture->nr_kallsyms_reads, 1);
 }
 
 static void test_without_kallsyms(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbolizer *blind =
-		symbolizer_new(fixture->tasks, fixture->files, fixture->parser, NULL);
+	struct symbolizer *blind = symbolizer_new(fixture->tasks, fixture->files, fixture->parser);
 	uint32_t id = symbolize_kernel(blind, fixture->profile, 0xffffffff81000110, false);
 
 	assert_string_equal(name_of(fixture, id), "[kernel]+0xffffffff81000110");

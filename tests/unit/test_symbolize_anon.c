@@ -58,7 +58,7 @@ static void test_mappings_at_one_address(void **state)
 	struct files *files = files_new("/nonexistent");
 	struct tasks *tasks = tasks_new("/nonexistent", files);
 	struct parser *parser = parser_case_open();
-	struct symbolizer *symbolizer = symbolizer_new(tasks, files, parser, NULL);
+	struct symbolizer *symbolizer = symbolizer_new(tasks, files, parser);
 	struct profile *profile = profile_new();
 	uint32_t ids[4];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * /proc/kallsyms is read at the first request and not at the start: it is large, and a run that is interrupted early
- * does not need it. If it cannot be read, the run goes on and kernel functions have no names.
+ * /proc/kallsyms is read when the first function of the kernel is named: it is large, and many profiles have none. If it
+ * cannot be read, the run goes on and kernel functions have no names.
  */
 #include "record/naming.h"
 
@@ -22,20 +22,16 @@
 
 #define MAX_LEFT_OUT_SHOWN 3
 
-/* NULL: there is nothing to name, or nothing to name it by. */
-static struct kallsyms *read_kallsyms(const struct naming *naming)
+/* NULL: there is nothing to name it by. */
+static const struct kallsyms *read_kallsyms(void *ctx)
 {
+	struct naming *naming = ctx;
 	struct machine_finding finding;
-	struct kallsyms *kallsyms = NULL;
-	int fd scoped(closep) = -1;
-	int err;
+	int fd scoped(closep) = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : kallsyms_read(fd, &naming->kallsyms);
 
-	if (!naming->kernel_stacks)
-		return NULL;
-	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : kallsyms_read(fd, &kallsyms);
 	if (!err)
-		return kallsyms;
+		return naming->kallsyms;
 	machine_check_named("kernel symbols", &finding);
 	if (*finding.why)
 		warn("%s: %s.", finding.why, finding.remedy);
@@ -49,9 +45,8 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 	uint64_t until_ns = clock_monotonic_ns() + naming->timeout_ns;
 
 	if (!naming->symbolizer) {
-		naming->kallsyms = read_kallsyms(naming);
-		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser,
-						    naming->kallsyms);
+		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser);
+		symbolizer_use_kallsyms(naming->symbolizer, read_kallsyms, naming);
 		symbolizer_use_ifuncs(naming->symbolizer, naming->ifuncnames);
 		symbolizer_look_in(naming->symbolizer, naming->dirs);
 		symbolizer_ask_for(naming->symbolizer, naming->lines, naming->inlines);

@@ -2,7 +2,8 @@
 /*
  * Gives a run its symbolizer, made when the first files are written.
  *
- * Reading the kernel's symbols takes as long as the rest of symbolization together, so it is done only when needed.
+ * Reading the kernel's symbols takes as long as the rest of symbolization together, so it is done only when the first of
+ * its functions is named.
  */
 #ifndef CPROF_RECORD_NAMING_H
 #define CPROF_RECORD_NAMING_H
@@ -22,7 +23,6 @@ struct naming {
 	struct parser *parser;
 	const struct ifuncnames *ifuncnames;
 	struct debugfile_dirs dirs;    /* of --debug-dir */
-	bool kernel_stacks;	       /* there are kernel addresses to name */
 	bool lines, inlines;	       /* symbolizer_ask_for() these */
 	uint64_t timeout_ns;	       /* of looking up names, from each naming_symbolizer() on */
 	struct namecache *cache;       /* NULL: there is none */
@@ -30,7 +30,7 @@ struct naming {
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };
 
-/* For what is written now. Never NULL; borrowed until naming_release(). Warns if the kernel's functions will have no names. */
+/* For what is written now. Never NULL; borrowed until naming_release(). */
 struct symbolizer *naming_symbolizer(struct naming *naming);
 /* Warns of addresses that have no name because the user interrupted symbolization, or a file could not be opened. */
 void naming_say(const struct naming *naming);

@@ -155,7 +155,6 @@ static void connect_parts(struct run *run)
 		.parser = run->parser,
 		.ifuncnames = run->ifuncnames,
 		.dirs = {run->options->debug_dirs.at, run->options->debug_dirs.nr, run->fetcher},
-		.kernel_stacks = run->options->kernel_stacks,
 		.lines = run->options->lines,
 		.inlines = run->options->inlines,
 		.timeout_ns = run->options->symbolize_timeout_ns,

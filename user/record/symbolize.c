@@ -23,8 +23,7 @@
 /* The upper half of the address space on every 64-bit Linux. */
 #define KERNEL_START (1ull << 63)
 
-struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
-				  const struct kallsyms *kallsyms)
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser)
 {
 	struct symbolizer *symbolizer = xcalloc(1, sizeof(*symbolizer));
 	const struct codefiles found = processfiles(files);
@@ -33,7 +32,6 @@ struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, stru
 	symbolizer->files = files;
 	symbolizer->names = codenames_new(&found, parser, &symbolizer->strings);
 	symbolizer->jitsyms = jitsymnames_new(parser);
-	symbolizer->kallsyms = kallsyms;
 	return symbolizer;
 }
 
@@ -62,6 +60,13 @@ void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(voi
 {
 	codenames_hurry_when(symbolizer->names, is_hurried);
 	jitsymnames_hurry_when(symbolizer->jitsyms, is_hurried);
+}
+
+void symbolizer_use_kallsyms(struct symbolizer *symbolizer,
+			     const struct kallsyms *(*read)(void *ctx), void *ctx)
+{
+	symbolizer->read_kallsyms = read;
+	symbolizer->kallsyms_ctx = ctx;
 }
 
 void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache)

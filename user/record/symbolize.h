@@ -42,9 +42,8 @@ struct symbolizer_left_out {
 	uint64_t nr, nr_all;
 };
 
-/* kallsyms may be NULL: then kernel code is "[kernel]+0x...". All borrowed. */
-struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser,
-				  const struct kallsyms *kallsyms);
+/* All borrowed. */
+struct symbolizer *symbolizer_new(struct tasks *tasks, struct files *files, struct parser *parser);
 void symbolizer_free(struct symbolizer *symbolizer);
 /* Whether locations have source files and lines, and with these the functions that were inlined; both unless called. */
 void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines);
@@ -52,6 +51,12 @@ void symbolizer_ask_for(struct symbolizer *symbolizer, bool lines, bool inlines)
 void symbolizer_hurry_when(struct symbolizer *symbolizer, bool (*is_hurried)(void));
 /* Names of the implementations of IFUNCs are taken from there; NULL: there are none. Borrowed. */
 void symbolizer_use_ifuncs(struct symbolizer *symbolizer, const struct ifuncnames *ifuncnames);
+/*
+ * Names of kernel code are taken from what read() returns (borrowed), which is called once, at the first such code. NULL, or
+ * not called: it is "[kernel]+0x...".
+ */
+void symbolizer_use_kallsyms(struct symbolizer *symbolizer,
+			     const struct kallsyms *(*read)(void *ctx), void *ctx);
 /* Names of code in files are looked for and kept there; NULL: nowhere. Borrowed. */
 void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache);
 /* Debug files are looked for in these folders first. Before the first name is asked for. */

@@ -108,13 +108,21 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 	name_number(symbolizer, finding, what, finding->elf_addr);
 }
 
+static const struct kallsyms *kallsyms_of(struct symbolizer *symbolizer)
+{
+	if (symbolizer->read_kallsyms)
+		symbolizer->kallsyms = symbolizer->read_kallsyms(symbolizer->kallsyms_ctx);
+	symbolizer->read_kallsyms = NULL;
+	return symbolizer->kallsyms;
+}
+
 static void name_in_kernel(struct symbolizer *symbolizer, struct finding *finding)
 {
+	const struct kallsyms *kallsyms = kallsyms_of(symbolizer);
 	struct kernel_symbol symbol;
 
 	finding->elf_addr = finding->address.position;
-	if (symbolizer->kallsyms &&
-	    kallsyms_find(symbolizer->kallsyms, finding->elf_addr, &symbol) && *symbol.name)
+	if (kallsyms && kallsyms_find(kallsyms, finding->elf_addr, &symbol) && *symbol.name)
 		name_symbol(symbolizer, finding, symbol.name);
 	else
 		name_number(symbolizer, finding, "[kernel]", finding->elf_addr);

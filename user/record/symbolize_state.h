@@ -60,7 +60,10 @@ struct symbolizer {
 	struct files *files;
 	struct codenames *names;
 	struct jitsymnames *jitsyms;
-	const struct kallsyms *kallsyms;
+	const struct kallsyms *(*read_kallsyms)(
+		void *ctx); /* NULL: it was called, or there is none */
+	void *kallsyms_ctx;
+	const struct kallsyms *kallsyms;     /* NULL: not read, or in vain */
 	const struct ifuncnames *ifuncnames; /* NULL: none */
 	size_t nr_unnamed, nr_closed;
 	struct symbolizer_left_out left_out;
