@@ -183,14 +183,14 @@ bool targetset_wants(struct targetset *targetset, uint32_t tgid, const char *com
 
 /* Scans ------------------------------------------------------------------------------------------ */
 
-/* Notes every process and its parent. */
+/* Notes every process that is not known, and its parent. */
 static void note_all(struct targetset *targetset, const uint32_t *tgids, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		struct candidate *candidate;
+		struct candidate *candidate = find(targetset, tgids[i]);
 		struct proc_stat stat;
 
-		if (tgids[i] == (uint32_t)getpid() ||
+		if (tgids[i] == (uint32_t)getpid() || (candidate && !candidate->is_over) ||
 		    procfs_stat(targetset->options.proc_root, tgids[i], &stat) ||
 		    proc_stat_is_dead(&stat))
 			continue;
@@ -201,6 +201,13 @@ static void note_all(struct targetset *targetset, const uint32_t *tgids, size_t 
 		     criteria_named(&targetset->criteria, tgids[i], stat.comm)))
 			candidate->in_family = true;
 	}
+}
+
+/* Its parents decide, unless there are criteria: of most processes /proc need not be asked again. */
+static bool is_worth_judging(struct targetset *targetset, struct candidate *candidate)
+{
+	return !candidate->is_judged && (targetset_judges(targetset) || candidate->in_family ||
+					 descends(targetset, candidate));
 }
 
 int targetset_scan(struct targetset *targetset)
@@ -219,7 +226,7 @@ int targetset_scan(struct targetset *targetset)
 		for (size_t i = 0; i < targetset->all.nr; i++) {
 			struct candidate *candidate = &targetset->all.at[i];
 
-			if (!candidate->is_judged)
+			if (is_worth_judging(targetset, candidate))
 				candidate->is_over = !judge_again(targetset, candidate);
 		}
 	}
