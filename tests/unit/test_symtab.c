@@ -61,8 +61,9 @@ static void judge_symbols(struct judgement *judgement, const struct elf_file *fi
 			   &symbol.addr, size, type, bind, vis, section, symbol.name) != 7)
 			continue;
 		symbol.len = strtoull(size, NULL, 0);
-		if (!strcmp(section, "UND") || (strcmp(type, "FUNC") && strcmp(type, "IFUNC") &&
-						(strcmp(type, "NOTYPE") || !symbol.len)))
+		if (!strcmp(section, "UND") ||
+		    (strcmp(type, "FUNC") && strcmp(type, "IFUNC") &&
+		     (strcmp(type, "NOTYPE") || (!symbol.len && !strcmp(bind, "LOCAL")))))
 			continue;
 		if (!in_code(judgement, symbol.addr, &limit) || symbol.name[0] == '$')
 			continue;
@@ -379,6 +380,35 @@ static void test_labels(void **state)
 	symtab_free(symtab);
 }
 
+/* What NASM calls global has no type and no size: it begins where it stands, and ends what stands before it. */
+static void test_assembler_functions(void **state)
+{
+	static const char source[] =
+		".text\n.globl typed\n.type typed,@function\ntyped:\n.skip 16,0x90\n"
+		".globl untyped\nuntyped:\n.skip 8,0x90\nlocal_label:\n.skip 8,0x90\n"
+		".weak weak_untyped\nweak_untyped:\n.skip 16,0x90\n"
+		".globl sized\n.type sized,@function\nsized:\n.skip 8,0x90\n"
+		".globl in_a_symbol\nin_a_symbol:\n.skip 8,0x90\n.size sized,16\n"
+		".globl __start_of\n__start_of:\n"
+		".cfi_startproc\n.skip 8,0x90\n"
+		".globl in_a_function\nin_a_function:\n.skip 8,0x90\n.cfi_endproc\n"
+		".globl _etext\n_etext:\n.skip 16,0x90\n";
+	struct symtab *symtab = assemble(source);
+	uint64_t typed = lookup(symtab, "typed", false);
+	struct symbol symbol;
+
+	(void)state;
+	expect(symtab, typed + 15, "typed");
+	expect(symtab, typed + 16, "untyped");
+	expect(symtab, typed + 31, "untyped");
+	expect(symtab, typed + 32, "weak_untyped");
+	expect(symtab, typed + 47, "weak_untyped");
+	expect(symtab, typed + 56, "sized");
+	for (uint64_t offset = 64; offset < 96; offset += 8)
+		assert_false(symtab_find(symtab, typed + offset, &symbol));
+	symtab_free(symtab);
+}
+
 static void test_without_symbols(void **state)
 {
 	struct elf_file *object_file = judge_open("a.o"), *stripped = judge_open("stripped");
@@ -464,7 +494,7 @@ int main(void)
 		cmocka_unit_test(test_rules),		cmocka_unit_test(test_without_symbols),
 		cmocka_unit_test(test_libc_allocator),	cmocka_unit_test(test_cost),
 		cmocka_unit_test(test_best_alias),	cmocka_unit_test(test_unsized_ends),
-		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_labels),		cmocka_unit_test(test_assembler_functions),
 	};
 
 	judge_build();

@@ -37,6 +37,22 @@ static bool is_label(const char *name, size_t len)
 	       (len == 2 || name[2] == '.');
 }
 
+/* What linkers say of sections: the name of no function. */
+static bool is_boundary(const char *name, size_t len)
+{
+	static const char *const edges[] = {"end",	  "_end",	 "edata",
+					    "_edata",	  "etext",	 "_etext",
+					    "__etext",	  "__bss_start", "__executable_start",
+					    "data_start", "__data_start"};
+
+	if ((len > 8 && !memcmp(name, "__start_", 8)) || (len > 7 && !memcmp(name, "__stop_", 7)))
+		return true;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		if (strlen(edges[i]) == len && !memcmp(edges[i], name, len))
+			return true;
+	return false;
+}
+
 /* Names count even where they are not taken: looking for their end is work as well. */
 static bool is_full(const struct rawsyms *raw)
 {
@@ -47,13 +63,16 @@ static void add(struct rawsyms *raw, struct rawsym symbol)
 {
 	const struct elf_section *strings = &raw->strings[symbol.table];
 	uint64_t limit = coderegions_limit(&raw->regions, symbol.elf_addr);
+	const char *name;
 	size_t len;
 
 	if (!limit || is_full(raw))
 		return;
 	len = name_len(strings, symbol.name);
 	raw->names_bytes += len;
-	if (!len || is_label((const char *)strings->bytes + symbol.name, len))
+	name = (const char *)strings->bytes + symbol.name;
+	if (!len || is_label(name, len) ||
+	    (symbol.is_notype && !symbol.len_bytes && is_boundary(name, len)))
 		return;
 	if (symbol.len_bytes > limit - symbol.elf_addr)
 		symbol.len_bytes = limit - symbol.elf_addr;
@@ -93,15 +112,29 @@ static enum rawsym_binding binding_of(const Elf64_Sym *symbol)
 	}
 }
 
-/* A symbol without a type and size may be anything: ld -r, for one, leaves those of LTO's objects behind. */
+/*
+ * What NASM calls global has neither a type nor a size: if it is in code, it is a function. A local symbol like that may be
+ * anything: ld -r, for one, leaves those of LTO's objects behind.
+ */
+static bool is_function(const Elf64_Sym *symbol)
+{
+	switch (ELF64_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return symbol->st_size || binding_of(symbol) != RAWSYM_LOCAL;
+	default:
+		return false;
+	}
+}
+
 static void collect_symbol(struct rawsyms *raw, const Elf64_Sym *symbol, enum rawsym_table table,
 			   bool is_old)
 {
 	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
 
-	if (symbol->st_shndx == SHN_UNDEF)
-		return;
-	if (type != STT_FUNC && type != STT_GNU_IFUNC && !(type == STT_NOTYPE && symbol->st_size))
+	if (symbol->st_shndx == SHN_UNDEF || !is_function(symbol))
 		return;
 	add(raw, (struct rawsym){.elf_addr = symbol->st_value,
 				 .len_bytes = symbol->st_size,

@@ -88,6 +88,18 @@ static uint64_t guess_limit(const struct builder *builder, uint64_t addr, uint64
 	return least(least(section, around), covers ? function : least(function, next_addr));
 }
 
+/* A symbol without type and size in the middle of a function is a label in it. */
+static bool is_within(const struct builder *builder, const struct rawsym *entry, uint64_t around)
+{
+	uint64_t start;
+
+	if (!entry->is_notype)
+		return false;
+	return around != UINT64_MAX ||
+	       (builder->functab && functab_find(builder->functab, entry->elf_addr, &start) &&
+		start != entry->elf_addr);
+}
+
 /*
  * Says of all symbols at one address, entries [first, last], how far they reach. One without a size:
  * to the end of the function by its call frame information, else to the next symbol or function; at most
@@ -105,7 +117,7 @@ static void place_group(struct builder *builder, size_t first, size_t last, uint
 		struct rawsym *entry = &symtab->entries.at[i];
 
 		/* An alias whose sized twin says where it ends. */
-		if (!entry->len_bytes && has_sized)
+		if (!entry->len_bytes && (has_sized || is_within(builder, entry, around)))
 			continue;
 		if (!entry->len_bytes)
 			entry->len_bytes = guess_limit(builder, addr, next_addr, around) - addr;
