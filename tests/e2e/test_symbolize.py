@@ -284,7 +284,7 @@ def when_time_is_up():
 def when_record_has_no_time():
     """What record left out it says, in numbers, and notes; its mappings are whole, so that the names can be added."""
     program = Program()
-    known, short = program.record(), program.record("--no-cache", "--symbolize-timeout", "1ms")
+    known, short = program.record(), program.record("--no-cache", "--symbolize-timeout", "1us")
     whole = {sample[0]["address"]: sample[0] for sample in program.frames(known) if sample}
     said = h.runs[-1].said()
     found = re.search(r"time was up: (\d+) code addresses were not looked up and have no names", said)
