@@ -79,7 +79,7 @@ def every_format_refuses_long_names():
 def too_many_stacks_are_refused():
     """Sixteen inlined functions are few; eight million locations in a stack are a lot."""
     folder = folder_with(made.inlined(16, 8 << 20))
-    for suffix in (".gecko.json", ".folded", ".txt"):
+    for suffix in (".gecko.json", ".folded", ".txt") if h.IS_LONG else (".gecko.json",):
         assert_refused(folder, ("convert", "in.pb.gz", "-o", "out" + suffix), "too many or too long stacks")
     assert_refused(folder, ("tree", "in.pb.gz"), "too many or too long stacks")
 
@@ -99,7 +99,7 @@ def too_long_stacks_are_refused():
 @h.test
 def what_is_below_the_limit_is_written():
     folder = folder_with(made.inlined(1_000_000, 4))
-    for suffix in SUFFIXES:
+    for suffix in SUFFIXES if h.IS_LONG else (".pb.gz", ".html", ".folded", ".gecko.json"):
         done = run(folder, "convert", "in.pb.gz", "-o", "out" + suffix)
         assert done.returncode == 0, f"{suffix}: {done.stderr.decode()}"
     with open(os.path.join(folder, "out.folded"), encoding="utf-8") as file:
