@@ -14,7 +14,7 @@ ORACLE = os.path.join(h.BUILD, "oracle", "oracle")
 REENCODE = os.path.join(h.BUILD, "oracle", "reencode")
 CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
     folder := os.path.join(h.ROOT, up, "shared/corpus"))), "nowhere")
-GENERATED = 10000
+GENERATED = 10000 if h.IS_LONG else 3000
 LEGACY = 6000
 
 
