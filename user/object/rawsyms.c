@@ -70,8 +70,10 @@ static void add(struct rawsyms *raw, struct rawsym symbol)
 		return;
 	len = name_len(strings, symbol.name);
 	raw->names_bytes += len;
+	if (!len)
+		return;
 	name = (const char *)strings->bytes + symbol.name;
-	if (!len || is_label(name, len) ||
+	if (is_label(name, len) ||
 	    (symbol.is_notype && !symbol.len_bytes && is_boundary(name, len)))
 		return;
 	if (symbol.len_bytes > limit - symbol.elf_addr)
