@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks through code that nothing describes: trampolines, and code that has rbp for something else."""
+"""Stacks through code that nothing describes: trampolines, functions that were written in assembler, and code that has rbp for
+something else."""
 import harness as h
 import unwinding as u
 
@@ -42,6 +43,36 @@ def trampoline_that_is_met_in_user_space():
     """A launched program's first stacks are finished from a copy: by the same steps."""
     profile = u.record(u.build("trampoline"), "3.12", 0.3, hz=999).profile()
     u.assert_whole(u.holding(profile, "bottom"))
+
+
+def assert_handwritten(profile):
+    """Each stack is one that the program has, in all five of its ways, and nothing is guessed."""
+    ways = {}
+    samples = [s for s in profile["samples"] if s["stack"][-1] == "_start" and "main" in s["stack"]]
+    u.assert_whole(profile["samples"])
+    for sample in samples:
+        names = sample["stack"][:sample["stack"].index("main") + 1]
+        if names[0] not in ("bottom", "main") and not names[0].startswith("handwritten+0x"):
+            continue  # the kernel's, the vdso's
+        shape = tuple("asm" if name.startswith("handwritten+0x") else name for name in names)
+        assert not [name for name in names if "guessed" in name], names
+        ways[shape] = ways.get(shape, 0) + u.count([sample])
+    legal = {("bottom", "asm", "main"), ("asm", "main"), ("asm", "asm", "main"), ("main",)}
+    assert set(ways) <= legal, ways
+    assert ways[("bottom", "asm", "main")] > 100 and ways[("asm", "asm", "main")] > 30, ways
+    assert len({s["frames"][1]["address"] for s in samples if s["stack"][:1] == ["bottom"]}) == 4, ways
+
+
+@h.test
+def functions_written_in_assembler():
+    """Without call frame information, without symbols: what they do to the stack is what their code shows."""
+    assert_handwritten(u.attach(u.build("handwritten"), u.LONG, seconds=0.4, hz=1999).profile())
+
+
+@h.test
+def functions_written_in_assembler_from_the_first_sample_on():
+    """A launched program's first stacks are finished from a copy."""
+    assert_handwritten(u.record(u.build("handwritten"), 0.4, hz=1999).profile())
 
 
 def assert_nothing_made_up(where):

@@ -36,7 +36,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "unwind/stackeffect.h"
+#include "unwind/stackdecode.h"
 #include "unwind/stackstate.h"
 
 #define UNSEEN UINT32_MAX
@@ -49,7 +49,7 @@ struct path {
 
 struct flow {
 	const struct stackflow_code *code;
-	ZydisDecoder decoder, quick_decoder;
+	struct stackdecode decode;
 	uint32_t *seen; /* for each byte: the number of its state, UNSEEN or INSIDE */
 	vec_of(struct stackstate) states;
 	vec_of(struct path) paths; /* still to be followed */
@@ -72,20 +72,6 @@ static struct stackstate in_body(const struct stackflow_code *code)
 
 /* Paths ------------------------------------------------------------------------------------------ */
 
-static bool is_end(const struct instruction *in)
-{
-	switch (in->decoded.mnemonic) {
-	case ZYDIS_MNEMONIC_JMP:
-	case ZYDIS_MNEMONIC_RET:
-	case ZYDIS_MNEMONIC_HLT:
-	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_INT3:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static uint32_t add_state(struct flow *flow, const struct stackstate *state)
 {
 	vec_push(&flow->states, *state);
@@ -95,81 +81,16 @@ static uint32_t add_state(struct flow *flow, const struct stackstate *state)
 /* A relative branch that stays inside is a path. */
 static void add_branch(struct flow *flow, const struct instruction *in, uint32_t state)
 {
-	const ZydisDecodedOperand *target = &in->operands[0];
 	bool is_call = in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL;
 	int64_t offset;
 
-	if (!in->decoded.operand_count_visible || target->type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
-	    !target->imm.is_relative)
-		return;
-	offset = in->next + target->imm.value.s;
-	if (offset < 0 || offset >= (int64_t)flow->code->len_bytes || flow->seen[offset] != UNSEEN)
+	if (!stackdecode_target(in, &offset) || offset < 0 ||
+	    offset >= (int64_t)flow->code->len_bytes || flow->seen[offset] != UNSEEN)
 		return;
 	/* The interpreter calls parts of itself, within one frame. */
 	if (is_call && !flow->states.at[state].interpreted)
 		state = add_state(flow, &stackstate_entry);
 	vec_push(&flow->paths, (struct path){(uint32_t)offset, state});
-}
-
-/* Could an instruction with such operands write sp or rbp, or store or copy them? */
-static bool names_frame_register(const ZydisDecodedInstruction *in)
-{
-	bool is_stack_base = in->raw.modrm.rm == 4 && in->raw.sib.base == 4;
-
-	if (!(in->attributes & ZYDIS_ATTRIB_HAS_MODRM))
-		return in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || (in->opcode & 7) == 4 ||
-		       (in->opcode & 7) == 5;
-	if ((in->raw.modrm.reg & 6) == 4 || (in->raw.modrm.mod == 3 && (in->raw.modrm.rm & 6) == 4))
-		return true;
-	return in->opcode == 0x8d && (is_stack_base || in->raw.modrm.rm == 5); /* lea */
-}
-
-/*
- * Compiled code is long, most of it does nothing to the stack, and to decode operands takes most of the
- * time. So what is harmless by its opcode is not decoded further. In doubt: it is not.
- */
-static bool is_harmless(const ZydisDecodedInstruction *in)
-{
-	uint8_t opcode = in->opcode;
-
-	if (in->opcode_map == ZYDIS_OPCODE_MAP_0F) {
-		if ((opcode & 0xf0) == 0x80 || opcode == 0x0b || opcode == 0x05) /* jcc, ud2 */
-			return false;
-	} else if (in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
-		if ((opcode & 0xf0) == 0x50 || (opcode & 0xf0) == 0x70 || (opcode & 0xfd) == 0x68 ||
-		    opcode == 0x8f || opcode == 0x9c || opcode == 0x9d || opcode >= 0xe0 ||
-		    (opcode & 0xfe) == 0xc2 || (opcode & 0xf8) == 0xc8)
-			return false;
-	}
-	return !names_frame_register(in);
-}
-
-/* Only the length: for instructions that change nothing. false: look closer. */
-static bool decode_quickly(const struct flow *flow, uint32_t offset, const struct stackstate *state,
-			   uint32_t *next)
-{
-	ZydisDecodedInstruction in;
-
-	if (flow->code->kind != STACKFLOW_COMPILED || state->alias != STACKSTATE_NO_REG ||
-	    state->ra_reg != STACKSTATE_NO_REG ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&flow->quick_decoder, NULL,
-							flow->code->bytes + offset,
-							flow->code->len_bytes - offset, &in)) ||
-	    !is_harmless(&in))
-		return false;
-	*next = offset + in.length;
-	return true;
-}
-
-static bool decode(const struct flow *flow, uint32_t offset, struct instruction *in)
-{
-	in->offset = offset;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&flow->decoder, flow->code->bytes + offset,
-						 flow->code->len_bytes - offset, &in->decoded,
-						 in->operands)))
-		return false;
-	in->next = offset + in->decoded.length;
-	return true;
 }
 
 /*
@@ -204,19 +125,20 @@ static bool pass(struct flow *flow, struct path *path)
 	struct instruction in;
 	uint32_t next;
 
-	if (decode_quickly(flow, path->offset, &state, &next)) {
+	if (flow->code->kind == STACKFLOW_COMPILED &&
+	    stackdecode_skip(&flow->decode, path->offset, &state, &next)) {
 		mark(flow, *path, next);
 		path->offset = next;
 		return true;
 	}
-	if (!decode(flow, path->offset, &in)) {
+	if (!stackdecode_at(&flow->decode, path->offset, &in)) {
 		mark(flow, *path, path->offset + 1);
 		return false;
 	}
 	path->state = settle(flow, &in, path->state);
 	mark(flow, *path, in.next);
 	add_branch(flow, &in, path->state);
-	if (is_end(&in))
+	if (stackdecode_is_end(&in))
 		return false;
 	state = flow->states.at[path->state];
 	stackeffect_apply(&state, &in);
@@ -310,9 +232,7 @@ void stackflow_rows(const struct stackflow_code *code, cfa_row_fn emit, void *ct
 		emit(ctx, &(struct unwind_row){code->addr, {.kind = UNWIND_GAP}});
 		return;
 	}
-	ZydisDecoderInit(&flow.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	flow.quick_decoder = flow.decoder;
-	ZydisDecoderEnableMode(&flow.quick_decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	stackdecode_init(&flow.decode, code->bytes, code->len_bytes);
 	flow.seen = xreallocarray(NULL, code->len_bytes, sizeof(*flow.seen));
 	memset(flow.seen, 0xff, code->len_bytes * sizeof(*flow.seen));
 	follow_entries(&flow);

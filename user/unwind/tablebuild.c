@@ -5,26 +5,43 @@
  */
 #include "unwind/tablebuild.h"
 
+#include "unwind/gapfill.h"
+
 struct production {
 	const struct ehframe_input *input;
+	const struct elf_file *file; /* whose gaps are filled; NULL: they stay */
 	struct ehframe_stats stats;
+	bool needs_bx; /* of what fills gaps not: that is for the innermost frame, whose registers are all known */
 	int err;
 };
 
 static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 {
 	struct production *production = ctx;
+	struct gapfill gapfill;
 
-	production->err = ehframe_rows(production->input, emit, emit_ctx, &production->stats);
+	if (!production->file) {
+		production->err =
+			ehframe_rows(production->input, emit, emit_ctx, &production->stats);
+		return;
+	}
+	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx);
+	production->err =
+		ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
+	gapfill_close(&gapfill);
+	production->needs_bx = gapfill.needs_bx;
 }
 
 /* *needs_bx: some CFA is counted from rbx. */
-static int build(const struct ehframe_input *input, bool *needs_bx, struct unwind_table **table)
+static int build(const struct ehframe_input *input, const struct elf_file *file, bool *needs_bx,
+		 struct unwind_table **table)
 {
-	struct production production = {.input = input};
+	struct production production = {.input = input, .file = file};
 	struct unwind_table *built =
 		unwind_table_pack(produce, &production, input->entry, needs_bx);
 
+	if (file)
+		*needs_bx = production.needs_bx;
 	if (production.err) {
 		unwind_table_free(built);
 		return production.err;
@@ -35,20 +52,21 @@ static int build(const struct ehframe_input *input, bool *needs_bx, struct unwin
 	return 0;
 }
 
-int unwind_table_new(const struct ehframe_input *input, struct unwind_table **table)
+static int build_table(const struct ehframe_input *input, const struct elf_file *file,
+		       struct unwind_table **table)
 {
 	struct ehframe_input tracking = *input;
 	struct unwind_table *built;
 	bool needs_bx;
 	int err;
 
-	err = build(input, &needs_bx, &built);
+	err = build(input, file, &needs_bx, &built);
 	if (err)
 		return err;
 	if (needs_bx && !input->track_bx) {
 		unwind_table_free(built);
 		tracking.track_bx = true;
-		err = build(&tracking, &needs_bx, &built);
+		err = build(&tracking, file, &needs_bx, &built);
 		if (err)
 			return err;
 	}
@@ -56,10 +74,15 @@ int unwind_table_new(const struct ehframe_input *input, struct unwind_table **ta
 	return 0;
 }
 
+int unwind_table_new(const struct ehframe_input *input, struct unwind_table **table)
+{
+	return build_table(input, NULL, table);
+}
+
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table)
 {
 	struct ehframe_input input;
 	int err = ehframe_input_from_elf(file, &input);
 
-	return err ? err : unwind_table_new(&input, table);
+	return err ? err : build_table(&input, file, table);
 }

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Functions of an assembler file whose rows are known; and all functions of libraries that say themselves where their
+ * callers are: what their code alone shows must be what their call frame information says.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "elf_judge.h"
+#include "object/fdes.h"
+#include "object/symtab.h"
+#include "unwind/asmflow.h"
+#include "unwind/ehframe.h"
+#include "unwind/tablebuild.h"
+
+/* Where labels are, and the rules of a file that an assembler made. */
+struct made {
+	struct symtab *symtab;
+	struct unwind_table *table;
+};
+
+static void assemble(struct made *made, const char *source)
+{
+	char *path scoped(freep) = xasprintf("%s/made.s", judge_dir);
+	FILE *out = fopen(path, "w");
+	struct elf_file *file;
+
+	assert_non_null(out);
+	fprintf(out, ".text\n.cfi_startproc\nret\n.cfi_endproc\n.balign 32\n%s", source);
+	fclose(out);
+	judge_run("gcc -shared -nostdlib -Wl,-z,noseparate-code -o made.so made.s");
+	file = judge_open("made.so");
+	made->symtab = symtab_new(file);
+	assert_int_equal(unwind_table_from_elf(file, &made->table), 0);
+	elf_file_close(file);
+}
+
+static void made_release(struct made *made)
+{
+	symtab_free(made->symtab);
+	unwind_table_free(made->table);
+}
+
+static struct unwind_rule rule_at(const struct made *made, const char *label)
+{
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+	struct symbol symbol;
+	bool is_ifunc;
+
+	if (!symtab_lookup(made->symtab, label, &symbol, &is_ifunc))
+		fail_msg("no %s", label);
+	unwind_table_find(made->table, symbol.elf_addr, &rule);
+	return rule;
+}
+
+static void expect(const struct made *made, const char *label, uint32_t kind, uint32_t reg,
+		   int32_t off)
+{
+	struct unwind_rule rule = rule_at(made, label);
+
+	if (rule.kind != kind ||
+	    (kind != UNWIND_GAP && (rule.cfa_reg != reg || rule.cfa_off != off)))
+		fail_msg("%s: kind %u, reg %u %+d; not kind %u, reg %u %+d", label, rule.kind,
+			 rule.cfa_reg, rule.cfa_off, kind, reg, off);
+}
+
+static void expect_sp(const struct made *made, const char *label, int32_t off)
+{
+	expect(made, label, UNWIND_FRAME, UNWIND_REG_SP, off);
+}
+
+static void expect_gap(const struct made *made, const char *label)
+{
+	expect(made, label, UNWIND_GAP, 0, 0);
+}
+
+static void test_saves_and_restores(void **state)
+{
+	struct made made;
+	struct unwind_rule rule;
+
+	(void)state;
+	assemble(&made, ".globl begin, pushed, body, popped\n"
+			"begin:\npush %rbx\npush %rbp\npushed:\nsub $0x18,%rsp\n"
+			"body:\nxor %ebp,%ebp\ndec %ebp\njnz body\n"
+			"add $0x18,%rsp\npop %rbp\npopped:\npop %rbx\nret\n");
+	expect_sp(&made, "begin", 8);
+	expect_sp(&made, "pushed", 24);
+	expect_sp(&made, "body", 48);
+	expect_sp(&made, "popped", 16);
+	rule = rule_at(&made, "body");
+	assert_int_equal(unwind_fp_how(&rule), UNWIND_AT_CFA);
+	assert_int_equal(rule.fp_off, -24);
+	rule = rule_at(&made, "popped");
+	assert_int_equal(unwind_fp_how(&rule), UNWIND_SAME);
+	made_release(&made);
+}
+
+/* The caller's sp is in a register, then in a word of the aligned frame. */
+static void test_aligned_frame(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".globl begin, aligned, body, restored\n"
+			"begin:\npush %r12\nmov %rsp,%rax\nsub $0x60,%rsp\nand $-32,%rsp\n"
+			"aligned:\nmov %rax,0x48(%rsp)\nxor %eax,%eax\n"
+			"body:\nvpxor %ymm0,%ymm0,%ymm0\nmov 0x48(%rsp),%rsp\n"
+			"restored:\npop %r12\nret\n");
+	expect(&made, "aligned", UNWIND_FRAME, 0, 16);
+	expect(&made, "body", UNWIND_DEREF, UNWIND_REG_SP, 0x48);
+	assert_int_equal(rule_at(&made, "body").deref_off, 16);
+	expect_sp(&made, "restored", 16);
+	made_release(&made);
+}
+
+/* No branch leads to the cases, which nothing but their returns tells from functions. */
+static void test_jump_table(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".globl begin, one, two, next\n"
+			"begin:\nsub $0x28,%rsp\nlea table(%rip),%r11\nmovslq (%r11,%rdi,4),%rax\n"
+			"add %r11,%rax\njmp *%rax\n"
+			".balign 16\none:\n.Lone:\nmovd %xmm0,(%rdi)\nadd $0x28,%rsp\nret\n"
+			"two:\n.Ltwo:\nmovq %xmm0,(%rdi)\nadd $0x28,%rsp\nret\n"
+			".balign 16\nnext:\nlea (%rdi,%rsi),%rax\nret\n"
+			".section .rodata\ntable:\n.long .Lone - table, .Ltwo - table\n");
+	expect_sp(&made, "one", 0x30);
+	expect_sp(&made, "two", 0x30);
+	expect_sp(&made, "next", 8);
+	made_release(&made);
+}
+
+/* A function that is only called, in the middle of things, and one that goes on in another. */
+static void test_calls(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".globl begin, behind, odd, tail\n"
+			"begin:\npush %rbx\ncall odd\nbehind:\npop %rbx\nret\n.byte 0x90\n"
+			"odd:\nlea 1(%rdi),%rax\nret\n"
+			".balign 16\ntail:\ninc %rdi\njmp begin\n");
+	expect_sp(&made, "behind", 16);
+	expect_sp(&made, "odd", 8);
+	expect_sp(&made, "tail", 8);
+	made_release(&made);
+}
+
+/* What does not keep to the ABI, or is no code, stays a gap, and what is beside it does not. */
+static void test_nothing_made_up(void **state)
+{
+	static const char *const bodies[] = {
+		"push %rbx\nret\n",		    /* not balanced */
+		"xor %ebp,%ebp\nret\n",		    /* rbp is not the caller's any more */
+		"pop %rdi\ncall *%r9\nhlt\n",	    /* the return address is taken away: clone() */
+		"mov (%rdi),%rsp\npop %rbx\nret\n", /* another stack: a coroutine */
+		"push %rbx\n1:\ndec %rdi\njnz 1b\njmp 1b\n", /* never ends */
+		"push %rbx\njz 1f\npop %rbx\n1:\nret\n",     /* two ways, one of them wrong */
+		".byte 0x06,0x07,0x0e,0x16,0x17\n",	     /* in no instruction set */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		char *source scoped(freep) = xasprintf(
+			".globl bad, good, end\nbad:\n%s.balign 16\ngood:\nnot %%rax\nret\n"
+			".balign 16\n.type "
+			"end,@function\nend:\n.cfi_startproc\nret\n.cfi_endproc\n",
+			bodies[i]);
+		struct made made;
+
+		assemble(&made, source);
+		expect_gap(&made, "bad");
+		expect_sp(&made, "good", 8);
+		expect_sp(&made, "end", 8);
+		made_release(&made);
+	}
+}
+
+/* Against call frame information ------------------------------------------------------------------ */
+
+struct rows {
+	vec_of(struct unwind_row) at;
+};
+
+static void take(void *ctx, const struct unwind_row *row)
+{
+	struct rows *rows = ctx;
+
+	vec_push(&rows->at, *row);
+}
+
+struct score {
+	uint64_t nr_all, nr_found, nr_compared, nr_wrong; /* bytes of code */
+	uint64_t first_wrong;
+};
+
+/* Where rbp was stored it still is, once it was restored: compilers go on saying so. */
+static bool same_caller(const struct unwind_rule *said, const struct unwind_rule *found)
+{
+	if (said->cfa_off != found->cfa_off)
+		return false;
+	return unwind_fp_how(found) == UNWIND_SAME ||
+	       (unwind_fp_how(said) == unwind_fp_how(found) && said->fp_off == found->fp_off);
+}
+
+/* Of [addr, limit) both say where the CFA is: the same, if from sp. */
+static void compare(struct score *score, uint64_t addr, uint64_t limit,
+		    const struct unwind_rule *said, const struct unwind_rule *found)
+{
+	score->nr_all += limit - addr;
+	if (found->kind == UNWIND_GAP)
+		return;
+	score->nr_found += limit - addr;
+	if (found->kind != UNWIND_FRAME || said->kind != UNWIND_FRAME ||
+	    found->cfa_reg != UNWIND_REG_SP || said->cfa_reg != UNWIND_REG_SP)
+		return;
+	score->nr_compared += limit - addr;
+	if (same_caller(said, found))
+		return;
+	if (!score->nr_wrong)
+		score->first_wrong = addr;
+	score->nr_wrong += limit - addr;
+}
+
+struct judging {
+	const struct elf_file *file;
+	struct rows said;
+	struct score score;
+};
+
+/* One function, but for the parts that compilers move away from theirs: these begin in the middle of things. */
+static void judge_function(void *ctx, uint32_t cie, const struct cfi_fde *fde)
+{
+	struct judging *judging = ctx;
+	const struct rows *said = &judging->said;
+	size_t first = vec_partition(&said->at, row, row->elf_addr <= fde->start) - 1, at = 0;
+	uint8_t *bytes scoped(freep) = xmalloc(fde->limit - fde->start);
+	struct asmflow_code code = {
+		.bytes = bytes, .len_bytes = fde->limit - fde->start, .addr = fde->start};
+	struct rows found = {0};
+
+	(void)cie;
+	if (said->at.at[first].rule.cfa_reg != UNWIND_REG_SP ||
+	    said->at.at[first].rule.cfa_off != 8 ||
+	    !elf_file_read(judging->file, fde->start, bytes, code.len_bytes))
+		return;
+	assert_int_equal(asmflow_rows(&code, take, &found), code.len_bytes);
+	for (uint64_t addr = fde->start; addr < fde->limit;) {
+		uint64_t end = fde->limit;
+
+		if (first + 1 < said->at.nr && said->at.at[first + 1].elf_addr < end)
+			end = said->at.at[first + 1].elf_addr;
+		if (at + 1 < found.at.nr && found.at.at[at + 1].elf_addr < end)
+			end = found.at.at[at + 1].elf_addr;
+		compare(&judging->score, addr, end, &said->at.at[first].rule,
+			&found.at.at[at].rule);
+		if (at + 1 < found.at.nr && found.at.at[at + 1].elf_addr == end)
+			at++;
+		if (first + 1 < said->at.nr && said->at.at[first + 1].elf_addr == end)
+			first++;
+		addr = end;
+	}
+	vec_release(&found.at);
+}
+
+static void judge_file(const char *path, double most_wrong)
+{
+	struct elf_file *file = judge_open(path);
+	struct judging judging = {.file = file};
+	struct ehframe_input input;
+	struct fde_source source;
+	struct fdes fdes = {0};
+	struct score score;
+
+	assert_int_equal(ehframe_input_from_elf(file, &input), 0);
+	assert_int_equal(ehframe_rows(&input, take, &judging.said, NULL), 0);
+	assert_int_equal(fde_source_from_elf(file, &source), 0);
+	assert_int_equal(fdes_read(&source, &fdes), 0);
+	fdes_each(&fdes, judge_function, &judging);
+	fdes_release(&fdes);
+	elf_file_close(file);
+	vec_release(&judging.said.at);
+	score = judging.score;
+	print_message("  %s: %.1f %% of %" PRIu64 " bytes found, %" PRIu64 " compared, %" PRIu64
+		      " wrong (%.3f %%; 0x%" PRIx64 ")\n",
+		      path, 100.0 * score.nr_found / score.nr_all, score.nr_all, score.nr_compared,
+		      score.nr_wrong, 100.0 * score.nr_wrong / (score.nr_compared + 1),
+		      score.first_wrong);
+	assert_true(score.nr_compared > 10000);
+	assert_true(score.nr_wrong <= most_wrong * score.nr_compared);
+}
+
+/* What differs in libc is said wrong there: __mpn_mul_1 and its like push without saying so. */
+static void test_as_call_frame_information_says(void **state)
+{
+	(void)state;
+	judge_file(LIBC, 0.01);
+	judge_file("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", 0.001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_saves_and_restores),
+		cmocka_unit_test(test_aligned_frame),
+		cmocka_unit_test(test_jump_table),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_nothing_made_up),
+		cmocka_unit_test(test_as_call_frame_information_says),
+	};
+
+	judge_dir = temp_folder();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Unwind rows of hand-written functions in an ELF file (x86-64): those of codecs, compressors, mathematics, which come
+ * without call frame information, and often without symbols.
+ *
+ * They follow the ABI: what is pushed is popped, and rbp is the caller's again where they return. That is what a function
+ * must show before there are rows for it: from its first instruction, every path leads to returns that find the
+ * stack as it was, to a tail call, or to code that is known. All else stays a gap.
+ *
+ * The bytes are not trusted: any bytes give rows, at worst wrong ones, in time and memory linear in their number.
+ */
+#ifndef CPROF_UNWIND_ASMFLOW_H
+#define CPROF_UNWIND_ASMFLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfa.h"
+
+struct asmflow_code {
+	const uint8_t *bytes; /* borrowed; at least one, less than 4 GB */
+	size_t len_bytes;
+	uint64_t addr; /* of bytes[0] */
+	bool goes_on;  /* code follows that was not given */
+};
+
+/*
+ * Calls emit for each change of the rule, at ascending addresses, the first of them code->addr. Returns how many bytes
+ * the rows are for: fewer than there are, but at least half, if a function may reach beyond them and should be seen whole.
+ */
+size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx);
+
+#endif

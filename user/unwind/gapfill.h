@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Fills the gaps that the call frame information of an ELF file leaves in its code with what unwind/asmflow.h finds there.
+ * Stands between who makes rows and who takes them.
+ */
+#ifndef CPROF_UNWIND_GAPFILL_H
+#define CPROF_UNWIND_GAPFILL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/elf.h"
+#include "unwind/cfa.h"
+
+/* Of one file: libx265, the largest known, has 12 MB. */
+#define GAPFILL_MAX_BYTES (32u << 20)
+
+/* Private, but for needs_bx. */
+struct gapfill {
+	const struct elf_file *file;
+	uint64_t entry, text_start, text_limit;
+	cfa_row_fn emit;
+	void *ctx;
+	bool has_rows, in_gap;
+	bool needs_bx; /* some CFA of the rows that were taken, not of those that fill gaps, is counted from rbx */
+	uint64_t gap_start, nr_read_bytes;
+	uint8_t *bytes;
+};
+
+/*
+ * Rows go to emit, those that fill gaps and those that do not. The gap that a program begins in, at entry (0: not
+ * known), stays one, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed.
+ */
+void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
+		  cfa_row_fn emit, void *ctx);
+/* A cfa_row_fn for a struct gapfill: takes rows at ascending addresses, the last of them a gap. */
+void gapfill_row(void *gapfill, const struct unwind_row *row);
+/* After the last row: emits what is left, and releases what gapfill holds. */
+void gapfill_close(struct gapfill *gapfill);
+
+#endif
