@@ -163,6 +163,7 @@ static void test_nothing_made_up(void **state)
 		"push %rbx\nret\n",		    /* not balanced */
 		"xor %ebp,%ebp\nret\n",		    /* rbp is not the caller's any more */
 		"pop %rdi\ncall *%r9\nhlt\n",	    /* the return address is taken away: clone() */
+		"mov $15,%eax\nsyscall\nret\n",	    /* sigreturn: the caller is elsewhere */
 		"mov (%rdi),%rsp\npop %rbx\nret\n", /* another stack: a coroutine */
 		"push %rbx\n1:\ndec %rdi\njnz 1b\njmp 1b\n", /* never ends */
 		"push %rbx\njz 1f\npop %rbx\n1:\nret\n",     /* two ways, one of them wrong */

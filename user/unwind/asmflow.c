@@ -159,6 +159,10 @@ static enum outcome jump(struct flow *flow, uint32_t state)
 	return ENDS;
 }
 
+/*
+ * What the kernel is asked for may not come back, or not with this stack: sigreturn, clone. Functions that ask have
+ * nothing to do with the others.
+ */
 static enum outcome leave(struct flow *flow, const struct instruction *in, uint32_t state)
 {
 	bool is_call = in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL, is_branch;
@@ -168,6 +172,8 @@ static enum outcome leave(struct flow *flow, const struct instruction *in, uint3
 		flow->has_end = true;
 		return is_balanced(&flow->states.at[state]) ? ENDS : FAILS;
 	}
+	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+		return FAILS;
 	is_branch = stackdecode_target(in, &target);
 	if (is_branch && !is_call && !branch(flow, target, state))
 		return FAILS;

@@ -5,6 +5,7 @@
  */
 #include "unwind/tablebuild.h"
 
+#include "object/gopclntab.h"
 #include "unwind/gapfill.h"
 
 struct production {
@@ -84,5 +85,8 @@ int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **tab
 	struct ehframe_input input;
 	int err = ehframe_input_from_elf(file, &input);
 
-	return err ? err : build_table(&input, file, table);
+	if (err)
+		return err;
+	/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
+	return build_table(&input, gopclntab_is_there(file) ? NULL : file, table);
 }
