@@ -26,7 +26,7 @@
 #define UNSEEN		UINT32_MAX
 #define INSIDE		(UINT32_MAX - 1) /* not the first byte of an instruction */
 #define LOST		0		 /* the state of what is a gap */
-#define STEPS_PER_BYTE	8		 /* of all attempts together */
+#define STEPS_PER_BYTE	2		 /* of all attempts together */
 #define MOST_JUMPS	4		 /* whose stack is tried, of one function */
 #define FUNCTION_ALIGNS 16
 

@@ -13,7 +13,7 @@
 #include "unwind/cfa.h"
 
 /* Of one file: libx265, the largest known, has 12 MB. */
-#define GAPFILL_MAX_BYTES (32u << 20)
+#define GAPFILL_MAX_BYTES (16u << 20)
 
 /* Private, but for needs_bx. */
 struct gapfill {
