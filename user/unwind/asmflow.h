@@ -4,8 +4,8 @@
  * without call frame information, and often without symbols.
  *
  * They follow the ABI: what is pushed is popped, and rbp is the caller's again where they return. That is what a function
- * must show before there are rows for it: from its first instruction, every path leads to returns that find the
- * stack as it was, to a tail call, or to code that is known. All else stays a gap.
+ * must show before there are rows for it: from its first instruction some path leads to a return that finds the stack as it
+ * was, or to code that is known, and no path to one that does not. All else stays a gap: a made-up caller is worse than none.
  *
  * The bytes are not trusted: any bytes give rows, at worst wrong ones, in time and memory linear in their number.
  */

@@ -57,6 +57,9 @@ struct unwind_row {
 	struct unwind_rule rule;
 };
 
+/* cfa_reg of an UNWIND_GAP that is code, not padding, however small. */
+#define CFA_GAP_IS_CODE 1u
+
 /*
  * Called for each address where the rule may change, ascending within the FDE and beginning at its start. row is
  * borrowed for the call.

@@ -12,7 +12,7 @@
 #include "object/elf.h"
 #include "unwind/cfa.h"
 
-/* Of one file: libx265, the largest known, has 12 MB. */
+/* Read of one file, parts of windows twice: libx265, the largest known, has 12 MB. */
 #define GAPFILL_MAX_BYTES (16u << 20)
 
 /* Private, but for needs_bx. */

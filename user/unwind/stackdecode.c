@@ -32,7 +32,12 @@ static bool names_frame_register(const ZydisDecodedInstruction *in)
 		       (in->opcode & 7) == 5;
 	if ((in->raw.modrm.reg & 6) == 4 || (in->raw.modrm.mod == 3 && (in->raw.modrm.rm & 6) == 4))
 		return true;
-	return in->opcode == 0x8d && (is_stack_base || in->raw.modrm.rm == 5); /* lea */
+	/* blsr, mulx and their like write a register that neither field has */
+	if (in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && in->opcode >= 0xf0)
+		return true;
+	if (in->raw.modrm.mod != 3 && is_stack_base)
+		return true;
+	return in->opcode == 0x8d && in->raw.modrm.rm == 5; /* lea */
 }
 
 /* In doubt: it is not. */
@@ -41,7 +46,9 @@ static bool is_harmless(const ZydisDecodedInstruction *in)
 	uint8_t opcode = in->opcode;
 
 	if (in->opcode_map == ZYDIS_OPCODE_MAP_0F) {
-		if ((opcode & 0xf0) == 0x80 || opcode == 0x0b || opcode == 0x05) /* jcc, ud2 */
+		if ((opcode & 0xf0) == 0x80 || opcode == 0x0b ||
+		    opcode == 0x05 ||	     /* jcc, ud2, syscall */
+		    (opcode & 0xf6) == 0xa0) /* push and pop of fs and gs */
 			return false;
 	} else if (in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
 		if ((opcode & 0xf0) == 0x50 || (opcode & 0xf0) == 0x70 || (opcode & 0xfd) == 0x68 ||

@@ -12,7 +12,7 @@ struct production {
 	const struct ehframe_input *input;
 	const struct elf_file *file; /* whose gaps are filled; NULL: they stay */
 	struct ehframe_stats stats;
-	bool needs_bx; /* of what fills gaps not: that is for the innermost frame, whose registers are all known */
+	bool needs_bx; /* not for what fills gaps: where that needs it beyond the innermost frame, a stack ends */
 	int err;
 };
 

@@ -37,7 +37,7 @@ struct builder {
 	uint32_t packed;    /* the rule in force, without a run */
 	uint64_t entry;	    /* of the program; 0: not known */
 	uint64_t gap_start; /* if gap_pending: a gap that may turn out to be padding */
-	bool gap_pending;
+	bool gap_pending, gap_is_code;
 	uint32_t nr_extended_dropped;
 	bool truncated, needs_bx;
 	struct unwind_rule
@@ -211,7 +211,8 @@ static void put_clone(struct builder *builder, uint64_t limit)
 					 .ra_off = -8};
 	const struct unwind_rule clone = {.kind = UNWIND_CLONE};
 
-	if (!builder->gap_pending || limit - builder->gap_start >= UNWIND_PADDING_BYTES ||
+	if (!builder->gap_pending || builder->gap_is_code ||
+	    limit - builder->gap_start >= UNWIND_PADDING_BYTES ||
 	    builder->packed != unwind_rule_pack(&leaf) || gap_has_entry(builder, limit))
 		return;
 	builder->gap_pending = false;
@@ -225,15 +226,18 @@ static void add_row(void *ctx, const struct unwind_row *row)
 	uint32_t packed;
 
 	if (row->rule.kind == UNWIND_GAP) {
+		builder->gap_is_code = row->rule.cfa_reg == CFA_GAP_IS_CODE ||
+				       (builder->gap_pending && builder->gap_is_code);
+		if (!builder->gap_pending)
+			builder->gap_start = elf_addr;
 		builder->gap_pending = true;
-		builder->gap_start = elf_addr;
 		return;
 	}
 	if (row->rule.cfa_reg == UNWIND_REG_BX)
 		builder->needs_bx = true;
 	packed = pack_rule(builder, &row->rule);
 	if (builder->gap_pending && !(packed & UNWIND_RULE_EXTENDED) &&
-	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES &&
+	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES && !builder->gap_is_code &&
 	    !gap_has_entry(builder, elf_addr)) {
 		elf_addr = builder->gap_start;
 		builder->gap_pending = false;
