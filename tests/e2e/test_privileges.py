@@ -141,7 +141,7 @@ def files_of_others_need_three():
 
 @h.test
 def names_of_the_kernel_need_syslog():
-    target = h.Workload("hot", 60)
+    target = h.Workload("/usr/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=64k")  # the kernel does its work
     for one in (None, "syslog"):
         run = sampled(p.without(p.WHOLE, one), target)
         said = lines(run, "kernel functions have no names")
