@@ -103,6 +103,39 @@ static void test_saves_and_restores(void **state)
 	made_release(&made);
 }
 
+/* rbp is at work, and saved and restored as such: it is not the caller's before the last pop. */
+static void test_rbp_saved_twice(void **state)
+{
+	struct unwind_rule rule;
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".globl begin, inner, restored\n"
+			"begin:\npush %rbp\nmov %rdi,%rbp\npush %rbp\nxor %ebp,%ebp\npop %rbp\n"
+			"inner:\nmov (%rbp),%rax\npop %rbp\nrestored:\nret\n");
+	expect_sp(&made, "inner", 16);
+	rule = rule_at(&made, "inner");
+	assert_int_equal(unwind_fp_how(&rule), UNWIND_AT_CFA);
+	assert_int_equal(rule.fp_off, -16);
+	rule = rule_at(&made, "restored");
+	assert_int_equal(unwind_fp_how(&rule), UNWIND_SAME);
+	made_release(&made);
+}
+
+/* Less code than padding may be long is no padding. */
+static void test_small_gap(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".globl one, bad, good\none:\nnot %rax\nret\n"
+			"bad:\nmov $15,%eax\nsyscall\nret\n.balign 16\ngood:\nnot %rax\nret\n");
+	expect_sp(&made, "one", 8);
+	expect_gap(&made, "bad");
+	expect_sp(&made, "good", 8);
+	made_release(&made);
+}
+
 /* The caller's sp is in a register, then in a word of the aligned frame. */
 static void test_aligned_frame(void **state)
 {
@@ -167,7 +200,6 @@ static void test_nothing_made_up(void **state)
 		"inc %rbx\njmp *(%rbp)\n",	/* Haskell's, whose stack is another one */
 		"push %rbx\nmovzbl (%rdi),%eax\njmp *(%r11,%rax,8)\n", /* nothing shows where to */
 		"sub $8,%rsp\ncall .Lnext\n", /* does not return, and goes on in what is next */
-		"push %rbp\nmov %rdi,%rbp\npush %rbp\npop %rbp\npop %rbp\nret\n",
 		"call 2f\n1:\npause\njmp 1b\n.balign 16\n2:\nmov %r11,(%rsp)\nret\n", /* a retpoline */
 		"push %rbp\nmov %rsp,%rbp\nsyscall\n.balign 16\n1:\ndec %rcx\njnz 1b\nleave\nret\n",
 		"blsr %rax,%rbp\nret\n",
@@ -323,6 +355,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_saves_and_restores),
+		cmocka_unit_test(test_rbp_saved_twice),
+		cmocka_unit_test(test_small_gap),
 		cmocka_unit_test(test_aligned_frame),
 		cmocka_unit_test(test_jump_table),
 		cmocka_unit_test(test_calls),

@@ -9,10 +9,9 @@
  * symbols that nest, the one with the greatest start wins where it lies, and the outer one continues after
  * it. A symbol of size 0 extends to the end of its function by call frame information, else to the next symbol or
  * function; never past its section or the symbol it lies in. One without size and type is taken only if it is not local
- * and lies in no function. Of several names for one address the best is kept, as
- * perf chooses it: sized over unsized, functions over symbols without a type, the default version of a name over an old
- * one, global over local over weak, fewer
- * leading underscores, the longer, then the alphabetically first.
+ * and lies in no function. Of several names for one address the best is kept, as perf chooses it: sized over unsized,
+ * functions over symbols without a type, the default version of a name over an old one, global over local over weak,
+ * fewer leading underscores, the longer, then the alphabetically first.
  */
 #ifndef CPROF_OBJECT_SYMTAB_H
 #define CPROF_OBJECT_SYMTAB_H

@@ -20,7 +20,7 @@ void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t
 	uint64_t limit;
 
 	*gapfill = (struct gapfill){.file = file, .entry = entry, .emit = emit, .ctx = ctx};
-	if (!elf_file_section_named(file, ".text", &text) ||
+	if (!file || !elf_file_section_named(file, ".text", &text) ||
 	    __builtin_add_overflow(text.elf_addr, text.len_bytes, &limit))
 		return;
 	gapfill->text_start = text.elf_addr;
@@ -39,15 +39,16 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 	struct asmflow_code code = {
 		.len_bytes = len_bytes, .addr = start, .goes_on = len_bytes < limit - start};
 
-	gapfill->nr_read_bytes += len_bytes;
-	if (gapfill->nr_read_bytes > GAPFILL_MAX_BYTES)
+	if (gapfill->nr_filled_bytes + len_bytes > GAPFILL_MAX_BYTES)
 		return 0;
 	if (!gapfill->bytes)
 		gapfill->bytes = xmalloc(WINDOW_BYTES);
 	if (!elf_file_read(gapfill->file, start, gapfill->bytes, len_bytes))
 		return 0;
 	code.bytes = gapfill->bytes;
-	return asmflow_rows(&code, gapfill->emit, gapfill->ctx);
+	len_bytes = asmflow_rows(&code, gapfill->emit, gapfill->ctx);
+	gapfill->nr_filled_bytes += len_bytes;
+	return len_bytes;
 }
 
 /* The gap of [start, limit), as far as it is in .text. */

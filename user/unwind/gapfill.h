@@ -12,7 +12,7 @@
 #include "object/elf.h"
 #include "unwind/cfa.h"
 
-/* Read of one file, parts of windows twice: libx265, the largest known, has 12 MB. */
+/* Filled in one file: libx265, the largest known, has 12 MB of such code. */
 #define GAPFILL_MAX_BYTES (16u << 20)
 
 /* Private, but for needs_bx. */
@@ -23,13 +23,13 @@ struct gapfill {
 	void *ctx;
 	bool has_rows, in_gap;
 	bool needs_bx; /* some CFA of the rows that were taken, not of those that fill gaps, is counted from rbx */
-	uint64_t gap_start, nr_read_bytes;
+	uint64_t gap_start, nr_filled_bytes;
 	uint8_t *bytes;
 };
 
 /*
  * Rows go to emit, those that fill gaps and those that do not. The gap that a program begins in, at entry (0: not
- * known), stays one, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed.
+ * known), stays one, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed; NULL: all gaps stay.
  */
 void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
 		  cfa_row_fn emit, void *ctx);

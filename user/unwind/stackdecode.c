@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Zydis decodes an instruction's length, attributes and raw fields first, and its operands only if it is told to. */
+/* Instructions whose opcode and fields show that they do not matter are decoded without their operands. */
 #include "unwind/stackdecode.h"
 
 void stackdecode_init(struct stackdecode *code, const uint8_t *bytes, size_t len_bytes)
@@ -35,9 +35,15 @@ static bool names_frame_register(const ZydisDecodedInstruction *in)
 	/* blsr, mulx and their like write a register that neither field has */
 	if (in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && in->opcode >= 0xf0)
 		return true;
-	if (in->raw.modrm.mod != 3 && is_stack_base)
-		return true;
-	return in->opcode == 0x8d && in->raw.modrm.rm == 5; /* lea */
+	return in->opcode == 0x8d && (is_stack_base || in->raw.modrm.rm == 5); /* lea */
+}
+
+/* Could it write the return address? */
+static bool names_return_address(const ZydisDecodedInstruction *in, const struct stackstate *state)
+{
+	return in->attributes & ZYDIS_ATTRIB_HAS_MODRM && in->raw.modrm.mod != 3 &&
+	       in->raw.modrm.rm == 4 && in->raw.sib.base == 4 && state->sp_known &&
+	       in->raw.disp.value == state->sp_off - stackstate_entry.sp_off;
 }
 
 /* In doubt: it is not. */
@@ -67,7 +73,7 @@ bool stackdecode_skip(const struct stackdecode *code, uint32_t offset,
 	if (state->alias != STACKSTATE_NO_REG || state->ra_reg != STACKSTATE_NO_REG ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&code->quick, NULL, code->bytes + offset,
 							code->len_bytes - offset, &in)) ||
-	    !is_harmless(&in))
+	    !is_harmless(&in) || names_return_address(&in, state))
 		return false;
 	*next = offset + in.length;
 	return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes x86-64 machine code for those who follow it, instruction by instruction. Private to stackflow.c and asmflow.c.
+ * Decodes x86-64 machine code, one instruction at a time. Private to stackflow.c, asmpath.c and asmflow.c.
  *
- * Code is long, most of it does nothing to the stack, and to decode operands takes most of the time. So what is
+ * Code is long, most of it does nothing to the stack, and decoding operands takes most of the time. So what is
  * harmless by its opcode is not decoded further.
  */
 #ifndef CPROF_UNWIND_STACKDECODE_H
@@ -30,8 +30,8 @@ void stackdecode_init(struct stackdecode *code, const uint8_t *bytes, size_t len
 bool stackdecode_at(const struct stackdecode *code, uint32_t offset, struct instruction *in);
 
 /*
- * Only where the instruction at offset ends, in *next, if it neither branches nor changes such a state. false: look
- * closer.
+ * Sets *next to where the instruction at offset ends if it neither branches, nor changes such a state, nor writes the
+ * return address. false: it may; decode it with stackdecode_at().
  */
 bool stackdecode_skip(const struct stackdecode *code, uint32_t offset,
 		      const struct stackstate *state, uint32_t *next);

@@ -93,6 +93,9 @@ static void pop(struct stackstate *state, const struct instruction *in)
 	uint8_t reg = first_register(in);
 	bool is_ra = state->ra_by_sp ? state->ra_off == 0
 				     : state->sp_known && state->sp_off == WORD;
+	/* Where sp is not known, it is taken to be. */
+	bool is_fp = !state->sp_known ||
+		     (state->fp_how == UNWIND_AT_CFA && state->fp_off == -state->sp_off);
 
 	if (state->interpreted)
 		return;
@@ -105,7 +108,7 @@ static void pop(struct stackstate *state, const struct instruction *in)
 		state->ra_reg = reg;
 		state->ra_by_sp = false;
 	}
-	if (reg == UNWIND_REG_FP)
+	if (reg == UNWIND_REG_FP && is_fp)
 		state->fp_how = UNWIND_SAME;
 }
 

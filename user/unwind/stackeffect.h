@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The effect of one x86-64 instruction on what is known about the stack. Private to stackflow.c and asmflow.c, which follow
+ * The effect of one x86-64 instruction on what is known about the stack. Private to stackflow.c and asmpath.c, which follow
  * code.
  */
 #ifndef CPROF_UNWIND_STACKEFFECT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is known about the stack before an instruction (x86-64), how instructions change it, and its unwind
- * rule. Registers are DWARF numbers, offsets bytes. Private to stackflow.c and asmflow.c, which follow code,
+ * rule. Registers are DWARF numbers, offsets bytes. Private to stackflow.c and asmpath.c, which follow code,
  * and stackeffect.c, which knows instructions.
  */
 #ifndef CPROF_UNWIND_STACKSTATE_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Whether rules have to say where rbx is turns out when the first table is done: nearly none has to, and for those that
- * do (ld.so) a second one is built.
+ * do (ld.so) a second one is built. What fills gaps does not ask for it: where a CFA is counted from rbx there, it is known in
+ * the innermost frame, and beyond it the stack ends.
  */
 #include "unwind/tablebuild.h"
 
@@ -12,7 +13,7 @@ struct production {
 	const struct ehframe_input *input;
 	const struct elf_file *file; /* whose gaps are filled; NULL: they stay */
 	struct ehframe_stats stats;
-	bool needs_bx; /* not for what fills gaps: where that needs it beyond the innermost frame, a stack ends */
+	bool needs_bx; /* some CFA of the call frame information is counted from rbx */
 	int err;
 };
 
@@ -21,11 +22,6 @@ static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 	struct production *production = ctx;
 	struct gapfill gapfill;
 
-	if (!production->file) {
-		production->err =
-			ehframe_rows(production->input, emit, emit_ctx, &production->stats);
-		return;
-	}
 	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx);
 	production->err =
 		ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
@@ -33,51 +29,39 @@ static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 	production->needs_bx = gapfill.needs_bx;
 }
 
-/* *needs_bx: some CFA is counted from rbx. */
-static int build(const struct ehframe_input *input, const struct elf_file *file, bool *needs_bx,
-		 struct unwind_table **table)
+static int build(struct production *production, struct unwind_table **table)
 {
-	struct production production = {.input = input, .file = file};
 	struct unwind_table *built =
-		unwind_table_pack(produce, &production, input->entry, needs_bx);
+		unwind_table_pack(produce, production, production->input->entry);
 
-	if (file)
-		*needs_bx = production.needs_bx;
-	if (production.err) {
+	if (production->err) {
 		unwind_table_free(built);
-		return production.err;
+		return production->err;
 	}
-	built->stats = production.stats;
-	built->tracks_bx = input->track_bx;
+	built->stats = production->stats;
+	built->tracks_bx = production->input->track_bx;
 	*table = built;
 	return 0;
 }
 
-static int build_table(const struct ehframe_input *input, const struct elf_file *file,
-		       struct unwind_table **table)
+static int build_for(const struct ehframe_input *input, const struct elf_file *file,
+		     struct unwind_table **table)
 {
 	struct ehframe_input tracking = *input;
-	struct unwind_table *built;
-	bool needs_bx;
-	int err;
+	struct production production = {.input = input, .file = file};
+	int err = build(&production, table);
 
-	err = build(input, file, &needs_bx, &built);
-	if (err)
+	if (err || !production.needs_bx || input->track_bx)
 		return err;
-	if (needs_bx && !input->track_bx) {
-		unwind_table_free(built);
-		tracking.track_bx = true;
-		err = build(&tracking, file, &needs_bx, &built);
-		if (err)
-			return err;
-	}
-	*table = built;
-	return 0;
+	unwind_table_free(*table);
+	tracking.track_bx = true;
+	production = (struct production){.input = &tracking, .file = file};
+	return build(&production, table);
 }
 
 int unwind_table_new(const struct ehframe_input *input, struct unwind_table **table)
 {
-	return build_table(input, NULL, table);
+	return build_for(input, NULL, table);
 }
 
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table)
@@ -88,5 +72,5 @@ int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **tab
 	if (err)
 		return err;
 	/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
-	return build_table(&input, gopclntab_is_there(file) ? NULL : file, table);
+	return build_for(&input, gopclntab_is_there(file) ? NULL : file, table);
 }

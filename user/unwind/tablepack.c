@@ -39,7 +39,7 @@ struct builder {
 	uint64_t gap_start; /* if gap_pending: a gap that may turn out to be padding */
 	bool gap_pending, gap_is_code;
 	uint32_t nr_extended_dropped;
-	bool truncated, needs_bx;
+	bool truncated;
 	struct unwind_rule
 		last_extended; /* the one packed last, and as what: often the next one too */
 	uint32_t last_packed;
@@ -233,8 +233,6 @@ static void add_row(void *ctx, const struct unwind_row *row)
 		builder->gap_pending = true;
 		return;
 	}
-	if (row->rule.cfa_reg == UNWIND_REG_BX)
-		builder->needs_bx = true;
 	packed = pack_rule(builder, &row->rule);
 	if (builder->gap_pending && !(packed & UNWIND_RULE_EXTENDED) &&
 	    elf_addr - builder->gap_start < UNWIND_PADDING_BYTES && !builder->gap_is_code &&
@@ -288,23 +286,19 @@ static struct unwind_table *finish(struct builder *builder)
 	return table;
 }
 
-struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry,
-				       bool *needs_bx)
+struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry)
 {
 	struct builder builder scoped(builder_release) = {0};
 
 	builder_init(&builder);
 	builder.entry = entry;
 	produce(ctx, add_row, &builder);
-	*needs_bx = builder.needs_bx;
 	return finish(&builder);
 }
 
 struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx)
 {
-	bool needs_bx;
-
-	return unwind_table_pack(produce, ctx, 0, &needs_bx);
+	return unwind_table_pack(produce, ctx, 0);
 }
 
 struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind)

@@ -5,20 +5,21 @@
 #ifndef CPROF_UNWIND_TABLEPACK_H
 #define CPROF_UNWIND_TABLEPACK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/cfa.h"
 #include "unwind/unwindtable.h"
 
-/* Emits rows at ascending addresses, the last of them a gap. */
+/*
+ * Emits rows at ascending addresses, the last of them a gap. A gap of less than UNWIND_PADDING_BYTES is taken for padding and
+ * may get the rule of the next row, unless it is CFA_GAP_IS_CODE.
+ */
 typedef void (*unwind_produce_fn)(void *ctx, cfa_row_fn emit, void *emit_ctx);
 
 /* From whatever produce emits; for code that is in no file, say. */
 struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx);
-/* The same for a program that begins at entry (0: not known). *needs_bx: some CFA is counted from rbx. */
-struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry,
-				       bool *needs_bx);
+/* The same for a program that begins at entry (0: not known). */
+struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry);
 /* One rule for all of [start, limit): UNWIND_FP for a Go program, say. Never empty. */
 struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind);
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where two paths meet they must agree on the caller. A path ends well at a return or a tail call with a balanced stack, at
+ * a jump through a table, whose targets are somebody else's business, and at a trap.
+ */
+#include "unwind/asmpath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "unwind/asmflow.h"
+#include "unwind/stackabi.h"
+
+enum outcome {
+	GOES_ON,
+	ENDS,
+	FAILS
+};
+
+void asmpath_open(struct asmpath *path, const struct asmflow_code *code, uint64_t nr_steps)
+{
+	*path = (struct asmpath){.code = code, .nr_steps = nr_steps};
+	stackdecode_init(&path->decode, code->bytes, code->len_bytes);
+	path->seen = xreallocarray(NULL, code->len_bytes, sizeof(*path->seen));
+	memset(path->seen, 0xff, code->len_bytes * sizeof(*path->seen));
+}
+
+void asmpath_release(struct asmpath *path)
+{
+	free(path->seen);
+	vec_release(&path->states);
+	vec_release(&path->jumps);
+	vec_release(&path->calls);
+	vec_release(&path->branches);
+	vec_release(&path->instructions);
+}
+
+/* Attempts --------------------------------------------------------------------------------------- */
+
+void asmpath_begin(struct asmpath *path)
+{
+	path->nr_states_proven = path->states.nr;
+	path->instructions.nr = path->calls.nr = 0;
+}
+
+struct asmpath_mark asmpath_mark(const struct asmpath *path)
+{
+	return (struct asmpath_mark){path->instructions.nr, path->states.nr, path->jumps.nr};
+}
+
+void asmpath_undo(struct asmpath *path, const struct asmpath_mark *mark)
+{
+	for (size_t i = mark->nr_instructions; i < path->instructions.nr; i++) {
+		const struct asmpath_piece *piece = &path->instructions.at[i];
+
+		memset(&path->seen[piece->offset], 0xff, piece->len_bytes * sizeof(*path->seen));
+	}
+	path->instructions.nr = mark->nr_instructions;
+	path->states.nr = mark->nr_states;
+	path->jumps.nr = mark->nr_jumps;
+	path->branches.nr = 0;
+}
+
+uint32_t asmpath_add_state(struct asmpath *path, const struct stackstate *state)
+{
+	vec_push(&path->states, *state);
+	return (uint32_t)path->states.nr - 1;
+}
+
+/*
+ * By rbp where it is a frame pointer: what is called may pop its arguments, as in the code that Node.js keeps in its file,
+ * and then sp is not where it seems.
+ */
+bool asmpath_rule(const struct asmpath *path, uint32_t state, struct unwind_rule *rule)
+{
+	return stackstate_rule(&path->states.at[state], true, rule);
+}
+
+uint32_t asmpath_padding(const struct asmpath *path, uint32_t offset)
+{
+	struct instruction in;
+
+	if (!path->code->bytes[offset])
+		return 1;
+	if (!stackdecode_at(&path->decode, offset, &in))
+		return 0;
+	return in.decoded.mnemonic == ZYDIS_MNEMONIC_NOP ||
+			       in.decoded.mnemonic == ZYDIS_MNEMONIC_INT3
+		       ? in.decoded.length
+		       : 0;
+}
+
+/* Instructions ----------------------------------------------------------------------------------- */
+
+/* false: a part of it was taken for another instruction. */
+static bool claim(struct asmpath *path, struct asmpath_branch at, uint32_t next)
+{
+	for (uint32_t i = at.offset; i < next; i++)
+		if (path->seen[i] != ASMPATH_UNSEEN)
+			return false;
+	for (uint32_t i = at.offset + 1; i < next; i++)
+		path->seen[i] = ASMPATH_INSIDE;
+	path->seen[at.offset] = at.state;
+	vec_push(&path->instructions, (struct asmpath_piece){at.offset, next - at.offset});
+	return true;
+}
+
+/* Do both states lead to the same caller? */
+static bool agree(const struct asmpath *path, uint32_t a, uint32_t b)
+{
+	struct unwind_rule x, y;
+
+	return asmpath_rule(path, a, &x) && asmpath_rule(path, b, &y) && !memcmp(&x, &y, sizeof(x));
+}
+
+/* Where the path has met code that was followed before. */
+static bool meet(struct asmpath *path, struct asmpath_branch at)
+{
+	uint32_t state = path->seen[at.offset];
+
+	if (state == ASMPATH_INSIDE || !agree(path, state, at.state))
+		return false;
+	path->is_proven |= state < path->nr_states_proven;
+	return true;
+}
+
+static bool branch(struct asmpath *path, int64_t offset, uint32_t state)
+{
+	if (offset < 0 || offset >= (int64_t)path->code->len_bytes) {
+		path->reaches_beyond |= offset >= 0 && path->code->goes_on;
+		return stackabi_is_balanced(&path->states.at[state]); /* a tail call, it seems */
+	}
+	if (path->seen[offset] != ASMPATH_UNSEEN)
+		return meet(path, (struct asmpath_branch){(uint32_t)offset, state});
+	vec_push(&path->branches, (struct asmpath_branch){(uint32_t)offset, state});
+	return true;
+}
+
+static void note_call(struct asmpath *path, int64_t offset)
+{
+	if (offset >= 0 && offset < (int64_t)path->code->len_bytes &&
+	    path->seen[offset] == ASMPATH_UNSEEN)
+		vec_push(&path->calls, (uint32_t)offset);
+}
+
+/* To what a register or memory says: through a table, or a tail call. That proves nothing. */
+static enum outcome jump(struct asmpath *path, uint32_t state)
+{
+	if (path->jumps.nr < ASMPATH_MAX_JUMPS)
+		vec_push(&path->jumps, path->states.at[state]);
+	return ENDS;
+}
+
+/* Where an instruction leads but to the next one. */
+static enum outcome follow_transfer(struct asmpath *path, const struct instruction *in,
+				    uint32_t state)
+{
+	bool is_call = in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL, is_relative;
+	int64_t target;
+
+	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_RET) {
+		path->is_proven = true;
+		return stackabi_is_balanced(&path->states.at[state]) ? ENDS : FAILS;
+	}
+	is_relative = stackdecode_target(in, &target);
+	if (is_relative && is_call)
+		note_call(path, target);
+	else if (is_relative && !branch(path, target, state))
+		return FAILS;
+	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_JMP && !is_relative)
+		return jump(path, state);
+	return stackdecode_is_end(in) ? ENDS : GOES_ON;
+}
+
+/* A call that does not return stands at the end of a function: nothing but padding is behind it. */
+static bool ends_with_call(const struct asmpath *path, const struct instruction *in)
+{
+	uint32_t offset = in->next, len;
+
+	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CALL)
+		return false;
+	while (offset < path->code->len_bytes && offset - in->next < ASMPATH_ALIGNS &&
+	       (len = asmpath_padding(path, offset)))
+		offset += len;
+	return offset > in->next && !((path->code->addr + offset) % ASMPATH_ALIGNS);
+}
+
+static enum outcome pass(struct asmpath *path, struct asmpath_branch *at)
+{
+	struct stackstate state = path->states.at[at->state];
+	struct instruction in;
+	enum outcome outcome;
+	uint32_t next;
+
+	if (!path->nr_steps)
+		return FAILS;
+	path->nr_steps--;
+	if (stackdecode_skip(&path->decode, at->offset, &state, &next)) {
+		if (!claim(path, *at, next))
+			return FAILS;
+		at->offset = next;
+		return GOES_ON;
+	}
+	if (!stackdecode_at(&path->decode, at->offset, &in) || !claim(path, *at, in.next) ||
+	    stackabi_is_broken_by(&state, &in) || ends_with_call(path, &in))
+		return FAILS;
+	outcome = follow_transfer(path, &in, at->state);
+	if (outcome != GOES_ON)
+		return outcome;
+	stackeffect_apply(&state, &in);
+	if (stackabi_is_lost(&state))
+		return FAILS;
+	if (memcmp(&state, &path->states.at[at->state], sizeof(state)) != 0)
+		at->state = asmpath_add_state(path, &state);
+	at->offset = in.next;
+	return GOES_ON;
+}
+
+/* To its end. */
+static bool follow(struct asmpath *path, struct asmpath_branch at)
+{
+	while (at.offset < path->code->len_bytes) {
+		enum outcome outcome;
+
+		if (path->seen[at.offset] != ASMPATH_UNSEEN)
+			return meet(path, at);
+		outcome = pass(path, &at);
+		if (outcome != GOES_ON)
+			return outcome == ENDS;
+	}
+	path->reaches_beyond |= path->code->goes_on;
+	return false;
+}
+
+bool asmpath_follow(struct asmpath *path, uint32_t offset, const struct stackstate *state)
+{
+	struct asmpath_mark before = asmpath_mark(path);
+	bool fits = true;
+
+	path->is_proven = false;
+	vec_push(&path->branches, (struct asmpath_branch){offset, asmpath_add_state(path, state)});
+	while (fits && path->branches.nr)
+		fits = follow(path, path->branches.at[--path->branches.nr]);
+	if (!fits)
+		asmpath_undo(path, &before);
+	return fits;
+}
