@@ -266,7 +266,34 @@ def rust_stripped(bench):
     return rust(bench, "-C", "strip=symbols")
 
 
+# Half of the code of these is assembler without call frame information.
+
+
+def ffmpeg(bench, make, use):
+    """Makes a film of a few seconds with an encoder, and reads it again and again."""
+    program = need("ffmpeg", "ffmpeg")
+    bench.run(program, "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30:duration=6", *make, "film.mkv")
+    return [bench.start(program, "-v", "error", "-stream_loop", "-1", *use, "-f", "null", "-")]
+
+
+def encode(bench, codec):
+    return ffmpeg(bench, ("-c:v", "libx264", "-preset", "veryfast"), ("-i", "film.mkv", "-c:v", codec))
+
+
+def x264(bench):
+    return encode(bench, "libx264")
+
+
+def x265(bench):
+    return encode(bench, "libx265")
+
+
+def dav1d(bench):
+    return ffmpeg(bench, ("-c:v", "libsvtav1", "-preset", "10"), ("-c:v", "libdav1d", "-i", "film.mkv"))
+
+
 PROGRAMS = {"python3": python3, "perl": perl, "ruby": ruby, "php": php, "git": git, "openssl": openssl, "cc1plus": cc1plus, "clang": clang,
             "redis-server": redis, "postgres": postgres, "nginx": nginx, "sqlite3": sqlite3,
             "node": node, "java": java, "java-frame-pointers": java_fp, "go": go,
-            "go-stripped": go_stripped, "rust": rust, "rust-stripped": rust_stripped}
+            "go-stripped": go_stripped, "rust": rust, "rust-stripped": rust_stripped,
+            "x264": x264, "x265": x265, "dav1d": dav1d}
