@@ -124,7 +124,7 @@ def a_parser_that_does_not_answer():
     assert u.count(done.profile()["samples"]) > 20
 
 
-MOMENTS = int(os.environ.get("MOMENTS", "4" if h.IS_LONG else "2"))
+MOMENTS = int(os.environ.get("MOMENTS", "4"))
 
 
 @h.test
