@@ -31,7 +31,9 @@ static struct args command_args(enum options_command command)
 				"Write pprof files (gzip-compressed profile.proto) for go tool "
 				"pprof and "
 				"other readers.",
-		.epilog = "Exit codes: 0 success, 2 usage error or file error, 3 nothing to "
+		.epilog = "With -p, -a or a filter, COMMAND is not a target: it says how long to "
+			  "sample, as in -a -- sleep 10.\n"
+			  "Exit codes: 0 success, 2 usage error or file error, 3 nothing to "
 			  "profile, 4 "
 			  "missing privileges or kernel support. With -- COMMAND: its exit code, "
 			  "or the "

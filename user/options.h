@@ -47,6 +47,7 @@ struct options {
 	struct targetspec spec;
 	bool all;
 	char **child_argv;    /* NULL-terminated; NULL: nothing to launch. Borrowed from argv */
+	bool child_is_target; /* else other processes are, for as long as the command runs */
 	uint64_t duration_ns; /* 0: until interrupted, or the targets are gone */
 	uint64_t interval_ns; /* how long a window of time is; 0: the run is one */
 	uint64_t delta_ns;    /* how long a delta is; set with OPTIONS_VIEW_DELTA */

@@ -187,21 +187,22 @@ int options_complete(struct options_parsing *parsing)
 	return check_stdout(options);
 }
 
-int options_check_targets(const struct options *options)
+int options_check_targets(struct options *options)
 {
 	const char *name = options->command == OPTIONS_HEAP ? "heap" : "record";
-	bool has_command = options->child_argv;
-	int nr_ways = targetspec_names(&options->spec) + options->all + has_command;
+	int nr_ways = targetspec_names(&options->spec) + options->all;
+	bool has_others = nr_ways || targetspec_filters(&options->spec);
 
-	if (!nr_ways && !targetspec_filters(&options->spec))
+	options->child_is_target = options->child_argv && !has_others;
+	if (!has_others && !options->child_argv)
 		return fail(-EINVAL,
 			    "no target: use -p PID, -a or -- COMMAND (see cprof %s --help).", name);
 	if (nr_ways > 1)
-		return fail(-EINVAL, "-p, -a and -- COMMAND cannot be combined: give one of them.");
-	if (options->mode == OPTIONS_MODE_INSIDE && !has_command)
+		return fail(-EINVAL, "-p and -a cannot be combined: give one of them.");
+	if (options->mode == OPTIONS_MODE_INSIDE && !options->child_is_target)
 		return fail(-EINVAL, "--mode inside is for a command that is launched: -- COMMAND. "
 				     "Running processes are probed.");
-	if (options->inject && has_command)
+	if (options->inject && options->child_is_target)
 		return fail(-EINVAL, "a command that is launched samples by itself already: leave "
 				     "--inject out.");
 	if (options->inject && (options->spec.pids.nr + options->spec.names.nr != 1 ||
@@ -213,8 +214,5 @@ int options_check_targets(const struct options *options)
 		return fail(-EINVAL,
 			    "--inject and --mode probe cannot be combined: without --inject "
 			    "a running process is probed.");
-	if (has_command && targetspec_filters(&options->spec))
-		return fail(-EINVAL, "--comm, --uid, --cgroup and --container cannot be combined "
-				     "with -- COMMAND: they select among all processes.");
 	return 0;
 }

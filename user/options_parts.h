@@ -35,7 +35,7 @@ void options_table_make(enum options_command command, struct options_parsing *pa
 
 /* Fills in what follows from several options together, once all are read. -EINVAL: they contradict, printed. */
 int options_complete(struct options_parsing *parsing);
-/* Checks that the options choose targets, and in one way. -EINVAL: none or several, printed. */
-int options_check_targets(const struct options *options);
+/* Checks that the options choose targets, and in one way; notes whether the command is one. -EINVAL: none or several, printed. */
+int options_check_targets(struct options *options);
 
 #endif

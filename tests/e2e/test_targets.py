@@ -342,10 +342,60 @@ def filters_that_cannot_be():
     for arguments, pattern in ((("--uid", "cprof-no-such-user"), "no such user"),
                                (("--cgroup", "/cprof-no-such-cgroup"), "no such cgroup"),
                                (("--comm", "(a+)+{9}{9}"), "regular expression"),
-                               (("--comm", "("), "regular expression"), (("--comm", ""), "empty"),
-                               (("--uid", "0", "--", "true"), "cannot be combined with -- COMMAND")):
+                               (("--comm", "("), "regular expression"), (("--comm", ""), "empty")):
         for kind in ("record", "heap"):
             h.cprof(kind, *arguments, verbose=False).wait().refused(2, pattern)
+
+
+def while_it_runs(*arguments):
+    """Records whom the arguments choose for as long as a command runs, which exits with 7."""
+    run = h.cprof(*arguments, "--", "sh", "-c", f"{h.workload('hot')} 0.6; exit 7").wait()
+    profiles = run.profiles(code=7)
+    for path, profile in profiles.items():
+        assert 0.5e9 <= profile["duration_ns"], (path, profile["duration_ns"])
+    return {os.path.basename(path): profile for path, profile in profiles.items()}
+
+
+@h.test
+def one_while_a_command_runs():
+    """As perf record -p PID -- COMMAND: the command says how long to sample, and is no target."""
+    for kind, rate, program in (("record", ("-F", "499"), "hot"), ("heap", ("--rate", "10000"), "churn")):
+        target = h.Workload(program, 0 if program == "churn" else 60)
+        if program == "churn":
+            target.says()
+            target.go()
+        (profile,) = while_it_runs(kind, *rate, "-p", target.pid).values()
+        assert h.labels(profile, "pid") == {target.pid}, h.labels(profile, "pid")
+        target.process.kill()
+
+
+@h.test
+def chosen_by_name_while_a_command_runs():
+    name = f"timed-{ME % 100000}"
+    target = h.Workload(named(name), 60)
+    for choice in (("--comm", f"^{name}$"), ("-p", name)):
+        (profile,) = while_it_runs("record", "-F", "499", *choice).values()
+        assert h.labels(profile, "pid") == {target.pid}, h.labels(profile, "pid")
+
+
+@h.test
+def all_while_a_command_runs():
+    """It is one of all."""
+    names = list(while_it_runs("record", "-F", "499", "-a", "-o", os.path.join(h.folder(), "all/")))
+    assert any(".hot." in name for name in names), names
+
+
+@h.test
+def commands_that_cannot_run_while_others_are_sampled():
+    h.cprof("record", "-p", h.Workload("idle").pid, "--", "cprof-no-such-command",
+            verbose=False).wait().refused(2, "cannot run 'cprof-no-such-command'")
+
+
+@h.test
+def both_ways_at_once():
+    for kind in ("record", "heap"):
+        h.cprof(kind, "-a", "-p", "1", "--", "true", verbose=False).wait().refused(2, "-p and -a cannot be combined")
+    h.cprof("heap", "--mode", "inside", "-a", "--", "true", verbose=False).wait().refused(2, "--mode inside is for")
 
 
 h.main()

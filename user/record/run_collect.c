@@ -54,7 +54,9 @@ static void look_up_from_work(void *ctx)
 /* 0: there is not exactly one, or it is a launched command. */
 static uint32_t the_target(const struct run *run)
 {
-	return run->targets.all.nr == 1 && !run->child.pid ? run->targets.all.at[0].tgid : 0;
+	return run->targets.all.nr == 1 && !run->options->child_is_target
+		       ? run->targets.all.at[0].tgid
+		       : 0;
 }
 
 static void set_limit(struct run *run)
@@ -225,6 +227,8 @@ static void write_what_is_due(struct run *run)
 
 static bool is_anybody_left(const struct run *run)
 {
+	if (targets_are_over(&run->targets))
+		return false;
 	return run->options->all || targetset_is_open(&run->targetset) ||
 	       targets_any_left(&run->targets);
 }

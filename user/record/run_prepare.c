@@ -42,7 +42,7 @@ static uint32_t only_target(const struct run *run)
 {
 	const struct options *o = run->options;
 
-	if (o->all || run_follows_forks(run) || o->child_argv || run->targets.all.nr != 1 ||
+	if (o->all || run_follows_forks(run) || o->child_is_target || run->targets.all.nr != 1 ||
 	    targetset_judges(&run->targetset))
 		return 0;
 	return run->targets.all.at[0].tgid;
@@ -107,10 +107,13 @@ int run_launch_child(struct run *run)
 	if (!run->options->child_argv)
 		return EXIT_DONE;
 	if (child_spawn(&run->child, run->options->child_argv,
-			run->preload.path ? run->preload.env : environ,
+			run->options->child_is_target && run->preload.path ? run->preload.env
+									   : environ,
 			stdout_of_command(run->options)))
 		return EXIT_CANNOT;
-	return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
+	if (run->options->child_is_target)
+		return targets_add(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
+	return targets_end_with(&run->targets, run->child.pid) ? EXIT_CANNOT : EXIT_DONE;
 }
 
 static void on_map(void *ctx, const struct process *process, const struct mapping *map)

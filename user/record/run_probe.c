@@ -24,7 +24,7 @@ int run_choose_mode(struct run *run)
 		warn("--inject: %s.", run->preload.reason);
 		return EXIT_CANNOT;
 	}
-	if (!run_is_heap(run) || !o->child_argv || o->mode == OPTIONS_MODE_PROBE)
+	if (!run_is_heap(run) || !o->child_is_target || o->mode == OPTIONS_MODE_PROBE)
 		return EXIT_DONE;
 	if (preload_choose(&run->preload, o->child_argv[0], o->rate_bytes, run->parser) == -ENOTSUP)
 		say("%s: it is probed from outside", run->preload.reason);
@@ -56,9 +56,11 @@ int run_probe_command(struct run *run)
 		warn("cannot read '%s'", run->preload.path);
 		return EXIT_CANNOT;
 	}
-	if (run_is_heap(run) && run->child.pid)
+	if (!run->options->child_is_target)
+		return EXIT_DONE;
+	if (run_is_heap(run))
 		elfdeps_of(run->options->child_argv[0], run->parser, expect_file, run);
-	if (run->preload.path && run->child.pid)
+	if (run->preload.path)
 		expect_file(run, run->preload.path);
 	return EXIT_DONE;
 }
@@ -118,7 +120,7 @@ int run_attach_probes(struct run *run)
 		detail("%zu files are examined later", prober->candidates.queue.nr);
 	else
 		detail("every mapped file is examined");
-	if (prober->nr_sites || has_more(run) || run->child.pid || !nr_chosen(run))
+	if (prober->nr_sites || has_more(run) || run->options->child_is_target || !nr_chosen(run))
 		return EXIT_DONE;
 	return complain(run);
 }
@@ -136,7 +138,7 @@ int run_expect_cost(struct run *run)
 	struct overhead expected;
 	uint64_t look_ns;
 
-	if (!run_is_heap(run) || o->all || o->child_argv || o->inject || !run->prober.nr_sites)
+	if (!run_is_heap(run) || o->all || o->child_is_target || o->inject || !run->prober.nr_sites)
 		return EXIT_DONE;
 	look_ns = session_look(run->session, interrupt_seen, is_runnable, &expected);
 	if (!interrupt_seen())

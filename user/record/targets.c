@@ -47,15 +47,35 @@ int targets_check(const char *proc_root, uint32_t pid)
 	return 0;
 }
 
-int targets_add(struct targets *targets, uint32_t tgid)
+static int watch(uint32_t tgid, struct target *target)
 {
 	int pidfd = syscall(SYS_pidfd_open, tgid, 0);
 
 	if (pidfd < 0)
 		return fail(-errno, "cannot watch process %u", tgid);
 	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
-	vec_push(&targets->all, (struct target){tgid, pidfd});
+	*target = (struct target){tgid, pidfd};
 	return 0;
+}
+
+int targets_add(struct targets *targets, uint32_t tgid)
+{
+	struct target target;
+	int err = watch(tgid, &target);
+
+	if (!err)
+		vec_push(&targets->all, target);
+	return err;
+}
+
+int targets_end_with(struct targets *targets, uint32_t tgid)
+{
+	return watch(tgid, &targets->timer);
+}
+
+bool targets_are_over(const struct targets *targets)
+{
+	return targets->timer.tgid && targets->timer.pidfd < 0;
 }
 
 bool targets_any_left(const struct targets *targets)
@@ -66,28 +86,37 @@ bool targets_any_left(const struct targets *targets)
 	return false;
 }
 
+static void look_at(struct target *target, const struct pollfd *fd)
+{
+	if (!fd->revents)
+		return;
+	close(target->pidfd);
+	target->pidfd = -1;
+}
+
 void targets_wait(struct targets *targets, int first_fd, int second_fd, uint64_t wake_ns)
 {
-	struct pollfd *fds scoped(freep) = xcalloc(targets->all.nr + 2, sizeof(*fds));
+	struct pollfd *fds scoped(freep) = xcalloc(targets->all.nr + 3, sizeof(*fds));
+	int timer_fd = targets->timer.tgid ? targets->timer.pidfd : -1;
 	uint64_t now_ns = clock_monotonic_ns(), left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
 	struct timespec timeout = {left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC};
 
 	fds[0] = (struct pollfd){.fd = first_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = second_fd, .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = timer_fd, .events = POLLIN};
 	for (size_t i = 0; i < targets->all.nr; i++)
-		fds[i + 2] = (struct pollfd){.fd = targets->all.at[i].pidfd, .events = POLLIN};
-	if (ppoll(fds, targets->all.nr + 2, &timeout, NULL) <= 0)
+		fds[i + 3] = (struct pollfd){.fd = targets->all.at[i].pidfd, .events = POLLIN};
+	if (ppoll(fds, targets->all.nr + 3, &timeout, NULL) <= 0)
 		return;
-	for (size_t i = 0; i < targets->all.nr; i++) {
-		if (!fds[i + 2].revents)
-			continue;
-		close(targets->all.at[i].pidfd);
-		targets->all.at[i].pidfd = -1;
-	}
+	look_at(&targets->timer, &fds[2]);
+	for (size_t i = 0; i < targets->all.nr; i++)
+		look_at(&targets->all.at[i], &fds[i + 3]);
 }
 
 void targets_release(struct targets *targets)
 {
+	if (targets->timer.tgid)
+		closep(&targets->timer.pidfd);
 	vec_for_each(&targets->all, target)
 		closep(&target->pidfd);
 	vec_release(&targets->all);
