@@ -24,6 +24,9 @@ BODIES = {
     "many_tables": "".join(f"sub ${8 * i},%rsp\njmp *%rax\n" for i in range(1, 9)) + "add $16,%rsp\nret\n",
     "nops": ".fill 64,1,0x90\nret\n",
     "zeros": ".fill 64\nret\n",
+    "clone_of_musl": "xor %eax,%eax\nmov $56,%al\nsyscall\ntest %eax,%eax\njnz 1f\nxor %ebp,%ebp\npop %rdi\ncall *%r9\nhlt\n1: ret\n",
+    "restorer": "nop\nmov $15,%rax\nsyscall\nnop\nret\n",
+    "noreturn": "push %rbx\ncall 2f\n1: push %rcx\nlea 2f(%rip),%rax\npop %rcx\njmp *%rax\n2: push %rdx\n3: jmp 3b\n",
     "large_frame": "sub $0x7fffffff,%rsp\nsub $0x7fffffff,%rsp\nadd $0x7fffffff,%rsp\nret\n",
 }
 
@@ -45,7 +48,11 @@ def main():
     os.makedirs(folder, exist_ok=True)
     files = {name: b"\0" + code(body) for name, body in BODIES.items()}
     files |= {f"{name}_goes_on": b"\1" + files[name][1:] for name in ("saves", "beyond")}
-    files["one_byte_goes_on"] = b"go"
+    files["one_byte_goes_on"] = b"\1o"
+    # functions begin at 0 and 6 for certain, and 1 and 15 bytes farther on others are called
+    files["noreturn_named"] = b"\x04\0\6" + files["noreturn"][1:]
+    files["noreturn_called"] = b"\x14\0\6\1\x0f" + files["noreturn"][1:]
+    files["clone_called"] = b"\x09\0" + files["clone_of_musl"][1:]
     for name, data in files.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)

@@ -18,6 +18,7 @@
 #include "object/symtab.h"
 #include "unwind/asmflow.h"
 #include "unwind/ehframe.h"
+#include "unwind/gapfill.h"
 #include "unwind/tablebuild.h"
 
 /* Where labels are, and the rules of a file that an assembler made. */
@@ -35,7 +36,7 @@ static void assemble(struct made *made, const char *source)
 	assert_non_null(out);
 	fprintf(out, ".text\n.cfi_startproc\nret\n.cfi_endproc\n.balign 32\n%s", source);
 	fclose(out);
-	judge_run("gcc -shared -nostdlib -Wl,-z,noseparate-code -o made.so made.s");
+	judge_run("gcc -shared -nostdlib -Wl,-Bsymbolic,-z,noseparate-code -o made.so made.s");
 	file = judge_open("made.so");
 	made->symtab = symtab_new(file);
 	assert_int_equal(unwind_table_from_elf(file, &made->table), 0);
@@ -201,7 +202,8 @@ static void test_nothing_made_up(void **state)
 		"push %rbx\nmovzbl (%rdi),%eax\njmp *(%r11,%rax,8)\n", /* nothing shows where to */
 		"sub $8,%rsp\ncall .Lnext\n", /* does not return, and goes on in what is next */
 		"call 2f\n1:\npause\njmp 1b\n.balign 16\n2:\nmov %r11,(%rsp)\nret\n", /* a retpoline */
-		"push %rbp\nmov %rsp,%rbp\nsyscall\n.balign 16\n1:\ndec %rcx\njnz 1b\nleave\nret\n",
+		"xor %eax,%eax\nmov $56,%al\nsyscall\nret\n", /* clone: two threads go on here */
+		"push $15\npop %rax\nsyscall\nret\n",
 		"blsr %rax,%rbp\nret\n",
 		"mov (%rdi),%rsp\npop %rbx\nret\n",	     /* another stack: a coroutine */
 		"push %rbx\n1:\ndec %rdi\njnz 1b\njmp 1b\n", /* never ends */
@@ -227,6 +229,126 @@ static void test_nothing_made_up(void **state)
 		expect_sp(&made, "end", 8);
 		made_release(&made);
 	}
+}
+
+/* musl's way: nothing is aligned, and but for some symbols nothing says where functions begin. */
+static void test_named_functions(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made,
+		 ".balign 16\n.skip 1030, 0x06\n"
+		 ".type named,@function\n.globl named\nnamed:\npush %rbx\n.globl "
+		 "in_named\nin_named:\n"
+		 "call inner\nlea started(%rip),%rdi\ncall *%rax\n.globl ends\nends:\ncall never\n"
+		 ".type next,@function\n.globl next\nnext:\nret\n"
+		 ".globl inner\ninner:\nsub $0x18,%rsp\n.globl in_inner\nin_inner:\nadd "
+		 "$0x18,%rsp\nret\n"
+		 ".globl started\nstarted:\npush %rbp\npush %rbx\n.globl "
+		 "in_started\nin_started:\ncall *(%rdi)\n"
+		 "1:\nmov $60,%eax\nsyscall\njmp 1b\n"
+		 ".globl never\nnever:\npush %rax\npush %rcx\n.globl in_never\nin_never:\njmp "
+		 "in_never\n"
+		 ".globl nobody\nnobody:\nnot %rax\nret\n");
+	expect_sp(&made, "named", 8);
+	expect_sp(&made, "in_named", 16);
+	expect_sp(&made, "ends", 16);
+	expect_sp(&made, "next", 8);
+	expect_sp(&made, "inner", 8);
+	expect_sp(&made, "in_inner", 32);
+	expect_sp(&made, "started", 8);
+	expect_sp(&made, "in_started", 24);
+	expect_sp(&made, "in_never", 24);
+	expect_gap(&made, "nobody");
+	made_release(&made);
+}
+
+/* The padding behind a call may be that of a loop, or the call does not return: what is behind must fit. */
+static void test_padding_behind_calls(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made,
+		 ".skip 1024, 0x06\n"
+		 ".type loops,@function\n.globl loops\nloops:\npush %rbx\ncall *%rax\n.balign 16\n"
+		 ".globl head\nhead:\ndec %rbx\njnz head\npop %rbx\nret\n"
+		 ".balign 16\n.type exits,@function\n.globl exits\nexits:\npush %rbx\npush "
+		 "%rcx\ncall *%rax\n.balign 16\n"
+		 ".globl other\nother:\npush %rdx\n.globl in_other\nin_other:\npop %rdx\nret\n");
+	expect_sp(&made, "head", 16);
+	expect_sp(&made, "other", 8);
+	expect_sp(&made, "in_other", 16);
+	made_release(&made);
+}
+
+static void test_system_calls(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made,
+		 ".skip 1024, 0x06\n.type any,@function\n.globl any\nany:\npush %rbx\nmov "
+		 "%rdi,%rax\nsyscall\n"
+		 ".globl back\nback:\npop %rbx\nret\nnop\n"
+		 ".globl restorer\nrestorer:\nmov $15,%rax\nsyscall\n.globl behind\nbehind:\nnop\n"
+		 ".type clone_it,@function\n.globl clone_it\nclone_it:\nxor %eax,%eax\nmov "
+		 "$56,%al\nsyscall\n"
+		 ".globl either\neither:\ntest %eax,%eax\njnz 1f\n.globl child\nchild:\nxor "
+		 "%ebp,%ebp\npop %rdi\n"
+		 "call *%r9\nhlt\n1:\n.globl parent\nparent:\nret\n");
+	expect_sp(&made, "back", 16);
+	expect(&made, "restorer", UNWIND_SIGNAL, UNWIND_REG_SP, 160);
+	expect(&made, "behind", UNWIND_SIGNAL, UNWIND_REG_SP, 160);
+	expect_sp(&made, "clone_it", 8);
+	expect(&made, "either", UNWIND_CLONE, 0, 0);
+	expect(&made, "child", UNWIND_ROOT, 0, 0);
+	expect_sp(&made, "parent", 8);
+	made_release(&made);
+}
+
+/* What one gap calls in another is known to begin there. */
+static void test_calls_between_gaps(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made,
+		 ".skip 1024, 0x06\n.type first,@function\n.globl first\nfirst:\ncall far\nret\n"
+		 ".cfi_startproc\n.skip 64,0x90\n.cfi_endproc\n.skip 35, 0x06\n"
+		 ".globl far\nfar:\npush %rbx\n.globl in_far\nin_far:\npop %rbx\nret\n");
+	expect_sp(&made, "in_far", 16);
+	made_release(&made);
+}
+
+/* A program without call frame information at all: from where it begins to what it calls. */
+static void test_program(void **state)
+{
+	char *path scoped(freep) = xasprintf("%s/bare.s", judge_dir);
+	FILE *out = fopen(path, "w");
+	struct elf_file *file;
+	struct made made;
+
+	(void)state;
+	assert_non_null(out);
+	fprintf(out,
+		".text\n.skip 5,0x06\n.globl _start\n_start:\nxor %%ebp,%%ebp\ncall begins\n.globl "
+		"root\nroot:\nhlt\n.skip 3,0x06\n"
+		"begins:\nlea body(%%rip),%%rdi\njmp runs\n.skip 200,0x06\n"
+		".globl runs\nruns:\npush %%rbx\ncall *%%rdi\n.globl in_runs\nin_runs:\ncall "
+		"*%%rax\nhlt\n.skip 7,0x06\n"
+		".globl body\nbody:\nsub $8,%%rsp\n.globl in_body\nin_body:\nadd $8,%%rsp\nret\n");
+	fclose(out);
+	judge_run("gcc -nostdlib -static -Wl,-z,noseparate-code -o bare bare.s");
+	file = judge_open("bare");
+	made.symtab = symtab_new(file);
+	assert_int_equal(unwind_table_from_elf(file, &made.table), 0);
+	elf_file_close(file);
+	expect(&made, "root", UNWIND_ROOT, 0, 0);
+	expect_sp(&made, "in_runs", 16);
+	expect_sp(&made, "in_body", 16);
+	made_release(&made);
 }
 
 /* Against call frame information ------------------------------------------------------------------ */
@@ -343,6 +465,65 @@ static void judge_file(const char *path, double most_wrong)
 	assert_true(score.nr_wrong <= most_wrong * score.nr_compared);
 }
 
+/* Of what both say of [first, limit), row by row. */
+static void compare_all(struct score *score, const struct rows *said, const struct rows *found,
+			uint64_t addr, uint64_t limit)
+{
+	size_t i = vec_partition(&said->at, row, row->elf_addr <= addr) - 1;
+	size_t j = vec_partition(&found->at, row, row->elf_addr <= addr) - 1;
+
+	while (addr < limit) {
+		uint64_t end = limit;
+
+		if (i + 1 < said->at.nr && said->at.at[i + 1].elf_addr < end)
+			end = said->at.at[i + 1].elf_addr;
+		if (j + 1 < found->at.nr && found->at.at[j + 1].elf_addr < end)
+			end = found->at.at[j + 1].elf_addr;
+		if (said->at.at[i].rule.kind != UNWIND_GAP)
+			compare(score, addr, end, &said->at.at[i].rule, &found->at.at[j].rule);
+		i += i + 1 < said->at.nr && said->at.at[i + 1].elf_addr == end;
+		j += j + 1 < found->at.nr && found->at.at[j + 1].elf_addr == end;
+		addr = end;
+	}
+}
+
+/* All of .text as if there were no call frame information, but symbols. */
+static void judge_without(const char *path, double least_found, double most_wrong)
+{
+	struct elf_file *file = judge_open(path);
+	struct rows said = {0}, found = {0};
+	struct ehframe_input input;
+	struct elf_section text;
+	struct gapfill gapfill;
+	struct score score = {0};
+
+	assert_int_equal(ehframe_input_from_elf(file, &input), 0);
+	assert_int_equal(ehframe_rows(&input, take, &said, NULL), 0);
+	assert_true(elf_file_section_named(file, ".text", &text));
+	gapfill_open(&gapfill, file, input.entry, take, &found);
+	gapfill_close(&gapfill);
+	elf_file_close(file);
+	compare_all(&score, &said, &found,
+		    said.at.at[0].elf_addr > text.elf_addr ? said.at.at[0].elf_addr : text.elf_addr,
+		    text.elf_addr + text.len_bytes);
+	vec_release(&said.at);
+	vec_release(&found.at);
+	print_message("  %s by its symbols: %.1f %% of %" PRIu64 " bytes found, %" PRIu64
+		      " compared, %" PRIu64 " wrong (%.3f %%; 0x%" PRIx64 ")\n",
+		      path, 100.0 * score.nr_found / score.nr_all, score.nr_all, score.nr_compared,
+		      score.nr_wrong, 100.0 * score.nr_wrong / (score.nr_compared + 1),
+		      score.first_wrong);
+	assert_true((double)score.nr_found >= least_found * (double)score.nr_all);
+	assert_true(score.nr_wrong <= most_wrong * score.nr_compared);
+}
+
+static void test_by_symbols(void **state)
+{
+	(void)state;
+	judge_without(LIBC, 0.7, 0.001);
+	judge_without("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", 0.6, 0.0001);
+}
+
 /* What differs in libc is said wrong there: __mpn_mul_1 and its like push without saying so. */
 static void test_as_call_frame_information_says(void **state)
 {
@@ -362,6 +543,12 @@ int main(void)
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_nothing_made_up),
 		cmocka_unit_test(test_as_call_frame_information_says),
+		cmocka_unit_test(test_by_symbols),
+		cmocka_unit_test(test_named_functions),
+		cmocka_unit_test(test_padding_behind_calls),
+		cmocka_unit_test(test_system_calls),
+		cmocka_unit_test(test_calls_between_gaps),
+		cmocka_unit_test(test_program),
 	};
 
 	judge_dir = temp_folder();

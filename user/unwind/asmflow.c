@@ -22,19 +22,22 @@
 
 #include "base/alloc.h"
 #include "unwind/asmpath.h"
+#include "unwind/asmsyscall.h"
 #include "unwind/stackabi.h"
 
 #define UNSEEN ASMPATH_UNSEEN
-/* The states of what stays a gap. */
-#define PADDING 0
-#define CODE	1
-/* Of all attempts together. */
+#define NOP    0x90
+/* Of all attempts together. To look at so many bytes for code that nothing has led to counts as one. */
 #define STEPS_PER_BYTE 2
+#define SCAN_PER_STEP  8
+/* Behind the beginning of a function, targets of its jumps are looked for. */
+#define FUNCTION_BYTES (64u << 10)
 
 struct flow {
 	struct asmpath path;
 	vec_of(uint32_t) entries; /* called by what is proven, and not looked at yet */
 	uint8_t *is_branched;	  /* for each byte: code that stays a gap leads there */
+	void *ctx;		  /* of leads_to() */
 };
 
 static void flow_release(struct flow *flow)
@@ -48,8 +51,12 @@ static void flow_release(struct flow *flow)
 
 static void accept(struct flow *flow)
 {
+	const struct asmflow_code *code = flow->path.code;
+
 	vec_for_each(&flow->path.calls, called)
 		vec_push(&flow->entries, *called);
+	for (size_t i = 0; code->leads_to && i < flow->path.outside.nr; i++)
+		code->leads_to(flow->ctx, flow->path.outside.at[i]);
 }
 
 /*
@@ -73,74 +80,142 @@ static bool fits_jump(struct asmpath *path, uint32_t offset, bool only_unbalance
 	return false;
 }
 
-static bool try_target(struct flow *flow, uint32_t offset)
+static bool try_target(struct flow *flow, uint32_t offset, bool is_known)
 {
-	asmpath_begin(&flow->path);
+	asmpath_begin(&flow->path, is_known);
 	if (!fits_jump(&flow->path, offset, false))
 		return false;
 	accept(flow);
 	return true;
 }
 
-/* The first code from here on that no path has led to. */
-static uint32_t next_unseen(const struct asmpath *path, uint32_t offset)
+/* Behind offset, where the next function begins that is known, or how far a function is looked for. */
+static uint32_t next_begin(const struct asmpath *path, uint32_t offset)
 {
-	while (offset < path->code->len_bytes && path->seen[offset] != UNSEEN)
-		offset++;
-	while (offset < path->code->len_bytes && path->seen[offset] == UNSEEN) {
-		uint32_t len = asmpath_padding(path, offset);
+	uint32_t left = path->code->len_bytes - offset;
+	uint32_t len = left < FUNCTION_BYTES ? left : FUNCTION_BYTES;
+	const uint8_t *found = memchr(&path->begins[offset] + 1, 1, len - 1);
+
+	return found ? (uint32_t)(found - path->begins) : offset + len;
+}
+
+/* The first code from here on that no path has led to. limit: there is none before that. */
+static uint32_t next_unseen(const struct asmpath *path, uint32_t offset, uint32_t limit)
+{
+	while (offset < limit) {
+		uint32_t len = path->seen[offset] == UNSEEN ? asmpath_padding(path, offset) : 1;
 
 		if (!len)
-			break;
+			return offset;
 		offset += len;
 	}
-	return offset;
+	return limit;
 }
 
 /* A function that goes on through a table only: by what the table leads to, which stands behind it. */
 static bool is_proven_by_target(struct asmpath *path, uint32_t offset)
 {
-	uint32_t next = next_unseen(path, offset);
+	uint32_t limit = next_begin(path, offset), next = next_unseen(path, offset, limit);
 
-	return path->jumps.nr && next < path->code->len_bytes && path->seen[next] == UNSEEN &&
-	       fits_jump(path, next, true);
+	return path->jumps.nr && next < limit && fits_jump(path, next, true);
 }
 
-static bool try_entry(struct flow *flow, uint32_t offset)
+/* How it is known that a function begins somewhere. */
+enum beginning {
+	GUESSED, /* by its alignment */
+	CALLED,	 /* or its address is taken, by what is proven */
+	NAMED,	 /* by a symbol */
+};
+
+/* One that never returns. */
+static bool is_proven_by_frame(const struct asmpath *path, uint32_t offset)
+{
+	struct instruction in;
+
+	return stackdecode_at(&path->decode, offset, &in) &&
+	       in.decoded.mnemonic == ZYDIS_MNEMONIC_PUSH;
+}
+
+/* Even what needs no proof must not contradict itself. */
+static bool try_entry(struct flow *flow, uint32_t offset, enum beginning beginning)
 {
 	struct asmpath *path = &flow->path;
 	struct asmpath_mark before;
 
-	asmpath_begin(path);
+	asmpath_begin(path, beginning != GUESSED);
 	before = asmpath_mark(path);
 	if (!asmpath_follow(path, offset, &stackstate_entry))
 		return false;
-	if (!path->is_proven && !is_proven_by_target(path, offset)) {
-		asmpath_undo(path, &before);
-		return false;
+	if (beginning == NAMED || path->is_proven || path->is_ended ||
+	    (beginning == CALLED && is_proven_by_frame(path, offset)) ||
+	    is_proven_by_target(path, offset)) {
+		accept(flow);
+		return true;
 	}
-	accept(flow);
-	return true;
+	asmpath_undo(path, &before);
+	return false;
+}
+
+/* The pieces behind a function, up to the next one that is known, that it jumps to through tables. */
+static void follow_targets(struct flow *flow, uint32_t offset)
+{
+	struct asmpath *path = &flow->path;
+	uint32_t limit = next_begin(path, offset);
+
+	while (path->jumps.nr && path->nr_steps) {
+		uint32_t next = next_unseen(path, offset, limit);
+		uint32_t nr_steps = (next - offset) / SCAN_PER_STEP;
+
+		if (next == limit)
+			return;
+		path->nr_steps -= path->nr_steps < nr_steps ? path->nr_steps : nr_steps;
+		offset = next;
+		if (!try_target(flow, next, true))
+			while (offset < limit && path->seen[offset] == UNSEEN)
+				offset++;
+	}
 }
 
 /* What is proven to be called begins there, aligned or not. Its jumps are not those of the function before the next one. */
 static void follow_calls(struct flow *flow)
 {
+	struct stackstate jumps[ASMPATH_MAX_JUMPS];
 	size_t nr_jumps = flow->path.jumps.nr;
 
+	if (nr_jumps)
+		memcpy(jumps, flow->path.jumps.at, nr_jumps * sizeof(*jumps));
 	while (flow->entries.nr) {
 		uint32_t entry = flow->entries.at[--flow->entries.nr];
 
-		if (flow->path.seen[entry] == UNSEEN)
-			try_entry(flow, entry);
-		flow->path.jumps.nr = nr_jumps;
+		flow->path.jumps.nr = 0;
+		if (flow->path.seen[entry] == UNSEEN && try_entry(flow, entry, CALLED))
+			follow_targets(flow, entry);
 	}
+	flow->path.jumps.nr = 0;
+	for (size_t i = 0; i < nr_jumps; i++)
+		vec_push(&flow->path.jumps, jumps[i]);
+}
+
+/* All that begins for certain, and then all that is called from there. */
+static void follow_known(struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->path.code->len_bytes; i++) {
+		if (!flow->path.begins[i] || flow->path.seen[i] != UNSEEN)
+			continue;
+		flow->path.jumps.nr = 0;
+		if (try_entry(flow, i, NAMED))
+			follow_targets(flow, i);
+	}
+	flow->path.jumps.nr = 0;
+	follow_calls(flow);
 }
 
 /* Everything ------------------------------------------------------------------------------------- */
 
 static void give_up(struct flow *flow, uint32_t state, uint32_t start, uint32_t limit)
 {
+	if (start == limit)
+		return;
 	flow->path.seen[start] = state;
 	for (uint32_t i = start + 1; i < limit && flow->path.seen[i] == UNSEEN; i++)
 		flow->path.seen[i] = ASMPATH_INSIDE;
@@ -162,19 +237,42 @@ static void note_branch(struct flow *flow, const struct instruction *in)
 static void give_up_code(struct flow *flow, uint32_t offset)
 {
 	const struct asmpath *path = &flow->path;
+	uint32_t start = offset;
 	bool is_end = false;
 
 	while (!is_end && offset < path->code->len_bytes && path->seen[offset] == UNSEEN) {
 		struct instruction in = {.next = offset + 1};
 
+		if (path->begins[offset] && offset > start)
+			break;
 		is_end = true;
 		if (stackdecode_at(&path->decode, offset, &in)) {
 			is_end = stackdecode_is_end(&in);
 			note_branch(flow, &in);
 		}
-		give_up(flow, CODE, offset, in.next);
+		give_up(flow, ASMPATH_CODE, offset, in.next);
 		offset = in.next;
 	}
+}
+
+/*
+ * What a handler returns to, from one byte before it on, because what is before a return address is looked up, to one byte
+ * behind it, where the kernel has its thread stand meanwhile.
+ */
+static bool settle_signal(struct flow *flow, uint32_t offset)
+{
+	struct asmpath *path = &flow->path;
+	uint32_t limit = offset + ASMSYSCALL_SIGRETURN_BYTES;
+
+	if (!asmsyscall_is_sigreturn(path, offset))
+		return false;
+	if (offset && path->code->bytes[offset - 1] == NOP &&
+	    path->seen[offset - 1] <= ASMPATH_CODE)
+		path->seen[offset - 1] = ASMPATH_SIGNAL;
+	give_up(flow, ASMPATH_SIGNAL, offset, limit);
+	if (limit < path->code->len_bytes && path->seen[limit] == UNSEEN)
+		give_up(flow, ASMPATH_SIGNAL, limit, limit + asmpath_padding(path, limit));
+	return true;
 }
 
 /*
@@ -188,10 +286,17 @@ static bool settle(struct flow *flow, uint32_t offset)
 			 !flow->is_branched[offset];
 
 	path->reaches_beyond = false;
-	if (try_target(flow, offset))
+	if (settle_signal(flow, offset))
+		return true;
+	if (path->begins[offset]) {
+		path->jumps.nr = 0;
+		if (try_entry(flow, offset, NAMED))
+			return true;
+	}
+	if (try_target(flow, offset, false))
 		return true;
 	path->jumps.nr = 0; /* from here on it is another function's */
-	if (may_begin && try_entry(flow, offset))
+	if (may_begin && try_entry(flow, offset, GUESSED))
 		return true;
 	if (path->reaches_beyond && offset > path->code->len_bytes / 2)
 		return false;
@@ -215,7 +320,7 @@ static size_t follow_all(struct flow *flow)
 		}
 		len = asmpath_padding(path, i);
 		if (len)
-			give_up(flow, PADDING, i, i + len);
+			give_up(flow, ASMPATH_PADDING, i, i + len);
 		else if (!settle(flow, i))
 			break;
 	}
@@ -226,10 +331,23 @@ static struct unwind_rule rule_of(const struct asmpath *path, uint32_t state)
 {
 	struct unwind_rule rule = {.kind = UNWIND_GAP};
 
-	if (state == CODE)
+	switch (state) {
+	case ASMPATH_PADDING:
+		break;
+	case ASMPATH_CODE:
 		rule.cfa_reg = CFA_GAP_IS_CODE;
-	else if (state != PADDING)
+		break;
+	case ASMPATH_SIGNAL:
+		return asmsyscall_sigreturn_rule();
+	case ASMPATH_CLONE:
+		rule.kind = UNWIND_CLONE;
+		break;
+	case ASMPATH_ROOT:
+		rule.kind = UNWIND_ROOT;
+		break;
+	default:
 		asmpath_rule(path, state, &rule);
+	}
 	return rule;
 }
 
@@ -255,14 +373,15 @@ static void emit_rows(const struct asmpath *path, size_t len_bytes, cfa_row_fn e
 
 size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 {
-	const struct stackstate gap = {.alias = STACKSTATE_NO_REG, .ra_reg = STACKSTATE_NO_REG};
 	struct flow flow scoped(flow_release) = {0};
 	size_t len_bytes;
 
 	asmpath_open(&flow.path, code, (uint64_t)code->len_bytes * STEPS_PER_BYTE);
 	flow.is_branched = xcalloc(code->len_bytes, 1);
-	for (int state = PADDING; state <= CODE; state++)
-		asmpath_add_state(&flow.path, &gap);
+	flow.ctx = ctx;
+	for (size_t i = 0; i < code->nr_called; i++)
+		vec_push(&flow.entries, (uint32_t)(code->called[i] - code->addr));
+	follow_known(&flow);
 	len_bytes = follow_all(&flow);
 	emit_rows(&flow.path, len_bytes, emit, ctx);
 	return len_bytes;

@@ -23,6 +23,13 @@ struct asmflow_code {
 	size_t len_bytes;
 	uint64_t addr; /* of bytes[0] */
 	bool goes_on;  /* code follows that was not given */
+	const uint64_t *
+		begins; /* where functions begin for certain, ascending; borrowed. NULL: not known */
+	size_t nr_begins;
+	const uint64_t *called; /* what leads_to() was called with, in any order; borrowed */
+	size_t nr_called;
+	/* Called with the ctx of asmflow_rows() for each function behind the code that proven code calls. NULL: not asked for */
+	void (*leads_to)(void *ctx, uint64_t elf_addr);
 };
 
 /*

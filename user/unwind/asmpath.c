@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "unwind/asmflow.h"
+#include "unwind/asmsyscall.h"
 #include "unwind/stackabi.h"
 
 enum outcome {
@@ -18,30 +19,47 @@ enum outcome {
 	FAILS
 };
 
+/* They are of no function's stack: what a path knows never agrees with them. */
+static void add_special_states(struct asmpath *path)
+{
+	const struct stackstate none = {.alias = STACKSTATE_NO_REG, .ra_reg = STACKSTATE_NO_REG};
+
+	for (int state = 0; state < ASMPATH_NR_SPECIAL; state++)
+		vec_push(&path->states, none);
+}
+
 void asmpath_open(struct asmpath *path, const struct asmflow_code *code, uint64_t nr_steps)
 {
 	*path = (struct asmpath){.code = code, .nr_steps = nr_steps};
 	stackdecode_init(&path->decode, code->bytes, code->len_bytes);
 	path->seen = xreallocarray(NULL, code->len_bytes, sizeof(*path->seen));
 	memset(path->seen, 0xff, code->len_bytes * sizeof(*path->seen));
+	path->begins = xcalloc(code->len_bytes, 1);
+	for (size_t i = 0; i < code->nr_begins; i++)
+		if (code->begins[i] - code->addr < code->len_bytes)
+			path->begins[code->begins[i] - code->addr] = 1;
+	add_special_states(path);
 }
 
 void asmpath_release(struct asmpath *path)
 {
 	free(path->seen);
+	free(path->begins);
 	vec_release(&path->states);
 	vec_release(&path->jumps);
 	vec_release(&path->calls);
+	vec_release(&path->outside);
 	vec_release(&path->branches);
 	vec_release(&path->instructions);
 }
 
 /* Attempts --------------------------------------------------------------------------------------- */
 
-void asmpath_begin(struct asmpath *path)
+void asmpath_begin(struct asmpath *path, bool is_known)
 {
+	path->is_known = is_known;
 	path->nr_states_proven = path->states.nr;
-	path->instructions.nr = path->calls.nr = 0;
+	path->instructions.nr = path->calls.nr = path->outside.nr = 0;
 }
 
 struct asmpath_mark asmpath_mark(const struct asmpath *path)
@@ -125,10 +143,20 @@ static bool meet(struct asmpath *path, struct asmpath_branch at)
 	return true;
 }
 
+/* A function, it seems, which is called, or whose address is taken. */
+static void note_begin(struct asmpath *path, int64_t offset)
+{
+	if (offset >= (int64_t)path->code->len_bytes)
+		vec_push(&path->outside, path->code->addr + (uint64_t)offset);
+	else if (offset >= 0 && path->seen[offset] == ASMPATH_UNSEEN)
+		vec_push(&path->calls, (uint32_t)offset);
+}
+
 static bool branch(struct asmpath *path, int64_t offset, uint32_t state)
 {
 	if (offset < 0 || offset >= (int64_t)path->code->len_bytes) {
 		path->reaches_beyond |= offset >= 0 && path->code->goes_on;
+		note_begin(path, offset);
 		return stackabi_is_balanced(&path->states.at[state]); /* a tail call, it seems */
 	}
 	if (path->seen[offset] != ASMPATH_UNSEEN)
@@ -137,26 +165,81 @@ static bool branch(struct asmpath *path, int64_t offset, uint32_t state)
 	return true;
 }
 
-static void note_call(struct asmpath *path, int64_t offset)
+/* What follows may fit later, with the stack as it is here. */
+static enum outcome note_jump(struct asmpath *path, uint32_t state)
 {
-	if (offset >= 0 && offset < (int64_t)path->code->len_bytes &&
-	    path->seen[offset] == ASMPATH_UNSEEN)
-		vec_push(&path->calls, (uint32_t)offset);
+	const struct stackstate *at = &path->states.at[state];
+
+	vec_for_each(&path->jumps, known)
+		if (!memcmp(known, at, sizeof(*at)))
+			return ENDS;
+	if (path->jumps.nr < ASMPATH_MAX_JUMPS)
+		vec_push(&path->jumps, *at);
+	return ENDS;
 }
 
-/* To what a register or memory says: through a table, or a tail call. That proves nothing. */
+/* To what a register or memory says: through a table, or a tail call. Of these one that has undone its frame is proven. */
 static enum outcome jump(struct asmpath *path, uint32_t state)
 {
-	if (path->jumps.nr < ASMPATH_MAX_JUMPS)
-		vec_push(&path->jumps, path->states.at[state]);
-	return ENDS;
+	path->is_ended |= path->is_known && path->states.nr > path->nr_states_proven + 1 &&
+			  stackabi_is_balanced(&path->states.at[state]);
+	return note_jump(path, state);
+}
+
+/*
+ * A call that does not return stands at the end of a function: nothing but padding is behind it, and then another function
+ * begins; but so may the head of a loop. What is behind the padding may fit later, as the target of a jump does.
+ */
+static enum outcome follow_call(struct asmpath *path, const struct instruction *in, uint32_t state)
+{
+	uint32_t offset = in->next, len;
+
+	while (offset < path->code->len_bytes && offset - in->next < ASMPATH_ALIGNS &&
+	       (len = asmpath_padding(path, offset)))
+		offset += len;
+	if (offset < path->code->len_bytes && path->begins[offset]) {
+		path->is_ended = true;
+		return ENDS;
+	}
+	if (offset == in->next || (path->code->addr + offset) % ASMPATH_ALIGNS)
+		return GOES_ON;
+	return path->is_known ? note_jump(path, state) : FAILS;
+}
+
+/* The new thread's code has no caller, up to its end. */
+static bool claim_child(struct asmpath *path, uint32_t offset)
+{
+	while (offset < path->code->len_bytes) {
+		struct instruction in;
+
+		if (!stackdecode_at(&path->decode, offset, &in) ||
+		    !claim(path, (struct asmpath_branch){offset, ASMPATH_ROOT}, in.next))
+			return false;
+		if (stackdecode_is_end(&in))
+			return true;
+		offset = in.next;
+	}
+	return false;
+}
+
+static enum outcome follow_clone(struct asmpath *path, struct asmpath_branch at)
+{
+	struct asmsyscall_clone clone;
+
+	if (memcmp(&path->states.at[at.state], &stackstate_entry, sizeof(stackstate_entry)) != 0 ||
+	    !asmsyscall_clone_at(path, at.offset, &clone) || !claim(path, at, clone.test) ||
+	    !claim(path, (struct asmpath_branch){clone.test, ASMPATH_CLONE}, clone.branch) ||
+	    !claim(path, (struct asmpath_branch){clone.branch, ASMPATH_CLONE}, clone.child) ||
+	    !claim_child(path, clone.child))
+		return FAILS;
+	return branch(path, clone.parent, at.state) ? ENDS : FAILS;
 }
 
 /* Where an instruction leads but to the next one. */
 static enum outcome follow_transfer(struct asmpath *path, const struct instruction *in,
 				    uint32_t state)
 {
-	bool is_call = in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL, is_relative;
+	bool is_relative;
 	int64_t target;
 
 	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_RET) {
@@ -164,26 +247,16 @@ static enum outcome follow_transfer(struct asmpath *path, const struct instructi
 		return stackabi_is_balanced(&path->states.at[state]) ? ENDS : FAILS;
 	}
 	is_relative = stackdecode_target(in, &target);
-	if (is_relative && is_call)
-		note_call(path, target);
-	else if (is_relative && !branch(path, target, state))
+	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL) {
+		if (is_relative)
+			note_begin(path, target);
+		return follow_call(path, in, state);
+	}
+	if (is_relative && !branch(path, target, state))
 		return FAILS;
 	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_JMP && !is_relative)
 		return jump(path, state);
 	return stackdecode_is_end(in) ? ENDS : GOES_ON;
-}
-
-/* A call that does not return stands at the end of a function: nothing but padding is behind it. */
-static bool ends_with_call(const struct asmpath *path, const struct instruction *in)
-{
-	uint32_t offset = in->next, len;
-
-	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CALL)
-		return false;
-	while (offset < path->code->len_bytes && offset - in->next < ASMPATH_ALIGNS &&
-	       (len = asmpath_padding(path, offset)))
-		offset += len;
-	return offset > in->next && !((path->code->addr + offset) % ASMPATH_ALIGNS);
 }
 
 static enum outcome pass(struct asmpath *path, struct asmpath_branch *at)
@@ -191,6 +264,7 @@ static enum outcome pass(struct asmpath *path, struct asmpath_branch *at)
 	struct stackstate state = path->states.at[at->state];
 	struct instruction in;
 	enum outcome outcome;
+	int64_t address;
 	uint32_t next;
 
 	if (!path->nr_steps)
@@ -202,9 +276,15 @@ static enum outcome pass(struct asmpath *path, struct asmpath_branch *at)
 		at->offset = next;
 		return GOES_ON;
 	}
-	if (!stackdecode_at(&path->decode, at->offset, &in) || !claim(path, *at, in.next) ||
-	    stackabi_is_broken_by(&state, &in) || ends_with_call(path, &in))
+	if (!stackdecode_at(&path->decode, at->offset, &in))
 		return FAILS;
+	if (in.decoded.mnemonic == ZYDIS_MNEMONIC_SYSCALL &&
+	    asmsyscall_changes_stack(path, at->offset))
+		return follow_clone(path, *at);
+	if (!claim(path, *at, in.next) || stackabi_is_broken_by(&state, &in))
+		return FAILS;
+	if (stackdecode_address(&in, &address))
+		note_begin(path, address);
 	outcome = follow_transfer(path, &in, at->state);
 	if (outcome != GOES_ON)
 		return outcome;
@@ -238,7 +318,7 @@ bool asmpath_follow(struct asmpath *path, uint32_t offset, const struct stacksta
 	struct asmpath_mark before = asmpath_mark(path);
 	bool fits = true;
 
-	path->is_proven = false;
+	path->is_proven = path->is_ended = false;
 	vec_push(&path->branches, (struct asmpath_branch){offset, asmpath_add_state(path, state)});
 	while (fits && path->branches.nr)
 		fits = follow(path, path->branches.at[--path->branches.nr]);

@@ -19,6 +19,16 @@
 #define ASMPATH_MAX_JUMPS 4		   /* whose stack is noted, of one function */
 #define ASMPATH_ALIGNS	  16		   /* where functions begin */
 
+/* States of what is no function's stack. */
+enum {
+	ASMPATH_PADDING, /* a gap */
+	ASMPATH_CODE,	 /* a gap that is code */
+	ASMPATH_SIGNAL,	 /* what a signal handler returns to */
+	ASMPATH_CLONE,	 /* in one of two threads, by rax */
+	ASMPATH_ROOT,	 /* a thread's outermost frame */
+	ASMPATH_NR_SPECIAL
+};
+
 struct asmpath_piece {
 	uint32_t offset, len_bytes;
 };
@@ -31,16 +41,22 @@ struct asmpath_branch {
 struct asmpath {
 	const struct asmflow_code *code;
 	struct stackdecode decode;
-	uint32_t *seen; /* for each byte: the state before it, ASMPATH_UNSEEN or ASMPATH_INSIDE */
+	uint32_t *seen;	 /* for each byte: the state before it, ASMPATH_UNSEEN or ASMPATH_INSIDE */
+	uint8_t *begins; /* for each byte: whether a function begins there for certain */
 	vec_of(struct stackstate) states;
-	vec_of(struct stackstate) jumps; /* at jumps whose targets the code does not say */
-	vec_of(uint32_t) calls;		 /* what is called, since asmpath_begin() */
-	bool is_proven; /* of the last asmpath_follow(): some path has met a return, or what was proven before */
+	vec_of(struct stackstate)
+		jumps;		  /* where the code does not say where it goes on, if it does */
+	vec_of(uint32_t) calls;	  /* what is called, or its address taken, since asmpath_begin() */
+	vec_of(uint64_t) outside; /* the same, behind the code: addresses */
+	/* Of the last asmpath_follow(): */
+	bool is_proven; /* some path has met a return, or what was proven before */
+	bool is_ended; /* some path has met a call behind which another function begins, or has undone its frame */
 	bool reaches_beyond; /* some path leads to code that was not given; reset by the caller */
 	/* Private. */
 	vec_of(struct asmpath_branch) branches;	   /* still to be followed */
 	vec_of(struct asmpath_piece) instructions; /* since asmpath_begin() */
 	size_t nr_states_proven;		   /* those from this one on are not proven yet */
+	bool is_known;				   /* a function begins where it was begun */
 	uint64_t nr_steps;			   /* left */
 };
 
@@ -53,8 +69,8 @@ struct asmpath_mark {
 void asmpath_open(struct asmpath *path, const struct asmflow_code *code, uint64_t nr_steps);
 void asmpath_release(struct asmpath *path);
 
-/* All states are taken for proven. */
-void asmpath_begin(struct asmpath *path);
+/* All states are taken for proven. is_known: where it begins, a function does for certain. */
+void asmpath_begin(struct asmpath *path, bool is_known);
 struct asmpath_mark asmpath_mark(const struct asmpath *path);
 /* mark must be from after the last asmpath_begin(). */
 void asmpath_undo(struct asmpath *path, const struct asmpath_mark *mark);

@@ -60,6 +60,9 @@ struct unwind_row {
 /* cfa_reg of an UNWIND_GAP that is code, not padding, however small. */
 #define CFA_GAP_IS_CODE 1u
 
+/* Code without unwind information from the entry point on that is taken for _start: ld.so's has 61. */
+#define CFA_ENTRY_BYTES 64
+
 /*
  * Called for each address where the rule may change, ascending within the FDE and beginning at its start. row is
  * borrowed for the call.

@@ -93,18 +93,23 @@ int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 	return 0;
 }
 
+uint64_t ehframe_entry(const struct elf_file *file)
+{
+	GElf_Ehdr ehdr;
+
+	return gelf_getehdr(elf_file_libelf(file), &ehdr) ? ehdr.e_entry : 0;
+}
+
 int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input)
 {
 	struct fde_source source;
 	int err = fde_source_from_elf(file, &source);
-	GElf_Ehdr ehdr;
 
 	if (err)
 		return err;
 	*input = (struct ehframe_input){.section = source.section,
 					.code_start = source.code_start,
-					.code_limit = source.code_limit};
-	if (gelf_getehdr(elf_file_libelf(file), &ehdr))
-		input->entry = ehdr.e_entry;
+					.code_limit = source.code_limit,
+					.entry = ehframe_entry(file)};
 	return 0;
 }

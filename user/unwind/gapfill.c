@@ -8,10 +8,15 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "object/rawsyms.h"
 #include "unwind/asmflow.h"
+#include "unwind/stackdecode.h"
 
-#define WINDOW_BYTES   (256u << 10)
-#define SMALLEST_BYTES 16 /* functions are aligned to as much: less is padding */
+#define WINDOW_BYTES   (1u << 20)
+#define SMALLEST_BYTES 16   /* functions are aligned to as much: less is padding */
+#define SYMBOLS_BYTES  1024 /* a gap that is worth a look at symbols */
+#define CALLED_BYTES   (64u << 20)
+#define LEVELS_STARTED 3 /* musl: _start, _start_c, __libc_start_main */
 
 void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
 		  cfa_row_fn emit, void *ctx)
@@ -27,9 +32,113 @@ void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t
 	gapfill->text_limit = limit;
 }
 
-static void emit_gap(const struct gapfill *gapfill, uint64_t start)
+static void emit(void *ctx, const struct unwind_row *row)
 {
-	gapfill->emit(gapfill->ctx, &(struct unwind_row){start, {.kind = UNWIND_GAP}});
+	struct gapfill *gapfill = ctx;
+
+	gapfill->has_rules |= row->rule.kind != UNWIND_GAP;
+	gapfill->emit(gapfill->ctx, row);
+}
+
+static void emit_gap(struct gapfill *gapfill, uint64_t start)
+{
+	emit(gapfill, &(struct unwind_row){start, {.kind = UNWIND_GAP}});
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* false: it is not in .text. */
+static bool add_begin(struct gapfill *gapfill, uint64_t elf_addr)
+{
+	if (elf_addr < gapfill->text_start || elf_addr >= gapfill->text_limit)
+		return false;
+	vec_push(&gapfill->begins, elf_addr);
+	return true;
+}
+
+/* A symbol without a type may be a label inside a function, or data. */
+static void add_named(struct gapfill *gapfill)
+{
+	struct rawsyms raw scoped(rawsyms_release) = {0};
+
+	if (rawsyms_read(&raw, gapfill->file))
+		return;
+	vec_for_each(&raw.all, symbol)
+		if (!symbol->is_notype && !symbol->is_plt)
+			add_begin(gapfill, symbol->elf_addr);
+}
+
+/* What the first instructions of a function lead to, and those of what they lead to: main, with all libraries. */
+static void add_started(struct gapfill *gapfill, uint64_t start, int nr_levels)
+{
+	uint8_t bytes[CFA_ENTRY_BYTES];
+	struct stackdecode code;
+	struct instruction in = {.next = 0};
+	bool is_end = false;
+
+	if (!nr_levels || !elf_file_read(gapfill->file, start, bytes, sizeof(bytes)))
+		return;
+	stackdecode_init(&code, bytes, sizeof(bytes));
+	while (!is_end && in.next < sizeof(bytes) && stackdecode_at(&code, in.next, &in)) {
+		bool is_branch = in.decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
+		int64_t offset;
+
+		is_end = stackdecode_is_end(&in);
+		if (is_branch ||
+		    (!stackdecode_address(&in, &offset) && !stackdecode_target(&in, &offset)))
+			continue;
+		if (add_begin(gapfill, start + (uint64_t)offset))
+			add_started(gapfill, start + (uint64_t)offset, nr_levels - 1);
+	}
+}
+
+static void read_begins(struct gapfill *gapfill)
+{
+	if (gapfill->knows_begins)
+		return;
+	gapfill->knows_begins = true;
+	add_named(gapfill);
+	if (gapfill->entry)
+		add_started(gapfill, gapfill->entry, LEVELS_STARTED);
+	if (gapfill->begins.nr)
+		qsort(gapfill->begins.at, gapfill->begins.nr, sizeof(*gapfill->begins.at),
+		      compare_begins);
+}
+
+/* The number of the first that is not below addr. */
+static size_t begin_from(const struct gapfill *gapfill, uint64_t addr)
+{
+	return vec_partition(&gapfill->begins, begin, *begin < addr);
+}
+
+/* Proven code leads to it: in a later gap, mostly. */
+static void note_called(void *ctx, uint64_t elf_addr)
+{
+	struct gapfill *gapfill = ctx;
+	uint64_t offset = elf_addr - gapfill->text_start;
+
+	if (elf_addr < gapfill->text_start || elf_addr >= gapfill->text_limit ||
+	    offset >= CALLED_BYTES)
+		return;
+	if (!gapfill->called)
+		gapfill->called = xcalloc(CALLED_BYTES / 8, 1);
+	gapfill->called[offset / 8] |= 1u << offset % 8;
+}
+
+/* Those of [start, start + len_bytes). */
+static void gather_called(struct gapfill *gapfill, uint64_t start, size_t len_bytes)
+{
+	uint64_t from = start - gapfill->text_start, to = from + len_bytes;
+
+	gapfill->called_now.nr = 0;
+	for (uint64_t i = from; gapfill->called && i < to && i < CALLED_BYTES; i++)
+		if (gapfill->called[i / 8] >> i % 8 & 1)
+			vec_push(&gapfill->called_now, gapfill->text_start + i);
 }
 
 /* How many bytes there are rows for now; 0: for none, they are too many, or not in the file. */
@@ -45,20 +154,25 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 		gapfill->bytes = xmalloc(WINDOW_BYTES);
 	if (!elf_file_read(gapfill->file, start, gapfill->bytes, len_bytes))
 		return 0;
+	gather_called(gapfill, start, len_bytes);
+	code.called = gapfill->called_now.at;
+	code.nr_called = gapfill->called_now.nr;
+	code.leads_to = note_called;
 	code.bytes = gapfill->bytes;
-	len_bytes = asmflow_rows(&code, gapfill->emit, gapfill->ctx);
+	code.begins = gapfill->begins.at + begin_from(gapfill, start);
+	code.nr_begins = begin_from(gapfill, start + len_bytes) - begin_from(gapfill, start);
+	len_bytes = asmflow_rows(&code, emit, gapfill);
 	gapfill->nr_filled_bytes += len_bytes;
 	return len_bytes;
 }
 
-/* The gap of [start, limit), as far as it is in .text. */
-static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
+/* A gap of [start, limit) that the program does not begin in, as far as it is in .text. */
+static void fill_without_entry(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 {
 	uint64_t from = start > gapfill->text_start ? start : gapfill->text_start;
 	uint64_t to = limit < gapfill->text_limit ? limit : gapfill->text_limit;
 
-	if (from >= to || to - from < SMALLEST_BYTES ||
-	    (gapfill->entry >= from && gapfill->entry < to)) {
+	if (from >= to || to - from < SMALLEST_BYTES) {
 		emit_gap(gapfill, start);
 		return;
 	}
@@ -77,6 +191,29 @@ static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 		emit_gap(gapfill, to);
 }
 
+static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
+{
+	uint64_t entry = gapfill->entry, behind;
+	bool has_entry = entry && entry >= start && entry < limit;
+	size_t next;
+
+	if (has_entry || limit - start >= SYMBOLS_BYTES)
+		read_begins(gapfill);
+	if (!has_entry) {
+		fill_without_entry(gapfill, start, limit);
+		return;
+	}
+	if (entry > start)
+		fill_without_entry(gapfill, start, entry);
+	emit_gap(gapfill, entry);
+	behind = limit - entry < CFA_ENTRY_BYTES ? limit : entry + CFA_ENTRY_BYTES;
+	next = begin_from(gapfill, entry + 1);
+	if (next < gapfill->begins.nr && gapfill->begins.at[next] < behind)
+		behind = gapfill->begins.at[next];
+	if (behind < limit)
+		fill_without_entry(gapfill, behind, limit);
+}
+
 void gapfill_row(void *ctx, const struct unwind_row *row)
 {
 	struct gapfill *gapfill = ctx;
@@ -92,12 +229,17 @@ void gapfill_row(void *ctx, const struct unwind_row *row)
 	if (gapfill->in_gap)
 		gapfill->gap_start = row->elf_addr;
 	else
-		gapfill->emit(gapfill->ctx, row);
+		emit(gapfill, row);
 }
 
 void gapfill_close(struct gapfill *gapfill)
 {
 	if (gapfill->in_gap)
 		fill(gapfill, gapfill->gap_start, UINT64_MAX);
+	else if (!gapfill->has_rows && gapfill->text_start < gapfill->text_limit)
+		fill(gapfill, gapfill->text_start, UINT64_MAX);
 	free(gapfill->bytes);
+	free(gapfill->called);
+	vec_release(&gapfill->called_now);
+	vec_release(&gapfill->begins);
 }

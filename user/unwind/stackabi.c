@@ -38,8 +38,6 @@ bool stackabi_is_broken_by(const struct stackstate *state, const struct instruct
 	bool on_fp = is_register(&in->operands[0], ZYDIS_REGISTER_RBP);
 
 	switch (in->decoded.mnemonic) {
-	case ZYDIS_MNEMONIC_SYSCALL: /* sigreturn and clone come back with another stack */
-		return true;
 	case ZYDIS_MNEMONIC_PUSH:
 	case ZYDIS_MNEMONIC_POP:
 		return on_fp && !state->sp_known;

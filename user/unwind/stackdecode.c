@@ -93,6 +93,16 @@ bool stackdecode_is_end(const struct instruction *in)
 	}
 }
 
+bool stackdecode_address(const struct instruction *in, int64_t *offset)
+{
+	const ZydisDecodedOperand *from = &in->operands[1];
+
+	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_LEA || from->mem.base != ZYDIS_REGISTER_RIP)
+		return false;
+	*offset = in->next + from->mem.disp.value;
+	return true;
+}
+
 bool stackdecode_target(const struct instruction *in, int64_t *offset)
 {
 	const ZydisDecodedOperand *target = &in->operands[0];

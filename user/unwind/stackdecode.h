@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes x86-64 machine code, one instruction at a time. Private to stackflow.c, asmpath.c and asmflow.c.
+ * Decodes x86-64 machine code, one instruction at a time. Private to stackflow.c, asmpath.c, asmflow.c and gapfill.c.
  *
  * Code is long, most of it does nothing to the stack, and decoding operands takes most of the time. So what is
  * harmless by its opcode is not decoded further.
@@ -38,6 +38,9 @@ bool stackdecode_skip(const struct stackdecode *code, uint32_t offset,
 
 /* Whether nothing behind it is reached from it. */
 bool stackdecode_is_end(const struct instruction *in);
+
+/* The address that a lea takes, relative to rip: where it is, which may be outside. false: it is none. */
+bool stackdecode_address(const struct instruction *in, int64_t *offset);
 
 /* Where a relative branch or call leads, which may be outside. false: it is none. */
 bool stackdecode_target(const struct instruction *in, int64_t *offset);

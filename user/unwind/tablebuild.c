@@ -6,6 +6,8 @@
  */
 #include "unwind/tablebuild.h"
 
+#include <errno.h>
+
 #include "object/gopclntab.h"
 #include "unwind/gapfill.h"
 
@@ -13,6 +15,7 @@ struct production {
 	const struct ehframe_input *input;
 	const struct elf_file *file; /* whose gaps are filled; NULL: they stay */
 	struct ehframe_stats stats;
+	bool has_rules;
 	bool needs_bx; /* some CFA of the call frame information is counted from rbx */
 	int err;
 };
@@ -23,9 +26,11 @@ static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 	struct gapfill gapfill;
 
 	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx);
-	production->err =
-		ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
+	if (production->input->section.len_bytes)
+		production->err =
+			ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
 	gapfill_close(&gapfill);
+	production->has_rules = gapfill.has_rules;
 	production->needs_bx = gapfill.needs_bx;
 }
 
@@ -64,13 +69,30 @@ int unwind_table_new(const struct ehframe_input *input, struct unwind_table **ta
 	return build_for(input, NULL, table);
 }
 
+/* Of a file without call frame information: what its code shows alone. */
+static int build_from_code(const struct elf_file *file, struct unwind_table **table)
+{
+	struct ehframe_input input = {.entry = ehframe_entry(file)};
+	struct production production = {.input = &input, .file = file};
+	int err = build(&production, table);
+
+	if (err || production.has_rules)
+		return err;
+	unwind_table_free(*table);
+	*table = NULL;
+	return -ENOENT;
+}
+
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table)
 {
+	/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
+	bool is_go = gopclntab_is_there(file);
 	struct ehframe_input input;
 	int err = ehframe_input_from_elf(file, &input);
 
+	if (err == -ENOENT && !is_go)
+		return build_from_code(file, table);
 	if (err)
 		return err;
-	/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
-	return build_for(&input, gopclntab_is_there(file) ? NULL : file, table);
+	return build_for(&input, is_go ? NULL : file, table);
 }

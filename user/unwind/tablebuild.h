@@ -11,8 +11,8 @@
 /* A new table from a section of call frame information, for unwind_table_free(). -EFBIG. */
 int unwind_table_new(const struct ehframe_input *input, struct unwind_table **table);
 /*
- * The same from what the ELF file has, and from the machine code of hand-written functions that it says nothing of
- * (unwind/gapfill.h). -ENOENT: it has no call frame information. The table borrows nothing from file.
+ * The same from what the ELF file has, and from the machine code of functions that it says nothing of: hand-written
+ * ones, or all of musl's (unwind/gapfill.h). -ENOENT: neither has a rule. The table borrows nothing from file.
  */
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table);
 

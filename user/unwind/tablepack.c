@@ -25,9 +25,6 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* Code without unwind information from the entry point on that is taken for _start: ld.so's has 61. */
-#define ENTRY_BYTES 64
-
 struct builder {
 	vec_of(uint32_t) pages;
 	vec_of(uint32_t) rows;
@@ -193,8 +190,8 @@ static void put_gap(struct builder *builder, uint64_t limit)
 	if (entry > builder->gap_start)
 		put(builder, builder->gap_start, gap);
 	put(builder, entry, UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_ROOT);
-	if (limit - entry > ENTRY_BYTES)
-		put(builder, entry + ENTRY_BYTES, gap);
+	if (limit - entry > CFA_ENTRY_BYTES)
+		put(builder, entry + CFA_ENTRY_BYTES, gap);
 }
 
 /*
