@@ -49,15 +49,21 @@ static void made_release(struct made *made)
 	unwind_table_free(made->table);
 }
 
-static struct unwind_rule rule_at(const struct made *made, const char *label)
+static uint64_t address_of(const struct made *made, const char *label)
 {
-	struct unwind_rule rule = {.kind = UNWIND_GAP};
 	struct symbol symbol;
 	bool is_ifunc;
 
 	if (!symtab_lookup(made->symtab, label, &symbol, &is_ifunc))
 		fail_msg("no %s", label);
-	unwind_table_find(made->table, symbol.elf_addr, &rule);
+	return symbol.elf_addr;
+}
+
+static struct unwind_rule rule_at(const struct made *made, const char *label)
+{
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+
+	unwind_table_find(made->table, address_of(made, label), &rule);
 	return rule;
 }
 
@@ -80,6 +86,16 @@ static void expect_sp(const struct made *made, const char *label, int32_t off)
 static void expect_gap(const struct made *made, const char *label)
 {
 	expect(made, label, UNWIND_GAP, 0, 0);
+}
+
+/* Of which function the code at label is; NULL: not known. */
+static void expect_start(const struct made *made, const char *label, const char *function)
+{
+	uint64_t start = 0;
+	bool is_known = codestarts_find(&made->table->starts, address_of(made, label), &start);
+
+	if (is_known != !!function || (function && start != address_of(made, function)))
+		fail_msg("%s: of the function at 0x%" PRIx64, label, start);
 }
 
 static void test_saves_and_restores(void **state)
@@ -248,8 +264,8 @@ static void test_named_functions(void **state)
 		 ".globl started\nstarted:\npush %rbp\npush %rbx\n.globl "
 		 "in_started\nin_started:\ncall *(%rdi)\n"
 		 "1:\nmov $60,%eax\nsyscall\njmp 1b\n"
-		 ".globl never\nnever:\npush %rax\npush %rcx\n.globl in_never\nin_never:\njmp "
-		 "in_never\n"
+		 ".globl never\nnever:\npush %rax\npush %rcx\ncall *%rdi\n"
+		 ".globl in_never\nin_never:\njmp in_never\n"
 		 ".globl nobody\nnobody:\nnot %rax\nret\n");
 	expect_sp(&made, "named", 8);
 	expect_sp(&made, "in_named", 16);
@@ -261,7 +277,62 @@ static void test_named_functions(void **state)
 	expect_sp(&made, "in_started", 24);
 	expect_sp(&made, "in_never", 24);
 	expect_gap(&made, "nobody");
+	expect_start(&made, "ends", "named");
+	expect_start(&made, "in_inner", "inner");
+	expect_start(&made, "in_started", "started");
+	expect_start(&made, "in_never", "never");
+	expect_start(&made, "nobody", NULL);
+	assert_true(codestarts_divide(&made.table->starts, address_of(&made, "named"),
+				      address_of(&made, "next")));
+	assert_false(codestarts_divide(&made.table->starts, address_of(&made, "named"),
+				       address_of(&made, "ends")));
 	made_release(&made);
+}
+
+/* A name does not make everything a function, and what stands in one may look like another. */
+static void test_named_but_not_known(void **state)
+{
+	static const struct {
+		const char *code;
+		int32_t off; /* at bad; 0: a gap */
+	} bodies[] = {
+		/* an endless loop behind the padding of a call, and then a call that does not return */
+		{"f:\npush %rbx\ncall *%rax\n.balign 16\nbad:\ncall *%rcx\ntest %eax,%eax\njns "
+		 "bad\ncall *%rdx\n",
+		 0},
+		/* Haskell's, whose stack is another one */
+		{".type bad,@function\nbad:\ninc %rbx\njmp *(%rbp)\n", 0},
+		{".type f.cold,@function\nf.cold:\nbad:\ncall *%rax\n.balign 16\n", 0},
+		/* where a coroutine begins */
+		{"f:\nlea bad(%rip),%rax\nret\nbad:\npush %rbp\njmp *%rbx\n", 0},
+		/* a label whose address is taken */
+		{"f:\npush %rbx\nlea bad(%rip),%rax\njmp *%rax\nbad:\npush %rdi\ncall *%rcx\npop "
+		 "%rdi\njmp *%rax\n",
+		 0},
+		/* a function that is called does not go on in the one before it, which does not return */
+		{"f:\ncall g\ncall bad\nret\ng:\npush %rbx\ncall *%rax\nbad:\npush %rcx\ncall "
+		 "*%rax\n",
+		 8},
+		/* sigreturn, but for one byte */
+		{".byte 0x06\n.balign 16\nbad:\nmov $15,%rax\nnopl (%rax)\n.byte 0x06\n", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		char *source scoped(freep) =
+			xasprintf(".skip 1024, 0x06\n.balign 16\n.globl bad\n.type f,@function\n%s"
+				  ".type end,@function\nend:\nret\n",
+				  bodies[i].code);
+		struct made made;
+
+		assemble(&made, source);
+
+		if (bodies[i].off)
+			expect_sp(&made, "bad", bodies[i].off);
+		else
+			expect_gap(&made, "bad");
+		made_release(&made);
+	}
 }
 
 /* The padding behind a call may be that of a loop, or the call does not return: what is behind must fit. */
@@ -494,13 +565,14 @@ static void judge_without(const char *path, double least_found, double most_wron
 	struct rows said = {0}, found = {0};
 	struct ehframe_input input;
 	struct elf_section text;
+	struct codestarts starts = {0};
 	struct gapfill gapfill;
 	struct score score = {0};
 
 	assert_int_equal(ehframe_input_from_elf(file, &input), 0);
 	assert_int_equal(ehframe_rows(&input, take, &said, NULL), 0);
 	assert_true(elf_file_section_named(file, ".text", &text));
-	gapfill_open(&gapfill, file, input.entry, take, &found);
+	gapfill_open(&gapfill, file, input.entry, take, &found, &starts);
 	gapfill_close(&gapfill);
 	elf_file_close(file);
 	compare_all(&score, &said, &found,
@@ -508,6 +580,7 @@ static void judge_without(const char *path, double least_found, double most_wron
 		    text.elf_addr + text.len_bytes);
 	vec_release(&said.at);
 	vec_release(&found.at);
+	codestarts_release(&starts);
 	print_message("  %s by its symbols: %.1f %% of %" PRIu64 " bytes found, %" PRIu64
 		      " compared, %" PRIu64 " wrong (%.3f %%; 0x%" PRIx64 ")\n",
 		      path, 100.0 * score.nr_found / score.nr_all, score.nr_all, score.nr_compared,
@@ -545,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_as_call_frame_information_says),
 		cmocka_unit_test(test_by_symbols),
 		cmocka_unit_test(test_named_functions),
+		cmocka_unit_test(test_named_but_not_known),
 		cmocka_unit_test(test_padding_behind_calls),
 		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_calls_between_gaps),

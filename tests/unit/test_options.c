@@ -210,7 +210,25 @@ static void test_command(void **state)
 	assert_int_equal(parse("record sleep -v", OPTIONS_RECORD, &options), 0);
 	assert_string_equal(options.child_argv[1], "-v");
 	assert_false(options.verbose);
+	assert_true(options.child_is_target);
 	options_release(&options);
+}
+
+/* With others to profile it says how long to. */
+static void test_command_beside_targets(void **state)
+{
+	static const char *const lines[] = {"record -a -- ls", "record -p 1 -- ls",
+					    "record --comm x -- ls", "record -a ls"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct options options;
+
+		assert_int_equal(parse(lines[i], OPTIONS_RECORD, &options), 0);
+		assert_string_equal(options.child_argv[0], "ls");
+		assert_false(options.child_is_target);
+		options_release(&options);
+	}
 }
 
 static void test_refusals(void **state)
@@ -221,13 +239,13 @@ static void test_refusals(void **state)
 	} bad[] = {
 		{OPTIONS_RECORD, "record"},
 		{OPTIONS_RECORD, "record -p 1 -a"},
-		{OPTIONS_RECORD, "record -a -- ls"},
+		{OPTIONS_RECORD, "record -p 1 -a -- ls"},
+		{OPTIONS_HEAP, "heap --mode inside -a -- ls"},
 		{OPTIONS_RECORD, "record -p 1,,2"},
 		{OPTIONS_RECORD, "record -p 0"},
 		{OPTIONS_RECORD, "record -p -1"},
 		{OPTIONS_RECORD, "record -p 1,,x"},
 		{OPTIONS_RECORD, "record -p x,"},
-		{OPTIONS_RECORD, "record --comm x -- true"},
 		{OPTIONS_HEAP, "heap -p 1 --no-children"},
 		{OPTIONS_RECORD, "record -a -o - --interval 1s"},
 		{OPTIONS_RECORD, "record -a -o - --format proto,folded"},
@@ -311,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_whom),
+		cmocka_unit_test(test_command_beside_targets),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_formats_and_a_name),
 	};

@@ -45,7 +45,8 @@ struct rawsym {
 	uint32_t is_notype : 1;
 	uint32_t
 		is_old : 1; /* of a version that nothing is linked to any more: cfree@GLIBC_2.2.5 */
-	uint32_t is_plt : 1; /* the stub for what has this name */
+	uint32_t is_plt : 1;	 /* the stub for what has this name */
+	uint32_t is_guessed : 1; /* len_bytes is a guess (symtab.c) */
 };
 
 _Static_assert(sizeof(struct rawsym) == 24, "one per symbol");

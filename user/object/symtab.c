@@ -119,8 +119,10 @@ static void place_group(struct builder *builder, size_t first, size_t last, uint
 		/* An alias whose sized twin says where it ends. */
 		if (!entry->len_bytes && (has_sized || is_within(builder, entry, around)))
 			continue;
-		if (!entry->len_bytes)
+		if (!entry->len_bytes) {
 			entry->len_bytes = guess_limit(builder, addr, next_addr, around) - addr;
+			entry->is_guessed = true;
+		}
 		spans_add(&symtab->spans, addr, addr + entry->len_bytes, i);
 	}
 }
@@ -214,7 +216,8 @@ static void give(const struct symtab *symtab, uint32_t i, struct symbol *symbol)
 {
 	const struct rawsym *entry = &symtab->entries.at[i];
 
-	*symbol = (struct symbol){entry->elf_addr, entry->len_bytes, symtab->names + entry->name};
+	*symbol = (struct symbol){entry->elf_addr, entry->len_bytes, symtab->names + entry->name,
+				  entry->is_guessed};
 }
 
 bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *symbol)

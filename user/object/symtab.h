@@ -26,6 +26,7 @@ struct symbol {
 	uint64_t elf_addr;
 	uint64_t len_bytes;
 	const char *name; /* raw (mangled), without "@VERSION"; borrowed from the symtab */
+	bool is_guessed;  /* len_bytes is: the file does not say */
 };
 
 struct symtab;

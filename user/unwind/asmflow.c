@@ -28,16 +28,18 @@
 #define UNSEEN ASMPATH_UNSEEN
 #define NOP    0x90
 /* Of all attempts together. To look at so many bytes for code that nothing has led to counts as one. */
-#define STEPS_PER_BYTE 2
+#define STEPS_PER_BYTE 1
 #define SCAN_PER_STEP  8
 /* Behind the beginning of a function, targets of its jumps are looked for. */
 #define FUNCTION_BYTES (64u << 10)
 
 struct flow {
 	struct asmpath path;
-	vec_of(uint32_t) entries; /* called by what is proven, and not looked at yet */
-	uint8_t *is_branched;	  /* for each byte: code that stays a gap leads there */
-	void *ctx;		  /* of leads_to() */
+	vec_of(struct asmpath_lead) entries; /* where what is proven leads, not looked at yet */
+	uint8_t *is_tried; /* for each byte: the bits of struct asmpath_lead that were an entry */
+	uint8_t *is_branched; /* for each byte: code that stays a gap leads there */
+	uint8_t *is_start;    /* for each byte: a function begins there */
+	void *ctx;	      /* of leads_to() */
 };
 
 static void flow_release(struct flow *flow)
@@ -45,18 +47,39 @@ static void flow_release(struct flow *flow)
 	asmpath_release(&flow->path);
 	vec_release(&flow->entries);
 	free(flow->is_branched);
+	free(flow->is_start);
+	free(flow->is_tried);
 }
 
 /* Attempts --------------------------------------------------------------------------------------- */
 
+/* Once each: an attempt that fails would fail again. */
+static void add_entry(struct flow *flow, struct asmpath_lead lead)
+{
+	uint8_t bit = lead.is_called ? 1 : 2;
+
+	if (flow->is_tried[lead.offset] & bit)
+		return;
+	flow->is_tried[lead.offset] |= bit;
+	vec_push(&flow->entries, lead);
+}
+
+/* What it calls begins for certain. Its window may end before that is looked at. */
 static void accept(struct flow *flow)
 {
-	const struct asmflow_code *code = flow->path.code;
+	struct asmpath *path = &flow->path;
+	const struct asmflow_code *code = path->code;
 
-	vec_for_each(&flow->path.calls, called)
-		vec_push(&flow->entries, *called);
-	for (size_t i = 0; code->leads_to && i < flow->path.outside.nr; i++)
-		code->leads_to(flow->ctx, flow->path.outside.at[i]);
+	vec_for_each(&path->leads, lead) {
+		add_entry(flow, *lead);
+		if (!lead->is_called)
+			continue;
+		path->bounds[lead->offset] = 1;
+		if (code->leads_to)
+			code->leads_to(flow->ctx, code->addr + lead->offset);
+	}
+	for (size_t i = 0; code->leads_to && i < path->outside.nr; i++)
+		code->leads_to(flow->ctx, path->outside.at[i]);
 }
 
 /*
@@ -112,31 +135,69 @@ static uint32_t next_unseen(const struct asmpath *path, uint32_t offset, uint32_
 	return limit;
 }
 
+/* Bytes that were looked at for code. */
+static void charge(struct asmpath *path, uint32_t nr_bytes)
+{
+	uint64_t nr_steps = 1 + nr_bytes / SCAN_PER_STEP;
+
+	path->nr_steps -= path->nr_steps < nr_steps ? path->nr_steps : nr_steps;
+}
+
 /* A function that goes on through a table only: by what the table leads to, which stands behind it. */
 static bool is_proven_by_target(struct asmpath *path, uint32_t offset)
 {
-	uint32_t limit = next_begin(path, offset), next = next_unseen(path, offset, limit);
+	uint32_t limit, next;
 
-	return path->jumps.nr && next < limit && fits_jump(path, next, true);
+	if (!path->jumps.nr)
+		return false;
+	limit = next_begin(path, offset);
+	next = next_unseen(path, offset, limit);
+	charge(path, next - offset);
+	return next < limit && fits_jump(path, next, true);
 }
 
 /* How it is known that a function begins somewhere. */
 enum beginning {
 	GUESSED, /* by its alignment */
-	CALLED,	 /* or its address is taken, by what is proven */
+	TAKEN,	 /* its address is, by what is proven */
+	CALLED,	 /* by what is proven */
 	NAMED,	 /* by a symbol */
 };
 
-/* One that never returns. */
+/* One that never returns, where code has names: then it is a compiler's, most likely. */
 static bool is_proven_by_frame(const struct asmpath *path, uint32_t offset)
 {
 	struct instruction in;
 
-	return stackdecode_at(&path->decode, offset, &in) &&
+	return path->code->nr_begins && path->has_called && !path->has_jumped &&
+	       stackdecode_at(&path->decode, offset, &in) &&
 	       in.decoded.mnemonic == ZYDIS_MNEMONIC_PUSH;
 }
 
-/* Even what needs no proof must not contradict itself. */
+/*
+ * A function with a name needs no proof, unless it goes on where a register or memory says: Haskell's have names, too, and
+ * another stack. That its frame is undone before such a jump proves a function, but not if it was found by an address that
+ * was taken: of a label between two jumps that may be as true.
+ */
+static bool is_proven(struct asmpath *path, uint32_t offset, enum beginning beginning)
+{
+	switch (beginning) {
+	case NAMED:
+		if (!path->has_jumped)
+			return true;
+		break;
+	case CALLED:
+	case TAKEN:
+		if (is_proven_by_frame(path, offset))
+			return true;
+		break;
+	case GUESSED:
+		break;
+	}
+	return path->is_proven || path->is_ended || (beginning >= CALLED && path->is_undone) ||
+	       is_proven_by_target(path, offset);
+}
+
 static bool try_entry(struct flow *flow, uint32_t offset, enum beginning beginning)
 {
 	struct asmpath *path = &flow->path;
@@ -146,10 +207,9 @@ static bool try_entry(struct flow *flow, uint32_t offset, enum beginning beginni
 	before = asmpath_mark(path);
 	if (!asmpath_follow(path, offset, &stackstate_entry))
 		return false;
-	if (beginning == NAMED || path->is_proven || path->is_ended ||
-	    (beginning == CALLED && is_proven_by_frame(path, offset)) ||
-	    is_proven_by_target(path, offset)) {
+	if (is_proven(path, offset, beginning)) {
 		accept(flow);
+		flow->is_start[offset] = 1;
 		return true;
 	}
 	asmpath_undo(path, &before);
@@ -164,32 +224,36 @@ static void follow_targets(struct flow *flow, uint32_t offset)
 
 	while (path->jumps.nr && path->nr_steps) {
 		uint32_t next = next_unseen(path, offset, limit);
-		uint32_t nr_steps = (next - offset) / SCAN_PER_STEP;
 
+		charge(path, next - offset);
 		if (next == limit)
 			return;
-		path->nr_steps -= path->nr_steps < nr_steps ? path->nr_steps : nr_steps;
 		offset = next;
-		if (!try_target(flow, next, true))
-			while (offset < limit && path->seen[offset] == UNSEEN)
-				offset++;
+		if (try_target(flow, next, true))
+			continue;
+		while (offset < limit && path->seen[offset] == UNSEEN)
+			offset++;
+		charge(path, offset - next);
 	}
 }
 
-/* What is proven to be called begins there, aligned or not. Its jumps are not those of the function before the next one. */
+/* Where what is proven leads functions begin, aligned or not. Its jumps are not those of the function before the next one. */
 static void follow_calls(struct flow *flow)
 {
 	struct stackstate jumps[ASMPATH_MAX_JUMPS];
 	size_t nr_jumps = flow->path.jumps.nr;
 
+	if (!flow->entries.nr)
+		return;
 	if (nr_jumps)
 		memcpy(jumps, flow->path.jumps.at, nr_jumps * sizeof(*jumps));
 	while (flow->entries.nr) {
-		uint32_t entry = flow->entries.at[--flow->entries.nr];
+		struct asmpath_lead lead = flow->entries.at[--flow->entries.nr];
 
 		flow->path.jumps.nr = 0;
-		if (flow->path.seen[entry] == UNSEEN && try_entry(flow, entry, CALLED))
-			follow_targets(flow, entry);
+		if (flow->path.seen[lead.offset] == UNSEEN &&
+		    try_entry(flow, lead.offset, lead.is_called ? CALLED : TAKEN))
+			follow_targets(flow, lead.offset);
 	}
 	flow->path.jumps.nr = 0;
 	for (size_t i = 0; i < nr_jumps; i++)
@@ -371,6 +435,17 @@ static void emit_rows(const struct asmpath *path, size_t len_bytes, cfa_row_fn e
 	}
 }
 
+/* What a function jumps to through a table is its own, as far as it stands right behind it. */
+static void add_starts(const struct flow *flow, size_t len_bytes, struct codestarts *starts)
+{
+	const struct asmflow_code *code = flow->path.code;
+
+	codestarts_add(starts, code->addr, false);
+	for (size_t i = 0; i < len_bytes; i++)
+		if (flow->is_start[i] || flow->path.seen[i] == ASMPATH_CODE)
+			codestarts_add(starts, code->addr + i, flow->is_start[i]);
+}
+
 size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 {
 	struct flow flow scoped(flow_release) = {0};
@@ -378,11 +453,17 @@ size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 
 	asmpath_open(&flow.path, code, (uint64_t)code->len_bytes * STEPS_PER_BYTE);
 	flow.is_branched = xcalloc(code->len_bytes, 1);
+	flow.is_start = xcalloc(code->len_bytes, 1);
+	flow.is_tried = xcalloc(code->len_bytes, 1);
 	flow.ctx = ctx;
 	for (size_t i = 0; i < code->nr_called; i++)
-		vec_push(&flow.entries, (uint32_t)(code->called[i] - code->addr));
+		if (code->called[i] - code->addr < code->len_bytes)
+			add_entry(&flow, (struct asmpath_lead){
+						 (uint32_t)(code->called[i] - code->addr), true});
 	follow_known(&flow);
 	len_bytes = follow_all(&flow);
 	emit_rows(&flow.path, len_bytes, emit, ctx);
+	if (code->starts)
+		add_starts(&flow, len_bytes, code->starts);
 	return len_bytes;
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "unwind/cfa.h"
+#include "unwind/codestarts.h"
 
 struct asmflow_code {
 	const uint8_t *bytes; /* borrowed; at least one, less than 4 GB */
@@ -26,10 +27,14 @@ struct asmflow_code {
 	const uint64_t *
 		begins; /* where functions begin for certain, ascending; borrowed. NULL: not known */
 	size_t nr_begins;
+	const uint64_t *ends; /* where they end, by their sizes: in any order; borrowed */
+	size_t nr_ends;
 	const uint64_t *called; /* what leads_to() was called with, in any order; borrowed */
 	size_t nr_called;
 	/* Called with the ctx of asmflow_rows() for each function behind the code that proven code calls. NULL: not asked for */
 	void (*leads_to)(void *ctx, uint64_t elf_addr);
+	struct codestarts
+		*starts; /* gets what is found of these bytes; borrowed. NULL: not asked for */
 };
 
 /*

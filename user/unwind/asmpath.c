@@ -13,6 +13,8 @@
 #include "unwind/asmsyscall.h"
 #include "unwind/stackabi.h"
 
+#define MOST_OF_CHILD 64 /* instructions of a new thread, until it ends */
+
 enum outcome {
 	GOES_ON,
 	ENDS,
@@ -28,16 +30,27 @@ static void add_special_states(struct asmpath *path)
 		vec_push(&path->states, none);
 }
 
+/* 1 for each byte of the code that is at one of these addresses. */
+static uint8_t *marks_of(const struct asmflow_code *code, const uint64_t *addrs, size_t nr)
+{
+	uint8_t *marks = xcalloc(code->len_bytes, 1);
+
+	for (size_t i = 0; i < nr; i++)
+		if (addrs[i] - code->addr < code->len_bytes)
+			marks[addrs[i] - code->addr] = 1;
+	return marks;
+}
+
 void asmpath_open(struct asmpath *path, const struct asmflow_code *code, uint64_t nr_steps)
 {
 	*path = (struct asmpath){.code = code, .nr_steps = nr_steps};
 	stackdecode_init(&path->decode, code->bytes, code->len_bytes);
 	path->seen = xreallocarray(NULL, code->len_bytes, sizeof(*path->seen));
 	memset(path->seen, 0xff, code->len_bytes * sizeof(*path->seen));
-	path->begins = xcalloc(code->len_bytes, 1);
-	for (size_t i = 0; i < code->nr_begins; i++)
-		if (code->begins[i] - code->addr < code->len_bytes)
-			path->begins[code->begins[i] - code->addr] = 1;
+	path->begins = marks_of(code, code->begins, code->nr_begins);
+	path->bounds = marks_of(code, code->ends, code->nr_ends);
+	for (size_t i = 0; i < code->len_bytes; i++)
+		path->bounds[i] |= path->begins[i];
 	add_special_states(path);
 }
 
@@ -45,9 +58,10 @@ void asmpath_release(struct asmpath *path)
 {
 	free(path->seen);
 	free(path->begins);
+	free(path->bounds);
 	vec_release(&path->states);
 	vec_release(&path->jumps);
-	vec_release(&path->calls);
+	vec_release(&path->leads);
 	vec_release(&path->outside);
 	vec_release(&path->branches);
 	vec_release(&path->instructions);
@@ -59,7 +73,7 @@ void asmpath_begin(struct asmpath *path, bool is_known)
 {
 	path->is_known = is_known;
 	path->nr_states_proven = path->states.nr;
-	path->instructions.nr = path->calls.nr = path->outside.nr = 0;
+	path->instructions.nr = path->leads.nr = path->outside.nr = 0;
 }
 
 struct asmpath_mark asmpath_mark(const struct asmpath *path)
@@ -143,24 +157,32 @@ static bool meet(struct asmpath *path, struct asmpath_branch at)
 	return true;
 }
 
-/* A function, it seems, which is called, or whose address is taken. */
-static void note_begin(struct asmpath *path, int64_t offset)
+static void note_lead(struct asmpath *path, int64_t offset, bool is_called)
 {
-	if (offset >= (int64_t)path->code->len_bytes)
+	if (offset >= (int64_t)path->code->len_bytes && is_called)
 		vec_push(&path->outside, path->code->addr + (uint64_t)offset);
-	else if (offset >= 0 && path->seen[offset] == ASMPATH_UNSEEN)
-		vec_push(&path->calls, (uint32_t)offset);
+	else if (offset >= 0 && offset < (int64_t)path->code->len_bytes &&
+		 path->seen[offset] == ASMPATH_UNSEEN)
+		vec_push(&path->leads, (struct asmpath_lead){(uint32_t)offset, is_called});
+}
+
+/* Does another function begin there, which this one cannot be in? */
+static bool is_anothers(const struct asmpath *path, struct asmpath_branch at)
+{
+	return path->bounds[at.offset] && !stackabi_is_balanced(&path->states.at[at.state]);
 }
 
 static bool branch(struct asmpath *path, int64_t offset, uint32_t state)
 {
 	if (offset < 0 || offset >= (int64_t)path->code->len_bytes) {
 		path->reaches_beyond |= offset >= 0 && path->code->goes_on;
-		note_begin(path, offset);
+		note_lead(path, offset, true);
 		return stackabi_is_balanced(&path->states.at[state]); /* a tail call, it seems */
 	}
 	if (path->seen[offset] != ASMPATH_UNSEEN)
 		return meet(path, (struct asmpath_branch){(uint32_t)offset, state});
+	if (is_anothers(path, (struct asmpath_branch){(uint32_t)offset, state}))
+		return false;
 	vec_push(&path->branches, (struct asmpath_branch){(uint32_t)offset, state});
 	return true;
 }
@@ -178,11 +200,11 @@ static enum outcome note_jump(struct asmpath *path, uint32_t state)
 	return ENDS;
 }
 
-/* To what a register or memory says: through a table, or a tail call. Of these one that has undone its frame is proven. */
+/* To what a register or memory says: through a table, or a tail call. That alone proves nothing. */
 static enum outcome jump(struct asmpath *path, uint32_t state)
 {
-	path->is_ended |= path->is_known && path->states.nr > path->nr_states_proven + 1 &&
-			  stackabi_is_balanced(&path->states.at[state]);
+	path->has_jumped = true;
+	path->is_undone |= path->had_frame && stackabi_is_balanced(&path->states.at[state]);
 	return note_jump(path, state);
 }
 
@@ -195,10 +217,10 @@ static enum outcome follow_call(struct asmpath *path, const struct instruction *
 	uint32_t offset = in->next, len;
 
 	while (offset < path->code->len_bytes && offset - in->next < ASMPATH_ALIGNS &&
-	       (len = asmpath_padding(path, offset)))
+	       !path->bounds[offset] && (len = asmpath_padding(path, offset)))
 		offset += len;
-	if (offset < path->code->len_bytes && path->begins[offset]) {
-		path->is_ended = true;
+	if (offset < path->code->len_bytes && path->bounds[offset]) {
+		path->is_ended |= path->is_known;
 		return ENDS;
 	}
 	if (offset == in->next || (path->code->addr + offset) % ASMPATH_ALIGNS)
@@ -206,12 +228,14 @@ static enum outcome follow_call(struct asmpath *path, const struct instruction *
 	return path->is_known ? note_jump(path, state) : FAILS;
 }
 
-/* The new thread's code has no caller, up to its end. */
+/* The new thread's code has no caller, up to its end, which is near. */
 static bool claim_child(struct asmpath *path, uint32_t offset)
 {
-	while (offset < path->code->len_bytes) {
+	for (int i = 0; i < MOST_OF_CHILD && offset < path->code->len_bytes && path->nr_steps;
+	     i++) {
 		struct instruction in;
 
+		path->nr_steps--;
 		if (!stackdecode_at(&path->decode, offset, &in) ||
 		    !claim(path, (struct asmpath_branch){offset, ASMPATH_ROOT}, in.next))
 			return false;
@@ -248,8 +272,9 @@ static enum outcome follow_transfer(struct asmpath *path, const struct instructi
 	}
 	is_relative = stackdecode_target(in, &target);
 	if (in->decoded.mnemonic == ZYDIS_MNEMONIC_CALL) {
+		path->has_called = true;
 		if (is_relative)
-			note_begin(path, target);
+			note_lead(path, target, true);
 		return follow_call(path, in, state);
 	}
 	if (is_relative && !branch(path, target, state))
@@ -284,13 +309,14 @@ static enum outcome pass(struct asmpath *path, struct asmpath_branch *at)
 	if (!claim(path, *at, in.next) || stackabi_is_broken_by(&state, &in))
 		return FAILS;
 	if (stackdecode_address(&in, &address))
-		note_begin(path, address);
+		note_lead(path, address, false);
 	outcome = follow_transfer(path, &in, at->state);
 	if (outcome != GOES_ON)
 		return outcome;
 	stackeffect_apply(&state, &in);
 	if (stackabi_is_lost(&state))
 		return FAILS;
+	path->had_frame |= !stackabi_is_balanced(&state);
 	if (memcmp(&state, &path->states.at[at->state], sizeof(state)) != 0)
 		at->state = asmpath_add_state(path, &state);
 	at->offset = in.next;
@@ -305,6 +331,8 @@ static bool follow(struct asmpath *path, struct asmpath_branch at)
 
 		if (path->seen[at.offset] != ASMPATH_UNSEEN)
 			return meet(path, at);
+		if (is_anothers(path, at))
+			return false;
 		outcome = pass(path, &at);
 		if (outcome != GOES_ON)
 			return outcome == ENDS;
@@ -318,7 +346,8 @@ bool asmpath_follow(struct asmpath *path, uint32_t offset, const struct stacksta
 	struct asmpath_mark before = asmpath_mark(path);
 	bool fits = true;
 
-	path->is_proven = path->is_ended = false;
+	path->is_proven = path->is_ended = path->is_undone = false;
+	path->has_jumped = path->has_called = path->had_frame = false;
 	vec_push(&path->branches, (struct asmpath_branch){offset, asmpath_add_state(path, state)});
 	while (fits && path->branches.nr)
 		fits = follow(path, path->branches.at[--path->branches.nr]);

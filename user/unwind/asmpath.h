@@ -33,6 +33,12 @@ struct asmpath_piece {
 	uint32_t offset, len_bytes;
 };
 
+/* Where a function begins, it seems: what is called, or an address that is taken. */
+struct asmpath_lead {
+	uint32_t offset;
+	bool is_called;
+};
+
 struct asmpath_branch {
 	uint32_t offset, state;
 };
@@ -43,21 +49,25 @@ struct asmpath {
 	struct stackdecode decode;
 	uint32_t *seen;	 /* for each byte: the state before it, ASMPATH_UNSEEN or ASMPATH_INSIDE */
 	uint8_t *begins; /* for each byte: whether a function begins there for certain */
+	uint8_t *bounds; /* for each byte: whether it begins there, or another one ends before it */
 	vec_of(struct stackstate) states;
 	vec_of(struct stackstate)
-		jumps;		  /* where the code does not say where it goes on, if it does */
-	vec_of(uint32_t) calls;	  /* what is called, or its address taken, since asmpath_begin() */
-	vec_of(uint64_t) outside; /* the same, behind the code: addresses */
+		jumps; /* where the code does not say where it goes on, if it does */
+	vec_of(struct asmpath_lead) leads; /* since asmpath_begin() */
+	vec_of(uint64_t) outside;	   /* what is called behind the code: addresses */
 	/* Of the last asmpath_follow(): */
 	bool is_proven; /* some path has met a return, or what was proven before */
-	bool is_ended; /* some path has met a call behind which another function begins, or has undone its frame */
+	bool is_ended;	/* some path has met a call behind which another function begins */
+	bool is_undone; /* some path has undone its frame, and then jumped to where a register or memory says */
+	bool has_jumped, has_called; /* some path has, with or without a frame */
+	uint64_t nr_steps;	     /* left, for all */
 	bool reaches_beyond; /* some path leads to code that was not given; reset by the caller */
 	/* Private. */
 	vec_of(struct asmpath_branch) branches;	   /* still to be followed */
 	vec_of(struct asmpath_piece) instructions; /* since asmpath_begin() */
 	size_t nr_states_proven;		   /* those from this one on are not proven yet */
 	bool is_known;				   /* a function begins where it was begun */
-	uint64_t nr_steps;			   /* left */
+	bool had_frame;				   /* since then */
 };
 
 /* How far things were, for asmpath_undo(). */

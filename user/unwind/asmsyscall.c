@@ -21,10 +21,18 @@
 #include "unwind/asmsyscall.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "code_abi.h"
 #include "unwind/asmflow.h"
+
+#define MOST_LOOKED_AT 16 /* instructions before a system call, for its number */
+
+/* Numbers of x86-64, wherever this runs. */
+enum {
+	RT_SIGRETURN = 15,
+	CLONE = 56,
+	CLONE3 = 435
+};
 
 bool asmsyscall_is_sigreturn(const struct asmpath *path, uint32_t offset)
 {
@@ -33,7 +41,7 @@ bool asmsyscall_is_sigreturn(const struct asmpath *path, uint32_t offset)
 	if (path->code->len_bytes - offset < ASMSYSCALL_SIGRETURN_BYTES)
 		return false;
 	memcpy(&bytes, &path->code->bytes[offset], sizeof(bytes));
-	return code_is_sigreturn(bytes);
+	return code_is_sigreturn(bytes) && path->code->bytes[offset + 8] == 0x05;
 }
 
 /* The kernel's frame is at sp: that is where its ucontext has rsp, rbp, rip and rbx. */
@@ -62,17 +70,26 @@ static bool sets_number(const uint8_t *bytes, uint32_t len_bytes, int32_t *numbe
 	return is_al || is_long;
 }
 
+/* They leave another number in eax. */
+static bool is_call(const uint8_t *bytes, uint32_t len_bytes)
+{
+	return (len_bytes == 5 && bytes[0] == 0xe8) ||
+	       (len_bytes == 2 && bytes[0] == 0x0f && bytes[1] == 0x05);
+}
+
 /* -1: not known. */
 static int32_t number_of(const struct asmpath *path, uint32_t offset)
 {
+	size_t nr = path->instructions.nr;
+	size_t least = nr > MOST_LOOKED_AT ? nr - MOST_LOOKED_AT : 0;
 	bool is_popped = false; /* push $15; pop %rax */
 	int32_t number;
 
-	for (size_t i = path->instructions.nr; i-- > 0;) {
+	for (size_t i = nr; i-- > least;) {
 		const struct asmpath_piece *piece = &path->instructions.at[i];
 		const uint8_t *bytes = &path->code->bytes[piece->offset];
 
-		if (piece->offset + piece->len_bytes != offset)
+		if (piece->offset + piece->len_bytes != offset || is_call(bytes, piece->len_bytes))
 			break;
 		offset = piece->offset;
 		if (piece->len_bytes == 2 && bytes[0] == 0x6a && is_popped)
@@ -88,7 +105,7 @@ bool asmsyscall_changes_stack(const struct asmpath *path, uint32_t offset)
 {
 	int32_t number = number_of(path, offset);
 
-	return number == SYS_rt_sigreturn || number == SYS_clone || number == SYS_clone3;
+	return number == RT_SIGRETURN || number == CLONE || number == CLONE3;
 }
 
 bool asmsyscall_clone_at(const struct asmpath *path, uint32_t offset,
@@ -97,8 +114,7 @@ bool asmsyscall_clone_at(const struct asmpath *path, uint32_t offset,
 	int32_t number = number_of(path, offset);
 	struct instruction in;
 
-	if ((number != SYS_clone && number != SYS_clone3) ||
-	    !stackdecode_at(&path->decode, offset, &in))
+	if ((number != CLONE && number != CLONE3) || !stackdecode_at(&path->decode, offset, &in))
 		return false;
 	clone->test = in.next;
 	if (!stackdecode_at(&path->decode, clone->test, &in) ||

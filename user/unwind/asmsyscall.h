@@ -22,8 +22,8 @@ bool asmsyscall_is_sigreturn(const struct asmpath *path, uint32_t offset);
 struct unwind_rule asmsyscall_sigreturn_rule(void);
 
 /*
- * Whether the system call at offset comes back with another stack, by the instructions of the path right before it: one
- * of a number that is not known does not.
+ * Whether the system call at offset comes back with another stack, by the few instructions of the path before it:
+ * one of a number that is not known does not.
  */
 bool asmsyscall_changes_stack(const struct asmpath *path, uint32_t offset);
 

@@ -6,6 +6,7 @@
 #include "unwind/gapfill.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "object/rawsyms.h"
@@ -16,15 +17,16 @@
 #define SMALLEST_BYTES 16   /* functions are aligned to as much: less is padding */
 #define SYMBOLS_BYTES  1024 /* a gap that is worth a look at symbols */
 #define CALLED_BYTES   (64u << 20)
-#define LEVELS_STARTED 3 /* musl: _start, _start_c, __libc_start_main */
+#define LEVELS_STARTED 2 /* musl: _start, _start_c */
 
 void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
-		  cfa_row_fn emit, void *ctx)
+		  cfa_row_fn emit, void *ctx, struct codestarts *starts)
 {
 	struct elf_section text;
 	uint64_t limit;
 
-	*gapfill = (struct gapfill){.file = file, .entry = entry, .emit = emit, .ctx = ctx};
+	*gapfill = (struct gapfill){
+		.file = file, .entry = entry, .emit = emit, .ctx = ctx, .starts = starts};
 	if (!file || !elf_file_section_named(file, ".text", &text) ||
 	    __builtin_add_overflow(text.elf_addr, text.len_bytes, &limit))
 		return;
@@ -42,10 +44,11 @@ static void emit(void *ctx, const struct unwind_row *row)
 
 static void emit_gap(struct gapfill *gapfill, uint64_t start)
 {
+	codestarts_add(gapfill->starts, start, false);
 	emit(gapfill, &(struct unwind_row){start, {.kind = UNWIND_GAP}});
 }
 
-static int compare_begins(const void *a, const void *b)
+static int compare_addrs(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -61,6 +64,18 @@ static bool add_begin(struct gapfill *gapfill, uint64_t elf_addr)
 	return true;
 }
 
+/* What a compiler has moved away from its function begins in the middle of things: "main.cold". */
+static bool is_piece(const struct rawsyms *raw, const struct rawsym *symbol)
+{
+	static const char *const marks[] = {".cold", ".__part."};
+	const char *name = rawsyms_name(raw, symbol);
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (memmem(name, symbol->name_bytes, marks[i], strlen(marks[i])))
+			return true;
+	return symbol->name_bytes > 3 && !memcmp(name + symbol->name_bytes - 3, ".eh", 3);
+}
+
 /* A symbol without a type may be a label inside a function, or data. */
 static void add_named(struct gapfill *gapfill)
 {
@@ -68,52 +83,16 @@ static void add_named(struct gapfill *gapfill)
 
 	if (rawsyms_read(&raw, gapfill->file))
 		return;
-	vec_for_each(&raw.all, symbol)
-		if (!symbol->is_notype && !symbol->is_plt)
-			add_begin(gapfill, symbol->elf_addr);
-}
-
-/* What the first instructions of a function lead to, and those of what they lead to: main, with all libraries. */
-static void add_started(struct gapfill *gapfill, uint64_t start, int nr_levels)
-{
-	uint8_t bytes[CFA_ENTRY_BYTES];
-	struct stackdecode code;
-	struct instruction in = {.next = 0};
-	bool is_end = false;
-
-	if (!nr_levels || !elf_file_read(gapfill->file, start, bytes, sizeof(bytes)))
-		return;
-	stackdecode_init(&code, bytes, sizeof(bytes));
-	while (!is_end && in.next < sizeof(bytes) && stackdecode_at(&code, in.next, &in)) {
-		bool is_branch = in.decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
-		int64_t offset;
-
-		is_end = stackdecode_is_end(&in);
-		if (is_branch ||
-		    (!stackdecode_address(&in, &offset) && !stackdecode_target(&in, &offset)))
+	vec_for_each(&raw.all, symbol) {
+		if (symbol->is_notype || symbol->is_plt)
 			continue;
-		if (add_begin(gapfill, start + (uint64_t)offset))
-			add_started(gapfill, start + (uint64_t)offset, nr_levels - 1);
+		if (is_piece(&raw, symbol))
+			vec_push(&gapfill->ends, symbol->elf_addr);
+		else
+			add_begin(gapfill, symbol->elf_addr);
+		if (symbol->len_bytes)
+			vec_push(&gapfill->ends, symbol->elf_addr + symbol->len_bytes);
 	}
-}
-
-static void read_begins(struct gapfill *gapfill)
-{
-	if (gapfill->knows_begins)
-		return;
-	gapfill->knows_begins = true;
-	add_named(gapfill);
-	if (gapfill->entry)
-		add_started(gapfill, gapfill->entry, LEVELS_STARTED);
-	if (gapfill->begins.nr)
-		qsort(gapfill->begins.at, gapfill->begins.nr, sizeof(*gapfill->begins.at),
-		      compare_begins);
-}
-
-/* The number of the first that is not below addr. */
-static size_t begin_from(const struct gapfill *gapfill, uint64_t addr)
-{
-	return vec_partition(&gapfill->begins, begin, *begin < addr);
 }
 
 /* Proven code leads to it: in a later gap, mostly. */
@@ -128,6 +107,59 @@ static void note_called(void *ctx, uint64_t elf_addr)
 	if (!gapfill->called)
 		gapfill->called = xcalloc(CALLED_BYTES / 8, 1);
 	gapfill->called[offset / 8] |= 1u << offset % 8;
+}
+
+/* What the first instructions of a function lead to, and those of what they lead to: main, with all libraries. */
+static void add_started(struct gapfill *gapfill, uint64_t start, int nr_levels)
+{
+	uint8_t bytes[CFA_ENTRY_BYTES];
+	struct stackdecode code;
+	struct instruction in = {.next = 0};
+	bool is_end = false;
+
+	if (!nr_levels || !elf_file_read(gapfill->file, start, bytes, sizeof(bytes)))
+		return;
+	stackdecode_init(&code, bytes, sizeof(bytes));
+	while (!is_end && in.next < sizeof(bytes) && stackdecode_at(&code, in.next, &in)) {
+		bool is_call = in.decoded.mnemonic == ZYDIS_MNEMONIC_CALL;
+		bool is_jump = in.decoded.mnemonic == ZYDIS_MNEMONIC_JMP;
+		int64_t offset;
+
+		is_end = stackdecode_is_end(&in);
+		if (!stackdecode_address(&in, &offset) &&
+		    !((is_call || is_jump) && stackdecode_target(&in, &offset)))
+			continue;
+		if (is_jump)
+			note_called(gapfill, start + (uint64_t)offset);
+		else if (add_begin(gapfill, start + (uint64_t)offset))
+			add_started(gapfill, start + (uint64_t)offset, nr_levels - 1);
+	}
+}
+
+static void read_begins(struct gapfill *gapfill)
+{
+	if (gapfill->knows_begins || gapfill->text_start == gapfill->text_limit)
+		return;
+	gapfill->knows_begins = true;
+	add_named(gapfill);
+	if (gapfill->entry)
+		add_started(gapfill, gapfill->entry, LEVELS_STARTED);
+	if (gapfill->begins.nr)
+		qsort(gapfill->begins.at, gapfill->begins.nr, sizeof(*gapfill->begins.at),
+		      compare_addrs);
+	if (gapfill->ends.nr)
+		qsort(gapfill->ends.at, gapfill->ends.nr, sizeof(*gapfill->ends.at), compare_addrs);
+}
+
+/* The number of the first that is not below addr. */
+static size_t begin_from(const struct gapfill *gapfill, uint64_t addr)
+{
+	return vec_partition(&gapfill->begins, begin, *begin < addr);
+}
+
+static size_t end_from(const struct gapfill *gapfill, uint64_t addr)
+{
+	return vec_partition(&gapfill->ends, end, *end < addr);
 }
 
 /* Those of [start, start + len_bytes). */
@@ -158,9 +190,12 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 	code.called = gapfill->called_now.at;
 	code.nr_called = gapfill->called_now.nr;
 	code.leads_to = note_called;
+	code.starts = gapfill->starts;
 	code.bytes = gapfill->bytes;
 	code.begins = gapfill->begins.at + begin_from(gapfill, start);
 	code.nr_begins = begin_from(gapfill, start + len_bytes) - begin_from(gapfill, start);
+	code.ends = gapfill->ends.at + end_from(gapfill, start);
+	code.nr_ends = end_from(gapfill, start + len_bytes) - end_from(gapfill, start);
 	len_bytes = asmflow_rows(&code, emit, gapfill);
 	gapfill->nr_filled_bytes += len_bytes;
 	return len_bytes;
@@ -194,10 +229,12 @@ static void fill_without_entry(struct gapfill *gapfill, uint64_t start, uint64_t
 static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 {
 	uint64_t entry = gapfill->entry, behind;
+	uint64_t from = start > gapfill->text_start ? start : gapfill->text_start;
+	uint64_t to = limit < gapfill->text_limit ? limit : gapfill->text_limit;
 	bool has_entry = entry && entry >= start && entry < limit;
 	size_t next;
 
-	if (has_entry || limit - start >= SYMBOLS_BYTES)
+	if (has_entry || (from < to && to - from >= SYMBOLS_BYTES))
 		read_begins(gapfill);
 	if (!has_entry) {
 		fill_without_entry(gapfill, start, limit);
@@ -242,4 +279,5 @@ void gapfill_close(struct gapfill *gapfill)
 	free(gapfill->called);
 	vec_release(&gapfill->called_now);
 	vec_release(&gapfill->begins);
+	vec_release(&gapfill->ends);
 }

@@ -22,11 +22,12 @@ struct gapfill {
 	uint64_t entry, text_start, text_limit;
 	cfa_row_fn emit;
 	void *ctx;
+	struct codestarts *starts;
 	bool has_rows, in_gap;
 	bool needs_bx; /* some CFA of the rows that were taken, not of those that fill gaps, is counted from rbx */
 	uint64_t gap_start, nr_filled_bytes;
 	uint8_t *bytes;
-	vec_of(uint64_t) begins; /* of functions, by symbols: ascending */
+	vec_of(uint64_t) begins, ends; /* of functions, by symbols: ascending */
 	bool knows_begins;
 	uint8_t *
 		called; /* a bit for each byte of the first CALLED_BYTES of .text: proven code calls it */
@@ -36,10 +37,11 @@ struct gapfill {
 
 /*
  * Rows go to emit, those that fill gaps and those that do not. What a program begins with, at entry (0: not known),
- * stays a gap, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed; NULL: all gaps stay.
+ * stays a gap, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed; NULL: all gaps stay. starts gets
+ * what is found of functions in gaps; borrowed.
  */
 void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
-		  cfa_row_fn emit, void *ctx);
+		  cfa_row_fn emit, void *ctx, struct codestarts *starts);
 /* A cfa_row_fn for a struct gapfill: takes rows at ascending addresses, the last of them a gap. None: all is one. */
 void gapfill_row(void *gapfill, const struct unwind_row *row);
 /* After the last row: emits what is left, and releases what gapfill holds. */

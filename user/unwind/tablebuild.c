@@ -14,6 +14,7 @@
 struct production {
 	const struct ehframe_input *input;
 	const struct elf_file *file; /* whose gaps are filled; NULL: they stay */
+	struct codestarts starts;
 	struct ehframe_stats stats;
 	bool has_rules;
 	bool needs_bx; /* some CFA of the call frame information is counted from rbx */
@@ -25,7 +26,8 @@ static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 	struct production *production = ctx;
 	struct gapfill gapfill;
 
-	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx);
+	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx,
+		     &production->starts);
 	if (production->input->section.len_bytes)
 		production->err =
 			ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
@@ -39,6 +41,7 @@ static int build(struct production *production, struct unwind_table **table)
 	struct unwind_table *built =
 		unwind_table_pack(produce, production, production->input->entry);
 
+	built->starts = production->starts;
 	if (production->err) {
 		unwind_table_free(built);
 		return production->err;

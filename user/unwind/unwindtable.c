@@ -14,6 +14,7 @@ void unwind_table_free(struct unwind_table *table)
 	free(table->pages);
 	free(table->rows);
 	free(table->extended);
+	codestarts_release(&table->starts);
 	free(table);
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "stream.h"
+#include "unwind/codestarts.h"
 #include "unwind_abi.h"
 
 /*
@@ -43,6 +44,7 @@ struct unwind_table {
 	uint32_t
 		nr_extended_dropped; /* rows that are UNWIND_UNSUPPORTED because extended is full */
 	struct ehframe_stats stats;
+	struct codestarts starts; /* in code that is not described */
 };
 
 /* Frees a table with its arrays, each of them malloc()ed. NULL is fine. */

@@ -40,11 +40,18 @@
 #include "worker/functions.h"
 #include "worker/splits.h"
 
+/* Found with an object's table, and kept when that is sent. */
+struct found_starts {
+	const struct object *object;
+	struct codestarts at;
+};
+
 struct worker {
 	int socket;
 	struct objects *objects;
 	vec_of(int) fds; /* the objects' */
 	vec_of(uint32_t) keys;
+	vec_of(struct found_starts) starts; /* of objects that had a table */
 	struct jvms *jvms;
 	struct lines lines;
 	struct payload payload; /* of the reply */
@@ -55,8 +62,36 @@ static void append(struct worker *worker, const void *bytes, size_t len_bytes)
 	payload_append(&worker->payload, bytes, len_bytes);
 }
 
+static void forget_starts(struct worker *worker)
+{
+	vec_for_each(&worker->starts, known)
+		codestarts_release(&known->at);
+	worker->starts.nr = 0;
+}
+
+static const struct codestarts *starts_of(const struct worker *worker, const struct object *object)
+{
+	static const struct codestarts none;
+
+	vec_for_each(&worker->starts, known)
+		if (known->object == object)
+			return &known->at;
+	return &none;
+}
+
+/* Takes them. */
+static void keep_starts(struct worker *worker, const struct object *object,
+			struct codestarts *starts)
+{
+	if (!starts->at.nr || starts_of(worker, object)->at.nr)
+		return;
+	vec_push(&worker->starts, (struct found_starts){object, *starts});
+	*starts = (struct codestarts){0};
+}
+
 static void forget_all(struct worker *worker)
 {
+	forget_starts(worker);
 	lines_forget(&worker->lines);
 	objects_free(worker->objects);
 	worker->objects = objects_new();
@@ -212,6 +247,8 @@ static int answer_table(struct worker *worker, struct object *object)
 	elf_file_close(again);
 	if (!err)
 		err = payload_append_table(&worker->payload, table, MESSAGE_TABLE_BYTES);
+	if (table)
+		keep_starts(worker, object, &table->starts);
 	unwind_table_free(table);
 	return err;
 }
@@ -228,16 +265,27 @@ static bool find_go_name(struct object *object, uint64_t elf_addr, struct names_
 	return true;
 }
 
-/* What names an address: Go's own table, else its symbol, else where its function begins. */
-static void find_name(struct object *object, uint64_t elf_addr, struct names_symbol *found)
+/* A symbol without a size ends where another function begins, at the latest. */
+static bool find_symbol(struct object *object, const struct codestarts *starts, uint64_t elf_addr,
+			struct names_symbol *found)
 {
 	struct symbol symbol;
 
-	if (find_go_name(object, elf_addr, found))
+	if (!symtab_find(object_symtab(object), elf_addr, &symbol) || !*symbol.name ||
+	    (symbol.is_guessed && codestarts_divide(starts, symbol.elf_addr, elf_addr)))
+		return false;
+	*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = symbol.name};
+	return true;
+}
+
+/* What names an address: Go's own table, else its symbol, else where its function begins. */
+static void find_name(struct object *object, const struct codestarts *starts, uint64_t elf_addr,
+		      struct names_symbol *found)
+{
+	if (find_go_name(object, elf_addr, found) || find_symbol(object, starts, elf_addr, found))
 		return;
-	if (symtab_find(object_symtab(object), elf_addr, &symbol) && *symbol.name)
-		*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = symbol.name};
-	else if (functab_find(object_functab(object), elf_addr, &found->start))
+	if (functab_find(object_functab(object), elf_addr, &found->start) ||
+	    codestarts_find(starts, elf_addr, &found->start))
 		found->kind = MESSAGE_NAME_START;
 }
 
@@ -258,7 +306,7 @@ static int answer_names(struct worker *worker, struct object *object, const uint
 	for (uint32_t i = 0; i < reply->nr; i++) {
 		struct names_symbol found = {0};
 
-		find_name(object, elf_addrs[i], &found);
+		find_name(object, starts_of(worker, object), elf_addrs[i], &found);
 		if (!names_add(names, &found))
 			break;
 	}
@@ -420,5 +468,7 @@ void serve(int socket)
 	jvms_free(worker.jvms);
 	vec_release(&worker.fds);
 	vec_release(&worker.keys);
+	forget_starts(&worker);
+	vec_release(&worker.starts);
 	vec_release(&worker.payload);
 }
