@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where a function begins is not known without symbols. So each piece of code that no path has led to is tried as the
- * beginning of one, and, since it may be the target of a jump table as well, with the stack as it was at the
- * jumps of the function before it. Only one of these fits, because the stack must be balanced at a return:
+ * First come the functions that symbols name, then what those call or take the address of, and so on. Where else a function
+ * begins is not known. So each piece of code that no path has led to is tried as the beginning of one, and, since it
+ * may be the target of a jump table as well, with the stack as it was at the jumps of the function before it. Only one
+ * of these fits, because the stack must be balanced at a return:
  *
  *	sub   $0x28,%rsp
  *	movslq (%r11,%rax,4),%rax

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows of hand-written functions in an ELF file (x86-64): those of codecs, compressors, mathematics, which come
- * without call frame information, and often without symbols.
+ * Unwind rows of functions in an ELF file (x86-64) that come without call frame information: those that are written by hand,
+ * in codecs, compressors, mathematics, often without symbols; and compiled ones, as musl's.
  *
  * They follow the ABI: what is pushed is popped, and rbp is the caller's again where they return. That is what a function
  * must show before there are rows for it: from its first instruction some path leads to a return that finds the stack as it
- * was, or to code that is known, and no path to one that does not. All else stays a gap: a made-up caller is worse than none.
+ * was, or to code that is known, and no path to one that does not. One that has a name, or that is called, may be proven
+ * by less, as it may never return. All else stays a gap: a made-up caller is worse than none.
  *
  * The bytes are not trusted: any bytes give rows, at worst wrong ones, in time and memory linear in their number.
  */

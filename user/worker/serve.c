@@ -40,6 +40,8 @@
 #include "worker/functions.h"
 #include "worker/splits.h"
 
+#define MOST_STARTS (4u << 20) /* of 8 bytes */
+
 /* Found with an object's table, and kept when that is sent. */
 struct found_starts {
 	const struct object *object;
@@ -52,6 +54,7 @@ struct worker {
 	vec_of(int) fds; /* the objects' */
 	vec_of(uint32_t) keys;
 	vec_of(struct found_starts) starts; /* of objects that had a table */
+	size_t nr_starts;		    /* of all */
 	struct jvms *jvms;
 	struct lines lines;
 	struct payload payload; /* of the reply */
@@ -66,7 +69,7 @@ static void forget_starts(struct worker *worker)
 {
 	vec_for_each(&worker->starts, known)
 		codestarts_release(&known->at);
-	worker->starts.nr = 0;
+	worker->starts.nr = worker->nr_starts = 0;
 }
 
 static const struct codestarts *starts_of(const struct worker *worker, const struct object *object)
@@ -79,12 +82,15 @@ static const struct codestarts *starts_of(const struct worker *worker, const str
 	return &none;
 }
 
-/* Takes them. */
+/* Takes them, unless that were more than a worker has room for. */
 static void keep_starts(struct worker *worker, const struct object *object,
 			struct codestarts *starts)
 {
-	if (!starts->at.nr || starts_of(worker, object)->at.nr)
+	size_t nr = starts->at.nr;
+
+	if (!nr || starts_of(worker, object)->at.nr || worker->nr_starts + nr > MOST_STARTS)
 		return;
+	worker->nr_starts += nr;
 	vec_push(&worker->starts, (struct found_starts){object, *starts});
 	*starts = (struct codestarts){0};
 }
