@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -393,6 +394,27 @@ static void test_calls_between_gaps(void **state)
 	made_release(&made);
 }
 
+/* A file of another kind of processor (arm64), which an emulator may map. */
+static void test_another_machine(void **state)
+{
+	char *path scoped(freep) = xasprintf("%s/other.s", judge_dir);
+	FILE *out = fopen(path, "w");
+	struct unwind_table *table = NULL;
+	struct elf_file *file;
+
+	(void)state;
+	assert_non_null(out);
+	fprintf(out, ".text\n.type f,@function\n.globl f\nf:\npush %%rbx\npop %%rbx\nret\n.skip "
+		     "2000,0x90\n");
+	fclose(out);
+	judge_run("gcc -shared -nostdlib -o other.so other.s && printf '\\267' | "
+		  "dd of=other.so bs=1 seek=18 conv=notrunc status=none");
+	file = judge_open("other.so");
+	assert_int_equal(unwind_table_from_elf(file, &table), -ENOENT);
+	assert_null(table);
+	elf_file_close(file);
+}
+
 /* A program without call frame information at all: from where it begins to what it calls. */
 static void test_program(void **state)
 {
@@ -623,6 +645,7 @@ int main(void)
 		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_calls_between_gaps),
 		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_another_machine),
 	};
 
 	judge_dir = temp_folder();

@@ -7,6 +7,7 @@
 #include "unwind/tablebuild.h"
 
 #include <errno.h>
+#include <gelf.h>
 
 #include "object/gopclntab.h"
 #include "unwind/gapfill.h"
@@ -86,16 +87,24 @@ static int build_from_code(const struct elf_file *file, struct unwind_table **ta
 	return -ENOENT;
 }
 
+/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
+static bool is_code_followed(const struct elf_file *file)
+{
+	GElf_Ehdr ehdr;
+
+	return gelf_getehdr(elf_file_libelf(file), &ehdr) && ehdr.e_machine == EM_X86_64 &&
+	       !gopclntab_is_there(file);
+}
+
 int unwind_table_from_elf(const struct elf_file *file, struct unwind_table **table)
 {
-	/* Go's own code keeps frame pointers, and its stacks have ends of their own. */
-	bool is_go = gopclntab_is_there(file);
+	bool is_followed = is_code_followed(file);
 	struct ehframe_input input;
 	int err = ehframe_input_from_elf(file, &input);
 
-	if (err == -ENOENT && !is_go)
+	if (err == -ENOENT && is_followed)
 		return build_from_code(file, table);
 	if (err)
 		return err;
-	return build_for(&input, is_go ? NULL : file, table);
+	return build_for(&input, is_followed ? file : NULL, table);
 }
