@@ -355,6 +355,30 @@ static void test_padding_behind_calls(void **state)
 	made_release(&made);
 }
 
+/* What calls a function that never returns ends there, whatever is behind it. */
+static void test_functions_that_never_return(void **state)
+{
+	struct made made;
+
+	(void)state;
+	assemble(&made, ".skip 1024, 0x06\n.type exits,@function\n.globl exits\nexits:\npush "
+			"%rbx\ncall *%rax\n"
+			"1:\nmov $60,%eax\nsyscall\njmp 1b\n"
+			".type caller,@function\n.globl caller\ncaller:\npush %rbx\npush "
+			"%rcx\ncall unnamed\n"
+			".globl in_caller\nin_caller:\ncall exits\n"
+			".globl unnamed\nunnamed:\npush %rdx\n.globl in_unnamed\nin_unnamed:\npop "
+			"%rdx\nret\n"
+			".type last,@function\n.globl last\nlast:\njz 1f\ncall exits\n.globl "
+			"behind\nbehind:\nnot %rax\n1:\nret\n");
+	expect_sp(&made, "in_caller", 24);
+	expect_sp(&made, "unnamed", 8);
+	expect_sp(&made, "in_unnamed", 16);
+	expect_sp(&made, "last", 8);
+	expect_gap(&made, "behind");
+	made_release(&made);
+}
+
 static void test_system_calls(void **state)
 {
 	struct made made;
@@ -642,6 +666,7 @@ int main(void)
 		cmocka_unit_test(test_named_functions),
 		cmocka_unit_test(test_named_but_not_known),
 		cmocka_unit_test(test_padding_behind_calls),
+		cmocka_unit_test(test_functions_that_never_return),
 		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_calls_between_gaps),
 		cmocka_unit_test(test_program),

@@ -203,14 +203,17 @@ static bool try_entry(struct flow *flow, uint32_t offset, enum beginning beginni
 {
 	struct asmpath *path = &flow->path;
 	struct asmpath_mark before;
+	bool no_return;
 
 	asmpath_begin(path, beginning != GUESSED);
 	before = asmpath_mark(path);
 	if (!asmpath_follow(path, offset, &stackstate_entry))
 		return false;
+	no_return = !path->is_proven && !path->has_left;
 	if (is_proven(path, offset, beginning)) {
 		accept(flow);
 		flow->is_start[offset] = 1;
+		path->no_returns[offset] = no_return;
 		return true;
 	}
 	asmpath_undo(path, &before);

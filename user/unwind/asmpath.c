@@ -51,6 +51,7 @@ void asmpath_open(struct asmpath *path, const struct asmflow_code *code, uint64_
 	path->bounds = marks_of(code, code->ends, code->nr_ends);
 	for (size_t i = 0; i < code->len_bytes; i++)
 		path->bounds[i] |= path->begins[i];
+	path->no_returns = xcalloc(code->len_bytes, 1);
 	add_special_states(path);
 }
 
@@ -59,6 +60,7 @@ void asmpath_release(struct asmpath *path)
 	free(path->seen);
 	free(path->begins);
 	free(path->bounds);
+	free(path->no_returns);
 	vec_release(&path->states);
 	vec_release(&path->jumps);
 	vec_release(&path->leads);
@@ -177,6 +179,7 @@ static bool branch(struct asmpath *path, int64_t offset, uint32_t state)
 	if (offset < 0 || offset >= (int64_t)path->code->len_bytes) {
 		path->reaches_beyond |= offset >= 0 && path->code->goes_on;
 		note_lead(path, offset, true);
+		path->has_left = true;
 		return stackabi_is_balanced(&path->states.at[state]); /* a tail call, it seems */
 	}
 	if (path->seen[offset] != ASMPATH_UNSEEN)
@@ -192,6 +195,7 @@ static enum outcome note_jump(struct asmpath *path, uint32_t state)
 {
 	const struct stackstate *at = &path->states.at[state];
 
+	path->has_left = true;
 	vec_for_each(&path->jumps, known)
 		if (!memcmp(known, at, sizeof(*at)))
 			return ENDS;
@@ -206,6 +210,11 @@ static enum outcome jump(struct asmpath *path, uint32_t state)
 	path->has_jumped = true;
 	path->is_undone |= path->had_frame && stackabi_is_balanced(&path->states.at[state]);
 	return note_jump(path, state);
+}
+
+static bool never_returns(const struct asmpath *path, int64_t offset)
+{
+	return offset >= 0 && offset < (int64_t)path->code->len_bytes && path->no_returns[offset];
 }
 
 /*
@@ -275,7 +284,8 @@ static enum outcome follow_transfer(struct asmpath *path, const struct instructi
 		path->has_called = true;
 		if (is_relative)
 			note_lead(path, target, true);
-		return follow_call(path, in, state);
+		return is_relative && never_returns(path, target) ? ENDS
+								  : follow_call(path, in, state);
 	}
 	if (is_relative && !branch(path, target, state))
 		return FAILS;
@@ -347,7 +357,7 @@ bool asmpath_follow(struct asmpath *path, uint32_t offset, const struct stacksta
 	bool fits = true;
 
 	path->is_proven = path->is_ended = path->is_undone = false;
-	path->has_jumped = path->has_called = path->had_frame = false;
+	path->has_jumped = path->has_called = path->has_left = path->had_frame = false;
 	vec_push(&path->branches, (struct asmpath_branch){offset, asmpath_add_state(path, state)});
 	while (fits && path->branches.nr)
 		fits = follow(path, path->branches.at[--path->branches.nr]);

@@ -49,6 +49,7 @@ struct asmpath {
 	struct stackdecode decode;
 	uint32_t *seen;	 /* for each byte: the state before it, ASMPATH_UNSEEN or ASMPATH_INSIDE */
 	uint8_t *begins; /* for each byte: whether a function begins there for certain */
+	uint8_t *no_returns; /* for each byte: a function begins there that never returns */
 	uint8_t *bounds; /* for each byte: whether it begins there, or another one ends before it */
 	vec_of(struct stackstate) states;
 	vec_of(struct stackstate)
@@ -59,6 +60,7 @@ struct asmpath {
 	bool is_proven; /* some path has met a return, or what was proven before */
 	bool is_ended;	/* some path has met a call behind which another function begins */
 	bool is_undone; /* some path has undone its frame, and then jumped to where a register or memory says */
+	bool has_left; /* some path goes on outside the code, or where it is not known */
 	bool has_jumped, has_called; /* some path has, with or without a frame */
 	uint64_t nr_steps;	     /* left, for all */
 	bool reaches_beyond; /* some path leads to code that was not given; reset by the caller */
