@@ -78,7 +78,7 @@ def usage():
     target = h.Workload("idle")
     refused(USAGE, "no target: use -p")
     refused(USAGE, "one of", "-a", "-p", target.pid)
-    refused(USAGE, "one of", "-p", target.pid, "--", "true")
+    refused(USAGE, "one of", "-a", "-p", target.pid, "--", "true")
     refused(USAGE, "unknown option", "--no-such-option", "-p", target.pid)
     refused(USAGE, "argument", "-p")
 
