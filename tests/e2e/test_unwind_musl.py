@@ -58,13 +58,13 @@ def linked_dynamically():
 
 @h.test
 def linked_statically():
-    judged(built("clib-static", "-static"), 0.985)
+    judged(built("clib-static", "-static"), 0.995)
 
 
 @h.test
 def without_any_call_frame_information():
     """As whole systems are built for small devices: neither the program has any."""
-    judged(built("clib-bare", "-static", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), 0.985)
+    judged(built("clib-bare", "-static", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), 0.995)
 
 
 h.main()

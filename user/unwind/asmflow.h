@@ -32,7 +32,10 @@ struct asmflow_code {
 	size_t nr_ends;
 	const uint64_t *called; /* what leads_to() was called with, in any order; borrowed */
 	size_t nr_called;
-	/* Called with the ctx of asmflow_rows() for each function behind the code that proven code calls. NULL: not asked for */
+	/*
+	 * Called with the ctx of asmflow_rows() for each function that proven code calls in the code or behind it, which a
+	 * later call may be about. NULL: not asked for.
+	 */
 	void (*leads_to)(void *ctx, uint64_t elf_addr);
 	struct codestarts
 		*starts; /* gets what is found of these bytes; borrowed. NULL: not asked for */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows hand-written code along every branch, and notes what is known about the stack before each instruction; what turns out
+ * Follows code along every branch, and notes what is known about the stack before each instruction; what turns out
  * not to fit can be undone. Private to asmflow.c, which says where to begin and with which stack.
  */
 #ifndef CPROF_UNWIND_ASMPATH_H

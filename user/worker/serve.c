@@ -32,6 +32,7 @@
 #include "runtime/vmstructs.h"
 #include "sandbox/transfer.h"
 #include "unwind/tablebuild.h"
+#include "worker/addrnames.h"
 #include "worker/jvms.h"
 #include "worker/lines.h"
 #include "worker/jitsyms.h"
@@ -40,21 +41,12 @@
 #include "worker/functions.h"
 #include "worker/splits.h"
 
-#define MOST_STARTS (4u << 20) /* of 8 bytes */
-
-/* Found with an object's table, and kept when that is sent. */
-struct found_starts {
-	const struct object *object;
-	struct codestarts at;
-};
-
 struct worker {
 	int socket;
 	struct objects *objects;
 	vec_of(int) fds; /* the objects' */
 	vec_of(uint32_t) keys;
-	vec_of(struct found_starts) starts; /* of objects that had a table */
-	size_t nr_starts;		    /* of all */
+	struct addrnames addrnames;
 	struct jvms *jvms;
 	struct lines lines;
 	struct payload payload; /* of the reply */
@@ -65,39 +57,9 @@ static void append(struct worker *worker, const void *bytes, size_t len_bytes)
 	payload_append(&worker->payload, bytes, len_bytes);
 }
 
-static void forget_starts(struct worker *worker)
-{
-	vec_for_each(&worker->starts, known)
-		codestarts_release(&known->at);
-	worker->starts.nr = worker->nr_starts = 0;
-}
-
-static const struct codestarts *starts_of(const struct worker *worker, const struct object *object)
-{
-	static const struct codestarts none;
-
-	vec_for_each(&worker->starts, known)
-		if (known->object == object)
-			return &known->at;
-	return &none;
-}
-
-/* Takes them, unless that were more than a worker has room for. */
-static void keep_starts(struct worker *worker, const struct object *object,
-			struct codestarts *starts)
-{
-	size_t nr = starts->at.nr;
-
-	if (!nr || starts_of(worker, object)->at.nr || worker->nr_starts + nr > MOST_STARTS)
-		return;
-	worker->nr_starts += nr;
-	vec_push(&worker->starts, (struct found_starts){object, *starts});
-	*starts = (struct codestarts){0};
-}
-
 static void forget_all(struct worker *worker)
 {
-	forget_starts(worker);
+	addrnames_forget(&worker->addrnames);
 	lines_forget(&worker->lines);
 	objects_free(worker->objects);
 	worker->objects = objects_new();
@@ -254,45 +216,9 @@ static int answer_table(struct worker *worker, struct object *object)
 	if (!err)
 		err = payload_append_table(&worker->payload, table, MESSAGE_TABLE_BYTES);
 	if (table)
-		keep_starts(worker, object, &table->starts);
+		addrnames_keep(&worker->addrnames, object, &table->starts);
 	unwind_table_free(table);
 	return err;
-}
-
-/* Its names are not mangled; symbols are there only where nobody has stripped them. */
-static bool find_go_name(struct object *object, uint64_t elf_addr, struct names_symbol *found)
-{
-	uint64_t start;
-	const char *name = gopclntab_find(object_gopclntab(object), elf_addr, &start);
-
-	if (!name || !*name)
-		return false;
-	*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = name, .display = name};
-	return true;
-}
-
-/* A symbol without a size ends where another function begins, at the latest. */
-static bool find_symbol(struct object *object, const struct codestarts *starts, uint64_t elf_addr,
-			struct names_symbol *found)
-{
-	struct symbol symbol;
-
-	if (!symtab_find(object_symtab(object), elf_addr, &symbol) || !*symbol.name ||
-	    (symbol.is_guessed && codestarts_divide(starts, symbol.elf_addr, elf_addr)))
-		return false;
-	*found = (struct names_symbol){MESSAGE_NAME_SYMBOL, .raw = symbol.name};
-	return true;
-}
-
-/* What names an address: Go's own table, else its symbol, else where its function begins. */
-static void find_name(struct object *object, const struct codestarts *starts, uint64_t elf_addr,
-		      struct names_symbol *found)
-{
-	if (find_go_name(object, elf_addr, found) || find_symbol(object, starts, elf_addr, found))
-		return;
-	if (functab_find(object_functab(object), elf_addr, &found->start) ||
-	    codestarts_find(starts, elf_addr, &found->start))
-		found->kind = MESSAGE_NAME_START;
 }
 
 /* payload: what is asked for, the companion that is needed, the addresses. */
@@ -312,7 +238,7 @@ static int answer_names(struct worker *worker, struct object *object, const uint
 	for (uint32_t i = 0; i < reply->nr; i++) {
 		struct names_symbol found = {0};
 
-		find_name(object, starts_of(worker, object), elf_addrs[i], &found);
+		addrnames_find(&worker->addrnames, object, elf_addrs[i], &found);
 		if (!names_add(names, &found))
 			break;
 	}
@@ -474,7 +400,6 @@ void serve(int socket)
 	jvms_free(worker.jvms);
 	vec_release(&worker.fds);
 	vec_release(&worker.keys);
-	forget_starts(&worker);
-	vec_release(&worker.starts);
+	addrnames_release(&worker.addrnames);
 	vec_release(&worker.payload);
 }
