@@ -13,8 +13,7 @@
  *	add   $0x28,%rsp		find CFA = sp - 0x20
  *	ret
  *
- * A function that ends in such a jump only is proven by what stands behind it and fits. An attempt that fails leaves
- * nothing behind. Code of which all fail stays a gap up to where it ends, and what it branches to is no beginning.
+ * Code of which all attempts fail stays a gap up to where it ends, and what it branches to is no beginning.
  */
 #include "unwind/asmflow.h"
 
@@ -23,270 +22,30 @@
 
 #include "base/alloc.h"
 #include "unwind/asmpath.h"
+#include "unwind/asmproof.h"
 #include "unwind/asmsyscall.h"
-#include "unwind/stackabi.h"
 
 #define UNSEEN ASMPATH_UNSEEN
 #define NOP    0x90
-/* Of all attempts together. To look at so many bytes for code that nothing has led to counts as one. */
-#define STEPS_PER_BYTE 1
-#define SCAN_PER_STEP  8
-/* Behind the beginning of a function, targets of its jumps are looked for. */
-#define FUNCTION_BYTES (64u << 10)
 
 struct flow {
-	struct asmpath path;
-	vec_of(struct asmpath_lead) entries; /* where what is proven leads, not looked at yet */
-	uint8_t *is_tried; /* for each byte: the bits of struct asmpath_lead that were an entry */
+	struct asmproof proof;
 	uint8_t *is_branched; /* for each byte: code that stays a gap leads there */
-	uint8_t *is_start;    /* for each byte: a function begins there */
-	void *ctx;	      /* of leads_to() */
 };
 
 static void flow_release(struct flow *flow)
 {
-	asmpath_release(&flow->path);
-	vec_release(&flow->entries);
+	asmproof_release(&flow->proof);
 	free(flow->is_branched);
-	free(flow->is_start);
-	free(flow->is_tried);
 }
-
-/* Attempts --------------------------------------------------------------------------------------- */
-
-/* Once each: an attempt that fails would fail again. */
-static void add_entry(struct flow *flow, struct asmpath_lead lead)
-{
-	uint8_t bit = lead.is_called ? 1 : 2;
-
-	if (flow->is_tried[lead.offset] & bit)
-		return;
-	flow->is_tried[lead.offset] |= bit;
-	vec_push(&flow->entries, lead);
-}
-
-/* What it calls begins for certain. Its window may end before that is looked at. */
-static void accept(struct flow *flow)
-{
-	struct asmpath *path = &flow->path;
-	const struct asmflow_code *code = path->code;
-
-	vec_for_each(&path->leads, lead) {
-		add_entry(flow, *lead);
-		if (!lead->is_called)
-			continue;
-		path->bounds[lead->offset] = 1;
-		if (code->leads_to)
-			code->leads_to(flow->ctx, code->addr + lead->offset);
-	}
-	for (size_t i = 0; code->leads_to && i < path->outside.nr; i++)
-		code->leads_to(flow->ctx, path->outside.at[i]);
-}
-
-/*
- * The target of a jump of the last function's: it fits the stack as it was there. only_unbalanced: where that is another one
- * than at a beginning; the others prove nothing of a function.
- */
-static bool fits_jump(struct asmpath *path, uint32_t offset, bool only_unbalanced)
-{
-	for (size_t i = path->jumps.nr; i-- > 0;) {
-		struct asmpath_mark before = asmpath_mark(path);
-		struct stackstate state = path->jumps.at[i];
-
-		if (only_unbalanced && stackabi_is_balanced(&state))
-			continue;
-		if (!asmpath_follow(path, offset, &state))
-			continue;
-		if (path->is_proven)
-			return true;
-		asmpath_undo(path, &before);
-	}
-	return false;
-}
-
-static bool try_target(struct flow *flow, uint32_t offset, bool is_known)
-{
-	asmpath_begin(&flow->path, is_known);
-	if (!fits_jump(&flow->path, offset, false))
-		return false;
-	accept(flow);
-	return true;
-}
-
-/* Behind offset, where the next function begins that is known, or how far a function is looked for. */
-static uint32_t next_begin(const struct asmpath *path, uint32_t offset)
-{
-	uint32_t left = path->code->len_bytes - offset;
-	uint32_t len = left < FUNCTION_BYTES ? left : FUNCTION_BYTES;
-	const uint8_t *found = memchr(&path->begins[offset] + 1, 1, len - 1);
-
-	return found ? (uint32_t)(found - path->begins) : offset + len;
-}
-
-/* The first code from here on that no path has led to. limit: there is none before that. */
-static uint32_t next_unseen(const struct asmpath *path, uint32_t offset, uint32_t limit)
-{
-	while (offset < limit) {
-		uint32_t len = path->seen[offset] == UNSEEN ? asmpath_padding(path, offset) : 1;
-
-		if (!len)
-			return offset;
-		offset += len;
-	}
-	return limit;
-}
-
-/* Bytes that were looked at for code. */
-static void charge(struct asmpath *path, uint32_t nr_bytes)
-{
-	uint64_t nr_steps = 1 + nr_bytes / SCAN_PER_STEP;
-
-	path->nr_steps -= path->nr_steps < nr_steps ? path->nr_steps : nr_steps;
-}
-
-/* A function that goes on through a table only: by what the table leads to, which stands behind it. */
-static bool is_proven_by_target(struct asmpath *path, uint32_t offset)
-{
-	uint32_t limit, next;
-
-	if (!path->jumps.nr)
-		return false;
-	limit = next_begin(path, offset);
-	next = next_unseen(path, offset, limit);
-	charge(path, next - offset);
-	return next < limit && fits_jump(path, next, true);
-}
-
-/* How it is known that a function begins somewhere. */
-enum beginning {
-	GUESSED, /* by its alignment */
-	TAKEN,	 /* its address is, by what is proven */
-	CALLED,	 /* by what is proven */
-	NAMED,	 /* by a symbol */
-};
-
-/* One that never returns, where code has names: then it is a compiler's, most likely. */
-static bool is_proven_by_frame(const struct asmpath *path, uint32_t offset)
-{
-	struct instruction in;
-
-	return path->code->nr_begins && path->has_called && !path->has_jumped &&
-	       stackdecode_at(&path->decode, offset, &in) &&
-	       in.decoded.mnemonic == ZYDIS_MNEMONIC_PUSH;
-}
-
-/*
- * A function with a name needs no proof, unless it goes on where a register or memory says: Haskell's have names, too, and
- * another stack. That its frame is undone before such a jump proves a function, but not if it was found by an address that
- * was taken: of a label between two jumps that may be as true.
- */
-static bool is_proven(struct asmpath *path, uint32_t offset, enum beginning beginning)
-{
-	switch (beginning) {
-	case NAMED:
-		if (!path->has_jumped)
-			return true;
-		break;
-	case CALLED:
-	case TAKEN:
-		if (is_proven_by_frame(path, offset))
-			return true;
-		break;
-	case GUESSED:
-		break;
-	}
-	return path->is_proven || path->is_ended || (beginning >= CALLED && path->is_undone) ||
-	       is_proven_by_target(path, offset);
-}
-
-static bool try_entry(struct flow *flow, uint32_t offset, enum beginning beginning)
-{
-	struct asmpath *path = &flow->path;
-	struct asmpath_mark before;
-	bool no_return;
-
-	asmpath_begin(path, beginning != GUESSED);
-	before = asmpath_mark(path);
-	if (!asmpath_follow(path, offset, &stackstate_entry))
-		return false;
-	no_return = !path->is_proven && !path->has_left;
-	if (is_proven(path, offset, beginning)) {
-		accept(flow);
-		flow->is_start[offset] = 1;
-		path->no_returns[offset] = no_return;
-		return true;
-	}
-	asmpath_undo(path, &before);
-	return false;
-}
-
-/* The pieces behind a function, up to the next one that is known, that it jumps to through tables. */
-static void follow_targets(struct flow *flow, uint32_t offset)
-{
-	struct asmpath *path = &flow->path;
-	uint32_t limit = next_begin(path, offset);
-
-	while (path->jumps.nr && path->nr_steps) {
-		uint32_t next = next_unseen(path, offset, limit);
-
-		charge(path, next - offset);
-		if (next == limit)
-			return;
-		offset = next;
-		if (try_target(flow, next, true))
-			continue;
-		while (offset < limit && path->seen[offset] == UNSEEN)
-			offset++;
-		charge(path, offset - next);
-	}
-}
-
-/* Where what is proven leads functions begin, aligned or not. Its jumps are not those of the function before the next one. */
-static void follow_calls(struct flow *flow)
-{
-	struct stackstate jumps[ASMPATH_MAX_JUMPS];
-	size_t nr_jumps = flow->path.jumps.nr;
-
-	if (!flow->entries.nr)
-		return;
-	if (nr_jumps)
-		memcpy(jumps, flow->path.jumps.at, nr_jumps * sizeof(*jumps));
-	while (flow->entries.nr) {
-		struct asmpath_lead lead = flow->entries.at[--flow->entries.nr];
-
-		flow->path.jumps.nr = 0;
-		if (flow->path.seen[lead.offset] == UNSEEN &&
-		    try_entry(flow, lead.offset, lead.is_called ? CALLED : TAKEN))
-			follow_targets(flow, lead.offset);
-	}
-	flow->path.jumps.nr = 0;
-	for (size_t i = 0; i < nr_jumps; i++)
-		vec_push(&flow->path.jumps, jumps[i]);
-}
-
-/* All that begins for certain, and then all that is called from there. */
-static void follow_known(struct flow *flow)
-{
-	for (uint32_t i = 0; i < flow->path.code->len_bytes; i++) {
-		if (!flow->path.begins[i] || flow->path.seen[i] != UNSEEN)
-			continue;
-		flow->path.jumps.nr = 0;
-		if (try_entry(flow, i, NAMED))
-			follow_targets(flow, i);
-	}
-	flow->path.jumps.nr = 0;
-	follow_calls(flow);
-}
-
-/* Everything ------------------------------------------------------------------------------------- */
 
 static void give_up(struct flow *flow, uint32_t state, uint32_t start, uint32_t limit)
 {
 	if (start == limit)
 		return;
-	flow->path.seen[start] = state;
-	for (uint32_t i = start + 1; i < limit && flow->path.seen[i] == UNSEEN; i++)
-		flow->path.seen[i] = ASMPATH_INSIDE;
+	flow->proof.path.seen[start] = state;
+	for (uint32_t i = start + 1; i < limit && flow->proof.path.seen[i] == UNSEEN; i++)
+		flow->proof.path.seen[i] = ASMPATH_INSIDE;
 }
 
 static void note_branch(struct flow *flow, const struct instruction *in)
@@ -294,7 +53,7 @@ static void note_branch(struct flow *flow, const struct instruction *in)
 	int64_t target;
 
 	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CALL && stackdecode_target(in, &target) &&
-	    target >= 0 && target < (int64_t)flow->path.code->len_bytes)
+	    target >= 0 && target < (int64_t)flow->proof.path.code->len_bytes)
 		flow->is_branched[target] = 1;
 }
 
@@ -304,7 +63,7 @@ static void note_branch(struct flow *flow, const struct instruction *in)
  */
 static void give_up_code(struct flow *flow, uint32_t offset)
 {
-	const struct asmpath *path = &flow->path;
+	const struct asmpath *path = &flow->proof.path;
 	uint32_t start = offset;
 	bool is_end = false;
 
@@ -329,7 +88,7 @@ static void give_up_code(struct flow *flow, uint32_t offset)
  */
 static bool settle_signal(struct flow *flow, uint32_t offset)
 {
-	struct asmpath *path = &flow->path;
+	struct asmpath *path = &flow->proof.path;
 	uint32_t limit = offset + ASMSYSCALL_SIGRETURN_BYTES;
 
 	if (!asmsyscall_is_sigreturn(path, offset))
@@ -349,7 +108,7 @@ static bool settle_signal(struct flow *flow, uint32_t offset)
  */
 static bool settle(struct flow *flow, uint32_t offset)
 {
-	struct asmpath *path = &flow->path;
+	struct asmpath *path = &flow->proof.path;
 	bool may_begin = !((path->code->addr + offset) % ASMPATH_ALIGNS) &&
 			 !flow->is_branched[offset];
 
@@ -358,13 +117,13 @@ static bool settle(struct flow *flow, uint32_t offset)
 		return true;
 	if (path->begins[offset]) {
 		path->jumps.nr = 0;
-		if (try_entry(flow, offset, NAMED))
+		if (asmproof_entry(&flow->proof, offset, ASMPROOF_NAMED))
 			return true;
 	}
-	if (try_target(flow, offset, false))
+	if (asmproof_target(&flow->proof, offset, false))
 		return true;
 	path->jumps.nr = 0; /* from here on it is another function's */
-	if (may_begin && try_entry(flow, offset, GUESSED))
+	if (may_begin && asmproof_entry(&flow->proof, offset, ASMPROOF_GUESSED))
 		return true;
 	if (path->reaches_beyond && offset > path->code->len_bytes / 2)
 		return false;
@@ -375,13 +134,13 @@ static bool settle(struct flow *flow, uint32_t offset)
 /* How many bytes are settled. */
 static size_t follow_all(struct flow *flow)
 {
-	const struct asmpath *path = &flow->path;
+	const struct asmpath *path = &flow->proof.path;
 	size_t i = 0;
 
 	while (i < path->code->len_bytes) {
 		uint32_t len;
 
-		follow_calls(flow);
+		asmproof_follow_calls(&flow->proof);
 		if (path->seen[i] != UNSEEN) {
 			i++;
 			continue;
@@ -442,12 +201,12 @@ static void emit_rows(const struct asmpath *path, size_t len_bytes, cfa_row_fn e
 /* What a function jumps to through a table is its own, as far as it stands right behind it. */
 static void add_starts(const struct flow *flow, size_t len_bytes, struct codestarts *starts)
 {
-	const struct asmflow_code *code = flow->path.code;
+	const struct asmflow_code *code = flow->proof.path.code;
 
 	codestarts_add(starts, code->addr, false);
 	for (size_t i = 0; i < len_bytes; i++)
-		if (flow->is_start[i] || flow->path.seen[i] == ASMPATH_CODE)
-			codestarts_add(starts, code->addr + i, flow->is_start[i]);
+		if (flow->proof.is_start[i] || flow->proof.path.seen[i] == ASMPATH_CODE)
+			codestarts_add(starts, code->addr + i, flow->proof.is_start[i]);
 }
 
 size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
@@ -455,18 +214,11 @@ size_t asmflow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 	struct flow flow scoped(flow_release) = {0};
 	size_t len_bytes;
 
-	asmpath_open(&flow.path, code, (uint64_t)code->len_bytes * STEPS_PER_BYTE);
+	asmproof_open(&flow.proof, code, ctx);
 	flow.is_branched = xcalloc(code->len_bytes, 1);
-	flow.is_start = xcalloc(code->len_bytes, 1);
-	flow.is_tried = xcalloc(code->len_bytes, 1);
-	flow.ctx = ctx;
-	for (size_t i = 0; i < code->nr_called; i++)
-		if (code->called[i] - code->addr < code->len_bytes)
-			add_entry(&flow, (struct asmpath_lead){
-						 (uint32_t)(code->called[i] - code->addr), true});
-	follow_known(&flow);
+	asmproof_follow_known(&flow.proof);
 	len_bytes = follow_all(&flow);
-	emit_rows(&flow.path, len_bytes, emit, ctx);
+	emit_rows(&flow.proof.path, len_bytes, emit, ctx);
 	if (code->starts)
 		add_starts(&flow, len_bytes, code->starts);
 	return len_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Follows code along every branch, and notes what is known about the stack before each instruction; what turns out
- * not to fit can be undone. Private to asmflow.c, which says where to begin and with which stack.
+ * not to fit can be undone. Private to asmproof.c and asmflow.c, which say where to begin and with which stack.
  */
 #ifndef CPROF_UNWIND_ASMPATH_H
 #define CPROF_UNWIND_ASMPATH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whether x86-64 code keeps to the calling convention in what it does to the stack: what is pushed is popped, the return
- * address stays where it is, and rbp is the caller's again at a return. Private to asmpath.c and asmflow.c.
+ * address stays where it is, and rbp is the caller's again at a return. Private to asmpath.c, asmproof.c and asmflow.c.
  */
 #ifndef CPROF_UNWIND_STACKABI_H
 #define CPROF_UNWIND_STACKABI_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes x86-64 machine code, one instruction at a time. Private to stackflow.c, asmpath.c, asmflow.c and gapfill.c.
+ * Decodes x86-64 machine code, one instruction at a time. Private to stackflow.c, asmpath.c, asmproof.c, asmflow.c and gapfill.c.
  *
  * Code is long, most of it does nothing to the stack, and decoding operands takes most of the time. So what is
  * harmless by its opcode is not decoded further.
