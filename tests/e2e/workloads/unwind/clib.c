@@ -39,7 +39,7 @@ FUNCTION static void spin(int n)
 FUNCTION static void handler(int signal)
 {
 	(void)signal;
-	spin(100000);
+	spin(1000000); /* long enough to be met in a second of few signals */
 	NO_TAIL_CALL;
 }
 
