@@ -16,7 +16,7 @@ c        assert.h ctype.h endian.h errno.h float.h inttypes.h limits.h math.h se
 c        stdio.h stdlib.h string.h strings.h time.h
 files    dirent.h dlfcn.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
 thread   pthread.h signal.h
-process  grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
+children grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h
 kernel   linux/capability.h linux/futex.h linux/membarrier.h linux/types.h sys/auxv.h sys/epoll.h sys/eventfd.h sys/ioctl.h sys/syscall.h poll.h
 kernel   x86intrin.h link.h elf.h cpuid.h sys/ptrace.h sys/user.h
 kernel   linux/openat2.h sys/file.h sys/fsuid.h
@@ -31,6 +31,7 @@ bpf      bpf/* linux/bpf.h linux/btf.h linux/perf_event.h *.skel.h
 curl     curl/curl.h dlfcn.h
 pprof    protobuf-c/* *.pb-c.h zlib.h isa-l/*
 inflate  isa-l/* zstd.h
+bpfside  vmlinux.h bpf/bpf_helpers.h bpf/bpf_core_read.h bpf/bpf_tracing.h linux/types.h
 '
 
 # Our own headers that belong to no room: a room must be granted each by name.
@@ -55,7 +56,10 @@ declare -A rights_of
 
 read_rights()
 {
-	local room place about rights
+	local room place about rights class
+	while read -r class _; do
+		[[ -n $class && -d user/$class ]] && broken "user/$class: a room is named like a class of headers"
+	done <<<"$libraries"
 	while IFS='|' read -r room place about rights; do
 		[[ $room == '#'* || -z $rights ]] || rights_of[${room// /}]=$rights
 	done <scripts/rooms.txt
@@ -87,9 +91,10 @@ matches() # WORD PATTERN...
 	return 1
 }
 
-room_of() # FILE under user/
+room_of() # FILE
 {
 	case ${1#user/} in
+	bpf/*) echo bpf ;;
 	inside/*) echo inside ;;
 	tools/localnames.c) echo localnames ;; # the one door from tools/ to object/
 	*/*) local room=${1#user/} && echo "${room%%/*}" ;;
@@ -101,10 +106,11 @@ room_of() # FILE under user/
 	esac
 }
 
-# kinds_of HEADER: what may grant it: a contract's own name, a room, or the classes of a library
+# kinds_of HEADER ROOM: what may grant it: a contract's own name, a room, or the classes of a library
 kinds_of()
 {
 	local name patterns
+	[[ $2 == bpf && -e bpf/$1 ]] && echo bpf && return
 	set -f
 	# shellcheck disable=SC2086 # words
 	matches "$1" $contracts && echo "$1" && set +f && return
@@ -120,36 +126,42 @@ kinds_of()
 check_rooms()
 {
 	local file header room rights kind granted known
+	local -A used=() seen=()
 	[ -e scripts/rooms.txt ] || { broken 'scripts/rooms.txt is missing'; return; }
 	read_rights
 	while read -r file header; do
 		room=$(room_of "$file")
 		rights=" ${rights_of[$room]:-} "
 		if matches "$room" $contracts; then
-			rights=' base output stream.h c ' # a contract is plain data
+			rights=' base stream.h c ' # a contract is plain data
 		elif [ "$rights" = "  " ]; then
 			broken "$file: no such room in scripts/rooms.txt"
 			continue
 		fi
-		known='' granted=''
-		for kind in $(kinds_of "$header"); do
+		known='' granted='' seen[$room]=1
+		for kind in $(kinds_of "$header" "$room"); do
 			known=1
-			[[ $kind == "$room" || $rights == *" $kind "* ]] && granted=1
+			[[ $kind == "$room" || $rights == *" $kind "* ]] && granted=1 used[$room/$kind]=1
 		done
 		if [ -z "$known" ]; then
 			broken "$file: $header is in no class of scripts/check.sh"
 		elif [ -z "$granted" ]; then
 			broken "$file: room '$room' must not include $header"
 		fi
-	done < <(files user inside -- '*.[hc]' |
+	done < <(files user inside bpf -- '*.[hc]' |
 		xargs -r sed -n -s -E 's/^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"].*/\1/;T;F;p' |
 		paste -d ' ' - -)
+	for room in "${!seen[@]}"; do
+		for kind in ${rights_of[$room]:-}; do
+			[[ $kind == - || -n ${used[$room/$kind]:-} ]] || broken "scripts/rooms.txt: room '$room' has no need of $kind"
+		done
+	done
 }
 
 # Comments and strings may say anything: what counts is the code.
 code_of()
 {
-	"${CC:-gcc}" -fpreprocessed -dD -E -P -x c "$1" 2>/dev/null | sed -E 's/"([^"\\]|\\.)*"//g; /^#include/d'
+	{ "${CC:-gcc}" -fpreprocessed -dD -E -P -x c "$1" 2>/dev/null || cat "$1"; } | sed -E 's/"([^"\\]|\\.)*"//g; /^#include/d'
 }
 
 check_base_words()

@@ -13,16 +13,16 @@ plant() # TREE: a tree in which every rule holds
 	cp "$(dirname "$check")/../.clang-format" "$1"
 	cat >"$1/scripts/rooms.txt" <<'END'
 # room | runs in | what it is | may include
-bpf      | the kernel | programs | -
+bpf      | the kernel | programs | bpfside
 base     | all        | text     | c
-object   | worker     | files    | base c
-tools    | reader     | commands | base c
-localnames | reader   | the door | tools object c
-collect  | main       | the kernel's side | base cprof_abi.h c bpf
-output   | main       | formats  | base c pprof
-commands | main       | commands | collect output c
-options  | main       | options  | c options.h
-main     | main       | main     | options.h base c
+object   | worker     | files    | base
+tools    | reader     | commands | base
+localnames | reader   | the door | base object
+collect  | main       | the kernel's side | cprof_abi.h bpf
+output   | main       | formats  | pprof
+commands | main       | commands | collect output
+options  | main       | options  | -
+main     | main       | main     | options.h
 END
 	printf '/* Text. */\n#include <stdint.h>\n\n/* Of a text, in bytes. */\nuint32_t text_len(void);\n' >"$1/user/base/text.h"
 	printf '/* Made of words; printf() */\n#include "base/text.h"\n\nuint32_t text_len(void)\n{\n\treturn 1;\n}\n' \
@@ -72,7 +72,7 @@ expect()
 
 change() { :; }
 expect 'a clean tree passes'
-change() { sed -i 's/<stdint.h>/<libelf.h>/; $d' user/base/text.h; sed -i 2d user/base/text.c; printf 'int x;\n' >>user/base/text.h; sed -i 's/^uint32_t/int/' user/base/text.c; }
+change() { sed -i 's/<stdint.h>/<libelf.h>/; $d' user/base/text.h; sed -i '2i #include <stdlib.h>' user/base/text.h; sed -i 2d user/base/text.c; printf 'int x;\n' >>user/base/text.h; sed -i 's/^uint32_t/int/' user/base/text.c; }
 expect 'a library in a room that must not know it' "user/base/text.h: room 'base' must not include libelf.h"
 change() { sed -i '2i #include "output/pprof.h"' user/object/elf.h; }
 expect 'a room that must not be known' "user/object/elf.h: room 'object' must not include output/pprof.h"
@@ -80,6 +80,14 @@ change() { sed -i '2i #include <fcntl.h>' user/object/elf.h; }
 expect 'a part of the C library that is not granted' "user/object/elf.h: room 'object' must not include fcntl.h"
 change() { sed -i '2i #include <search.h>' user/object/elf.h; }
 expect 'a header that no class lists' "user/object/elf.h: search.h is in no class"
+change() { sed -i 's/^output .*/& elf/' scripts/rooms.txt; }
+expect 'a grant that no file needs' "scripts/rooms.txt: room 'output' has no need of elf"
+change() { mkdir user/children; }
+expect 'a room named like a class of headers' "user/children: a room is named like a class of headers"
+change() { printf '/* A program. */\n#include "vmlinux.h"\n#include <stdio.h>\n' >bpf/walk.bpf.c; architecture .; }
+expect 'the C library in a BPF program' "bpf/walk.bpf.c: room 'bpf' must not include stdio.h"
+change() { sed -i '2i #include "output/pprof.h"' user/options.h; }
+expect 'a contract that includes a room' "user/options.h: room 'options' must not include output/pprof.h"
 change() { mkdir user/attic && printf '/* Old. */\n#include <stdint.h>\n' >user/attic/old.h; }
 expect 'a room that is not in the table' "user/attic/old.h: no such room"
 change() { printf '/* New. */\n#include <stdint.h>\n' >user/new.h; architecture .; }
@@ -96,7 +104,7 @@ change() { sed -i '2i #include "object/elf.h"' user/main.c; }
 expect 'main knows options and base only' "user/main.c: room 'main' must not include object/elf.h"
 change() {
 	mkdir user/tools
-	printf '/* Names. */\n#include "object/elf.h"\n' | tee user/tools/localnames.c >user/tools/load.c
+	printf '/* Names. */\n#include "object/elf.h"\n#include "base/text.h"\n' | tee user/tools/localnames.c >user/tools/load.c
 	architecture .
 }
 expect 'the names of local binaries come through one door' "user/tools/load.c: room 'tools' must not include object/elf.h"
