@@ -72,6 +72,7 @@ struct sim_program {
 	double times[SIM_MOST];	  /* of 1, which is a run of base */
 	size_t parents[SIM_MOST]; /* of 1 and up */
 	int names[SIM_MOST];
+	bool is_moved; /* SIM_LEAF stands in another library's source file */
 };
 
 static inline size_t sim_add(struct sim_program *program, size_t parent, double time)
@@ -90,6 +91,7 @@ static inline void sim_program_init(struct sim_program *program, double share, d
 	double sum = 0;
 
 	program->nr = 0;
+	program->is_moved = false;
 	for (size_t i = 0; i < SIM_FUNCTIONS; i++)
 		sim_add(program, i ? (i - 1) / 4 : 0, 1 / (1.0 + (i * 37) % SIM_FUNCTIONS));
 	program->times[SIM_LEAF] = 0;
@@ -133,7 +135,8 @@ static inline void sim_add_cells(struct runs *runs, struct run *run,
 		char name[16];
 
 		snprintf(name, sizeof(name), "f%d", program->names[i]);
-		functions[i] = runs_function(runs, name, "", 0);
+		functions[i] = runs_function(
+			runs, name, program->is_moved && i == SIM_LEAF ? "other.c" : "here.c", 1);
 		if (!(cum[i] > 0))
 			continue;
 		vec_push(&run->cells,
@@ -243,8 +246,12 @@ static inline void sim_inline(struct sim_program *head)
 	head->times[SIM_LEAF] = 0;
 }
 
-/* Under another name, and with another caller. */
 static inline void sim_move(struct sim_program *head)
+{
+	head->is_moved = true;
+}
+
+static inline void sim_rename_elsewhere(struct sim_program *head)
 {
 	head->names[SIM_LEAF] = 1000;
 	head->parents[SIM_LEAF] = 5;
@@ -282,6 +289,7 @@ static const struct sim_scenario sim_scenarios[] = {
 	{"two merged", sim_merge, 0.06, false, false},
 	{"inlined", sim_inline, 0.06, false, false},
 	{"moved to another library", sim_move, 0.06, false, false},
+	{"renamed, another caller", sim_rename_elsewhere, 0.06, false, false},
 	{"half the work", sim_halve, 0.06, false, false},
 	{"double the work", sim_double, 0.06, false, true},
 	{"two busy neighbours", sim_same, 0.06, true, false},

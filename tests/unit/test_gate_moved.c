@@ -52,6 +52,22 @@ static void describe(const struct gate_result *result, char *moves, char *regres
 				(*row)->function->name);
 }
 
+/* Both are lists such as "a, b": what the one names, the other names. */
+static void assert_named(const char *names, const char *list)
+{
+	char text[1024], *next, *name;
+
+	strcpy(text, names);
+	for (name = strtok_r(text, ", ", &next); name; name = strtok_r(NULL, ", ", &next)) {
+		const char *at = strstr(list, name);
+
+		while (at && (at > list && at[-1] != ' '))
+			at = strstr(at + 1, name);
+		if (!at || (at[strlen(name)] && at[strlen(name)] != ','))
+			fail_msg("%s is not in %s", name, list);
+	}
+}
+
 static void check_case(const struct moving_case *moving, int as)
 {
 	struct gate_case c = {.options = gate_default_options};
@@ -69,7 +85,11 @@ static void check_case(const struct moving_case *moving, int as)
 		fail_msg("%s", c.result.reasons.at[0]);
 	if (strcmp(moves, moving->moves))
 		print_message("%s -> %s, as %d\n", moving->base, moving->head, as);
-	assert_string_equal(regressed, moving->regressed ? moving->regressed : "");
+	/* by absolute values, those that call what regressed may have regressed, too */
+	if (as != 1 && moving->regressed)
+		assert_named(moving->regressed, regressed);
+	else
+		assert_string_equal(regressed, moving->regressed ? moving->regressed : "");
 	assert_int_equal(c.result.verdict, moving->regressed ? GATE_REGRESSION : GATE_PASS);
 	assert_string_equal(moves, moving->moves);
 	gate_case_release(&c);
@@ -182,8 +202,7 @@ static void test_regressions_stay(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		check_case(&cases[i], 1);
+	CHECK(cases);
 }
 
 static void test_gone_is_no_improvement(void **state)

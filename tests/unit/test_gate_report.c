@@ -273,6 +273,13 @@ static void test_remedies(void **state)
 	      "    assert word in text, (word, text)");
 	judge(report_markdown, &inconclusive, NULL,
 	      "assert '--max-time' in text and '--inconclusive pass' in text, text");
+	judge(report_github, &inconclusive, NULL,
+	      "for line in text.splitlines():\n"
+	      "    assert '--inconclusive pass' in line, text");
+	judge(report_junit, &inconclusive, NULL,
+	      "assert '--max-time' in text and '--inconclusive pass' in text, text");
+	judge(report_sarif, &inconclusive, NULL,
+	      "assert '--max-time' in text and '--inconclusive pass' in text, text");
 }
 
 /* What calls everything repeats the total; the loader is the same in every program. */
@@ -298,6 +305,22 @@ static void test_the_same_everywhere(void **state)
 	      "assert titles == ['total', 'y'], text");
 	judge(report_markdown, &c.result, NULL,
 	      "assert sum(l.startswith('|') for l in text.splitlines()) == 2 + 3, text");
+	judge(report_junit, &c.result, NULL,
+	      "import xml.etree.ElementTree as tree\n"
+	      "root = tree.fromstring(text)\n"
+	      "cases = [c.get('name') for c in root.iter('testcase')]\n"
+	      "failed = [c.get('name') for c in root.iter('testcase') if c.find('failure') is not "
+	      "None]\n"
+	      "assert sorted(cases) == ['total', 'x', 'y'] and failed == ['total', 'y'], text\n"
+	      "assert root.get('tests') == '3' and root.get('failures') == '2', text");
+	judge(report_sarif, &c.result, NULL,
+	      "import json\n"
+	      "results = json.loads(text)['runs'][0]['results']\n"
+	      "names = [r['message']['text'].split(':')[0] for r in results]\n"
+	      "assert names == ['total', 'y'], names");
+	judge(report_json, &c.result, NULL,
+	      "import json\n"
+	      "assert json.loads(text)['regressions'] == ['total', 'y'], text");
 	gate_case_release(&c);
 }
 

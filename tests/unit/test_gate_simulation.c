@@ -2,8 +2,8 @@
 /*
  * Does the gate keep what it promises? Simulated programs (tests/gate_simulation.h): how often does it
  * flag one that is no slower, whatever else became of it, and how often does it find a function that
- * went from 4 % of the time to 6 %? A few comparisons of each, with fixed seeds; `make simulate-gate`
- * does 400.
+ * went from 4 % of the time to 6 %? 400 comparisons of each, with fixed seeds; `make simulate-gate` does them
+ * with 10 runs a side, too, and prints the table.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,7 @@
 
 #include "../gate_simulation.h"
 
-#define NR_COMPARED 40
-#define NR_POWER    100
+#define NR_COMPARED 400
 
 static void assert_quiet(const struct gate_options *options, double jitter)
 {
@@ -69,16 +68,17 @@ static void test_power(void **state)
 {
 	static const struct {
 		double jitter, least;
-	} cases[] = {{0, 0.9}, {0.05, 0.9}, {0.15, 0.2}};
+	} cases[] = {
+		{0, 0.965}, {0.05, 0.92}, {0.15, 0.29}}; /* as measured before moves were known */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_world world = {.jitter = cases[i].jitter, .reps = 5};
-		unsigned int nr = sim_found(&world, &gate_default_options, NR_POWER);
+		unsigned int nr = sim_found(&world, &gate_default_options, NR_COMPARED);
 
 		print_message("4 %% -> 6 %% named, jitter %.0f %%: %u of %d\n",
-			      100 * cases[i].jitter, nr, NR_POWER);
-		assert_true(nr >= cases[i].least * NR_POWER);
+			      100 * cases[i].jitter, nr, NR_COMPARED);
+		assert_true(nr >= cases[i].least * NR_COMPARED);
 	}
 }
 

@@ -55,12 +55,11 @@ int report_github(const struct gate_result *result, const struct report_options 
 			break;
 		text_out_print(&out, "::error title=cprof check is inconclusive::");
 		put_escaped(&out, ESCAPE_COMMAND, *reason);
+		put_escaped(&out, ESCAPE_COMMAND, " (" PHRASE_INCONCLUSIVE ")");
 		text_out_print(&out, "\n");
 	}
 	vec_for_each(&result->rows, row) {
-		if ((*row)->outcome != GATE_REGRESSED)
-			break;
-		if (gate_is_everywhere(result, *row))
+		if (!gate_is_finding(result, *row))
 			continue;
 		if (nr++ >= REPORT_MAX_ANNOTATIONS)
 			break;

@@ -119,7 +119,7 @@ static void put_findings(struct json *json, const struct gate_result *result)
 	json_key(json, "regressions");
 	json_array(json);
 	vec_for_each(&result->rows, row)
-		if ((*row)->outcome == GATE_REGRESSED)
+		if (gate_is_finding(result, *row))
 			json_string(json, (*row)->function ? (*row)->function->name : "total");
 	json_end(json);
 	put_moves(json, result);

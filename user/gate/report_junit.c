@@ -38,20 +38,22 @@ static void put_refusal(struct text_out *out, const struct gate_result *result)
 		put_escaped(out, ESCAPE_XML, *reason);
 		text_out_print(out, "\n");
 	}
-	text_out_print(out, "</error>\n    </testcase>\n");
+	put_escaped(out, ESCAPE_XML, PHRASE_INCONCLUSIVE);
+	text_out_print(out, "\n</error>\n    </testcase>\n");
 }
 
 int report_junit(const struct gate_result *result, const struct report_options *options,
 		 sink_fn sink, void *ctx)
 {
 	struct text_out out;
-	size_t nr_failures = 0, nr_errors = result->reasons.nr > 0;
-	size_t nr = result->rows.nr + nr_errors;
+	size_t nr_failures = 0, nr_errors = result->reasons.nr > 0, nr = nr_errors;
 
 	(void)options;
 	text_out_open(&out, sink, ctx);
-	vec_for_each(&result->rows, row)
-		nr_failures += (*row)->outcome == GATE_REGRESSED;
+	vec_for_each(&result->rows, row) {
+		nr += !gate_is_everywhere(result, *row);
+		nr_failures += gate_is_finding(result, *row);
+	}
 	text_out_print(
 		&out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -62,7 +64,8 @@ int report_junit(const struct gate_result *result, const struct report_options *
 	if (nr_errors)
 		put_refusal(&out, result);
 	vec_for_each(&result->rows, row)
-		put_case(&out, result, *row);
+		if (!gate_is_everywhere(result, *row))
+			put_case(&out, result, *row);
 	text_out_print(&out, "  </testsuite>\n</testsuites>\n");
 	return text_out_close(&out);
 }

@@ -151,6 +151,8 @@ static void put_invocation(struct json *json, const struct gate_result *result)
 	json_array(json);
 	vec_for_each(&result->reasons, reason)
 		put_notification(json, "error", *reason);
+	if (result->reasons.nr)
+		put_notification(json, "note", PHRASE_INCONCLUSIVE);
 	vec_for_each(&result->moves, move)
 		put_notification(json, "note", phrase_move(move).text);
 	json_end(json);
@@ -176,7 +178,7 @@ int report_sarif(const struct gate_result *result, const struct report_options *
 	json_key(&json, "results");
 	json_array(&json);
 	vec_for_each(&result->rows, row)
-		if ((*row)->outcome == GATE_REGRESSED)
+		if (gate_is_finding(result, *row))
 			put_result(&json, result, options, *row);
 	json_end(&json);
 	json_end(&json);

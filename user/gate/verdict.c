@@ -224,6 +224,11 @@ bool gate_is_everywhere(const struct gate_result *result, const struct gate_test
 	       (test->outcome == GATE_SAME || test->outcome == total->outcome);
 }
 
+bool gate_is_finding(const struct gate_result *result, const struct gate_test *test)
+{
+	return test->outcome == GATE_REGRESSED && !gate_is_everywhere(result, test);
+}
+
 void gate_release(struct gate_result *result)
 {
 	vec_for_each(&result->reasons, reason)

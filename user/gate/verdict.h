@@ -127,6 +127,8 @@ void gate_confirm(struct gate_result *result, const struct gate_result *first);
  * the unchanged loader is the same in every program.
  */
 bool gate_is_everywhere(const struct gate_result *result, const struct gate_test *test);
+/* Whether a report names the test as a regression: it regressed, and says more than the total does. */
+bool gate_is_finding(const struct gate_result *result, const struct gate_test *test);
 void gate_release(struct gate_result *result);
 
 /* "regression", "pass", "inconclusive"; "flat" ...: as reports and scripts spell them. */
