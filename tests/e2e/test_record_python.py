@@ -408,10 +408,12 @@ if child:
 in_child()
 """
 AFTER = """
+import time
+
 def after_exec():
-    x = 1
-    for i in range(1500000):
-        x = x * i % 1000003
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        sum(range(1000))
 
 after_exec()
 """
