@@ -29,7 +29,9 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
               -idirafter /usr/include/$(shell $(CC) -print-multiarch) \
               -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
 
-user_src := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
+# ROOMS: these alone, for a machine that has not the libraries of the others (make portable).
+ROOMS    ?=
+user_src := $(if $(ROOMS),$(wildcard $(ROOMS:%=user/%/*.c)),$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
 # First the files that define maps for others: bpftool 7.1 takes an extern map that it meets before its definition
 # for the first of all maps.
@@ -38,7 +40,7 @@ bpf_maps := bpf/scratch.bpf.c bpf/stats.bpf.c bpf/tables.bpf.c bpf/runtime.bpf.c
 bpf_own  := bpf/probe.bpf.c bpf/python.bpf.c bpf/php.bpf.c bpf/v8.bpf.c bpf/ruby.bpf.c bpf/perl.bpf.c
 bpf_src  := $(bpf_maps) $(filter-out $(bpf_own) $(bpf_maps),$(wildcard bpf/*.bpf.c))
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
-gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h) flame_page.h)
+gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h $(if $(ROOMS),,cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h)) flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
@@ -292,6 +294,10 @@ test:                                  ## install, build, run every test (root)
 
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
 	$(Q)tests/vm/run.sh --all
+
+.PHONY: portable
+portable:                              ## what reads profiles, on a big-endian machine under qemu-user (root; 3 minutes)
+	$(Q)tests/portable/run.sh
 
 kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser (root)
 	$(Q)KILLS=1000 tests/e2e/test_record_killed.py

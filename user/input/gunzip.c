@@ -7,6 +7,7 @@
  */
 #include "input/gunzip.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <isa-l/igzip_lib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static size_t first_size(const uint8_t *bytes, size_t len, const struct input_li
 	if (len < 18)
 		return FIRST_BYTES;
 	memcpy(&said, bytes + len - sizeof(said), sizeof(said));
+	said = le32toh(said);
 	if (said < FIRST_BYTES || said / 32 > len || said > limits->max_inflated_bytes)
 		return FIRST_BYTES;
 	return (size_t)said + 1;
