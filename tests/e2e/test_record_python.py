@@ -209,6 +209,54 @@ def every_stack_is_legal():
         assert sum(wrong.values()) <= max(6, nr / 200), wrong
 
 
+MAP = "/tmp/perf-{}.map"
+
+
+def under_perf(path, *options):
+    """The profile of the program under -X perf, without the map that this writes."""
+    target = h.Workload(path, "-X", "perf", script(PROGRAM))
+    try:
+        target.says()
+        assert os.path.getsize(MAP.format(target.pid)), "no trampoline was written"
+        target.pauses()
+        cprof = h.cprof("record", "-F", 1999, "--no-kernel", "-p", target.pid, *options).attached()
+        target.uses(SECONDS)
+        target.pauses()
+        return cprof.stop().profile()
+    finally:
+        target.process.kill()
+        target.process.wait()
+        if os.path.exists(MAP.format(target.pid)):
+            os.unlink(MAP.format(target.pid))
+
+
+@h.test
+def trampolines_of_perf():
+    """Under -X perf each function is called by code that nothing describes. Stacks are whole all the same and have the functions of the
+    program, once; with --no-python, as the interpreter names them in its map."""
+    found = [(version, path) for version, path in interpreters() if version >= (3, 12)]
+    if not found:
+        raise h.Skip("no Python of version 3.12 or later: neither /usr/bin/python3, nor pyenv's, nor one in PYTHONS")
+    for _, path in found:
+        samples, legal = under_perf(path)["samples"], Legal(PROGRAM, True)
+        assert u.count(samples) > 100, (path, u.count(samples))
+        u.assert_whole(samples)
+        joined = [sample for sample in samples if u.is_joined(sample, "python")]
+        wrong = [sample for sample in joined if legal.why_not(sample["frames"])]
+        inner = {name for sample in samples for name in sample["stack"][1:] if name.startswith(("py::", "py_trampoline", "[anon]"))}
+        print(f"# {path}: {u.count(joined)} of {u.count(samples)} are joined, {u.count(wrong)} not legal", flush=True)
+        assert u.count(joined) >= 0.99 * u.count(samples) - 2, (path, u.count(joined), u.count(samples))
+        assert not inner, (path, inner)
+        assert u.count(wrong) <= max(6, u.count(samples) / 200), (path, [legal.why_not(s["frames"]) for s in wrong])
+
+        samples = under_perf(path, "--no-python")["samples"]
+        u.assert_whole(samples)
+        named = [s for s in samples if {"py::main", "py::work"} <= {name.partition(":/")[0] for name in s["stack"]}]
+        print(f"# {path}: {u.count(named)} of {u.count(samples)} have what the map names", flush=True)
+        assert u.count(samples) > 100 and u.count(named) >= 0.98 * u.count(samples), (path, u.count(named), u.count(samples))
+        assert not [name for s in samples for name in s["stack"] if name.startswith(("prog.", "[anon]"))], path
+
+
 @h.test
 def which_frames_are_shown():
     """/usr/bin/python3, and what stands between sorted() and the function that it calls."""

@@ -9,6 +9,7 @@
 #include "record/build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -23,7 +24,7 @@ static const char glue[] =
 	"([.].*)?|do_call_core([.].*)?|gen_(send_ex2?|iternext)([.].*)?|_?PyGen_[A-Za-z]*([.].*)?"
 	"|Py_(BytesMain|RunMain|Main)|pymain_[a-z_]*([.].*)?|_?PyRun_[A-Za-z]*([.].*)?"
 	"|run_(mod|eval_code_obj)([.].*)?|thread_run([.].*)?|pythread_wrapper([.].*)?"
-	"|t_bootstrap([.].*)?"
+	"|t_bootstrap([.].*)?|py_trampoline_evaluator([.].*)?"
 	/* Of PHP, the same. */
 	"|(dtrace_)?execute_ex([.].*)?|_?zend_call_(function|method|known_[a-z_]+)([.].*)?"
 	"|zend_execute(_scripts?)?([.].*)?|php_execute_(script|simple_script)(_ex)?([.].*)?"
@@ -164,6 +165,23 @@ static uint32_t locate_frame(struct build *build, const struct entry *entry,
 	}
 }
 
+/*
+ * Is native frame i a trampoline of CPython? Under -X perf each function has one, in no file, which calls the loop and says once more
+ * what the function is called, if anybody has told its name: py::spin:/srv/a.py.
+ */
+static bool is_trampoline(struct build *build, const struct entry *entry, const struct stack *user,
+			  uint32_t i)
+{
+	const char *text;
+
+	if (!i || !build->is_loop.at[i - 1] ||
+	    ABI_RUNTIME_KIND(runtime_at(build, entry, user, i - 1)) != ABI_RUNTIME_PYTHON)
+		return false;
+	symbolize_user_name(build->symbolizer, entry->image, user->ips[i], entry->time_ns, true,
+			    &text);
+	return !strncmp(text, "py::", strlen("py::")) || !strncmp(text, "[anon]", strlen("[anon]"));
+}
+
 /* Is native frame i one that is left out? */
 static bool is_left_out(struct build *build, const struct entry *entry, const struct stack *user,
 			uint32_t i)
@@ -175,7 +193,7 @@ static bool is_left_out(struct build *build, const struct entry *entry, const st
 		return true;
 	if (!build->glue.rule || build_is_elided(user, i))
 		return false;
-	if (build->is_loop.at[i])
+	if (build->is_loop.at[i] || is_trampoline(build, entry, user, i))
 		return true;
 	runtime = runtime_at(build, entry, user, i);
 	if (!runtime)
