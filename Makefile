@@ -299,10 +299,11 @@ kernels: all workloads $(vm)            ## Debian's kernels under qemu, each wit
 portable:                              ## what reads profiles, on a big-endian machine under qemu-user (root; 3 minutes)
 	$(Q)tests/portable/run.sh
 
-kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser (root)
+kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser; 200 times: end it by timeout (root)
 	$(Q)KILLS=1000 tests/e2e/test_record_killed.py
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 	$(Q)MOMENTS=100 tests/e2e/test_record_sandbox.py killed_at_any_moment
+	$(Q)TIMEOUTS=200 tests/e2e/test_cli_signals.py timeout_leaves_a_file
 
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)tests/faults/run.py
