@@ -62,7 +62,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo names-oracle architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo names-oracle architecture
 
 all: $(BUILD)/cprof $(BUILD)/libcprof-heap.so  ## build build/cprof; no root, no BTF needed
 
@@ -310,6 +310,9 @@ faults: all workloads $(vm)            ## inject 40 faults (signals, limits, ful
 
 zoo: all workloads                     ## record -a and heap -a beside hostile programs and files, a minute of each (root, 20 minutes)
 	$(Q)tests/zoo/run.py
+
+stories: all                           ## record gunicorn, nginx and PostgreSQL under load, installed if need be, beside perf (root, a minute)
+	$(Q)tests/stories/stories.py
 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py
