@@ -234,16 +234,19 @@ def a_map_of_somebody_else():
     path = f"/tmp/perf-{target.pid}.map"
     while not os.path.exists(path):
         time.sleep(0.01)
-    with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
-        code = [line for line in maps if "r-xp" in line and line.split()[-1] == "0"][0]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{code.split('-')[0]} 1000 made_up\n")
-    os.chown(path, h.NOBODY, h.NOBODY)
-    profile = watch(target).profile()
-    assert "made_up" not in ticks_by_leaf(profile)
-    os.chown(path, 0, 0)
-    profile = watch(target).profile()
-    assert "made_up" in ticks_by_leaf(profile)
+    try:
+        with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
+            code = [line for line in maps if "r-xp" in line and line.split()[-1] == "0"][0]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{code.split('-')[0]} 1000 made_up\n")
+        os.chown(path, h.NOBODY, h.NOBODY)
+        profile = watch(target).profile()
+        assert "made_up" not in ticks_by_leaf(profile)
+        os.chown(path, 0, 0)
+        profile = watch(target).profile()
+        assert "made_up" in ticks_by_leaf(profile)
+    finally:
+        os.unlink(path)  # whose writer is killed
 
 
 BPF = """
