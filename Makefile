@@ -143,7 +143,7 @@ unit: $(unit) $(bpftest)               ## build and run the unit tests; no root 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTEST_DATA='"$(CURDIR)/tests/data"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTESTS_DIR='"$(CURDIR)/tests"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # What stands in the library, in a program, with the library beside it.
 $(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c inside/sampler.c $(wildcard inside/*.h) $(BUILD)/libcprof-heap.so

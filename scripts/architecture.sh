@@ -76,8 +76,8 @@ rooms()
 			;;
 		esac
 	done <scripts/rooms.txt
-	printf '\n### user/: what knows every room\n\n' && folder user
-	printf '\n### user/output/flame/: the sources of flame graphs that are not C\n\n' && folder user/output/flame
+	printf '\n### user/: what knows every room\n\nRuns in: main; the headers and main.c in every process.\n\n' && folder user
+	printf '\n### user/output/flame/: the sources of flame graphs that are not C\n\nRuns in: a web browser.\n\n' && folder user/output/flame
 	printf '\n### proto/, vmlinux/, scripts/, doc/\n\n' && folder proto && folder vmlinux && folder scripts && folder doc
 }
 

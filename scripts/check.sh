@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves what a reader relies on: which room may include what (scripts/rooms.txt), that every header compiles
 # alone and documents what it declares, that every file says what it is, that doc/architecture.md is what the
-# files say, that leaf rooms are silent, and the format.
+# files say and names files that exist, that leaf rooms are silent, and the format.
 #
 #	scripts/check.sh [TREE]		TREE: this one
 #
@@ -224,6 +224,25 @@ check_architecture()
 		find tests -maxdepth 1 -type f \( -name '*.py' -o -name '*.sh' \) 2>/dev/null | sort)
 }
 
+# Every path in backquotes exists: below the root or user/ where it has a slash, else anywhere. A pattern (a.[hc], a*.py)
+# needs one match. Left out: code between fences, what a reader is to write (NAME), and what make writes (build/).
+check_paths() # PAGE...
+{
+	local page path
+	while read -r page path; do
+		if [[ $path == */* ]]; then
+			compgen -G "$path" >/dev/null || compgen -G "user/$path" >/dev/null
+		else
+			[ -n "$(find . -name .git -prune -o -path ./build -prune -o -name "$path" -print -quit)" ]
+		fi || broken "$page: there is no $path"
+	done < <(for page in "$@"; do
+		[ -e "$page" ] || continue
+		sed '/^```/,/^```/d' "$page" | grep -oE '`[^`]+`' | sed 's/^`//; s/[ `].*//' |
+			grep -E '^[A-Za-z0-9_.*-]*(/|[A-Za-z0-9_*-]\.([hc]|\[hc\]|py|sh|js|txt|md)$)' | grep -vE '^/|^build/|NAME' |
+			sort -u | sed "s|^|$page |"
+	done)
+}
+
 # Every .c opens with a comment that says what it is, or how it goes about it.
 check_openings()
 {
@@ -321,6 +340,7 @@ check_base_words
 check_silence
 check_headers_alone
 check_architecture
+check_paths doc/architecture.in.md CONTRIBUTING.md
 check_openings
 check_contracts
 check_leftovers

@@ -132,6 +132,22 @@ change() { mkdir tests/e2e; }
 expect 'a folder of tests that the page does not name' "tests/e2e/: doc/architecture.in.md does not say"
 change() { : >tests/tool.py; }
 expect 'a tool of the tests that the page does not name' "tests/tool.py: doc/architecture.in.md does not say"
+change() {
+	printf '`user/main.c`, `base/text.[hc]`, `text.h`, `tests/*/`, `tests/unit/run 7`, `user/NAME.c`, `build/x`, `/proc/x`\n' \
+		>>doc/architecture.in.md
+	printf '```\n`no/such`\n```\n`a/`\n' >CONTRIBUTING.md
+	mkdir a
+	: >tests/unit/run
+	architecture .
+}
+expect 'paths of every kind that exist'
+change() {
+	printf 'See `user/gone.c` and `main.c`.\n' >>doc/architecture.in.md
+	printf 'Run `tests/gone.sh all`, see `gone.[hc]`.\n' >CONTRIBUTING.md
+	architecture .
+}
+expect 'paths that do not exist' 'doc/architecture.in.md: there is no user/gone.c' 'CONTRIBUTING.md: there is no tests/gone.sh' \
+	'CONTRIBUTING.md: there is no gone'
 change() { rm doc/architecture.in.md; }
 expect 'no page' 'doc/architecture.in.md is missing'
 change() { sed -i 1d user/cmd_record.c; architecture .; }

@@ -16,12 +16,6 @@
 #include "output/pprof.h"
 #include "unit/sinks.h"
 
-/* The folder tests/, of which TEST_DATA is tests/data. Owned by the caller. */
-static inline char *judge_folder(void)
-{
-	return xasprintf("%.*s", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
-}
-
 /* What command prints on stdout, cut at 1 MiB, owned by the caller; *status is that of pclose(). */
 static inline char *judge_run(const char *command, int *status)
 {
@@ -60,7 +54,7 @@ static inline void judge_write(const struct profile *profile, const char *path)
 /* The contract holds: the checker has nothing to say. */
 static inline void judge_contract(const char *path)
 {
-	char *tests scoped(freep) = judge_folder();
+	const char *tests = TESTS_DIR;
 	char *command scoped(freep) =
 		xasprintf("python3 '%s/contract.py' '%s' 2>/dev/null", tests, path);
 	char *said scoped(freep) = NULL;

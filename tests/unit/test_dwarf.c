@@ -727,8 +727,7 @@ static void expect_good(const char *path)
 /* The small files of tests/fuzz/make_dwarf_corpus.py: one for each version, and many with a lie. */
 static void test_formats_and_lies(void **state)
 {
-	char *folder scoped(freep) = xasprintf(
-		"%.*s/fuzz/corpus/dwarf", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
+	char *folder scoped(freep) = xasprintf("%s/fuzz/corpus/dwarf", TESTS_DIR);
 	uint64_t addrs[0x90];
 	size_t nr_good = 0, nr_bad = 0;
 	struct dirent *entry;

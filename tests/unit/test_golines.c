@@ -17,11 +17,6 @@
 
 #define NR_ADDRS 100000
 
-static char *tests_folder(void)
-{
-	return xasprintf("%.*s", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
-}
-
 /* What is said of each address: a line for each frame; NULL: nothing. */
 static char *said[NR_ADDRS];
 static uint64_t addrs[NR_ADDRS];
@@ -70,7 +65,7 @@ static void forget(void)
 /* main.a has lines, in main.c[...] two calls are inlined, main.(*T).b is said nothing of. */
 static void expect_known(const char *name, bool has_start)
 {
-	char *tests scoped(freep) = tests_folder();
+	const char *tests = TESTS_DIR;
 	char *path scoped(freep) = xasprintf("%s/fuzz/corpus/gopclntab/%s", tests, name);
 	static const uint64_t asked[] = {0x401000, 0x401010, 0x40103f, 0x401040, 0x401100,
 					 0x401180, 0x4011ff, 0x401200, 0x400000, 0};
@@ -112,7 +107,7 @@ static void test_lies(void **state)
 {
 	static const char *const names[] = {"lines_no_tree", "lines_call_name", "lines_call_loop",
 					    "lines_no_data"};
-	char *tests scoped(freep) = tests_folder();
+	const char *tests = TESTS_DIR;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -243,7 +238,7 @@ static void choose_addresses(const char *program)
 
 static void build(const char *program, const char *options, const char *link)
 {
-	char *tests scoped(freep) = tests_folder();
+	const char *tests = TESTS_DIR;
 	char *go scoped(freep) = xasprintf("GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local "
 					   "HOME=${HOME:-$PWD} go build %s -o $OLDPWD/%s",
 					   options, program);

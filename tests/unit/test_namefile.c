@@ -150,9 +150,7 @@ static int read_crafted(const char *path)
 
 static void test_crafted_files(void **state)
 {
-	char *folder scoped(freep) = xasprintf("%.*s/fuzz/corpus/namecache",
-					       (int)(strrchr(TEST_DATA, '/') - TEST_DATA),
-					       TEST_DATA);
+	char *folder scoped(freep) = xasprintf("%s/fuzz/corpus/namecache", TESTS_DIR);
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
 	int nr_good = 0, nr_bad = 0;

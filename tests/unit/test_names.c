@@ -180,8 +180,7 @@ static void test_too_much_to_keep(void **state)
 static void test_lies(void **state)
 {
 	static const char *const good[] = {"names", "names_same", "names_lines", "names_cut"};
-	char *folder scoped(freep) = xasprintf(
-		"%.*s/fuzz/corpus/reply", (int)(strrchr(TEST_DATA, '/') - TEST_DATA), TEST_DATA);
+	char *folder scoped(freep) = xasprintf("%s/fuzz/corpus/reply", TESTS_DIR);
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
 	size_t nr_read = 0;
