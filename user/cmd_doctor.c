@@ -261,7 +261,7 @@ int cmd_doctor(int argc, char **argv)
 			 "not, why, and what to type. Nothing is left behind.",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 record and heap work, be it with losses; 2 usage error; "
+		.epilog = "Exit codes: 0 record and heap work, perhaps with losses; 2 usage error; "
 			  "4 one of them cannot work.",
 	};
 	enum exit_code code;

@@ -31,8 +31,8 @@ static struct args command_args(enum options_command command)
 				"Write pprof files (gzip-compressed profile.proto) for go tool "
 				"pprof and "
 				"other readers.",
-		.epilog = "With -p, -a or a filter, COMMAND is not a target: it says how long to "
-			  "sample, as in -a -- sleep 10.\n"
+		.epilog = "With -p, -a or a filter, COMMAND is not a target: sampling lasts as "
+			  "long as it runs, as in -a -- sleep 10.\n"
 			  "Exit codes: 0 success, 2 usage error or file error, 3 nothing to "
 			  "profile, 4 "
 			  "missing privileges or kernel support. With -- COMMAND: its exit code, "

@@ -176,9 +176,9 @@ int options_complete(struct options_parsing *parsing)
 	if (options->lifetimes && !(options->views & (OPTIONS_VIEW_ALL | OPTIONS_VIEW_ALLOC)))
 		return fail(-EINVAL,
 			    "--lifetimes labels what was allocated, which --inuse, --peak and "
-			    "--leaks do not show: add --views, or leave it out.");
+			    "--leaks do not show: add --views, or omit --lifetimes.");
 	if (options->lifetimes && (options->interval_ns || options->delta_ns))
-		return fail(-EINVAL, "--lifetimes is about a whole run: it cannot be combined with "
+		return fail(-EINVAL, "--lifetimes covers the whole run: it cannot be combined with "
 				     "--interval or --delta.");
 	if (options->views & OPTIONS_VIEW_DELTA && !options->duration_ns)
 		options->duration_ns = options->delta_ns;
@@ -200,16 +200,16 @@ int options_check_targets(struct options *options)
 	if (nr_ways > 1)
 		return fail(-EINVAL, "-p and -a cannot be combined: give one of them.");
 	if (options->mode == OPTIONS_MODE_INSIDE && !options->child_is_target)
-		return fail(-EINVAL, "--mode inside is for a command that is launched: -- COMMAND. "
-				     "Running processes are probed.");
+		return fail(-EINVAL,
+			    "--mode inside is for a launched command (-- COMMAND): running "
+			    "processes are probed.");
 	if (options->inject && options->child_is_target)
-		return fail(-EINVAL, "a command that is launched samples by itself already: leave "
-				     "--inject out.");
+		return fail(-EINVAL, "a launched command already samples itself: omit --inject.");
 	if (options->inject && (options->spec.pids.nr + options->spec.names.nr != 1 ||
 				targetspec_filters(&options->spec) || options->follow_forks))
 		return fail(-EINVAL,
-			    "--inject is for one process, and for none of its children: -p "
-			    "PID, or a name that one process has.");
+			    "--inject is for one process, without its children: give -p PID, "
+			    "or a name that only one process has.");
 	if (options->inject && options->mode == OPTIONS_MODE_PROBE)
 		return fail(-EINVAL,
 			    "--inject and --mode probe cannot be combined: without --inject "

@@ -133,14 +133,15 @@ static void add_sampling(enum options_command command, struct options *options,
 		  &options->rate_bytes}},
 		{OPTIONS_HEAP,
 		 {"mode", 0, ARG_CALL(parse_mode, NULL), "inside|probe",
-		  "with -- COMMAND: sample inside it, by a preloaded library, which costs it "
-		  "nearly nothing and includes its child processes (default, where possible); or "
-		  "from outside, by probes",
+		  "with -- COMMAND: sample inside it, by a preloaded library, which costs nearly "
+		  "nothing and includes its child processes (default, where possible); or from "
+		  "outside, by probes",
 		  &options->mode}},
 		{OPTIONS_HEAP,
 		 {"inject", 0, ARG_FLAG, NULL,
 		  "with -p PID: load a library into the running process, by ptrace, which samples "
-		  "at nearly no cost; its calls are led to it, and back at the end",
+		  "at nearly no cost; its calls of the allocator go through the library until the "
+		  "end",
 		  &options->inject}},
 		{OPTIONS_HEAP,
 		 {"alloc-only", 0, ARG_FLAG, NULL,
@@ -304,7 +305,7 @@ static void add_frames(enum options_command command, struct options_parsing *par
 		  &options->inlines}},
 		{BOTH,
 		 {"symbolize-timeout", 0, ARG_DURATION, "TIME",
-		  "look names up for TIME at most, those of the heaviest addresses first (default "
+		  "spend at most TIME on looking up names, heaviest addresses first (default "
 		  "10s)",
 		  &options->symbolize_timeout_ns}},
 		{BOTH,
@@ -333,11 +334,11 @@ static void add_others(enum options_command command, struct options_parsing *par
 		  &options->debuginfod}},
 		{BOTH,
 		 {"debuginfod-timeout", 0, ARG_DURATION, "TIME",
-		  "download for TIME at most, each file for a fifth of it (default 10s)",
+		  "spend at most TIME on downloads, and a fifth of it on each file (default 10s)",
 		  &options->debuginfod_timeout_ns}},
 		{BOTH,
 		 {"no-cache", 0, ARG_FLAG, NULL,
-		  "look all names up: neither read nor write those kept in ~/.cache/cprof",
+		  "look up all names: do not use the cache of names (~/.cache/cprof)",
 		  &options->no_cache}},
 		{BOTH,
 		 {"no-sandbox", 0, ARG_FLAG, NULL,

@@ -81,11 +81,11 @@ def injected(target, *options):
     """A cprof whose library is in use; it may have found no moment on a busy machine."""
     for _ in range(5):
         run, end = h.cprof("heap", "--inject", "-p", target.pid, *options), time.monotonic() + h.HANGS
-        while run.process.poll() is None and not re.search(r"\d+ slots lead to ", run.said()):
+        while run.process.poll() is None and not re.search(r"\d+ GOT entries lead to ", run.said()):
             assert time.monotonic() < end, run.said()
             time.sleep(0.02)
         if run.process.poll() is None:
             return run.attached()
-        assert "none of its threads was outside" in run.said(), run.said()
+        assert "no thread of it was outside" in run.said(), run.said()
         run.wait()
-    raise h.Skip("this machine is too busy: no thread was ever outside of the allocator")
+    raise h.Skip("this machine is too busy: no thread was ever outside the allocator")

@@ -221,7 +221,7 @@ def sums_that_stick_say_so():
     large = Maker(*CPU).add(["a"], 1, MOST - 5).add(["b"], 1, 7).write()
     fits = Maker(*CPU).add(["a"], 1, MOST - 8).add(["b"], 1, 7).write()
     half = Maker(*CPU).add(["a"], 1, MOST // 2 + 2).write()
-    said = f"cprof: {CPU[1][0]}: the values add up to more than 2^63 - 1: sums that are larger are shown as that"
+    said = f"cprof: {CPU[1][0]}: values add up to more than 2^63 - 1: larger sums are shown as 2^63 - 1"
     out = os.path.join(h.folder(), "out.pb.gz")
     for arguments in (("top",), ("tree",), ("peek", "a"), ("info",), ("flame", "-o", out + ".html"),
                       ("convert", "-o", out + ".folded"), ("merge", "-o", out), ("diff", fits), ("top", half)):

@@ -204,7 +204,7 @@ def its_first_thread_has_ended():
     while injecting.live_thread(target.pid).endswith(f"/{target.pid}"):
         time.sleep(0.01)
     assert injecting.left_slots(target.pid) > 0
-    assert not any("could not be led back" in line for line in run.stop().lines)
+    assert not any("could not be restored" in line for line in run.stop().lines)
     assert not injecting.left_slots(target.pid)
     options = "--rate", "1", "--alloc"
     for start in (lambda: injecting.injected(target, *options),

@@ -15,7 +15,7 @@ import harness as h
 LEAK = re.compile(r"^cprof: leak (\d+)(?: of \w+ \(\d+\))?: ([\d,]+) bytes in ([\d,]+) blocks, (\S+ \S+) to (\S+ \S+) old, \+(\d+) bytes/s "
                   r"\(standard error (\d+)\); (.*): (\w+) leaky\.c:\d+ < serve < run(?: < \w+)?$")
 NONE = "no leak was found"
-WINDOW = "no file of a window is written of them"
+WINDOW = "no file of a window has them"
 TYPES = ["leak_score", "inuse_objects", "inuse_space"]
 
 

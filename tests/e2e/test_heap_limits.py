@@ -126,7 +126,7 @@ def no_warning_of_none():
     target = h.Workload("hoard", "10")
     target.says()
     run = h.cprof("heap", "--rate", "1", "--max-blocks", "5", "-d", "1.5", "--allow-empty", "-p", target.pid).wait()
-    assert run.code == 0 and not [line for line in run.lines if "are alive" in line], run.lines
+    assert run.code == 0 and not [line for line in run.lines if "can be followed: later" in line], run.lines
 
 
 @h.test
@@ -153,8 +153,8 @@ def more_live_blocks_than_can_be_followed():
     before, after = ended.windows()
     assert ended.closing.reasons == {TEXTS["LIVE_FULL"]: count - most}, ended.closing.reasons
     lacks = f"it lacks up to {count - most:,} sampled blocks"
-    assert any("in use is at least what is shown: " + lacks in line for line in ended.lines), ended.lines
-    warned = [i for i, line in enumerate(ended.lines) if f"sampled blocks are alive, and {most:,} can be followed" in line]
+    assert any("values in use are lower bounds: " + lacks.replace("it lacks", "they lack") in line for line in ended.lines), ended.lines
+    warned = [i for i, line in enumerate(ended.lines) if f"sampled blocks are in use, and {most:,} can be followed" in line]
     assert len(warned) == 1, ended.lines
     for path in ended.files:
         top = subprocess.run([h.CPROF, "top", "--sample-type", "inuse_space", path], check=True, text=True,

@@ -106,7 +106,7 @@ def heap_of_a_go_program():
         assert "a Go program" in said and "debug/pprof/heap" in said, said
     target.process.kill()
     said = said_nothing(h.cprof("heap", "--", path, "ends"))
-    assert "a Go program" in said and "of what it allocates malloc has not its objects" in said, said
+    assert "a Go program" in said and "malloc allocates none of its objects" in said, said
 
 
 @h.test

@@ -81,6 +81,6 @@ char *managed_words(const struct managed *managed, char *out, size_t out_bytes)
 		snprintf(out, out_bytes, "%s only if it was started with %s in its environment",
 			 managed->objects, managed->setting);
 	else
-		snprintf(out, out_bytes, "not %s: %s", managed->objects, managed->advice);
+		snprintf(out, out_bytes, "none of %s: %s", managed->objects, managed->advice);
 	return out;
 }

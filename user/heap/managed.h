@@ -20,7 +20,7 @@ struct managed {
 		*setting; /* of the environment, with which malloc has them after all; NULL: none */
 };
 
-/* "not its objects: use ...": what a profile of malloc's does not have, and what to do. Returns out. */
+/* "none of its objects: use ...": what of the objects comes from malloc, and what to do. Returns out. */
 char *managed_words(const struct managed *managed, char *out, size_t out_bytes);
 
 /* The runtime that the file at path belongs to, which Go's linker made or not; NULL: none of these. Static. */

@@ -43,7 +43,7 @@ static void say_why(const struct injector_outcome *outcome, char reason[INJECT_R
 	if (outcome->err == -EEXIST)
 		why = "another cprof injects it";
 	else if (outcome->err == -ETIME)
-		why = "none of its threads was outside of the loader and the allocator";
+		why = "no thread of it was outside the loader and the allocator";
 	else if (outcome->err == -EBUSY)
 		why = "it is stopped (SIGSTOP), in the loader or the allocator: continue it, and "
 		      "try "
@@ -53,16 +53,17 @@ static void say_why(const struct injector_outcome *outcome, char reason[INJECT_R
 	else if (outcome->err == -EFAULT)
 		why = "its loader failed";
 	else if (!outcome->err && !outcome->is_loaded)
-		why = "its loader did not take libcprof-heap.so, which its user may not be able to "
+		why = "its loader could not load libcprof-heap.so, which its user may not be able "
+		      "to "
 		      "read";
 	else if (outcome->nr_slots == REDIRECT_BUSY)
 		why = "a call for an earlier cprof has not returned yet";
 	else if (outcome->nr_slots == REDIRECT_OWN_ALLOCATOR)
 		why = "the program has an allocator of its own";
 	else if (outcome->nr_slots == REDIRECT_NEEDLESS)
-		why = "it was started with the library, and samples by itself";
+		why = "it was started with the library, and already samples itself";
 	else if (!outcome->err)
-		why = "nothing in it calls the allocator by a slot";
+		why = "no file of it calls the allocator through its GOT";
 	snprintf(reason, INJECT_REASON_BYTES, "%s", why);
 }
 

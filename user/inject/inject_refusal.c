@@ -69,9 +69,9 @@ const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES])
 		 strstr(value, "shstk"))
 		why = "it has a shadow stack";
 	else if (has_own_files(pid))
-		why = "it sees other files (a container)";
+		why = "it sees other files (it is in a container)";
 	else if (!places_function(pid, "dlopen") || !places_restorer(pid))
-		why = "it is static, or its C library is not the one that cprof runs with";
+		why = "it is static, or its C library is not the one that cprof uses";
 	snprintf(reason, INJECT_REASON_BYTES, "%s", why);
 	return reason;
 }

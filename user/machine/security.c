@@ -17,7 +17,7 @@
 #define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
 
 static const char seccomp_remedy[] =
-	"run cprof outside of the container, or docker run --security-opt seccomp=unconfined";
+	"run cprof outside the container, or docker run --security-opt seccomp=unconfined";
 
 static void set_lockdown_value(struct machine_finding *finding)
 {
@@ -56,12 +56,12 @@ void check_lockdown(struct machine_finding *finding)
 		finding_set(finding, MACHINE_LOSS, MACHINE_RECORD,
 			    "boot with lockdown=integrity or none, or Linux 5.15 or later",
 			    "kernel lockdown is 'confidentiality': samples taken inside the kernel "
-			    "have user stacks by frame pointers only, as far as code keeps them; "
-			    "all other stacks are whole");
+			    "have user stacks by frame pointers only, if code keeps them; "
+			    "all other stacks are complete");
 	else
 		finding_set(finding, MACHINE_INFO, 0, "",
 			    "BPF may not read kernel memory by address; record and heap do "
-			    "without, and nothing is lost");
+			    "not need to, and nothing is lost");
 }
 
 bool has_seccomp_filter(void)
@@ -112,7 +112,7 @@ void check_nobody(struct machine_finding *finding)
 		snprintf(finding->value, sizeof(finding->value), "uid %u", user->pw_uid);
 	else
 		finding_set(finding, MACHINE_INFO, 0, "",
-			    "there is no user nobody here: uid 65534 stands for it");
+			    "there is no user nobody: uid 65534 is used");
 }
 
 void check_landlock(struct machine_finding *finding)
@@ -124,6 +124,6 @@ void check_landlock(struct machine_finding *finding)
 	else
 		finding_set(finding, MACHINE_INFO, 0,
 			    "boot Linux 5.13 or later with lsm=landlock,...",
-			    "the kernel has no landlock (%s): one wall less around what is read",
+			    "the kernel has no landlock (%s), one of the layers of the sandbox",
 			    strerror(errno));
 }

@@ -153,10 +153,10 @@ static void say_no_leak(struct builder *builder)
 	else if (!builder_can_find_leaks(builder))
 		say("no leak was found: the run was too short to tell");
 	else if (most_old < LEAK_LEAST_OLD)
-		say("no leak was found: too few samples to tell. The most sampled blocks that a "
-		    "stack has "
-		    "of this age is %s, and it takes %d: a lower --rate or a longer run sees more",
-		    text_count(most_old), LEAK_LEAST_OLD);
+		say("no leak was found: too few samples to tell. A stack needs %d old blocks among "
+		    "the samples, and the most that one has is %s: use a lower --rate or a longer "
+		    "run",
+		    LEAK_LEAST_OLD, text_count(most_old));
 	else
 		say("no leak was found: no stack has old blocks and grows steadily");
 }
@@ -166,10 +166,9 @@ void leakreport_say_none(struct builder *builder)
 	size_t nr;
 
 	if (builder_unjudged(builder))
-		say("not judged: %s stacks, of which more than a tenth came after the first %s "
-		    "records "
-		    "(a stack, a size, a thread), which --leaks follows. A coarser --rate sees "
-		    "fewer.",
+		say("not judged: %s stacks, more than a tenth of which is in records after the "
+		    "first "
+		    "%s (a stack, a size, a thread) that --leaks follows. Use a higher --rate.",
 		    text_count(builder_unjudged(builder)), text_count(BUILDER_TIMELINES));
 	builder_leaks(builder, &nr);
 	if (!nr)

@@ -43,8 +43,8 @@ uint32_t liveblocks_choose(const struct options *options)
 	if (!available || wanted <= allowed)
 		return wanted;
 	if (options->max_blocks)
-		warn("--max-blocks %s would take up to %s MB of memory: %s are followed, half of "
-		     "what is available.",
+		warn("--max-blocks %s would take up to %s MB of memory: %s are followed, "
+		     "which take half of what is available.",
 		     text_count(wanted), text_count((wanted * BLOCK_BYTES) >> 20),
 		     text_count(allowed));
 	return allowed;
@@ -59,8 +59,8 @@ void liveblocks_look(struct liveblocks *blocks, const struct tally *tally)
 	if (blocks->has_warned || nr_live * 10 < (uint64_t)blocks->most * 8)
 		return;
 	blocks->has_warned = true;
-	warn("%s sampled blocks are alive, and %s can be followed: what is allocated after that is "
-	     "not in use in the profile, which then says at least. Use a higher --rate or "
-	     "--max-blocks.",
+	warn("%s sampled blocks are in use, and %s can be followed: later blocks will be missing "
+	     "from what is in use, which the profile then shows with \"at least\". Use a higher "
+	     "--rate or --max-blocks.",
 	     text_count(nr_live), text_count(blocks->most));
 }

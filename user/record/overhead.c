@@ -77,16 +77,16 @@ void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool alloc
 	used = needed * (1 - percent / 100);
 	if (needed < BUSY_PERCENT)
 		snprintf(effect, sizeof(effect),
-			 "what it does in %.1f %% of a CPU takes %.0f %% meanwhile", used, needed);
+			 "its work takes %.0f %% of a CPU instead of %.1f %%", needed, used);
 	else
-		snprintf(effect, sizeof(effect), "it runs at %.0f %% of its speed meanwhile",
+		snprintf(effect, sizeof(effect), "it will run at %.0f %% of its speed",
 			 100 - percent);
 	warn("the probes will take about %.0f %% of the target's CPU time (%s calls in %.1f s, "
-	     "traps of %.1f us): %s. These cost less: -p PID --inject, which has it sample by "
+	     "traps of %.1f us): %s. These cost less: -p PID --inject, which lets it sample "
 	     "itself; %sa launch by cprof heap -- COMMAND.",
 	     percent, text_count(expected->nr_traps), (double)look_ns / NSEC_PER_SEC,
 	     (double)expected->cost_ns / (double)expected->nr_traps / 1e3, effect,
-	     allocs_only ? "" : "--alloc-only, which leaves frees out; ");
+	     allocs_only ? "" : "--alloc-only, which omits frees; ");
 }
 
 bool overhead_limit_is_due(struct overhead_limit *limit, uint64_t now_ns)

@@ -111,9 +111,8 @@ void priority_look(void)
 		return;
 	}
 	was_refused = true;
-	warn("cprof has waited %.1f s for a CPU: others have a higher priority, and with "
-	     "CAP_SYS_NICE "
-	     "cprof would raise its own",
+	warn("cprof has waited %.1f s for a CPU: with CAP_SYS_NICE it would raise its priority "
+	     "above that of other processes",
 	     waited_ns / 1e9);
 }
 

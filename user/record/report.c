@@ -195,9 +195,8 @@ static void say_joined(struct builder *builder)
 	struct builder_joined joined = builder_joined(builder);
 
 	if (joined.nr_unpaired > joined.nr / 100 || joined.nr_gone > joined.nr_frames / 100)
-		say("interpreted functions: of %s stacks %s could not be paired with native ones; "
-		    "of %s functions "
-		    "%s have no name",
+		say("interpreted functions: of %s stacks, %s could not be paired with native ones; "
+		    "of %s functions, %s have no name",
 		    text_count(joined.nr), text_count(joined.nr_unpaired),
 		    text_count(joined.nr_frames), text_count(joined.nr_gone));
 	else if (joined.nr)
@@ -247,12 +246,12 @@ static void say_accounts(const struct report *report, const struct writer *write
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
 	if (tally->nr_untracked && !report->options->allocs_only)
-		warn("in use is at least what is shown: it lacks up to %s sampled blocks, as the "
-		     "map "
-		     "of live blocks was full. Use a higher --rate or --max-blocks.",
+		warn("values in use are lower bounds: they lack up to %s sampled blocks, because "
+		     "the "
+		     "map of live blocks was full. Use a higher --rate or --max-blocks.",
 		     text_count(tally->nr_untracked));
 	if (tally->nr_frees_lost)
-		warn("%s frees were lost: in-use values are too high by as many samples.",
+		warn("%s frees were lost: in-use values are too high by that many samples.",
 		     text_count(tally->nr_frees_lost));
 }
 
@@ -272,8 +271,8 @@ static void complain_of_no_allocation(const struct report *report)
 
 	nosamples_busy_child(report->nosamples, "use --follow-fork", child, sizeof(child));
 	if (report->managed)
-		warn("%s: the target is %s; of what it allocates malloc has %s.", what,
-		     report->managed->what, managed_words(report->managed, words, sizeof(words)));
+		warn("%s: the target is %s; malloc allocates %s.", what, report->managed->what,
+		     managed_words(report->managed, words, sizeof(words)));
 	else if (nr_calls)
 		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
@@ -353,7 +352,8 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 		say_accounts(report, writer);
 	overhead_say(&report->tally->overhead, report->options->all);
 	if (nr_taken(report) && report->managed)
-		say("the target is %s: the profile has only what it allocates with malloc, %s",
+		say("the target is %s: the profile has only what it allocates with malloc, "
+		    "which includes %s",
 		    report->managed->what, managed_words(report->managed, words, sizeof(words)));
 	if (!writer->nr_written && nr_taken(report) && writer_main_view(writer) == VIEW_LEAKS)
 		return EXIT_DONE; /* no leak was found, which was said */
@@ -361,7 +361,7 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 		return complain_of_nothing(report, writer);
 	if (writer->series[MARK_WINDOW].nr)
 		say(report->options->command == OPTIONS_HEAP
-			    ? "each file covers its own time: allocations add up over the files, "
+			    ? "each file covers its own time: allocations of the files add up, "
 			      "memory in use does not"
 			    : "each file covers its own time: cprof merge adds them up");
 	say_next(report, writer);

@@ -58,7 +58,8 @@ static void describe_rest(const struct resident *resident, const struct resident
 	uint64_t rest = is_within ? resident->anon - inuse->bytes : inuse->bytes - resident->anon;
 
 	if (rest < 2 * inuse->error_bytes)
-		snprintf(text, text_bytes, "what of it is resident is within that error");
+		snprintf(text, text_bytes,
+			 "the difference to resident memory is within that error");
 	else if (is_within)
 		snprintf(text, text_bytes, "%s%s kB of the anonymous memory are in no such block",
 			 bound, kib(rest));

@@ -37,7 +37,7 @@ static int wait_for_child(struct run *run, int code)
 		return code;
 	}
 	if (child_runs(&run->child))
-		say("'%s' runs on: waiting for it to end", run->options->child_argv[0]);
+		say("waiting for '%s' to exit", run->options->child_argv[0]);
 	child_code = child_wait(&run->child, interrupt_insisted);
 	if (child_code != -EINTR)
 		return child_code ? child_code : code;

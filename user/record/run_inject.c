@@ -51,20 +51,20 @@ int run_inject(struct run *run)
 		return EXIT_DONE;
 	detail("files that are allocators: %u%s", run->prober.nr_allocators,
 	       prober_has_work(&run->prober) ? ", and more" : "");
-	say("process %u gets libcprof-heap.so, which samples its allocations: its calls are led "
-	    "there, and back at the end; the library stays mapped, idle",
+	say("loading libcprof-heap.so into process %u, to sample its allocations: its calls go "
+	    "through the library until the end; the library stays mapped, idle",
 	    run->targets.all.at[0].tgid);
 	if (inject_begin(&run->injector, needs_call(&run->prober), &nr_slots, reason))
 		return refuse(run, reason);
-	detail("%ld slots lead to libcprof-heap.so", (long)nr_slots);
+	detail("%ld GOT entries lead to libcprof-heap.so", (long)nr_slots);
 	return EXIT_DONE;
 }
 
 int run_end_injection(struct run *run)
 {
 	if (!inject_end(&run->injector))
-		warn("the calls of process %u could not be led back: they go through "
-		     "libcprof-heap.so, which is idle now",
+		warn("the calls of process %u could not be restored: they still go through "
+		     "libcprof-heap.so, which is now idle",
 		     run->targets.all.at[0].tgid);
 	return EXIT_DONE;
 }

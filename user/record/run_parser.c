@@ -89,7 +89,7 @@ static const struct {
 	{CONFINE_NO_PRIVS, "may gain privileges (no_new_privs is refused)", ""},
 	{CONFINE_NO_USER, "runs as cprof's user, not as nobody",
 	 " (CAP_SETUID or CAP_SETGID is missing)"},
-	{CONFINE_NO_LIMITS, "has no limits of memory and CPU time", ""},
+	{CONFINE_NO_LIMITS, "has no limits on memory and CPU time", ""},
 	{CONFINE_NO_NETNS, "is in cprof's network namespace", ""},
 	{CONFINE_NO_LANDLOCK, "is not restricted by landlock, which this kernel lacks", ""},
 };
@@ -119,7 +119,7 @@ static int refuse(const char *does, uint32_t missing)
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		if (missing & losses[i].missing & CONFINE_NEEDED) {
 			warn("not safe: the process that %s the targets' files %s. "
-			     "--no-sandbox goes on nevertheless.",
+			     "Use --no-sandbox to continue anyway.",
 			     does, losses[i].what);
 			break;
 		}
@@ -153,7 +153,7 @@ int run_give_up_powers(struct run *run)
 	err = run->options->no_sandbox ? 0 : narrow_main(&needs);
 
 	if (err)
-		detail("cprof keeps privileges that it does not need any more: %s", strerror(-err));
+		detail("cprof keeps privileges that it no longer needs: %s", strerror(-err));
 	return EXIT_DONE;
 }
 
@@ -161,7 +161,7 @@ int run_give_up_powers(struct run *run)
 static int check_helper(const char *does, int err, uint32_t missing)
 {
 	if (err) {
-		warn("the process that %s files does not start: %s", does, strerror(-err));
+		warn("the process that %s files did not start: %s", does, strerror(-err));
 		return EXIT_CANNOT;
 	}
 	if (missing & CONFINE_NEEDED)

@@ -82,11 +82,12 @@ static int complain(const struct run *run)
 		return EXIT_CANNOT;
 	}
 	if (prober->managed)
-		warn("the target is %s; of what it allocates malloc has %s.", prober->managed->what,
+		warn("the target is %s; malloc allocates %s.", prober->managed->what,
 		     managed_words(prober->managed, words, sizeof(words)));
 	else if (prober->has_nameless)
-		warn("no allocator found: a static program without symbols does not tell where its "
-		     "malloc is. Keep its symbols (do not strip it), or link it dynamically.");
+		warn("no allocator found: malloc cannot be found in a static program without "
+		     "symbols. "
+		     "Keep its symbols (do not strip it), or link it dynamically.");
 	else
 		warn("no allocator found: none of the target's files defines malloc and free. It "
 		     "allocates nothing, or has an allocator with other names.");

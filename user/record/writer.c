@@ -346,8 +346,8 @@ static void find_leaks(struct writer *writer, const struct writing *writing)
 static void say_no_leaks(struct writer *writer)
 {
 	if (!writer->has_said && writer->options->views & OPTIONS_VIEW_LEAKS)
-		say("leaks are looked for at the end of the run: no file of a window is written of "
-		    "them (--leaks)");
+		say("leaks are found only at the end of the run: no file of a window has them "
+		    "(--leaks)");
 	writer->has_said = true;
 }
 

@@ -136,7 +136,7 @@ int cmd_flame(int argc, char **argv)
 		 "unless that is a terminal",
 		 &options.output},
 		{"format", 0, ARG_CHOICE("html svg"), "NAME",
-		 "write html or svg, whatever the suffix of FILE", &options.format},
+		 "write html or svg, regardless of the suffix of FILE", &options.format},
 		{"base", 'b', ARG_FILES, "FILE",
 		 "show the difference from this profile; if given several "
 		 "times, from all of them merged",

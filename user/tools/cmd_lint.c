@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cprof lint: reports what pprof, Parca, Pyroscope or speedscope would reject or drop of a pprof file. */
+/* cprof lint: reports what pprof, Parca, Pyroscope or speedscope would reject or drop in a pprof file. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -106,8 +106,8 @@ int cmd_lint(int argc, char **argv)
 	static const struct view_command command = {
 		.name = "lint",
 		.about = "Report what go tool pprof, Parca, Pyroscope or speedscope would reject "
-			 "or drop of pprof "
-			 "files: one line for each rule that a file breaks. - is stdin.",
+			 "or drop in pprof files: one line for each rule that a file breaks. - is "
+			 "stdin.",
 		.epilog = "Exit codes: 0 no findings, 1 findings, 2 usage error or a file cannot "
 			  "be read.",
 		.show = lint_file,

@@ -172,6 +172,5 @@ void load_warn_of_sums(const struct profile *profile, uint32_t type)
 	if (profile_total(profile, type, true) < INT64_MAX)
 		return;
 	text_escape(strtab_get(&profile->strings, profile->types[type].type), name, sizeof(name));
-	warn("%s: the values add up to more than 2^63 - 1: sums that are larger are shown as that",
-	     name);
+	warn("%s: values add up to more than 2^63 - 1: larger sums are shown as 2^63 - 1", name);
 }

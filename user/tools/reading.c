@@ -33,8 +33,8 @@ static enum exit_code say_missing(uint32_t missing)
 			continue;
 		}
 		if (!geteuid()) {
-			warn("not safe: profiles would be parsed with the use of %s. --no-sandbox "
-			     "goes on nevertheless.",
+			warn("not safe: profiles would be parsed with the use of %s. Use "
+			     "--no-sandbox to continue anyway.",
 			     losses[i].what);
 			return EXIT_CANNOT;
 		}

@@ -259,7 +259,7 @@ int symbolizing_run(int argc, char **argv, keeper_serve_fn serve)
 		 "stdout, the default for one file unless that is a terminal",
 		 &symbolizing.output},
 		{"debug-dir", 0, ARG_FILES, "DIR",
-		 "look for files in DIR, by build-id, whatever they are called; may be given "
+		 "look for files in DIR, by build-id, whatever their names; may be given "
 		 "several times",
 		 &symbolizing.debug_dirs},
 		{"debuginfod", 0, ARG_MAYBE_TEXT, "URL",
@@ -268,19 +268,19 @@ int symbolizing_run(int argc, char **argv, keeper_serve_fn serve)
 		 "URL, by default from those in DEBUGINFOD_URLS",
 		 &symbolizing.debuginfod},
 		{"debuginfod-timeout", 0, ARG_DURATION, "TIME",
-		 "download for TIME at most, each file for a fifth of it (default 10s)",
+		 "spend at most TIME on downloads, and a fifth of it on each file (default 10s)",
 		 &symbolizing.debuginfod_timeout_ns},
 		{"no-lines", 0, ARG_FLAG, NULL,
-		 "add names alone: no source files, no lines, no inlined functions",
+		 "add names only: no source files, lines or inlined functions",
 		 &symbolizing.no_lines},
 		{"no-inlines", 0, ARG_FLAG, NULL, "add no inlined functions",
 		 &symbolizing.no_inlines},
 		{"symbolize-timeout", 0, ARG_DURATION, "TIME",
-		 "look names up for TIME at most, those of the heaviest addresses first (default "
+		 "spend at most TIME on looking up names, heaviest addresses first (default "
 		 "10s)",
 		 &symbolizing.timeout_ns},
 		{"no-cache", 0, ARG_FLAG, NULL,
-		 "look all names up: neither read nor write those kept in ~/.cache/cprof",
+		 "look up all names: do not use the cache of names (~/.cache/cprof)",
 		 &symbolizing.no_cache},
 		READING_ROWS(&reading),
 	};
@@ -290,12 +290,12 @@ int symbolizing_run(int argc, char **argv, keeper_serve_fn serve)
 		.needs_file = true,
 		.about = "Name the code in profiles after the fact: add functions, source lines "
 			 "and inlined functions from binaries and debug files of this machine, "
-			 "which are found by build-id. What a profile knows already is kept. Read "
+			 "which are found by build-id. What a profile already has is kept. Read "
 			 "any format that cprof knows; write pprof (gzip-compressed "
 			 "profile.proto).",
 		.rows = rows,
 		.nr_rows = ARRAY_SIZE(rows),
-		.epilog = "Exit codes: 0 success, also if nothing was found; 2 usage error, or a "
+		.epilog = "Exit codes: 0 success, even if nothing was found; 2 usage error, or a "
 			  "file cannot be read or written.",
 	};
 	enum exit_code code;
