@@ -164,7 +164,7 @@ struct abi_stats {
 struct abi_config {
 	__u64 rate_bytes; /* heap: mean distance of samples; 0 or 1: every allocation */
 	__u64 hash_seed;  /* so that no target can choose colliding stacks */
-	__u64 walk_ns;	  /* a walk may take so long, and a few frames more */
+	__u64 walk_ns;	  /* the limit for a walk, exceeded by a few frames at most */
 	__u32 self_tgid;  /* never sampled: cprof would profile its own draining */
 	__u32 helper_tgids
 		[2]; /* nor are these processes of cprof's and their children; 0: there is none */

@@ -11,7 +11,7 @@
  *	gapstep_knows(target, ip)	whether code is known to be at ip
  *	gapstep_line(target)		where a struct code_line may be kept: in BPF in a map, since of what is there
  *					the verifier knows nothing, and follows each instruction of a line but once
- *	gapstep_follow(target)		code_follow() of that, and
+ *	gapstep_follow(target)		code_follow() of it, and
  *	gapstep_behind_call(before)	code_is_behind_call(), in BPF as functions that are verified once
  */
 #ifndef CPROF_GAPSTEP_ABI_H

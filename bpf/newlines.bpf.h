@@ -18,7 +18,7 @@
 struct newlines_piece {
 	u64 words[NEWLINES_WORDS];
 	u64 carry,
-		carried; /* the bit behind a "\r" at the end of the last word, and of that before it */
+		carried; /* the bit behind a "\r" at the end of the last word, and of the word before it */
 	u32 nr;
 };
 

@@ -219,7 +219,7 @@ static __always_inline u64 cpu_time(const struct task_struct *task)
 	return task->pid == task->tgid ? ns : ns + leader->se.sum_exec_runtime;
 }
 
-/* The tgid may be used again by a stranger. live counts threads that have not begun to exit. */
+/* The tgid may be reused by another process. live counts threads that have not begun to exit. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {

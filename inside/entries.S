@@ -214,7 +214,7 @@ FUNCTION reallocarray
 1:	jmp	sample_overflow
 END reallocarray
 
-/* The C23 names are for allocators that want to be told a size; this one may be of before C23. */
+/* The C23 names are for allocators that want a size; this one may be of before C23. */
 FUNCTION free
 	.globl	cfree, free_sized, free_aligned_sized
 	.type	cfree, @function

@@ -5,7 +5,7 @@
  * loaded may wait for a thread whose first call this is. Where there is no such name dlsym() makes a message, which is taken
  * out of dlerror() before the program can find it there.
  *
- * C++'s operators are looked up likewise, together with where they lead. In a program that has no C++ library they lead to the
+ * C++'s operators are looked up in the same way, together with where they lead. In a program that has no C++ library they lead to the
  * allocator: a library that is loaded later, with a C++ library of its own that no other file sees, calls them by these names all the
  * same.
  *

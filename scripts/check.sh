@@ -185,7 +185,7 @@ check_silence()
 		set +f
 		what=$(code_of "$file" | grep -oE '\b(v?printf|puts|putchar|perror) ?\(|\bstdout\b|\bstderr\b' |
 			head -n 1)
-		# out of memory has no other way to be told
+		# running out of memory cannot be reported in another way
 		[[ $file == user/base/alloc.c && $what == stderr ]] && continue
 		[ -z "$what" ] || broken "$file: a leaf room must not print ($what)"
 		grep -q '^#include "base/log.h"' "$file" && broken "$file: a leaf room must not print (base/log.h)"

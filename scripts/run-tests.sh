@@ -306,7 +306,7 @@ first_tests()
 	done
 }
 
-# Where several cprofs run, whose a map is that was left cannot be told; when all have ended it can.
+# While several cprofs run, nobody knows which of them left a map; when all have ended, that is known.
 e2e_tests()
 {
 	local program before=$dir/kernel-objects

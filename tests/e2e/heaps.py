@@ -61,7 +61,7 @@ def site_is(profile, site, prefix, count, size, rate):
 
 
 def estimated(profile, expected, size, rate):
-    """Each site's blocks, of so many bytes, are as many as expected. A coin tossed twice for a call would
+    """Each site's blocks, of so many bytes, are as many as expected. Sampling one call twice would
     make 37 % more of those that are as large as the rate."""
     for site, count in expected.items():
         site_is(profile, site, "alloc", count, size, rate)

@@ -8,7 +8,7 @@ import subprocess
 import fusefs
 import harness as h
 
-# Stopped servers: whoever waits for one waits for ever, so these are not limits on how fast anything is.
+# Stopped servers: a process that waits for one waits forever, so these are not limits on how fast anything is.
 ENDS = 60
 
 
@@ -55,7 +55,7 @@ def a_server_that_stops_in_mid_run():
         server.stops_answering()
         run.signal(h.signal.SIGINT)
         done = run.wait(ENDS)
-    # only now: whoever judges the profile looks for the files that it names
+    # only now: the judge of the profile looks for the files that it names
     is_named(done, target)
     is_named(done, neighbour)
 

@@ -124,7 +124,7 @@ def new_and_delete_of_jemalloc():
 
 @h.test
 def wrapped():
-    """One coin for a call, however many functions it goes through: a second would make 37 % more."""
+    """A call is sampled once, however many functions it goes through: a second chance would make 37 % more."""
     program = build("wrapalloc", "heap/wrapalloc.c")
     for rate in (1, 1000):
         ended, expected = heaps.measure(h.Workload(program), "--rate", rate)

@@ -68,7 +68,7 @@ def open_folder():
     return path
 
 
-class Stranger(h.Workload):
+class Mapper(h.Workload):
     """The workload mapalloc, run by a user without any power."""
 
     def __init__(self, folder):
@@ -112,13 +112,13 @@ def a_malloc_that_cannot_be_probed():
     library(folder, "int3.so", "int3")
     library(folder, "lock.so", "lock incl (%rsp)")
     target = neighbour()
-    stranger = Stranger(folder)
+    mapper = Mapper(folder)
     run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     words = not_probed(neighbour_is_sampled(run, target))
     assert re.fullmatch(rf"2 files that cannot be probed \(such as '{folder}/(int3|lock)\.so': "
                         r"an instruction there cannot be replaced by a probe\)"
                         r"(, \d+ files? not examined in time)?", words), words  # of others, on a busy machine
-    run = h.cprof("heap", "-p", stranger.pid, "--allow-empty")
+    run = h.cprof("heap", "-p", mapper.pid, "--allow-empty")
     run.awaits(SAMPLING)
     ended = run.stop()
     assert "2 files that cannot be probed" in not_probed(ended)
@@ -160,7 +160,7 @@ def static_programs_without_an_allocator():
 def a_thousand_files_that_define_malloc():
     """One user has half of the probes at most, and the most used files come first. It takes no minutes to
     attach and detach them: what the kernel would need for one after the other is more than a case may take."""
-    stranger = Stranger(thousand())
+    mapper = Mapper(thousand())
     target = neighbour()
     run = h.cprof("heap", "-a", "--max-overhead", 100, "--rate", RATE, "--limit", "events=134217728", output=h.folder())
     ended = neighbour_is_sampled(run, target)
@@ -169,12 +169,12 @@ def a_thousand_files_that_define_malloc():
     assert len(re.findall(PROBING + r"\S+/small\.so", text, re.M)) == 512
     assert re.search(PROBING + r"\S+/libc\.so\.6", text, re.M).start() < re.search(PROBING + r"\S+/small\.so", text,
                                                                                  re.M).start()
-    stranger.go()
+    mapper.go()
 
 
 @h.test
 def who_allocates_without_end():
-    """Others fill the ring as fast as it is read: files are examined all the same, and it ends when it is told to."""
+    """Others fill the ring as fast as it is read: files are examined all the same, and it ends at SIGINT."""
     busy = [h.Workload("churn", 0, 2) for _ in range(2)]
     for target in busy:
         target.says()
@@ -193,20 +193,20 @@ def who_allocates_without_end():
 @h.test
 def a_signal_while_a_thousand_files_are_probed():
     """At the start, and in the middle of it."""
-    stranger = Stranger(thousand())
+    mapper = Mapper(thousand())
     for pattern in (None, PROBING, SAMPLING):
         run = h.cprof("heap", "-a", "--max-overhead", 100, "--allow-empty", output=h.folder())
         if pattern:
             run.awaits(pattern)
         run.signal(signal.SIGTERM)
         assert run.wait(60).code in (0, 3, -signal.SIGTERM), pattern
-    stranger.go()
+    mapper.go()
 
 
 @h.test
 def a_killed_cprof_leaves_no_probe():
     """1,024 links: the kernel would take 80 ms for each. The case fails if any stays."""
-    stranger = Stranger(thousand())
+    mapper = Mapper(thousand())
     before = h.kernel_objects()
     run = h.cprof("heap", "-a", "--max-overhead", 100, output=h.folder())
     run.awaits(EXAMINED)
@@ -214,7 +214,7 @@ def a_killed_cprof_leaves_no_probe():
     run.process.wait()
     left, crowd = h.stray_objects(before, 60)
     assert crowd or not left, left[:3]
-    stranger.go()
+    mapper.go()
 
 
 @h.test

@@ -83,11 +83,11 @@ def cprof_is_killed():
 
 @h.test
 def another_cprof_injects_it():
-    """The second one is told so, and the first one's slots stay; a stranger who takes a name of the kind that is
-    everybody's prevents nothing."""
+    """The second one is refused with that reason, and the first one's slots stay; another process that takes
+    a name which is open to everybody prevents nothing."""
     target = injecting.busy(1)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
-        stranger.bind(f"\0cprof-inject.{target.pid}")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(f"\0cprof-inject.{target.pid}")
         run = injecting.injected(target, "--rate", "1", "--alloc")
     slots = injecting.left_slots(target.pid)
     other = h.cprof("heap", "--inject", "-p", target.pid).wait()

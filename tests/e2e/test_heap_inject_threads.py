@@ -302,7 +302,7 @@ def state_when(task, wanted, is_over=None):
 @h.test
 def it_is_stopped_meanwhile():
     """SIGSTOP reaches a thread that makes a call for cprof, which waits for a lock of the loader: the process stops, and
-    goes on as it was told."""
+    continues as the signal requires."""
     target = h.Workload(injecting.built("stops", STOPS), injecting.built("holds.so", HOLDS, "-shared", "-fPIC"))
     target.says()
     other, = [tid for tid in os.listdir(f"/proc/{target.pid}/task") if int(tid) != target.pid]

@@ -105,7 +105,7 @@ def a_process_that_runs_already():
     run = cprof.stop()
     percent, whose, _ = took(run)
     assert whose == "the target's CPU time" and 31 <= percent <= 99, f"{percent} % of {whose}"
-    # It was told before it was sampled, and what was counted then is in no account.
+    # It was reported before sampling began, and what was counted then is in no account.
     text = "\n".join(run.lines)
     match = EXPECTED.search(text)
     assert match and "--alloc-only, which" in match[0], "it was not told beforehand"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""cprof heap on the real kernel: the coin's estimates, and blocks counted right at rate 1, whatever
+"""cprof heap on the real kernel: estimates from the sampling probability, and blocks counted right at rate 1, whatever
 the allocator, the C library, and the thread that frees."""
 import math
 import os

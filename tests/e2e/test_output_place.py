@@ -8,11 +8,11 @@ import time
 import harness as h
 import madeup
 
-STRANGER = 65534
+OTHER_USER = 65534
 
 
 def shared():
-    """A folder as /tmp is, and one outside it that a stranger would like to see written."""
+    """A folder as /tmp is, and one outside it that another user wants cprof to write."""
     folder, victim = h.folder(), h.folder()
     os.chmod(folder, 0o1777)
     return folder, victim
@@ -20,12 +20,12 @@ def shared():
 
 def strangers_folder(path):
     os.mkdir(path, 0o777)
-    os.chown(path, STRANGER, STRANGER)
+    os.chown(path, OTHER_USER, OTHER_USER)
 
 
 def strangers_link(path, to):
     os.symlink(to, path)
-    os.lchown(path, STRANGER, STRANGER)
+    os.lchown(path, OTHER_USER, OTHER_USER)
 
 
 def run(*arguments, cwd=None):
@@ -50,7 +50,7 @@ def default_names(folder, seconds):
 
 @h.test
 def the_default_folder_is_made_and_not_found():
-    """Its name is known in advance: a link, a stranger's folder and even our own are refused."""
+    """Its name is known in advance: a link, another user's folder and even our own are refused."""
     for make in strangers_link, lambda path, _: strangers_folder(path), lambda path, _: os.mkdir(path):
         folder, victim = shared()
         names = default_names(folder, 90)
@@ -148,7 +148,7 @@ def a_summary_is_appended_to_ones_own_file():
     compare = ("check", "--base", profile(), "--head", profile(), "--inconclusive", "pass", f"--markdown={path}")
     with open(path, "w", encoding="utf-8"):
         pass
-    os.chown(path, STRANGER, STRANGER)
+    os.chown(path, OTHER_USER, OTHER_USER)
     done = run(*compare)
     assert done.returncode == 2 and os.path.getsize(path) == 0, done
     os.unlink(path)

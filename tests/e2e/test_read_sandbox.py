@@ -263,7 +263,7 @@ def a_kernel_that_does_not_tell_of_access():
 
 @h.test
 def a_container_that_refuses_filters():
-    """Root is refused, in one line that says what to type; another user, who has less to lose, is told and goes on."""
+    """Root is refused, in one line that says what to type; another user, who has less to lose, gets a warning and goes on."""
     done = top(run_as=p.refusing_filters())
     assert done.returncode == p.CANNOT and not done.stdout and done.stderr.count("\n") == 1, done
     assert "(seccomp is refused)" in done.stderr and "--no-sandbox" in done.stderr, done

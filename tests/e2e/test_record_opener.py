@@ -73,7 +73,7 @@ def read(path):
 
 @h.test
 def main_opens_nothing_of_a_target():
-    """No path that a target named, no map_files, no root, no maps, no memory: with record -a, whoever is on the machine."""
+    """No path that a target named, no map_files, no root, no maps, no memory: with record -a, whatever runs on the machine."""
     if not shutil.which("strace"):
         raise h.Skip("no strace")
     program = os.path.join(h.folder(), "a program that only this test has")
@@ -110,7 +110,7 @@ def killed_at_any_moment():
     helpers.is_killed_at_any_moment(opener_of, complete, MOMENTS, 10 * MOMENTS)
 
 
-# The processes of other users are hidden from whoever may not trace them.
+# The processes of other users are hidden from users who may not trace them.
 HIDDEN = ("unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh")
 
 
@@ -167,7 +167,7 @@ def a_file_system_that_does_not_answer():
             process.pauses()
         run.signal(signal.SIGINT)
         done = run.wait(90)
-    # only now: whoever judges the profile looks for the files that it names
+    # only now: the judge of the profile looks for the files that it names
     assert done.code == 0, done.lines
     said = without_answer(done)
     assert len(said) == 1 and f"process {silent.pid} " in said[0], said

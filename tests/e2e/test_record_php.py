@@ -225,7 +225,7 @@ fgets(STDIN);
 
 @h.test
 def heap_shows_functions():
-    """Those that lead to malloc, which PHP's own allocator calls for each block when it is told to."""
+    """Those that lead to malloc, which PHP's own allocator calls for each block with USE_ZEND_ALLOC=0."""
     need_php()
     profile, times = u.allocations_of(PHP, script(ALLOCATING), env={"USE_ZEND_ALLOC": "0"}, run_as=h.AHEAD_OF_OTHERS)
     found = {}

@@ -82,7 +82,7 @@ def forged_jvm():
     path = os.path.join(h.folder(), "libjvm.so")
     source = "".join(f"unsigned long {name} = 1;\n" for name in VARIABLES) + "void code(void) {}\n"
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
-    return h.Workload("beast", "jvm", path, "hidden")
+    return h.Workload("hostile", "jvm", path, "hidden")
 
 
 @h.test

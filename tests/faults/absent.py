@@ -52,7 +52,7 @@ def f38_no_tracefs_and_no_kprobes():
     """neither tracefs nor debugfs mounted, and no kprobes"""
     seen = existing("test_doctor", "no_tracefs")
     if has_kprobes() is not False:
-        raise h.Skip("this kernel has kprobes: it cannot be told whether cprof does without them")
+        raise h.Skip("this kernel has kprobes: whether cprof needs them cannot be seen")
     return f"{seen}; the kernel is built without kprobes"
 
 

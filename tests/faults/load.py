@@ -111,7 +111,7 @@ def f26_two_thousand_processes():
 
 @fault
 def f27_many_mappings():
-    """as many mappings as the kernel allows (65,530), which change all the time; 128,198 where it is told to allow them"""
+    """as many mappings as the kernel allows (65,530), which change all the time; 128,198 where its limit is raised"""
     return existing("test_record_storm", "many_mappings_are_read_once", "more_mappings_than_usual")
 
 

@@ -36,13 +36,13 @@ static void test_frames(void **state)
 	(void)state;
 	expect_only(SP(8), NO_INSNS);
 	expect_only(SP(4088), INSNS(0x0e, 0xf8, 0x1f));
-	expect_only(SP(4096), INSNS(0x0e, 0x80, 0x20)); /* the first that is wide */
-	expect_only(SP(12), INSNS(0x0e, 12));		/* so is what 8 does not divide */
+	expect_only(SP(4096), INSNS(0x0e, 0x80, 0x20)); /* the first that needs an extended rule */
+	expect_only(SP(12), INSNS(0x0e, 12)); /* so does an offset that 8 does not divide */
 	expect_only(SP_FP(16, -16), INSNS(0x0e, 16, 0x86, 2));
 	expect_only(FP_FP(16, -16), INSNS(0x0e, 16, 0x86, 2, 0x0d, 6));
 	expect_only(SP_FP(8, -256), INSNS(0x86, 32));
-	expect_only(SP_FP(8, -264), INSNS(0x86, 33));	      /* wide */
-	expect_only(SP_FP(8, -8), INSNS(0x86, 1));	      /* wide, and nonsense */
+	expect_only(SP_FP(8, -264), INSNS(0x86, 33));	      /* extended */
+	expect_only(SP_FP(8, -8), INSNS(0x86, 1));	      /* extended, and nonsense */
 	expect_only(SP_FP(8, 16), INSNS(0x2f, 6, 2));	      /* GNU_negative_offset_extended */
 	expect_only(SP_FP(8, -24), INSNS(0x05, 6, 3));	      /* offset_extended */
 	expect_only(SP_FP(8, 24), INSNS(0x11, 6, 0x7d));      /* offset_extended_sf */

@@ -131,7 +131,7 @@ static void test_number_that_is_used_again(void **state)
 	cputime_begin(cputime, 0);
 	set(10, true, 1400);
 	assert_int_equal(read_at(cputime, 0), 400);
-	/* By a stranger, whose clock is read once more. */
+	/* By another process, whose clock is read once more. */
 	set(10, false, 20);
 	assert_int_equal(read_at(cputime, 1410), 410);
 	/* By a child, twice. */

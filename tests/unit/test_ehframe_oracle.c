@@ -230,7 +230,7 @@ static struct unwind_rule expect(struct judge *judge, Dwarf_Frame *frame)
 	return rule;
 }
 
-/* Without what the code shows where there is no call frame information: of that libdw knows nothing. */
+/* Builds the table from call frame information only: libdw does not analyze code without it. */
 static int cfi_table(const struct elf_file *file, struct unwind_table **table)
 {
 	struct ehframe_input input;

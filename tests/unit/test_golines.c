@@ -242,7 +242,7 @@ static void build(const char *program, const char *options, const char *link)
 	char *go scoped(freep) = xasprintf("GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local "
 					   "HOME=${HOME:-$PWD} go build %s -o $OLDPWD/%s",
 					   options, program);
-	/* from Go 1.23 on the linker has to be told to let the judge ask */
+	/* from Go 1.23 on the linker needs a flag to let the judge ask */
 	char *command scoped(freep) =
 		xasprintf("cd %s/oracle/goframes && { %s -ldflags='%s -checklinkname=0' . || "
 			  "%s -ldflags='%s' .; }",

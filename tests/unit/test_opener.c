@@ -49,7 +49,7 @@ static struct opener *open_opener(keeper_serve_fn serve)
 	uint32_t missing = 0;
 
 	assert_int_equal(opener_open(serve, &opener), 0);
-	assert_int_equal(opener_meet(opener, &missing), 0);
+	assert_int_equal(opener_handshake(opener, &missing), 0);
 	assert_int_equal(missing & CONFINE_NEEDED, 0);
 	return opener;
 }
@@ -411,7 +411,7 @@ static void look_for_long(void *ctx)
 	(*(size_t *)ctx)++;
 }
 
-/* What takes main so long is not the opener's fault, whose answer is there. */
+/* Time that main takes itself does not count against the opener, whose answer is there. */
 static void test_main_is_late(void **state)
 {
 	struct opener *opener = open_opener(serve_late);

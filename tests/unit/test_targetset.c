@@ -42,7 +42,7 @@ static void make_process(uint32_t tgid, uint32_t parent, const char *comm)
 	write_file(tgid, "stat", stat);
 }
 
-/* What was told last of each: 0 nothing, 1 wanted, 2 not wanted. */
+/* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted. */
 static int told[NR];
 
 static void tell(void *ctx, uint32_t tgid, bool wanted)

@@ -63,9 +63,9 @@ def animal(function):
     return function
 
 
-def beast(*arguments, as_nobody=True):
+def hostile(*arguments, as_nobody=True):
     who = AS_NOBODY if as_nobody else ()
-    program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, h.workload("beast"), *arguments)
+    program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, h.workload("hostile"), *arguments)
     program.says()
     return program
 
@@ -116,12 +116,12 @@ def shapes(place):
     secret, programs = place.secret(), []
     for i, (kind, make) in enumerate(KINDS.items()):
         path = place.library(f"shape{i}.so")
-        programs.append(beast("stay", path, crafted.CODE))
+        programs.append(hostile("stay", path, crafted.CODE))
         os.unlink(path)
         make(path, secret)
     sparse = place.library("sparse.so")
     os.truncate(sparse, SPARSE_BYTES)
-    programs += [beast("stay", sparse, crafted.CODE), beast("stay", "/dev/zero", 0)]
+    programs += [hostile("stay", sparse, crafted.CODE), hostile("stay", "/dev/zero", 0)]
     yield lambda: lives(*programs) or f"{len(programs)} programs: {', '.join(KINDS)}; mapped: 1 TB sparse, /dev/zero"
 
 
@@ -135,7 +135,7 @@ def perf_maps(place):
     programs, paths = [], []
     try:
         for make in KINDS.values():
-            programs.append(beast("stay", "", 0))
+            programs.append(hostile("stay", "", 0))
             paths.append(f"/tmp/perf-{programs[-1].pid}.map")
             make(paths[-1], secret)
             os.lchown(paths[-1], h.NOBODY, h.NOBODY)
@@ -161,10 +161,10 @@ def swaps(place):
             os.rename(shutil.copy(secret, other + ".new"), other)
             os.chmod(other, 0o600)
         pairs.append((folder, os.path.join(folder, "lib.so"), other))
-    programs = [beast("files", folder, crafted.CODE) for folder, _, _ in pairs]
-    programs += [beast("stay", path, crafted.CODE) for _, path, _ in pairs]
+    programs = [hostile("files", folder, crafted.CODE) for folder, _, _ in pairs]
+    programs += [hostile("stay", path, crafted.CODE) for _, path, _ in pairs]
     nr = place.part(NR_SWAPS) // 2
-    loops = [beast("exchange", path, other, nr, place.seconds / 2, as_nobody=False) for _, path, other in pairs]
+    loops = [hostile("exchange", path, other, nr, place.seconds / 2, as_nobody=False) for _, path, other in pairs]
 
     def seen():
         lives(*programs, *loops)
@@ -183,8 +183,8 @@ def cuts(place):
     with open(original, "ab") as file:  # it takes a while to read
         file.write(bytes(512 << 10))
     paths = [shutil.copy(original, os.path.join(folder, f"cut{i}.so")) for i in range(4)]
-    cutters = [beast("cut", path, original, as_nobody=False) for path in paths]
-    programs = [beast("files", folder, crafted.CODE)]
+    cutters = [hostile("cut", path, original, as_nobody=False) for path in paths]
+    programs = [hostile("files", folder, crafted.CODE)]
     yield lambda: lives(*programs, *cutters) or f"{len(paths)} files"
 
 
@@ -204,8 +204,8 @@ def needs_userfaultfd():
 def hidden_memory(place):
     """code, a stack, and a library with a malloc in userfaultfd memory, of which pages never come"""
     needs_userfaultfd()
-    programs = [beast("hidden", as_nobody=False) for _ in range(2)]
-    programs.append(beast("memfd", place.library("lib.so"), "-", as_nobody=False))
+    programs = [hostile("hidden", as_nobody=False) for _ in range(2)]
+    programs.append(hostile("memfd", place.library("lib.so"), "-", as_nobody=False))
     yield lambda: lives(*programs) or f"{len(programs)} programs"
 
 
@@ -222,7 +222,7 @@ def forged_jvms(place):
     path = place.path("libjvm.so")
     source = "".join(f"unsigned long {name} = 1;\n" for name in JVM) + "void code(void) {}\n"
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
-    programs = [beast("jvm", path, how, as_nobody=how != "hidden") for how in ("garbage", "endless", "hidden")]
+    programs = [hostile("jvm", path, how, as_nobody=how != "hidden") for how in ("garbage", "endless", "hidden")]
     yield lambda: lives(*programs) or f"{len(programs)} programs"
 
 
@@ -239,7 +239,7 @@ def silent_files(place):
             raise h.Skip("no FUSE file system can be mounted here") from None
         raise
     try:
-        program = beast("stay", os.path.join(folder, "file"), crafted.CODE)
+        program = hostile("stay", os.path.join(folder, "file"), crafted.CODE)
         server.go()
         server.says()
         yield lambda: lives(program, server) or "1 program"
@@ -276,7 +276,7 @@ def crafted_files(place):
     crafted.make_programs(programs, nr - nr * 9 // 10)
     names, is_over, counts = sorted(os.listdir(programs)), threading.Event(), [0, 0]
     thread = threading.Thread(target=run_programs, args=(programs, names, is_over, counts))
-    mapper = beast("files", libraries, crafted.CODE)
+    mapper = hostile("files", libraries, crafted.CODE)
     thread.start()
     try:
         def seen():

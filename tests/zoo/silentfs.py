@@ -4,7 +4,7 @@
 
     silentfs.py FOLDER FILE     mounts itself on FOLDER, as root; FOLDER/file is FILE
 
-Says {"ready": PID}; answers until a line comes on stdin, says {"silent": PID}, and never answers again: whoever asks it
+Says {"ready": PID}; answers until a line comes on stdin, says {"silent": PID}, and never answers again: a process that asks it
 waits until it is killed, which also ends the wait. Exit code 77: it cannot be mounted here. Attributes may not be cached, so that stat(2) asks it, too.
 """
 import ctypes

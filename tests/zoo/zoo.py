@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Beside each animal cprof profiles the whole machine, and an innocent neighbour. What is judged of every run:
 
-- it ends within SECONDS_TO_END after it is told to, with exit code 0, and its accounts are exact (harness.py);
+- it ends within SECONDS_TO_END after SIGINT, with exit code 0, and its accounts are exact (harness.py);
 - no byte of a secret is in its file or in what it says;
 - the neighbour's functions have their names, and it has as many samples for a second of its CPU time, and as many
   objects, as in a control run, within 2 % and what chance does;
@@ -30,7 +30,7 @@ COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|hung_
 # Not of cprof: since Linux 6.16, ext4 warns once where a uprobe is put into a page that has to be read from the disk.
 EXEMPT = re.compile(r"WARNING:.* ext4_check_map_extents_env\+")
 
-Measured = collections.namedtuple("Measured", "per_second chance to_end of_beasts nr_files left_out")
+Measured = collections.namedtuple("Measured", "per_second chance to_end of_hostile nr_files left_out")
 
 
 def kernel_says():
@@ -59,7 +59,7 @@ def complaints_among(lines):
 def holds_no_secret(ended):
     with gzip.open(ended.output) as file:
         assert SECRET.encode() not in file.read(), "a secret is in the profile"
-    assert not [line for line in ended.lines if SECRET in line], "a secret is told"
+    assert not [line for line in ended.lines if SECRET in line], "a secret was printed"
 
 
 def of_neighbour(kind, ended, profile, said, pid):
@@ -100,9 +100,9 @@ def measure(kind, seconds, share=0.4):
     holds_no_secret(ended)
     per_second, by_chance = of_neighbour(kind, ended, profile, said, neighbour.pid)
     left_out = [line for line in ended.lines if "no names and no unwind info" in line or "could not be opened" in line]
-    beasts = [s for s in profile["samples"] if s["labels"].get("comm") == "beast"]
+    hostile = [s for s in profile["samples"] if s["labels"].get("comm") == "hostile"]
     files = {m["path"] for m in profile["mappings"]}
-    return Measured(per_second, by_chance, took, sum(s["values"]["samples"] for s in beasts) if kind == "record" else 0,
+    return Measured(per_second, by_chance, took, sum(s["values"]["samples"] for s in hostile) if kind == "record" else 0,
                     len(files), left_out)
 
 
@@ -125,9 +125,9 @@ def visit(name, seconds, controls):
             said = seen()
         found = complaints(before)
         assert not found, found[:5]
-        assert not controls or kind == "heap" or measured.of_beasts, "the animal was never sampled"
+        assert not controls or kind == "heap" or measured.of_hostile, "the animal was never sampled"
         compared = f"neighbour {compare(kind, measured, controls[kind]):+.2%}, " if controls else ""
-        met = f"{measured.of_beasts:,} samples of it, {measured.nr_files:,} files, " if kind == "record" else ""
+        met = f"{measured.of_hostile:,} samples of it, {measured.nr_files:,} files, " if kind == "record" else ""
         words.append(f"{kind}: {compared}{met}ended in {measured.to_end:.1f} s, {len(measured.left_out)} lines of files left out")
         h.clean_up()
         h.runs.clear()

@@ -51,7 +51,7 @@ int drain_open(struct drain *drain, int events_fd, size_t ring_bytes, const int 
 /* Reads what is in the ring, to be delivered later, so that the ring has room again. May be called at any time. */
 void drain_absorb(struct drain *drain);
 /*
- * Begins a new epoch and reads the records of the old one. is_last: BPF was told to stop before, and what is counted by
+ * Begins a new epoch and reads the records of the old one. is_last: BPF was asked to stop before, and what is counted by
  * programs that had not heard of it is in the old epoch too. -errno, printed.
  */
 int drain_collect(struct drain *drain, bool is_last);

@@ -102,7 +102,7 @@ void fetcher_close(struct fetcher *fetcher)
 
 int fetcher_meet(struct fetcher *fetcher, uint32_t *missing)
 {
-	return peer_meet(fetcher->peer, missing);
+	return peer_handshake(fetcher->peer, missing);
 }
 
 uint64_t fetcher_waited_ns(const struct fetcher *fetcher)

@@ -40,7 +40,7 @@ struct codemap {
 	struct vma_run run;
 	struct numbers used; /* what its vmas refer to */
 	struct jvm *jvm;     /* NULL: it is none, as far as is known */
-	/* Files of JIT symbols are looked for then, and not again for so long. */
+	/* When files of JIT symbols are looked for next, and how long not again after that. */
 	uint64_t look_due_ns, look_rest_ns;
 	struct runtime runtime;
 	uint32_t unread; /* what its files have of runtimes that are not read: a bit for each */

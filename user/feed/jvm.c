@@ -36,7 +36,7 @@
 #define IDLE_REST_TIMES	 100 /* between others: a hundredth */
 #define IDLE_INTERVAL_NS NSEC_PER_SEC
 #define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
-#define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for so long is given up */
+#define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for this time is given up */
 #define MOST_NAME_BYTES	 (32u << 20)
 #define METHODS_NS \
 	(NSEC_PER_SEC / 20) /* a method may be another one by then: its class was unloaded */

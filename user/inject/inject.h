@@ -30,7 +30,7 @@ struct injector {
 #define INJECT_REASON_BYTES 256
 
 /*
- * Why the process cannot be injected, as far as can be told from outside: "it is static" ... Returns reason, "" if it
+ * The reason why the process cannot be injected, as far as it can be known from outside: "it is static" ... Returns reason, "" if it
  * seems possible.
  */
 const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES]);

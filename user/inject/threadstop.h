@@ -29,7 +29,7 @@ size_t threadstop_list(pid_t pid, pid_t tids[THREADSTOP_MAX_THREADS]);
  */
 int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *stop);
 /*
- * Waits for a thread that was told to stop, for half a second at most: in an uninterruptible sleep it stops when the target wants. false:
+ * Waits for a thread that was asked to stop, for half a second at most: in an uninterruptible sleep it stops when the target wants. false:
  * it did not, and stays traced, or has ended.
  */
 bool threadstop_wait(pid_t tid, int *status);

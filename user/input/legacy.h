@@ -90,8 +90,8 @@ enum legacy_kind {
 };
 /* Reads the memory map, makes the profile, and sets drop_frames. -EFBIG, with *error filled. */
 int legacy_finish(struct legacy *legacy, enum legacy_kind kind);
-/* The same for Java programs, where locations (legacy_places.c) follow instead of a memory map. */
-int legacy_java_places(struct legacy *legacy, enum legacy_kind kind);
+/* The same for Java programs, where locations (legacy_locations.c) follow instead of a memory map. */
+int legacy_java_locations(struct legacy *legacy, enum legacy_kind kind);
 /* Afterwards: removes the second frame of stacks that have their leaf twice, exact and as a caller. */
 void legacy_drop_double_leaf(struct profile *profile);
 /* Sets drop_frames, and keep_frames for a heap profile, as pprof does. */

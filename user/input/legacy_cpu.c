@@ -8,7 +8,7 @@
  *	trailer	0, 1, 0
  *	text	/proc/self/maps, as it was
  *
- * The third word of the header is 1 for a Java program: its words are places (legacy_places.c). A file may
+ * The third word of the header is 1 for a Java program: its words are places (legacy_locations.c). A file may
  * end without a trailer behind a record, but not within one.
  *
  * Nothing says how wide the words are: it is the width, of four ways, that makes the first five a
@@ -202,7 +202,7 @@ int legacy_cpu_read(const struct source *source, struct profile *profile, struct
 		return err;
 	legacy.lines.at = (const char *)words.at; /* behind the words is text */
 	if (header[JAVA_WORD])
-		return legacy_java_places(&legacy, LEGACY_CPU);
+		return legacy_java_locations(&legacy, LEGACY_CPU);
 	strip_handler_frames(&legacy.addresses);
 	err = legacy_finish(&legacy, LEGACY_CPU);
 	if (!err)

@@ -245,6 +245,6 @@ int legacy_java_read(const struct source *source, struct profile *profile,
 	if (!err && !java.has_resolution)
 		return bad_line(&java);
 	return err ? err
-		   : legacy_java_places(&java.legacy,
-					java.is_heap ? LEGACY_HEAP : LEGACY_CONTENTION);
+		   : legacy_java_locations(&java.legacy,
+					   java.is_heap ? LEGACY_HEAP : LEGACY_CONTENTION);
 }

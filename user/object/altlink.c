@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* An alternate file by DWARF 5 has no build-id note: the checksum in its own .debug_sup takes the place of that. */
+/* An alternate file by DWARF 5 has no build-id note: the checksum in its own .debug_sup is used instead. */
 #include "object/altlink.h"
 
 #include <errno.h>

@@ -66,7 +66,7 @@ struct dwarffile {
  */
 struct dwarffile *dwarffile_new(const struct elf_file *elf, bool is_split, struct dwarfwork *work);
 void dwarffile_free(struct dwarffile *file); /* NULL is fine */
-/* What its sections are, and how much of that is in memory of this process. 0 of NULL. */
+/* The size of its sections, and how much of it this process has in memory, in bytes. 0 for NULL. */
 uint64_t dwarffile_bytes(const struct dwarffile *file);
 uint64_t dwarffile_memory(const struct dwarffile *file);
 

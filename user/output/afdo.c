@@ -28,7 +28,7 @@
 #define SCALE 100 /* an average is seldom a whole number */
 
 /* One location, and what was sampled there; once sorted, the first of those on one line has the line's count. */
-struct place {
+struct sampled_location {
 	const struct profile_location *location;
 	int64_t value;
 };
@@ -36,7 +36,7 @@ struct place {
 struct afdo {
 	const struct profile *profile;
 	char **names; /* of functions, as a linker sees them; NULL: they cannot stand in the format. Owned */
-	vec_of(struct place) places;
+	vec_of(struct sampled_location) sampled;
 	int64_t nr_all, nr_placed; /* values */
 	struct text_out out;
 };
@@ -83,14 +83,16 @@ static const struct profile_line *line_at(const struct profile_location *locatio
 	return &location->lines[location->nr_lines - 1 - depth];
 }
 
-static const char *name_at(const struct afdo *afdo, const struct place *place, uint32_t depth)
+static const char *name_at(const struct afdo *afdo, const struct sampled_location *sampled,
+			   uint32_t depth)
 {
-	return afdo->names[line_at(place->location, depth)->function - 1];
+	return afdo->names[line_at(sampled->location, depth)->function - 1];
 }
 
-static uint16_t offset_at(const struct afdo *afdo, const struct place *place, uint32_t depth)
+static uint16_t offset_at(const struct afdo *afdo, const struct sampled_location *sampled,
+			  uint32_t depth)
 {
-	const struct profile_line *line = line_at(place->location, depth);
+	const struct profile_line *line = line_at(sampled->location, depth);
 
 	return line->line - afdo->profile->functions.at[line->function - 1].start_line;
 }
@@ -111,7 +113,7 @@ static bool has_path(const struct afdo *afdo, const struct profile_location *loc
 
 static int compare_paths(const void *x, const void *y, void *ctx)
 {
-	const struct place *a = x, *b = y;
+	const struct sampled_location *a = x, *b = y;
 	const struct afdo *afdo = ctx;
 
 	for (uint32_t depth = 0;; depth++) {
@@ -131,7 +133,7 @@ static int compare_paths(const void *x, const void *y, void *ctx)
 
 /* Output ----------------------------------------------------------------------------------------- */
 
-static int64_t sum_of(const struct place *from, const struct place *to)
+static int64_t sum_of(const struct sampled_location *from, const struct sampled_location *to)
 {
 	int64_t sum = 0;
 
@@ -141,7 +143,7 @@ static int64_t sum_of(const struct place *from, const struct place *to)
 }
 
 /* Of the lines of the function itself. */
-static int64_t head_of(const struct place *from, const struct place *to)
+static int64_t head_of(const struct sampled_location *from, const struct sampled_location *to)
 {
 	int64_t head = 0;
 
@@ -151,11 +153,13 @@ static int64_t head_of(const struct place *from, const struct place *to)
 	return head;
 }
 
-/* Where the range ends that has the name, and (is_line) the line, of its first place at this depth. */
-static const struct place *end_of(const struct afdo *afdo, const struct place *from,
-				  const struct place *to, uint32_t depth, bool is_line)
+/* Where the range ends that has the name, and (is_line) the line, of its first location at this depth. */
+static const struct sampled_location *end_of(const struct afdo *afdo,
+					     const struct sampled_location *from,
+					     const struct sampled_location *to, uint32_t depth,
+					     bool is_line)
 {
-	const struct place *at = from + 1;
+	const struct sampled_location *at = from + 1;
 
 	while (at < to && at->location->nr_lines > depth &&
 	       !strcmp(name_at(afdo, at, depth), name_at(afdo, from, depth)) &&
@@ -164,14 +168,14 @@ static const struct place *end_of(const struct afdo *afdo, const struct place *f
 	return at;
 }
 
-static void put_function(struct afdo *afdo, const struct place *from, const struct place *to,
-			 uint32_t depth);
+static void put_function(struct afdo *afdo, const struct sampled_location *from,
+			 const struct sampled_location *to, uint32_t depth);
 
 /* One line of a function: what was sampled there itself, then what is inlined there. */
-static void put_line(struct afdo *afdo, const struct place *from, const struct place *to,
-		     uint32_t depth)
+static void put_line(struct afdo *afdo, const struct sampled_location *from,
+		     const struct sampled_location *to, uint32_t depth)
 {
-	const struct place *inlined = from;
+	const struct sampled_location *inlined = from;
 
 	while (inlined < to && inlined->location->nr_lines == depth + 1)
 		inlined++;
@@ -179,7 +183,7 @@ static void put_line(struct afdo *afdo, const struct place *from, const struct p
 		text_out_print(&afdo->out, "%*s%u: %" PRId64 "\n", (int)depth + 1, "",
 			       offset_at(afdo, from, depth), sum_of(from, inlined));
 	while (inlined < to) {
-		const struct place *end = end_of(afdo, inlined, to, depth + 1, false);
+		const struct sampled_location *end = end_of(afdo, inlined, to, depth + 1, false);
 
 		put_function(afdo, inlined, end, depth + 1);
 		inlined = end;
@@ -187,8 +191,8 @@ static void put_line(struct afdo *afdo, const struct place *from, const struct p
 }
 
 /* The recursion ends at MAX_DEPTH. */
-static void put_function(struct afdo *afdo, const struct place *from, const struct place *to,
-			 uint32_t depth)
+static void put_function(struct afdo *afdo, const struct sampled_location *from,
+			 const struct sampled_location *to, uint32_t depth)
 {
 	if (depth)
 		text_out_print(&afdo->out, "%*s%u: %s:%" PRId64 "\n", (int)depth, "",
@@ -198,7 +202,7 @@ static void put_function(struct afdo *afdo, const struct place *from, const stru
 		text_out_print(&afdo->out, "%s:%" PRId64 ":%" PRId64 "\n", name_at(afdo, from, 0),
 			       sum_of(from, to), head_of(from, to));
 	while (from < to) {
-		const struct place *end = end_of(afdo, from, to, depth, true);
+		const struct sampled_location *end = end_of(afdo, from, to, depth, true);
 
 		put_line(afdo, from, end, depth);
 		from = end;
@@ -224,14 +228,14 @@ static int count(struct afdo *afdo, uint32_t type)
 		afdo->nr_all = profile_sum(afdo->nr_all, value);
 	}
 	for (size_t i = 0; i < profile->locations.nr; i++) {
-		struct place place = {&profile->locations.at[i], of_location[i + 1]};
+		struct sampled_location sampled = {&profile->locations.at[i], of_location[i + 1]};
 
-		if (!place.value || !has_path(afdo, place.location))
+		if (!sampled.value || !has_path(afdo, sampled.location))
 			continue;
-		vec_push(&afdo->places, place);
-		afdo->nr_placed = profile_sum(afdo->nr_placed, place.value);
+		vec_push(&afdo->sampled, sampled);
+		afdo->nr_placed = profile_sum(afdo->nr_placed, sampled.value);
 	}
-	return afdo->places.nr || !afdo->nr_all ? 0 : -EDOM;
+	return afdo->sampled.nr || !afdo->nr_all ? 0 : -EDOM;
 }
 
 static int64_t average(int64_t sum, size_t nr)
@@ -245,11 +249,11 @@ static int64_t average(int64_t sum, size_t nr)
 
 static void average_lines(struct afdo *afdo)
 {
-	struct place *from = afdo->places.at, *to = from + afdo->places.nr;
+	struct sampled_location *from = afdo->sampled.at, *to = from + afdo->sampled.nr;
 
 	while (from < to) {
 		int64_t sum = 0;
-		struct place *end = from;
+		struct sampled_location *end = from;
 
 		for (; end < to && (end == from || !compare_paths(from, end, afdo)); end++) {
 			sum = profile_sum(sum, end->value);
@@ -262,17 +266,17 @@ static void average_lines(struct afdo *afdo)
 
 static int put_profile(struct afdo *afdo, sink_fn sink, void *ctx)
 {
-	const struct place *from = afdo->places.at, *to = from + afdo->places.nr;
+	const struct sampled_location *from = afdo->sampled.at, *to = from + afdo->sampled.nr;
 
-	if (afdo->places.nr)
-		qsort_r(afdo->places.at, afdo->places.nr, sizeof(*afdo->places.at), compare_paths,
-			afdo);
+	if (afdo->sampled.nr)
+		qsort_r(afdo->sampled.at, afdo->sampled.nr, sizeof(*afdo->sampled.at),
+			compare_paths, afdo);
 	average_lines(afdo);
 	text_out_open(&afdo->out, sink, ctx);
 	text_out_print(&afdo->out, "# cprof: %" PRId64 " of %" PRId64 " have source lines\n",
 		       afdo->nr_placed, afdo->nr_all);
 	while (from < to) {
-		const struct place *end = end_of(afdo, from, to, 0, false);
+		const struct sampled_location *end = end_of(afdo, from, to, 0, false);
 
 		put_function(afdo, from, end, 0);
 		from = end;
@@ -296,6 +300,6 @@ int afdo_encode(const struct profile *profile, uint32_t type, sink_fn sink, void
 	for (size_t i = 0; i < profile->functions.nr; i++)
 		free(afdo.names[i]);
 	free(afdo.names);
-	vec_release(&afdo.places);
+	vec_release(&afdo.sampled);
 	return err;
 }

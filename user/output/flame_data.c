@@ -122,7 +122,7 @@ void flame_data_release(struct flame_data *data)
 
 /* Tables ------------------------------------------------------------------------------------------ */
 
-/* Text of strangers, fit to show: no control characters, nothing that turns what follows around. */
+/* Untrusted text, made safe to show: no control characters, and none that changes the direction of the text after it. */
 static void put_shown(struct json *json, const char *text)
 {
 	size_t need = 4 * strlen(text) + 1; /* every byte may become "\xNN" */

@@ -35,13 +35,13 @@ static const struct wanted {
 #define NR_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
 /* What is left of a section. */
-struct rest {
+struct notes_reader {
 	const uint8_t *at;
 	size_t len_bytes;
 };
 
 /* Takes bytes off, with the padding behind them. NULL: there are not as many. */
-static const uint8_t *take(struct rest *rest, size_t len_bytes)
+static const uint8_t *take(struct notes_reader *rest, size_t len_bytes)
 {
 	size_t padded = (len_bytes + 3) & ~(size_t)3;
 	const uint8_t *at = rest->at;
@@ -56,7 +56,7 @@ static const uint8_t *take(struct rest *rest, size_t len_bytes)
 }
 
 /* Takes a string off. NULL: it does not end. */
-static const char *take_string(struct rest *rest)
+static const char *take_string(struct notes_reader *rest)
 {
 	const char *text = (const char *)rest->at;
 	size_t len = strnlen(text, rest->len_bytes);
@@ -68,7 +68,7 @@ static const char *take_string(struct rest *rest)
 	return text;
 }
 
-static const struct wanted *wanted_of(struct rest *strings)
+static const struct wanted *wanted_of(struct notes_reader *strings)
 {
 	const char *provider = take_string(strings);
 	const char *name = provider ? take_string(strings) : NULL;
@@ -91,7 +91,7 @@ static bool find_place(const struct elf_file *elf, uint64_t elf_addr, uint64_t *
 }
 
 /* Adds the probe of a note, if it is wanted; how far the file's addresses were moved is known from the base. */
-static void add(const struct elf_file *elf, struct rest about, struct allocator *allocator)
+static void add(const struct elf_file *elf, struct notes_reader about, struct allocator *allocator)
 {
 	struct alloc_site *site = &allocator->sites[allocator->nr];
 	const uint8_t *bytes = take(&about, sizeof(struct addresses));
@@ -128,11 +128,11 @@ static unsigned int shapes_of(const struct allocator *allocator)
 bool usdt_find(const struct elf_file *elf, struct allocator *allocator)
 {
 	struct elf_section section;
-	struct rest notes;
+	struct notes_reader notes;
 
 	if (!elf_file_section(elf, ".note.stapsdt", &section) || !section.bytes)
 		return false;
-	notes = (struct rest){section.bytes, section.len_bytes};
+	notes = (struct notes_reader){section.bytes, section.len_bytes};
 	for (int i = 0; i < MAX_NOTES && allocator->nr < ALLOC_MAX_SITES; i++) {
 		const uint8_t *bytes = take(&notes, sizeof(struct head)), *owner, *about;
 		struct head head;
@@ -146,7 +146,7 @@ bool usdt_find(const struct elf_file *elf, struct allocator *allocator)
 			break;
 		if (head.type == USDT_TYPE && head.owner_bytes == sizeof(USDT_OWNER) &&
 		    !memcmp(owner, USDT_OWNER, sizeof(USDT_OWNER)))
-			add(elf, (struct rest){about, head.about_bytes}, allocator);
+			add(elf, (struct notes_reader){about, head.about_bytes}, allocator);
 	}
 	if (shapes_of(allocator) ==
 	    (1u << SHAPE_SAMPLED | 1u << SHAPE_SAMPLED_FREE | 1u << SHAPE_MOVED))

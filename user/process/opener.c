@@ -64,13 +64,13 @@ void opener_close(struct opener *opener)
 	free(opener);
 }
 
-int opener_meet(struct opener *opener, uint32_t *missing)
+int opener_handshake(struct opener *opener, uint32_t *missing)
 {
 	int err = -EPIPE;
 
 	peer_renew(opener->peer);
 	for (int i = 0; i < MAX_DEATHS && err == -EPIPE; i++)
-		err = peer_meet(opener->peer, missing);
+		err = peer_handshake(opener->peer, missing);
 	return err;
 }
 

@@ -36,7 +36,7 @@ void opener_close(struct opener *opener); /* NULL is fine */
  * Forks a new one where it was asked something already (BPF knows those that are forked after it was loaded), and says what
  * it could not give up (sandbox/confine.h). -errno: there is none that answers.
  */
-int opener_meet(struct opener *opener, uint32_t *missing);
+int opener_handshake(struct opener *opener, uint32_t *missing);
 /* Called while it is waited for, every 2 ms or more often; must not ask anything itself. Valid until the next call. */
 void opener_while_waiting(struct opener *opener, void (*look)(void *ctx), void *ctx);
 

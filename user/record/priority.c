@@ -19,7 +19,7 @@
 #include "base/log.h"
 
 #define RAISED -20
-/* It is starved if in so long it waited so many times as long as it ran. */
+/* cprof is starved if within LOOK_EVERY_NS it waited MOST_WAITING times as long as it ran. */
 #define LOOK_EVERY_NS NSEC_PER_SEC
 #define MOST_WAITING  8
 

@@ -17,7 +17,7 @@ bool resident_read(const char *text, struct resident *resident);
 /* What blocks take that are in use. */
 struct resident_inuse {
 	uint64_t bytes;
-	uint64_t error_bytes; /* the standard error of that; 0: everything was sampled */
+	uint64_t error_bytes; /* the standard error of bytes; 0: everything was sampled */
 	bool at_least;	      /* there may be more of them */
 };
 

@@ -189,7 +189,7 @@ int run_check_helpers(struct run *run)
 	if (!run->opener)
 		return check_fetcher(run);
 	missing = 0;
-	err = opener_meet(run->opener, &missing);
+	err = opener_handshake(run->opener, &missing);
 	code = check_helper("opens", err, missing);
 	return code ? code : check_fetcher(run);
 }

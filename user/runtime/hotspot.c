@@ -89,7 +89,7 @@ void hotspot_free(struct hotspot *vm)
 		code_heap_release(heap);
 	vec_release(&vm->heaps);
 	hotspot_methods_forget(&vm->methods);
-	tolds_release(&vm->told);
+	answers_release(&vm->answers);
 	blob_reader_release(&vm->reader);
 	free(vm);
 }
@@ -258,7 +258,7 @@ struct jvm_counters hotspot_counters(const struct hotspot *vm)
 void hotspot_stats(const struct hotspot *vm, struct hotspot_stats *stats)
 {
 	*stats = (struct hotspot_stats){.nr_analyzed = vm->reader.nr_analyzed,
-					.memory_bytes = tolds_bytes(&vm->told)};
+					.memory_bytes = answers_bytes(&vm->answers)};
 	vec_for_each(&vm->heaps, heap) {
 		stats->nr_blobs += heap->blobs.nr;
 		vec_for_each(&heap->blobs, blob)

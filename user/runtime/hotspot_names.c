@@ -115,29 +115,30 @@ static uint64_t hash_of(const struct hotspot_piece *piece)
 }
 
 /* Makes it the answer for one ip. false: the same was answered before. */
-static bool tell(struct hotspot *vm, uint64_t word, uint64_t unloads, struct hotspot_piece *piece)
+static bool put_answer(struct hotspot *vm, uint64_t word, uint64_t unloads,
+		       struct hotspot_piece *piece)
 {
-	const struct told *before = tolds_find(&vm->told, word);
-	struct told told = {word, hash_of(piece), unloads};
-	bool is_news = !before || before->answer != told.answer;
+	const struct answer *before = answers_find(&vm->answers, word);
+	struct answer answer = {word, hash_of(piece), unloads};
+	bool is_news = !before || before->value != answer.value;
 
 	piece->start = word;
 	piece->limit = word + 1;
-	tolds_put(&vm->told, &told);
+	answers_put(&vm->answers, &answer);
 	return is_news;
 }
 
 /* Nobody can know any more, unless what was answered last is of the same time. */
-static bool tell_gone(struct hotspot *vm, uint64_t word, const struct hotspot_tick *tick,
-		      struct hotspot_piece *piece)
+static bool put_gone(struct hotspot *vm, uint64_t word, const struct hotspot_tick *tick,
+		     struct hotspot_piece *piece)
 {
-	const struct told *told = tolds_find(&vm->told, word);
+	const struct answer *answer = answers_find(&vm->answers, word);
 
-	if (told && told->unloads && told->unloads == tick->unloads)
+	if (answer && answer->unloads && answer->unloads == tick->unloads)
 		return false;
 	piece->frames[0] = (struct hotspot_frame){.name = CODE_IS_GONE, .file = ""};
 	piece->nr = 1;
-	return tell(vm, word, 0, piece);
+	return put_answer(vm, word, 0, piece);
 }
 
 /* Is what was read until the count was `unloads` what was there at the tick? Also if no class was ever unloaded. */
@@ -165,13 +166,14 @@ static const struct own_loaders *own_loaders(struct hotspot *vm)
 /* Was the Method there at the tick, because its class stays and it was there before? Notes that it is otherwise. */
 static bool stays_since(struct hotspot *vm, uint64_t addr, const struct hotspot_tick *tick)
 {
-	const struct told *stays = tolds_find(&vm->told, addr);
+	const struct answer *stays = answers_find(&vm->answers, addr);
 
 	if (stays)
-		return stays->answer <= tick->time_ns;
+		return stays->value <= tick->time_ns;
 	if (unloads_never(&vm->reader.structs, vm->reader.memory, own_loaders(vm),
 			  hotspot_method_class(&vm->methods, addr)))
-		tolds_put(&vm->told, &(struct told){.word = addr, .answer = clock_monotonic_ns()});
+		answers_put(&vm->answers,
+			    &(struct answer){.word = addr, .value = clock_monotonic_ns()});
 	return false;
 }
 
@@ -197,12 +199,12 @@ static bool take_interpreted(struct hotspot *vm, uint64_t word, const struct hot
 							      : NULL;
 	unloads = unloads_read(vm->reader.memory, vm->counters.unloads_at);
 	if (!method || before != unloads)
-		return tell_gone(vm, word, tick, piece);
+		return put_gone(vm, word, tick, piece);
 	if (!is_of_tick(unloads, tick) && !stays_since(vm, addr, tick))
-		return tell_gone(vm, word, tick, piece);
+		return put_gone(vm, word, tick, piece);
 	piece->frames[0] = frame_of(method, line_of_word(vm, method, word));
 	piece->nr = 1;
-	return tell(vm, word, tick->unloads, piece);
+	return put_answer(vm, word, tick->unloads, piece);
 }
 
 /* Was nothing collected since, or no class ever unloaded? */
@@ -245,9 +247,9 @@ static bool take_compiled(struct hotspot *vm, uint64_t ip, const struct hotspot_
 	was_there = blob && blob->since_ns <= tick->time_ns;
 	if (!is_named || before != unloads ||
 	    (!was_there && !(is_of_tick(unloads, tick) && is_uncollected(vm, unloads, tick))))
-		return tell_gone(vm, ip, tick, piece);
+		return put_gone(vm, ip, tick, piece);
 	if (unloads != UNWIND_UNLOADS(0))
-		return tell(vm, ip, tick->unloads, piece);
+		return put_answer(vm, ip, tick->unloads, piece);
 	blob_note_named(blob, piece->start, piece->limit);
 	return true;
 }

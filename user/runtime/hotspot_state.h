@@ -9,7 +9,7 @@
 #include "runtime/hotspot.h"
 #include "runtime/hotspotheap.h"
 #include "runtime/hotspotmethod.h"
-#include "runtime/hotspottold.h"
+#include "runtime/hotspotanswers.h"
 #include "runtime/hotspotunload.h"
 
 struct hotspot {
@@ -18,7 +18,7 @@ struct hotspot {
 	uint32_t generation;
 	struct hotspot_methods methods;
 	char blob_name[HOTSPOT_NAME_BYTES]; /* of the last piece */
-	struct tolds told;
+	struct answers answers;
 	struct jvm_counters counters;
 	struct own_loaders own;
 	uint64_t own_due_ns;

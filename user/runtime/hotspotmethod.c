@@ -56,24 +56,25 @@ static bool pool_symbol(const struct vmstructs *vm, const struct target_memory *
 }
 
 /* What a method refers to. */
-struct places {
+struct method_refs {
 	uint64_t method; /* its ConstMethod */
 	uint64_t pool, holder;
 };
 
-static bool read_places(const struct hotspot_methods *methods, uint64_t addr, struct places *places)
+static bool read_refs(const struct hotspot_methods *methods, uint64_t addr,
+		      struct method_refs *refs)
 {
-	return vm_load(methods->vm, methods->memory, VM_METHOD_CONST, addr, &places->method) &&
-	       vm_load(methods->vm, methods->memory, VM_CONST_CONSTANTS, places->method,
-		       &places->pool) &&
-	       vm_load(methods->vm, methods->memory, VM_POOL_HOLDER, places->pool, &places->holder);
+	return vm_load(methods->vm, methods->memory, VM_METHOD_CONST, addr, &refs->method) &&
+	       vm_load(methods->vm, methods->memory, VM_CONST_CONSTANTS, refs->method,
+		       &refs->pool) &&
+	       vm_load(methods->vm, methods->memory, VM_POOL_HOLDER, refs->pool, &refs->holder);
 }
 
 uint64_t hotspot_method_class(const struct hotspot_methods *methods, uint64_t addr)
 {
-	struct places places;
+	struct method_refs refs;
 
-	return read_places(methods, addr, &places) ? places.holder : 0;
+	return read_refs(methods, addr, &refs) ? refs.holder : 0;
 }
 
 /* A class has its methods in an array, and each has its position there. */
@@ -81,11 +82,11 @@ bool hotspot_method_is_listed(const struct hotspot_methods *methods, uint64_t ad
 {
 	const struct vmstructs *vm = methods->vm;
 	uint64_t array, i, nr, listed;
-	struct places places;
+	struct method_refs refs;
 
-	return read_places(methods, addr, &places) && vm->fields[VM_METHODS_DATA].known &&
-	       vm_load(vm, methods->memory, VM_CONST_IDNUM, places.method, &i) &&
-	       vm_load(vm, methods->memory, VM_KLASS_METHODS, places.holder, &array) &&
+	return read_refs(methods, addr, &refs) && vm->fields[VM_METHODS_DATA].known &&
+	       vm_load(vm, methods->memory, VM_CONST_IDNUM, refs.method, &i) &&
+	       vm_load(vm, methods->memory, VM_KLASS_METHODS, refs.holder, &array) &&
 	       vm_load(vm, methods->memory, VM_METHODS_LENGTH, array, &nr) && i < nr &&
 	       memory_read(methods->memory, array + vm->fields[VM_METHODS_DATA].at + i * WORD,
 			   &listed, WORD) &&
@@ -93,24 +94,24 @@ bool hotspot_method_is_listed(const struct hotspot_methods *methods, uint64_t ad
 }
 
 /* "java/lang/String" to name. Returns its length, 0: not readable. */
-static size_t read_class(const struct hotspot_methods *methods, const struct places *places,
+static size_t read_class(const struct hotspot_methods *methods, const struct method_refs *refs,
 			 char name[HOTSPOT_NAME_BYTES])
 {
 	uint64_t symbol;
 
-	if (!vm_load(methods->vm, methods->memory, VM_KLASS_NAME, places->holder, &symbol))
+	if (!vm_load(methods->vm, methods->memory, VM_KLASS_NAME, refs->holder, &symbol))
 		return 0;
 	return read_symbol(methods->vm, methods->memory, symbol, name, HOTSPOT_NAME_BYTES - 1);
 }
 
-static bool read_name(const struct hotspot_methods *methods, const struct places *places,
+static bool read_name(const struct hotspot_methods *methods, const struct method_refs *refs,
 		      char name[HOTSPOT_NAME_BYTES])
 {
-	size_t len = read_class(methods, places, name);
+	size_t len = read_class(methods, refs, name);
 	uint64_t index, symbol;
 
-	if (!len || !vm_load(methods->vm, methods->memory, VM_CONST_NAME, places->method, &index) ||
-	    !pool_symbol(methods->vm, methods->memory, places->pool, index, &symbol))
+	if (!len || !vm_load(methods->vm, methods->memory, VM_CONST_NAME, refs->method, &index) ||
+	    !pool_symbol(methods->vm, methods->memory, refs->pool, index, &symbol))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (name[i] == '/')
@@ -121,18 +122,18 @@ static bool read_name(const struct hotspot_methods *methods, const struct places
 }
 
 /* The name of the file, "" if it is not known. */
-static void read_file(const struct hotspot_methods *methods, const struct places *places,
+static void read_file(const struct hotspot_methods *methods, const struct method_refs *refs,
 		      char file[HOTSPOT_NAME_BYTES])
 {
 	uint64_t index, symbol;
 	char *slash;
 
 	*file = 0;
-	if ((!vm_load(methods->vm, methods->memory, VM_POOL_SOURCE, places->pool, &index) &&
-	     !vm_load(methods->vm, methods->memory, VM_KLASS_SOURCE, places->holder, &index)) ||
-	    !index || !pool_symbol(methods->vm, methods->memory, places->pool, index, &symbol))
+	if ((!vm_load(methods->vm, methods->memory, VM_POOL_SOURCE, refs->pool, &index) &&
+	     !vm_load(methods->vm, methods->memory, VM_KLASS_SOURCE, refs->holder, &index)) ||
+	    !index || !pool_symbol(methods->vm, methods->memory, refs->pool, index, &symbol))
 		return;
-	read_class(methods, places, file);
+	read_class(methods, refs, file);
 	slash = strrchr(file, '/');
 	slash = slash ? slash + 1 : file;
 	if (!read_symbol(methods->vm, methods->memory, symbol, slash,
@@ -214,19 +215,19 @@ static uint32_t lowest_line(const struct hotspot_methods *methods,
 }
 
 /* What follows the header of the ConstMethod. */
-static void read_code(struct hotspot_methods *methods, const struct places *places,
+static void read_code(struct hotspot_methods *methods, const struct method_refs *refs,
 		      struct hotspot_method *method)
 {
 	const struct vmstructs *vm = methods->vm;
 	uint64_t words, flags, code_bytes, before;
 
 	if (!vm->const_method_bytes ||
-	    !vm_load(vm, methods->memory, VM_CONST_SIZE, places->method, &words) ||
-	    !vm_load(vm, methods->memory, VM_CONST_CODE_SIZE, places->method, &code_bytes) ||
-	    (!vm_load(vm, methods->memory, VM_CONST_FLAGS, places->method, &flags) &&
-	     !vm_load(vm, methods->memory, VM_OLD_CONST_FLAGS, places->method, &flags)))
+	    !vm_load(vm, methods->memory, VM_CONST_SIZE, refs->method, &words) ||
+	    !vm_load(vm, methods->memory, VM_CONST_CODE_SIZE, refs->method, &code_bytes) ||
+	    (!vm_load(vm, methods->memory, VM_CONST_FLAGS, refs->method, &flags) &&
+	     !vm_load(vm, methods->memory, VM_OLD_CONST_FLAGS, refs->method, &flags)))
 		return;
-	method->bytecodes = places->method + vm->const_method_bytes;
+	method->bytecodes = refs->method + vm->const_method_bytes;
 	method->code_bytes = (uint32_t)code_bytes;
 	before = vm->const_method_bytes + code_bytes;
 	if (!(flags & HAS_LINES) || words > MAX_CONST_BYTES / WORD || words * WORD <= before)
@@ -264,16 +265,16 @@ static struct hotspot_method *read_method(struct hotspot_methods *methods, uint6
 {
 	char name[HOTSPOT_NAME_BYTES], file[HOTSPOT_NAME_BYTES];
 	struct hotspot_method *method;
-	struct places places;
+	struct method_refs refs;
 
-	if (!read_places(methods, addr, &places) || !read_name(methods, &places, name))
+	if (!read_refs(methods, addr, &refs) || !read_name(methods, &refs, name))
 		return NULL;
-	read_file(methods, &places, file);
+	read_file(methods, &refs, file);
 	method = xcalloc(1, sizeof(*method));
 	method->addr = addr;
 	method->name = xstrdup(name);
 	method->file = xstrdup(file);
-	read_code(methods, &places, method);
+	read_code(methods, &refs, method);
 	return method;
 }
 

@@ -12,8 +12,8 @@
  * of integers, or has changed while it was read, does not lead there.
  *
  * Between two places the later one is taken, as the VM's own profilers do. For a return address, less one, that is exact: its
- * place is behind the call. For the leaf it is what comes next, which is another line now and then. Behind the last
- * place, where a method returns, that one is taken.
+ * desc is behind the call. For the leaf it is what comes next, which is another line now and then. Behind the last
+ * desc, where a method returns, that one is taken.
  *
  * Where these parts are has changed: behind the code until Java 22, of which the scopes have an address of their own since
  * Java 9, and in memory of their own since.
@@ -105,15 +105,15 @@ static bool find_parts(const struct blob_reader *reader, const struct raw_head *
 	       parts->scopes_limit - parts->scopes <= MAX_DATA_BYTES;
 }
 
-/* Places ----------------------------------------------------------------------------------------- */
+/* PcDescs ---------------------------------------------------------------------------------------- */
 
-struct place {
+struct pc_desc {
 	int64_t pc;	/* offset in the code */
 	uint64_t scope; /* offset in the scopes; 0: none */
 };
 
-static bool read_place(const struct blob_reader *reader, const struct parts *parts, uint64_t i,
-		       struct place *place)
+static bool read_pc_desc(const struct blob_reader *reader, const struct parts *parts, uint64_t i,
+			 struct pc_desc *desc)
 {
 	size_t len_bytes = reader->structs.pc_bytes;
 	uint8_t bytes[MAX_PC_BYTES];
@@ -121,15 +121,15 @@ static bool read_place(const struct blob_reader *reader, const struct parts *par
 
 	if (!memory_read(reader->memory, parts->pcs + i * len_bytes, bytes, len_bytes) ||
 	    !vm_get(&reader->structs, VM_PC_OFFSET, bytes, len_bytes, &pc) ||
-	    !vm_get(&reader->structs, VM_PC_SCOPE, bytes, len_bytes, &place->scope))
+	    !vm_get(&reader->structs, VM_PC_SCOPE, bytes, len_bytes, &desc->scope))
 		return false;
-	place->pc = (int64_t)pc;
+	desc->pc = (int64_t)pc;
 	return true;
 }
 
-/* The first place that is behind pc, and the one before it, at pc or before. */
-static bool find_place(const struct blob_reader *reader, const struct parts *parts, int64_t pc,
-		       struct place *place, struct place *before)
+/* Finds the first PcDesc after pc, and the one before it, which is at pc or before. false: the table cannot be read. */
+static bool find_pc_desc(const struct blob_reader *reader, const struct parts *parts, int64_t pc,
+			 struct pc_desc *desc, struct pc_desc *before)
 {
 	size_t len_bytes = reader->structs.pc_bytes;
 	uint64_t low = 0, high;
@@ -137,19 +137,19 @@ static bool find_place(const struct blob_reader *reader, const struct parts *par
 	if (!len_bytes || len_bytes > MAX_PC_BYTES)
 		return false;
 	high = (parts->pcs_limit - parts->pcs) / len_bytes;
-	if (!high || high > MAX_PCS || !read_place(reader, parts, high - 1, place) ||
-	    place->pc <= pc)
+	if (!high || high > MAX_PCS || !read_pc_desc(reader, parts, high - 1, desc) ||
+	    desc->pc <= pc)
 		return false;
 	high--;
-	*before = (struct place){-1, 0};
+	*before = (struct pc_desc){-1, 0};
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
-		struct place read;
+		struct pc_desc read;
 
-		if (!read_place(reader, parts, mid, &read))
+		if (!read_pc_desc(reader, parts, mid, &read))
 			return false;
 		if (read.pc > pc) {
-			*place = read;
+			*desc = read;
 			high = mid;
 		} else {
 			*before = read;
@@ -205,23 +205,23 @@ static bool read_chain(const struct blob_reader *reader, const struct parts *par
 bool hotspot_scopes_read(const struct blob_reader *reader, const struct raw_head *raw,
 			 const struct blob_head *head, uint64_t ip, struct hotspot_scopes *scopes)
 {
-	struct place place, before;
+	struct pc_desc desc, before;
 	struct parts parts;
 
 	if (!find_parts(reader, raw, &parts) ||
-	    !find_place(reader, &parts, (int64_t)(ip - head->code), &place, &before))
+	    !find_pc_desc(reader, &parts, (int64_t)(ip - head->code), &desc, &before))
 		return false;
 	scopes->nr = 0;
 	scopes->start = head->code + (before.pc > 0 ? (uint64_t)before.pc : 0);
-	scopes->limit = head->code_limit - head->code < (uint64_t)place.pc
+	scopes->limit = head->code_limit - head->code < (uint64_t)desc.pc
 				? head->code_limit
-				: head->code + (uint64_t)place.pc;
-	if (!place.scope) /* behind the last one */
-		place.scope = before.scope;
-	if (!place.scope)
+				: head->code + (uint64_t)desc.pc;
+	if (!desc.scope) /* behind the last one */
+		desc.scope = before.scope;
+	if (!desc.scope)
 		return true;
 	for (int coding = 0; coding < NR_VM_CODINGS; coding++)
-		if (read_chain(reader, &parts, place.scope, (enum vm_coding)coding, head->method,
+		if (read_chain(reader, &parts, desc.scope, (enum vm_coding)coding, head->method,
 			       scopes))
 			return true;
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runtimes of languages that are known by what an ELF file exports or asks for, and whose functions are not read: so that somebody
- * can be told, instead of being shown nothing but an interpreter.
+ * can be told so, instead of being shown only an interpreter.
  */
 #ifndef CPROF_RUNTIME_UNREAD_H
 #define CPROF_RUNTIME_UNREAD_H

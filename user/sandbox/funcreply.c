@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
 /* Lines ascend, and there is a name. */
 static bool is_sane(const struct message_function *head, const struct reply_function *function)
@@ -22,7 +22,7 @@ static bool is_sane(const struct message_function *head, const struct reply_func
 int reply_read_function(const void *payload, size_t len_bytes, uint32_t nr,
 			struct reply_function **function)
 {
-	struct rest rest = {payload, len_bytes};
+	struct payload_reader rest = {payload, len_bytes};
 	struct reply_function *read scoped(freep) = NULL;
 	struct message_function head;
 	size_t lines_bytes = nr * sizeof(read->lines[0]);

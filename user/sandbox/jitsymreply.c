@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
-static bool read_piece(struct rest *heads, struct rest *texts, char **to,
+static bool read_piece(struct payload_reader *heads, struct payload_reader *texts, char **to,
 		       struct reply_jitsym *jitsym)
 {
 	struct message_jitsym head;
@@ -24,7 +24,7 @@ static bool read_piece(struct rest *heads, struct rest *texts, char **to,
 int reply_read_jitsyms(const void *payload, size_t len_bytes, uint32_t nr,
 		       struct reply_jitsym **jitsyms)
 {
-	struct rest heads = {payload, nr * sizeof(struct message_jitsym)}, texts;
+	struct payload_reader heads = {payload, nr * sizeof(struct message_jitsym)}, texts;
 	struct reply_jitsym *read scoped(freep) = NULL;
 	char *to;
 
@@ -32,7 +32,8 @@ int reply_read_jitsyms(const void *payload, size_t len_bytes, uint32_t nr,
 		return -EBADMSG;
 	if (!nr)
 		return len_bytes ? -EBADMSG : (*jitsyms = NULL, 0);
-	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	texts = (struct payload_reader){(const char *)payload + heads.len_bytes,
+					len_bytes - heads.len_bytes};
 	/* each text gets a NUL */
 	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
 	to = (char *)(read + nr);

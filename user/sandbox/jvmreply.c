@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "sandbox/reply.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
 #define USER_LIMIT (1ull << 47)
 
@@ -41,7 +41,7 @@ static bool is_heap(const struct message_heap *heap, uint64_t after)
 	       (heap->has_table ? heap->generation : !heap->table_bytes);
 }
 
-static bool read_heap(struct rest *heads, struct rest *tables, uint64_t after,
+static bool read_heap(struct payload_reader *heads, struct payload_reader *tables, uint64_t after,
 		      struct reply_heap *heap)
 {
 	struct message_heap head;
@@ -70,7 +70,7 @@ void reply_look_release(struct reply_look *look)
 int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct reply_look *look)
 {
 	struct reply_look read scoped(reply_look_release) = {0};
-	struct rest rest = {payload, len_bytes}, tables;
+	struct payload_reader rest = {payload, len_bytes}, tables;
 	struct message_look about;
 	uint64_t after = 0;
 
@@ -80,8 +80,8 @@ int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct r
 	    about.collections_at >= USER_LIMIT ||
 	    !is_printable(about.missing, sizeof(about.missing)) || (*about.missing && nr))
 		return -EBADMSG;
-	tables = (struct rest){rest.at + nr * sizeof(struct message_heap),
-			       rest.len_bytes - nr * sizeof(struct message_heap)};
+	tables = (struct payload_reader){rest.at + nr * sizeof(struct message_heap),
+					 rest.len_bytes - nr * sizeof(struct message_heap)};
 	rest.len_bytes = nr * sizeof(struct message_heap);
 	for (; read.nr_heaps < nr; read.nr_heaps++) {
 		if (!read_heap(&rest, &tables, after, &read.heaps[read.nr_heaps]))
@@ -108,8 +108,8 @@ _Static_assert(sizeof(((struct message_row *)0)->rule) == sizeof(struct unwind_r
 	       "a row has a rule");
 
 /* before: the row before it, NULL for the first. */
-static bool read_row(struct rest *rest, const struct reply_row *before, uint64_t code_bytes,
-		     struct reply_row *row)
+static bool read_row(struct payload_reader *rest, const struct reply_row *before,
+		     uint64_t code_bytes, struct reply_row *row)
 {
 	struct message_row from;
 
@@ -124,7 +124,7 @@ static bool read_row(struct rest *rest, const struct reply_row *before, uint64_t
 int reply_read_code(const void *payload, size_t len_bytes, uint32_t nr, struct reply_code **code)
 {
 	struct reply_code *read scoped(freep) = NULL;
-	struct rest rest = {payload, len_bytes};
+	struct payload_reader rest = {payload, len_bytes};
 	struct message_code about;
 
 	if (!nr || nr > MESSAGE_MAX_ROWS || !take(&rest, &about, sizeof(about)) ||
@@ -165,7 +165,7 @@ static bool is_method_word(uint64_t start, uint64_t limit)
 	return start >= UNWIND_METHOD_MARK && start < 2 * UNWIND_METHOD_MARK && limit == start + 1;
 }
 
-static bool read_method(struct rest *heads, struct reply_method *method)
+static bool read_method(struct payload_reader *heads, struct reply_method *method)
 {
 	struct message_method head;
 
@@ -177,7 +177,7 @@ static bool read_method(struct rest *heads, struct reply_method *method)
 	return true;
 }
 
-static bool read_method_frame(struct rest *heads, struct rest *texts, char **to,
+static bool read_method_frame(struct payload_reader *heads, struct payload_reader *texts, char **to,
 			      struct reply_method_frame *frame)
 {
 	struct message_method_frame head;
@@ -195,12 +195,13 @@ static bool read_method_frame(struct rest *heads, struct rest *texts, char **to,
 }
 
 /* rest: what follows the methods. methods point into a block that they are at the start of. */
-static int read_method_frames(struct rest *rest, uint32_t nr, size_t nr_frames,
+static int read_method_frames(struct payload_reader *rest, uint32_t nr, size_t nr_frames,
 			      struct reply_method *methods)
 {
 	struct reply_method_frame *frame = (struct reply_method_frame *)(methods + nr);
-	struct rest heads = {rest->at, nr_frames * sizeof(struct message_method_frame)};
-	struct rest texts = {rest->at + heads.len_bytes, rest->len_bytes - heads.len_bytes};
+	struct payload_reader heads = {rest->at, nr_frames * sizeof(struct message_method_frame)};
+	struct payload_reader texts = {rest->at + heads.len_bytes,
+				       rest->len_bytes - heads.len_bytes};
 	char *to = (char *)(frame + nr_frames);
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -215,7 +216,7 @@ static int read_method_frames(struct rest *rest, uint32_t nr, size_t nr_frames,
 int reply_read_methods(const void *payload, size_t len_bytes, uint32_t nr,
 		       struct reply_method **methods)
 {
-	struct rest heads = {payload, nr * sizeof(struct message_method)}, rest;
+	struct payload_reader heads = {payload, nr * sizeof(struct message_method)}, rest;
 	struct reply_method *read scoped(freep) = NULL;
 	size_t nr_frames = 0;
 
@@ -223,7 +224,8 @@ int reply_read_methods(const void *payload, size_t len_bytes, uint32_t nr,
 		return -EBADMSG;
 	if (!nr)
 		return len_bytes ? -EBADMSG : (*methods = NULL, 0);
-	rest = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	rest = (struct payload_reader){(const char *)payload + heads.len_bytes,
+				       len_bytes - heads.len_bytes};
 	read = xmalloc(nr * sizeof(*read));
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!read_method(&heads, &read[i]))

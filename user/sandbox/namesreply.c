@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
 struct texts {
 	const char **at; /* [0] is "" */
@@ -16,20 +16,20 @@ struct texts {
 /* The arrays of a reply, while they are read. */
 struct parts {
 	struct message_names about;
-	struct rest names, frames, lengths, bytes;
+	struct payload_reader names, frames, lengths, bytes;
 };
 
-static bool cut(struct rest *rest, uint64_t len_bytes, struct rest *part)
+static bool cut(struct payload_reader *rest, uint64_t len_bytes, struct payload_reader *part)
 {
 	if (len_bytes > rest->len_bytes)
 		return false;
-	*part = (struct rest){rest->at, len_bytes};
+	*part = (struct payload_reader){rest->at, len_bytes};
 	rest->at += len_bytes;
 	rest->len_bytes -= len_bytes;
 	return true;
 }
 
-static bool read_parts(struct rest rest, uint32_t nr, struct parts *parts)
+static bool read_parts(struct payload_reader rest, uint32_t nr, struct parts *parts)
 {
 	if (!take(&rest, &parts->about, sizeof(parts->about)) || parts->about.is_cut > 1 ||
 	    !cut(&rest, (uint64_t)nr * sizeof(struct message_name), &parts->names) ||
@@ -55,7 +55,7 @@ static bool read_texts(struct parts *parts, struct texts *texts, char *to)
 	return !parts->bytes.len_bytes;
 }
 
-static bool read_frame(struct rest *rest, const struct texts *texts, bool is_outermost,
+static bool read_frame(struct payload_reader *rest, const struct texts *texts, bool is_outermost,
 		       struct reply_frame *frame)
 {
 	struct message_frame read;
@@ -113,7 +113,7 @@ int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct 
 	struct parts parts;
 
 	if (!nr || nr > MESSAGE_MAX_NAMES ||
-	    !read_parts((struct rest){payload, len_bytes}, nr, &parts) ||
+	    !read_parts((struct payload_reader){payload, len_bytes}, nr, &parts) ||
 	    parts.about.nr_split > MESSAGE_MAX_NAMES)
 		return -EBADMSG;
 	read = xmalloc(nr * sizeof(*read) + (size_t)parts.about.nr_frames * sizeof(*frames) +
@@ -136,7 +136,8 @@ int reply_read_names(const void *payload, size_t len_bytes, uint32_t nr, struct 
 
 /* Splits ------------------------------------------------------------------------------------------ */
 
-static bool read_units(struct rest heads, struct rest *texts, struct reply_splits *splits, char *to)
+static bool read_units(struct payload_reader heads, struct payload_reader *texts,
+		       struct reply_splits *splits, char *to)
 {
 	struct message_split head;
 
@@ -157,7 +158,7 @@ static bool read_units(struct rest heads, struct rest *texts, struct reply_split
 int reply_read_splits(const void *payload, size_t len_bytes, uint32_t nr,
 		      struct reply_splits **splits)
 {
-	struct rest rest = {payload, len_bytes}, numbers, heads;
+	struct payload_reader rest = {payload, len_bytes}, numbers, heads;
 	struct reply_splits *read scoped(freep) = NULL;
 	struct message_splits about;
 

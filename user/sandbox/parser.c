@@ -67,7 +67,7 @@ int parser_meet(struct parser *parser, uint32_t *missing)
 	int err = -EPIPE;
 
 	for (int i = 0; i < MAX_DEATHS && err == -EPIPE; i++)
-		err = peer_meet(parser->peer, missing);
+		err = peer_handshake(parser->peer, missing);
 	return err;
 }
 

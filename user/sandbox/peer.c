@@ -221,7 +221,7 @@ static int wait_for_worker(void *ctx, int fd, short events)
 		return -EINTR;
 	if (!is_stalled(call, clock_monotonic_ns(), worker_cpu_ns(call->peer)))
 		return 0;
-	/* It may be this process that had no CPU for so long, or what idle did. */
+	/* This process may have waited for a CPU, or idle may have taken the time. */
 	return poll(&ready, 1, 0) > 0 ? 0 : -ETIME;
 }
 
@@ -296,7 +296,7 @@ void peer_distrust(struct peer *peer)
 	on_failure(peer, -EBADMSG);
 }
 
-int peer_meet(struct peer *peer, uint32_t *missing)
+int peer_handshake(struct peer *peer, uint32_t *missing)
 {
 	struct call call;
 	const struct transfer_wait wait = {wait_for_worker, &call};

@@ -39,7 +39,7 @@ void peer_close(struct peer *peer); /* NULL is fine */
  * Waits for the first worker to say how it is confined: *missing, see confine.h. -errno: it did not. Call it once, before
  * the first call.
  */
-int peer_meet(struct peer *peer, uint32_t *missing);
+int peer_handshake(struct peer *peer, uint32_t *missing);
 
 /* Called every 2 ms of a call, and more often. Return true to give up: the call is -EINTR then. */
 struct peer_idle {
@@ -65,7 +65,7 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 	      const struct peer_idle *idle, struct peer_answer *answer);
 #define PEER_NO_ANSWER ((struct peer_answer){.fd = -1})
 void peer_answer_release(struct peer_answer *answer);
-/* Calls end after so long without CPU time from now on. */
+/* Sets how long a worker may go without CPU time before its call ends, from now on. */
 void peer_set_stall(struct peer *peer, uint64_t stall_ns);
 /* The nice value of the workers, of those to come too. */
 void peer_set_nice(const struct peer *peer, int nice);

@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "object/debuglink.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
 bool reply_fits(const struct message *request, const struct message *reply)
 {
@@ -69,7 +69,7 @@ bool reply_fits(const struct message *request, const struct message *reply)
 }
 
 /* A copy of nr items, NULL if there are not as many. Owned by the caller. */
-static void *take_array(struct rest *rest, size_t nr, size_t size_bytes)
+static void *take_array(struct payload_reader *rest, size_t nr, size_t size_bytes)
 {
 	void *items;
 
@@ -114,7 +114,7 @@ static bool is_runtime(const struct message_runtime *about)
 
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file)
 {
-	struct rest rest = {payload, len_bytes};
+	struct payload_reader rest = {payload, len_bytes};
 	struct reply_file *read scoped(freep) = NULL;
 	struct elf_segment *segments;
 	struct message_segment segment;
@@ -216,7 +216,7 @@ static bool is_table(const struct unwind_table *table)
 
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table)
 {
-	struct rest rest = {payload, len_bytes};
+	struct payload_reader rest = {payload, len_bytes};
 	struct message_table about;
 	struct unwind_table *read;
 
@@ -263,7 +263,7 @@ static bool is_site(const struct message_site *site)
 
 int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct reply_sites *sites)
 {
-	struct rest rest = {payload, len_bytes};
+	struct payload_reader rest = {payload, len_bytes};
 	struct message_sites about;
 	struct reply_sites read;
 
@@ -287,7 +287,8 @@ int reply_read_sites(const void *payload, size_t len_bytes, uint32_t nr, struct 
 
 /* Slots ------------------------------------------------------------------------------------------ */
 
-static bool read_slot(struct rest *heads, struct rest *texts, char **to, struct reply_slot *slot)
+static bool read_slot(struct payload_reader *heads, struct payload_reader *texts, char **to,
+		      struct reply_slot *slot)
 {
 	struct message_slot head;
 
@@ -300,7 +301,7 @@ static bool read_slot(struct rest *heads, struct rest *texts, char **to, struct 
 
 int reply_read_slots(const void *payload, size_t len_bytes, uint32_t nr, struct reply_slot **slots)
 {
-	struct rest heads = {payload, nr * sizeof(struct message_slot)}, texts;
+	struct payload_reader heads = {payload, nr * sizeof(struct message_slot)}, texts;
 	struct reply_slot *read scoped(freep) = NULL;
 	char *to;
 
@@ -308,7 +309,8 @@ int reply_read_slots(const void *payload, size_t len_bytes, uint32_t nr, struct 
 		return -EBADMSG;
 	if (!nr)
 		return len_bytes ? -EBADMSG : (*slots = NULL, 0);
-	texts = (struct rest){(const char *)payload + heads.len_bytes, len_bytes - heads.len_bytes};
+	texts = (struct payload_reader){(const char *)payload + heads.len_bytes,
+					len_bytes - heads.len_bytes};
 	/* each name gets a NUL */
 	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
 	to = (char *)(read + nr);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A place is a root, which is the host's or that of a process, and a path below it. Folders of the host are the user's
+ * A candidate is a root, which is the host's or that of a process, and a path below it. Folders of the host are the user's
  * choice and may have symbolic links in them; below a process's root none is followed (process/beneath.h). Build-ids are
  * nothing but hexadecimal digits, the name is one component of a path, and the file's path is the kernel's.
  *
- * The parser remembers what a key stands for, so each place has one of its own.
+ * The parser remembers what a key stands for, so each candidate has one of its own.
  */
 #include "symbolize/debugfile.h"
 
@@ -19,14 +19,14 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#define PREFIX_DIGITS 2 /* of the build-id: the name of the folder in .build-id */
-#define PLACE_SHIFT   18
-#define MAX_PLACES    (1u << (30 - PLACE_SHIFT))
-#define MAX_FETCHED   500 /* of a run */
-#define PLACE_UNKNOWN 0	  /* not looked for yet; else 1 + a place */
-#define PLACE_NONE    UINT16_MAX
+#define PREFIX_DIGITS	  2 /* of the build-id: the name of the folder in .build-id */
+#define CANDIDATE_SHIFT	  18
+#define MAX_CANDIDATES	  (1u << (30 - CANDIDATE_SHIFT))
+#define MAX_FETCHED	  500 /* of a run */
+#define CANDIDATE_UNKNOWN 0   /* not looked for yet; else 1 + a candidate */
+#define CANDIDATE_NONE	  UINT16_MAX
 
-_Static_assert(FILES_MAX_KNOWN == 1u << PLACE_SHIFT, "files come below places in a key");
+_Static_assert(FILES_MAX_KNOWN == 1u << CANDIDATE_SHIFT, "a key has the file in its low bits");
 
 /* What was asked of debuginfod servers. */
 struct fetched {
@@ -38,7 +38,7 @@ struct debugfiles {
 	struct codefiles files;
 	struct parser *parser;
 	struct debugfile_dirs dirs;
-	vec_of(uint16_t) places; /* by file */
+	vec_of(uint16_t) candidates; /* by file */
 	vec_of(struct fetched) fetched;
 };
 
@@ -52,7 +52,7 @@ enum naming_way {
 	BY_FETCHING		    /* of a debuginfod server */
 };
 
-struct place {
+struct candidate {
 	const char *folder;
 	enum naming_way way;
 	bool is_of_process; /* below its root */
@@ -60,7 +60,7 @@ struct place {
 };
 
 /* Below a process's root; all else is of folders that the user gave, and of the system's. */
-static const struct place of_process[] = {
+static const struct candidate of_process[] = {
 	{DEBUGFILE_FOLDER, BY_BUILD_ID, true, 0},
 	{"", BY_PATH, true, 0},
 	{NULL, BY_PATH, true, 0}, /* .debug in the file's own folder */
@@ -87,31 +87,33 @@ void debugfiles_free(struct debugfiles *debugfiles)
 {
 	if (!debugfiles)
 		return;
-	vec_release(&debugfiles->places);
+	vec_release(&debugfiles->candidates);
 	vec_for_each(&debugfiles->fetched, fetched)
 		closep(&fetched->fd);
 	vec_release(&debugfiles->fetched);
 	free(debugfiles);
 }
 
-/* The i-th place. false: there are no more. */
-static bool place_at(const struct debugfiles *debugfiles, uint32_t i, struct place *place)
+/* The i-th candidate. false: there are no more. */
+static bool candidate_at(const struct debugfiles *debugfiles, uint32_t i,
+			 struct candidate *candidate)
 {
 	uint32_t nr_given = debugfiles->dirs.nr * NR_NAMING_WAYS;
 
-	if (i >= MAX_PLACES)
+	if (i >= MAX_CANDIDATES)
 		return false;
 	if (i < nr_given)
-		*place = (struct place){debugfiles->dirs.at[i / NR_NAMING_WAYS],
-					(enum naming_way)(i % NR_NAMING_WAYS), false, 0};
+		*candidate = (struct candidate){debugfiles->dirs.at[i / NR_NAMING_WAYS],
+						(enum naming_way)(i % NR_NAMING_WAYS), false, 0};
 	else if (i == nr_given)
-		*place = (struct place){DEBUGFILE_FOLDER, BY_BUILD_ID, false, 0};
+		*candidate = (struct candidate){DEBUGFILE_FOLDER, BY_BUILD_ID, false, 0};
 	else if (i - nr_given - 1 < NR_OF_PROCESS)
-		*place = of_process[i - nr_given - 1];
+		*candidate = of_process[i - nr_given - 1];
 	else if (i - nr_given - 1 - NR_OF_PROCESS < DEBUGFILE_MAX_FOUND)
-		*place = (struct place){NULL, BY_SEARCH, false, i - nr_given - 1 - NR_OF_PROCESS};
+		*candidate = (struct candidate){NULL, BY_SEARCH, false,
+						i - nr_given - 1 - NR_OF_PROCESS};
 	else if (i - nr_given - 1 - NR_OF_PROCESS == DEBUGFILE_MAX_FOUND)
-		*place = (struct place){NULL, BY_FETCHING, false, 0};
+		*candidate = (struct candidate){NULL, BY_FETCHING, false, 0};
 	else
 		return false;
 	return true;
@@ -135,34 +137,34 @@ bool debugfile_by_build_id(const char *folder, const char *build_id, char *path,
 }
 
 /* false: there is no such path. */
-static bool path_of(const struct place *place, const struct reply_file *elf, const char *own_path,
-		    char *path, size_t size)
+static bool path_of(const struct candidate *candidate, const struct reply_file *elf,
+		    const char *own_path, char *path, size_t size)
 {
 	const char *base = text_base_name(own_path);
 	int dir_len = (int)(base - own_path), len = 0;
 
-	if (place->way == BY_BUILD_ID)
-		return debugfile_by_build_id(place->folder, elf->build_id, path, size);
-	if (place->way == IN_BUILD_ID && is_build_id(elf->build_id))
-		len = snprintf(path, size, "%s/%.*s/%s.debug", place->folder, PREFIX_DIGITS,
+	if (candidate->way == BY_BUILD_ID)
+		return debugfile_by_build_id(candidate->folder, elf->build_id, path, size);
+	if (candidate->way == IN_BUILD_ID && is_build_id(elf->build_id))
+		len = snprintf(path, size, "%s/%.*s/%s.debug", candidate->folder, PREFIX_DIGITS,
 			       elf->build_id, elf->build_id + PREFIX_DIGITS);
-	if (place->way == BY_NAME && *elf->debuglink)
-		len = snprintf(path, size, "%s/%s", place->folder, elf->debuglink);
-	if (place->way == BY_PATH && *elf->debuglink && *own_path == '/')
-		len = place->folder ? snprintf(path, size, "%s%.*s%s", place->folder, dir_len,
-					       own_path, elf->debuglink)
-				    : snprintf(path, size, "%.*s.debug/%s", dir_len, own_path,
-					       elf->debuglink);
+	if (candidate->way == BY_NAME && *elf->debuglink)
+		len = snprintf(path, size, "%s/%s", candidate->folder, elf->debuglink);
+	if (candidate->way == BY_PATH && *elf->debuglink && *own_path == '/')
+		len = candidate->folder ? snprintf(path, size, "%s%.*s%s", candidate->folder,
+						   dir_len, own_path, elf->debuglink)
+					: snprintf(path, size, "%.*s.debug/%s", dir_len, own_path,
+						   elf->debuglink);
 	return len > 0 && (size_t)len < size && strcmp(path, own_path) != 0;
 }
 
 int debugfiles_open_place(const struct debugfiles *debugfiles, uint32_t file,
-			  const struct debugfile_place *place)
+			  const struct debugfile_place *candidate)
 {
 	const struct codefiles *files = &debugfiles->files;
 
-	return place->is_of_process ? files->beneath(files->ctx, file, place->path)
-				    : files->open(files->ctx, place->path);
+	return candidate->is_of_process ? files->beneath(files->ctx, file, candidate->path)
+					: files->open(files->ctx, candidate->path);
 }
 
 bool debugfile_append_path(char *path, size_t size, const char *parts)
@@ -202,20 +204,21 @@ const char *debugfiles_folder(const struct debugfiles *debugfiles, size_t i)
 	return i == debugfiles->dirs.nr ? DEBUGFILE_FOLDER : NULL;
 }
 
-/* The path of a place where the file's debug file may be. false: there is no such path. */
-static bool find_place(const struct debugfiles *debugfiles, uint32_t file,
-		       const struct reply_file *elf, const struct place *place,
-		       struct debugfile_place *found)
+/* The path of a candidate where the file's debug file may be. false: there is no such path. */
+static bool find_candidate(const struct debugfiles *debugfiles, uint32_t file,
+			   const struct reply_file *elf, const struct candidate *candidate,
+			   struct debugfile_place *found)
 {
 	const struct codefiles *files = &debugfiles->files;
 
-	found->is_of_process = place->is_of_process;
-	if (place->way == BY_FETCHING || (place->way == BY_SEARCH && !files->search))
+	found->is_of_process = candidate->is_of_process;
+	if (candidate->way == BY_FETCHING || (candidate->way == BY_SEARCH && !files->search))
 		return false;
-	if (place->way == BY_SEARCH)
-		return files->search(files->ctx, elf->build_id, place->nr, found->path,
+	if (candidate->way == BY_SEARCH)
+		return files->search(files->ctx, elf->build_id, candidate->nr, found->path,
 				     sizeof(found->path));
-	return path_of(place, elf, files->path(files->ctx, file), found->path, sizeof(found->path));
+	return path_of(candidate, elf, files->path(files->ctx, file), found->path,
+		       sizeof(found->path));
 }
 
 bool debugfiles_place(const struct debugfiles *debugfiles, uint32_t key,
@@ -224,7 +227,7 @@ bool debugfiles_place(const struct debugfiles *debugfiles, uint32_t key,
 	uint32_t file = debugfile_is_key(key) ? debugfile_owner(key) : key;
 	const char *own_path = debugfiles->files.path(debugfiles->files.ctx, file);
 	const struct reply_file *elf;
-	struct place place;
+	struct candidate candidate;
 
 	if (file == key) {
 		found->is_of_process = true;
@@ -232,13 +235,14 @@ bool debugfiles_place(const struct debugfiles *debugfiles, uint32_t key,
 						    own_path) < (int)sizeof(found->path);
 	}
 	elf = parser_file(debugfiles->parser, file, -1);
-	return elf && place_at(debugfiles, (key & ~DEBUGFILE_KEY) >> PLACE_SHIFT, &place) &&
-	       find_place(debugfiles, file, elf, &place, found);
+	return elf &&
+	       candidate_at(debugfiles, (key & ~DEBUGFILE_KEY) >> CANDIDATE_SHIFT, &candidate) &&
+	       find_candidate(debugfiles, file, elf, &candidate, found);
 }
 
 /* 0: it belongs to the file; else why not (codefiles.h). */
 static int check_whose(const struct debugfiles *debugfiles, const struct reply_file *elf,
-		       const struct place *place, uint32_t key, int fd)
+		       const struct candidate *candidate, uint32_t key, int fd)
 {
 	const struct reply_file *debug = parser_file(debugfiles->parser, key, fd);
 	uint32_t crc;
@@ -247,7 +251,7 @@ static int check_whose(const struct debugfiles *debugfiles, const struct reply_f
 		return -ENOEXEC;
 	if (*debug->build_id && *elf->build_id)
 		return strcmp(debug->build_id, elf->build_id) != 0 ? -ESTALE : 0;
-	return place->way >= BY_PATH && !parser_crc(debugfiles->parser, key, fd, &crc) &&
+	return candidate->way >= BY_PATH && !parser_crc(debugfiles->parser, key, fd, &crc) &&
 			       crc == elf->debuglink_crc
 		       ? 0
 		       : -ESTALE;
@@ -317,25 +321,25 @@ static int try_fetching(struct debugfiles *debugfiles, const struct reply_file *
 }
 
 /* A descriptor of what is there, if that belongs to the file. */
-static int try_place(struct debugfiles *debugfiles, uint32_t file, const struct reply_file *elf,
-		     uint32_t i, uint32_t *key)
+static int try_candidate(struct debugfiles *debugfiles, uint32_t file, const struct reply_file *elf,
+			 uint32_t i, uint32_t *key)
 {
 	struct debugfile_place at;
-	struct place place;
+	struct candidate candidate;
 	int fd scoped(closep) = -1;
 	int err, found;
 
-	*key = DEBUGFILE_KEY | i << PLACE_SHIFT | file;
-	if (!place_at(debugfiles, i, &place))
+	*key = DEBUGFILE_KEY | i << CANDIDATE_SHIFT | file;
+	if (!candidate_at(debugfiles, i, &candidate))
 		return -ENOENT;
-	if (place.way == BY_FETCHING)
+	if (candidate.way == BY_FETCHING)
 		return try_fetching(debugfiles, elf, *key);
-	if (!find_place(debugfiles, file, elf, &place, &at))
+	if (!find_candidate(debugfiles, file, elf, &candidate, &at))
 		return -ENOENT;
 	fd = debugfiles_open_place(debugfiles, file, &at);
 	if (fd >= 0 && is_itself(debugfiles, file, fd))
 		return -ENOENT;
-	err = fd < 0 ? fd : check_whose(debugfiles, elf, &place, *key, fd);
+	err = fd < 0 ? fd : check_whose(debugfiles, elf, &candidate, *key, fd);
 	if (err) {
 		tell_refused(debugfiles, at.path, err);
 		return -ENOENT;
@@ -346,12 +350,12 @@ static int try_place(struct debugfiles *debugfiles, uint32_t file, const struct 
 }
 
 static int look_everywhere(struct debugfiles *debugfiles, uint32_t file,
-			   const struct reply_file *elf, uint32_t *place, uint32_t *key)
+			   const struct reply_file *elf, uint32_t *candidate, uint32_t *key)
 {
-	struct place ignored;
+	struct candidate ignored;
 
-	for (*place = 0; place_at(debugfiles, *place, &ignored); (*place)++) {
-		int fd = try_place(debugfiles, file, elf, *place, key);
+	for (*candidate = 0; candidate_at(debugfiles, *candidate, &ignored); (*candidate)++) {
+		int fd = try_candidate(debugfiles, file, elf, *candidate, key);
 
 		if (fd >= 0)
 			return fd;
@@ -362,20 +366,20 @@ static int look_everywhere(struct debugfiles *debugfiles, uint32_t file,
 int debugfiles_open(struct debugfiles *debugfiles, uint32_t file, uint32_t *key)
 {
 	const struct reply_file *elf;
-	uint32_t place;
+	uint32_t candidate;
 	int fd;
 
 	if (file >= FILES_MAX_KNOWN || !parser_knows(debugfiles->parser, file))
 		return -ENOENT;
-	while (debugfiles->places.nr <= file)
-		vec_push(&debugfiles->places, PLACE_UNKNOWN);
+	while (debugfiles->candidates.nr <= file)
+		vec_push(&debugfiles->candidates, CANDIDATE_UNKNOWN);
 	elf = parser_file(debugfiles->parser, file, -1);
-	place = debugfiles->places.at[file];
-	if (!elf || place == PLACE_NONE)
+	candidate = debugfiles->candidates.at[file];
+	if (!elf || candidate == CANDIDATE_NONE)
 		return -ENOENT;
-	if (place != PLACE_UNKNOWN)
-		return try_place(debugfiles, file, elf, place - 1, key);
-	fd = look_everywhere(debugfiles, file, elf, &place, key);
-	debugfiles->places.at[file] = fd < 0 ? PLACE_NONE : place + 1;
+	if (candidate != CANDIDATE_UNKNOWN)
+		return try_candidate(debugfiles, file, elf, candidate - 1, key);
+	fd = look_everywhere(debugfiles, file, elf, &candidate, key);
+	debugfiles->candidates.at[file] = fd < 0 ? CANDIDATE_NONE : candidate + 1;
 	return fd;
 }

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "sandbox/rest.h"
+#include "sandbox/payload_reader.h"
 
 struct namefile_header {
 	char magic[8];
@@ -180,7 +180,7 @@ int namefile_check(const void *bytes, size_t len_bytes, const char *key)
 }
 
 /* The part that rest begins with, which it is taken from. */
-static int read_part(struct rest *rest, namefile_fn fn, void *ctx)
+static int read_part(struct payload_reader *rest, namefile_fn fn, void *ctx)
 {
 	struct reply_name *names scoped(freep) = NULL;
 	uint64_t elf_addrs[MESSAGE_MAX_NAMES];
@@ -202,7 +202,7 @@ static int read_part(struct rest *rest, namefile_fn fn, void *ctx)
 int namefile_each(const void *bytes, size_t len_bytes, namefile_fn fn, void *ctx)
 {
 	struct namefile_header header;
-	struct rest rest = {bytes, len_bytes};
+	struct payload_reader rest = {bytes, len_bytes};
 	int err = 0;
 
 	if (!take(&rest, &header, sizeof(header)) || header.key_bytes > rest.len_bytes)

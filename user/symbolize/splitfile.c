@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A package belongs to a program by its name alone, PROGRAM.dwp; a .dwo file by the path that the compiler was told. So both
+ * A package belongs to a program by its name alone, PROGRAM.dwp; a .dwo file by the path that the compiler was given. So both
  * are looked for where the file says, which is below the root of its process, and in the folders of debug files in two
  * ways: the same path below the folder, or the mere name.
  */

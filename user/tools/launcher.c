@@ -3,7 +3,7 @@
  * A run is this program again (/proc/self/exe), as record or heap, with the command below sh -c: a profiler of its own for
  * each run, so that no run inherits another's state. Its output goes to a log, whose last line says why a run failed.
  *
- * Requests and replies are structs in pipes. Whoever takes over the process that reads profiles can ask for another run of
+ * Requests and replies are structs in pipes. An attacker who takes over the process that reads profiles can ask for another run of
  * one of the two commands, which is what they are there for, and for nothing else.
  */
 #include "tools/launcher.h"

@@ -17,32 +17,33 @@
 #define QUESTION_NS 1500000000ull
 #define ALL_NS	    10000000000ull
 
-/* What Go's table says nothing of, by position in the question. */
-struct rest {
+/* The addresses that Go's table does not have, by position in the question. */
+struct unresolved {
 	struct names *names;
 	uint64_t elf_addrs[MESSAGE_MAX_NAMES];
 	size_t at[MESSAGE_MAX_NAMES], nr;
 };
 
-static void collect_rest(struct object *object, const uint64_t *elf_addrs, size_t nr,
-			 struct rest *rest)
+static void collect_unresolved(struct object *object, const uint64_t *elf_addrs, size_t nr,
+			       struct unresolved *unresolved)
 {
 	const struct gopclntab *go = object_gopclntab(object);
 	uint64_t start;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (names_has_lines(rest->names, i) || gopclntab_find(go, elf_addrs[i], &start))
+		if (names_has_lines(unresolved->names, i) ||
+		    gopclntab_find(go, elf_addrs[i], &start))
 			continue;
-		rest->at[rest->nr] = i;
-		rest->elf_addrs[rest->nr++] = elf_addrs[i];
+		unresolved->at[unresolved->nr] = i;
+		unresolved->elf_addrs[unresolved->nr++] = elf_addrs[i];
 	}
 }
 
-static void add_of_rest(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
+static void add_unresolved(void *ctx, size_t i, const struct source_frame *frames, size_t nr)
 {
-	const struct rest *rest = ctx;
+	const struct unresolved *unresolved = ctx;
 
-	names_add_frames(rest->names, rest->at[i], frames, nr);
+	names_add_frames(unresolved->names, unresolved->at[i], frames, nr);
 }
 
 static void forget(struct lines_source *source)
@@ -184,15 +185,15 @@ static bool never_hurries(void)
 void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_addrs, size_t nr,
 		bool inlines, struct names *names)
 {
-	struct rest rest = {.names = names};
+	struct unresolved unresolved = {.names = names};
 	struct workbudget budget = {0};
 	struct dwarf_source *dwarf;
 	uint64_t before_ns;
 
 	golines_find(object_gopclntab(object), object_elf(object), elf_addrs, nr, names_add_frames,
 		     names);
-	collect_rest(object, elf_addrs, nr, &rest);
-	if (!rest.nr)
+	collect_unresolved(object, elf_addrs, nr, &unresolved);
+	if (!unresolved.nr)
 		return;
 	if (lines->used_ns > ALL_NS) {
 		names_cut(names);
@@ -202,8 +203,8 @@ void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_
 	workbudget_limit(&budget, QUESTION_NS, never_hurries);
 	dwarf = dwarf_of(lines, object, &budget);
 	if (dwarf) {
-		dwarf_source_frames(dwarf, rest.elf_addrs, rest.nr, inlines, &budget, add_of_rest,
-				    &rest);
+		dwarf_source_frames(dwarf, unresolved.elf_addrs, unresolved.nr, inlines, &budget,
+				    add_unresolved, &unresolved);
 		names_set_split(names, dwarf_source_nr_split(dwarf));
 	}
 	if (workbudget_is_over(&budget))

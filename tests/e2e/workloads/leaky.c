@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leaky SECONDS [KINDS]: a server of 5,000 requests a second, for so long. Where a busy machine holds it up it ends later: it
+ * leaky SECONDS [KINDS]: a server of 5,000 requests a second, for SECONDS. Where a busy machine holds it up it ends later: it
  * does not catch up, since a burst is no steady growth. KINDS: letters, what it does besides site_request, which allocates and
  * frees at once (all: lgbs):
  *

@@ -22,7 +22,7 @@ function threeDigits(value) {
 function formatValue(value, unit) {
   if (value === 0)
     return '0';
-  if (!Object.hasOwn(UNITS, unit)) // a unit is a stranger's word, too
+  if (!Object.hasOwn(UNITS, unit)) // a unit is untrusted input, too
     return formatNumber(value) + (unit && unit !== 'count' ? ' ' + unit : '');
   const [factor, steps] = UNITS[unit], exact = value * factor;
   const [, size, name] = steps.findLast(([from]) => Math.abs(exact) >= from);
@@ -59,7 +59,7 @@ function formatGrowth(base, head) {
   return (growth > 0 ? '+' : growth < 0 ? '−' : '±') + threeDigits(Math.abs(growth)) + ' %';
 }
 
-// An element with text and attributes. Text only: names come from strangers, and stay text.
+// An element with text and attributes. Text only: names are untrusted, and are never parsed as HTML.
 function make(tag, text, attributes = {}) {
   const element = document.createElement(tag);
   if (text !== undefined && text !== '')

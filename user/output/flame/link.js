@@ -6,7 +6,7 @@
 //
 // zoom is the frames from the root to the zoomed box, pivot the function whose callers and callees are
 // shown, as numbers to the base 36; they hold for this page only, which `of`, how many frames there
-// are, is a guard for. An address is a stranger's word: what is not known is passed over.
+// are, is a guard for. An address is untrusted input: unknown parts are ignored.
 
 const LONGEST_SEARCH = 500;
 

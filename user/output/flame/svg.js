@@ -101,7 +101,7 @@
   });
   document.getElementById('search').style.display = '';
 
-  // What the address says. It is a stranger's word: what is not known is passed over.
+  // What the address says. It is untrusted input: unknown parts are ignored.
   const follow = () => {
     const query = new URLSearchParams(location.hash.slice(1));
     searchFor((query.get('search') ?? '').slice(0, 500));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * busy N [PAUSE]: N threads allocate, fill, check and free blocks, with a pause of so many us (500) now and then. Says {"ready": PID} and waits for a
- * line; allocates 100 blocks of 5000 bytes and frees 60, says what a heap profile at rate 1 holds of that; at the next line
+ * line; allocates 100 blocks of 5000 bytes and frees 60, says what a heap profile at rate 1 holds of them; at the next line
  * it ends and says {"errors": HOW MANY BLOCKS WERE NOT AS THEY WERE LEFT}.
  */
 #include <pthread.h>

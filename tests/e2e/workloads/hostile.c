@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beast: a program that a profiler of the whole machine meets and that wishes it ill. Says {"ready": PID} once it is at
- * it, and goes on until it is killed, with the lowest priority. In a file it runs the code at OFFSET, which must be that of a function
+ * hostile: a program that tries to harm a profiler of the whole machine. Says {"ready": PID} once it runs,
+ * and goes on until it is killed, with the lowest priority. In a file it runs the code at OFFSET, which must be that of a function
  * void (uint64_t turns); where there is none it writes its own into its private copy.
  *
- *	beast stay FILE OFFSET		runs in one page of a file, which it maps once
- *	beast files FOLDER OFFSET	runs in each file of a folder, one after another; again and again
- *	beast exchange A B N SECONDS	exchanges two names N times in SECONDS (renameat2(2)), then says {"exchanged": N}
- *	beast cut FILE OTHER		cuts a file to some length and restores it from OTHER, all the time
- *	beast hidden			runs in memory, and on a stack, of which pages are missing (userfaultfd(2))
- *	beast memfd FILE -		maps a copy of it in memory as code, whose pages nobody provides to who asks first
- *	beast jvm LIBJVM HOW		loads it, and has its gHotSpot variables point to structures that are hidden (their
+ *	hostile stay FILE OFFSET	runs in one page of a file, which it maps once
+ *	hostile files FOLDER OFFSET	runs in each file of a folder, one after another; again and again
+ *	hostile exchange A B N SECONDS	exchanges two names N times in SECONDS (renameat2(2)), then says {"exchanged": N}
+ *	hostile cut FILE OTHER		cuts a file to some length and restores it from OTHER, all the time
+ *	hostile hidden			runs in memory, and on a stack, of which pages are missing (userfaultfd(2))
+ *	hostile memfd FILE -		maps a copy of it in memory as code, whose pages are never provided to the first reader
+ *	hostile jvm LIBJVM HOW		loads it, and has its gHotSpot variables point to structures that are hidden (their
  *					pages never come), endless, or garbage; runs in anonymous memory
  */
 #include <dirent.h>

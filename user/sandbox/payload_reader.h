@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bytes of a payload that are not read yet. Private to reply.c and jvmreply.c. */
-#ifndef CPROF_SANDBOX_REST_H
-#define CPROF_SANDBOX_REST_H
+/* Reads a payload from its beginning to its end: the bytes that are not read yet. Used by *reply.c and symbolize/namefile.c. */
+#ifndef CPROF_SANDBOX_PAYLOAD_READER_H
+#define CPROF_SANDBOX_PAYLOAD_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-struct rest {
+struct payload_reader {
 	const char *at;
 	size_t len_bytes;
 };
 
 /* Copies the next len_bytes. false: there are not as many. */
-static inline bool take(struct rest *rest, void *to, size_t len_bytes)
+static inline bool take(struct payload_reader *rest, void *to, size_t len_bytes)
 {
 	if (rest->len_bytes < len_bytes)
 		return false;
@@ -24,7 +24,7 @@ static inline bool take(struct rest *rest, void *to, size_t len_bytes)
 }
 
 /* A text of len bytes, none of them NUL, to *to, which is set to what follows its NUL. */
-static inline bool take_text(struct rest *rest, size_t len, char **to)
+static inline bool take_text(struct payload_reader *rest, size_t len, char **to)
 {
 	char *text = *to;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Reads the list of places behind the samples of a Java program's profile: what the numbers in its
+ * Reads the list of locations after the samples of a Java program's profile: what the numbers in its
  * stacks stand for.
  *
  *	0x0000003 com.example.f (source.java:3)		a function, its file, its line
@@ -17,17 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct java_location {
 	struct text function, file;
 	int64_t line;
 };
 
-/* Functions go by their names alone: the file is that of the first place. */
+/* Functions go by their names alone: the file is that of the first location. */
 struct java_function {
 	uint32_t name, file; /* strings */
 };
 
-struct places {
+struct java_locations {
 	struct profile *profile;
 	struct addresses *addresses;
 	vec_of(struct java_function) functions;
@@ -39,11 +39,11 @@ struct places {
 	} * of;
 };
 
-static void places_release(struct places *places)
+static void java_locations_release(struct java_locations *locations)
 {
-	vec_release(&places->functions);
-	hash_release(&places->by_name);
-	free(places->of);
+	vec_release(&locations->functions);
+	hash_release(&locations->by_name);
+	free(locations->of);
 }
 
 /* The last '(' behind white space, before end; NULL: there is none. */
@@ -56,7 +56,7 @@ static const char *last_opening(struct text text, const char *end)
 }
 
 /* "function (file:line)" */
-static bool take_file_line(struct text text, struct place *place)
+static bool take_file_line(struct text text, struct java_location *parsed)
 {
 	const char *end = text.at + text.len - 1, *digits = end, *open;
 	struct text number;
@@ -73,10 +73,10 @@ static bool take_file_line(struct text text, struct place *place)
 	open = last_opening(text, digits - 2); /* the file's name is not empty */
 	if (!open)
 		return false;
-	place->function = (struct text){text.at, open - 1 - text.at};
-	place->file = (struct text){open + 1, digits - 1 - (open + 1)};
-	if (*digits == '-' || !text_take_int(&number, &place->line))
-		place->line = 0;
+	parsed->function = (struct text){text.at, open - 1 - text.at};
+	parsed->file = (struct text){open + 1, digits - 1 - (open + 1)};
+	if (*digits == '-' || !text_take_int(&number, &parsed->line))
+		parsed->line = 0;
 	return true;
 }
 
@@ -96,57 +96,58 @@ static struct text base_of(struct text path)
 }
 
 /* "function (/path/of/a/library.so)" */
-static bool take_path(struct text text, struct place *place)
+static bool take_path(struct text text, struct java_location *parsed)
 {
 	const char *end = text.at + text.len - 1;
 	const char *open = *end == ')' ? last_opening(text, end) : NULL;
 
 	if (!open)
 		return false;
-	place->function = (struct text){text.at, open - 1 - text.at};
-	place->file = base_of((struct text){open + 1, end - open - 1});
+	parsed->function = (struct text){text.at, open - 1 - text.at};
+	parsed->file = base_of((struct text){open + 1, end - open - 1});
 	return true;
 }
 
-static struct place place_of(struct text text)
+static struct java_location location_of(struct text text)
 {
-	struct place place = {.function = text, .file = {"", 0}};
+	struct java_location parsed = {.function = text, .file = {"", 0}};
 
-	if (take_file_line(text, &place) || take_path(text, &place))
-		return place;
+	if (take_file_line(text, &parsed) || take_path(text, &parsed))
+		return parsed;
 	if (text_find(text, "generated stub/JIT"))
-		place.function = (struct text){"STUB", 4};
-	return place; /* the whole is a name: "GC", "VM" */
+		parsed.function = (struct text){"STUB", 4};
+	return parsed; /* the whole is a name: "GC", "VM" */
 }
 
 static bool same_name(const void *ctx, uint32_t value, const void *key)
 {
-	const struct places *places = ctx;
+	const struct java_locations *locations = ctx;
 
-	return places->functions.at[value].name == *(const uint32_t *)key;
+	return locations->functions.at[value].name == *(const uint32_t *)key;
 }
 
-static uint32_t function_position(struct places *places, const struct place *place)
+static uint32_t function_position(struct java_locations *locations,
+				  const struct java_location *parsed)
 {
-	uint32_t name = input_string(places->profile, place->function.at, place->function.len);
+	uint32_t name = input_string(locations->profile, parsed->function.at, parsed->function.len);
 	uint64_t code = hash_u64(name);
-	uint32_t i = hash_find(&places->by_name, code, same_name, places, &name);
+	uint32_t i = hash_find(&locations->by_name, code, same_name, locations, &name);
 
 	if (i != HASH_NONE)
 		return i;
-	i = places->functions.nr;
-	vec_push(&places->functions,
-		 (struct java_function){
-			 name, input_string(places->profile, place->file.at, place->file.len)});
-	hash_insert(&places->by_name, code, i);
+	i = locations->functions.nr;
+	vec_push(&locations->functions,
+		 (struct java_function){name, input_string(locations->profile, parsed->file.at,
+							   parsed->file.len)});
+	hash_insert(&locations->by_name, code, i);
 	return i;
 }
 
 /* "0x0000003 com.example.f (source.java:3)"; any other line is skipped. */
-static int read_place(struct legacy *legacy, struct places *places, struct text line)
+static int read_location(struct legacy *legacy, struct java_locations *locations, struct text line)
 {
 	struct text digits;
-	struct place place;
+	struct java_location parsed;
 	uint64_t number;
 	uint32_t id;
 
@@ -162,24 +163,24 @@ static int read_place(struct legacy *legacy, struct places *places, struct text 
 	if (!text_take_hex(&digits, &number))
 		return input_fail_line(legacy->error, -EBADMSG, legacy->lines.nr,
 				       "a location has more than 64 bits");
-	id = addresses_location(places->addresses, number);
+	id = addresses_location(locations->addresses, number);
 	if (!id)
 		return 0;
 	text_skip_spaces(&line);
-	place = place_of(line);
-	places->of[id - 1].function = function_position(places, &place) + 1;
-	places->of[id - 1].line = place.line;
+	parsed = location_of(line);
+	locations->of[id - 1].function = function_position(locations, &parsed) + 1;
+	locations->of[id - 1].line = parsed.line;
 	return 0;
 }
 
-static void name_location(struct places *places, struct profile_location *location, size_t i,
-			  uint32_t *nameless)
+static void name_location(struct java_locations *locations, struct profile_location *location,
+			  size_t i, uint32_t *nameless)
 {
-	struct profile *profile = places->profile;
+	struct profile *profile = locations->profile;
 	struct profile_line *line;
 	const struct java_function *function;
 
-	if (!places->of[i].function) {
+	if (!locations->of[i].function) {
 		if (location->address && !*nameless) {
 			vec_push(&profile->mappings, (struct profile_mapping){.limit = UINT64_MAX});
 			*nameless = profile->mappings.nr;
@@ -187,7 +188,7 @@ static void name_location(struct places *places, struct profile_location *locati
 		location->mapping = location->address ? *nameless : 0;
 		return;
 	}
-	function = &places->functions.at[places->of[i].function - 1];
+	function = &locations->functions.at[locations->of[i].function - 1];
 	line = arena_alloc(&profile->arena, sizeof(*line));
 	*line = (struct profile_line){
 		.function = profile_function_id(profile,
@@ -196,29 +197,29 @@ static void name_location(struct places *places, struct profile_location *locati
 							.system_name = function->name,
 							.path = function->file,
 						}),
-		.line = places->of[i].line,
+		.line = locations->of[i].line,
 	};
 	location->lines = line;
 	location->nr_lines = 1;
 }
 
-int legacy_java_places(struct legacy *legacy, enum legacy_kind kind)
+int legacy_java_locations(struct legacy *legacy, enum legacy_kind kind)
 {
 	struct profile *profile = legacy->addresses.profile;
-	struct places places scoped(places_release) = {.profile = profile,
-						       .addresses = &legacy->addresses};
+	struct java_locations locations scoped(java_locations_release) = {
+		.profile = profile, .addresses = &legacy->addresses};
 	uint32_t nameless = 0;
 	struct text line;
 	int err = 0;
 
 	addresses_make_samples(&legacy->addresses);
-	places.of = xcalloc(profile->locations.nr + 1, sizeof(*places.of));
+	locations.of = xcalloc(profile->locations.nr + 1, sizeof(*locations.of));
 	while (!err && lines_next(&legacy->lines, &line))
-		err = read_place(legacy, &places, line);
+		err = read_location(legacy, &locations, line);
 	if (err)
 		return err;
 	for (size_t i = 0; i < profile->locations.nr; i++)
-		name_location(&places, &profile->locations.at[i], i, &nameless);
+		name_location(&locations, &profile->locations.at[i], i, &nameless);
 	vec_for_each(&profile->locations, location)
 		location->address = 0;
 	legacy_drop_frames(profile, kind);
