@@ -21,8 +21,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -42,6 +44,30 @@
 #endif
 
 #define BAD 7u /* the task that makes an opener misbehave */
+
+/*
+ * The time of this process is what it asked poll() to wait for, and nothing else: so how often main looks around within a
+ * stall, and how long it waits, does not depend on what else this machine does.
+ */
+static uint64_t waited_ns;
+
+int poll(struct pollfd *fds, nfds_t nr, int timeout_ms)
+{
+	int ready = (int)syscall(SYS_poll, fds, nr, timeout_ms);
+
+	if (!ready)
+		waited_ns += (uint64_t)timeout_ms * 1000000;
+	return ready;
+}
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (id != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, id, ts);
+	*ts = (struct timespec){.tv_sec = (time_t)(1 + waited_ns / NSEC_PER_SEC),
+				.tv_nsec = (long)(waited_ns % NSEC_PER_SEC)};
+	return 0;
+}
 
 static struct opener *open_opener(keeper_serve_fn serve)
 {
@@ -362,92 +388,120 @@ static void serve_and_be_held(int socket)
 	}
 }
 
+#define LOOK_NS 2000000u /* opener_while_waiting() */
+
+struct looks {
+	size_t nr;
+	uint64_t last_ns, longest_ns; /* from one to the next */
+};
+
 static void count_look(void *ctx)
 {
-	(*(size_t *)ctx)++;
+	struct looks *looks = ctx;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (looks->nr++ && now_ns - looks->last_ns > looks->longest_ns)
+		looks->longest_ns = now_ns - looks->last_ns;
+	looks->last_ns = now_ns;
 }
 
 /* Main looks around meanwhile; the task is given up after some times, and the others are not. */
 static void test_held(void **state)
 {
 	struct opener *opener = open_opener(serve_and_be_held);
-	uint64_t began_ns = clock_monotonic_ns();
-	size_t nr_looks = 0;
+	uint64_t began_ns = clock_monotonic_ns(), took_ns;
+	struct looks looks = {0};
 
 	(void)state;
-	opener_while_waiting(opener, count_look, &nr_looks);
+	opener_while_waiting(opener, count_look, &looks);
 	for (int i = 0; i < OPENER_MAX_STALLS; i++) {
 		assert_int_equal(opener_memory(opener, BAD), -ETIMEDOUT);
 		assert_int_equal(opener_memory(opener, 1), -ENOENT);
-		assert_true(nr_looks > 100u * i);
 	}
-	assert_true(clock_monotonic_ns() - began_ns >= OPENER_MAX_STALLS * OPENER_STALL_NS);
-	nr_looks = 0;
+	took_ns = clock_monotonic_ns() - began_ns;
+	assert_true(took_ns >= OPENER_MAX_STALLS * OPENER_STALL_NS);
+	assert_true(looks.longest_ns <= LOOK_NS);
+	assert_true(looks.nr >= OPENER_MAX_STALLS * OPENER_STALL_NS / LOOK_NS);
+	looks.nr = 0;
 	for (int i = 0; i < 100000; i++) /* nobody is asked */
 		assert_int_equal(opener_memory(opener, BAD), -ETIMEDOUT);
-	assert_int_equal(nr_looks, 0);
+	assert_int_equal(looks.nr, 0);
 	assert_int_equal(opener_nr_stuck(opener), 1);
 	assert_int_equal(opener_stuck(opener, 0), BAD);
 	assert_int_equal(opener_memory(opener, 1), -ENOENT);
 	opener_close(opener);
 }
 
+/* Of main and the opener. */
+struct late {
+	volatile bool is_looking, is_answered;
+};
+
+static struct late *late;
+
 static void serve_late(int socket)
 {
-	const struct timespec pause = {.tv_nsec = 100000000}; /* so that main looks around, once */
+	const struct timespec pause = {.tv_nsec = 1000000};
 	struct message message;
 
 	while (!transfer_receive(socket, &message, sizeof(message), NULL, NULL)) {
-		if (message.key == BAD)
+		while (message.key == BAD && !late->is_looking)
 			ppoll(NULL, 0, &pause, NULL);
 		message.status = -ENOENT;
 		transfer_send(socket, &message, NULL, -1, NULL);
+		late->is_answered = true;
 	}
 }
 
 static void look_for_long(void *ctx)
 {
-	usleep(OPENER_STALL_NS / 1000 + 300000);
+	late->is_looking = true;
+	while (!late->is_answered)
+		usleep(1000);
+	waited_ns += OPENER_STALL_NS + 1;
 	(*(size_t *)ctx)++;
 }
 
 /* Time that main takes itself does not count against the opener, whose answer is there. */
 static void test_main_is_late(void **state)
 {
-	struct opener *opener = open_opener(serve_late);
+	struct opener *opener;
 	size_t nr_looks = 0;
 
 	(void)state;
+	late = mmap(NULL, sizeof(*late), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(late != MAP_FAILED);
+	opener = open_opener(serve_late);
 	opener_while_waiting(opener, look_for_long, &nr_looks);
 	assert_int_equal(opener_memory(opener, BAD), -ENOENT);
 	assert_int_equal(nr_looks, 1);
 	assert_int_equal(opener_nr_stuck(opener), 0);
 	opener_close(opener);
+	munmap(late, sizeof(*late));
 }
 
-/* Main's looks while it waits for a file of the task BAD, of a device with this number. */
-static size_t looks_for_file(struct opener *opener, uint32_t device)
+/* For how long main waits for a file of the task BAD, of a device with this number. */
+static uint64_t wait_for_file(struct opener *opener, uint32_t device)
 {
 	const struct mapped_file file = {BAD, 0x1000, 0x2000, {device, 1, 1}, "/silent"};
 	struct mapped_ways ways;
-	size_t nr_looks = 0;
+	uint64_t began_ns = clock_monotonic_ns();
 
-	opener_while_waiting(opener, count_look, &nr_looks);
 	assert_int_equal(opener_file(opener, &file, &ways), -ETIMEDOUT);
 	assert_true(ways.has_stalled);
-	return nr_looks;
+	return clock_monotonic_ns() - began_ns;
 }
 
 /* A device that gave no answer once is not waited for as long again; another one is. */
 static void test_held_by_a_device(void **state)
 {
 	struct opener *opener = open_opener(serve_and_be_held);
-	size_t first = looks_for_file(opener, 1), again = looks_for_file(opener, 1),
-	       other = looks_for_file(opener, 2);
+	uint64_t first_ns = wait_for_file(opener, 1), again_ns = wait_for_file(opener, 1),
+		 other_ns = wait_for_file(opener, 2);
 
 	(void)state;
-	assert_true(again * 3 < first);
-	assert_true(again * 3 < other);
+	assert_true(first_ns >= OPENER_STALL_NS && other_ns >= OPENER_STALL_NS);
+	assert_true(again_ns >= OPENER_HURRIED_NS && again_ns < OPENER_STALL_NS);
 	opener_close(opener);
 }
 

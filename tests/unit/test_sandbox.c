@@ -137,7 +137,7 @@ static pid_t worker_of(pid_t parent)
 
 static bool is_gone(pid_t pid)
 {
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 300000; i++) {
 		char *state scoped(freep) = status_of(pid, "State");
 
 		if (!state || *state == 'Z' || *state == 'X')
@@ -705,7 +705,7 @@ static void test_main_is_killed(void **state)
 		for (;;)
 			pause();
 	}
-	for (int i = 0; i < 3000 && !worker_of(parent); i++)
+	for (int i = 0; i < 300000 && !worker_of(parent); i++)
 		usleep(1000);
 	keeper = keeper_of(parent);
 	worker = worker_of(parent);
