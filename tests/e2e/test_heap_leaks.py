@@ -28,42 +28,49 @@ def names(found):
     return [name for name, *_ in found]
 
 
-def until(is_as_expected, start):
-    """Growth is not steady where a busy machine holds a process up for long: what is expected shows in one of three runs."""
-    for _ in range(3):
-        run = start()
-        if is_as_expected(leaks(run)):
-            return run
-        print(f"# once more: {[line for line in run.lines if 'leak' in line]}", file=sys.stderr)
-    raise AssertionError(run.lines)
+def steadily(start):
+    """A run over a program that served steadily, by its own account: growth is not steady where a machine holds a process up for
+    long. What was found is not looked at."""
+    for _ in range(5):
+        run, did = start()
+        if did["steady"]:
+            return run, did
+        print(f"# once more: the program was held up: {did}", file=sys.stderr)
+    raise h.Skip("this machine holds processes up for long: nothing grows steadily")
 
 
 def attached(seconds, kinds, *options):
-    """A server that has not ended when cprof does; on a busy machine it serves for longer."""
+    """A server that serves when cprof starts and when it ends. What it did before that end, and in all, as all of it."""
     target = h.Workload("leaky", str(seconds), kinds)
     target.says()
     run = h.cprof("heap", "--rate", "1", "--leaks", *options, "-p", target.pid).attached()
     target.go()
-    target.says()
-    return run.stop()
+    before = target.says()
+    ended = run.stop()
+    target.go()
+    after = target.says()
+    return ended, {**before, "steady": after["steady"], "all": after}
 
 
-def launched(kinds, *options):
-    return h.cprof("heap", "--rate", "1", "--leaks", *options, "--", h.workload("leaky"), "5", kinds, "now").wait()
+def launched(kinds, *options, seconds=5):
+    run = h.cprof("heap", "--rate", "1", "--leaks", *options, "--", h.workload("leaky"), seconds, kinds, "now").wait()
+    return run, run.says()
 
 
 @h.test
 def the_leak_comes_first():
     """Beside a growing cache, a bounded one, and what was allocated at the start."""
-    run = until(lambda found: names(found) == ["site_leak", "site_cache_grows"], lambda: attached(6, "lgbs"))
+    run, did = steadily(lambda: attached(6, "lgbs"))
     found = leaks(run)
+    assert names(found) == ["site_leak", "site_cache_grows"], run.lines
     profile = run.profile()
     assert profile["types"] == TYPES and profile["default_type"] == "leak_score", profile["types"]
     for name, nr_bytes, nr_blocks, _ in found:
         assert h.by_function(profile, "inuse_space")[name] == nr_bytes
         assert h.by_function(profile, "inuse_objects")[name] == nr_blocks
     _, nr_bytes, nr_blocks, slope = found[0]
-    assert nr_bytes == 100 * nr_blocks and 40 <= nr_blocks <= 80, found
+    # one in 250 requests, in the first half of the time that cprof saw
+    assert nr_bytes == 100 * nr_blocks and did["quarter"] // 250 <= nr_blocks <= did["all"]["half"] // 250 + 1, (found, did)
     assert slope > 0, found
     rows = json.loads(subprocess.run([h.CPROF, "top", "--json", run.output], capture_output=True, check=True).stdout)["rows"]
     assert rows[0]["name"] == "site_leak" and rows[0]["flat"] == 1000, rows[:2]
@@ -75,7 +82,7 @@ def the_leak_comes_first():
 def of_a_command():
     """A program that has ended, too. What it kept all the time is no leak, and neither are waves."""
     for kinds, expected in ("lgs", ["site_leak"]), ("gbsw", []):
-        run = until(lambda found: names(found) == expected or not expected, lambda: launched(kinds))
+        run, _ = steadily(lambda: launched(kinds))
         assert names(leaks(run)) == expected, run.lines
         assert run.code == 0 and any(NONE in line for line in run.lines) == (not expected), run.lines
         profile = h.judge(run.output)
@@ -85,16 +92,16 @@ def of_a_command():
 @h.test
 def no_older_than():
     """--leak-age chooses what is old; nothing is older than the run."""
-    run = until(bool, lambda: attached(4, "l", "--leak-age", "1s"))
+    run, did = steadily(lambda: attached(6, "l", "--leak-age", "1s"))
     [(name, _, nr_blocks, _)] = leaks(run)
-    assert name == "site_leak" and nr_blocks >= 30, run.lines
-    run = attached(2, "l", "--leak-age", "1h")
+    assert name == "site_leak" and did["old"] // 250 <= nr_blocks <= did["all"]["requests"] // 250 + 1, (run.lines, did)
+    run, _ = attached(2, "l", "--leak-age", "1h")
     assert not leaks(run) and any(NONE in line for line in run.lines), run.lines
 
 
 @h.test
 def inside():
-    run = until(bool, lambda: launched("lb", "--mode", "inside", "--views"))
+    run, _ = steadily(lambda: launched("lb", "--mode", "inside", "--views"))
     assert names(leaks(run)) == ["site_leak"], run.lines
     assert h.by_function(run.extra_profile(".leaks.pb.gz"), "inuse_objects").keys() >= {"site_leak"}
     run.profile()
@@ -127,7 +134,37 @@ def load():
 print("{}", flush=True)
 while sys.stdin.readline():
     load()
+    print("{}", flush=True)
 """
+
+
+def is_steady(times, begin, end):
+    """As of workloads/leaky.c: in no eighth of a second since the first quarter was much more or less done than on average."""
+    nr = [0] * int((end - begin) * 8)
+    for at in times:
+        if at - begin < len(nr) / 8:
+            nr[int((at - begin) * 8)] += 1
+    later = nr[len(nr) // 4:]
+    mean = sum(later) / len(later)
+    return mean / 2 <= min(later) and max(later) <= mean * 2
+
+
+def leaking_python(path):
+    """A hundred times a second, until it was so steadily."""
+    target = h.Workload("/usr/bin/python3", path)
+    target.says()
+    start = time.monotonic()
+    run = h.cprof("heap", "--rate", "1", "--leaks", "-p", target.pid).attached()
+    begin = end = time.monotonic()
+    times, least = [], max(4, 2 * (begin - start))
+    while end < begin + least or (not is_steady(times, begin, end) and end < begin + h.HANGS / 2):
+        target.go()
+        target.says()
+        times.append(time.monotonic())
+        time.sleep(0.01)
+        end = time.monotonic()
+    ended = run.stop()
+    return ended, {"steady": is_steady(times, begin, end)}
 
 
 @h.test
@@ -137,44 +174,32 @@ def of_a_python_program():
     with open(path, "w", encoding="utf-8") as file:
         file.write(LEAKING_PYTHON)
 
-    def run():
-        target = h.Workload("/usr/bin/python3", path)
-        target.says()
-        cprof = h.cprof("heap", "--rate", "1", "--leaks", "-p", target.pid).attached()
-        end = time.monotonic() + 4
-        while time.monotonic() < end:
-            target.go()
-            time.sleep(0.01)
-        return cprof.stop()
-
-    def said(ended):
-        return [line for line in ended.lines if re.search(r"leak 1: .*: leaking\.Session\.__init__ leaking\.py:6 < ", line)]
-
-    for _ in range(3):  # as in until()
-        ended = run()
-        if said(ended):
-            break
-    assert said(ended), ended.lines
+    ended, _ = steadily(lambda: leaking_python(path))
+    assert [line for line in ended.lines if re.search(r"leak 1: .*: leaking\.Session\.__init__ leaking\.py:6 < ", line)], ended.lines
     assert [line for line in ended.lines if "its objects of up to 512 bytes only if" in line], ended.lines
 
 
 @h.test
 def of_two_threads():
     """The line is about all samples of a stack, which -t tells apart."""
-    run = until(bool, lambda: launched("lt", "-t"))
+    run, _ = steadily(lambda: launched("lt", "-t"))
     [(name, nr_bytes, nr_blocks, _)] = leaks(run)
     profile = run.profile()
     assert name == "site_leak" and len(profile["samples"]) == 2, (run.lines, profile["samples"])
     assert nr_bytes == h.total(profile, "inuse_space") and nr_blocks == h.total(profile, "inuse_objects"), run.lines
 
 
+def of_two(args):
+    command = "{0} {1} & {0} {1} & wait".format(h.workload("leaky"), args)
+    run = h.cprof("heap", "--rate", "1", "--mode", "inside", "--leaks", "--format", "proto,text", "--", "sh", "-c", command).wait()
+    return run, {"steady": all(json.loads(line)["steady"] for line in run.out.splitlines())}
+
+
 @h.test
 def of_two_processes():
     """The line says whose it is, in one file and in several; that there is none is said once."""
     for args, is_leak in ("4 l now", True), ("1 b now", False):
-        command = "{0} {1} & {0} {1} & wait".format(h.workload("leaky"), args)
-        run = until(lambda found: len(found) == 2 or not is_leak, lambda: h.cprof(
-            "heap", "--rate", "1", "--mode", "inside", "--leaks", "--format", "proto,text", "--", "sh", "-c", command).wait())
+        run, _ = steadily(lambda: of_two(args))
         assert len(leaks(run)) == (2 if is_leak else 0), run.lines
         assert len([line for line in run.lines if NONE in line]) == (0 if is_leak else 1), run.lines
         assert len({line.split(":")[1].split(" of ")[1] for line in run.lines if "cprof: leak " in line}) == (2 if is_leak else 0)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leaky SECONDS [KINDS]: a server of 5,000 requests a second, for SECONDS. Where a busy machine holds it up it ends later: it
- * does not catch up, since a burst is no steady growth. KINDS: letters, what it does besides site_request, which allocates and
+ * leaky SECONDS [KINDS]: a server of 5,000 requests a second, for SECONDS, and until it has served steadily: in no eighth of a
+ * second since the first quarter of its time did it serve less than half of their mean, or more than twice that. Where a busy
+ * machine holds it up it does not catch up, since a burst is no steady growth, and goes on until that is in the first quarter;
+ * but not for more than MOST_SECONDS. KINDS: letters, what it does besides site_request, which allocates and
  * frees at once (all: lgbs):
  *
  *	l	site_leak allocates for each request and frees it at the end, but forgets one in 250
@@ -11,24 +13,32 @@
  *	w	site_wave holds more and more for a second, then nothing, and so on
  *	t	two threads serve, each all of this (with l and g only)
  *
- * Says {"ready": PID} and waits for a line on stdin; serves; says {"done": PID}, and waits for another line. With a third
- * argument it waits for nothing.
+ * Says {"ready": PID} and waits for a line on stdin; serves; says what it did, and goes on until another line comes; says what
+ * it did in all. With a third argument it waits for nothing, and says that once. What it did: {"requests": N, "quarter": N,
+ * "half": N, "old": N, "steady": BOOL}: all of them, those in the first quarter of its time but half a second and those in the
+ * first half, those until 1.5 s before, and if it served steadily.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "workload.h"
 
-#define BATCH	50 /* requests each 10 ms */
-#define BOUNDED 750
-#define WAVE	500
+#define BATCH		50 /* requests each 10 ms */
+#define PIECES_A_SECOND 8
+#define MOST_SECONDS	200
+#define NR_PIECES	((MOST_SECONDS + 400) * PIECES_A_SECOND)
+#define BOUNDED		750
+#define WAVE		500
 
 static void *volatile kept;
 static void *bounded[BOUNDED], *wave[WAVE];
 static _Thread_local size_t nr_requests;
 static size_t nr_wave;
 static const char *kinds = "lgbs";
-static double seconds;
+static double seconds, began;
+static bool waits;
+static int served[NR_PIECES]; /* in each piece of time */
 static volatile size_t size_of_request = 500, size_of_leak = 100, size_of_entry = 400;
 
 static __attribute__((noinline)) void site_request(void)
@@ -92,11 +102,71 @@ static __attribute__((noinline)) void serve(void)
 		site_wave();
 }
 
+static int sum_of(int first, int limit)
+{
+	int sum = 0;
+
+	for (int i = first; i < limit; i++)
+		sum += __atomic_load_n(&served[i], __ATOMIC_RELAXED);
+	return sum;
+}
+
+static int piece_now(void)
+{
+	return (int)((now_seconds(CLOCK_MONOTONIC) - began) * PIECES_A_SECOND);
+}
+
+/* In so many whole pieces of time. */
+static bool is_steady(int nr)
+{
+	double mean = (double)sum_of(nr / 4, nr) / (nr - nr / 4);
+
+	for (int i = nr / 4; i < nr; i++)
+		if (sum_of(i, i + 1) < mean / 2 || sum_of(i, i + 1) > mean * 2)
+			return false;
+	return nr > 0;
+}
+
+static void say_what_it_did(void)
+{
+	int nr = piece_now(), half_second = PIECES_A_SECOND / 2;
+
+	printf("{\"requests\": %d, \"quarter\": %d, \"half\": %d, \"old\": %d, \"steady\": %s}\n",
+	       sum_of(0, NR_PIECES), sum_of(0, nr / 4 - half_second),
+	       sum_of(0, nr / 2 + half_second), sum_of(0, nr - 3 * half_second),
+	       is_steady(nr) ? "true" : "false");
+	fflush(stdout);
+}
+
+/* A line on stdin, or its end. */
+static bool is_told(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&input, 1, 0) > 0;
+}
+
+/* Is it to end, after so many whole pieces of time? */
+static bool is_done(int nr)
+{
+	static bool is_said;
+
+	if (is_said)
+		return is_told();
+	if (nr < seconds * PIECES_A_SECOND ||
+	    (!is_steady(nr) && nr < MOST_SECONDS * PIECES_A_SECOND))
+		return false;
+	is_said = waits;
+	if (waits)
+		say_what_it_did();
+	return !waits;
+}
+
 static void *run(void *arg)
 {
 	double next = now_seconds(CLOCK_MONOTONIC);
 
-	for (int done = 0; done < seconds * 100; done++) {
+	for (int piece = 0; piece < NR_PIECES && !is_done(piece); piece = piece_now()) {
 		double now = now_seconds(CLOCK_MONOTONIC);
 
 		if (now < next)
@@ -105,6 +175,7 @@ static void *run(void *arg)
 			next = now;
 		for (int i = 0; i < BATCH; i++)
 			serve();
+		__atomic_fetch_add(&served[piece], BATCH, __ATOMIC_RELAXED);
 		next += 0.01;
 	}
 	return arg;
@@ -123,20 +194,24 @@ static void run_twice(void)
 
 int main(int argc, char **argv)
 {
-	bool wait = argc < 4;
+	double start = now_seconds(CLOCK_MONOTONIC);
 
+	waits = argc < 4;
 	seconds = number_arg(argc, argv, 1, 5);
 	if (argc > 2)
 		kinds = argv[2];
-	if (wait)
+	if (waits)
 		wait_for_line("ready");
 	if (strchr(kinds, 's'))
 		site_start();
+	began = now_seconds(CLOCK_MONOTONIC);
+	/* cprof halves the time since it watches, which may be longer: then its second half begins after our first quarter. */
+	if (seconds < 2 * (began - start))
+		seconds = 2 * (began - start);
 	if (strchr(kinds, 't'))
 		run_twice();
 	else
 		run(NULL);
-	if (wait)
-		wait_for_line("done");
+	say_what_it_did();
 	return 0;
 }
