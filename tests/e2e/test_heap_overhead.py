@@ -18,11 +18,17 @@ PAIRS, SPINS = 150_000, 2000
 
 
 def took(run):
-    """What it says of itself: percent, whose, traps."""
+    """What it says of itself: percent, whose, traps, and how many microseconds each took."""
     match = TOOK.search("\n".join(run.lines))
     assert match, "no word on what profiling took"
-    percent, whose, traps, _ = match.groups()
-    return int(percent or 0), whose, traps
+    percent, whose, traps, us = match.groups()
+    return int(percent or 0), whose, traps, float(us)
+
+
+def adds_up(percent, traps, us, least_cpu, most_cpu, what):
+    """Is that the share of so many CPU seconds that these traps, of so many microseconds each, take? All are rounded."""
+    low, high = (100 * traps * each * 1e-6 / seconds for each, seconds in ((us - 0.06, most_cpu), (us + 0.06, least_cpu)))
+    assert min(low, 99) - 1 <= percent <= min(high, 99) + 1, f"{what}: {percent} %, not {low:.1f} to {high:.1f}"
 
 
 def bare():
@@ -59,8 +65,7 @@ def it_is_what_the_target_pays():
     assert sorted(said)[1] > 0
     # A busy machine slows traps down by other factors than code; the same work takes different times then.
     if varies(without) or varies(with_it) or min(true) <= 0:
-        print("# the same work takes different times on this machine now: the figure is not judged", flush=True)
-        return
+        raise h.Skip("the same work takes different times on this machine now: the figure is not judged")
     ratio = sorted(share / wanted for share, wanted in zip(said, true))[1]
     assert 0.6 <= ratio <= 1.4, f"what it says is {ratio:.2f} of what the target pays"
 
@@ -68,7 +73,7 @@ def it_is_what_the_target_pays():
 @h.test
 def the_traps_are_counted():
     run, _ = launched("--mode", "probe", pairs=100_000, spins=1)
-    _, whose, traps = took(run)
+    _, whose, traps, _ = took(run)
     assert whose == "the target's CPU time"
     # A few more of the C library's own.
     assert 200_000 <= h.number(traps) <= 202_000, traps
@@ -78,13 +83,17 @@ def the_traps_are_counted():
 
 @h.test
 def inside_only_samples_are_paid_for():
+    """And less is said of them than of all calls of the same program."""
     run, _ = launched("--mode", "inside", "--rate", "65536", spins=500)
-    percent, _, traps = took(run)
+    percent, _, traps, _ = took(run)
     # Each sample is an allocation and a free.
-    assert percent <= 20 and h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
+    assert h.number(traps) < PAIRS / 50, f"{percent} % by {traps} traps"
+    run, _ = launched("--mode", "probe", "--rate", "65536", spins=500)
+    probed = took(run)
+    assert h.number(probed[2]) >= 2 * PAIRS and percent < probed[0] / 2, (percent, traps, probed)
 
 
-EXPECTED = re.compile(r"^cprof: the probes will take about (\d+) % of the target's CPU time \(([\d,]+) calls in \d\.\d s, traps of "
+EXPECTED = re.compile(r"^cprof: the probes will take about (\d+) % of the target's CPU time \(([\d,]+) calls in (\d\.\d) s, traps of "
                       r"([\d.]+) us\).* --inject, .*cprof heap -- COMMAND", re.M)
 
 
@@ -97,24 +106,41 @@ def busy():
     return target
 
 
+def told(run, percent):
+    """What was told beforehand. cprof warns of more than 30 %: a machine on which a process that only allocates has little more
+    than that, or less, shows nothing."""
+    match = EXPECTED.search("\n".join(run.lines))
+    assert match or percent <= 60, f"it was not told beforehand, and took {percent} %"
+    if not match:
+        raise h.Skip(f"traps take {percent} % of a process that only allocates")
+    return match
+
+
 @h.test
 def a_process_that_runs_already():
     target = busy()
+    before = target.used()
     cprof = h.cprof("heap", "-p", target.pid).attached()
+    began = target.used()
     target.uses(0.3)
+    ended = target.used()
     run = cprof.stop()
-    percent, whose, _ = took(run)
-    assert whose == "the target's CPU time" and 31 <= percent <= 99, f"{percent} % of {whose}"
+    percent, whose, traps, us = took(run)
+    assert whose == "the target's CPU time"
+    if "million" not in traps:
+        adds_up(percent, h.number(traps), us, ended - began, target.used() - before, "it took")
     # It was reported before sampling began, and what was counted then is in no account.
     text = "\n".join(run.lines)
-    match = EXPECTED.search(text)
-    assert match and "--alloc-only, which" in match[0], "it was not told beforehand"
+    match = told(run, percent)
+    assert "--alloc-only, which" in match[0], match[0]
     assert match.start() < h.ATTACHED.search(text).start()
-    assert abs(int(match[1]) - percent) <= 30, f"expected {match[1]} %, took {percent} %"
+    # of no more CPU time than there was
+    expected, calls, seconds, us = int(match[1]), h.number(match[2]), float(match[3]), float(match[4])
+    adds_up(expected, calls, us, calls * (us - 0.06) * 1e-6, seconds + 0.05, "expected")
     run.profile()
     cprof = h.cprof("heap", "--alloc-only", "-p", target.pid).attached()
-    match = EXPECTED.search("\n".join(cprof.stop().lines))
-    assert match and "--alloc-only" not in match[0]
+    match = told(cprof.stop(), percent / 2)
+    assert "--alloc-only" not in match[0]
     target.go()
     target.wait()
 
@@ -127,7 +153,7 @@ def a_process_that_others_keep_from_the_cpus():
     os.sched_setaffinity(h.running[-1].pid, {cpu})
     for thread in map(int, os.listdir(f"/proc/{target.pid}/task")):
         os.sched_setaffinity(thread, {cpu})
-    for nice in 12, 8, 4, 0:
+    for nice in 12, 8, 4, 0, 12, 8, 4, 0:
         for thread in map(int, os.listdir(f"/proc/{target.pid}/task")):
             os.setpriority(os.PRIO_PROCESS, thread, nice)
         cprof = h.cprof("heap", "--allow-empty", "-p", target.pid).attached()
@@ -135,7 +161,7 @@ def a_process_that_others_keep_from_the_cpus():
         if match and " calls in 0.1 s" not in match[0]:
             break
     assert match and " calls in 0.1 s" not in match[0], "it was not told beforehand, or without a longer look"
-    assert int(match[1]) > 30, match[0]
+    assert int(match[1]) >= 30, match[0]  # is said of more
 
 
 @h.test
@@ -162,17 +188,21 @@ LIMITED = re.compile(r"^cprof: sampling stopped after [\d.]+ s: it took (\d+) % 
 
 @h.test
 def a_limit_is_held():
-    """What is lost to the probes is what they took until they went. The second half of the work is done without."""
-    pairs, spins = 1_400_000, 2000
-    run = h.cprof("heap", "--mode", "probe", "--max-overhead", "20", "--", h.workload("fixed"), pairs, spins).wait()
+    """Half of what the probes take on this machine is too much: they go, and most of the work is done without. cprof gets a CPU
+    at once, so that it is not late."""
+    percent = took(launched("--mode", "probe")[0])[0]
+    if percent < 4:
+        raise h.Skip(f"traps take {percent} % here")
+    pairs, limit = 1_400_000, str(percent // 2)
+    run = h.cprof("heap", "--mode", "probe", "--max-overhead", limit, "--", "nice", "-n", "39", h.workload("fixed"), pairs, SPINS,
+                  run_as=h.AHEAD_OF_OTHERS).wait()
     match = LIMITED.search("\n".join(run.lines))
     assert run.code == 5 and match, f"exit code {run.code}"
-    assert int(match[1]) > 20 and match[2] == "20"
-    said = run.says()
-    without = 2 * said["second_half"]
-    print(f"# {without:.2f} s of work took {said['cpu_seconds']:.2f} s, at first {match[1]} % were lost", flush=True)
-    assert said["cpu_seconds"] <= without / 0.75
-    assert h.number(took(run)[2]) < pairs, "the probes stayed for the second half"
+    assert int(match[1]) >= int(limit) and match[2] == limit, match[0]
+    said, traps = run.says(), h.number(took(run)[2])
+    print(f"# {said['cpu_seconds']:.2f} s of work, the second half in {said['second_half']:.2f} s, at first {match[1]} % were lost "
+          f"by {traps:,} traps", flush=True)
+    assert traps < pairs, "the probes stayed for the second half"
     run.profile(code=5)
 
 
