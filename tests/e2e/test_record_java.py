@@ -89,7 +89,7 @@ def assert_legal(java, *flags):
           flush=True)
     for why, times in sorted(wrong.items(), key=lambda item: -item[1])[:10]:
         print(f"#   {times}: {why}", flush=True)
-    assert nr > 300, nr
+    u.assert_enough(nr, "stacks of Java")
     assert sum(wrong.values()) <= max(0.001 * nr, 2), wrong
     assert unknown <= max(0.003 * nr, 8), unknown
     return profile["samples"]
@@ -142,7 +142,7 @@ def classes_that_are_unloaded():
         for flags in WAYS:
             found = Generations(java, 0, *flags)
             assert not found.wrong
-            assert found.right + found.gone > 100, found.gone
+            u.assert_enough(found.right + found.gone, "frames")
             assert found.main >= found.nr / 2, found.main
 
 
@@ -154,7 +154,7 @@ def a_class_that_stays_among_them():
             found = Generations(java, 20, *flags)
             assert not found.wrong
             assert found.gone <= max(0.001 * (found.right + found.gone), 2), found.gone
-            assert found.right > 100, found.right
+            u.assert_enough(found.right, "frames")
 
 
 def native_allocations(java, *flags):

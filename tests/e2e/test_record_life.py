@@ -71,7 +71,7 @@ def one_of_two_targets_exits():
     second.pauses()
     both, one = run.stop().windows()
     assert h.labels(both, "pid") == {first.pid, second.pid}
-    assert h.labels(one, "pid") == {second.pid} and h.total(one, "samples") > 100
+    assert h.labels(one, "pid") == {second.pid} and h.total(one, "samples") > 0
 
 
 @h.test

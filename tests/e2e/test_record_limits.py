@@ -51,7 +51,9 @@ def nothing_is_lost_without_limits():
     run = h.cprof("record", "-F", "1999", "--", h.workload("stacks"), "1").wait()
     profile = run.profile()
     assert run.closing.lost == 0, run.closing.reasons
-    assert len(profile["samples"]) > 500, len(profile["samples"])
+    # each walk is another stack, of 4,096, and no tick knows which it meets
+    nr_met = min(h.total(profile, "samples"), run.says()["walks"], 4096)
+    assert len(profile["samples"]) >= nr_met / 2 > 0, (len(profile["samples"]), nr_met)
 
 
 @h.test

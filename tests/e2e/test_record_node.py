@@ -195,7 +195,7 @@ def every_stack_is_legal():
             if why:
                 wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
         print(f"# {way}: {nr - sum(wrong.values())} of {nr} stacks are legal; {wrong}", flush=True)
-        assert nr > 100, nr
+        u.assert_enough(nr, way)
         assert not [why for why in wrong if "unknown" in why], wrong
         assert sum(wrong.values()) <= max(2, nr / 200), wrong
 
@@ -329,7 +329,8 @@ def functions_that_come_and_go():
             else:
                 assert inner in (None, found[2]), sample["stack"]
     print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
-    assert len(names) > 100 and gone <= made / 20, (len(names), made, gone)
+    u.assert_enough(len(names), "functions")
+    assert gone <= made / 20, (len(names), made, gone)
 
 
 @h.test
@@ -338,7 +339,7 @@ def forged_engine():
     has."""
     for what in ("circle", "wild", "text"):
         profile = attach(None, (h.workload("forgedv8"), what), seconds=0.4)
-        assert u.count(profile["samples"]) > 100, what
+        u.assert_enough(u.count(profile["samples"]), what)
         frames = [frame for sample in profile["samples"] for frame in sample["frames"]
                   if frame["mapping"]["path"] == "[v8 11.3]"]
         assert len(frames) < 600 * len(profile["samples"]), what

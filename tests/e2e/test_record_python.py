@@ -203,7 +203,7 @@ def every_stack_is_legal():
             if why:
                 wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
         print(f"# {path}: {nr - sum(wrong.values())} of {nr} stacks are legal; {wrong}", flush=True)
-        assert nr > 100, nr
+        u.assert_enough(nr, path)
         assert not [why for why in wrong if "unknown" in why or "no function" in why], wrong
         # 3.12 announces a frame of C before that says which function it runs: about 1 sample in 2,000 here has none.
         assert sum(wrong.values()) <= max(6, nr / 200), wrong
@@ -327,7 +327,7 @@ def threads_without_the_gil():
         called = [sample for sample in samples if {"prog.squeeze", "prog.digest"} & set(sample["stack"]) and
                   "prog.repeat" in sample["stack"] and any(name.startswith("threading.") for name in sample["stack"])]
         for function in ("prog.squeeze", "prog.digest"):
-            assert u.count([s for s in called if function in s["stack"]]) > 50, (version, function)
+            u.assert_enough(u.count([s for s in called if function in s["stack"]]), function)
         print(f"# {path}: {u.count(called)} of {u.count(samples)} samples have their callers", flush=True)
         assert u.count(called) >= 0.995 * u.count(samples) - 2, [s["stack"] for s in samples if s not in called][:5]
 
@@ -369,7 +369,8 @@ def functions_that_come_and_go():
                 assert frame["start_line"] in ((first,) if "f_" in frame["name"] else (1, first)), frame
                 assert frame["line"] in range(first, first + 5) or "<module>" in frame["name"], frame
         print(f"# {path}: {len(names)} functions in {made} frames, {gone} are gone", flush=True)
-        assert len(names) > 50 and gone <= max(1, made / 100), (len(names), made, gone)  # how many is the machine's choice
+        u.assert_enough(len(names), "functions")  # how many is the machine's choice
+        assert gone <= max(1, made / 100), (len(names), made, gone)
 
 
 EMBEDDING = r"""
@@ -481,7 +482,8 @@ def forks_and_execs():
         for function, in_target in (("prog.in_parent", True), ("prog.in_child", False), ("after.after_exec", True)):
             found = [s for s in samples if function in s["stack"]]
             wrong = [s["labels"] for s in found if (s["labels"]["pid"] == target.pid) != in_target]
-            assert u.count(found) > 100 and not wrong, (path, function, u.count(found), wrong)
+            u.assert_enough(u.count(found), function)
+            assert not wrong, (path, function, u.count(found), wrong)
         child = [s for s in samples if s["labels"]["pid"] != target.pid]
         named = [s for s in child if "prog.in_child" in s["stack"]]
         print(f"# {path}: {u.count(named)} of {u.count(child)} samples of the child are in in_child()", flush=True)
@@ -578,7 +580,7 @@ def forged_interpreter():
     that it has."""
     for what in ("circle", "wild", "text"):
         profile = attach(h.workload("forged"), what, seconds=0.25, pauses=False)
-        assert u.count(profile["samples"]) > 100, what
+        u.assert_enough(u.count(profile["samples"]), what)
         frames = [frame for sample in profile["samples"] for frame in sample["frames"]
                   if frame["mapping"]["path"] == "[python 3.11]"]
         assert len(frames) < 600 * len(profile["samples"]), what

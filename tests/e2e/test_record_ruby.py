@@ -290,7 +290,7 @@ def every_stack_is_legal():
         if why:
             wrong[why] = wrong.get(why, 0) + sample["values"]["samples"]
     print(f"# {nr - sum(wrong.values())} of {nr} stacks are legal, {others} have no Ruby; {wrong}", flush=True)
-    assert nr > 100, nr
+    u.assert_enough(nr, "stacks")
     assert not [why for why in wrong if "unknown" in why], wrong
     assert sum(wrong.values()) <= max(2, nr / 1000), wrong
 
@@ -362,7 +362,8 @@ def functions_that_come_and_go():
             caller = "by_path" if by_path else "by_name"
             assert caller in [other["name"] for other in chain[i + 1:]], [other["name"] for other in chain]
     print(f"# {len(names)} functions in {made} frames, {gone} are gone", flush=True)
-    assert len(names) > 50 and gone <= max(1, made / 100), (len(names), made, gone)
+    u.assert_enough(len(names), "functions")  # how many is the machine's choice
+    assert gone <= max(1, made / 100), (len(names), made, gone)
 
 
 @h.test

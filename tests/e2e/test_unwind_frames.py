@@ -20,7 +20,7 @@ def assert_root(samples):
 def assert_recursion(profile, depth):
     expected = tuple(("one", "two", "three")[i % 3] for i in reversed(range(depth)))
     samples = u.holding(profile, "bottom")
-    assert u.count(samples) > 300, u.count(samples)
+    u.assert_part(samples, profile, 0.9, "bottom()")
     u.assert_whole(samples)
     assert_root(samples)
     u.assert_chain(samples, "bottom", *expected, "main")
@@ -101,7 +101,7 @@ def too_deep():
     so."""
     profile = u.attach(u.build("recurse"), u.LONG, 20000, seconds=0.5, hz=1999).profile()
     samples = u.holding(profile, "bottom")
-    assert u.count(samples) > 300, u.count(samples)
+    u.assert_part(samples, profile, 0.3, "bottom()")
     expected = ["bottom"] + [("one", "two", "three")[i % 3] for i in reversed(range(20000))]
     # what a busy machine samples before the tables are there is walked in a copy of the stack's top
     early = [s for s in samples if "stack beyond what was copied" in s["stack"][-1]]
@@ -165,7 +165,7 @@ def alloca_and_large_frames():
 def assert_signals(profile):
     """The handler's frames stand on those of the interrupted function."""
     samples = u.holding(profile, "in_handler")
-    assert u.count(samples) > 100, u.count(samples)
+    u.assert_enough(u.count(samples), "in_handler()")  # how much that is depends on how fast it is
     u.assert_whole(profile["samples"])
     u.assert_chain(samples, "in_handler", "on_signal")
     assert_root(samples)
@@ -193,7 +193,7 @@ def longjmp():
     profile = u.record(u.build("jumps"), 1, hz=1999).profile()
     u.assert_whole(profile["samples"])
     samples = [s for s in profile["samples"] if "dive" in s["stack"]]
-    assert u.count(samples) > 100
+    u.assert_part(samples, profile, 0.05, "dive()")
     assert_root(u.holding(profile, "try_it"))
     u.assert_chain(samples, "dive", "try_it", "main")
     assert any("longjmp" in s["stack"][0] or "setjmp" in s["stack"][0]

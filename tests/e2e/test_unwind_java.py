@@ -46,7 +46,7 @@ def attach(java, folder, seconds, *flags):
 def assert_whole(run, java, least=LEAST):
     whole, nr = map(h.number, run.matches(WHOLE)[0].groups())
     print(f"# {java}: {whole} of {nr} whole ({100 * whole / nr:.2f} %)", flush=True)
-    assert nr > 100, nr
+    u.assert_enough(nr, java)
     assert 100 * whole >= least * nr - 100, f"{nr - whole} of {nr}: {u.reasons(run.profile()['samples'])}"
 
 
@@ -74,7 +74,8 @@ def assert_dives(samples):
         assert stack[last] == "Deep.work", stack
         deepest = max(deepest, last - first)
         nr += u.count([sample])
-    assert nr > 50 and nr_gone <= max(0.05 * nr, 2), (nr, nr_gone)
+    u.assert_enough(nr, "dive()")
+    assert nr_gone <= max(0.05 * nr, 2), (nr, nr_gone)
     assert 20 <= deepest <= 110, deepest
 
 

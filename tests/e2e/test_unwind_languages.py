@@ -29,7 +29,7 @@ def code_made_at_run_time():
     above and below is walked by its tables."""
     profile = u.record(u.build("jit"), 0.5, hz=1999).profile()
     samples = u.holding(profile, "callback")
-    assert u.count(samples) > 300
+    u.assert_part(samples, profile, 0.3, "callback()")
     u.assert_whole(samples)
     for sample in samples:
         if u.why_truncated(sample):
@@ -45,7 +45,7 @@ def go_program():
     profile = u.attach(u.build_go("deep"), u.LONG, seconds=0.5, hz=1999).profile()
     u.assert_whole(profile["samples"])
     samples = u.holding(profile, "main.bottom")
-    assert u.count(samples) > 300, h.by_function(profile, "samples")
+    u.assert_part(samples, profile, 0.3, "main.bottom()")
     for sample in samples:
         if not u.why_truncated(sample):
             stack = sample["stack"]
@@ -63,8 +63,9 @@ def go_program_without_symbols():
     """Its runtime's own table names every function, and says that frame pointers are kept; also where it has no fixed address."""
     for flags in (("-ldflags=-s -w",), ("-ldflags=-s -w", "-buildmode=pie", "-trimpath")):
         path = u.build_go("deep", *flags)
-        samples = u.holding(u.attach(path, u.LONG, seconds=0.25, hz=1999).profile(), "main.bottom")
-        assert u.count(samples) > 150, (flags, u.count(samples))
+        profile = u.attach(path, u.LONG, seconds=0.25, hz=1999).profile()
+        samples = u.holding(profile, "main.bottom")
+        u.assert_part(samples, profile, 0.3, "main.bottom()")
         u.assert_whole(samples)
         for sample in samples:
             unnamed = [name for name in sample["stack"] if "+0x" in name or "guessed" in name]

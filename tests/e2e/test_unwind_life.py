@@ -62,9 +62,9 @@ def vfork_children():
     children, parent = u.holding(profile, "in_child"), u.holding(profile, "in_parent")
     u.assert_chain(children, "in_child", "spawn", "main")
     u.assert_chain(parent, "in_parent", "spawn", "main")
-    assert len({s["labels"]["pid"] for s in children}) >= 198, "200 children"
+    assert len({s["labels"]["pid"] for s in children}) >= 198 - run.ticks_missed, "200 children"
     u.assert_chain(u.holding(profile, "inner"), "inner", "middle", "main")
-    assert len({s["labels"]["pid"] for s in u.holding(profile, "inner")}) >= 49, "50 execs"
+    assert len({s["labels"]["pid"] for s in u.holding(profile, "inner")}) >= 49 - run.ticks_missed, "50 execs"
 
 
 @h.test
