@@ -14,7 +14,7 @@ import signal
 import struct
 import time
 
-from judges import ROOT, silent
+from judges import HANGS, ROOT, silent
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 
@@ -159,7 +159,7 @@ def stray_objects(before, seconds, nr_lost=0):
     return sorted(left), sorted(crowd)
 
 
-def left_objects(before, seconds=60, nr_lost=PROGRAM_ARRAYS):
+def left_objects(before, seconds=HANGS, nr_lost=PROGRAM_ARRAYS):
     """What a case has left in the kernel."""
     return problems_of(*stray_objects(before, seconds, nr_lost), nr_lost)
 
@@ -208,7 +208,7 @@ def changed_bytes(pid):
     return count
 
 
-def left_probes(pids, seconds=30):
+def left_probes(pids, seconds=HANGS):
     """What of a case's probes stays in the code of processes that live. In a crowd that is said, not judged."""
     end = time.monotonic() + seconds
     while True:
@@ -280,7 +280,7 @@ def kill_and_reap(pids):
         time.sleep(0.01)
 
 
-def left_processes(seconds=30):
+def left_processes(seconds=HANGS):
     """What a case has left running. Being orphaned, they are our children: we are a subreaper."""
     end = time.monotonic() + seconds
     while (left := children(os.getpid(), outliving)) and time.monotonic() < end:

@@ -47,7 +47,7 @@ def a_thread_cannot_be_stopped():
     target = h.Workload(injecting.built("vforks", VFORKS))
     target.says()
     run = injecting.injected(target, "--rate", "1", "--alloc")
-    time.sleep(0.2)
+    target.uses(0.01)  # in which it allocates many times
     assert run.stop().profile()["samples"]
     injecting.slots_are_as_before(target.pid)
     assert target.process.poll() is None
@@ -287,6 +287,19 @@ static void __attribute__((constructor)) construct(void)
 	write(STDOUT_FILENO, "{}\\n", 3);
 }
 """
+
+
+READ = "0"
+
+
+def waits_in(target, call):
+    """Waits until the main thread sleeps in this system call, after which it was heard."""
+    end, found = time.monotonic() + h.HANGS, None
+    while found != call:
+        assert time.monotonic() < end, f"it is in {found}, not in {call}"
+        with open(f"/proc/{target.pid}/syscall", encoding="ascii") as file:
+            found = file.read().split()[0]
+        time.sleep(0.01)
 
 
 def state_when(task, wanted, is_over=None):
@@ -761,7 +774,7 @@ def a_socket_with_a_timeout():
     """The kernel ends such a call with EINTR: it is made again."""
     target = h.Workload(injecting.built("timeout", TIMEOUT))
     target.says()
-    time.sleep(0.1)  # it reads by then
+    waits_in(target, READ)
     h.cprof("heap", "--inject", "-d", "0.2", "--allow-empty", "-p", target.pid).wait()
     target.go()
     assert target.says() == {"got": 1}

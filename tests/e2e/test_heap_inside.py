@@ -68,11 +68,20 @@ def new_and_delete():
 
 @h.test
 def functions_of_python():
-    """Walked at a sample, as at that of a probe."""
-    script = os.path.join(h.folder(), "prog.py")
+    """Walked at a sample, as at that of a probe, once they are known to be Python's: it begins when that is said."""
+    folder = h.folder()
+    script, begins = os.path.join(folder, "prog.py"), os.path.join(folder, "begins")
     with open(script, "w", encoding="utf-8") as file:
-        file.write("import time\ndef hold():\n    return bytearray(40000)\ntime.sleep(2)\nheld = [hold() for _ in range(1000)]\n")
-    profile = launch("/usr/bin/python3", script).profile()
+        file.write("import os, time\ndef hold():\n    return bytearray(40000)\n"
+                   f"while not os.path.exists({begins!r}): time.sleep(0.01)\nheld = [hold() for _ in range(1000)]\n")
+    run = h.cprof("heap", "--rate", 1, "--", "/usr/bin/python3", script)
+    run.awaits(r"^cprof: process \d+: Python [\d.]+, whose functions are read")
+    run.snapshot(1)  # it has done what it was at
+    with open(begins, "w", encoding="utf-8"):
+        pass
+    run = run.wait()
+    assert not run.closing.lost, run.closing.reasons
+    profile = run.profile()
     found = [sample["values"]["alloc_space"] for sample in profile["samples"] if "prog.hold" in sample["stack"]]
     assert sum(found) >= 40_000_000, found
 

@@ -77,7 +77,7 @@ def its_system_calls():
     target = h.Workload("hot", 60)
     target.uses(0.05)
     trace = os.path.join(h.folder(), "trace")
-    done = h.cprof("record", "-a", "-d", "500ms", run_as=("strace", "-f", "-qq", "-o", trace)).wait(120)
+    done = h.cprof("record", "-a", "-d", "500ms", run_as=("strace", "-f", "-qq", "-o", trace)).wait()
     assert done.code == 0, done.lines
     calls = calls_of(trace, PARSER)
     assert 3 < len(calls) <= CALLS, calls
@@ -137,7 +137,7 @@ def main_has_a_filter():
     trace = os.path.join(h.folder(), "trace")
     for command in ("record", "heap"):
         done = h.cprof(command, "-d", "500ms", "--allow-empty", "--", h.workload("allocs"), "200", "now",
-                       run_as=("strace", "-f", "-qq", "-o", trace)).wait(120)
+                       run_as=("strace", "-f", "-qq", "-o", trace)).wait()
         assert done.code == 0, done.lines
         main_pid, is_behind, nr = None, False, 0
         with open(trace, encoding="utf-8", errors="replace") as file:

