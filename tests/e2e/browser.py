@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import judges
 import leftovers
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -40,7 +41,7 @@ os.dup2(pipes[0], 3)
 os.dup2(pipes[1], 4)
 os.execv(command[0], command)
 """
-SECONDS = 120  # without an answer it hangs
+SECONDS = judges.HANGS  # without an answer
 KEYS = {"Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, None), "Backspace": ("Backspace", 8, None),
         "ArrowUp": ("ArrowUp", 38, None), "ArrowDown": ("ArrowDown", 40, None), "Home": ("Home", 36, None),
         "ArrowLeft": ("ArrowLeft", 37, None), "ArrowRight": ("ArrowRight", 39, None),

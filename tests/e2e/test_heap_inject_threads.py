@@ -289,19 +289,6 @@ static void __attribute__((constructor)) construct(void)
 """
 
 
-READ = "0"
-
-
-def waits_in(target, call):
-    """Waits until the main thread sleeps in this system call, after which it was heard."""
-    end, found = time.monotonic() + h.HANGS, None
-    while found != call:
-        assert time.monotonic() < end, f"it is in {found}, not in {call}"
-        with open(f"/proc/{target.pid}/syscall", encoding="ascii") as file:
-            found = file.read().split()[0]
-        time.sleep(0.01)
-
-
 def state_when(task, wanted, is_over=None):
     """The state of a task, when it is the wanted one at last, or when that will not be."""
     state, end = "", time.monotonic() + h.HANGS
@@ -774,7 +761,7 @@ def a_socket_with_a_timeout():
     """The kernel ends such a call with EINTR: it is made again."""
     target = h.Workload(injecting.built("timeout", TIMEOUT))
     target.says()
-    waits_in(target, READ)
+    waits_in(target, "0 ")  # read
     h.cprof("heap", "--inject", "-d", "0.2", "--allow-empty", "-p", target.pid).wait()
     target.go()
     assert target.says() == {"got": 1}

@@ -53,7 +53,7 @@ def the_default_folder_is_made_and_not_found():
     """Its name is known in advance: a link, another user's folder and even our own are refused."""
     for make in strangers_link, lambda path, _: strangers_folder(path), lambda path, _: os.mkdir(path):
         folder, victim = shared()
-        names = default_names(folder, 90)
+        names = default_names(folder, h.HANGS)
         for name in names:
             make(name, victim)
         refuses(run("record", "-a", "-d", "300ms", cwd=folder), victim)

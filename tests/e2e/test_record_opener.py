@@ -137,14 +137,14 @@ def one_that_is_held():
     """An opener that is held costs what it was asked for, and the closing line names that; sampling goes on."""
     target = h.Workload("hot", 60)
     target.uses(0.05)
-    run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
+    run = h.cprof("record", "-F", "499", "-a").attached()
     target.uses(0.3)
     os.kill(opener_of(run), signal.SIGSTOP)
     path = os.path.join(h.folder(), "met_later")
     shutil.copy(h.workload("hot"), path)
     later = h.Workload(path, 60)
     later.uses(0.5)
-    done = run.wait()
+    done = run.stop()
     assert done.code == 0 and without_answer(done), done.code  # whom it was asked about is chance
     samples, named = helpers.named(done, target)
     assert named, [s["stack"] for s in samples]  # how many were taken before its code was known is chance, too

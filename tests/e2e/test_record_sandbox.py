@@ -194,7 +194,7 @@ def killed_at_any_moment():
 def one_that_does_not_answer():
     """It costs a file and some seconds, and the closing lines say so; sampling goes on."""
     target = h.paused("hot", 60)
-    run = h.cprof("record", "-F", "499", "-d", "6s", "-a").attached()
+    run = h.cprof("record", "-F", "499", "-a").attached()
     target.uses(0.1)
     keeper = helpers.child(run.pid, KEEPER)
     os.kill(helpers.child(keeper, PARSER), signal.SIGSTOP)
@@ -205,7 +205,7 @@ def one_that_does_not_answer():
     target.uses(0.1)
     later.pauses()
     target.pauses()
-    done = run.wait()
+    done = run.stop()
     profile = done.profile()
     said = [line for line in done.lines if line.endswith(": its parser took too long")]
     assert said, done.lines  # others on this machine may have one, too

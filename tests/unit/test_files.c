@@ -112,7 +112,7 @@ static void refuses_all_else_at_once(void **state)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	(void)state;
-	alarm(120);
+	alarm(300);
 	assert_int_equal(mkfifo(in_dir("fifo"), 0666), 0);
 	assert_int_equal(symlink(in_dir("fifo"), in_dir("link")), 0);
 	strcpy(address.sun_path, in_dir("socket"));
@@ -171,7 +171,7 @@ static void does_not_wait_for_a_lease(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	alarm(120);
+	alarm(300);
 	fd = byte == '+' ? vet(path) : -EWOULDBLOCK;
 	alarm(0);
 	kill(child, SIGKILL);
@@ -328,7 +328,7 @@ static void a_fifo_swapped_in_does_not_hang(void **state)
 	uint32_t i;
 
 	(void)state;
-	alarm(120);
+	alarm(300);
 	write_file(path, SECRET);
 	map = event_of(path);
 	assert_int_equal(rename(path, in_dir("aside")), 0); /* its inode must not be used again */
