@@ -76,7 +76,8 @@ uptime()
 {
 	cut -d. -f1 /proc/uptime
 }
-epoch=$(($(date +%s) - $(uptime)))
+before=$(uptime) now=$(date +%s) after=$(uptime)
+epoch=$((now - after))
 set_clock() # SECONDS OFF
 {
 	date -s "@$((epoch + $(uptime) + $1))" >/dev/null
@@ -94,7 +95,7 @@ target=$!
 	set_clock -3600 >"$out/clock-back"
 } &
 setter=$!
-echo "$epoch $(uptime)" >"$out/clock-began"
+echo "$now $before $after $(uptime)" >"$out/clock-began"
 run record-clock $record -F 99 -d 12s -o "$out/record-clock.pb.gz" -p $target
 uptime >"$out/clock-ended"
 kill $setter 2>/dev/null # it waits for a run that was refused

@@ -142,10 +142,13 @@ def record_clock(folder):
     long it took. What was set is said."""
     run = run_of(folder, "record-clock")
     profile = run.profile()
-    epoch, began = map(int, read(folder, "clock-began").split())
+    now, before, after, began = map(int, read(folder, "clock-began").split())
     ended, forward, back = (int(read(folder, f"clock-{what}") or 1 << 40) for what in ("ended", "forward", "back"))
-    start, duration = profile["time_ns"] / 1e9 - epoch, profile["duration_ns"] / 1e9
-    assert began - 2 <= start <= ended + 2 and 12 <= duration <= ended - began + 2, (began, start, duration, ended)
+    # all are cut to whole seconds, and the clock was read at a moment between two of the machine's own time
+    earliest, latest = (profile["time_ns"] / 1e9 - epoch for epoch in (now + 1 - before, now - after - 1))
+    assert began <= latest and earliest <= ended + 1, (began, earliest, latest, ended)
+    duration = profile["duration_ns"] / 1e9
+    assert 12 <= duration <= ended + 1 - began, (began, duration, ended)
     said = [int(match[1]) for line in run.lines if (match := re.search(r"clock was set by ([+-]\d+) s", line))]
     # what was set in the last seconds, on a machine that is slow, may come too late to be noticed
     expected = [3600] * (forward + 6 <= ended) + [-7200] * (back + 6 <= ended)
