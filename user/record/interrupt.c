@@ -43,14 +43,19 @@ static void __attribute__((noreturn)) give_up(int number)
 	_exit(128 + number);
 }
 
+bool interrupt_counts(uint64_t *before_ns, uint64_t now_ns)
+{
+	uint64_t before = __atomic_exchange_n(before_ns, now_ns, __ATOMIC_SEQ_CST);
+
+	return !before || now_ns >= before + NSEC_PER_SEC;
+}
+
 static void on_signal(int number)
 {
 	const uint64_t one = 1;
-	uint64_t now_ns = clock_monotonic_ns(), before_ns;
 	int saved = errno;
 
-	before_ns = __atomic_exchange_n(&last_ns, now_ns, __ATOMIC_SEQ_CST);
-	if (!before_ns || now_ns >= before_ns + NSEC_PER_SEC)
+	if (interrupt_counts(&last_ns, clock_monotonic_ns()))
 		__atomic_fetch_add(&nr_counted, 1, __ATOMIC_SEQ_CST);
 	last_signal = number;
 	if (nr_counted >= nr_to_end())

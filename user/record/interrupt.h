@@ -14,6 +14,7 @@
 #define CPROF_RECORD_INTERRUPT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What would be lost by ending now. */
 enum interrupt_phase {
@@ -24,6 +25,11 @@ enum interrupt_phase {
 
 /* Installs the handlers; the phase is INTERRUPT_NOTHING. Returns the descriptor (readable after each signal), or -errno. */
 int interrupt_open(void);
+/*
+ * Whether a signal that comes at now_ns counts: the first one (*before_ns is 0) does, and one that comes a second or more after
+ * the one before, whether or not that one counted. Sets *before_ns to now_ns.
+ */
+bool interrupt_counts(uint64_t *before_ns, uint64_t now_ns);
 /* Sets what the message of a third signal says is lost. */
 void interrupt_set_phase(enum interrupt_phase phase);
 /* Whether a signal that ends the run has come. */
