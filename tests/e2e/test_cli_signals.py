@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Signals and exit codes: what a shell and a user at a terminal rely on. TIMEOUTS=200 ends so many recordings by timeout(1), and
 says how many files were lost (`make kills`)."""
-import ctypes
 import fcntl
 import json
 import os
 import random
-import re
 import signal
 import subprocess
-import sys
 import time
 
 import harness as h
+import tracing
 
 
 @h.test
@@ -129,42 +127,53 @@ def a_signal_before_sampling_begins():
     so many beginnings and ends of system calls after the one from which on it is caught."""
     for nr_calls in 0, 1, 10, 60:
         folder = h.folder()
-        run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"), run_as=TRACED)
-        stops(run.pid)
-        while not catches_interrupts(run.pid):
-            next_stop(run.pid)
+        run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"), run_as=tracing.TRACED)
+        tracing.stops(run.pid)
+        while not tracing.catches_interrupts(run.pid):
+            tracing.next_stop(run.pid)
         for _ in range(nr_calls):
-            next_stop(run.pid)
+            tracing.next_stop(run.pid)
         assert not h.ATTACHED.search(run.said()), "it samples already"
         run.signal(signal.SIGINT)
-        assert not LIBC.ptrace(PTRACE_DETACH, run.pid, None, None)
+        tracing.detach(run.pid)
         ended = run.wait()
         assert not os.listdir(folder) and ended.code == 3, (nr_calls, ended.code, ended.lines)
         assert any("interrupted before sampling began" in line for line in ended.lines), (nr_calls, ended.lines)
 
 
-# ptrace(2): cprof stops when it is executed, and then where it begins and ends a system call.
-LIBC = ctypes.CDLL(None)
-LIBC.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
-PTRACE_SYSCALL, PTRACE_DETACH = 24, 17
-TRACED = (sys.executable, "-c", "import ctypes, os, sys; ctypes.CDLL(None).ptrace(0, 0, None, None); "
-          "os.execv(sys.argv[1], sys.argv[1:])")
+@h.test
+def a_second_signal_before_sampling_begins():
+    """It gives up, and says so, while the first is not heeded yet. The command is not run."""
+    folder = h.folder()
+    run = h.cprof("record", "--", "touch", os.path.join(folder, "ran"), run_as=tracing.TRACED)
+    tracing.stops(run.pid)
+    while not tracing.catches_interrupts(run.pid):
+        tracing.next_stop(run.pid)
+    tracing.handles(run.pid, signal.SIGINT)
+    time.sleep(tracing.APART)
+    run.signal(signal.SIGINT)
+    tracing.detach(run.pid)
+    ended = run.wait()
+    assert ended.code == 128 + signal.SIGINT, (ended.code, ended.lines)
+    assert ended.lines == ["cprof: gave up before sampling began: nothing is written."], ended.lines
+    assert not os.listdir(folder) and not os.listdir(run.folder), (os.listdir(folder), os.listdir(run.folder))
 
 
-def stops(pid):
-    _, status = os.waitpid(pid, 0)
-    assert os.WIFSTOPPED(status), f"it ended: {status:#x}"
-
-
-def next_stop(pid):
-    assert not LIBC.ptrace(PTRACE_SYSCALL, pid, None, None)
-    stops(pid)
-
-
-def catches_interrupts(pid):
-    """Does it catch SIGINT already?"""
-    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-        return int(re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)[1], 16) & 1 << (signal.SIGINT - 1)
+@h.test
+def a_third_signal_when_the_files_are_written():
+    """It gives up what is left to do, and says so: the file stays, whole."""
+    run = h.cprof("record", "-F", "499", "-d", "1s", "--", "sh", "-c", f"{h.workload('hot')} 0.2; exec sleep 3600",
+                  run_as=h.AHEAD_OF_OTHERS)
+    run.awaits("waiting for it to end$")
+    tracing.attach(run.pid)
+    tracing.handles(run.pid, signal.SIGINT)
+    tracing.handles_another(run.pid, signal.SIGTERM)
+    time.sleep(tracing.APART)
+    run.signal(signal.SIGHUP)
+    tracing.detach(run.pid)
+    ended = run.wait()
+    assert ended.lines[-1] == "cprof: gave up what was left to do: the files are written.", ended.lines
+    ended.profile(code=128 + signal.SIGHUP)
 
 
 @h.test
