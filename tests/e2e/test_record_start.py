@@ -9,11 +9,14 @@ import signal
 import subprocess
 
 import harness as h
+import helpers
+import tracing
 import unwinding as u
 
 NR_LIBRARIES = 60
 NR_FUNCTIONS = 40000
 SAMPLING = r"^cprof: sampling stacks"
+LEFT = re.compile(rf"^cprof: {h.NUMBER} processes are read later", re.M)
 
 
 def library(folder):
@@ -130,6 +133,115 @@ def interrupted_in_the_midst_of_it():
     samples = result.profile()["samples"]
     assert u.count(samples) > 10, u.count(samples)
     print(f"# sampled for {seconds_sampled(result):.2f} s", flush=True)
+
+
+def nr_processes():
+    return sum(name.isdigit() for name in os.listdir("/proc"))
+
+
+def strace(trace, opens, what):
+    """run_as, for a cprof that is met by something when it opens these files, which only main does: what strace calls tampering."""
+    if not shutil.which("strace"):
+        raise h.Skip("no strace")
+    quick = () if what.startswith("signal") else ("-f", "--seccomp-bpf")  # with which it would send no signal
+    return ("strace", *quick, "-qq", "-o", trace, "-e", "trace=openat", "-e", f"inject=openat:{what}",
+            *(word for path in opens for word in ("-P", path)))
+
+
+# record -a opens the stat of a process in its first look at who is busy, in its second, and then before it reads its mappings.
+READS = 3
+
+
+def busiest():
+    """A workload that is ahead of the others on this machine, so that record -a reads it as one of the first."""
+    target = h.Workload(shutil.which("nice"), *h.AHEAD_OF_OTHERS[1:], h.workload("hot"), 600)
+    target.uses(0.1)
+    return target
+
+
+def left(said):
+    """How many processes cprof says it did not read before it began."""
+    found = LEFT.findall(said)
+    return h.number(found[0]) if found else 0
+
+
+@h.test
+def of_all_processes_the_rest_is_read_when_met():
+    """The start of record -a is limited: when the time for it is up while the busiest is read, the others are not read
+    before sampling begins. One of them is sampled then, and its functions are named."""
+    late, busy = h.paused("hot", 600), busiest()
+    nr = nr_processes()
+    run = h.cprof("record", "-a", "-F", "499", run_as=strace(
+        os.path.join(h.folder(), "trace"), [f"/proc/{busy.pid}/stat"], f"delay_enter=1600000:when={READS}")).attached()
+    nr_left = left(run.said().split("sampling stacks")[0])
+    print(f"# {nr_left} of about {nr} processes were left", flush=True)
+    busy.pauses()
+    late.uses(0.3)
+    late.pauses()
+    os.kill(helpers.child(run.pid, "cprof"), signal.SIGINT)
+    samples = [s for s in run.wait().profile()["samples"] if s["labels"].get("pid") == late.pid]
+    assert nr_left > nr / 2, (nr_left, nr)
+    named = [s for s in samples if {"hot", "main"} & set(s["stack"])]
+    assert u.count(named) > 10, samples
+
+
+@h.test
+def of_all_processes_the_busiest_are_read_first():
+    """That is who was busy since cprof started, not who has used most in all."""
+    earlier = busiest()
+    earlier.uses(1.5)
+    earlier.pauses()
+    now, trace = busiest(), os.path.join(h.folder(), "trace")
+    paths = [f"/proc/{target.pid}/stat" for target in (earlier, now)]
+    # The two are opened in the first look, and then the second look waits: who is busy shall use some time between them.
+    run = h.cprof("record", "-a", "-d", "0.1s", run_as=strace(trace, paths, "delay_enter=300000:when=3")).wait()
+    assert run.code == 0, run.lines
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        opened = [path for path in re.findall(r'"(/proc/\d+/stat)"', file.read()) if path in paths]
+    assert sorted(opened[:2]) == sorted(opened[2:4]) == sorted(paths), opened
+    assert opened[4:] and opened[4] == paths[1], (opened, paths)
+
+
+@h.test
+def interrupted_while_it_learns_of_all():
+    """Ctrl-C while record -a reads one process after the other: it ends without reading the rest, and says why."""
+    busy, trace, nr = busiest(), os.path.join(h.folder(), "trace"), nr_processes()
+    for _ in range(5):
+        run = h.cprof("record", "-a", "-d", "0.1s", run_as=strace(trace, [f"/proc/{busy.pid}/stat"], f"signal=INT:when={READS}")).wait()
+        if run.code:  # or the time was up before it was read, and no signal came
+            break
+    nr_left = left("\n".join(run.lines))
+    print(f"# {nr_left} of about {nr} processes were left", flush=True)
+    assert run.code == 3, (run.code, run.lines)
+    assert run.lines[-1] == "cprof: interrupted before sampling began: nothing is written.", run.lines
+    assert not any(re.match(SAMPLING, line) for line in run.lines), run.lines
+    assert nr_left > nr / 2, (nr_left, nr)
+    assert not os.path.exists(run.output)
+
+
+UNKNOWN = "[truncated: code not known yet]"
+STOPPED = re.compile(rf"^cprof: stopped before all code was read: {h.NUMBER} stacks are truncated \({re.escape(UNKNOWN)}\)$")
+TRUNCATED = re.compile(rf"^cprof: truncated stacks, code not known yet: {h.NUMBER} of ")
+
+
+@h.test
+def what_is_not_known_in_the_end_is_counted():
+    """A program begins to run after the start, and cprof is told twice to end before it has read the program's code."""
+    run = h.cprof("record", "-a", "-F", "499").attached()
+    tracing.attach(run.pid)
+    target = h.Workload("hot", 600)
+    target.uses(0.3)
+    target.pauses()
+    tracing.handles(run.pid, signal.SIGINT)
+    tracing.handles_another(run.pid, signal.SIGTERM)
+    tracing.detach(run.pid)
+    done = run.wait()
+    unknown = [s for s in done.profile()["samples"] if u.why_truncated(s) == UNKNOWN]
+    stopped, truncated = done.matches(STOPPED), done.matches(TRUNCATED)
+    assert u.count([s for s in unknown if s["labels"].get("pid") == target.pid]) > 10, unknown
+    assert [h.number(match[1]) for match in truncated] == [u.count(unknown)], (u.count(unknown), done.lines)
+    # Others had no copy of their stack, because there was no room for it: they could not have been finished later, either.
+    assert len(stopped) == 1 and 0 < h.number(stopped[0][1]) <= u.count(unknown), (u.count(unknown), done.lines)
 
 
 h.main()

@@ -89,14 +89,28 @@ static void write_file(const struct fixture *f, uint32_t tgid, const char *name,
 	fclose(file);
 }
 
-static void fake(const struct fixture *f, uint32_t tgid, const char *comm, uint64_t start_ns,
-		 const char *maps)
+static const char one_map[] = "1000-2000 r-xp 00000000 00:00 0 [one]\n"
+			      "3000-4000 rw-p 00000000 00:00 0 [data]\n"
+			      "not a line\n"
+			      "5000-6000 r-xp 00000000 00:00 0\n"
+			      "7000-8000 r-x";
+
+/* It was on a CPU for so many ticks. */
+static void fake_stat(const struct fixture *f, uint32_t tgid, const char *comm, uint64_t start_ns,
+		      int cpu_ticks)
 {
 	char stat[300];
 
-	snprintf(stat, sizeof(stat), "%u (%s) S 1 1 1 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 %llu 1 1",
-		 tgid, comm, (unsigned long long)((start_ns + clock_suspended_ns()) / (10 * MS)));
+	snprintf(stat, sizeof(stat), "%u (%s) S 1 1 1 0 -1 64 1 2 3 4 %d 0 7 8 20 0 1 0 %llu 1 1",
+		 tgid, comm, cpu_ticks,
+		 (unsigned long long)((start_ns + clock_suspended_ns()) / (10 * MS)));
 	write_file(f, tgid, "stat", stat);
+}
+
+static void fake(const struct fixture *f, uint32_t tgid, const char *comm, uint64_t start_ns,
+		 const char *maps)
+{
+	fake_stat(f, tgid, comm, start_ns, 11);
 	write_file(f, tgid, "maps", maps);
 }
 
@@ -400,6 +414,33 @@ static void looks_at_the_rest_when_it_is_met(void **state)
 	assert_true(tasks_image(f->tasks, getpid(), 0, clock_monotonic_ns())->mappings.now.nr > 0);
 }
 
+/* Those that were busy since the first look: what one used before that does not count. */
+static void looks_at_the_busiest_before_time_is_up(void **state)
+{
+	struct busiest busiest scoped(busiest_release) = {0};
+	struct fixture *f = *state;
+	int nr = 0;
+
+	start(f, f->root);
+	for (uint32_t tgid = 3; tgid < 9; tgid++) {
+		fake(f, tgid, "idle", 100 * MS, one_map);
+		fake_stat(f, tgid, "idle", 100 * MS, 1000 - (int)tgid);
+	}
+	assert_int_equal(busiest_look(&busiest, f->root), 0);
+	fake_stat(f, 8, "busiest", 100 * MS, 1000 - 8 + 70);
+	fake(f, 9, "new", 500 * MS, one_map);
+	fake_stat(f, 9, "new", 500 * MS, 60);
+	fake_stat(f, 3, "busy", 100 * MS, 1000 - 3 + 50);
+	assert_int_equal(tasks_snapshot_all(f->tasks, &busiest, after_two, &nr), 5);
+	assert_int_equal(tasks_nr(f->tasks), 2);
+	assert_int_equal(tasks_at(f->tasks, 0)->tgid, 8);
+	assert_int_equal(tasks_at(f->tasks, 1)->tgid, 9);
+	/* The others are read, and their mappings known, when they are met. */
+	assert_string_equal(name_at(f, 3, 0x1000, 600 * MS), "[one]");
+	assert_string_equal(name_at(f, 4, 0x1000, 600 * MS), "[one]");
+	assert_int_equal(tasks_nr(f->tasks), 4);
+}
+
 static void sees_every_process(void **state)
 {
 	struct fixture *f = *state;
@@ -462,12 +503,6 @@ static void reads_very_many_mappings(void **state)
 }
 
 /* The order of things ---------------------------------------------------------------------------- */
-
-static const char one_map[] = "1000-2000 r-xp 00000000 00:00 0 [one]\n"
-			      "3000-4000 rw-p 00000000 00:00 0 [data]\n"
-			      "not a line\n"
-			      "5000-6000 r-xp 00000000 00:00 0\n"
-			      "7000-8000 r-x";
 
 static void a_fork_inherits_and_an_exec_begins_anew(void **state)
 {
@@ -796,6 +831,7 @@ int main(void)
 		TEST(an_exec_by_another_thread_ends_nothing),
 		TEST(sees_every_process),
 		TEST(looks_at_the_rest_when_it_is_met),
+		TEST(looks_at_the_busiest_before_time_is_up),
 		TEST(reads_very_many_mappings),
 		TEST(a_fork_inherits_and_an_exec_begins_anew),
 		TEST(a_tgid_used_again_is_another_process),
