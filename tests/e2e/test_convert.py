@@ -3,7 +3,7 @@
 """cprof convert, and -o of record and heap: each format by a reader of its own.
 
 proto, legacy, text   go tool pprof
-folded                what flamegraph.pl expects, by a few lines of Python
+folded                what flamegraph.pl expects, by a few lines of Python; the real Firefox profiler
 speedscope            the schema's rules; the real speedscope in Chromium
 gecko                 the tables' rules; the real Firefox profiler, by its own command line
 The last two come from npm into a folder that is thrown away; without npm or a network they are
@@ -13,6 +13,7 @@ import base64
 import gzip
 import json
 import os
+import posixpath
 import re
 import shutil
 import subprocess
@@ -125,9 +126,29 @@ def text_shape(text):
     return body, values
 
 
+def text_stacks(body):
+    """{stack: values} of such lines, added up where a stack has several. A stack is its addresses within their pages, and of each
+    frame that, the function and the file."""
+    records, sums = [], {}
+    for line in filter(None, body[1:]):
+        if not line.startswith("#"):
+            values, addresses = line.split(" @")
+            frames = []
+            records.append((map(int, re.findall(r"\d+", values)), [int(address, 16) % 4096 for address in addresses.split()], frames))
+            continue
+        _, address, function, where = line.split("\t")
+        frames.append((address and int(address, 16) % 4096, function, posixpath.normpath(where)))
+    for values, stack, frames in records:
+        known = sums.setdefault((tuple(stack), tuple(frames)), [0] * 4)
+        known[:] = [a + b for a, b in zip(known, values)]
+    return sums
+
+
 @h.test
 def text_as_the_recorder_writes_it():
-    """Where nothing is scaled (rate 1) the two are the same, line by line but for the head's kind."""
+    """Where nothing is scaled (rate 1) the two have the same stacks, with the same names and numbers, in the same order. These
+    are the only differences: the recorder has a line for each size, where a profile has one sample of a stack; its addresses
+    are the process's instead of the files'; its files are as the compiler wrote them, with their dots; and the head's kind."""
     folder = h.folder()
     files = [os.path.join(folder, name) for name in ("a.pb.gz", "a.txt")]
     h.cprof("heap", "--rate", "1", "-o", files[0], "-o", files[1], "--", h.workload("allocs"), output=files[0]).wait()
@@ -137,12 +158,15 @@ def text_as_the_recorder_writes_it():
     theirs, their_values = text_shape(recorded)
     assert values == sorted(values, key=lambda v: (-v[1], -v[3], -v[0], -v[2])), values[:9]
     assert [(v[1], v[3]) for v in their_values] == sorted(((v[1], v[3]) for v in their_values), reverse=True)
-    assert sum(v[3] for v in values) == sum(v[3] for v in their_values)
     shape = re.compile(r"\d+: \d+ \[\d+: \d+\] @( 0x[0-9a-f]+)+$|#\t(0x[0-9a-f]+)?\t\S.*\t\S+$")
     for lines in (body, theirs):
-        assert re.match(r"heap profile: \d+: \d+ \[\d+: \d+\] @ heap", lines[0]), lines[0]
         wrong = [line for line in lines[1:] if line and not shape.match(line)]
         assert not wrong, wrong[:5]
+    assert theirs[0].endswith(" @ heap/2") and theirs[0].replace("heap/2", "heapprofile") == body[0], (theirs[0], body[0])
+    stacks, their_stacks = text_stacks(body), text_stacks(theirs)
+    assert len(stacks) == len(values) > 20, (len(stacks), len(values))
+    assert stacks == their_stacks, [(k, stacks.get(k), their_stacks.get(k)) for k in {**stacks, **their_stacks}
+                                    if stacks.get(k) != their_stacks.get(k)][:3]
 
 
 @h.test
@@ -352,12 +376,9 @@ def gecko_json():
                    for b, c in ids.values()), ids
 
 
-@h.test
-def the_firefox_profiler_itself():
+def in_firefox(path):
+    """What the Firefox profiler says of the functions in a file that its importer has read."""
     cli = os.path.join(npm(PROFILER_CLI), "@firefox-devtools/profiler-cli/dist/profiler-cli.js")
-    # The kernel has a getrusage(), too, which is another function for the profiler.
-    run = h.cprof("record", "-F", "499", "--no-kernel", "--", h.workload("hot"), "2").wait()
-    document = convert(run.output, ".gecko.json")
     env = {**os.environ, "HOME": h.folder()}
 
     def ask(*arguments):
@@ -365,21 +386,42 @@ def the_firefox_profiler_itself():
                               env=env, check=False)
 
     try:
-        loaded = ask("load", document)
+        loaded = ask("load", path)
         if "SyntaxError" in loaded.stderr:
             raise h.Skip(f"node is too old for {PROFILER_CLI}")
-        for _ in range(2 * h.HANGS):  # it may take its time to start
-            said = ask("thread", "functions", "--json", "--limit", "1000")
-            if said.stdout.startswith("{"):
-                break
+        end = time.monotonic() + h.HANGS
+        said = ask("thread", "functions", "--json", "--limit", "1000")
+        while not said.stdout.startswith("{"):  # it may take its time to start
+            assert time.monotonic() < end, f"{loaded.stderr}{said.stderr}"
             time.sleep(0.5)
-        functions = json.loads(said.stdout)
+            said = ask("thread", "functions", "--json", "--limit", "1000")
+        return json.loads(said.stdout)
     finally:
         ask("stop", "--all")
+
+
+@h.test
+def the_firefox_profiler_itself():
+    # The kernel has a getrusage(), too, which is another function for the profiler.
+    run = h.cprof("record", "-F", "499", "--no-kernel", "--", h.workload("hot"), "2").wait()
+    functions = in_firefox(convert(run.output, ".gecko.json"))
     assert functions["weightType"] == "tracing-ms"
     theirs = {f["name"]: (f["selfSamples"], f["totalSamples"]) for f in functions["functions"]}
     for name, (flat, cum) in top(run.output).items():
         assert abs(theirs[name][0] - flat / 1e6) < 1e-6 and abs(theirs[name][1] - cum / 1e6) < 1e-6, name
+
+
+@h.test
+def folded_stacks_in_the_firefox_profiler():
+    """Its importer makes a sample of each count, and dies of a profile's nanoseconds: what convert writes by default of a CPU
+    profile has as many samples there as were taken."""
+    run = h.cprof("record", "-F", "499", "--no-kernel", "--", h.workload("hot"), "1").wait()
+    profile = run.profile()
+    functions = in_firefox(convert(run.output, ".folded"))
+    assert functions["weightType"] == "samples", functions["weightType"]
+    theirs = {f["name"]: (f["selfSamples"], f["totalSamples"]) for f in functions["functions"]}
+    assert sum(flat for flat, _ in theirs.values()) == h.total(profile, "samples") > 0, theirs
+    assert theirs == top(run.output, "--sample-type", "samples"), theirs
 
 
 # Of a run ----------------------------------------------------------------------------------------
