@@ -243,13 +243,13 @@ check_paths() # PAGE...
 	done)
 }
 
-# Every .c opens with a comment that says what it is, or how it goes about it.
+# Every .c, of the tests too, opens with a comment that says what it is, or how it goes about it.
 check_openings()
 {
 	local file
 	while read -r file; do
 		broken "$file: no opening comment"
-	done < <(files user bpf inside -- '*.c' | xargs -r awk '
+	done < <(files user bpf inside tests -- '*.c' | xargs -r awk '
 		FNR == 1 { begun = 0 }
 		begun || /^\/\/ SPDX/ || /^\/\* SPDX.*\*\/$/ || /^$/ { next }
 		{ begun = 1 }

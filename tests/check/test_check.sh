@@ -152,6 +152,8 @@ change() { rm doc/architecture.in.md; }
 expect 'no page' 'doc/architecture.in.md is missing'
 change() { sed -i 1d user/cmd_record.c; architecture .; }
 expect 'a file that does not say what it is' 'user/cmd_record.c: no opening comment' 'doc/architecture.md: .*no first sentence'
+change() { printf '/* SPDX-License-Identifier: BSD-2-Clause */\nint x;\n' >tests/unit/test_x.c; }
+expect 'a test that does not say what it is' 'tests/unit/test_x.c: no opening comment'
 change() { sed -i 4d user/base/text.h; }
 expect 'a function without a contract' 'user/base/text.h:4: text_len\(\): not documented'
 change() { printf '/* TO''DO: later */\n' >>user/options.h; }

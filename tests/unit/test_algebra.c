@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Scaling and normalizing a profile, and dropping sample types: rounding, saturation, and totals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Profiles whose sample types differ in order, units or number, before they are merged. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

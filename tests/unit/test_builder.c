@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Records of samples and blocks, added up into one profile per process: values, labels, views and what is lost. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

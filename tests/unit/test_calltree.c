@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The call tree of a profile: inlined functions, inversion, differences, recursion, and very deep stacks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Durations on the command line, and the clocks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Comments of merged profiles: those that differ in numbers only are folded. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The symbols that an ELF file exports, looked up by name in the C library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Output files: the temporary name, owners, links, full disks, and what is left after a failure. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

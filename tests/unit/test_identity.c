@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Names of functions, compared across builds: suffixes of compilers, templates, and renames. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

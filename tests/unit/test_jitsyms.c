@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Names of JIT code by address and time, with inlined frames, within bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

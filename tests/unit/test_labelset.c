@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Label keys whose values tell samples apart, and the limits on their number. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Lines of /proc/PID/maps, and the mappings of a process over time, compared with a model of its pages. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

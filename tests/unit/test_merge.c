@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Merging profiles: equal samples, moved mappings, headers, saturation, and the difference of a profile to itself. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The tables of a profile in memory: strings, functions, locations, samples and their limits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

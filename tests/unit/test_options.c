@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The options of record and heap: defaults, combinations, and refusals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

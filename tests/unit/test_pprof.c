@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Files of profile.proto, read by protoc, go tool pprof and the checker of the contract. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Files of /proc: stat with any name of a process, status, lists of processes, and bounds on reading. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Ranges that are allocated and freed at random: none overlap, and a freed one is not reused too early. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

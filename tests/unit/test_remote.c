@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Memory of another process: several pieces at a time, and pages that are not there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Names that are added to a profile later: what is kept, what is replaced, and what is added. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

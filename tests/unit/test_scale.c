@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The scaling of sampled allocations: estimates, variances and extremes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* When a run drains, writes and ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

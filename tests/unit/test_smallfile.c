@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Files of one line or one number, such as those of /proc/sys. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

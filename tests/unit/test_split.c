@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* A profile that is split by the values of a label. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The height of the stack in machine code that has no call frame information. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

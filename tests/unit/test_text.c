@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Text that is escaped for a terminal, cut at characters, and checked as UTF-8. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

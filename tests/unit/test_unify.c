@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Functions with the same identity become one, and unnamed addresses do where both builds are the same. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

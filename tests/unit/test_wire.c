@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The wire format of protocol buffers: fields, varints, groups, truncated and hostile input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

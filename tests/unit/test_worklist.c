@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The order in which addresses are looked up: the heaviest first, those of one file together. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

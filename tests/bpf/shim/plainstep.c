@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads each rule as its definition says, one case after another, without the shortcuts of the BPF code. */
 #include "shim/plainstep.h"
 
 struct step {

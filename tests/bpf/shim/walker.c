@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Fills the maps through collect/tables.c, and walks a stack twice: by the BPF code, and by the plain walker. */
 #include "shim/walker.h"
 
 #include <err.h>
