@@ -3,6 +3,7 @@
 """The files of a recording: how each is called, what each covers, and that none is missing."""
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -131,9 +132,16 @@ def an_interval_is_a_window_of_the_cpu():
 
 @h.test
 def losses_are_those_of_their_window():
-    """A store too small for the run: each window says what was lost in it."""
-    run = h.cprof("record", "-F", "1999", "-d", "2s", "--limit", "counts=16", "--limit", "events=4096",
-                  "--interval", "600ms", "-p", h.Workload("stacks", 20).pid).wait()
+    """A store too small for a moment in which cprof does not drain it: each window says what was lost in it."""
+    target = h.Workload("stacks", 60)
+    run = h.cprof("record", "-F", "1999", "--limit", "counts=16", "--limit", "events=4096", "--interval", "600ms", "-p", target.pid)
+    run.attached()
+    target.uses(0.1)
+    run.signal(signal.SIGSTOP)
+    target.uses(0.5)
+    run.signal(signal.SIGCONT)
+    run.writes_files(3)
+    run = run.stop()
     assert run.closing.lost > 0, vars(run.closing)
     add_up(run, run.windows(), "samples")
 
