@@ -41,7 +41,7 @@ static __always_inline void take_frames_of_kernel(struct bpf_perf_event_data *ct
 		ips[i] |= ABI_IP_GUESSED;
 }
 
-/* Of a kernel thread that is known as one only now; of a task that exits or execs, too. */
+/* A kernel thread that was not known as one before, and a task that exits or calls exec, have no stack to show. */
 static __always_inline bool has_nothing_to_show(const struct scratch *scratch)
 {
 	return config.no_kernel_reads && !kernel_has(get_current_task_btf) &&

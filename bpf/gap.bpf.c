@@ -15,7 +15,7 @@
 #include "runtime.bpf.h"
 #include "tables.bpf.h"
 
-/* For the verifier: of what these return it knows nothing, so that no path has to be followed twice. */
+/* Not inlined for the verifier: it knows nothing of what these return, so that it follows no path twice. */
 __noinline int unwind_follow(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);

@@ -39,7 +39,7 @@ enum {
 	SUB_REGEX = 0x40,
 	SUB_REGEX_BLOCK = 0x80 /* its code is the function that it stands in */
 };
-/* Of a context. */
+/* Offsets in a context. */
 enum {
 	AT_TYPE = 0,
 	AT_STATEMENT = 16,
@@ -61,7 +61,7 @@ __noinline int perl_push_function(u32 slot, u64 code)
 
 	if (!work || !shadow)
 		return 1;
-	/* Where a call begins or ends, the statement that runs is its caller's, unless it called itself there. */
+	/* at the beginning and end of a call, the current statement is the caller's, unless the function called itself there */
 	if (shadow->stack.nr_walked == 1 && work->maybe_callers && work->maybe_callers != code)
 		shadow->stack.frames[0].place = 0;
 	shadow->stack.end = ABI_SHADOW_END_NO_CODE;

@@ -260,7 +260,7 @@ static __always_inline bool is_other_thread(void)
 	return (u32)id != id >> 32;
 }
 
-/* Of the function at hand, whose first statement, or else that at hand, is at object. */
+/* The identity of the current function, whose first statement, or else the current one, is at object. */
 static __always_inline u64 identify(struct work *work, const struct shadow *shadow, u32 slot)
 {
 	const u64 *statement = work->start ? work->start_op : work->statement;

@@ -124,7 +124,7 @@ static __always_inline u64 hash_of_string(u64 address)
 	return hash;
 }
 
-/* Of the function in work->func: finds its class's name as well. */
+/* The identity of the function in work->func; finds its class's name as well. */
 static __always_inline u64 identify(const struct abi_php *php, const struct shadow *shadow,
 				    struct work *work)
 {

@@ -187,7 +187,7 @@ static __always_inline bool is_shim(const struct abi_python *python, const struc
 	       (owner == OWNER_SHIM || (owner == OWNER_SHIM_3_14 && python->version >= 0x030e));
 }
 
-/* Of the code object in work->code. */
+/* The identity of the code object in work->code. */
 static __always_inline u64 identify(const struct abi_python *python, const struct shadow *shadow,
 				    struct work *work)
 {

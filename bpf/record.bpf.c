@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, ABI_EVENTS_BYTES);
 } events SEC(".maps");
 
-/* Which counts map is written; user space flips its lowest bit. */
+/* Selects the counts map that is written; user space flips its lowest bit. */
 volatile __u32 epoch = 0;
 /*
  * Set by user space before the start and after the end: probes may be attached, but nothing is counted

@@ -37,7 +37,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define TAIL_WORDS   8
 #define TAIL_BYTES   (TAIL_WORDS * 8u)
 #define POSITION_MAX (1u << 24)
-/* Of positions up to here there are six words in the table of lines, then 80 bytes for each 512. */
+/* The table of lines has six words for positions up to this one, then 80 bytes for each 512. */
 #define NR_IMMEDIATE	54
 #define IMMEDIATE_BYTES 48
 #define BLOCK_POSITIONS 512
@@ -235,7 +235,7 @@ static __always_inline u64 frame_word(const struct work *work, u32 offset)
 	return WORD_AT(work->window, WORK_WORDS - 1, (u32)(work->frame - work->window_at) + offset);
 }
 
-/* Of the body in work->body; finds its label as well. */
+/* The identity of the body in work->body; finds its label as well. */
 __noinline u64 ruby_identify(u32 slot)
 {
 	struct work *work;

@@ -10,7 +10,7 @@
 
 #include "prelude.bpf.h"
 
-/* Of one walk. */
+/* The state of one walk. */
 struct shadow {
 	u64 start_ns;	   /* of current's process */
 	u64 thread;	   /* where fs points: the thread's own block */

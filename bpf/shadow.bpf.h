@@ -217,7 +217,7 @@ static __always_inline void push_frame(struct shadow *shadow, u64 object, u32 pl
 	shadow->stack.frames[at].check = check;
 }
 
-/* Of the content of an object: makes it that of this object of this process. */
+/* The identity of an object of this process, from that of its content. */
 static __always_inline u64 identity_of(const struct shadow *shadow, u64 content, u64 object)
 {
 	return mix(mix(content, object), (u64)shadow->tgid << 32 ^ shadow->start_ns);

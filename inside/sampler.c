@@ -192,7 +192,7 @@ struct outcome sample_posix_memalign(void **block, size_t alignment, size_t size
 	return (struct outcome){err, finish(err ? NULL : *block, size, at)};
 }
 
-/* As COUNT in entries.S: is the sample reached? A signal handler may count in between; that is lost, not wrong. */
+/* The same as COUNT in entries.S: is the sample reached? A signal handler may count in between; that is lost, not wrong. */
 static bool count(uint64_t size)
 {
 	int at = rate_in_use();

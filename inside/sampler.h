@@ -22,7 +22,7 @@ struct outcome {
 
 #define HEAP_RATES 4
 
-/* Of the calling thread, for each rate: bytes to be allocated until its next sample is reached. 0: none was drawn yet. */
+/* The bytes that the calling thread still has to allocate before its next sample, by rate. 0: none was drawn yet. */
 extern __thread uint64_t heap_left[HEAP_RATES] __attribute__((tls_model("initial-exec")));
 
 /* Alone in a cache line: every call reads it. */

@@ -85,7 +85,7 @@ static void try_session(struct doctor *doctor, enum session_source source, const
 	vec_push(&doctor->rows, row);
 }
 
-/* Of what cprof was built with, only this is not needed. */
+/* The only library that cprof can be built without. */
 static struct row zstd_row(void)
 {
 	if (CPROF_HAS_ZSTD)

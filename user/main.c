@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From argv to an exit code: finds the subcommand in one table and runs it. */
+/* Finds the subcommand in one table, runs it, and returns its exit code. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,7 +109,7 @@ static void print_help(FILE *out)
 		     0, 0);
 }
 
-/* As an option's listing is, in two fields (cli/arghelp.h). */
+/* Lists the commands in two columns, like options (cli/arghelp.h). */
 static void list_commands(void)
 {
 	for (size_t i = 0; i < NR_COMMANDS; i++) {
@@ -153,7 +153,7 @@ static int no_such_command(const char *name)
 	return EXIT_USAGE;
 }
 
-/* As if --help had been given to the command; without one, the list of them. */
+/* Does what --help of the command does; without a command, lists all. */
 static int help_on(const struct arg_list *names)
 {
 	const struct command *command = names->nr ? command_of(names->at[0]) : NULL;

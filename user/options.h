@@ -29,7 +29,7 @@ enum options_view {
 	OPTIONS_VIEW_LEAKS = 32
 };
 
-/* Where the samples of a heap are taken. */
+/* How heap samples: within the target, or by probes. */
 enum options_mode {
 	OPTIONS_MODE_BEST,   /* inside where that is possible, else by probes */
 	OPTIONS_MODE_INSIDE, /* the same; in either case with all child processes */

@@ -130,7 +130,7 @@ static void choose_views(struct options_parsing *parsing)
 		options->views = options->allocs_only ? OPTIONS_VIEW_ALLOC : OPTIONS_VIEW_ALL;
 }
 
-/* As absolute paths: the process that opens files may be in another folder. */
+/* Adds the folders as absolute paths: the process that opens files may be in another folder. */
 static int add_debug_dirs(struct options_parsing *parsing)
 {
 	vec_for_each(&parsing->debug_dirs, text) {

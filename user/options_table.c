@@ -204,7 +204,7 @@ static void add_output(enum options_command command, struct options_parsing *par
 	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-/* Which values of a heap profile are written, and with which labels. */
+/* Options for the values of a heap profile and their labels. */
 static void add_values(enum options_command command, struct options_parsing *parsing,
 		       struct options_table *table)
 {
@@ -256,7 +256,7 @@ static void add_values(enum options_command command, struct options_parsing *par
 	add_rows(command, rows, ARRAY_SIZE(rows), table);
 }
 
-/* Which frames stacks have, and what is said of each. */
+/* Options for the frames of stacks and their names. */
 static void add_frames(enum options_command command, struct options_parsing *parsing,
 		       struct options_table *table)
 {

@@ -189,12 +189,12 @@ struct unwind_vma {
 	bool gap_by_fp; /* code the table does not describe keeps frame pointers by its ABI */
 };
 
-/* Where a JVM counts the classes that it unloaded, and garbage collections: 4 bytes each. 0: not known. */
+/* The addresses of a JVM's counters of unloaded classes and of garbage collections, 4 bytes each. 0: not known. */
 struct jvm_counters {
 	uint64_t unloads_at, collections_at;
 };
 
-/* Where a process's vmas are kept; all 0: nowhere yet. */
+/* The position of a process's vmas in the table; all 0: it has none yet. */
 struct vma_run {
 	uint32_t at, nr;
 };

@@ -11,7 +11,7 @@ static inline uint64_t magnitude_of(int64_t value)
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-/* For qsort: the larger magnitude first. */
+/* A comparison for qsort(): the larger magnitude comes first. */
 static inline int compare_magnitudes(int64_t a, int64_t b)
 {
 	uint64_t x = magnitude_of(a), y = magnitude_of(b);

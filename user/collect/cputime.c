@@ -26,7 +26,7 @@ static bool read_clock(uint32_t tgid, uint64_t *ns)
 {
 	struct timespec ts;
 
-	/* As clock_getcpuclockid(3) does it. */
+	/* the same as clock_getcpuclockid(3) */
 	if (clock_gettime((clockid_t)(~tgid << 3 | 2), &ts))
 		return false;
 	*ns = (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
@@ -57,7 +57,7 @@ void cputime_open(struct cputime *cputime, int targets_fd, bool all)
 	*cputime = (struct cputime){.targets_fd = targets_fd, .all = all};
 }
 
-/* Where tgid stands in the list, or would. */
+/* The index of tgid in the list, or the index to insert it at. */
 static size_t place_of(const struct cputime *cputime, uint32_t tgid)
 {
 	return vec_partition(&cputime->processes, process, process->tgid < tgid);

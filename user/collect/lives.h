@@ -8,7 +8,7 @@
 #include "collect/session.h"
 #include "cprof_abi.h"
 
-/* Of one id in one epoch. */
+/* Converts the count of one id in one epoch. */
 struct life lives_of(const struct abi_life_count *count);
 /* Delivers the peak of an image, if it has one, to sink->peak. */
 void lives_deliver_peak(int peaks_fd, const struct abi_image *image,

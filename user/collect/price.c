@@ -26,7 +26,7 @@
 #define LATER_BATCHES  40
 #define BATCH_EVERY_NS (NSEC_PER_SEC / 20)
 
-/* Of the measured trap: what the programs do for a target, and what its caches lose. */
+/* Multiples of the measured trap: they include the work of the programs, and cache misses of the target. */
 #define ALLOC_SHARE  1.5
 #define FREE_SHARE   1.3
 #define RETURN_SHARE 0.7 /* of the entry: no other instruction is emulated, and the call is noted */

@@ -29,7 +29,7 @@ int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct p
  */
 void price_refine(struct price *price);
 
-/* For -v: what a probe costs a target. */
+/* Prints what a probe costs a target, with -v. */
 void price_detail(const struct price *price);
 
 /* Fills what of *overhead follows from the counters in tally: all but cpu_ns. */

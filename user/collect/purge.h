@@ -15,7 +15,7 @@
 #include "collect/session.h"
 #include "cprof_abi.h"
 
-/* Of bpf/live.bpf.c. */
+/* The maps of bpf/live.bpf.c. */
 struct purge_maps {
 	int live_fds[2], holders_fd, peaks_fd;
 	uint32_t block_bytes;		   /* of struct abi_block: as many as the live maps keep */

@@ -62,7 +62,7 @@ static const char *name_of_program(const struct runtimes *runtimes, uint32_t kin
 	return runtimes->caller.is_tick ? kinds[kind].at_tick : kinds[kind].at_probe;
 }
 
-/* Of an object's programs, the one that the main object's can call. */
+/* Selects the program of an object that programs of the main object can call. */
 static struct bpf_program *choose_program(const struct runtimes *runtimes, uint32_t kind,
 					  const struct bpf_object *object)
 {

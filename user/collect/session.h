@@ -148,7 +148,7 @@ void session_detach(struct session *session);
 /* A descriptor, readable (poll, epoll) when a drain is worthwhile. Borrowed. */
 int session_fd(const struct session *session);
 
-/* Where a drain delivers; everything is borrowed for the call. Events come in the order of time. */
+/* The receiver of what a drain reads; everything is borrowed for the call. Events come in the order of time. */
 struct session_sink {
 	void (*event)(void *ctx, const struct task_event *event);
 	void (*record)(void *ctx, const struct record *record);
@@ -179,7 +179,7 @@ void session_absorb(struct session *session);
 
 #define TALLY_MAX_LOSSES 16
 
-/* Where every sample went, as far as the kernel side knows. */
+/* What became of every sample, as far as the kernel side knows. */
 struct tally {
 	/* CPU: nr_ticks = nr_filtered + nr_stored + nr_lost */
 	uint64_t nr_ticks, nr_filtered;

@@ -12,7 +12,7 @@ _Static_assert(SHADOW_MAX_FRAMES == ABI_MAX_SHADOW_FRAMES && SHADOW_ENTRY == ABI
 		       (int)NR_TEXT_PARTS == (int)ABI_NR_TEXT_PARTS,
 	       "stream.h says what shadow_abi.h says");
 
-/* Where in the message the i-th frame is. */
+/* The index of the i-th frame in the message. */
 static uint32_t place_of(const struct abi_shadow *message, uint32_t i)
 {
 	if (i < ABI_SHADOW_HALF || message->nr_walked <= ABI_MAX_SHADOW_FRAMES)

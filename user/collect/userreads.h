@@ -3,7 +3,7 @@
 #ifndef CPROF_COLLECT_USERREADS_H
 #define CPROF_COLLECT_USERREADS_H
 
-/* For all BPF objects that are opened from now on, whose programs must not call bpf_probe_read() or bpf_probe_read_str(). */
+/* Applies to all BPF objects that are opened from now on: their programs must not call bpf_probe_read() or bpf_probe_read_str(). */
 void userreads_keep(void);
 
 #endif

@@ -100,7 +100,7 @@ void fetcher_close(struct fetcher *fetcher)
 	free(fetcher);
 }
 
-int fetcher_meet(struct fetcher *fetcher, uint32_t *missing)
+int fetcher_handshake(struct fetcher *fetcher, uint32_t *missing)
 {
 	return peer_handshake(fetcher->peer, missing);
 }

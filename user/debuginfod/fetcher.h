@@ -27,8 +27,8 @@ int fetcher_open(keeper_serve_fn serve, const char *urls, uint64_t timeout_ns,
 void fetcher_close(struct fetcher *fetcher); /* NULL is fine */
 /* Makes the files for nr downloads now: for who may make none later. There are no more then. */
 void fetcher_prepare(struct fetcher *fetcher, size_t nr);
-/* As parser_meet(). */
-int fetcher_meet(struct fetcher *fetcher, uint32_t *missing);
+/* Waits for the fetcher to say how it is confined; see peer_handshake(). */
+int fetcher_handshake(struct fetcher *fetcher, uint32_t *missing);
 
 /*
  * A descriptor, that the caller owns, of what a server has for a build-id in lower-case hex. -ENOENT: none has it; -ETIME:

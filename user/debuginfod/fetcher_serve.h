@@ -3,7 +3,7 @@
 #ifndef CPROF_DEBUGINFOD_FETCHER_SERVE_H
 #define CPROF_DEBUGINFOD_FETCHER_SERVE_H
 
-/* Of type keeper_serve_fn. Needs libcurl.so.4 where it runs; without it each request fails and says so. */
+/* The fetcher's loop, a keeper_serve_fn. Needs libcurl.so.4 where it runs; without it each request fails and says so. */
 void fetcher_serve(int socket);
 
 #endif

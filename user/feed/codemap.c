@@ -210,7 +210,7 @@ static void find_jvm(struct codemap *code, const struct mappings *mappings)
 	}
 }
 
-/* Of a runtime that is known: that it is not read, or not by this session, which was not asked for it. */
+/* Notes that a known runtime is not read: at all, or by this session, which was not asked for it. */
 static void note_unread(struct codemap *code, const struct message_runtime *about)
 {
 	if (about->unread && !(about->runtime && code->runtime.number))
@@ -323,7 +323,7 @@ static void find_jit_rule(struct codemap *code, const struct image *image, uint6
 		jvm_find(code->jvm, ip, time_ns, rule);
 }
 
-/* Where no mapping is: is that known? */
+/* What is known of an address without a mapping. */
 static enum code_known no_mapping(const struct image *image)
 {
 	return image->was_read || image->mappings.now.nr ? CODE_NONE : CODE_NOT_YET;

@@ -37,7 +37,7 @@ struct codemap_rooms {
 	uint32_t *unread_said; /* runtime_say_unread() */
 };
 
-/* For process tgid; its vmas are not written yet. rooms is borrowed. */
+/* Returns the map of process tgid, whose vmas are not written yet. rooms is borrowed. */
 struct codemap *codemap_new(const struct codemap_rooms *rooms, uint32_t tgid);
 /* The vmas that BPF has stay until the session is closed. NULL is fine. */
 void codemap_free(struct codemap *code);

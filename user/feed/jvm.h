@@ -37,7 +37,7 @@ void jvm_free(struct jvm *jvm);
  * whether the process's vmas have to be written again.
  */
 bool jvm_sync(struct jvm *jvm, bool look_now);
-/* For session_set_vmas(). */
+/* The counters of the JVM, for session_set_vmas(). */
 struct jvm_counters jvm_counters(const struct jvm *jvm);
 /* Called when vmas that refer to the latest tables are written: frees the earlier ones. */
 void jvm_settle(struct jvm *jvm);

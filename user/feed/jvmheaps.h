@@ -29,7 +29,7 @@ struct jvmheaps {
 /* The heap is i of the last look; takes over its table. false: its table is the one that is placed, or not made yet. */
 bool jvmheaps_place(struct jvmheaps *heaps, struct tablecache *tablecache, size_t i,
 		    struct reply_heap *heap);
-/* Of the tables that are placed. */
+/* Writes the generations of the tables that are in the kernel. */
 void jvmheaps_generations(const struct jvmheaps *heaps, uint64_t generations[MESSAGE_MAX_HEAPS]);
 /* Tables that were replaced leave the kernel: no vma refers to them any more. */
 void jvmheaps_settle(struct jvmheaps *heaps, struct tablecache *tablecache);

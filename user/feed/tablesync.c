@@ -162,7 +162,7 @@ static void on_exit_of(struct tablesync *sync, struct followed *followed)
 	sync->nr_gone++;
 }
 
-/* Of its first thread, or announcements were lost: what else ends the process is not known. */
+/* Marks a process that may have ended: its first thread did, or announcements were lost. */
 static void doubt(struct followed *followed)
 {
 	followed->is_doubtful = true;

@@ -31,7 +31,7 @@ struct adding {
 	vec_of(uint32_t) cell_of; /* function to cell + 1 of this run */
 	vec_of(size_t) seen;	  /* function to the sample + 1 that it was counted for last */
 	struct callset calls;
-	/* Of the frame before, which the next one calls: its function, and that of its file, + 1. */
+	/* the frame before, which the next one calls: 1 + its function, and 1 + that of its file */
 	uint32_t callee[2];
 };
 

@@ -91,7 +91,7 @@ static int order_of(double a, double b)
 	return (a > b) - (a < b);
 }
 
-/* Which of a function's tests tells more: the worse, then where the cost is, then the surer. */
+/* Orders a function's tests by what they tell: the worse result, then the place of the cost, then the more certain one. */
 static int compare_telling(const struct gate_test *a, const struct gate_test *b)
 {
 	if (a->outcome != b->outcome)
@@ -204,7 +204,7 @@ static bool is_scaffold(const char *name)
 	return false;
 }
 
-/* Of absolute values; shares of nearly all are not tested. */
+/* Is the value nearly all of the total? For absolute values; such shares are not tested. */
 static bool is_nearly_all(const struct gate_result *result, const struct gate_test *test)
 {
 	return test->measure == GATE_CUM && test->quantity == GATE_ABSOLUTE &&

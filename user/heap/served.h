@@ -33,7 +33,7 @@ struct served {
 	struct hash by_tgid; /* the latest one of each */
 };
 
-/* Which files of a process are to be probed now that it maps one more. */
+/* The files of a process to probe now that it maps one more. */
 struct served_answer {
 	uint32_t everywhere;	 /* an executable; FILE_NONE: none */
 	uint32_t in_it_alone[2]; /* FILE_NONE: none */

@@ -52,7 +52,7 @@ static void count_code(void *ctx, const struct map_line *line)
 	injection->nr_mapped += line->access[2] == 'x' && *line->path;
 }
 
-/* Where the process has the library's function. -ENOENT: it has not mapped it; -ESRCH: it is gone. */
+/* Finds the library's function in the process. -ENOENT: the library is not mapped; -ESRCH: the process has ended. */
 static int redirect_at(const struct injection *injection, uint64_t *at)
 {
 	uint64_t base, entry;

@@ -86,7 +86,7 @@ ssize_t places_read(pid_t tid, uint64_t from, void *to, size_t bytes)
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
-/* Where a file begins, and which one is where an address is. */
+/* A search for the start of a file, and for the file at an address. */
 struct search {
 	uint64_t address;
 	char file[40];

@@ -29,18 +29,18 @@ int places_path(pid_t pid, const char *file, char *path, size_t path_bytes);
 /* Reads memory, by a thread that lives. Returns how much could be read from there on, or -1. */
 ssize_t places_read(pid_t tid, uint64_t from, void *to, size_t bytes);
 
-/* Of what this process has mapped at here: the file, as struct map_line has it. "": nothing. */
+/* Writes the file that this process has mapped at here, in the form of struct map_line. "": nothing is mapped. */
 void places_file_of(const void *here, char file[40]);
-/* Where pid has it. -ENOENT: it has not; -ESRCH: no thread of it lives. */
+/* Finds the address in pid of what this process has at here. -ENOENT: pid has not mapped that file; -ESRCH: no thread of pid lives. */
 int places_address(pid_t pid, const void *here, uint64_t *address);
 
-/* A function of the C library, here. NULL: there is none. */
+/* The address of a function of the C library in this process. NULL: there is none. */
 const void *places_own_function(const char *name);
-/* How long it is. 0: it is not known. */
+/* The size of this function in bytes. 0: it is not known. */
 size_t places_own_function_bytes(const char *name);
-/* Where pid has a function of the C library. 0: it has another library, or none, or is gone. */
+/* The address of a function of the C library in pid. 0: it has another library, or none, or is gone. */
 uint64_t places_function(pid_t pid, const char *name);
-/* Where it has what the handlers of signals return to, `mov $15, %rax; syscall`. 0: it is not known. */
+/* The address in pid that signal handlers return to, `mov $15, %rax; syscall`. 0: it is not known. */
 uint64_t places_restorer(pid_t pid);
 
 #endif

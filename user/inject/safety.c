@@ -135,7 +135,7 @@ static bool has_clean_stack(const struct tracee *tracee, pid_t tid,
 	return sp > (regs->rsp & ~7ull);
 }
 
-/* Where the thread has told the kernel of its restartable sequences. 0: it has not. */
+/* The address of the rseq area that the thread registered. 0: it registered none. */
 static uint64_t rseq_of(pid_t tid, const struct user_regs_struct *regs)
 {
 	struct __ptrace_rseq_configuration rseq = {0};

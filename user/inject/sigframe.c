@@ -18,10 +18,10 @@
 #define CALL_STACK_BYTES (48u << 10) /* that must be free for the function */
 #define UC_FLAGS	 (1 | 2 | 4) /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
 
-/* Of an alternative signal stack: the kernel refuses it, and leaves the one that is set. */
+/* An invalid mode of an alternative signal stack: the kernel refuses it, and keeps the stack that is set. */
 #define NO_STACK_MODE 0x10
 
-/* As the kernel has it: glibc's ucontext_t is longer. */
+/* The kernel's layout: glibc's ucontext_t is longer. */
 struct frame {
 	uint64_t restorer;
 	uint64_t flags, link;

@@ -114,7 +114,7 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 	err = sigframe_push(tid, tracee->restorer, call, stop, &regs);
 	if (err)
 		return err;
-	/* From here on the thread comes back by itself. */
+	/* from here on the thread returns by itself */
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &regs))
 		return -errno;
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(held), &held);

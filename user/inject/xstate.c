@@ -17,7 +17,7 @@
 #define XSTATE_MAGIC1	 0x46505853u
 #define XSTATE_MAGIC2	 0x46505845u
 
-/* Of the software's part of the state: struct _fpx_sw_bytes of the kernel, at byte 464. */
+/* The kernel's struct _fpx_sw_bytes, at byte 464 of the state. */
 struct state_words {
 	uint32_t magic1, extended_bytes;
 	uint64_t features;

@@ -66,7 +66,7 @@ static uint32_t frame_id(struct profile *profile, struct text name)
 
 typedef vec_of(uint32_t) location_ids;
 
-/* From the leaf, which stands last. false: too deep. */
+/* Takes the frames from the leaf, which is last. false: the stack is too deep. */
 static bool take_frames(struct profile *profile, struct text stack, location_ids *ids)
 {
 	const char *semicolon;

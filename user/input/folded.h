@@ -15,7 +15,7 @@
 
 #include "input/reader.h"
 
-/* As input/reader.h has it. Detects any line that ends in a whole number: try it after all other formats. */
+/* A reader as in input/reader.h. Detects any line that ends in a whole number: try it after all other formats. */
 bool folded_detect(const struct source *source);
 int folded_read(const struct source *source, struct profile *profile, struct input_error *error);
 

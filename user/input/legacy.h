@@ -82,7 +82,7 @@ void legacy_cut_nameless(struct legacy *legacy);
 /* Names locations by the comments, once they are made. -EFBIG: too many functions. */
 int legacy_take_names(const struct legacy *legacy);
 
-/* Which profiler's own frames a profile has; drop_frames hides them, as in pprof. */
+/* The kind of a profile: it determines the frames of the profiler that drop_frames hides, as in pprof. */
 enum legacy_kind {
 	LEGACY_CPU,
 	LEGACY_HEAP,

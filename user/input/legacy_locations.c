@@ -32,7 +32,7 @@ struct java_locations {
 	struct addresses *addresses;
 	vec_of(struct java_function) functions;
 	struct hash by_name; /* positions in functions */
-	/* Of each location: 1 + the position of its function, 0: none; its line. */
+	/* by location: 1 + the position of its function, 0: none; its line */
 	struct {
 		uint32_t function;
 		int64_t line;

@@ -22,7 +22,7 @@
 
 #include "input/reader.h"
 
-/* As input/reader.h has it: -EBADMSG or -EFBIG, with *error filled. */
+/* A reader as in input/reader.h. Fails with -EBADMSG or -EFBIG, and fills *error. */
 bool perfscript_detect(const struct source *source);
 int perfscript_read(const struct source *source, struct profile *profile,
 		    struct input_error *error);

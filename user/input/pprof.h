@@ -11,7 +11,7 @@
 
 #include "input/reader.h"
 
-/* As input/reader.h has it: -EBADMSG or -EFBIG, with *error filled. It has no signature to detect. */
+/* A reader as in input/reader.h. Fails with -EBADMSG or -EFBIG, and fills *error. It has no signature to detect. */
 int pprof_read(const struct source *source, struct profile *profile, struct input_error *error);
 
 #endif

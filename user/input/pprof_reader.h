@@ -51,7 +51,7 @@ struct pprof_reader {
 	struct profile *profile;
 	struct input_error *error;
 
-	/* Of the count: */
+	/* results of the counting pass: */
 	size_t nr[NR_KINDS];
 	struct wire stretch[NR_KINDS]; /* of the file; at NULL: there is none of the kind */
 	size_t nr_stack_ids, nr_labels, nr_lines;

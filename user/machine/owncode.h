@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where cprof's own code is in its file: probes are tried and measured there. */
+/* Finds cprof's own code in its file, where probes are tried and measured. */
 #ifndef CPROF_MACHINE_OWNCODE_H
 #define CPROF_MACHINE_OWNCODE_H
 

@@ -22,7 +22,7 @@ struct coderegions {
 void coderegions_read(struct coderegions *regions, const struct elf_file *file);
 void coderegions_release(struct coderegions *regions);
 
-/* Where the executable section that elf_addr is in ends; 0: it is in none. */
+/* The end of the executable section that contains elf_addr; 0: there is none. */
 uint64_t coderegions_limit(const struct coderegions *regions, uint64_t elf_addr);
 
 #endif

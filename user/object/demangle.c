@@ -42,7 +42,7 @@ static void append(struct text *text, const char *bytes, size_t len)
 
 /* Rust legacy ------------------------------------------------------------------------------------ */
 
-/* As UTF-8; the length, 0 for what is no character. */
+/* Encodes point as UTF-8. Returns the length; 0: it is not a character. */
 static size_t encode_utf8(uint32_t point, char *out)
 {
 	if (point < 0x20 || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))

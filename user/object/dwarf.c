@@ -289,7 +289,7 @@ static void sort_queries(struct dwarf_source *source, const uint64_t *elf_addrs,
 		qsort(queries->at, queries->nr, sizeof(*queries->at), by_unit);
 }
 
-/* Behind the last query that is in the same unit as the first. */
+/* Returns the index after the last query that is in the same unit as the first. */
 static size_t end_of_unit(const dwarfquery_vec *queries, size_t first)
 {
 	size_t end = first + 1;

@@ -40,7 +40,7 @@ static const char *const names[DWARF_NR_SECTIONS] = {
 	[DWARF_CU_INDEX] = "cu_index",
 };
 
-/* Of split units, which have their addresses and lines in the linked file. */
+/* The sections of split units, which have their addresses and lines in the linked file. */
 static const char *const split_names[DWARF_NR_SECTIONS] = {
 	[DWARF_INFO] = "info.dwo",
 	[DWARF_ABBREV] = "abbrev.dwo",

@@ -57,7 +57,7 @@ struct dwarfquery {
  * type unit.
  */
 int dwarfunit_open(const struct dwarffile *file, size_t i, struct dwarfunit *unit);
-/* Which of file's units holds the offset; file->units.nr: none. */
+/* The index of the unit of file that contains the offset; file->units.nr: none does. */
 size_t dwarfunit_at(const struct dwarffile *file, uint64_t off);
 
 /* Whether code can be there: linkers mark what they dropped with 0, 1 and the last addresses. */

@@ -138,7 +138,7 @@ static bool build_id_at(struct elf_file *file, uint64_t off, uint64_t len_bytes)
 	       buildid_of_notes(notes, len_bytes, file->build_id);
 }
 
-/* From the sections, since a separate debug file keeps those; else from the segments. */
+/* Reads the build-id from the sections, which a separate debug file keeps, or else from the segments. */
 static void read_build_id(struct elf_file *file)
 {
 	size_t nr_segments = 0, nr_read = 0;

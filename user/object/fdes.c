@@ -114,7 +114,7 @@ int fdes_read(const struct fde_source *source, struct fdes *fdes)
 	return 0;
 }
 
-/* Of FDEs with equal starts the first; each as far as the next one's start, at most. */
+/* Calls take for each FDE, cut at the start of the next one. If several have the same start, only for the first. */
 void fdes_each(struct fdes *fdes, fde_fn take, void *ctx)
 {
 	const struct cfi_section *section = &fdes->source.section;

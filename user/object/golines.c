@@ -199,7 +199,7 @@ static bool read_call(const struct golines *lines, const struct function *functi
 	return true;
 }
 
-/* Of a chain that does not fit, the outermost frame has the last place. */
+/* Returns the next frame to fill; in a chain that does not fit, the last one, which gets the outermost frame. */
 static struct source_frame *next_frame(struct source_frame *frames, size_t *nr)
 {
 	if (*nr < SOURCE_MAX_FRAMES)

@@ -103,7 +103,7 @@ static bool is_code(const struct elf_file *file, uint64_t start, uint64_t limit)
 	return false;
 }
 
-/* From 1.18 on addresses count from the start of Go's code, and functions' data from a place that only moduledata has. */
+/* Since Go 1.18, addresses are relative to the start of Go's code, and functions' data to an address in moduledata. */
 static bool find_bases(const struct elf_file *file, struct gotable *source, struct gopclntab *table)
 {
 	struct gomodule module = {

@@ -37,7 +37,7 @@ size_t gopclntab_nr(const struct gopclntab *table);
  */
 const char *gopclntab_find(const struct gopclntab *table, uint64_t elf_addr, uint64_t *start);
 
-/* For golines.c: more about that function; false where gopclntab_find() is NULL. */
+/* More about the function at an address, for golines.c. false: gopclntab_find() returns NULL there. */
 struct gopclntab_function {
 	const char *name; /* borrowed */
 	uint64_t start;	  /* elf_addr */

@@ -34,7 +34,10 @@ struct gotslots {
 	char *names; /* private */
 };
 
-/* Of a file of NULL, of another machine than x86-64 and arm64, without IFUNCs in .dynsym or damaged: those it has. Slots is zeroed. */
+/*
+ * Reads the slots of file into slots, which the caller has zeroed. A file that is NULL, of a machine other than x86-64 and arm64, or without
+ * IFUNCs in .dynsym has none; of a damaged file, those that can be read.
+ */
 void gotslots_read(struct gotslots *slots, const struct elf_file *file);
 void gotslots_release(struct gotslots *slots);
 

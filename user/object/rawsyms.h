@@ -69,7 +69,7 @@ int rawsyms_read(struct rawsyms *raw, const struct elf_file *file);
 int rawsyms_read_dynsym(struct rawsyms *raw, const struct elf_file *file);
 /* name_bytes bytes without a NUL; borrowed until rawsyms_release(). */
 const char *rawsyms_name(const struct rawsyms *raw, const struct rawsym *symbol);
-/* Which of two names of one address is the better one, as object/symtab.h has it: greater than 0 if x is; 0: they are the same. */
+/* Compares two names of one address by the rule of object/symtab.h: greater than 0 if x is better; 0: they are equal. */
 int rawsyms_compare(const struct rawsyms *raw, const struct rawsym *x, const struct rawsym *y);
 void rawsyms_release(struct rawsyms *raw);
 

@@ -76,7 +76,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Where a symbol at addr ends that does not say so itself. around: the end of what it lies in. */
+/* Guesses the end of a symbol at addr that has no size. around: the end of what contains it. */
 static uint64_t guess_limit(const struct builder *builder, uint64_t addr, uint64_t next_addr,
 			    uint64_t around)
 {
@@ -230,7 +230,7 @@ bool symtab_find(const struct symtab *symtab, uint64_t elf_addr, struct symbol *
 	return true;
 }
 
-/* Which of two definitions of a name is meant. */
+/* Ranks the definitions of one name. */
 static int rank(const struct rawsym *entry)
 {
 	return entry->binding == RAWSYM_GLOBAL ? 2 : entry->binding == RAWSYM_WEAK;

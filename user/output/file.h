@@ -23,7 +23,7 @@ struct output_owner { /* who will own the file */
 	uid_t uid;
 	gid_t gid;
 };
-/* From SUDO_UID and SUDO_GID, if both are set and this process is root. */
+/* The user who called sudo, from SUDO_UID and SUDO_GID, if both are set and this process is root. */
 struct output_owner output_owner_from_env(void);
 
 struct output_file;

@@ -13,7 +13,7 @@
 #define FLAMESVG_MIN_PX 200
 #define FLAMESVG_MAX_PX 20000
 
-/* As flame_html_encode(). A width outside the range is clamped to it. */
+/* Encodes an SVG; see flame_html_encode() for the contract. A width outside the range is clamped to it. */
 int flame_svg_encode(const struct profile *profile, const struct flame_options *options,
 		     sink_fn sink, void *ctx);
 

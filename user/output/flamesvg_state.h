@@ -17,16 +17,16 @@ struct svg {
 	const struct flame_options *options;
 	struct calltree *tree;
 	bool is_diff;
-	/* Of each node, in it and below: in the profile, in its base, how wide it is. */
+	/* by node, with its children: its value in the profile, in the base, and its width */
 	double *head, *base, *width;
 	double *next; /* where its next child begins, in the unit of width */
 	double scale; /* px for 1 of width */
 	uint32_t full_px;
 };
 
-/* As XML text or an attribute; control characters, which XML has no way to say, as "\xNN". */
+/* Writes text as XML text or an attribute; control characters, which XML cannot express, as "\xNN". */
 void svg_put_xml(struct text_out *out, const char *text);
-/* As many letters of text as there is room for in width px. */
+/* Writes as many letters of text as fit into width px. */
 void svg_put_clipped(struct text_out *out, const char *text, double width);
 /* A value of the sample type that is drawn, with its unit. */
 void svg_put_value(struct svg *svg, double value);

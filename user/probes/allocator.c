@@ -185,7 +185,7 @@ static uint32_t refine(struct search *search, const struct symbol *symbol, bool 
 	return offset;
 }
 
-/* Where the functions are that an object defines, in symbols; false: not both malloc and free. */
+/* Finds the functions that an object defines. false: it does not define both malloc and free. */
 static bool find_functions(struct search *search, struct symbol symbols[NR_FUNCTIONS])
 {
 	uint64_t file_off;

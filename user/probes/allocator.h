@@ -20,7 +20,7 @@ struct allocator {
 	bool is_go;	  /* a Go program, whose runtime has a heap of its own */
 	bool is_nameless; /* a static program without symbols: nothing tells where its functions are */
 	struct alloc_site sites[ALLOC_MAX_SITES];
-	/* Of each site, for messages: the function's name, and the site's distance from its entry. */
+	/* for messages, by site: the function's name, and the site's distance from its entry, in bytes */
 	const char *names[ALLOC_MAX_SITES];
 	uint32_t offsets[ALLOC_MAX_SITES];
 	size_t nr;

@@ -66,7 +66,7 @@ static bool is_branch(const struct step *step)
 	}
 }
 
-/* Where a relative call or jump leads to, in *elf_addr. false: it is another instruction. */
+/* Sets *elf_addr to the target of a relative call or jump. false: it is another instruction. */
 static bool branch_target(const struct probesite_code *code, const struct step *step,
 			  uint64_t *elf_addr)
 {
@@ -199,7 +199,7 @@ static size_t search(const ZydisDecoder *decoder, const struct probesite_code *c
 			if (!has_push || !pushes(&step))
 				site = at;
 			has_push = pushes(&step);
-			/* Behind this jump it is better: only calls that are of interest come by. */
+			/* a site after this jump is better: only calls of interest reach it */
 			if (tested && keeps & PROBESITE_DI_OR_0 &&
 			    step.instruction.mnemonic == ZYDIS_MNEMONIC_JZ)
 				keeps &= ~PROBESITE_DI_OR_0;

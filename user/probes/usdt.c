@@ -81,7 +81,7 @@ static const struct wanted *wanted_of(struct notes_reader *strings)
 	return NULL;
 }
 
-/* Where an address is in the file. false: nowhere, or segments overlap there, so that what is there has another address, too. */
+/* Finds the file offset of an address. false: there is none, or segments overlap there, so that the offset has another address, too. */
 static bool find_place(const struct elf_file *elf, uint64_t elf_addr, uint64_t *file_off)
 {
 	uint64_t back;

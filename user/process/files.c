@@ -202,7 +202,7 @@ static bool is_unchanged(struct file *file, int fd)
 	       file->modified.tv_nsec == st.stx_mtime.tv_nsec;
 }
 
-/* From the process that had it mapped last. */
+/* Opens the file through the process that mapped it last. */
 static int open_mapped(const struct files *files, struct file *file)
 {
 	const struct mapped_file mapped = {file->tgid, file->start, file->limit, file->id,
@@ -218,7 +218,7 @@ static int open_mapped(const struct files *files, struct file *file)
 	return fd;
 }
 
-/* Where even half of the limit is too much, because more is in use than was thought, it is lowered. */
+/* Opens the file, closing others first if needed. Lowers the limit as long as the process has too many open files. */
 static int open_with_room(struct files *files, struct file *file)
 {
 	int fd;

@@ -31,7 +31,7 @@ struct opener; /* process/opener.h */
 
 /* proc_root is "/proc", or a folder that looks like it (tests). Borrowed until files_free(). */
 struct files *files_new(const char *proc_root);
-/* From now on the opener opens files; without one (--no-sandbox) this process does. Borrowed until files_free(). */
+/* Has the opener open files from now on; without one (--no-sandbox) this process does. Borrowed until files_free(). */
 void files_set_opener(struct files *files, struct opener *opener);
 /* NULL: there is none. */
 struct opener *files_opener(const struct files *files);

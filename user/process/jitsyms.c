@@ -63,7 +63,7 @@ static void sort(struct jitsyms *code)
 	code->nr_sorted = code->pieces.nr;
 }
 
-/* Of two pieces that hold an ip, does a say more about time_ns than b? */
+/* Is a, of two pieces that contain an ip, the better one for time_ns? */
 static bool is_better(const struct jitsym *a, const struct jitsym *b, uint64_t time_ns)
 {
 	bool a_was = a->since_ns <= time_ns, b_was = b->since_ns <= time_ns;

@@ -42,7 +42,7 @@ struct jitsyms {
 	size_t nr_sorted; /* private */
 };
 
-/* From since_ns on, the code at [start, limit) has this name (copied), whatever name it had before. */
+/* Names the code at [start, limit), from since_ns on, in place of the name that it had before. name is copied. */
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name);
 /*

@@ -326,7 +326,7 @@ static bool take_pieces(const struct peer_answer *answer, struct memory_piece *p
 	return true;
 }
 
-/* As many as fit in one question; how many. */
+/* Reads as many pieces as fit in one question. Returns their number. */
 static size_t read_some(struct opener *opener, uint32_t tgid, struct memory_piece *pieces,
 			size_t nr)
 {

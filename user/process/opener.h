@@ -40,7 +40,7 @@ int opener_handshake(struct opener *opener, uint32_t *missing);
 /* Called while it is waited for, every 2 ms or more often; must not ask anything itself. Valid until the next call. */
 void opener_while_waiting(struct opener *opener, void (*look)(void *ctx), void *ctx);
 
-/* As mapped_open(); -ETIMEDOUT: no answer. */
+/* Does what mapped_open() does, in the opener. -ETIMEDOUT: no answer. */
 int opener_file(struct opener *opener, const struct mapped_file *file, struct mapped_ways *ways);
 /*
  * Calls fn with the executable mappings of a task, in the order of their addresses, at most MAPPINGS_MAX. -ESRCH: no such
@@ -49,19 +49,19 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 int opener_each_map(struct opener *opener, uint32_t task, opening_map_fn fn, void *ctx);
 /* A descriptor of its memory, for reading, that the caller owns; to read it may wait for ever. -errno. */
 int opener_memory(struct opener *opener, uint32_t tgid);
-/* As beneath_open() and beneath_open_perf_map(). For tgid 0: as file_open_vetted(), of any inode. */
+/* Do what beneath_open() and beneath_open_perf_map() do, in the opener; for tgid 0, what file_open_vetted() does, with any inode. */
 int opener_beneath(struct opener *opener, uint32_t tgid, const char *path);
 int opener_perf_map(struct opener *opener, uint32_t tgid);
-/* As remote_read(). */
+/* Does what remote_read() does, in the opener. */
 void opener_read(struct opener *opener, uint32_t tgid, struct memory_piece *pieces, size_t nr);
-/* As traits_exe(). */
+/* Does what traits_exe() does, in the opener. */
 int opener_exe(struct opener *opener, uint32_t tgid, char *path, size_t path_bytes);
 
 /* The number of tasks that gave no answer, and the i-th of them. */
 size_t opener_nr_stuck(const struct opener *opener);
 uint32_t opener_stuck(const struct opener *opener, size_t i);
 
-/* As of parser_parent(), parser_is_lost(), parser_set_nice() and parser_cpu_ns(). */
+/* The same as parser_parent(), parser_is_lost(), parser_set_nice() and parser_cpu_ns(), for the opener. */
 uint32_t opener_parent(const struct opener *opener);
 bool opener_is_lost(const struct opener *opener);
 void opener_set_nice(const struct opener *opener, int nice);

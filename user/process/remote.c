@@ -24,7 +24,7 @@ static size_t count_read(const struct memory_piece *pieces, size_t nr, ssize_t l
 	return i;
 }
 
-/* As far as the first that fails. How many were read. */
+/* Reads up to the first piece that fails. Returns how many were read. */
 static size_t read_some(uint32_t tgid, const struct memory_piece *pieces, size_t nr)
 {
 	struct iovec from[MAX_PIECES] = {{NULL, 0}}, to[MAX_PIECES] = {{NULL, 0}};

@@ -83,7 +83,7 @@ static void read_line(void *ctx, const char *line)
 		take_map(ctx, &map);
 }
 
-/* Of id, which is tgid or a thread of it. */
+/* Reads the mappings of id, which is tgid or a thread of it. */
 static int read_maps(const char *proc_root, uint32_t tgid, uint32_t id, struct reader *reader)
 {
 	struct opener *opener = files_opener(reader->files);

@@ -116,7 +116,7 @@ const struct mapping *tasks_mapping(struct tasks *tasks, struct image *image, ui
  */
 void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 
-/* Does /proc show a process tgid that anything of still runs? */
+/* Returns whether /proc shows process tgid with at least one thread that has not ended. */
 bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid);
 
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */

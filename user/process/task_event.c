@@ -99,7 +99,7 @@ static void apply_exec(struct tasks *tasks, const struct task_event *event)
 
 	if (!process)
 		return;
-	/* Where another thread called exec, the first one ended on the way. */
+	/* if another thread called exec, the first thread has ended */
 	process->exited_ns = 0;
 	process->lives_on = false;
 	process->is_kernel_thread = false;

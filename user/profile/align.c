@@ -48,7 +48,7 @@ static int plan_types(struct side *a, struct side *b, uint32_t *nr)
 		const struct value_type *type = &of_a->types[i];
 		int k = profile_find_type(of_b, text_of(of_a, type->type));
 
-		/* Of several with one name the first is paired, and once: there are no more pairs than either has types. */
+		/* of several types with one name, only the first is paired, and once: there are no more pairs than types */
 		if (k < 0 || profile_find_type(of_a, text_of(of_a, type->type)) != (int)i)
 			continue;
 		a->order[*nr] = i;

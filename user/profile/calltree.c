@@ -31,7 +31,7 @@ void calltree_free(struct calltree *tree)
 
 /* Samples ----------------------------------------------------------------------------------------- */
 
-/* Where a stack goes that would be one node too many. */
+/* The node for stacks that exceed the limit of nodes. */
 static uint32_t more_stacks(struct calltree *tree)
 {
 	tree->full = true;

@@ -216,7 +216,7 @@ static size_t without_version(const char *file, size_t len)
 	return dotted && at ? at : len;
 }
 
-/* Of a library only what has a '.' is a version: "libc-2.31.so", but "ld-linux-x86-64.so". */
+/* In the name of a library, only a part with a '.' is a version: "libc-2.31.so", but "ld-linux-x86-64.so". */
 static size_t without_versions(const char *file, size_t len, bool is_library)
 {
 	for (;;) {
@@ -238,7 +238,7 @@ static char *stem_of(const char *file, size_t len)
 	return xasprintf("%.*s%s", (int)before, file, is_library ? ".so" : "");
 }
 
-/* Where "+0x1234" begins in a name that is made up of a file and an address; NULL: it is no such. */
+/* The "+0x1234" of a name that is made up of a file and an address; NULL: it is another kind of name. */
 static const char *made_up_address(const char *name)
 {
 	const char *plus = strstr(name, "+0x"), *end;

@@ -40,7 +40,7 @@ static const struct language {
 	 "cprof reads Perl 5.32, 5.36, 5.40 and 5.42 built for threads; for others use perl "
 	 "-d:NYTProf"},
 	{"Lua", NULL, "luaV_execute([.].*)?", NULL, "use a hook of debug.sethook()"},
-	/* As cprof before it read methods that are interpreted, and others have it. Names are java.util.HashMap.get */
+	/* the name in old profiles of cprof, and in those of others; methods are java.util.HashMap.get */
 	{"Java", NULL, "Interpreter",
 	 "[A-Za-z_$][A-Za-z0-9_$]*([./][A-Za-z_$<][A-Za-z0-9_$>]*)+|L[^ ]*;::.*",
 	 "cprof shows interpreted methods, too: record again"},
@@ -48,7 +48,7 @@ static const struct language {
 
 #define NR_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
-/* Of a function, or of a stack: a bit for each language. */
+/* What a function, or a stack, is: a bit for each language. */
 struct role {
 	uint8_t loops; /* it is, or has, the loop */
 	uint8_t shown; /* it is, or has, a function of the program */

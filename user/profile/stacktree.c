@@ -76,7 +76,7 @@ static int compare_names(const void *a, const void *b, void *ctx)
 	return strcmp(frames[*(const uint32_t *)a].name, frames[*(const uint32_t *)b].name);
 }
 
-/* Of each frame, how many have a smaller name: names are compared once, not once a node. */
+/* The rank of each frame by name, so that names are compared once, not once for each node. */
 static uint32_t *rank_names(const struct frames *frames)
 {
 	uint32_t *order scoped(freep) = xcalloc(frames->nr, sizeof(*order));

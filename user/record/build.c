@@ -71,7 +71,7 @@ static int64_t multiply(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : to_value(product);
 }
 
-/* Of an entry's samples, those that a view shows: as taken, and as in use. */
+/* Selects the samples of an entry that a view shows, as taken and as in use. */
 static void select_samples(const struct entry *entry, enum heap_view view, uint64_t *nr_taken,
 			   uint64_t *nr_live)
 {

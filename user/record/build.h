@@ -73,7 +73,7 @@ bool build_is_elided(const struct stack *user, uint32_t i);
 void build_add_user(struct build *build, const struct entry *entry, const struct stack *user,
 		    uint32_t i);
 
-/* As build_begin_stacks() and build_end_stacks(), which call them: what build_add_joined() needs. */
+/* Called by build_begin_stacks() and build_end_stacks(): set up and release what build_add_joined() needs. */
 void build_begin_frames(struct build *build);
 void build_end_frames(struct build *build);
 /*

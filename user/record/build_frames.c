@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 
-/* Of CPython: calls, and how a program or a thread gets started. */
+/* CPython: calls, and how a program or a thread gets started. */
 static const char glue[] =
 	"_?PyEval_[A-Za-z]*([.].*)?|_?Py(Object|Function|CFunction|Method|Vectorcall|Stack)_?[A-Za-"
 	"z_]*"
@@ -25,11 +25,11 @@ static const char glue[] =
 	"|Py_(BytesMain|RunMain|Main)|pymain_[a-z_]*([.].*)?|_?PyRun_[A-Za-z]*([.].*)?"
 	"|run_(mod|eval_code_obj)([.].*)?|thread_run([.].*)?|pythread_wrapper([.].*)?"
 	"|t_bootstrap([.].*)?|py_trampoline_evaluator([.].*)?"
-	/* Of PHP, the same. */
+	/* PHP: the same */
 	"|(dtrace_)?execute_ex([.].*)?|_?zend_call_(function|method|known_[a-z_]+)([.].*)?"
 	"|zend_execute(_scripts?)?([.].*)?|php_execute_(script|simple_script)(_ex)?([.].*)?"
 	"|_call_user_function_impl|zend_fcall_info_call([.].*)?|zend_generator_resume([.].*)?"
-	/* Of Ruby: calls, blocks, and how a program or a thread gets started. */
+	/* Ruby: calls, blocks, and how a program or a thread gets started */
 	"|(rb_)?(vm|ec)_exec(_core|_node)?([.].*)?|jit_exec([.].*)?|vm_(call|invoke|yield)_?[a-z0-"
 	"9_]*"
 	"([.].*)?|vm_sendish([.].*)?|invoke_(iseq_)?(i?func_)?(block|bmethod)[a-z_]*([.].*)?"
@@ -39,10 +39,10 @@ static const char glue[] =
 	"|ruby_(run|exec)_node|ruby_exec_internal([.].*)?|thread_(start_func_[12]|do_start(_proc)?)"
 	"([.]"
 	".*)?"
-	/* Of Perl: calls, and how a program gets started. */
+	/* Perl: calls, and how a program gets started */
 	"|perl_run|Perl_call_(sv|list|method|argv|pv)([.].*)?|S_(run_body|docatch|call_body)([.].*)"
 	"?"
-	/* Of V8: the interpreter, and what leads from C++ to JavaScript and back. */
+	/* V8: the interpreter, and what leads from C++ to JavaScript and back */
 	"|Builtins_([A-Za-z0-9]*Handler|Interpreter[A-Za-z0-9]*|Baseline[A-Za-z0-9]*|JSEntry[A-Za-"
 	"z]*"
 	"|CEntry_[A-Za-z0-9_]*|Call_[A-Za-z]*|CallFunction_[A-Za-z]*|Construct[A-Za-z]*)"

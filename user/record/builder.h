@@ -205,23 +205,27 @@ void builder_build(struct builder *builder, struct symbolizer *symbolizer,
 void builder_sum(struct builder *builder, enum heap_view view, uint64_t *nr_written,
 		 uint64_t *nr_gone);
 
-/*
- * How the user stacks of all samples built so far ended: at[0] are the whole ones (why is NULL), the
- * others by number. Call after the last builder_build(). Borrowed until builder_free().
- */
+/* How user stacks ended. */
 struct built_end {
-	const char *why;
-	uint64_t nr; /* samples */
+	const char *why; /* NULL: complete */
+	uint64_t nr;	 /* samples */
 };
+
+/*
+ * The ends of the user stacks of all samples built so far, *nr of them: at[0] is that of complete stacks, the others
+ * follow, most samples first. Call after the last builder_build(). Borrowed until builder_free().
+ */
 const struct built_end *builder_ends(struct builder *builder, size_t *nr);
 
-/* Stacks with interpreted functions, of the samples built so far. */
+/* Counts of stacks with interpreted functions. */
 struct builder_joined {
 	uint64_t nr;	      /* samples */
 	uint64_t nr_unpaired; /* of these: interpreted and native frames do not go together */
 	uint64_t nr_frames;   /* interpreted ones */
 	uint64_t nr_gone;     /* of these: without a name */
 };
+
+/* Returns the counts of all builder_build() so far. */
 struct builder_joined builder_joined(const struct builder *builder);
 
 /* Samples dropped for a reason, over all that was handed in. Call after the last drain. */

@@ -49,7 +49,7 @@ struct entry {
 	bool has_record;
 };
 
-/* Of the blocks of an entry that were freed: how many at which age. */
+/* The freed blocks of an entry, counted by age. */
 struct entry_ages {
 	uint64_t nr[LIFE_NR_AGES];
 };
@@ -64,7 +64,7 @@ struct group {
 	uint64_t peak_bytes;
 };
 
-/* Of an image, as it was delivered last. */
+/* The peak of an image, as it was delivered last. */
 struct known_peak {
 	struct peak peak;
 	bool is_over; /* its tgid is another process's now */
@@ -101,7 +101,7 @@ struct builder {
 	vec_of(struct built_process) processes; /* the public part of groups */
 };
 
-/* For qsort(): less than 0, 0 or more, as a is less than b, equal to it or greater. */
+/* A comparison for qsort(): less than 0, 0, or greater than 0. */
 static inline int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;

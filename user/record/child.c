@@ -35,7 +35,7 @@
 /* How long an exec may take before it counts as under way: its file may be on a server that is gone. */
 #define EXEC_NS NSEC_PER_SEC
 
-/* Who the command runs as; worked out before the fork, because looking up groups allocates. */
+/* The user of the command, found before the fork, because looking up groups allocates. */
 struct identity {
 	struct output_owner owner;
 	gid_t groups[MAX_GROUPS];

@@ -21,7 +21,7 @@ static bool is_entry(const struct shadow_frame *frame)
 	return frame->object & SHADOW_ENTRY;
 }
 
-/* Where those that are left out would be; shadow->nr: none are. */
+/* The index at which frames were left out; shadow->nr: none were. */
 static uint32_t elided_at(const struct shadow_stack *shadow)
 {
 	return shadow->nr_elided ? SHADOW_MAX_FRAMES / 2 : shadow->nr;
@@ -65,7 +65,7 @@ static void count(struct joining *joining)
 		joining->nr_loops += joining->native->is_loop[i];
 }
 
-/* Which run the nr-th loop from the leaf on is of; -1: of none yet. */
+/* The run that the nr-th loop, counted from the leaf, belongs to; -1: none yet. */
 static int64_t run_of(const struct joining *joining, uint32_t nr, bool is_root_side)
 {
 	bool is_counted = joining->native->is_whole &&
@@ -119,7 +119,7 @@ static bool is_placed(const struct shadow_stack *shadow)
 	return shadow->nr && shadow->frames[0].object & SHADOW_PLACED;
 }
 
-/* Behind the last function that was read: there was no time for more. */
+/* Adds the frame that ends the functions read: there was no time for more. */
 static void push_end(struct joining *joining)
 {
 	if (joining->next == joining->shadow->nr && joining->shadow->end != SHADOW_END_ROOT)

@@ -36,7 +36,7 @@ static const char *age_text(uint64_t age_ns, char *text, size_t text_bytes)
 	return text;
 }
 
-/* Where a program is interpreted, its own function says more than the interpreter's that calls malloc. */
+/* Returns the first frame to show: in an interpreted program its own function, not the interpreter's that calls malloc. */
 static uint32_t first_shown(const struct profile *profile, const struct profile_sample *sample)
 {
 	for (uint32_t i = 0; i < sample->nr_locations; i++)

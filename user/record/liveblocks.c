@@ -15,7 +15,7 @@
 #define EACH_BLOCK   (4 * 1024 * 1024) /* by default, if every allocation is sampled */
 #define USUAL_BLOCKS (1024 * 1024)     /* the default of the session */
 
-/* Of MemAvailable; 0: it is not known. */
+/* MemAvailable in bytes; 0: it is not known. */
 static uint64_t available_bytes(void)
 {
 	FILE *file = fopen("/proc/meminfo", "re");

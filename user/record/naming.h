@@ -30,7 +30,7 @@ struct naming {
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };
 
-/* For what is written now. Never NULL; borrowed until naming_release(). */
+/* The symbolizer for the files that are being written. Never NULL; borrowed until naming_release(). */
 struct symbolizer *naming_symbolizer(struct naming *naming);
 /* Warns of addresses that have no name because the user interrupted symbolization, or a file could not be opened. */
 void naming_say(const struct naming *naming);

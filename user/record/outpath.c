@@ -68,7 +68,7 @@ static char *default_folder(const struct options *options)
 	return xasprintf("cprof.%s.%s", kind_name(options), stamp);
 }
 
-/* Of all formats pprof's is the one that no terminal shows. */
+/* Refuses to write pprof's format, the only binary one, to a terminal. */
 static int check_stdout(const struct output_format *format)
 {
 	if (!format->is_pprof || !isatty(STDOUT_FILENO))

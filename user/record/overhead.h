@@ -13,13 +13,13 @@
 /* The share of the targets' CPU time, in percent. 0: not known, or too little time to say. */
 double overhead_percent(const struct overhead *overhead);
 
-/* For the status line: "  12 % of the target's CPU time"; "" if it is not known. Returns out. */
+/* The text for the status line, "  12 % of the target's CPU time"; "" if it is not known. Returns out. */
 char *overhead_status(const struct overhead *overhead, bool all, char *out, size_t out_bytes);
 
-/* For the closing lines: says it in one, if there is something to say. */
+/* Prints the closing line, if there is something to report. */
 void overhead_say(const struct overhead *overhead, bool all);
 
-/* Of what is expected (session_look(), which took look_ns): warns if it is much, and says what costs less. */
+/* Warns if the overhead that session_look() expects, after look_ns, is high, and says what costs less. */
 void overhead_warn(const struct overhead *expected, uint64_t look_ns, bool allocs_only);
 
 #define OVERHEAD_LOOK_EVERY_NS (NSEC_PER_SEC / 10)

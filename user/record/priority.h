@@ -11,7 +11,7 @@
 #ifndef CPROF_RECORD_PRIORITY_H
 #define CPROF_RECORD_PRIORITY_H
 
-/* For the start. Of the calling thread, and of what it creates from then on. */
+/* Raises the priority for the start, of the calling thread and of what it creates from then on. */
 void priority_begin(void);
 /* fn is called with each nice value from now on, for processes that work for this one. ctx is borrowed; NULL: no more. */
 void priority_share(void (*fn)(void *ctx, int nice), void *ctx);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From the text of procfs_memory(), in bytes. */
+/* The resident memory of a process, from the text of procfs_memory(), in bytes. */
 struct resident {
 	uint64_t rss, anon, file, shmem, swap;
 };

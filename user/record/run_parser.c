@@ -126,7 +126,7 @@ static int refuse(const char *does, uint32_t missing)
 	return EXIT_CANNOT;
 }
 
-/* For probes that come later, before Linux 6.10; and for the events of CPUs that come online, where Debian's kernels demand it. */
+/* Is CAP_SYS_ADMIN needed during the run? For later probes before Linux 6.10, and for events of CPUs that come online, where Debian's kernels demand it. */
 static bool needs_admin(const struct run *run)
 {
 	return run_is_heap(run) || smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
@@ -173,7 +173,7 @@ static int check_helper(const char *does, int err, uint32_t missing)
 static int check_fetcher(struct run *run)
 {
 	uint32_t missing = 0;
-	int err = run->fetcher ? fetcher_meet(run->fetcher, &missing) : 0;
+	int err = run->fetcher ? fetcher_handshake(run->fetcher, &missing) : 0;
 
 	return check_helper("downloads debug", err, missing);
 }

@@ -104,7 +104,7 @@ static inline bool run_follows_forks(const struct run *run)
 bool run_is_everybody(const struct run *run);
 /* True if one of the files is standard output. */
 bool run_writes_to_stdout(const struct options *options);
-/* For callbacks that ask whether to give up: ctx is the run's struct workbudget. */
+/* A callback that tells whether to give up: ctx is the run's struct workbudget. */
 bool run_is_time_up(void *ctx);
 
 /* Forks the processes that will open and parse the targets' files, while there is nothing that they could inherit. */
@@ -115,7 +115,7 @@ int run_find_targets(struct run *run);
 int run_open_session(struct run *run);
 /* Tells what these could not give up; EXIT_CANNOT if that is not safe. */
 int run_check_helpers(struct run *run);
-/* From here on main has only the capabilities that it still needs (sandbox/narrow.h). */
+/* Gives up the capabilities that main no longer needs (sandbox/narrow.h). */
 int run_give_up_powers(struct run *run);
 /* Checks that the output can be written, before anything costs time. */
 int run_check_output(struct run *run);

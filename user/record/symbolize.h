@@ -36,7 +36,7 @@
 
 struct symbolizer;
 
-/* Of one profile's addresses in files: how many there was no time for. */
+/* The addresses of one profile that there was no time for, in files. */
 struct symbolizer_left_out {
 	uint64_t serial; /* the profile's */
 	uint64_t nr, nr_all;
@@ -75,7 +75,7 @@ size_t symbolizer_nr_unnamed(const struct symbolizer *symbolizer);
 size_t symbolizer_nr_closed(const struct symbolizer *symbolizer, const char **file,
 			    const char **why);
 
-/* As codenames_say_missing(). */
+/* The same as codenames_say_missing(). */
 char *symbolizer_say_missing(const struct symbolizer *symbolizer, enum codenames_missing what);
 
 /*
@@ -113,7 +113,7 @@ bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint6
 /* The same for what such a loop calls to run the functions, and which stands for none of them. */
 bool symbolize_is_inner(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 			uint64_t time_ns, bool is_return_address);
-/* Of which such runtime is the code? ABI_RUNTIME(); 0: of none. */
+/* The runtime that the code at ip belongs to, an ABI_RUNTIME(); 0: none. */
 uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 			   uint64_t time_ns, bool is_return_address);
 /*

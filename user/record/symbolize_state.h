@@ -13,7 +13,7 @@
 #include "record/jitsymnames.h"
 #include "record/symbolize.h"
 
-/* Where a position counts from, where it is not a file (those are their index). */
+/* The space that a position is in, if it is not a file (whose space is its index). */
 #define SPACE_VDSO    (FILE_NONE - 1) /* bytes from the start of the vdso */
 #define SPACE_KERNEL  (FILE_NONE - 2) /* ip */
 #define SPACE_UNKNOWN (FILE_NONE - 3) /* ip */
@@ -30,7 +30,7 @@ struct code_address {
 	uint32_t space;
 	uint64_t position, base;
 	/* base of a file: 0, or the strtab id of the IFUNC whose implementation the process has there. */
-	/* Of SPACE_ANON and SPACE_JIT, the mapping: where one process has "//anon", another one may have
+	/* for SPACE_ANON and SPACE_JIT, the mapping: where one process has "//anon", another may have
 	 * "[heap]", or a mapping of another length. */
 	uint64_t map_start, map_limit;
 	uint32_t map_name; /* of tasks_names() */
@@ -75,7 +75,7 @@ struct symbolizer {
 	struct hash chain_index;
 };
 
-/* Where an ip is. *map: that the place is in; NULL: none. is_expected: it will be asked for again, with others. */
+/* Finds the position of an ip. *map: the mapping that contains it; NULL: none. is_expected: it will be asked for again, with others. */
 struct code_address symbolize_place(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 				    uint64_t time_ns, bool is_return_address, bool is_expected,
 				    const struct mapping **map);
@@ -95,7 +95,7 @@ struct code_address symbolize_method(struct symbolizer *symbolizer, struct image
 void symbolize_name_jit(struct symbolizer *symbolizer, struct finding *finding);
 /* The address that stands for a function and line in place of code's: the same for all processes, below 4 GiB. */
 uint64_t symbolize_frame_addr(const char *name, const char *file, uint32_t line);
-/* Where the words of a note are. */
+/* The position of the words of a note. */
 struct code_address symbolize_note_address(struct symbolizer *symbolizer, const char *text);
 /* Was it looked up before? */
 bool symbolize_is_found(const struct symbolizer *symbolizer, const struct code_address *address);

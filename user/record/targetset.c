@@ -116,7 +116,7 @@ static bool descends(struct targetset *targetset, struct candidate *candidate)
 
 /* Judging ---------------------------------------------------------------------------------------- */
 
-/* Of a process that is gone only the parent is known: its verdict is used. */
+/* For a process that has ended only the parent is known: its verdict is used. */
 static bool holds(const struct targetset *targetset, const struct candidate *candidate,
 		  const char *comm)
 {

@@ -130,7 +130,7 @@ static int compare_heaps(const void *a, const void *b)
 	return (left->shown.start > right->shown.start) - (left->shown.start < right->shown.start);
 }
 
-/* Of heaps that overlap, which cannot be, the later one is taken for empty. */
+/* Sorts the heaps. If two overlap, which is an error, the later one is treated as empty. */
 static void sort_heaps(struct hotspot *vm)
 {
 	uint64_t limit = 0;

@@ -210,7 +210,7 @@ static void add_entry(struct entries *entries, const struct blob_head *head, uin
 		vec_push(entries, (struct stackflow_entry){addr - head->code, sender_in_r13});
 }
 
-/* Where the VM's table of stub routines points to. */
+/* Adds the addresses in the VM's table of stub routines. */
 static void add_stub_entries(const struct blob_reader *reader, const struct blob_head *head,
 			     struct entries *entries)
 {

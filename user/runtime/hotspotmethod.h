@@ -28,7 +28,7 @@ struct hotspot_method {
 	size_t lines_bytes;
 };
 
-/* Of one VM. All but vm and memory, which are borrowed, zeroed: none. */
+/* The methods read from one VM. vm and memory are borrowed; all else zeroed: none was read yet. */
 struct hotspot_methods {
 	const struct vmstructs *vm;
 	const struct target_memory *memory;

@@ -180,7 +180,7 @@ static bool read_ints(const struct blob_reader *reader, const struct parts *part
 	return true;
 }
 
-/* From a scope to that of the compiled method. A sender was written before. */
+/* Reads the scopes from one to that of the compiled method. The scope of a sender was written before. */
 static bool read_chain(const struct blob_reader *reader, const struct parts *parts, uint64_t offset,
 		       enum vm_coding coding, uint64_t compiled, struct hotspot_scopes *scopes)
 {

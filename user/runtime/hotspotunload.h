@@ -15,7 +15,7 @@
 
 #include "runtime/vmstructs.h"
 
-/* Where the counts are, as far as is known by now. */
+/* The addresses of the counts, as far as they are known by now. */
 struct jvm_counters unloads_find(const struct vmstructs *vm, const struct target_memory *memory);
 /* What a count is, UNWIND_UNLOADS(). 0: at is, or it cannot be read. */
 uint64_t unloads_read(const struct target_memory *memory, uint64_t at);

@@ -21,7 +21,7 @@ struct jitsym_query {
 	char name[JITSYM_NAME_BYTES]; /* "": no answer */
 };
 
-/* Where the bytes come from: read() gives up to len_bytes at off, 0 at the end or where it fails. */
+/* The source of the bytes: read() returns up to len_bytes at off, 0 at the end or on failure. */
 struct jitsym_source {
 	size_t (*read)(void *ctx, uint64_t off, void *to, size_t len_bytes);
 	void *ctx;

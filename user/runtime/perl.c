@@ -66,7 +66,7 @@ static uint16_t parse_version(const char *text, const char *limit)
 	return text < limit && !*text && minor < 100 ? 0x0500 | minor : 0;
 }
 
-/* Of all texts "v5.36.0" in the file's constants. 0: there is none, or they differ. */
+/* The version that all texts such as "v5.36.0" in the file's constants have. 0: there is none, or they differ. */
 static uint16_t version_of(const struct elf_file *elf)
 {
 	static const char before[] = "\0v5.";

@@ -87,7 +87,7 @@ static bool read_str(const struct pycode_copies *copies, const struct memory_cop
 
 /* Modules --------------------------------------------------------------------------------------- */
 
-/* Where in path a folder "python3.11/" ends; NULL: nowhere. */
+/* The part of path after a folder "python3.11/"; NULL: there is no such folder. */
 static const char *behind_library(const char *path)
 {
 	const char *found = NULL;

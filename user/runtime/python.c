@@ -20,7 +20,7 @@
 #define OLDEST 0x0308
 #define NEWEST 0x030e
 
-/* Of struct abi_python, but for the addresses; state_at: from _PyRuntime on. */
+/* The parts of struct abi_python that are not addresses; state_at: an offset in _PyRuntime. */
 struct version {
 	uint16_t state_at;
 	struct abi_python layout;

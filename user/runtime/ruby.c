@@ -68,7 +68,7 @@ static bool is_load_of_rax(const ZydisDecodedInstruction *in)
 	return in->opcode == 0x8b && !in->raw.modrm.mod && !in->raw.modrm.reg && !in->raw.modrm.rm;
 }
 
-/* Where the index of the thread-local variable is that the function at an address loads first. false: it does not. */
+/* Finds the address of the index of the thread-local variable that a function loads first. false: it loads none. */
 static bool find_index(const struct elf_file *elf, uint64_t function, uint64_t *state)
 {
 	uint8_t code[MAX_PROLOGUE_BYTES];

@@ -22,7 +22,7 @@ struct text {
 	size_t nr, room; /* bytes; room for a NUL besides */
 };
 
-/* As UTF-8. false: there is no more room. */
+/* Appends c as UTF-8. false: there is no more room. */
 static bool put_character(struct text *text, uint32_t c)
 {
 	if (text->room - text->nr < 4)

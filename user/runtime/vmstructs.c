@@ -97,7 +97,7 @@ static int open_table(const struct target_memory *memory, const char *name, cons
 	return table->stride_bytes <= MAX_STRIDE_BYTES ? 0 : -EBADMSG;
 }
 
-/* Where in a record the variable says a value of so many bytes is. */
+/* Reads the variable that gives the offset in a record of a value of len_bytes. */
 static int column(const struct table *table, const char *name, size_t len_bytes, uint64_t *offset)
 {
 	int err = read_variable(table->memory, name, offset);

@@ -88,7 +88,7 @@ static uint64_t capabilities_of(enum confine_role role)
 
 static uint32_t become_nobody(void)
 {
-	/* Who is not root and may not change its user has no more to lose by it. */
+	/* A user who is not root and may not change to another one has nothing more to give up. */
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	    setresuid(NOBODY, NOBODY, NOBODY))
 		return CONFINE_NO_USER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* As the replies of sandbox/reply.c: counts and lengths are exact, or all of it is refused. */
+/* Like the replies of sandbox/reply.c: counts and lengths are exact, or all of it is refused. */
 #include "sandbox/funcparser.h"
 
 #include <errno.h>

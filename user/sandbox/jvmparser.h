@@ -20,7 +20,7 @@
 int parser_variables(struct parser *parser, uint32_t key, int fd,
 		     uint64_t elf_addrs[MESSAGE_NR_VARIABLES]);
 
-/* Which JVM a question is about. */
+/* The JVM that a question is about. */
 struct jvm_subject {
 	uint32_t tgid;
 	uint64_t instance; /* another one for each image that the process runs */
@@ -44,7 +44,7 @@ int parser_look(struct parser *parser, const struct jvm_subject *jvm, const stru
 /* The code at ip. The caller owns *code: free(). -ENOENT: nothing is known of it; others as of parser_look(). */
 int parser_code(struct parser *parser, const struct jvm_subject *jvm, uint64_t ip,
 		struct reply_code **code);
-/* Of which names are wanted. */
+/* A sample whose names are wanted. */
 struct jvm_sample {
 	uint64_t time_ns;
 	uint64_t unloads, collections; /* as in struct record */

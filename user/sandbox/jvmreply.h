@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As sandbox/reply.h: checks a worker's replies about the memory of JVMs, which chose what the worker read. */
+/* Checks a worker's replies about the memory of JVMs, which chose what the worker read; see sandbox/reply.h. */
 #ifndef CPROF_SANDBOX_JVMREPLY_H
 #define CPROF_SANDBOX_JVMREPLY_H
 

@@ -217,7 +217,7 @@ struct message_name {
 	uint32_t nr_frames;    /* 0: no line is known */
 };
 
-/* As struct source_frame; raw is 0 for the outermost one alone, whose name is that of the address. */
+/* A struct source_frame with numbers of texts; raw is 0 only for the outermost frame, whose name is that of the address. */
 struct message_frame {
 	uint32_t raw, display, file, line, start_line;
 };

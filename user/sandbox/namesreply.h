@@ -51,7 +51,7 @@ struct reply_splits {
 	uint32_t *unit_of; /* of each address: its unit, nr_units: none */
 };
 
-/* For nr addresses, in one block, owned by the caller: free(). -EBADMSG, and outputs are untouched. */
+/* Reads the split units of nr addresses into one block, which the caller frees with free(). -EBADMSG: outputs are untouched. */
 int reply_read_splits(const void *payload, size_t len_bytes, uint32_t nr,
 		      struct reply_splits **splits);
 

@@ -40,7 +40,7 @@ struct reply_file {
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
 /* Can each function that takes a rule take this one? */
 bool reply_is_rule(const struct unwind_rule *rule);
-/* For unwind_table_free(). */
+/* Reads an unwind table, which the caller frees with unwind_table_free(). -EBADMSG: *table is untouched. */
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);
 
 /* Where a file's allocator can be probed; nr is 0 if it defines none. */
@@ -48,7 +48,7 @@ struct reply_sites {
 	bool is_go, is_nameless; /* probes/allocator.h */
 	size_t nr;
 	struct alloc_site sites[ALLOC_MAX_SITES];
-	/* Of each site, for messages: the function's name, and the site's distance from its entry. */
+	/* for messages, by site: the function's name, and the site's distance from its entry, in bytes */
 	char functions[ALLOC_MAX_SITES][MESSAGE_FUNCTION_BYTES];
 	uint32_t offsets[ALLOC_MAX_SITES];
 };

@@ -196,7 +196,7 @@ static void learn_of_split(void *ctx, size_t i, const struct reply_name *reply)
 		learn_more(in->names, &in->names->known.at[at], reply);
 }
 
-/* Which of the addresses are in split units is not known: none is kept in the cache, since other files may have more to say. */
+/* Marks an address of a file with split units. Which addresses are in them is not known, so no name is cached. */
 static void note_split(struct codenames *names, uint32_t file, uint64_t elf_addr)
 {
 	uint32_t at = codenames_position(names, file, elf_addr);

@@ -19,7 +19,7 @@
 
 #define ID_BYTES 192
 
-/* Which file it is, and that it was not changed. false: it has no name any more, so it is never met again. */
+/* Makes an id of the file that changes with its content. false: the file has no name any more, so it is never seen again. */
 static bool identify(int fd, char id[ID_BYTES])
 {
 	struct stat st;

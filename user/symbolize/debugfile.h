@@ -48,7 +48,7 @@ static inline uint32_t debugfile_owner(uint32_t key)
 	return key & (FILES_MAX_KNOWN - 1);
 }
 
-/* Where debug files are looked for, besides the system's places. All borrowed. */
+/* The folders to search for debug files, besides those of the system. All borrowed. */
 struct debugfile_dirs {
 	const char *const *at; /* folders, in the order of the command line */
 	size_t nr;
@@ -69,7 +69,7 @@ void debugfiles_free(struct debugfiles *debugfiles); /* NULL is fine */
  */
 int debugfiles_open(struct debugfiles *debugfiles, uint32_t file, uint32_t *key);
 
-/* Where a key's file was found. */
+/* The place where a key's file was found. */
 struct debugfile_place {
 	char path[PATH_MAX];
 	bool is_of_process; /* path counts from the root of the process that maps the file */

@@ -30,7 +30,7 @@ struct namecache;
 int namecache_open(struct namecache **cache);
 /* Removes what is too much. NULL is fine. */
 void namecache_close(struct namecache *cache);
-/* Where it is. Borrowed. */
+/* The path of the cache. Borrowed. */
 const char *namecache_path(const struct namecache *cache);
 /* What a key begins with: cprof's version, and its own file's size and time. Borrowed. */
 const char *namecache_version(const struct namecache *cache);

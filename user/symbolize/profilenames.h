@@ -52,7 +52,7 @@ void profilenames_free(struct profilenames *names); /* NULL is fine */
 void profilenames_add(struct profilenames *names, struct profile *profile,
 		      struct profilenames_counts *counts);
 
-/* As codenames_say_missing(). */
+/* The same as codenames_say_missing(). */
 char *profilenames_say_missing(const struct profilenames *names, enum codenames_missing what);
 
 /* The address in its file of an address in a mapping of it. False: the mapping is not of that file, or not of its code. */

@@ -95,7 +95,7 @@ static size_t nr_negative(const struct profile *profile)
 	return nr;
 }
 
-/* Who reads such a file must know negative values, or have none. */
+/* Warns of negative values, which some readers do not accept, or drops them. */
 static void tell_negative(const struct options *options, struct profile *merged)
 {
 	size_t nr = options->drop_negative ? profile_drop_negative(merged) : nr_negative(merged);

@@ -106,7 +106,7 @@ static void last_line(const char *path, bool of_profiler, char *line, size_t lin
 	}
 }
 
-/* Where there is none the log is missing, too, which would say so. */
+/* Is there room in the folder? If not, the log that would say so is missing, too. */
 static bool has_room(const char *folder)
 {
 	struct statvfs fs;

@@ -43,7 +43,7 @@ int launcher_start(const struct launch *launch, struct launcher *launcher);
  */
 enum exit_code launcher_run(const struct launcher *launcher, enum launch_kind kind,
 			    enum run_side side, uint32_t number);
-/* Where a run's profile is: FOLDER/KIND.SIDE.NUMBER.pb.gz. Owned by the caller. */
+/* The path of a run's profile: FOLDER/KIND.SIDE.NUMBER.pb.gz. Owned by the caller. */
 char *launch_path(const struct launch *launch, enum launch_kind kind, enum run_side side,
 		  uint32_t number);
 /*

@@ -19,7 +19,7 @@
 
 struct reading {
 	bool no_sandbox, verbose;
-	/* Of a command that has a worker parse files: it may ask it, and this is what the worker did not give up. */
+	/* for a command whose worker parses files: it may use the worker, which did not give up worker_missing */
 	bool asks_worker;
 	uint32_t worker_missing;
 	const char *folder; /* that it writes to besides its outputs; NULL: none */

@@ -23,7 +23,7 @@
 #include "cli/args.h"
 
 struct selection {
-	/* As on the command line; NULL: not given. */
+	/* as on the command line; NULL: not given */
 	const char *sample_type, *focus, *ignore, *hide, *show, *show_from, *tag_focus, *tag_ignore;
 	bool all_frames;   /* keep the frames that the profile's drop_frames names */
 	bool no_symbolize; /* do not name unnamed locations */
@@ -53,7 +53,7 @@ struct selection {
 	 &(selection)->tag_ignore},                                                                \
 	{"all-frames", 0, ARG_FLAG, NULL, "keep the frames that the profile says to drop",         \
 	 &(selection)->all_frames}
-/* For the commands that show names, but do not compare. */
+/* An option of commands that show names but do not compare. */
 #define SYMBOLIZE_ROW(selection)                                                                   \
 	{"no-symbolize", 0, ARG_FLAG, NULL,                                                        \
 	 "do not name unnamed locations from local binaries", &(selection)->no_symbolize}

@@ -203,7 +203,7 @@ static int start_fetcher(struct symbolizing *symbolizing, uint32_t *missing)
 	err = fetcher_open(fetcher_serve, urls, symbolizing->debuginfod_timeout_ns,
 			   &symbolizing->fetcher);
 	if (!err)
-		err = fetcher_meet(symbolizing->fetcher, missing);
+		err = fetcher_handshake(symbolizing->fetcher, missing);
 	if (err || *missing & CONFINE_NEEDED)
 		return fail(err ? err : -EPERM,
 			    "cannot start the process that downloads debug files: %s",

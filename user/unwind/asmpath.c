@@ -148,7 +148,7 @@ static bool agree(const struct asmpath *path, uint32_t a, uint32_t b)
 	return asmpath_rule(path, a, &x) && asmpath_rule(path, b, &y) && !memcmp(&x, &y, sizeof(x));
 }
 
-/* Where the path has met code that was followed before. */
+/* Handles a path that reaches code which was followed before. */
 static bool meet(struct asmpath *path, struct asmpath_branch at)
 {
 	uint32_t state = path->seen[at.offset];
@@ -268,7 +268,7 @@ static enum outcome follow_clone(struct asmpath *path, struct asmpath_branch at)
 	return branch(path, clone.parent, at.state) ? ENDS : FAILS;
 }
 
-/* Where an instruction leads but to the next one. */
+/* Follows an instruction that does not only lead to the next one. */
 static enum outcome follow_transfer(struct asmpath *path, const struct instruction *in,
 				    uint32_t state)
 {

@@ -33,7 +33,7 @@ struct asmpath_piece {
 	uint32_t offset, len_bytes;
 };
 
-/* Where a function begins, it seems: what is called, or an address that is taken. */
+/* A likely start of a function: the target of a call, or an address that is taken. */
 struct asmpath_lead {
 	uint32_t offset;
 	bool is_called;
@@ -56,7 +56,7 @@ struct asmpath {
 		jumps; /* where the code does not say where it goes on, if it does */
 	vec_of(struct asmpath_lead) leads; /* since asmpath_begin() */
 	vec_of(uint64_t) outside;	   /* what is called behind the code: addresses */
-	/* Of the last asmpath_follow(): */
+	/* results of the last asmpath_follow(): */
 	bool is_proven; /* some path has met a return, or what was proven before */
 	bool is_ended;	/* some path has met a call behind which another function begins */
 	bool is_undone; /* some path has undone its frame, and then jumped to where a register or memory says */

@@ -13,10 +13,10 @@
 #include "unwind/stackabi.h"
 
 #define UNSEEN ASMPATH_UNSEEN
-/* Of all attempts together. To look at so many bytes for code that nothing has led to counts as one. */
+/* Limits for all attempts together. Scanning SCAN_PER_STEP bytes for code that no path reached counts as one step. */
 #define STEPS_PER_BYTE 1
 #define SCAN_PER_STEP  8
-/* Behind the beginning of a function, targets of its jumps are looked for. */
+/* The distance from the start of a function within which targets of its jumps are looked for. */
 #define FUNCTION_BYTES (64u << 10)
 
 /* Once each: an attempt that fails would fail again. */
@@ -98,7 +98,7 @@ bool asmproof_target(struct asmproof *proof, uint32_t offset, bool is_known)
 	return true;
 }
 
-/* Behind offset, where the next function begins that is known, or how far a function is looked for. */
+/* The start of the next known function after offset, or the end of the search. */
 static uint32_t next_begin(const struct asmpath *path, uint32_t offset)
 {
 	uint32_t left = path->code->len_bytes - offset;

@@ -68,7 +68,7 @@ static bool knows(void *ctx, uint64_t ip)
 	return target->find(target->ctx, ip, &rule, &by_fp) != CODE_NONE;
 }
 
-/* Where there is no rule. 0 to go on, else the end plus one. */
+/* Makes a step where there is no rule. 0: go on; else 1 + the end. */
 static int step_through_gap(struct copywalk *walk, struct unwind_regs *regs, uint64_t *guessed)
 {
 	const struct codestep_target target = {read_copy, read_code, knows, walk};

@@ -38,7 +38,7 @@ struct ehframe_input {
 int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);
 
-/* Where the program begins; 0: not known. */
+/* The entry point of the program; 0: not known. */
 uint64_t ehframe_entry(const struct elf_file *file);
 /* The section that fde_source_from_elf() finds, and the entry point. Borrowed from file. -ENOENT: none. */
 int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input);

@@ -42,7 +42,7 @@ bool stackdecode_is_end(const struct instruction *in);
 /* The address that a lea takes, relative to rip: where it is, which may be outside. false: it is none. */
 bool stackdecode_address(const struct instruction *in, int64_t *offset);
 
-/* Where a relative branch or call leads, which may be outside. false: it is none. */
+/* The target of a relative branch or call, which may be outside the code. false: the instruction is neither. */
 bool stackdecode_target(const struct instruction *in, int64_t *offset);
 
 #endif

@@ -93,7 +93,7 @@ static void pop(struct stackstate *state, const struct instruction *in)
 	uint8_t reg = first_register(in);
 	bool is_ra = state->ra_by_sp ? state->ra_off == 0
 				     : state->sp_known && state->sp_off == WORD;
-	/* Where sp is not known, it is taken to be. */
+	/* if sp is not known, fp is assumed to be a frame pointer */
 	bool is_fp = !state->sp_known ||
 		     (state->fp_how == UNWIND_AT_CFA && state->fp_off == -state->sp_off);
 
@@ -218,7 +218,7 @@ static void move(struct stackstate *state, const struct instruction *in)
 	stackstate_set_register(state, to, known, off);
 }
 
-/* Which of its callee's registers a call leaves alone is up to the ABI. */
+/* A call preserves the registers that the ABI says. */
 static void call(struct stackstate *state)
 {
 	for (uint8_t reg = 0; reg < UNWIND_NR_REGS; reg++)

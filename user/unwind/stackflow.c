@@ -62,7 +62,7 @@ static void flow_release(struct flow *flow)
 	vec_release(&flow->paths);
 }
 
-/* Of code that no path leads to. */
+/* The state of code that no path reaches. */
 static struct stackstate in_body(const struct stackflow_code *code)
 {
 	if (code->kind == STACKFLOW_INTERPRETER)

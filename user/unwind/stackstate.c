@@ -152,7 +152,7 @@ static struct unwind_rule interpreted_rule(void)
 	};
 }
 
-/* Where the CFA is counted from: the most lasting of what is known. false: nothing is. */
+/* Chooses the base of the CFA: what stays known for the longest. false: nothing is known. */
 static bool choose_base(const struct stackstate *state, bool prefer_fp, struct unwind_rule *rule)
 {
 	if (state->fp_known && (prefer_fp || !state->sp_known)) {
@@ -178,7 +178,7 @@ static bool choose_base(const struct stackstate *state, bool prefer_fp, struct u
 	return true;
 }
 
-/* Where the return address is. false: farther than a rule can say. */
+/* Chooses where the return address is. false: it is farther than a rule can express. */
 static bool choose_ra(const struct stackstate *state, uint32_t *how, struct unwind_rule *rule)
 {
 	int32_t off = -WORD;

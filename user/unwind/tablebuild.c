@@ -73,7 +73,7 @@ int unwind_table_new(const struct ehframe_input *input, struct unwind_table **ta
 	return build_for(input, NULL, table);
 }
 
-/* Of a file without call frame information: what its code shows alone. */
+/* Builds the table of a file without call frame information, from its code alone. */
 static int build_from_code(const struct elf_file *file, struct unwind_table **table)
 {
 	struct ehframe_input input = {.entry = ehframe_entry(file)};

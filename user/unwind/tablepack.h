@@ -16,7 +16,7 @@
  */
 typedef void (*unwind_produce_fn)(void *ctx, cfa_row_fn emit, void *emit_ctx);
 
-/* From whatever produce emits; for code that is in no file, say. */
+/* Makes a table of the rows that produce emits, for code that is in no file, for example. */
 struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx);
 /* The same for a program that begins at entry (0: not known). */
 struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry);

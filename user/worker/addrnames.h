@@ -14,7 +14,7 @@
 #include "unwind/codestarts.h"
 #include "worker/names.h"
 
-/* Where functions begin, found with an object's table, and kept when that is sent. */
+/* The starts of functions, found with the object's table and kept after the table was sent. */
 struct addrnames_starts {
 	const struct object *object;
 	struct codestarts at;

@@ -254,7 +254,7 @@ static void append_row(struct payload *payload, uint32_t offset, const struct un
 	payload_append(payload, &row, sizeof(row));
 }
 
-/* Of code with more rows than a reply holds: only the one for ip. */
+/* Cuts code with more rows than a reply holds to the row for ip. */
 static void cut_code(struct hotspot_code *code, uint64_t ip)
 {
 	size_t i = 0;

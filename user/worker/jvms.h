@@ -11,16 +11,16 @@
 #include "sandbox/message.h"
 #include "worker/payload.h"
 
-/* Of one JVM: more is refused, so that it costs no other its worker. */
+/* The memory that one JVM may take: more is refused, so that the worker survives for the others. */
 #define JVMS_MAX_BYTES (256u << 20)
-/* Of all: then all are forgotten. */
+/* The memory that all JVMs together may take: at that size all are forgotten. */
 #define JVMS_ALL_BYTES (512u << 20)
 
 struct jvms;
 
-/* For jvms_free(). */
+/* Returns an empty set, which the caller frees with jvms_free(). */
 struct jvms *jvms_new(void);
-/* With all that was read. */
+/* Frees the set, with all that was read. */
 void jvms_free(struct jvms *jvms);
 
 /*

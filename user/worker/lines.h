@@ -15,7 +15,7 @@
 #include "worker/names.h"
 
 #define LINES_MAX_SOURCES 8
-/* Of sections, in memory and in views of files; those of the one in use may be larger. */
+/* Limits on the sections that are kept, in memory and in views of files; those of the file in use may be larger. */
 #define LINES_MAX_BYTES	     (64u << 20)
 #define LINES_MAX_VIEW_BYTES (1024u << 20)
 
@@ -44,7 +44,7 @@ struct lines {
  * it has another id; -EINVAL.
  */
 int lines_keep_companion(struct lines *lines, const struct message_companion *about, int *fd);
-/* Which one to use from now on; 0: none. -ENOKEY: it is not there. */
+/* Selects the companion to use from now on; 0: none. -ENOKEY: it is not there. */
 int lines_use_companion(struct lines *lines, uint64_t number);
 /* Gives names the frames of nr elf_addrs of the object, with the functions inlined there if inlines. */
 void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_addrs, size_t nr,

@@ -17,12 +17,12 @@
 #include "object/demangle.h"
 #include "sandbox/message.h"
 
-/* Of what the sources give for one question. */
+/* The limit on what the sources give for one question. */
 #define KEPT_BYTES (8u * MESSAGE_NAMES_BYTES)
 
 _Static_assert(SOURCE_MAX_FRAMES == MESSAGE_MAX_FRAMES, "each chain of frames fits");
 
-/* Of a text: its number in the reply, and its demangled form. 0: not yet. */
+/* A text: its number in the reply, and that of its demangled form. 0: none yet. */
 struct text {
 	uint32_t number, display;
 };
@@ -196,7 +196,7 @@ static void add_chain(struct names *names, const struct chain *chain, struct mes
 	names->len_bytes += chain->nr * sizeof(struct message_frame);
 }
 
-/* Where the reply was, so that what does not fit can be taken back. */
+/* The size of the reply at some point, to remove later what does not fit. */
 struct mark {
 	size_t nr_frames, nr_ids, len_bytes;
 };

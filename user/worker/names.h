@@ -16,7 +16,7 @@
 
 struct names;
 
-/* For nr addresses; what is a set of message_names_what. */
+/* Returns empty names for nr addresses, freed with names_free(). what is a set of message_names_what. */
 struct names *names_new(uint32_t what, size_t nr);
 void names_free(struct names *names);
 

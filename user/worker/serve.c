@@ -171,7 +171,7 @@ static int answer_file(struct worker *worker, struct object *object, struct mess
 	return 0;
 }
 
-/* Of a file that find_object() has found. -1: it is the vdso. */
+/* The descriptor of a file that find_object() has found. -1: it is the vdso. */
 static int fd_of(const struct worker *worker, uint32_t key)
 {
 	for (size_t i = 0; i < worker->keys.nr; i++)
