@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -138,15 +139,27 @@ while sys.stdin.readline():
 """
 
 
+def is_steady_since(first, nr):
+    """As in workloads/leaky.c; nr: by eighths of a second."""
+    width = 1
+    while len(nr) // width >= 64:
+        width *= 2
+    n = (len(nr) - first) // width
+    if n < 8:
+        return False
+    start = len(nr) - n * width
+    joined = [sum(nr[start + i * width:start + (i + 1) * width]) for i in range(n)]
+    whole = sum(joined)
+    return whole > 0 and sum(joined[n // 2:]) >= whole / 3 and sum(joined[n - n // 4:]) >= whole / 8 and \
+        statistics.mean(joined) >= 2 * (4 + 16 / n) * statistics.stdev(joined) / n ** 0.5
+
+
 def is_steady(times, begin, end):
-    """As of workloads/leaky.c: in no eighth of a second since the first quarter was much more or less done than on average."""
     nr = [0] * int((end - begin) * 8)
     for at in times:
         if at - begin < len(nr) / 8:
             nr[int((at - begin) * 8)] += 1
-    later = nr[len(nr) // 4:]
-    mean = sum(later) / len(later)
-    return mean / 2 <= min(later) and max(later) <= mean * 2
+    return is_steady_since(len(nr) // 4, nr) and is_steady_since(len(nr) // 2, nr)
 
 
 def leaking_python(path):
