@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exiter SECONDS [CODE]: busy for SECONDS in busy_until_the_end, then exits with CODE (0). */
+/*
+ * exiter SECONDS [CODE]: busy for SECONDS in busy_until_the_end, then exits with CODE (0). Says what CPU time it used, and
+ * how often it left a CPU.
+ */
 #include "workload.h"
 
 static void busy_until_the_end(double seconds)
@@ -13,6 +16,7 @@ static void busy_until_the_end(double seconds)
 int main(int argc, char **argv)
 {
 	busy_until_the_end(number_arg(argc, argv, 1, 1));
-	printf("{\"cpu_seconds\": %.6f}\n", cpu_seconds(RUSAGE_SELF));
+	printf("{\"cpu_seconds\": %.6f, \"switches\": %ld}\n", cpu_seconds(RUSAGE_SELF),
+	       switches(RUSAGE_SELF));
 	return (int)number_arg(argc, argv, 2, 0);
 }
