@@ -45,6 +45,7 @@ def is_killed_at_any_moment(helper_of, is_complete, at_least, at_most):
     """A helper that is killed is replaced, and nothing is missing: at_least times, and until one was killed."""
     target = h.paused("hot", 600)
     nr_killed = 0
+    kills.begins_anew()
     for moment in range(at_most):
         if moment >= at_least and nr_killed:  # it may end before it is killed
             break

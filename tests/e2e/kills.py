@@ -3,7 +3,8 @@
 
 20 times (50 in a long run), or as often as a minute and a half allows. With KILLS in the environment it is that often, whatever it
 takes, and what cprof had in the kernel must be gone within a second each time: `make kills` is 1,000. The seed is
-printed; SEED repeats its moments.
+printed before the first kill, for what fails, too. With it as SEED the moments are the same again, as parts of the time that a
+start takes.
 """
 import ctypes
 import errno
@@ -17,10 +18,18 @@ import time
 
 import harness as h
 
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+rand = random.Random(SEED)
 IS_COUNTED = "KILLS" in os.environ
 KILLS = int(os.environ.get("KILLS", "50" if h.IS_LONG else "20"))
 SECONDS = 90
 SECONDS_TO_CLEAR = 1 if IS_COUNTED else h.HANGS
+
+
+def begins_anew():
+    """The moments that follow are those of the seed; says which it is."""
+    rand.seed(SEED)
+    print(f"# SEED={SEED} kills at these moments again", flush=True)
 
 
 def clears(left):
@@ -43,8 +52,7 @@ def kill_at_random_moments(begin, sampling, target, noted):
 
     begin() starts a cprof, which says sampling once it samples. noted(run) is called just before a kill, and gives a
     function that finds what is left of that run."""
-    seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
-    rand = random.Random(seed)
+    begins_anew()
     if IS_COUNTED:
         signal.alarm(0)
     start = time.monotonic()
@@ -76,7 +84,7 @@ def kill_at_random_moments(begin, sampling, target, noted):
         reap_orphans(target)
         assert target.process.poll() is None, "the target died"
     took.sort()
-    print(f"# seed {seed}: {len(took)} kills, {nr_sampled} while sampling or later; the last of it was gone after "
+    print(f"# {len(took)} kills, {nr_sampled} while sampling or later; the last of it was gone after "
           f"{1000 * took[len(took) // 2]:.0f} ms (median), {1000 * took[-1]:.0f} ms at most", flush=True)
     before = target.used()
     target.uses(0.1)
@@ -86,8 +94,9 @@ def kill_at_random_moments(begin, sampling, target, noted):
 
 def kill_helper(run, target, helper_of):
     """Kills the process that helper_of(run) finds, at a random moment of its start, its sampling or its end; the run is stopped
-    once the target was sampled for 0.05 s of its CPU time. The run that ended, and whether there was anybody to kill."""
-    at, enough, helper, killed = time.monotonic() + random.uniform(0, 1.2), None, None, False
+    once the target was sampled for 0.05 s of its CPU time. The run that ended, and whether there was anybody to kill. The
+    moments are those that follow begins_anew()."""
+    at, enough, helper, killed = time.monotonic() + rand.uniform(0, 1.2), None, None, False
     while run.process.poll() is None:
         helper = helper_of(run) or helper
         if helper and not killed and time.monotonic() >= at:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Can the harness fail? What it must notice, made to happen."""
+import contextlib
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ import time
 
 import harness as h
 import judges
+import kills
 import leftovers
 
 
@@ -46,6 +49,22 @@ def broken_identities_are_noticed():
 @h.test
 def loss_reasons_have_texts():
     assert {"COUNTS_FULL", "EVENTS_FULL", "LIVE_FULL", "INFLIGHT_FULL"} <= set(h.loss_texts())
+
+
+@h.test
+def the_seed_of_what_fails_is_said():
+    """And with it the moments are the same again."""
+    said, moments = io.StringIO(), []
+
+    def begin():
+        moments.append([kills.rand.random() for _ in range(9)])
+        raise AssertionError("before anything is killed")
+
+    for _ in range(2):
+        with contextlib.redirect_stdout(said):
+            fails(kills.kill_at_random_moments, begin, "sampling", None, None)
+    assert said.getvalue() == 2 * f"# SEED={kills.SEED} kills at these moments again\n", said.getvalue()
+    assert moments[0] == moments[1], moments
 
 
 @h.test
