@@ -10,7 +10,6 @@ https://protobuf.dev/programming-guides/encoding/, so that every kind of damage 
 """
 import gzip
 import os
-import struct
 import sys
 import zlib
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -164,7 +165,7 @@ def a_third_signal_when_the_files_are_written():
     """It gives up what is left to do, and says so: the file stays, whole."""
     run = h.cprof("record", "-F", "499", "-d", "1s", "--", "sh", "-c", f"{h.workload('hot')} 0.2; exec sleep 3600",
                   run_as=h.AHEAD_OF_OTHERS)
-    run.awaits("waiting for it to end$")
+    run.awaits(r"waiting for 'sh' to exit\.?$")
     tracing.attach(run.pid)
     tracing.handles(run.pid, signal.SIGINT)
     tracing.handles_another(run.pid, signal.SIGTERM)
