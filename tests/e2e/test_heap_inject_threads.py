@@ -237,7 +237,7 @@ def another_user_is_in_the_loader():
     target = h.Workload("/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", path)
     target.says()
     run = h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid).wait()
-    assert run.code == 4 and any("outside of the loader" in line for line in run.lines), run.lines
+    assert run.code == 4 and any("outside the loader" in line for line in run.lines), run.lines
 
 
 @h.test

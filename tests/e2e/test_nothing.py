@@ -125,7 +125,7 @@ def heap_of_a_java_program():
     # The VM itself calls malloc: some 10 kB a second, or a MB while it compiles, of which there may be samples, and so a file. At
     # the largest rate, 2^40, that happens in one of a million runs.
     said = said_nothing(h.cprof("heap", "-d", "500ms", "--rate", str(1 << 40), "-p", target.pid))
-    assert "nothing to write: the target is a Java program" in said and "JFR" in said and "malloc has not its objects" in said, said
+    assert "nothing to write: the target is a Java program" in said and "JFR" in said and "malloc allocates none of its objects" in said, said
 
 
 @h.test
