@@ -42,7 +42,7 @@ FUNCTIONS = {"leaf", "middle", "one", "two", "main", "used"}
 
 
 def run(*command, cwd=None):
-    subprocess.run(list(map(str, command)), check=True, cwd=cwd, stdin=subprocess.DEVNULL)
+    h.run(*command, cwd=cwd)
 
 
 def build(*flags, compiler="gcc", name="twofold"):

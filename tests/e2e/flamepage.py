@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import os
 import re
-import subprocess
 
 import browser
 import harness as h
@@ -19,8 +18,7 @@ from contract import encode
 
 def flame(*arguments, code=0, cwd=None):
     """Runs it; stderr."""
-    done = subprocess.run([h.CPROF, "flame", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=h.HANGS, cwd=cwd, check=False)
+    done = h.run_cprof("flame", *arguments, status=None, cwd=cwd, text=False)
     assert done.returncode == code, f"exit code {done.returncode}: {done.stderr.decode()}"
     return done.stderr.decode()
 

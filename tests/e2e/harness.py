@@ -262,6 +262,25 @@ def cprof(*arguments, **options):
 cases = []
 
 
+def run(*command, status=0, **options):
+    """Any command that ends by itself, to its end: a CompletedProcess with its output, as text unless text=False. Another exit code
+    than status (one, several, or None: any) fails. Options are those of subprocess.run()."""
+    if not {"stdout", "stderr", "capture_output"} & options.keys():
+        options["capture_output"] = True
+    if options.get("input") is None:
+        options = {"stdin": subprocess.DEVNULL, **{name: value for name, value in options.items() if name != "input"}}
+    done = subprocess.run([str(word) for word in command], check=False, **{"text": True, "timeout": HANGS, **options})
+    expected = (status,) if isinstance(status, int) else status
+    assert expected is None or done.returncode in expected, \
+        f"{command}: exit code {done.returncode}: {(done.stdout or '')[-2000:]!r} {(done.stderr or '')[-2000:]!r}"
+    return done
+
+
+def run_cprof(*arguments, **options):
+    """The same of cprof where no profile is recorded, or none that is to be judged. cprof() is for the others."""
+    return run(CPROF, *arguments, **options)
+
+
 class Skip(Exception):
     """This case cannot be tried here; says why."""
 

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 
 import harness as h
 
@@ -33,9 +32,7 @@ int main(int argc, char **argv)
 
 
 def run(*command, status=0, text=None):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=h.HANGS, input=text)
-    assert done.returncode == status, f"{command}: exit {done.returncode}: {done.stderr}"
-    return done
+    return h.run(*command, status=status, input=text)
 
 
 class Program:

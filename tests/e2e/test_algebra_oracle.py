@@ -6,7 +6,6 @@ import glob
 import gzip
 import json
 import os
-import subprocess
 
 import harness as h
 import contract
@@ -18,9 +17,7 @@ MOST, LEAST = (1 << 63) - 1, -(1 << 63)
 
 
 def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{command[:2]}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
+    return h.run(*command, **options).stdout
 
 
 def family(nr, samples, seed=1):
@@ -228,7 +225,7 @@ def sums_that_stick_say_so():
         for path, expected in ((large, 1), (fits, 0)):
             if half in arguments:
                 path, expected = (half, 1) if expected else (Maker(*CPU).add(["a"], 1, 1).write(), 0)
-            done = subprocess.run([h.CPROF, *arguments, path], check=True, capture_output=True, text=True)
+            done = h.run_cprof(*arguments, path)
             assert done.stderr.splitlines().count(said) == expected, (arguments, expected, done.stderr)
 
 
@@ -251,7 +248,7 @@ def other_order_and_units():
     second = Maker(("cpu", "nanoseconds"), ("samples", "count")).add(["a"], 5, 7).write()
     judge, path = os.path.join(h.folder(), "judge.pb.gz"), os.path.join(h.folder(), "cprof.pb.gz")
     run(*h.pprof("-proto", f"-output={judge}", first, second))
-    done = subprocess.run([h.CPROF, "merge", first, second, "-o", path], capture_output=True, text=True, check=True)
+    done = h.run_cprof("merge", first, second, "-o", path)
     assert "dropped" in done.stderr, done.stderr
     assert rows(path) == rows(judge) == [(["a"], [8, 2000005])], rows(path)
     assert contract.load(path)["units"] == contract.load(judge)["units"]
@@ -274,8 +271,7 @@ def types_labels_and_stamps():
                *(os.path.join(folder, part) for part in parts))
     wholes = [contract.total(contract.load(p), "cpu") for p in [path] + [os.path.join(folder, part) for part in parts]]
     assert wholes[0] == sum(wholes[1:]), wholes
-    done = subprocess.run([h.CPROF, "merge", path, "--split", "nobody", "-o", os.path.join(h.folder(), "one")],
-                          capture_output=True, text=True, check=True)
+    done = h.run_cprof("merge", path, "--split", "nobody", "-o", os.path.join(h.folder(), "one"))
     assert "no sample has a label 'nobody'" in done.stderr, done
 
 
@@ -283,8 +279,8 @@ def types_labels_and_stamps():
 def through_pipes():
     path, = family(1, 500, 8)
     with open(path, "rb") as file:
-        done = subprocess.run([h.CPROF, "merge", "-"], stdin=file, capture_output=True, check=True)
-    assert done.stdout == subprocess.run([h.CPROF, "merge", path, "-o", "-"], capture_output=True, check=True).stdout
+        done = h.run_cprof("merge", "-", stdin=file, text=False)
+    assert done.stdout == h.run_cprof("merge", path, "-o", "-", text=False).stdout
     copy = os.path.join(h.folder(), "copy.pb.gz")
     with open(copy, "wb") as file:
         file.write(done.stdout)
@@ -339,7 +335,7 @@ def wrong_use():
                             (["diff", path], "two profiles"), (["diff", path, other], "in common"),
                             (["diff", path, path, "--diff-base"], "-o"),
                             (["diff", path, path, "--by", "x"], "--by x")):
-        done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, check=False)
+        done = h.run_cprof(*arguments, status=None)
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and word in done.stderr, done
         assert not done.stdout and not os.path.exists(out), done
 

@@ -18,8 +18,7 @@ STRICT = ("--max-growth", "25", "--alpha", "0.001")
 
 def cprof(*arguments, env=None):
     """A finished cprof; harness.Cprof is for those that write a profile."""
-    return subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=h.HANGS, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    return h.run_cprof(*arguments, status=None, env={**os.environ, **(env or {})})
 
 
 def bench(base, head, *arguments):

@@ -4,7 +4,6 @@
 import os
 import signal
 import stat
-import time
 
 import harness as h
 

@@ -22,7 +22,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 
 
 def said(*arguments):
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=h.HANGS, check=True)
+    done = h.run_cprof(*arguments)
     return done.stdout
 
 
@@ -150,9 +150,8 @@ def words_that_are_offered_are_taken():
         for value in values if command != "bench" else ():  # it has check's, and would run commands
             operands = {"record": ["--bad"], "heap": ["--bad"], "check": ["--base", path, "--head", path],
                         "peek": ["main", path], "diff": [path, path]}.get(command, [path])
-            refusal, answer = (subprocess.run([h.CPROF, command, name, word, *operands], stderr=subprocess.PIPE,
-                                              stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
-                                              timeout=h.HANGS, check=False).stderr
+            refusal, answer = (h.run_cprof(command, name, word, *operands,
+                                           status=None, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL).stderr
                                for word in ("bogus", value))
             assert "bogus" in refusal or command == "flame", (command, name, refusal)
             assert answer != refusal.replace("bogus", value), (command, answer)

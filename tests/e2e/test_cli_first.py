@@ -14,10 +14,7 @@ COMMANDS = ["record", "heap", "info", "lint", "merge", "symbolize", "diff", "top
 
 
 def cprof(*arguments, status=0, folder=None):
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=h.HANGS, check=False,
-                          cwd=folder or h.folder(), stdin=subprocess.DEVNULL)
-    assert done.returncode == status, (arguments, done)
-    return done
+    return h.run_cprof(*arguments, status=status, cwd=folder or h.folder())
 
 
 def refused(*arguments, folder=None):

@@ -3,7 +3,6 @@
 """The man pages: each has the options that --help of its command has, and no others."""
 import os
 import re
-import subprocess
 
 import harness as h
 
@@ -11,7 +10,7 @@ DOC = os.path.join(h.ROOT, "doc")
 
 
 def commands():
-    said = subprocess.run([h.CPROF, "--help"], capture_output=True, text=True, timeout=h.HANGS, check=True).stdout
+    said = h.run_cprof("--help").stdout
     return re.findall(r"^  (\w+) ", said, re.M)
 
 
@@ -22,8 +21,7 @@ def page_of(command):
 
 def helped(command):
     """The long options of its --help, without --help itself."""
-    said = subprocess.run([h.CPROF, command, "--help"], capture_output=True, text=True, timeout=h.HANGS,
-                          check=True).stdout
+    said = h.run_cprof(command, "--help").stdout
     return set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", said, re.M)) - {"help"}
 
 
@@ -71,8 +69,7 @@ def each_option_of_the_man_page_is_in_help():
 
 @h.test
 def each_output_format_is_in_the_man_page_of_convert():
-    said = subprocess.run([h.CPROF, "convert", "--format", "none", os.devnull], capture_output=True, text=True,
-                          timeout=h.HANGS, check=False).stderr
+    said = h.run_cprof("convert", "--format", "none", os.devnull, status=None).stderr
     formats = re.search(r"not one of (.*)\.$", said, re.M)
     assert formats, said
     heads = re.findall(r"^\.It Cm ([\w, -]+) Pq", page_of("convert"), re.M)

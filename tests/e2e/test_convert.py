@@ -28,10 +28,7 @@ SPEEDSCOPE, PROFILER_CLI = "speedscope@1.25.0", "@firefox-devtools/profiler-cli@
 
 
 def cprof(*arguments, status=0, stdin=None, cwd=None):
-    done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin, cwd=cwd,
-                          timeout=h.HANGS, check=False)
-    assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
-    return done
+    return h.run_cprof(*arguments, status=status, input=stdin, cwd=cwd, text=False)
 
 
 def made(seed, **how):
@@ -478,7 +475,7 @@ def what_cannot_be_written():
         assert said.count(b"\n") == 1 and said.startswith(b"cprof: "), (arguments, said)
     assert not os.listdir(folder)
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([h.CPROF, "convert", path, "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
+        done = h.run_cprof("convert", path, "-o", "-", status=None, stdout=full, stderr=subprocess.PIPE, text=False)
     assert done.returncode == 2, done
 
 

@@ -18,7 +18,7 @@ def convert(data, status=0):
     path, out = os.path.join(h.folder(), "in.pb.gz"), os.path.join(h.folder(), "x.afdo.txt")
     with open(path, "wb") as file:
         file.write(data)
-    done = subprocess.run([h.CPROF, "convert", path, "-o", out], capture_output=True, text=True, timeout=h.HANGS, check=False)
+    done = h.run_cprof("convert", path, "-o", out, status=None)
     assert done.returncode == status, done
     if status:
         assert not os.path.exists(out)

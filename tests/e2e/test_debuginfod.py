@@ -146,8 +146,7 @@ def after_the_fact():
         bare = d.record(program).output
         named = os.path.join(h.folder(), "named.pb.gz")
         for options in ([], [f"--debuginfod={url}"], [f"--debuginfod={url}", "--no-sandbox"]):
-            done = subprocess.run([h.CPROF, "symbolize", bare, *options, "-o", named], capture_output=True, text=True,
-                                  check=True, timeout=h.HANGS)
+            done = h.run_cprof("symbolize", bare, *options, "-o", named)
             assert ("debuginfod: 1 debug file downloaded" in done.stderr) == bool(options), done.stderr
             found = by_address(named)
             assert ("leaf" in {name for frames in found.values() for name, _, _ in frames}) == bool(options)

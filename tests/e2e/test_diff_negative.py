@@ -4,19 +4,12 @@
 and --drop-negative writes none."""
 import json
 import os
-import subprocess
 
 import harness as h
 from contract import load
 
 BASE = {"main;same": 5, "main;less": 9, "main;gone": 4}
 HEAD = {"main;same": 5, "main;less": 2, "main;more": 8, "main;new": 1}
-
-
-def cprof(*arguments, status=0):
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, timeout=h.HANGS, check=False)
-    assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr}"
-    return done
 
 
 def folded(folder, name, stacks):
@@ -33,35 +26,35 @@ def both():
 
 
 def leaves(path):
-    rows = json.loads(cprof("top", "--json", "-n", "0", path).stdout)["rows"]
+    rows = json.loads(h.run_cprof("top", "--json", "-n", "0", path).stdout)["rows"]
     return {row["name"]: row["flat"] for row in rows if row["flat"]}
 
 
 @h.test
 def diff_says_so():
     base, head, change = both()
-    said = cprof("diff", base, head, "-o", change).stderr
+    said = h.run_cprof("diff", base, head, "-o", change).stderr
     assert "2 samples have negative values" in said and "Pyroscope" in said and "--drop-negative" in said, said
     assert leaves(change) == {"less": -7, "gone": -4, "more": 8, "new": 1}
-    assert not cprof("diff", head, head, "-o", change).stderr
+    assert not h.run_cprof("diff", head, head, "-o", change).stderr
 
 
 @h.test
 def lint_says_so():
     base, head, change = both()
-    cprof("diff", base, head, "-o", change)
-    said = cprof("lint", change, status=1).stdout
+    h.run_cprof("diff", base, head, "-o", change)
+    said = h.run_cprof("lint", change, status=1).stdout
     assert "negative-value" in said and "totals are wrong" in said, said
 
 
 @h.test
 def drop_negative():
     base, head, change = both()
-    said = cprof("diff", base, head, "-o", change, "--drop-negative").stderr
+    said = h.run_cprof("diff", base, head, "-o", change, "--drop-negative").stderr
     assert "2 samples" in said and "dropped" in said, said
     assert leaves(change) == {"more": 8, "new": 1}, leaves(change)
-    assert "negative-value" not in cprof("lint", change, status=1).stdout
-    cprof("convert", change, "-o", change + ".speedscope.json")
+    assert "negative-value" not in h.run_cprof("lint", change, status=1).stdout
+    h.run_cprof("convert", change, "-o", change + ".speedscope.json")
 
 
 @h.test
@@ -72,7 +65,7 @@ def drop_negative_of_two_runs():
     for path in paths:
         h.cprof("heap", "--rate", "1", "-o", path, "--", h.workload("allocs"), output=path).wait()
     change = os.path.join(folder, "change.pb.gz")
-    cprof("diff", *paths, "-o", change, "--drop-negative")
+    h.run_cprof("diff", *paths, "-o", change, "--drop-negative")
     whole = sum(s["values"]["alloc_space"] for s in load(paths[1])["samples"])
     profile = load(change)
     assert all(value >= 0 for s in profile["samples"] for value in s["values"].values())
@@ -83,8 +76,8 @@ def drop_negative_of_two_runs():
 @h.test
 def wrong_usage():
     base, head, change = both()
-    assert "-o" in cprof("diff", base, head, "--drop-negative", status=2).stderr
-    assert "--diff-base" in cprof("diff", base, head, "-o", change, "--diff-base", "--drop-negative", status=2).stderr
+    assert "-o" in h.run_cprof("diff", base, head, "--drop-negative", status=2).stderr
+    assert "--diff-base" in h.run_cprof("diff", base, head, "-o", change, "--diff-base", "--drop-negative", status=2).stderr
 
 
 h.main()

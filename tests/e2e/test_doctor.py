@@ -18,8 +18,7 @@ VERDICTS = {"ok", "info", "loss", "no"}
 
 
 def run(*arguments, run_as=(), stdout=subprocess.PIPE):
-    return subprocess.run([*run_as, h.CPROF, "doctor", *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
-                          timeout=h.HANGS, check=False, stdin=subprocess.DEVNULL)
+    return h.run(*run_as, h.CPROF, "doctor", *arguments, status=None, stdout=stdout, stderr=subprocess.PIPE)
 
 
 def refusal_of_a_run(run_as, command="record"):

@@ -86,7 +86,7 @@ def accounts(profile):
 def merged(paths):
     """cprof merge of the files, judged."""
     path = os.path.join(h.folder(), "merged.pb.gz")
-    subprocess.run([h.CPROF, "merge", "-o", path, *paths], check=True)
+    h.run_cprof("merge", "-o", path, *paths, text=False)
     return h.contract.load(path)
 
 
@@ -312,13 +312,12 @@ def nothing_in_use_is_said():
     assert f"cprof: {hint}" == run.lines[-2], run.lines
     assert run.lines[-1] == f"cprof: next: cprof top --sample-type alloc_space {run.output}", run.lines
     for command in "top", "tree":
-        shown = subprocess.run([h.CPROF, command, run.output], check=True, capture_output=True, text=True)
+        shown = h.run_cprof(command, run.output)
         assert hint in shown.stdout.splitlines(), shown
     page = os.path.join(h.folder(), "x.html")
-    drawn = subprocess.run([h.CPROF, "flame", run.output, "-o", page], check=True, capture_output=True, text=True)
+    drawn = h.run_cprof("flame", run.output, "-o", page)
     assert hint in drawn.stderr, drawn
-    chosen = subprocess.run([h.CPROF, "top", "--sample-type", "alloc_space", run.output], check=True,
-                            capture_output=True, text=True)
+    chosen = h.run_cprof("top", "--sample-type", "alloc_space", run.output)
     assert hint not in chosen.stdout and "churn" in chosen.stdout, chosen
 
 

@@ -12,8 +12,8 @@ import xml.dom.minidom
 
 import browser
 import harness as h
-from flamepage import (flame, opened, shown, built, recorded, box, row, click, button, text, choose, search,
-                       table, rows, STACKS, TYPES, BASE, HEAD)
+from flamepage import (flame, opened, shown, built, recorded, box, click, button, text, choose, search,
+                       table, STACKS, TYPES, BASE, HEAD)
 
 
 def pivot(page, name):
@@ -285,7 +285,7 @@ def says_how_to_get_the_raw_file():
     with open(path, "wb") as to, open(built(STACKS | {"main;a;b\tc;": [2, 1]}, TYPES), "rb") as file:
         to.write(file.read())
     html = os.path.join(folder, "x.html")
-    subprocess.run([h.CPROF, "flame", "--sample-type", "samples", "-o", "x.html", "--", os.path.basename(path)], cwd=folder, check=True)
+    h.run_cprof("flame", "--sample-type", "samples", "-o", "x.html", "--", os.path.basename(path), cwd=folder, text=False)
     with opened(html) as page:
         click(page, "parse")
         button(page, "raw-open")
@@ -302,19 +302,19 @@ def says_how_to_get_the_raw_file():
         button(page, "raw-download")
         folded = page.js("blobs[0].text()")
         assert page.js("downloaded") == "samples.folded"
-    subprocess.run([h.CPROF, "flame", "-o", "x.svg", "--", os.path.basename(path)], cwd=folder, check=True)
+    h.run_cprof("flame", "-o", "x.svg", "--", os.path.basename(path), cwd=folder, text=False)
     described = xml.dom.minidom.parse(os.path.join(folder, "x.svg")).getElementsByTagName("desc")[0].firstChild.data
     assert described.endswith(" " + os.path.basename(path)), described
     expected = os.path.join(folder, "y.folded")
-    subprocess.run([h.CPROF, "convert", "--sample-type", "samples", "-o", expected, "--", path], cwd=folder, check=True)
+    h.run_cprof("convert", "--sample-type", "samples", "-o", expected, "--", path, cwd=folder, text=False)
     with open(expected, encoding="utf-8") as file:
         assert sorted(folded.splitlines()) == sorted(file.read().splitlines()), folded
     with shown("--base", built(BASE), built(HEAD)) as page:
         button(page, "raw-open")
         assert "(base)" in text(page, "raw-files") and "cprof diff" in text(page, "raw-commands")
     made = os.path.join(folder, "run.html")
-    subprocess.run([h.CPROF, "record", "-F", "999", "-o", made, "--", h.workload("hot"), "1"], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    h.run_cprof("record", "-F", "999", "-o", made, "--", h.workload("hot"), "1",
+              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=False)
     with opened(made) as page:
         button(page, "raw-open")
         assert "-o x.pb.gz" in text(page, "raw-files") and text(page, "raw-commands") == ""

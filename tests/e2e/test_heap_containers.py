@@ -3,7 +3,6 @@
 """Whose memory is in C++'s containers: what top shows of a heap is the program's functions."""
 import json
 import re
-import subprocess
 
 import harness as h
 
@@ -13,8 +12,7 @@ LIBRARY = re.compile(r"^(.* )?(std|__gnu_cxx)::|^(operator new|malloc$)")
 
 
 def shown(command, path, *options):
-    done = subprocess.run([h.CPROF, command, "--sample-type", "alloc_space", *options, path], check=True,
-                          capture_output=True, text=True)
+    done = h.run_cprof(command, "--sample-type", "alloc_space", *options, path)
     return done.stdout
 
 

@@ -73,7 +73,7 @@ def the_leak_comes_first():
     # one in 250 requests, in the first half of the time that cprof saw
     assert nr_bytes == 100 * nr_blocks and did["quarter"] // 250 <= nr_blocks <= did["all"]["half"] // 250 + 1, (found, did)
     assert slope > 0, found
-    rows = json.loads(subprocess.run([h.CPROF, "top", "--json", run.output], capture_output=True, check=True).stdout)["rows"]
+    rows = json.loads(h.run_cprof("top", "--json", run.output, text=False).stdout)["rows"]
     assert rows[0]["name"] == "site_leak" and rows[0]["flat"] == 1000, rows[:2]
     shown = [row["name"] for row in rows if row["flat"]]
     assert shown == ["site_leak", "site_cache_grows"], shown

@@ -4,7 +4,6 @@
 import collections
 import json
 import re
-import subprocess
 
 import harness as h
 
@@ -50,8 +49,7 @@ def judge(profile, count, within):
 
 
 def rows(path, *options):
-    said = subprocess.run([h.CPROF, "top", "--json", "--sample-type", "alloc_objects", *options, path], check=True,
-                          capture_output=True).stdout
+    said = h.run_cprof("top", "--json", "--sample-type", "alloc_objects", *options, path, text=False).stdout
     return {row["name"]: row["cum"] for row in json.loads(said)["rows"]}
 
 
@@ -103,7 +101,7 @@ def sums_are_the_same():
 @h.test
 def of_a_whole_run_only():
     for options in (["--interval", "1s"], ["--delta", "1s"], ["--alloc-only"]):
-        done = subprocess.run([h.CPROF, "heap", "--lifetimes", *options, "-p", "1"], capture_output=True, text=True, check=False)
+        done = h.run_cprof("heap", "--lifetimes", *options, "-p", "1", status=None)
         assert done.returncode == 2 and "--lifetimes" in done.stderr, done
 
 

@@ -157,8 +157,7 @@ def more_live_blocks_than_can_be_followed():
     warned = [i for i, line in enumerate(ended.lines) if f"sampled blocks are in use, and {most:,} can be followed" in line]
     assert len(warned) == 1, ended.lines
     for path in ended.files:
-        top = subprocess.run([h.CPROF, "top", "--sample-type", "inuse_space", path], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
+        top = h.run_cprof("top", "--sample-type", "inuse_space", path, stdout=subprocess.PIPE).stdout
         assert top.splitlines()[2].endswith(f"; in use is at least this: {lacks} (live map full)"), top
         assert re.search("^(Total: |Duration: .* = )at least ", top, re.M), top
     assert h.by_function(before, "alloc_objects")["hoard"] == most

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap --peak: what was in use when it was most, as programs say it that watch themselves."""
 import re
-import subprocess
 
 import harness as h
 import heaps
@@ -38,7 +37,7 @@ def as_the_program_says():
     said, at = said_in(profile)
     assert bytes_of(expected) <= said < bytes_of(expected) + 100_000, (said, bytes_of(expected))  # stdio's buffer
     assert at > 0
-    top = subprocess.run([h.CPROF, "top", ended.output], capture_output=True, text=True, check=True).stdout
+    top = h.run_cprof("top", ended.output).stdout
     assert "in use at the peak of" in top, top
 
 
@@ -107,7 +106,7 @@ def of_processes_that_end_at_once():
 
 @h.test
 def needs_frees():
-    run = subprocess.run([h.CPROF, "heap", "--peak", "--alloc-only", "-p", "1"], capture_output=True, text=True, check=False)
+    run = h.run_cprof("heap", "--peak", "--alloc-only", "-p", "1", status=None)
     assert run.returncode == 2 and "--alloc-only" in run.stderr, run
 
 

@@ -32,8 +32,7 @@ def totals(profile):
 def totals_by_pprof(path):
     """What pprof makes of a file, as the sums of its types, and how many samples it sees."""
     env = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
-    raw = h.subprocess.run(h.pprof("-symbolize=none", "-raw", path), env=env, check=True,
-                           stdout=h.subprocess.PIPE, stderr=h.subprocess.PIPE, text=True).stdout
+    raw = h.run(*h.pprof("-symbolize=none", "-raw", path), env=env).stdout
     types = re.search(r"^Samples:\n(.+)$", raw, re.M)[1].split()
     rows = [list(map(int, row.split())) for row in re.findall(r"^ *([\d -]+): [\d ]*$", raw, re.M)]
     sums = [sum(column) for column in zip(*rows)]
@@ -195,9 +194,7 @@ def pprof_symbolizes_the_legacy_file():
     path, = ended.files
     env = {"HOME": h.folder(), **os.environ}
     env.pop("PPROF_BINARY_PATH", None)
-    top = h.subprocess.run(h.pprof("-top", "-cum", "-sample_index=alloc_space", path),
-                           env=env, stdout=h.subprocess.PIPE, stderr=h.subprocess.PIPE, text=True,
-                           check=True).stdout
+    top = h.run(*h.pprof("-top", "-cum", "-sample_index=alloc_space", path), env=env).stdout
     assert re.search(r" site_b$", top, re.M), top
 
 
@@ -248,7 +245,7 @@ def a_folder_has_them_all():
 def by_leaf_of_pprof(path):
     """{function: its own objects} as `go tool pprof -top` has them."""
     env = {"HOME": os.path.dirname(path), **os.environ, "PPROF_TMPDIR": os.path.dirname(path)}
-    top = h.subprocess.run(h.pprof("-top", "-sample_index=alloc_objects", "-nodefraction=0", path), env=env, check=True, capture_output=True, text=True).stdout
+    top = h.run(*h.pprof("-top", "-sample_index=alloc_objects", "-nodefraction=0", path), env=env).stdout
     rows = re.findall(r"^ *(\d+) +\S+ +\S+ +\d+ +\S+ +(.+)$", top, re.M)
     return {name: int(flat) for flat, name in rows if int(flat)}
 
@@ -308,7 +305,7 @@ def all_frames_if_asked_for():
     assert not hidden(flat), flat
     for leaves in leaves_of(files):
         assert "malloc" in leaves and not set(expected) & leaves, leaves
-    top = h.subprocess.run([h.CPROF, "top", "--all-frames", path], check=True, capture_output=True, text=True)
+    top = h.run_cprof("top", "--all-frames", path)
     assert "malloc" in top.stdout
 
 

@@ -4,7 +4,6 @@
 build-id where there is one, and nothing but regular files. nm and readelf say what the names are."""
 import os
 import re
-import subprocess
 import time
 
 import harness as h
@@ -18,9 +17,7 @@ int main(int argc, char **argv) { (void)argv; return caller(argc); }
 
 
 def run(*command, status=0):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=h.HANGS)
-    assert done.returncode == status, f"{command}: exit {done.returncode}: {done.stderr}"
-    return done.stdout
+    return h.run(*command, status=status).stdout
 
 
 class Binary:

@@ -25,8 +25,7 @@ def documented(command):
 
 def taken(command):
     """Options that the command's --help shows."""
-    text = subprocess.run([h.CPROF, command, "--list-options"], check=True, capture_output=True, text=True,
-                          timeout=h.HANGS).stdout
+    text = h.run_cprof(command, "--list-options").stdout
     return {line.split("\t")[0].removeprefix("--") for line in text.splitlines()}
 
 

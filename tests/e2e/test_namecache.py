@@ -6,7 +6,6 @@ import functools
 import os
 import shutil
 import stat
-import subprocess
 
 import harness as h
 from symbolizing import OWN, Program, edited, forget_names, own, run
@@ -32,8 +31,8 @@ class Cache:
     def symbolize(self, path, *options, env=None):
         """The bytes of the result, and what was said."""
         out = os.path.join(h.folder(), "named.pb.gz")
-        done = subprocess.run([h.CPROF, "symbolize", path, "-o", out, *options], capture_output=True, text=True, check=False,
-                              timeout=h.HANGS, env={**os.environ, "XDG_CACHE_HOME": self.base, **(env or {})})
+        done = h.run_cprof("symbolize", path, "-o", out, *options,
+                           status=None, env={**os.environ, "XDG_CACHE_HOME": self.base, **(env or {})})
         assert done.returncode == 0, done
         self.out = out
         with open(out, "rb") as file:

@@ -264,8 +264,7 @@ def in_other_forms():
     """Compressed, stripped with a debug file beside it, with an alternate file, split: the judge reads the file as it was before."""
     path = native("-O2")
     for method in ("zlib", "zstd") if h.IS_LONG else ("zstd",):
-        if method in run("objcopy", "--help").stdout and "without libzstd" not in subprocess.run(
-                [h.CPROF, "doctor"], capture_output=True, text=True, check=False).stdout:
+        if method in run("objcopy", "--help").stdout and "without libzstd" not in h.run_cprof("doctor", status=None).stdout:
             compare(method, copied(path, "objcopy", f"--compress-debug-sections={method}"), path)
     stripped = os.path.join(h.folder(), "program")
     d.run("objcopy", "--only-keep-debug", path, stripped + ".debug")

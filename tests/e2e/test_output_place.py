@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where others can create names too, nothing of theirs is written through or into."""
 import os
-import subprocess
 import time
 
 import harness as h
@@ -29,8 +28,7 @@ def strangers_link(path, to):
 
 
 def run(*arguments, cwd=None):
-    return subprocess.run([h.CPROF, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False,
-                          timeout=h.HANGS)
+    return h.run_cprof(*arguments, status=None, cwd=cwd)
 
 
 def refuses(result, *untouched):

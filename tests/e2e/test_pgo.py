@@ -57,7 +57,7 @@ def clang_inlines_what_is_hot():
     text, data = program + ".afdo.txt", program + ".profdata"
     before, _ = clang(program)
     run = h.cprof("record", "-F", "999", "--", program, "4000").wait()
-    subprocess.run([h.CPROF, "convert", run.output, "-o", text], check=True, timeout=h.HANGS)
+    h.run_cprof("convert", run.output, "-o", text, text=False)
     subprocess.run(["llvm-profdata", "merge", "--sample", text, "-o", data], check=True, timeout=h.HANGS)
     after, said = clang(program + ".new", f"-fprofile-sample-use={data}")
     assert ("next", "parse") not in before, before

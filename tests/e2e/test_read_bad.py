@@ -112,7 +112,7 @@ def files_that_are_none():
 @h.test
 def stdin_and_pipes():
     for data in (pprof_files.GOOD, pprof_files.GZIP):
-        done = subprocess.run([h.CPROF, "info", "-"], input=data, capture_output=True, check=False)
+        done = h.run_cprof("info", "-", status=None, input=data, text=False)
         assert done.returncode == 0 and b"cpu/nanoseconds: total 5" in done.stdout, done
     fifo = os.path.join(h.folder(), "fifo")
     os.mkfifo(fifo)

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import resource
-import subprocess
 import sys
 
 import harness as h
@@ -29,8 +28,7 @@ def limited():
 
 
 def run(folder, *arguments):
-    return subprocess.run([h.CPROF, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          preexec_fn=limited, timeout=h.HANGS, check=False)
+    return h.run_cprof(*arguments, status=None, cwd=folder, preexec_fn=limited, text=False)
 
 
 def folder_with(data):

@@ -106,7 +106,7 @@ def rules():
 
 
 def lint(*paths):
-    done = subprocess.run([h.CPROF, "lint", "--json", *paths], capture_output=True, text=True, check=False)
+    done = h.run_cprof("lint", "--json", *paths, status=None)
     assert not done.stderr, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -167,17 +167,16 @@ def bad_files_are_what_pprof_rejects():
 def as_text():
     folder = written([("good", p.GOOD), ("bad", profile(sample=msg(2, num(1, 9), num(2, 5)) * 3)),
                       ("x\x1b[31m", profile(sample=b""))])
-    done = subprocess.run([h.CPROF, "lint", "good"], cwd=folder, capture_output=True, text=True, check=False)
+    done = h.run_cprof("lint", "good", status=None, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
-    done = subprocess.run([h.CPROF, "lint", "good", "bad"], cwd=folder, capture_output=True, text=True, check=False)
+    done = h.run_cprof("lint", "good", "bad", status=None, cwd=folder)
     assert done.returncode == 1 and done.stdout == (
         "bad: missing-location: sample 0 refers to location 9, which does not exist (and 2 more), at byte 8: "
         "go tool pprof rejects it; Parca rejects it; Pyroscope drops the sample\n"), done.stdout
-    done = subprocess.run([h.CPROF, "lint", "x\x1b[31m", "/nonexistent"], cwd=folder, capture_output=True,
-                          text=True, check=False)
+    done = h.run_cprof("lint", "x\x1b[31m", "/nonexistent", status=None, cwd=folder)
     assert done.returncode == 2 and done.stdout.startswith("x\\x1b[31m: no-samples") and \
         done.stderr == "cprof: /nonexistent: No such file or directory.\n", done
-    done = subprocess.run([h.CPROF, "lint"], cwd=h.folder(), capture_output=True, check=False)
+    done = h.run_cprof("lint", status=None, cwd=h.folder(), text=False)
     assert done.returncode == 2 and b"lint: no FILE given" in done.stderr
 
 

@@ -25,9 +25,7 @@ LEGACY = 6000
 
 
 def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{command[:2]}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
+    return h.run(*command, **options).stdout
 
 
 @h.test
@@ -126,7 +124,7 @@ def the_test_data_of_pprof():
     assert {f"profile_testdata_java.{kind}" for kind in ("heap", "contention", "cpu")} <= set(os.listdir(again))
     for name in sorted(os.listdir(made)):
         output = os.path.join(h.folder(), "converted.pb.gz")
-        done = subprocess.run([h.CPROF, "convert", os.path.join(made, name), "-o", output], capture_output=True, check=False)
+        done = h.run_cprof("convert", os.path.join(made, name), "-o", output, status=None, text=False)
         is_read = os.path.exists(os.path.join(again, name))
         assert (done.returncode, os.path.exists(output)) == ((0, True) if is_read else (2, False)), (name, done)
 

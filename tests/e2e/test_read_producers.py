@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 
 import chance
 import harness as h
@@ -41,9 +40,7 @@ int main(void)
 
 
 def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{command}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
-    return done.stdout
+    return h.run(*command, **options).stdout
 
 
 def build(folder, *libraries):

@@ -22,7 +22,7 @@ LANDLOCK_CREATE_RULESET, FACCESSAT2 = 444, 439
 
 def readers():
     """All commands but those that are known not to read profiles, so that a new one is tried as well."""
-    text = subprocess.run([h.CPROF, "--list-options"], check=True, capture_output=True, text=True, timeout=h.HANGS).stdout
+    text = h.run_cprof("--list-options").stdout
     rows = [line.split("\t") for line in text.splitlines()]
     names = {name for name, about in rows if not about.startswith("alias of")} - {"help", "version"}
     assert NOT_READERS < names and {"top", "merge", "flame", "bench"} <= names, names
@@ -146,8 +146,7 @@ def their_system_calls():
                        [h.CPROF, "merge", "--split", "pid", path, "-o", f"{folder}/parts"]]
     lines["diff"].append([h.CPROF, "diff", path, second, "-o", f"{folder}/diff.pb.gz"])
     lines["flame"] += [[h.CPROF, "flame", path, "-b", second, "-o", f"{folder}/flame.{kind}"] for kind in ("html", "svg")]
-    formats = subprocess.run([h.CPROF, "convert", "-o", "x.none", path], capture_output=True, text=True, timeout=h.HANGS,
-                             check=False).stderr.partition("one of ")[2].strip(" .\n").split(", ")
+    formats = h.run_cprof("convert", "-o", "x.none", path, status=None).stderr.partition("one of ")[2].strip(" .\n").split(", ")
     assert len(formats) > 5, formats
     for name in formats:
         lines["convert"].append([h.CPROF, "convert", path, "--to", name, "-o", f"{folder}/converted.{name}"])
@@ -213,10 +212,10 @@ def files_of_the_user_behind_sudo():
 @h.test
 def bench_for_the_user_behind_sudo():
     folder = folder_of_nobody()
-    done = subprocess.run([h.CPROF, "bench", "--warm-up", "0", "--reps", "1", "--single", "--keep", "kept", "--json", "-",
-                           "--base", f"{h.workload('hot')} 0.3", "--head", f"{h.workload('hot')} 0.3", "--min-samples", "1"],
-                          capture_output=True, text=True, timeout=h.HANGS, check=False, env=sudo(), cwd=folder)
-    assert done.returncode in (0, 1, 3) and json.loads(done.stdout)["base"]["runs"] == 1, done
+    done = h.run_cprof("bench", "--warm-up", "0", "--reps", "1", "--single", "--keep", "kept", "--json", "-", "--base",
+                       f"{h.workload('hot')} 0.3", "--head", f"{h.workload('hot')} 0.3", "--min-samples", "1",
+                       status=(0, 1, 3), env=sudo(), cwd=folder)
+    assert json.loads(done.stdout)["base"]["runs"] == 1, done
     kept = os.stat(os.path.join(folder, "kept", "run.head.1.pb.gz"))
     assert kept.st_uid == h.NOBODY and stat.S_IMODE(kept.st_mode) == 0o600, kept
 
@@ -226,7 +225,7 @@ def an_output_that_is_there():
     """Where it is replaced the command is confined as elsewhere: it writes in that folder alone."""
     out = os.path.join(h.folder(), "x.pb.gz")
     for _ in range(2):
-        done = subprocess.run([h.CPROF, "merge", "-v", PROFILE, "-o", out], capture_output=True, text=True, timeout=h.HANGS, check=True)
+        done = h.run_cprof("merge", "-v", PROFILE, "-o", out)
         assert "sandbox" not in done.stderr, done.stderr
 
 

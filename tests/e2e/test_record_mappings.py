@@ -75,8 +75,7 @@ def pprof(path, *options, **env):
 
 
 def folded(*arguments):
-    return subprocess.run([h.CPROF, "convert", "--format", "folded", *arguments], capture_output=True, text=True,
-                          check=True).stdout
+    return h.run_cprof("convert", "--format", "folded", *arguments).stdout
 
 
 @h.test
@@ -120,10 +119,10 @@ def a_made_up_name_gets_better():
     with secret.debug_file():
         assert "shown;hidden" in folded(run.output) and secret.made_up not in folded(run.output)
         assert secret.made_up in folded("--no-symbolize", run.output)
-        top = subprocess.run([h.CPROF, "top", run.output], capture_output=True, text=True, check=True).stdout
+        top = h.run_cprof("top", run.output).stdout
         assert re.search(r" hidden( \[.*\])?$", top, re.M) and secret.made_up not in top, top
         path = os.path.join(h.folder(), "better.pb.gz")
-        subprocess.run([h.CPROF, "convert", run.output, "-o", path], check=True)
+        h.run_cprof("convert", run.output, "-o", path, text=False)
         better = judges.judge(path)
         raw = {frame["system_name"] for sample in better["samples"] for frame in sample["frames"]
                if frame["name"] == "hidden"}
@@ -131,7 +130,7 @@ def a_made_up_name_gets_better():
         # A profile that had the name from the first: the two merge into one.
         named = secret.record()
         merged = os.path.join(h.folder(), "merged.pb.gz")
-        subprocess.run([h.CPROF, "convert", run.output, named.output, "-o", merged], check=True)
+        h.run_cprof("convert", run.output, named.output, "-o", merged, text=False)
         with open(merged, "rb") as file:
             broken, _ = judges.contract.check(file.read())
         assert not [line for line in broken if "twice" in line or "earlier" in line], broken

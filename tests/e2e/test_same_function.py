@@ -17,10 +17,8 @@ from contract import encode
 CPU = (("samples", "count"), ("cpu", "nanoseconds"))
 
 
-def cprof(*arguments, codes=(0,)):
-    done = subprocess.run([h.CPROF, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=h.HANGS, check=False)
-    assert done.returncode in codes, f"{arguments}: exit code {done.returncode}: {done.stderr.decode()}"
-    return done.stdout.decode()
+def cprof(*arguments, codes=0):
+    return h.run_cprof(*arguments, status=codes).stdout
 
 
 def written(frames, number=0):

@@ -5,7 +5,6 @@ is the answer that is known; go tool pprof reads what is written."""
 import os
 import re
 import shutil
-import subprocess
 
 import harness as h
 from symbolizing import OWN, Program, edited, forget_names, no_symbols, own, run
@@ -314,7 +313,7 @@ def where_it_is_written():
                            ((os.path.join(copies, "none"), "-o", os.path.join(out, "x")), "none")):
         assert why in run(h.CPROF, "symbolize", *arguments, status=2).stderr, (arguments, why)
     assert [open(path, "rb").read() for path in each] == before
-    done = subprocess.run([h.CPROF, "symbolize", "-"], stdin=open(each[0], "rb"), capture_output=True, check=True, timeout=h.HANGS)
+    done = h.run_cprof("symbolize", "-", stdin=open(each[0], "rb"), text=False)
     assert done.stdout[:2] == b"\x1f\x8b" and b"stdin: " in done.stderr, done.stderr
     run(h.CPROF, "symbolize", each[0], "-o", each[0])  # as it was asked to
     assert program.frames(each[0]) == program.frames(paths[0])

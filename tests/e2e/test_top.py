@@ -28,10 +28,7 @@ CORPUS = next((folder for up in ("..", "../..") if os.path.isdir(
 
 
 def cprof(*arguments, status=0, stdin=None):
-    done = subprocess.run([h.CPROF, *map(str, arguments)], capture_output=True, input=stdin,
-                          timeout=h.HANGS, check=False)
-    assert done.returncode == status, f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
-    return done.stdout.decode()
+    return h.run_cprof(*arguments, status=status, input=stdin, text=False).stdout.decode()
 
 
 def pprof(*arguments):
@@ -272,7 +269,7 @@ def threads_are_rows():
 
 def told(*arguments):
     """What it says on stderr, and shows all the same."""
-    done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, check=True)
+    done = h.run_cprof(*arguments)
     assert done.stdout
     return done.stderr
 
@@ -293,9 +290,9 @@ def what_is_not_in_the_profile():
     for by, words in (("thread", r"no sample has a label 'thread'; use one of comm, pid \(record it with cprof record -t"),
                       ("tag=request", "no sample has a label 'request'; use one of comm, pid"),
                       ("tag=", "--by tag=: not one of"), ("tags", "--by tags: not one of")):
-        done = subprocess.run([h.CPROF, "top", "--by", by, made(92)], capture_output=True, text=True, check=False)
+        done = h.run_cprof("top", "--by", by, made(92), status=None)
         assert done.returncode == 2 and not done.stdout and re.search(words, done.stderr), done
-    done = subprocess.run([h.CPROF, "top", "--by", "pid", folded], capture_output=True, text=True, check=False)
+    done = h.run_cprof("top", "--by", "pid", folded, status=None)
     assert done.returncode == 2 and "the profile has no labels" in done.stderr, done
 
 
@@ -423,7 +420,7 @@ def pipes():
     large.stderr.close()
     large.wait()
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([h.CPROF, "top", path], stdout=full, stderr=subprocess.PIPE, check=False)
+        done = h.run_cprof("top", path, status=None, stdout=full, stderr=subprocess.PIPE, text=False)
     assert done.returncode == 2 and b"No space" in done.stderr, done
 
 
@@ -436,7 +433,7 @@ def what_cannot_be_shown():
                       ["top", "--unit", "MB", path], ["top", "--sample-type", "wall", path],
                       ["top", "-n", "many", path], ["tree", "--min-share", "-1", path],
                       ["peek", "main"], ["peek", "(", path], ["top", os.devnull]):
-        done = subprocess.run([h.CPROF, *arguments], capture_output=True, text=True, cwd=h.folder(), check=False)
+        done = h.run_cprof(*arguments, status=None, cwd=h.folder())
         assert done.returncode == 2 and not done.stdout, (arguments, done)
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("cprof: "), done.stderr
 
