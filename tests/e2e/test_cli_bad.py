@@ -172,9 +172,10 @@ def privileges_come_before_the_output():
     folder = h.folder()
     os.chmod(folder, 0o777)
     for output in (os.path.join(folder, "new/"), "/root/x.pb.gz", "/nonexistent/x.pb.gz"):
-        for whom in (("-p", target.pid), ("-a",), ("--", "true")):
-            run = h.cprof("record", "-o", output, *whom, run_as=someone, verbose=False).wait()
-            run.refused(CANNOT, "root|CAP_")
+        for command in "record", "heap":
+            for whom in (("-p", target.pid), ("-a",), ("--", "true")):
+                run = h.cprof(command, "-o", output, *whom, run_as=someone, verbose=False).wait()
+                run.refused(CANNOT, "root|CAP_")
     assert not os.listdir(folder), os.listdir(folder)
 
 

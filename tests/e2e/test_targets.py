@@ -334,6 +334,31 @@ def heap_by_name_newcomers_too():
 
 
 @h.test
+def heap_by_every_filter():
+    """Of two programs that allocate, the one that the filter names."""
+    root, path = make_cgroup(f"cprof-test-{ME}", f"docker-{ME:064x}.scope")
+    program = named(f"heap-{ME}", "sizes")
+    demote = [shutil.which("setpriv"), "--reuid", str(UID), "--regid", str(UID), "--clear-groups"]
+    try:
+        for options in (("--comm", f"^heap-{ME}$"), ("--uid", UID), ("--cgroup", path), ("--container", f"{ME:064x}")):
+            wanted, other = h.Workload(*demote, program, 1000), h.Workload("sizes", 1000)
+            for target in (wanted, other):
+                target.says()
+            enter(path, wanted.pid)
+            run = h.cprof("heap", "--rate", "1", *options).attached()
+            for target in (wanted, other):
+                target.go()
+                target.says()
+            profile = run.stop().profile()
+            assert h.labels(profile, "pid") == {wanted.pid}, (options, h.labels(profile, "pid"), other.pid)
+            for target in (wanted, other):
+                target.process.kill()
+                target.process.wait()
+    finally:
+        remove_cgroup(root, path)
+
+
+@h.test
 def nobody_so_far():
     """A filter that nobody fits yet waits; and if nobody comes says so."""
     run = h.cprof("record", "-F", "499", "-d", "300ms", "--comm", "^cprof-nobody$", verbose=False).wait()
