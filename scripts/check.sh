@@ -151,6 +151,9 @@ check_rooms()
 	done < <(files user inside bpf -- '*.[hc]' |
 		xargs -r sed -n -s -E 's/^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"].*/\1/;T;F;p' |
 		paste -d ' ' - -)
+	while read -r file; do
+		broken "$file: what it includes is not written there"
+	done < <(files user inside bpf -- '*.[hc]' | xargs -r grep -lE '^[ \t]*#[ \t]*include[ \t]*[^<" \t]')
 	for room in "${!seen[@]}"; do
 		for kind in ${rights_of[$room]:-}; do
 			[[ $kind == - || -n ${used[$room/$kind]:-} ]] || broken "scripts/rooms.txt: room '$room' has no need of $kind"

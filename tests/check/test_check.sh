@@ -88,6 +88,8 @@ change() { printf '/* A program. */\n#include "vmlinux.h"\n#include <stdio.h>\n'
 expect 'the C library in a BPF program' "bpf/walk.bpf.c: room 'bpf' must not include stdio.h"
 change() { sed -i '2i #include "output/pprof.h"' user/options.h; }
 expect 'a contract that includes a room' "user/options.h: room 'options' must not include output/pprof.h"
+change() { sed -i '2i #define OTHER "object/elf.h"\n#include OTHER' user/main.c; }
+expect 'an include that is computed' "user/main.c: what it includes is not written there"
 change() { mkdir user/attic && printf '/* Old. */\n#include <stdint.h>\n' >user/attic/old.h; }
 expect 'a room that is not in the table' "user/attic/old.h: no such room"
 change() { printf '/* New. */\n#include <stdint.h>\n' >user/new.h; architecture .; }
