@@ -220,7 +220,7 @@ def interrupted_while_it_learns_of_all():
 
 
 UNKNOWN = "[truncated: code not known yet]"
-STOPPED = re.compile(rf"^cprof: stopped before all code was read: {h.NUMBER} stacks are truncated \({re.escape(UNKNOWN)}\)$")
+STOPPED = re.compile(rf"^cprof: stopped before all code was read: some stacks are truncated \({re.escape(UNKNOWN)}\)$")
 TRUNCATED = re.compile(rf"^cprof: truncated stacks, code not known yet: {h.NUMBER} of ")
 
 
@@ -240,8 +240,7 @@ def what_is_not_known_in_the_end_is_counted():
     stopped, truncated = done.matches(STOPPED), done.matches(TRUNCATED)
     assert u.count([s for s in unknown if s["labels"].get("pid") == target.pid]) > 10, unknown
     assert [h.number(match[1]) for match in truncated] == [u.count(unknown)], (u.count(unknown), done.lines)
-    # Others had no copy of their stack, because there was no room for it: they could not have been finished later, either.
-    assert len(stopped) == 1 and 0 < h.number(stopped[0][1]) <= u.count(unknown), (u.count(unknown), done.lines)
+    assert len(stopped) == 1, done.lines
 
 
 h.main()

@@ -44,14 +44,12 @@ int run_write_files(struct run *run, enum moment moment, const struct report *re
 	return writer_write(&run->writer, moment, &writing);
 }
 
+/* How many that are is said with the other reasons: those without a copy of the stack cannot be finished anyway. */
 static void say_unknown(const struct run *run)
 {
-	uint64_t nr = tablesync_nr_unknown(run->tablesync);
-
-	if (nr)
-		warn("stopped before all code was read: %s stacks are truncated ([truncated: code "
-		     "not known yet])",
-		     text_count(nr));
+	if (tablesync_nr_unknown(run->tablesync))
+		warn("stopped before all code was read: some stacks are truncated ([truncated: "
+		     "code not known yet])");
 }
 
 /* How many sampled processes have mappings that cprof may not read; one of them. */
