@@ -281,6 +281,12 @@ def run_cprof(*arguments, **options):
     return run(CPROF, *arguments, **options)
 
 
+def formats():
+    """The names of all output formats."""
+    said = run_cprof("convert", "--format", "none", os.devnull, status=2).stderr
+    return re.search(r"not one of (.*)\.$", said, re.M)[1].split(", ")
+
+
 class Skip(Exception):
     """This case cannot be tried here; says why."""
 

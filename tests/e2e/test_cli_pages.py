@@ -69,11 +69,8 @@ def each_option_of_the_man_page_is_in_help():
 
 @h.test
 def each_output_format_is_in_the_man_page_of_convert():
-    said = h.run_cprof("convert", "--format", "none", os.devnull, status=None).stderr
-    formats = re.search(r"not one of (.*)\.$", said, re.M)
-    assert formats, said
     heads = re.findall(r"^\.It Cm ([\w, -]+) Pq", page_of("convert"), re.M)
     explained = [name for head in heads for name in head.split(" , ")]
-    assert sorted(formats[1].split(", ")) == sorted(explained), (formats[1], explained)
+    assert sorted(h.formats()) == sorted(explained), (h.formats(), explained)
 
 h.main()
