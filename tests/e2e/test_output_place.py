@@ -77,7 +77,7 @@ def a_folder_of_ones_own_is_taken():
     os.mkdir(os.path.join(folder, "own"))
     strangers_folder(os.path.join(home, "given"))
     for path in os.path.join(folder, "own"), os.path.join(folder, "new/"), os.path.join(home, "given"), folder:
-        done = run("record", "-p", target.pid, "-F", "499", "-d", "1s", "-o", path)
+        done = run("record", "-p", target.pid, "-F", "499", "-d", "1s", "--allow-empty", "-o", path)
         assert done.returncode == 0, done
         assert f"cprof.cpu.exiter.{target.pid}.pb.gz" in os.listdir(path), os.listdir(path)
 
@@ -90,7 +90,7 @@ def captures_replace_a_name():
     with open(precious, "w", encoding="utf-8") as file:
         file.write("precious")
     os.link(precious, path)
-    done = run("record", "-p", target.pid, "-d", "300ms", "-o", os.path.join(folder, "x.pb.gz"), "--captures", path)
+    done = run("record", "-p", target.pid, "-d", "300ms", "--allow-empty", "-o", os.path.join(folder, "x.pb.gz"), "--captures", path)
     assert done.returncode == 0, done
     with open(precious, encoding="utf-8") as file:
         assert file.read() == "precious"
