@@ -296,6 +296,25 @@ def print_single_calls():
     print(f"free(NULL): {'never traps' if none['null_ns'] < 50 else 'TRAPS'}")
 
 
+def print_own_account():
+    """What cprof says it took, beside what the target's own clock says: of the same work without and with it, in turns."""
+    program, pairs, spins = os.path.join(BUILD, "workloads", "fixed"), "150000", "2000"
+
+    def seconds(*prefix):
+        done = subprocess.run([*prefix, program, pairs, spins], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["cpu_seconds"], done.stderr
+
+    shares = []
+    with tempfile.TemporaryDirectory(prefix="cprof-bench-") as folder:
+        for _ in range(RUNS):
+            bare, _ = seconds()
+            probed, said = seconds(CPROF, "heap", "--mode", "probe", "--allow-empty", "-o", os.path.join(folder, "x.pb.gz"), "--")
+            took = re.search(r"profiling took (?:about |less than )(\d+) %", said)
+            shares.append((int(took[1]) if took else 0, 100 * (1 - bare / probed)))
+    print("\nwhat cprof says it took of the target's CPU time, and what the target says: "
+          + ", ".join(f"{said} % / {true:.0f} %" for said, true in shares))
+
+
 def slab_bytes():
     with open("/proc/meminfo", encoding="utf-8") as file:
         return 1024 * int(re.search(r"^SUnreclaim: +(\d+) kB$", file.read(), re.M)[1])
@@ -355,6 +374,7 @@ def main():
             print(f"measured {rows[-1][0]}", file=sys.stderr)
         print_table(rows)
     print_single_calls()
+    print_own_account()
     print_live_memory()
 
 

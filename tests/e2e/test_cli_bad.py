@@ -135,7 +135,7 @@ def file_of_our_own_is_replaced():
 def files_have_a_largest_size():
     """ulimit -f: an error like any other, not a death by SIGXFSZ; a command has the signal as it was."""
     target = h.Workload("stacks", 60)
-    run = h.cprof("record", "-F", "1999", "-p", target.pid, run_as=("prlimit", "--fsize=2048")).attached()
+    run = h.cprof("record", "-F", "1999", "-p", target.pid, run_as=("prlimit", "--fsize=4096")).attached()
     target.uses(0.5)  # some thousand stacks
     ended = run.stop()
     assert ended.code == USAGE and any(": File too large" in line for line in ended.lines), (ended.code, ended.lines)
