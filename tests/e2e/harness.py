@@ -349,6 +349,30 @@ def run_case(case):
     return problems
 
 
+def report(head, function, skipped="NOT COVERED"):
+    """For commands that say a line for each of their cases: "ok HEAD: what function() returns (2.1 s)", or "FAIL HEAD" with the reasons
+    below it. Whether it is ok; None: the case was skipped, which is said with the word skipped."""
+    seen = None
+
+    def case():
+        nonlocal seen
+        seen = function()
+
+    start = time.monotonic()
+    try:
+        problems = run_case(case)
+    except Skip as reason:
+        print(f"{skipped} {head}: {reason}", flush=True)
+        return None
+    took = f"({time.monotonic() - start:.1f} s)"
+    print(f"FAIL {head} {took}" if problems else f"ok {head}: {seen} {took}")
+    for line in problems:
+        print(f"     {line}")
+    sys.stdout.flush()
+    return not problems
+
+
+
 def prepare():
     """What running a case needs."""
     if os.geteuid() != 0:

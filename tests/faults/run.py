@@ -31,27 +31,14 @@ def inject(number):
         print(f"NOT COVERED F{number}: there is no case of it", flush=True)
         return False
     function, injected = fault.faults[number]
-    seen = None
 
-    def case():
-        nonlocal seen
+    def judged():
         with fault.witness():
             seen = function()
             fault.judge_runs()
+        return seen
 
-    start = time.monotonic()
-    name = f"F{number} {injected}"
-    try:
-        problems = h.run_case(case)
-    except (fault.NotCovered, h.Skip) as reason:
-        print(f"NOT COVERED {name}: {reason}", flush=True)
-        return False
-    took = f"({time.monotonic() - start:.1f} s)"
-    print(f"FAIL {name} {took}" if problems else f"ok {name}: {seen} {took}")
-    for line in problems:
-        print(f"     {line}")
-    sys.stdout.flush()
-    return not problems
+    return bool(h.report(f"F{number} {injected}", judged))
 
 
 def main():

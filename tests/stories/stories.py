@@ -238,24 +238,7 @@ def pgbench():
 def tell(name):
     """Says the line of a story. Did it fail?"""
     function, what = stories[name]
-    seen = None
-
-    def case():
-        nonlocal seen
-        seen = function()
-
-    start = time.monotonic()
-    try:
-        problems = h.run_case(case)
-    except h.Skip as reason:
-        print(f"SKIP {name} {what}: {reason}", flush=True)
-        return False
-    took = f"({time.monotonic() - start:.1f} s)"
-    print(f"FAIL {name} {what} {took}" if problems else f"ok {name} {what}: {seen} {took}")
-    for line in problems:
-        print(f"     {line}")
-    sys.stdout.flush()
-    return bool(problems)
+    return h.report(f"{name} {what}", function, "SKIP") is False
 
 
 def main():

@@ -19,25 +19,7 @@ SECONDS_FOR_AN_ANIMAL = 1200
 
 
 def survive(name, controls):
-    said = None
-
-    def case():
-        nonlocal said
-        said = zoo.visit(name, SECONDS, controls)
-
-    start = time.monotonic()
-    try:
-        problems = h.run_case(case)
-    except h.Skip as reason:
-        print(f"NOT COVERED {name}: {reason}", flush=True)
-        return False
-    took = f"({time.monotonic() - start:.1f} s)"
-    what = f"{name}: {animals[name][1]}"
-    print(f"FAIL {what} {took}" if problems else f"ok {what}: {said} {took}")
-    for line in problems:
-        print(f"     {line}")
-    sys.stdout.flush()
-    return not problems
+    return h.report(f"{name}: {animals[name][1]}", lambda: zoo.visit(name, SECONDS, controls))
 
 
 def control():
@@ -61,7 +43,7 @@ def main():
     start = time.monotonic()
     names = sys.argv[1:] or list(animals)
     controls = control()
-    survived = sum([survive(name, controls) for name in names]) if controls else 0
+    survived = sum([bool(survive(name, controls)) for name in names]) if controls else 0
     print(f"{survived} of {len(names)} (in {time.monotonic() - start:.0f} s)")
     sys.exit(survived != len(names))
 
