@@ -14,6 +14,7 @@
 #include "lookup.bpf.h"
 #include "runtime.bpf.h"
 #include "tables.bpf.h"
+#include "uprobes.bpf.h"
 
 /* Not inlined for the verifier: it knows nothing of what these return, so that it follows no path twice. */
 __noinline int unwind_follow(u32 slot)
@@ -65,7 +66,7 @@ static __always_inline int step_by_guess(const struct target *target, struct cal
 	return 0;
 }
 
-/* Through code without unwind information. */
+/* Through code without unwind information. Leaving the page of uprobes is no step yet. */
 __noinline int unwind_step_gap(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
@@ -75,7 +76,11 @@ __noinline int unwind_step_gap(u32 slot)
 
 	if (!scratch)
 		return 1;
-	if (scratch->walk.at.gap_by_fp)
+	if (uprobes_leave(slot))
+		return 0;
+	if (scratch->walk.at.table == ABI_TABLE_UNBUILT)
+		end = END(UNKNOWN_CODE);
+	else if (scratch->walk.at.gap_by_fp)
 		end = end_of_status(rulestep_by_fp(&target, &scratch->walk, &caller));
 	else
 		end = step_by_guess(&target, &caller);

@@ -93,7 +93,7 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 }
 
 /*
- * The step where no rule is; the walk's `at` is set. 0, or 1 if the walk is over. Global, and so verified
+ * The step where no rule is, or no table yet; the walk's `at` is set. 0, or 1 if the walk is over. Global, and so verified
  * once.
  */
 int unwind_step_gap(u32 slot);

@@ -18,6 +18,7 @@
 #include "stackmem.bpf.h"
 #include "step.bpf.h"
 #include "tables.bpf.h"
+#include "uprobes.bpf.h"
 
 /*
  * How many steps one function makes: calls cost time (lookup.bpf.h), and each of these steps is verified
@@ -58,10 +59,6 @@ static __always_inline int step_by_inline(struct scratch *scratch, u32 slot,
 /* A step of the rarer kinds: they are functions of their own. */
 static __always_inline int step_by_other(struct walk *walk, u32 slot, const struct rule_at *at)
 {
-	if (at->table == ABI_TABLE_UNBUILT) {
-		walk->end = ABI_END_UNKNOWN_CODE;
-		return 1;
-	}
 	walk->at = *at;
 	return at->packed == (UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP)
 		       ? unwind_step_gap(slot)
@@ -184,10 +181,12 @@ __hidden void unwind_user(u32 slot)
 		return;
 	scratch->walk.slot = slot;
 	unwind_push(scratch, scratch->walk.ip);
-	if (tables_enter(&scratch->walk, scratch->record.tgid))
+	if (tables_enter(&scratch->walk, scratch->record.tgid)) {
 		walk_on(slot, &scratch->walk);
-	else
+	} else {
+		uprobes_leave(slot);
 		scratch->walk.end = ABI_END_UNKNOWN_CODE;
+	}
 	scratch->record.unloads = stackmem_counter(scratch->walk.unloads_at);
 	elide(scratch);
 }

@@ -58,8 +58,29 @@ struct sched_entity {
 	u64 sum_exec_runtime; /* CPU time, nanoseconds */
 };
 
+struct xol_area {
+	unsigned long vaddr; /* where return probes' trampoline is */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area; /* NULL: no uprobe was met in this memory yet */
+};
+
+/* A call that a return probe waits for. */
+struct return_instance {
+	unsigned long stack;	      /* where its return address is */
+	unsigned long orig_ret_vaddr; /* what it was */
+	struct return_instance *next; /* an outer call's, or another probe's of this one */
+};
+
+struct uprobe_task {
+	unsigned long vaddr, xol_vaddr; /* of an instruction, and of the slot that has a copy of it */
+	struct return_instance *return_instances; /* the innermost call's first */
+};
+
 struct mm_struct {
 	unsigned long start_stack; /* what sp was when the image began */
+	struct uprobes_state uprobes_state;
 };
 
 struct thread_struct {

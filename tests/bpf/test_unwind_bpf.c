@@ -1172,6 +1172,174 @@ static void test_sample_at_a_breakpoint(void **state)
 	check_ticks();
 }
 
+/* Return probes ---------------------------------------------------------------------------------- */
+
+#define TRAMPOLINE 0x7fffffffe000ull
+
+/* Return addresses that stand in the list of the current task, the innermost first; what is older lies behind them. */
+struct pending {
+	struct xol_area area;
+	struct uprobe_task utask;
+	struct return_instance calls[4];
+	u32 nr;
+};
+
+static void add_pending(struct pending *pending, u32 word, u64 return_to)
+{
+	struct return_instance *call = &pending->calls[pending->nr];
+
+	assert_true(pending->nr < sizeof(pending->calls) / sizeof(pending->calls[0]));
+	*call = (struct return_instance){.stack = sp_at(word), .orig_ret_vaddr = return_to};
+	if (pending->nr++)
+		call[-1].next = call;
+	pending->area.vaddr = TRAMPOLINE;
+	pending->utask.return_instances = pending->calls;
+	host.task.utask = &pending->utask;
+	host.mm.uprobes_state.xol_area = &pending->area;
+}
+
+static const struct abi_record *sample_anew(const struct pt_regs *regs)
+{
+	struct bpf_perf_event_data ctx = {.regs = *regs};
+	u32 len;
+
+	host_config()->hash_seed++; /* a new record each time */
+	sample_cpu(&ctx);
+	return host_ring_take(&len);
+}
+
+/* Three calls that wait for probes, the second of them for two, and what a longjmp() has left of an inner one. */
+static void test_return_probes(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	struct pending pending = {.nr = 0};
+	const struct abi_record *record;
+
+	push_small(f, TRAMPOLINE);
+	push_small(f, TRAMPOLINE);
+	push_small(f, ip_in(ROOT));
+	add_pending(&pending, 0, ip_in(LARGE));
+	add_pending(&pending, 1, ip_in(SMALL) + 1);
+	add_pending(&pending, 3, ip_in(SMALL) + 2);
+	add_pending(&pending, 3, ip_in(SMALL) + 2);
+	for (u32 i = 0; i < 3; i++) {
+		host.has_current_task_btf = i > 0;
+		host_config()->no_kernel_reads = i > 1;
+		record = sample_anew(&regs);
+		assert_non_null(record);
+		assert_int_equal(record->user_end, ABI_END_ROOT);
+		assert_int_equal(record->nr_user, 4);
+		assert_int_equal(record->ips[1], ip_in(SMALL) + 1);
+		assert_int_equal(record->ips[2], ip_in(SMALL) + 2);
+		assert_int_equal(record->ips[3], ip_in(ROOT));
+	}
+	check_ticks();
+}
+
+/* The trampoline itself is at work: it has up to three registers on the stack. */
+static void test_sample_in_a_return_probe(void **state)
+{
+	struct fixture *f = *state;
+	struct pending pending = {.nr = 0};
+
+	f->nr = 4; /* what the trampoline pushes, and where the return address was */
+	push_small(f, ip_in(ROOT));
+	add_pending(&pending, 3, ip_in(SMALL));
+	for (u32 word = 1; word <= 4; word++) {
+		struct pt_regs regs = {.ip = TRAMPOLINE + word, .sp = sp_at(word), .cs = 0x33};
+		const struct abi_record *record = sample_anew(&regs);
+
+		assert_non_null(record);
+		assert_int_equal(record->user_end, ABI_END_ROOT);
+		assert_int_equal(record->nr_user, 2);
+		assert_int_equal(record->ips[0], ip_in(SMALL));
+	}
+	check_ticks();
+}
+
+/* An instruction is executed in a slot: ip is at its copy, or behind that. */
+static void test_sample_in_a_slot(void **state)
+{
+	struct fixture *f = *state;
+	const u64 slot = TRAMPOLINE + 128;
+	struct pending pending = {.area = {.vaddr = TRAMPOLINE},
+				  .utask = {.vaddr = ip_in(SMALL), .xol_vaddr = slot}};
+
+	push_small(f, ip_in(ROOT));
+	host.task.utask = &pending.utask;
+	host.mm.uprobes_state.xol_area = &pending.area;
+	for (u32 i = 0; i < 4; i++) {
+		struct pt_regs regs = {.ip = slot + 7 * i, .sp = STACK, .cs = 0x33};
+		const struct abi_record *record;
+		u32 len;
+
+		if (i == 2)
+			pending.utask.xol_vaddr += 128; /* another thread's is none of ours */
+		record = sample_anew(&regs);
+		while (record && record->event == ABI_EVENT_STACK)
+			record = host_ring_take(&len);
+		assert_non_null(record);
+		assert_int_equal(record->user_end, i < 2 ? ABI_END_ROOT : ABI_END_UNKNOWN_CODE);
+		assert_int_equal(record->ips[0], i < 2 ? ip_in(SMALL) + 7 * i : regs.ip);
+	}
+	check_ticks();
+}
+
+/* Nothing is made up: a list that does not have the call, one that says nothing new, none, or one that cannot be read. */
+static void test_unknown_return_probes(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	struct pending pending = {.nr = 0};
+	const struct abi_record *record;
+	u32 len;
+
+	push_small(f, TRAMPOLINE);
+	host.has_current_task_btf = 0;
+	for (u32 i = 0; i < 4; i++) {
+		if (i < 2)
+			add_pending(&pending, 1 + !i, i ? TRAMPOLINE : ip_in(ROOT));
+		if (i == 2)
+			pending.utask.return_instances = NULL;
+		host_config()->no_kernel_reads = i == 3;
+		record = sample_anew(&regs);
+		while (record && record->event == ABI_EVENT_STACK)
+			record = host_ring_take(&len);
+		assert_non_null(record);
+		assert_int_equal(record->user_end, ABI_END_UNKNOWN_CODE);
+		assert_int_equal(record->nr_user, 2);
+	}
+}
+
+/* In a copy that is sent, the real addresses stand; nothing else is changed. */
+static void test_copies_are_without_return_probes(void **state)
+{
+	struct fixture *f = *state;
+	struct pt_regs regs = {.ip = ip_in(SMALL), .sp = STACK, .cs = 0x33};
+	struct pending pending = {.nr = 0};
+	const struct abi_stack *stack;
+	u32 len;
+
+	for (u32 i = 0; i < STACK_WORDS; i++)
+		f->words[i] = i;
+	f->words[1] = CODE - 0x100000;
+	f->words[10] = f->words[20] = f->words[30] = TRAMPOLINE;
+	add_pending(&pending, 10, ip_in(SMALL));
+	add_pending(&pending, 30, ip_in(ROOT));
+	add_pending(&pending, 40, ip_in(ROOT));
+	add_pending(&pending, STACK_WORDS, ip_in(ROOT));
+	stack = (const void *)sample_anew(&regs);
+	assert_non_null(stack);
+	assert_int_equal(stack->event, ABI_EVENT_STACK);
+	f->words[10] = ip_in(SMALL);
+	f->words[30] = ip_in(ROOT);
+	assert_memory_equal(stack->stack, f->words + (stack->sp - STACK) / 8, stack->len_bytes);
+	while (((const struct abi_record *)stack)->event == ABI_EVENT_STACK)
+		stack = host_ring_take(&len);
+	check_ticks();
+}
+
 static void test_kernel_threads_and_filters(void **state)
 {
 	struct bpf_perf_event_data ctx = {.regs = {.ip = 0xffffffff81000000ull, .cs = 0x10}};
@@ -1263,6 +1431,11 @@ int main(void)
 		TEST(locked_down_in_the_kernel),
 		TEST(locked_down_identity),
 		TEST(sample_at_a_breakpoint),
+		TEST(return_probes),
+		TEST(sample_in_a_return_probe),
+		TEST(sample_in_a_slot),
+		TEST(unknown_return_probes),
+		TEST(copies_are_without_return_probes),
 		TEST(kernel_threads_and_filters),
 		TEST(deepest_record),
 	};

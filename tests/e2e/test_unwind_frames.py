@@ -5,8 +5,8 @@ import os
 
 import chance
 import harness as h
+import returnprobes
 import unwinding as u
-
 
 
 def assert_root(samples):
@@ -17,10 +17,10 @@ def assert_root(samples):
             assert sample["stack"][-1] == "_start" and "main" in sample["stack"], sample["stack"]
 
 
-def assert_recursion(profile, depth):
+def assert_recursion(profile, depth, least=0.9):
     expected = tuple(("one", "two", "three")[i % 3] for i in reversed(range(depth)))
     samples = u.holding(profile, "bottom")
-    u.assert_part(samples, profile, 0.9, "bottom()")
+    u.assert_part(samples, profile, least, "bottom()")
     u.assert_whole(samples)
     assert_root(samples)
     u.assert_chain(samples, "bottom", *expected, "main")
@@ -46,6 +46,36 @@ def static_pie():
 @h.test
 def static_at_fixed_address():
     assert_recursion(u.record(u.build("recurse", "-static", "-no-pie"), 0.4, 100, hz=1999).profile(), 100)
+
+
+def assert_seen_through(profile):
+    """The kernel is at work in all of its functions."""
+    assert_recursion(profile, 30, 0.4)
+    u.assert_whole(profile["samples"])
+    for sample in profile["samples"]:
+        callers = sample["stack"][1:]
+        assert u.why_truncated(sample) or not any(name.startswith("[uprobes]") for name in callers), callers
+    assert {"one", "two", "three"} <= {sample["stack"][0] for sample in profile["samples"]}
+
+
+PROBED = "bottom", "one", "one", "two", "three"
+
+
+@h.test
+def calls_that_return_probes_wait_for():
+    """Of another tracer, up to two of each call: the kernel's trampoline stands for every return address, and the first
+    instruction of each function is executed in a place of the kernel's."""
+    program = u.build("recurse")
+    with returnprobes.on(program, *PROBED):
+        assert_seen_through(u.attach(program, u.LONG, 30, seconds=0.4, hz=1999).profile())
+
+
+@h.test
+def return_probes_of_a_launched_process():
+    """The same in copies of the stack."""
+    program = u.build("recurse")
+    with returnprobes.on(program, *PROBED):
+        assert_seen_through(u.record(program, 0.4, 30, hz=1999).profile())
 
 
 def assert_both_ends(profile, depth):

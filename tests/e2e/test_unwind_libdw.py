@@ -87,15 +87,10 @@ def comparer():
 
 
 def recorded(command, hz):
-    """The captures of a recording. One in which the return probes of somebody else's heap -a were in the way shows
-    how the kernel's trampoline is walked by libdwfl, which is not the question: then it is made again."""
-    for _ in range(10):
-        captures = os.path.join(h.folder(), "captures")
-        run = h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
-                      "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait()
-        if not any(u.at_return_probe(s) for profile in run.profiles().values() for s in profile["samples"]):
-            break
-        print("# somebody else's return probes were in the way", flush=True)
+    """The captures of a recording."""
+    captures = os.path.join(h.folder(), "captures")
+    h.cprof("record", "-F", hz, "--limit", "events=134217728", "--captures", captures,
+            "-o", os.path.join(h.folder(), "all.pb.gz"), "--", *command).wait()
     return captures
 
 

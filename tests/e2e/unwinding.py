@@ -205,16 +205,8 @@ def of_program(profile, comm):
     return [s for s in profile["samples"] if s["labels"].get("comm") == comm]
 
 
-def at_return_probe(sample):
-    """Is the stack cut short at the kernel's trampoline for return probes? record has none, but a cprof heap -a that
-    runs on the same machine does, and these replace return addresses of everybody's malloc."""
-    below = sample["stack"][-2] if len(sample["stack"]) > 1 else ""
-    return bool(why_truncated(sample)) and (below.startswith("[uprobes]") or below.endswith("+0x7fffffffdfff"))
-
-
 def assert_whole(samples, least=0.99, most_lost=2):
     """least of the samples have whole stacks; of few samples, most_lost may be cut short."""
-    samples = [s for s in samples if "samples" not in s["values"] or not at_return_probe(s)]
     nr, cut = count(samples), reasons(samples)
     assert nr, "no samples"
     lost = sum(cut.values())
