@@ -176,6 +176,7 @@ class Cprof:
         self.heap_rate = None
         if command == "heap":
             self.heap_rate = rest[rest.index("--rate") + 1] if "--rate" in rest else "524288"
+        self.sent = set()  # the signals that the case has sent it
         self.says_path = os.path.join(folder(), "says")
         self.stolen_before = judges.stolen_seconds()
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
@@ -200,6 +201,7 @@ class Cprof:
         return self
 
     def signal(self, number_of_signal):
+        self.sent.add(number_of_signal)
         self.process.send_signal(number_of_signal)
 
     def takes(self, number_of_signal):

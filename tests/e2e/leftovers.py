@@ -7,6 +7,7 @@ and is held by no process of somebody else counts as left.
 import ctypes
 import errno
 import functools
+import glob
 import json
 import os
 import shutil
@@ -69,8 +70,9 @@ def objects(kind):
 @functools.cache
 def names_of_ours():
     """What cprof's programs and maps are called in the kernel, which keeps 15 bytes of a name."""
-    symbols = silent(["nm", "--format=just-symbols", os.path.join(BUILD, "gen", "cprof.bpf.o")], "cprof.bpf.o")
-    return {name[:15] for name in [*symbols.split(), "slab"]}
+    objects_of_ours = sorted(glob.glob(os.path.join(BUILD, "gen", "*.bpf.o")))
+    symbols = silent(["nm", "--format=just-symbols", "--defined-only", *objects_of_ours], "BPF objects")
+    return {name[:15] for name in [*symbols.split(), "slab"] if not name.endswith(":")}
 
 
 def is_ours(item, programs):
@@ -127,7 +129,7 @@ def other_cprofs():
     return found
 
 
-PROGRAM_ARRAYS = 5  # of one run: three of keepstack.bpf.h, one of runtime.bpf.c, one of python.bpf.c
+PROGRAM_ARRAYS = 9  # of one run: three of keepstack.bpf.h, one of runtime.bpf.c, one of shadow.bpf.h for each of five runtimes
 SECONDS_TO_FREE = 2  # program arrays that stay longer are lost
 
 
@@ -164,6 +166,9 @@ def left_objects(before, seconds=HANGS, nr_lost=PROGRAM_ARRAYS):
     return problems_of(*stray_objects(before, seconds, nr_lost), nr_lost)
 
 
+unjudged = []  # what was left in a crowd
+
+
 def problems_of(left, crowd, nr_lost=PROGRAM_ARRAYS):
     """In a crowd what is left is said, not judged. So are up to nr_lost program arrays that are lost."""
     if are_lost(left, nr_lost):
@@ -171,6 +176,7 @@ def problems_of(left, crowd, nr_lost=PROGRAM_ARRAYS):
         return []
     if left and crowd:
         print(f"# other cprofs ran beside this ({crowd}): {len(left)} objects may be theirs, {left[0]} ...")
+        unjudged.append(left)
         return []
     return [f"{name} is left" for name in left]
 

@@ -11,14 +11,15 @@ injected, and it returns what was seen:
 
 Many faults are cases of the end-to-end tests, which run with `make test`: existing() runs such a case and says what
 cprof said. After each fault, whatever it asserted itself: every run ended with an exit code that cprof(1) documents,
-its accounts add up, every file is a valid profile, no temporary file is there, and nothing is left in the kernel, in the
-code of the programs that still run, or in the table of processes.
+its accounts add up, every file is a valid profile, those of a run that went well hold what the closing line says, no temporary
+file is there, and nothing is left in the kernel, in the code of the programs that still run, or in the table of processes.
 """
 import contextlib
 import glob
 import importlib
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -27,7 +28,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
 import leftovers  # noqa: E402
 
-DONE, REGRESSED, USAGE, NOTHING, CANNOT = range(5)
+DONE, REGRESSED, USAGE, NOTHING, CANNOT, TOO_EXPENSIVE = range(6)
 TEMPORARY = ".cprof-*"
 
 faults = {}  # number -> (function, what is injected)
@@ -46,25 +47,37 @@ class NotCovered(h.Skip):
 
 # What is judged ----------------------------------------------------------------------------------
 
-def is_documented(code):
-    """What cprof(1) says of exit codes; those of a launched command, or of who was killed, are the case's to judge."""
-    return code in (DONE, USAGE, NOTHING, CANNOT) or code < 0 or code > 4
+def is_documented(run, code):
+    """What cprof(1) says of exit codes. It dies of no signal but one that was sent to it."""
+    if code < 0:
+        return -code in run.sent
+    return code in (DONE, USAGE, NOTHING, CANNOT) or (code == TOO_EXPENSIVE and "--max-overhead" in run.arguments) or \
+        "--" in run.arguments  # the launched command's
 
 
-def judge_run(cprof_run):
-    code = cprof_run.process.poll()
-    assert code is not None, f"cprof still runs: {cprof_run.arguments}"
-    assert is_documented(code), f"exit code {code}"
-    ended = h.Run(cprof_run)
-    for match in ended.matches(h.CLOSING):
-        h.Closing(match).check()
-    folders = {cprof_run.folder, os.path.dirname(cprof_run.output or "")}
-    for path in glob.glob(f"{cprof_run.folder}/**/*.pb.gz", recursive=True):
+def judge_files(run, ended):
+    """All that is there is valid; of a run that went well, it holds what the closing line says."""
+    profiles = {}
+    for path in glob.glob(f"{run.folder}/**/*.pb.gz", recursive=True):
         if not os.path.islink(path) and os.path.isfile(path):
-            h.judge(path, by_others=False)
-    for folder in folders:
+            profiles[path] = h.judge(path, by_others=False)
+    if ended.code != DONE or not ended.matches(h.CLOSING) or not profiles.keys() >= ended.files.keys():
+        return  # nothing was taken, or what was written is gone
+    assert sum(ended.files.values()) == ended.closing.written, ended.files
+    ended.check_sums({path: profiles[path] for path in ended.files}, ended.closing)
+
+
+def judge_run(run):
+    code = run.process.poll()
+    assert code is not None, f"cprof still runs: {run.arguments}"
+    assert is_documented(run, code), f"exit code {code}: {run.said()[-500:]}"
+    ended = h.Run(run)
+    if ended.matches(h.CLOSING):
+        ended.check_accounts()
+    judge_files(run, ended)
+    for folder in {run.folder, os.path.dirname(run.output or "")}:
         left = glob.glob(os.path.join(folder, TEMPORARY))
-        assert code == -9 or not left, f"temporary files are left: {left}"
+        assert code == -signal.SIGKILL or not left, f"temporary files are left: {left}"
 
 
 def judge_runs():

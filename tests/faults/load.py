@@ -63,6 +63,7 @@ def f25_out_of_memory():
             if megabytes == 64:
                 assert ended.profile()["samples"]
             assert ended.code in (DONE, USAGE, CANNOT, -signal.SIGKILL), (ended.code, ended.lines)
+            run.sent.add(signal.SIGKILL)  # by the kernel
             seen.append(f"{megabytes} MB: {words(run) if ended.code >= 0 else 'killed by the kernel'}")
     for megabytes in 16, 24, 32, 64, 128:
         run = h.cprof("record", "-F", "499", "-d", "500ms", "-p", target.pid, verbose=False,
