@@ -7,20 +7,21 @@
         ...
         yield lambda: "what became of it"
 
-place has the folder that everybody may enter, how long it is to last, and how much of it there is to be. All programs
-but those that need root run as nobody, with the lowest priority: what an innocent neighbour gets of the machine is not
-the subject. Nothing of a file whose names hold SECRET may be seen anywhere.
+place has the folder that everybody may enter, how long it is to last, and how much of it there is to be. An animal may ask there
+for functions that have to have their names, and for capabilities that cprof is to do without. All programs but those that need
+root run as nobody, with the lowest priority: what an innocent neighbour gets of the machine is not the subject. Nothing of a
+file whose names hold SECRET may be seen anywhere.
 """
 import contextlib
 import ctypes
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 import sys
 import threading
-import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(FOLDER), "e2e"))
@@ -32,15 +33,21 @@ SPARSE_BYTES = 1 << 40
 LIMITS = ("prlimit", "--core=0", "--")
 AS_NOBODY = ("setpriv", "--reuid", str(h.NOBODY), "--clear-groups", "--")
 NR_SWAPS, NR_CRAFTED = 10000, 10000  # in a minute
+LONG = 30  # seconds, from which on it is asserted that all of it has happened
 
 animals = {}
+busy = set()  # pids of the programs of an animal that run code all the time
+IDLE = {"exchange", "cut"}
 
 
 class Place:
     def __init__(self, seconds):
-        self.seconds = seconds
+        self.seconds, self.is_long = seconds, seconds >= LONG
         self.folder = h.folder()
+        self.shows = set()    # functions that a profile of so much time holds
+        self.without = ()     # capabilities
         os.chmod(self.folder, 0o755)
+        busy.clear()
 
     def part(self, nr_in_a_minute):
         return max(int(nr_in_a_minute * min(self.seconds, 60) / 60), 1)
@@ -67,7 +74,15 @@ def hostile(*arguments, as_nobody=True):
     who = AS_NOBODY if as_nobody else ()
     program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, h.workload("hostile"), *arguments)
     program.says()
+    if arguments[0] not in IDLE:
+        busy.add(program.pid)
     return program
+
+
+def nr_run(program):
+    """In how many files it has run."""
+    program.process.send_signal(signal.SIGUSR1)
+    return program.says()["files"]
 
 
 def lives(*programs):
@@ -146,14 +161,13 @@ def perf_maps(place):
                 os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
 
-@animal
-def swaps(place):
-    """a loop of 10,000 exchanges in a minute between a program's file and a link to a secret, and with the secret itself"""
-    secret, pairs = place.secret(), []
+def exchanges(place):
+    """Two folders that a program maps a file of again and again: a new copy, or what is there instead."""
+    secret, original, pairs = place.secret(), place.library("public.so"), []
     for i in range(2):
         folder = place.path(f"mapped{i}")
         os.mkdir(folder)
-        shutil.copy(place.library("public.so"), os.path.join(folder, "lib.so"))
+        shutil.copy(original, os.path.join(folder, "lib.so"))
         other = place.path(f"other{i}")
         if i:
             os.symlink(secret, other)
@@ -164,14 +178,30 @@ def swaps(place):
     programs = [hostile("files", folder, crafted.CODE) for folder, _, _ in pairs]
     programs += [hostile("stay", path, crafted.CODE) for _, path, _ in pairs]
     nr = place.part(NR_SWAPS) // 2
-    loops = [hostile("exchange", path, other, nr, place.seconds / 2, as_nobody=False) for _, path, other in pairs]
+    loops = [hostile("exchange", path, other, nr, place.seconds / 2, original, as_nobody=False) for _, path, other in pairs]
+    place.shows.add("innocent")
 
     def seen():
         lives(*programs, *loops)
         done = sum(loop.says()["exchanged"] for loop in loops)
         assert done == 2 * nr, done
-        return f"{done:,} exchanges"
-    yield seen
+        files = sum(map(nr_run, programs[:2]))
+        assert files or not place.is_long, "no copy was ever run"
+        return f"{done:,} exchanges, {files:,} times a copy was run"
+    return seen
+
+
+@animal
+def swaps(place):
+    """a loop of 10,000 exchanges in a minute between a program's file, a new copy each time, and a link to a secret or the secret"""
+    yield exchanges(place)
+
+
+@animal
+def swaps_by_path(place):
+    """the same, and cprof may not follow /proc/PID/map_files: it opens what has the name now"""
+    place.without = ("checkpoint_restore", "sys_admin")
+    yield exchanges(place)
 
 
 @animal
@@ -281,10 +311,10 @@ def crafted_files(place):
     try:
         def seen():
             lives(mapper)
-            end = time.monotonic() + place.seconds
-            while thread.is_alive() and time.monotonic() < end:
-                thread.join(0.1)
-            return f"{nr * 9 // 10:,} mapped; {sum(counts):,} started, {counts[1]:,} ran to their end"
+            nr_started, nr_mapped = sum(counts), nr_run(mapper)
+            said = f"{nr_mapped:,} of {nr * 9 // 10:,} mapped; {nr_started:,} of {len(names):,} started, {counts[1]:,} ran to their end"
+            assert not place.is_long or (nr_mapped >= nr * 9 // 10 and nr_started >= len(names)), said
+            return said
         yield seen
     finally:
         is_over.set()

@@ -4,8 +4,8 @@
 
     tests/zoo/run.py [NAME...]      all animals; root
 
-A line for each, "ok NAME WHAT IT DOES: WHAT WAS SEEN", or "FAIL NAME ..." with the reason below it. The last line is "9 of
-9"; the exit code is 0 only then. zoo.py says what is judged. ZOO_SECONDS: how long each run takes (60).
+A line for each, "ok NAME WHAT IT DOES: WHAT WAS SEEN", or "FAIL NAME ..." with the reason below it. The last line is "N of
+N"; the exit code is 0 only then. zoo.py says what is judged. ZOO_SECONDS: how long each run takes (60).
 """
 import os
 import sys

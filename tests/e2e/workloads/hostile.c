@@ -5,8 +5,11 @@
  * void (uint64_t turns); where there is none it writes its own into its private copy.
  *
  *	hostile stay FILE OFFSET	runs in one page of a file, which it maps once
- *	hostile files FOLDER OFFSET	runs in each file of a folder, one after another; again and again
- *	hostile exchange A B N SECONDS	exchanges two names N times in SECONDS (renameat2(2)), then says {"exchanged": N}
+ *	hostile files FOLDER OFFSET	runs in each file of a folder, one after another; again and again; after a SIGUSR1 it
+ *					says {"files": N}, in how many it has run until then
+ *	hostile exchange A B N SECONDS [OTHER]
+ *					exchanges two names N times in SECONDS (renameat2(2)), then says {"exchanged": N};
+ *					each time that A is A again, a new copy of OTHER takes its place
  *	hostile cut FILE OTHER		cuts a file to some length and restores it from OTHER, all the time
  *	hostile hidden			runs in memory, and on a stack, of which pages are missing (userfaultfd(2))
  *	hostile memfd FILE -		maps a copy of it in memory as code, whose pages are never provided to the first reader
@@ -89,8 +92,28 @@ static int stay(const char *path, off_t offset)
 		run_code(at);
 }
 
+static volatile sig_atomic_t is_asked;
+
+static void on_question(int number)
+{
+	(void)number;
+	is_asked = true;
+}
+
+static void say_if_asked(unsigned long nr_files)
+{
+	if (!is_asked)
+		return;
+	is_asked = false;
+	printf("{\"files\": %lu}\n", nr_files);
+	fflush(stdout);
+}
+
 static void run_files(const char *path, off_t offset)
 {
+	unsigned long nr_files = 0;
+
+	signal(SIGUSR1, on_question);
 	say_ready();
 	for (;;) {
 		DIR *folder = opendir(path);
@@ -105,18 +128,39 @@ static void run_files(const char *path, off_t offset)
 			run_code(at);
 			if (at)
 				munmap(at, PAGE);
+			nr_files += at != NULL;
+			say_if_asked(nr_files);
 		}
 		if (folder)
 			closedir(folder);
 	}
 }
 
-static int exchange(const char *a, const char *b, long nr, double seconds)
+/* Of a file of some kilobytes, with another inode each time. */
+static bool put_copy(const char *of, const char *path)
+{
+	static char content[1 << 16], beside[4096];
+	int from = open(of, O_RDONLY), to;
+	ssize_t len = from < 0 ? -1 : read(from, content, sizeof(content));
+
+	snprintf(beside, sizeof(beside), "%s.new", path);
+	to = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0755);
+	len = len > 0 && to >= 0 && write(to, content, (size_t)len) == len ? len : -1;
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	return len > 0 && !rename(beside, path);
+}
+
+static int exchange(const char *a, const char *b, long nr, double seconds, const char *other)
 {
 	long i;
 
 	say_ready();
 	for (i = 0; i < nr; i++) {
+		if (other && i % 2 == 0 && !put_copy(other, a))
+			return 1;
 		if (syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 2 /* RENAME_EXCHANGE */))
 			return 1;
 		usleep((useconds_t)(seconds / nr * 1e6));
@@ -316,6 +360,6 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "jvm"))
 		return forge_jvm(argv[2], argv[3]);
 	if (!strcmp(what, "exchange") && argc > 5)
-		return exchange(argv[2], argv[3], atol(argv[4]), atof(argv[5]));
+		return exchange(argv[2], argv[3], atol(argv[4]), atof(argv[5]), argv[6]);
 	return 2;
 }
