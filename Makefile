@@ -304,12 +304,14 @@ kills: all workloads                   ## 1,000 times: kill cprof record, and he
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 	$(Q)MOMENTS=100 tests/e2e/test_record_sandbox.py killed_at_any_moment
 	$(Q)TIMEOUTS=200 tests/e2e/test_cli_signals.py timeout_leaves_a_file
+	$(Q)OUTPUTS=1000 tests/e2e/test_same_output.py heaps_of_allocating_programs
+	$(Q)HANGS=20 tests/e2e/test_heap_hostile.py a_signal_while_a_thousand_files_are_probed a_killed_cprof_leaves_no_probe
 
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
-	$(Q)tests/faults/run.py
+	$(Q)HANGS=60 tests/faults/run.py
 
 zoo: all workloads                     ## record -a and heap -a beside hostile programs and files, a minute of each (root, 20 minutes)
-	$(Q)tests/zoo/run.py
+	$(Q)HANGS=60 tests/zoo/run.py
 
 stories: all                           ## record gunicorn, nginx and PostgreSQL under load, installed if need be, beside perf (root, a minute)
 	$(Q)tests/stories/stories.py

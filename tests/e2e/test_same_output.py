@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A target does not notice: what it writes to stdout and stderr, byte for byte, and how it ends are the
 same with and without cprof, in many runs of several programs, attached to and launched, recorded and
-with its heap profiled."""
+with its heap profiled; and those of the heap tests' own programs, in each way to profile a heap. OUTPUTS: how often of the
+latter (`make kills`: 1,000)."""
 import functools
 import os
 import shutil
+import signal
 import subprocess
 
 import harness as h
@@ -14,6 +16,9 @@ WAYS = [("record", "-F", "499"), ("heap", "--rate", "1"), ("heap", "--rate", "65
         ("record", "-F", "99", "-t")]
 ATTACHED_AT_ONCE, ATTACHED = (20, 160) if h.IS_LONG else (5, 20)
 LAUNCHED = 40 if h.IS_LONG else 20
+HEAPS = [("--mode", "inside"), ("--mode", "probe")]
+RATES = "1", "4096"
+OUTPUTS = int(os.environ.get("OUTPUTS", "80" if h.IS_LONG else "16"))
 
 PYTHON = """
 import hashlib, json, sqlite3, sys, threading
@@ -138,6 +143,40 @@ def launched():
                       *commands[name]).wait()
         compare(f"{name}, {options}", (run.code, *written(path)), expected[name])
         h.runs.clear()
+
+
+@functools.cache
+def allocating():
+    """{name: command} of programs that allocate much, end by themselves and always say the same."""
+    ours = {"allocs": (20, "now"), "forkserver": (6, "now"), "peaks": (5000, "now")}
+    return {**{name: [h.workload(name), *map(str, arguments)] for name, arguments in ours.items()},
+            **{name: command for name, command in programs().items() if name in ("python3", "jq")}}
+
+
+@functools.cache
+def output_of(name):
+    """Without cprof: how it ends, and what it writes."""
+    found = [h.run(*allocating()[name], status=None, text=False) for _ in range(2)]
+    results = [(done.returncode, done.stdout, done.stderr) for done in found]
+    compare(name, *results)
+    return results[0]
+
+
+@h.test
+def heaps_of_allocating_programs():
+    """Launched, inside and by probes from outside, each block and a part of them; every program as often in every way."""
+    if "OUTPUTS" in os.environ:
+        signal.alarm(0)
+    names, folder, ways = list(allocating()), h.kept_folder(), [(*mode, "--rate", rate) for mode in HEAPS for rate in RATES]
+    for i in range(OUTPUTS):
+        name, way = names[i % len(names)], ways[i // len(names) % len(ways)]
+        path = os.path.join(folder, name)
+        run = h.cprof("heap", *way, "--follow-fork", "--allow-empty", "--", "/bin/sh", "-c", 'exec "$@" >"$0.out" 2>"$0.err"', path,
+                      *allocating()[name]).wait()
+        compare(f"{name}, {way}", (run.code, *written(path)), output_of(name))
+        h.runs.clear()
+        h.forget_folders()
+    print(f"# {OUTPUTS} runs of {', '.join(names)}: the same output and exit codes", flush=True)
 
 
 h.main()
