@@ -21,6 +21,7 @@ BENCH_ROUNDS=5 BENCH_SECONDS=30 (of the run for the own cost; all others last at
 BENCH_ONLY=samples,runtimes,tables,wall,start,maps,own,slowdown
 """
 import ctypes
+import glob
 import os
 import re
 import shutil
@@ -459,14 +460,26 @@ def compile_load():
     return start("sh", "-c", loop, start_new_session=True)
 
 
+def family(pid):
+    """A cprof and the processes that work for it."""
+    found = [pid]
+    for member in found:
+        for tasks in glob.glob(f"/proc/{member}/task/*/children"):
+            found += map(int, read(tasks).split())
+    return found
+
+
 def cpu_seconds(pid):
-    fields = read(f"/proc/{pid}/schedstat").split()
-    return int(fields[0]) / 1e9 if fields else None
+    """Of all threads of the family that live; None: it has ended."""
+    spent = [read(path).split()[0] for member in family(pid) for path in glob.glob(f"/proc/{member}/task/*/schedstat")
+             if read(path).split()]
+    return sum(map(int, spent)) / 1e9 if spent else None
 
 
-def peak_mb(pid):
-    found = re.search(r"VmHWM:\s*(\d+)", read(f"/proc/{pid}/status"))
-    return int(found[1]) / 1024 if found else 0
+def resident_mb(pid):
+    """Of the family; what several of them share counts once."""
+    return sum(int(size) for member in family(pid)
+               for size in re.findall(r"^Pss:\s*(\d+)", read(f"/proc/{member}/smaps_rollup"), re.M)) / 1024
 
 
 def own_cost(seconds):
@@ -474,13 +487,16 @@ def own_cost(seconds):
     cprof = Cprof("-a", "-F", 99)
     cprof.wait_for("TICKS")
     at_start = cpu_seconds(cprof.pid)
-    time.sleep(max(0.0, seconds - (time.monotonic() - cprof.started)))
-    at_stop, peak_at_stop, slabs = cpu_seconds(cprof.pid), peak_mb(cprof.pid), cprof.slabs()
+    peak = 0
+    while time.monotonic() < cprof.started + seconds:
+        peak = max(peak, resident_mb(cprof.pid))
+        time.sleep(0.1)
+    at_stop, peak_at_stop, slabs = cpu_seconds(cprof.pid), peak, cprof.slabs()
     cprof.process.send_signal(signal.SIGINT)
-    peak, whole = peak_at_stop, at_stop
+    whole = at_stop
     while cprof.process.poll() is None:
-        peak, whole = max(peak, peak_mb(cprof.pid)), cpu_seconds(cprof.pid) or whole
-        time.sleep(0.002)
+        peak, whole = max(peak, resident_mb(cprof.pid)), cpu_seconds(cprof.pid) or whole
+        time.sleep(0.005)
     said = cprof.stop()
     summary = [line for line in said.splitlines() if re.match(r"cprof: (taken|stacks)", line)]
     return (at_start, at_stop, whole, peak_at_stop, peak, slabs), summary
