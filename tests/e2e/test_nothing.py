@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Why there is nothing to write: the reason is said, and it is the true one."""
+import contextlib
 import os
 import re
 import signal
 import subprocess
 
+import cgroups
 import harness as h
 
 
@@ -29,9 +31,40 @@ def stopped_is_not_idle():
     target = h.Workload("hot", 600)
     target.uses(0.1)
     target.process.send_signal(signal.SIGSTOP)
-    said = said_nothing(h.cprof("record", "-d", "500ms", "-p", target.pid))
-    assert f"it is stopped (SIGSTOP or a debugger), kill -CONT {target.pid}" in said, said
+    for command in "record", "heap":
+        said = said_nothing(h.cprof(command, "-d", "500ms", "-p", target.pid))
+        assert f"it is stopped (SIGSTOP or a debugger), kill -CONT {target.pid}" in said, said
     target.process.send_signal(signal.SIGCONT)
+
+
+@h.test
+def frozen_is_not_idle():
+    """By a control group above its own; by each version of control groups that this machine has. What thaws it is said."""
+    nr = 0
+    for controller, setting, freezes, thaws in (("freezer", "freezer.state", "FROZEN", "THAWED"),
+                                                ("unified", "cgroup.freeze", "1", "0")):
+        with contextlib.ExitStack() as stack:
+            try:
+                above = stack.enter_context(cgroups.group(controller))
+                below = stack.enter_context(cgroups.group(controller, above))
+            except h.Skip:
+                continue
+            if not os.path.exists(os.path.join(above, setting)):
+                continue
+            nr += 1
+            target = h.Workload("hot", 600)
+            target.uses(0.1)
+            cgroups.put(below, ("cgroup.procs", target.pid))
+            cgroups.put(above, (setting, freezes))
+            for command in "record", "heap":
+                said = said_nothing(h.cprof(command, "-d", "500ms", "-p", target.pid))
+                expected = f"it is frozen by its control group, {thaws} written to {above}/{setting} lets it go on"
+                assert expected in said, (said, expected)
+            cgroups.put(above, (setting, thaws))
+            target.process.kill()
+            target.wait()
+    if not nr:
+        raise h.Skip("NOT RUN: no control group can be frozen here")
 
 
 @h.test

@@ -6,43 +6,12 @@ import re
 import signal
 import time
 
+import cgroups
 import harness as h
 import test_record_storm as storm
 from fault import CANNOT, DONE, NOTHING, USAGE, existing, fault, words
 
-CGROUPS = "/sys/fs/cgroup"
 MEGABYTE = 1 << 20
-
-
-@contextlib.contextmanager
-def control_group(controller):
-    """A control group of version 1, or where there is none, of version 2."""
-    parent = os.path.join(CGROUPS, controller)
-    parent = parent if os.path.isdir(parent) else CGROUPS
-    path = os.path.join(parent, f"cprof-faults-{os.getpid()}")
-    try:
-        os.mkdir(path)
-    except OSError as error:
-        raise h.Skip(f"no control group of {controller}: {error}") from None
-    try:
-        yield path
-    finally:
-        end = time.monotonic() + h.HANGS
-        while os.path.isdir(path):
-            with contextlib.suppress(OSError):
-                os.rmdir(path)
-            assert time.monotonic() < end, f"{path} stays"
-            time.sleep(0.05)
-
-
-def put(path, *values):
-    """Writes to the first of the files that is there: (name, text)."""
-    for name, text in values:
-        if os.path.exists(os.path.join(path, name)):
-            with open(os.path.join(path, name), "w", encoding="ascii") as file:
-                file.write(text)
-            return
-    raise h.Skip(f"{path} has none of {[name for name, _ in values]}")
 
 
 def inside(path):
@@ -55,9 +24,9 @@ def f25_out_of_memory():
     """control groups of 64 and of 16 MB, in which the kernel kills, and an address space that is too small"""
     target = h.Workload("stacks", 600)
     seen = []
-    with control_group("memory") as path:
+    with cgroups.group("memory") as path:
         for megabytes in 64, 16:
-            put(path, ("memory.limit_in_bytes", str(megabytes * MEGABYTE)), ("memory.max", str(megabytes * MEGABYTE)))
+            cgroups.put(path, ("memory.limit_in_bytes", str(megabytes * MEGABYTE)), ("memory.max", str(megabytes * MEGABYTE)))
             run = h.cprof("record", "-F", "499", "-d", "1s", "-p", target.pid, run_as=inside(path))
             ended = run.wait()
             if megabytes == 64:
@@ -138,26 +107,31 @@ def f28_starts_without_end():
 def f29_target_does_not_run():
     """a target that is stopped (SIGSTOP), asleep, or frozen with its control group"""
     seen = []
-    with control_group("freezer") as path:
-        for what in "asleep", "stopped", "frozen":
+    with cgroups.group("freezer") as path:
+        for what, why in (("asleep", "(idle or waiting)"), ("stopped", "it is stopped (SIGSTOP"),
+                          ("frozen", "it is frozen by its control group")):
             target = h.Workload("idle") if what == "asleep" else h.Workload("hot", 600)
+            if what != "asleep":
+                target.uses(0.05)
             if what == "stopped":
                 target.process.send_signal(signal.SIGSTOP)
             elif what == "frozen":
-                put(path, ("cgroup.procs", str(target.pid)))
-                put(path, ("freezer.state", "FROZEN"), ("cgroup.freeze", "1"))
+                cgroups.put(path, ("cgroup.procs", str(target.pid)))
+                cgroups.put(path, ("freezer.state", "FROZEN"), ("cgroup.freeze", "1"))
                 time.sleep(0.5)
             else:
                 target.sleeps()
             ended = h.cprof("record", "-d", "500ms", "-p", target.pid).wait()
             assert ended.code == NOTHING and not ended.files, (what, ended.code, ended.lines)
+            assert why in ended.lines[-1], (what, ended.lines)
             seen.append(f"{what}: {re.sub(r' *: (exit|taken).*', '', ended.lines[-1].removeprefix('cprof: '))}")
             ended = h.cprof("record", "-d", "500ms", "--allow-empty", "-p", target.pid).wait()
             assert ended.code == DONE and not h.judge(ended.output)["samples"], (what, ended.code)
             ended = h.cprof("heap", "-d", "500ms", "-p", target.pid).wait()
             assert ended.code == NOTHING, (what, ended.code, ended.lines)
+            assert what == "asleep" or why in ended.lines[-1], (what, ended.lines)
             if what == "frozen":
-                put(path, ("freezer.state", "THAWED"), ("cgroup.freeze", "0"))
+                cgroups.put(path, ("freezer.state", "THAWED"), ("cgroup.freeze", "0"))
             target.process.kill()
             target.wait()
     return "; ".join(seen)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* On a made-up /proc: a process that was not sampled waited for a CPU, ran too short, or slept. */
+/* On a made-up /proc: a process that was not sampled waited for a CPU, ran too short, slept, or was kept from running. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,14 +19,19 @@
 
 static char *root;
 
-static void write_file(const char *name, const char *text)
+static void write_below(const char *folder, const char *name, const char *text)
 {
-	char *path scoped(freep) = xasprintf("%s/%d/task/%d/%s", root, TGID, TGID, name);
+	char *path scoped(freep) = xasprintf("%s%s/%s", root, folder, name);
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	write_below("/7/task/7", name, text);
 }
 
 static void set(char state, uint64_t run_ns, uint64_t wait_ns, unsigned int nr_sleeps)
@@ -44,7 +49,19 @@ static void set(char state, uint64_t run_ns, uint64_t wait_ns, unsigned int nr_s
 
 static int set_up(void **state)
 {
-	static const char *const parts[] = {"", "/7", "/7/task", "/7/task/7"};
+	static const char *const parts[] = {
+		"",
+		"/7",
+		"/7/task",
+		"/7/task/7",
+		"/groups",
+		"/groups/a",
+		"/groups/a/b\033",
+		"/groups/freezer",
+		"/groups/freezer/v1",
+		"/groups/freezer/v1/below",
+		"/outside",
+	};
 
 	(void)state;
 	root = temp_path("proc");
@@ -113,6 +130,71 @@ static void test_asleep(void **state)
 	nosamples_release(&nosamples);
 }
 
+/* What keeps the target from running: "" with nothing. */
+static void is_halted(const char *expected)
+{
+	char *groups scoped(freep) = xasprintf("%s/groups", root);
+	struct nosamples nosamples;
+	char words[NOSAMPLES_BYTES];
+
+	set('S', 5 * MSEC, 40 * MSEC, 3);
+	nosamples_begin(&nosamples, root, TGID, false);
+	nosamples.cgroup_root = groups;
+	nosamples_halted(&nosamples, words, sizeof(words));
+	if (*expected ? !strstr(words, expected) : *words)
+		fail_msg("\"%s\" does not say \"%s\"", words, expected);
+	says(&nosamples, *expected ? words : "(idle or waiting)");
+	nosamples_release(&nosamples);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	write_below("/7", "stat", "7 (Rather) T 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+	is_halted("it is stopped (SIGSTOP or a debugger), kill -CONT 7 lets it go on");
+	write_below("/7", "stat", "7 (Rather) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+	is_halted("");
+}
+
+/* The group itself, or one above it; the name of a group may hold anything. */
+static void test_frozen(void **state)
+{
+	(void)state;
+	write_below("/7", "stat", "7 (Rather) T 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+	write_below("/7", "cgroup", "4:memory:/freezer/v1\n0::/a/b\033\n");
+	write_below("/groups/a/b\033", "cgroup.freeze", "1\n");
+	write_below("/groups/a", "cgroup.freeze", "0\n");
+	is_halted("it is frozen by its control group, 0 written to ");
+	is_halted("/groups/a/b\\x1b/cgroup.freeze lets it go on");
+	write_below("/groups/a/b\033", "cgroup.freeze", "0\n");
+	is_halted("it is stopped");
+	write_below("/groups/a", "cgroup.freeze", "1\n");
+	is_halted("/groups/a/cgroup.freeze lets it go on");
+}
+
+static void test_frozen_by_version_1(void **state)
+{
+	(void)state;
+	write_below("/7", "stat", "7 (Rather) D 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+	write_below("/7", "cgroup", "6:cpu,freezer:/v1/below\n4:memory:/\n0::/\n");
+	write_below("/groups/freezer/v1/below", "freezer.self_freezing", "0\n");
+	write_below("/groups/freezer/v1", "freezer.self_freezing", "1\n");
+	is_halted("it is frozen by its control group, THAWED written to ");
+	is_halted("/groups/freezer/v1/freezer.state lets it go on");
+	write_below("/groups/freezer/v1", "freezer.self_freezing", "0\n");
+	is_halted("");
+}
+
+/* What is outside of cprof's namespace is no file of the kernel's by that path. */
+static void test_outside_of_the_namespace(void **state)
+{
+	(void)state;
+	write_below("/7", "stat", "7 (Rather) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+	write_below("/outside", "cgroup.freeze", "1\n");
+	write_below("/7", "cgroup", "0::/../outside\n");
+	is_halted("");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +202,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_wait_from_before_counts_in_part, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_asleep, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_frozen, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_frozen_by_version_1, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_outside_of_the_namespace, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

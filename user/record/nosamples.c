@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "process/freezer.h"
 #include "process/procfs.h"
 
 #define MOST_CHILDREN 4096
@@ -92,8 +93,10 @@ static void note_children(struct nosamples *nosamples)
 void nosamples_begin(struct nosamples *nosamples, const char *proc_root, uint32_t tgid,
 		     bool children)
 {
-	*nosamples =
-		(struct nosamples){.proc_root = proc_root, .tgid = tgid, .with_children = children};
+	*nosamples = (struct nosamples){.proc_root = proc_root,
+					.cgroup_root = "/sys/fs/cgroup",
+					.tgid = tgid,
+					.with_children = children};
 	if (!tgid || traits_time(proc_root, tgid, &nosamples->time))
 		nosamples->tgid = 0;
 	else if (children)
@@ -113,9 +116,29 @@ static bool is_stopped(const struct nosamples *nosamples)
 	       (stat.state == 'T' || stat.state == 't');
 }
 
+/* Frozen comes first: a frozen process does not go on by SIGCONT. */
+char *nosamples_halted(const struct nosamples *nosamples, char *out, size_t out_bytes)
+{
+	struct freezer freezer;
+	char setting[NOSAMPLES_BYTES / 2];
+
+	*out = '\0';
+	if (nosamples->tgid &&
+	    freezer_find(nosamples->proc_root, nosamples->cgroup_root, nosamples->tgid, &freezer))
+		snprintf(out, out_bytes,
+			 "it is frozen by its control group, %s written to %s lets it go on",
+			 freezer.thaws, text_escape(freezer.setting, setting, sizeof(setting)));
+	else if (nosamples->tgid && is_stopped(nosamples))
+		snprintf(out, out_bytes,
+			 "it is stopped (SIGSTOP or a debugger), kill -CONT %u lets it go on",
+			 nosamples->tgid);
+	return out;
+}
+
 char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, char *out,
 		      size_t out_bytes)
 {
+	char halted[NOSAMPLES_BYTES - 64];
 	struct traits_time now;
 	uint64_t run_ns, wait_ns;
 
@@ -137,11 +160,9 @@ char *nosamples_words(const struct nosamples *nosamples, uint64_t duration_ns, c
 			 "was not on a CPU at any tick in %.1f s: it ran for %.1f ms, between "
 			 "ticks; use a higher -F",
 			 duration_ns / 1e9, run_ns / 1e6);
-	else if (is_stopped(nosamples))
-		snprintf(out, out_bytes,
-			 "was not on a CPU at any tick in %.1f s: it is stopped (SIGSTOP or a "
-			 "debugger), kill -CONT %u lets it go on",
-			 duration_ns / 1e9, nosamples->tgid);
+	else if (*nosamples_halted(nosamples, halted, sizeof(halted)))
+		snprintf(out, out_bytes, "was not on a CPU at any tick in %.1f s: %s",
+			 duration_ns / 1e9, halted);
 	else
 		snprintf(out, out_bytes,
 			 "was not on a CPU at any tick in %.1f s (idle or waiting): off-CPU time "

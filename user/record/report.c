@@ -267,15 +267,18 @@ static void complain_of_no_allocation(const struct report *report)
 	const char *what = nothing_word(report);
 	uint64_t nr_calls = report->tally->nr_calls;
 	double seconds = report->duration_ns / 1e9;
-	char child[256], words[256];
+	char child[256], words[256], halted[NOSAMPLES_BYTES];
 
 	nosamples_busy_child(report->nosamples, "use --follow-fork", child, sizeof(child));
+	nosamples_halted(report->nosamples, halted, sizeof(halted));
 	if (report->managed)
 		warn("%s: the target is %s; malloc allocates %s.", what, report->managed->what,
 		     managed_words(report->managed, words, sizeof(words)));
 	else if (nr_calls)
 		warn("%s: %s allocations in %.1f s, none of them sampled: use a lower --rate.",
 		     what, text_count(nr_calls), seconds);
+	else if (*halted)
+		warn("%s: no call of malloc in %.1f s: %s.", what, seconds, halted);
 	else if (report->is_inside)
 		warn("%s: no allocation was sampled in %.1f s: use a lower --rate, or the program "
 		     "allocates nothing.",
@@ -294,7 +297,7 @@ static void complain_of_no_tick(const struct report *report)
 	const struct targetspec *spec = &report->options->spec;
 	const char *what = nothing_word(report);
 	double seconds = report->duration_ns / 1e9;
-	char words[256], child[256];
+	char words[NOSAMPLES_BYTES], child[256];
 
 	nosamples_busy_child(report->nosamples, "omit --no-children", child, sizeof(child));
 	if (!process)
