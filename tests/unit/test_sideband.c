@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Rings that the test writes in the kernel's place. */
+/* Rings that the test writes in the kernel's place, and CPUs that come and go. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/clock.h"
+#include "base/smallfile.h"
 #include "collect/sideband.h"
 
 #define RING_DATA_BYTES (1 << 20)
@@ -36,10 +43,81 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
+/* perf_event_open(2): for each CPU the -errno that it fails with; 0: a file that reads as an event whose clock stands still. */
+static int open_errors[NR_RINGS];
+
+long syscall(long number, ...)
+{
+	va_list ap;
+	int cpu, fd;
+
+	va_start(ap, number);
+	va_arg(ap, void *);
+	va_arg(ap, int);
+	cpu = va_arg(ap, int);
+	va_end(ap);
+	assert_int_equal(number, SYS_perf_event_open);
+	if (open_errors[cpu]) {
+		errno = -open_errors[cpu];
+		return -1;
+	}
+	fd = memfd_create("event", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, RING_DATA_BYTES + sysconf(_SC_PAGESIZE)), 0);
+	lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+int libbpf_num_possible_cpus(void)
+{
+	return NR_RINGS;
+}
+
+/* What /sys says of CPUs. */
+static const char *online;
+
+bool smallfile_line(const char *path, char *text, size_t text_bytes)
+{
+	assert_string_equal(path, "/sys/devices/system/cpu/online");
+	snprintf(text, text_bytes, "%s", online);
+	return true;
+}
+
+/* How many rings this user has, and may have: that is how much memory it may lock. */
+static int nr_mapped, most_mapped;
+
+static bool is_ring(size_t len)
+{
+	return len == RING_DATA_BYTES + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	void *(*map)(void *, size_t, int, int, int, off_t) = dlsym(RTLD_NEXT, "mmap");
+
+	if (is_ring(len) && nr_mapped >= most_mapped) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	nr_mapped += is_ring(len);
+	return map(addr, len, prot, flags, fd, offset);
+}
+
+int munmap(void *addr, size_t len)
+{
+	int (*unmap)(void *, size_t) = dlsym(RTLD_NEXT, "munmap");
+
+	nr_mapped -= is_ring(len);
+	return unmap(addr, len);
+}
+
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
+	memset(open_errors, 0, sizeof(open_errors));
+	online = "0-1";
+	nr_mapped = 0;
+	most_mapped = NR_RINGS;
 	for (int i = 0; i < NR_RINGS; i++) {
 		void *ring = mmap(NULL, RING_DATA_BYTES + sysconf(_SC_PAGESIZE),
 				  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,6 +125,9 @@ static int set_up(void **state)
 		if (ring == MAP_FAILED)
 			return -1;
 		vec_push(&f->sideband.rings, ring);
+		vec_push(&f->sideband.events.fds, open("/dev/null", O_RDONLY | O_CLOEXEC));
+		vec_push(&f->sideband.events.cpus, i);
+		vec_push(&f->sideband.enabled_ns, 0);
 	}
 	*state = f;
 	return 0;
@@ -112,7 +193,10 @@ static void say(void *ctx, const struct task_event *event)
 	size_t len = strlen(f->said);
 
 	snprintf(f->said + len, sizeof(f->said) - len, "%s%u ",
-		 event->kind == TASK_MAP ? event->map.path : "fork", event->tgid);
+		 event->kind == TASK_MAP    ? event->map.path
+		 : event->kind == TASK_LOST ? "lost"
+					    : "fork",
+		 event->tgid);
 }
 
 static const char *drained(struct fixture *f)
@@ -196,6 +280,93 @@ static void gathered_while_others_are_delivered(void **state)
 	assert_int_equal(f->sideband.pending.events.nr, 0);
 }
 
+static void say_cpu(void *ctx, int cpu, int err)
+{
+	struct fixture *f = ctx;
+	size_t len = strlen(f->said);
+
+	snprintf(f->said + len, sizeof(f->said) - len, "cpu%d:%d ", cpu, err);
+}
+
+/* What is said of CPUs at the next look. All events of this fixture stand still. */
+static const char *looked(struct fixture *f, unsigned int nr_opened)
+{
+	now_ns += NSEC_PER_SEC;
+	f->said[0] = '\0';
+	assert_int_equal(sideband_look(&f->sideband, say_cpu, f), nr_opened);
+	return f->said;
+}
+
+/* What the old ring still held is delivered, and that something is missing. */
+static void a_cpu_that_is_back(void **state)
+{
+	struct fixture *f = *state;
+
+	open_errors[0] = -ENODEV;
+	announce_fork(f, 1, 5, now_ns);
+	assert_string_equal(looked(f, 1), "cpu1:0 ");
+	assert_string_equal(drained(f), "fork5 lost0 ");
+	assert_int_equal(f->sideband.rings.nr, NR_RINGS);
+}
+
+/* It is offline, or has never been there: no word. */
+static void a_cpu_that_is_offline(void **state)
+{
+	struct fixture *f = *state;
+
+	open_errors[0] = open_errors[1] = -ENODEV;
+	assert_string_equal(looked(f, 0), "");
+	online = "5-9,1";
+	open_errors[0] = -EMFILE;
+	assert_string_equal(looked(f, 0), "");
+	assert_string_equal(drained(f), "");
+}
+
+/* No memory is left to lock beside the rings that there are: the old one of a CPU makes room for the new one. */
+static void at_the_limit_of_locked_memory(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(looked(f, 2), "cpu0:0 cpu1:0 ");
+	assert_int_equal(nr_mapped, NR_RINGS);
+}
+
+/* It is tried again at each look, and said once; when it works in the end, that is said. */
+static void a_cpu_that_is_refused(void **state)
+{
+	char expected[64];
+	struct fixture *f = *state;
+
+	open_errors[0] = -EMFILE;
+	open_errors[1] = -ENODEV;
+	snprintf(expected, sizeof(expected), "cpu0:%d ", -EMFILE);
+	assert_string_equal(looked(f, 0), expected);
+	assert_string_equal(looked(f, 0), "");
+	open_errors[0] = 0;
+	assert_string_equal(looked(f, 1), "cpu0:0 ");
+	open_errors[0] = -EMFILE;
+	assert_string_equal(looked(f, 0), expected);
+}
+
+/* Others use the memory that the old ring gave back: the CPU has none until there is some again. */
+static void a_ring_that_cannot_be_mapped(void **state)
+{
+	char expected[64];
+	struct fixture *f = *state;
+
+	open_errors[0] = -ENODEV;
+	most_mapped = 1;
+	announce_fork(f, 1, 5, now_ns);
+	snprintf(expected, sizeof(expected), "cpu1:%d ", -EPERM);
+	assert_string_equal(looked(f, 0), expected);
+	sideband_gather(&f->sideband);
+	assert_string_equal(drained(f), "fork5 ");
+	assert_string_equal(looked(f, 0), "");
+	most_mapped = NR_RINGS;
+	assert_string_equal(looked(f, 1), "cpu1:0 ");
+	assert_string_equal(drained(f), "lost0 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +376,11 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_comes_meanwhile_is_for_the_next_time, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_cpu_that_is_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_cpu_that_is_offline, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(at_the_limit_of_locked_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_cpu_that_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_ring_that_cannot_be_mapped, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include "collect/session_state.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -202,20 +203,38 @@ void session_gather(struct session *session)
 	sideband_gather(&session->sideband);
 }
 
-/* An event that stands still counts nothing, without a word from the kernel. */
-static void on_cpu(void *ctx, int cpu)
+/* Of a CPU that is online again: why it is not listened to. */
+static void say_refused(const struct session *session, int cpu, int err)
+{
+	warn("CPU %d is online again, and %s: %s%s", cpu,
+	     session->options.source == SESSION_CPU ? "cannot be sampled"
+						    : "its process events cannot be read",
+	     strerror(-err),
+	     err == -EPERM    ? " (raise kernel.perf_event_mlock_kb, or grant CAP_IPC_LOCK)"
+	     : err == -EMFILE ? " (raise the limit, ulimit -n)"
+			      : "");
+}
+
+/* An event that stands still counts nothing, without a word from the kernel. Probes are of no CPU: heap misses nothing. */
+static void on_cpu(void *ctx, int cpu, int err)
 {
 	struct session *session = ctx;
-	bool is_sampled = session->options.source == SESSION_CPU && !session->bpf->bss->stopped;
-	int fd = session->sideband.events.fds.at[perf_fds_find(&session->sideband.events, cpu)];
-	int err = is_sampled ? sampler_reopen(&session->sampler, cpu) : 0;
+	bool is_cpu = session->options.source == SESSION_CPU;
+	int at = perf_fds_find(&session->sideband.events, cpu);
 
-	err = err ? err : session_watch(session, fd);
+	if (!err && is_cpu && !session->bpf->bss->stopped)
+		err = sampler_reopen(&session->sampler, cpu);
+	if (!err)
+		err = session_watch(session, session->sideband.events.fds.at[at]);
 	if (err)
-		warn("CPU %d is online again, and cannot be sampled: %s", cpu, strerror(-err));
-	else
+		say_refused(session, cpu, err);
+	else if (is_cpu)
 		warn("CPU %d is online again: what ran there in between is not in the profile",
 		     cpu);
+	else
+		detail("CPU %d is online again: nothing is missing but process events, and what "
+		       "they said is read anew",
+		       cpu);
 }
 
 static void settle(struct session *session)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/smallfile.h"
 
 /* A CPU that execs 2,000 programs a second writes 5 MB of events in that time: 0.2 s of it. */
 #define RING_BYTES (1024 * 1024)
@@ -222,6 +224,14 @@ static void read_ring(struct sideband *sideband, void *ring)
 	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
 }
 
+/* Every ring that there is. */
+static void read_rings(struct sideband *sideband)
+{
+	vec_for_each(&sideband->rings, ring)
+		if (*ring)
+			read_ring(sideband, *ring);
+}
+
 /* CPUs that come and go --------------------------------------------------------------------------- */
 
 /* Has the event's own clock stood still since the last look? */
@@ -245,23 +255,19 @@ static void note_loss(struct sideband *sideband)
 	vec_push(&sideband->pending.events, lost);
 }
 
-/* at: the position of the CPU; that behind the last one: it is new. false: it is offline. */
-static bool reopen(struct sideband *sideband, size_t at, int cpu)
+static void close_ring(struct sideband *sideband, size_t at)
 {
-	struct perf_event_attr attr = announcements();
-	int fd = perf_open_on_cpu(&attr, cpu);
-	void *ring;
+	if (!sideband->rings.at[at])
+		return;
+	read_ring(sideband, sideband->rings.at[at]);
+	munmap(sideband->rings.at[at], ring_bytes());
+	sideband->rings.at[at] = NULL;
+}
 
-	if (fd < 0)
-		return false;
-	ring = map_ring(fd);
-	if (ring == MAP_FAILED) {
-		close(fd);
-		return false;
-	}
+/* Puts a descriptor and its ring in the place of the CPU's: at; that behind the last one: it is new. */
+static void put(struct sideband *sideband, size_t at, int cpu, int fd, void *ring)
+{
 	if (at < sideband->events.fds.nr) {
-		read_ring(sideband, sideband->rings.at[at]);
-		munmap(sideband->rings.at[at], ring_bytes());
 		close(sideband->events.fds.at[at]);
 	} else {
 		vec_push(&sideband->rings, NULL);
@@ -272,11 +278,65 @@ static bool reopen(struct sideband *sideband, size_t at, int cpu)
 	sideband->rings.at[at] = ring;
 	sideband->events.fds.at[at] = fd;
 	sideband->enabled_ns.at[at] = UINT64_MAX;
+}
+
+/* The kernel looks at descriptors and privileges before it looks at the CPU. */
+static bool is_online(int cpu)
+{
+	char list[4096], *rest = list, *range;
+
+	if (!smallfile_line("/sys/devices/system/cpu/online", list, sizeof(list)))
+		return true;
+	while ((range = strsep(&rest, ","))) { /* "0-3", "5" */
+		int first, last, nr = sscanf(range, "%d-%d", &first, &last);
+
+		if (nr > 0 && cpu >= first && cpu <= (nr > 1 ? last : first))
+			return true;
+	}
+	return false;
+}
+
+/* at: as for put(). -ENODEV: the CPU is offline. */
+static int reopen(struct sideband *sideband, size_t at, int cpu)
+{
+	struct perf_event_attr attr = announcements();
+	int fd = perf_open_on_cpu(&attr, cpu);
+	void *ring;
+
+	if (fd < 0)
+		return is_online(cpu) ? fd : -ENODEV;
+	/* First the old one: both together may be more than this user may lock. */
+	if (at < sideband->events.fds.nr)
+		close_ring(sideband, at);
+	ring = map_ring(fd);
+	if (ring == MAP_FAILED) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	put(sideband, at, cpu, fd, ring);
 	note_loss(sideband);
+	return 0;
+}
+
+/* Whether this is the first time, or it was opened since. */
+static bool is_news(struct sideband *sideband, int cpu, int err)
+{
+	vec_for_each(&sideband->refused_cpus, refused) {
+		if (*refused != cpu)
+			continue;
+		if (!err)
+			*refused = sideband->refused_cpus.at[--sideband->refused_cpus.nr];
+		return !err;
+	}
+	if (err)
+		vec_push(&sideband->refused_cpus, cpu);
 	return true;
 }
 
-unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu), void *ctx)
+unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu, int err),
+			   void *ctx)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	int nr_cpus = libbpf_num_possible_cpus();
@@ -286,14 +346,14 @@ unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, 
 		return 0;
 	sideband->next_look_ns = now_ns + LOOK_EVERY_NS;
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		int at = perf_fds_find(&sideband->events, cpu);
+		int at = perf_fds_find(&sideband->events, cpu), err;
 
 		if (at >= 0 && !stands_still(sideband, at))
 			continue;
-		if (!reopen(sideband, at < 0 ? sideband->events.fds.nr : (size_t)at, cpu))
-			continue;
-		on_cpu(ctx, cpu);
-		nr++;
+		err = reopen(sideband, at < 0 ? sideband->events.fds.nr : (size_t)at, cpu);
+		if (err != -ENODEV && is_news(sideband, cpu, err))
+			on_cpu(ctx, cpu, err);
+		nr += !err;
 	}
 	return nr;
 }
@@ -333,8 +393,7 @@ void sideband_gather(struct sideband *sideband)
 	if (sideband->pending.events.nr >= GATHER_MAX_EVENTS ||
 	    sideband->pending.text_bytes >= GATHER_MAX_TEXT_BYTES)
 		return;
-	vec_for_each(&sideband->rings, ring)
-		read_ring(sideband, *ring);
+	read_rings(sideband);
 }
 
 /*
@@ -349,8 +408,7 @@ void sideband_drain(struct sideband *sideband,
 	struct sideband_batch batch;
 	size_t nr = 0;
 
-	vec_for_each(&sideband->rings, ring)
-		read_ring(sideband, *ring);
+	read_rings(sideband);
 	batch = sideband->pending;
 	sideband->pending = (struct sideband_batch){0};
 	if (batch.events.nr)
@@ -364,9 +422,11 @@ void sideband_drain(struct sideband *sideband,
 void sideband_release(struct sideband *sideband)
 {
 	vec_for_each(&sideband->rings, ring)
-		munmap(*ring, ring_bytes());
+		if (*ring)
+			munmap(*ring, ring_bytes());
 	vec_release(&sideband->rings);
 	vec_release(&sideband->enabled_ns);
+	vec_release(&sideband->refused_cpus);
 	batch_release(&sideband->pending);
 	perf_fds_release(&sideband->events);
 }

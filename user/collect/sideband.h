@@ -29,9 +29,10 @@ struct sideband_batch {
 
 struct sideband {
 	struct perf_fds events;
-	vec_of(void *) rings;	       /* one mmap for each event */
+	vec_of(void *) rings;	       /* one mmap for each event; NULL: its CPU is refused */
 	struct sideband_batch pending; /* read, and not delivered yet */
 	vec_of(uint64_t) enabled_ns;   /* of each event, when it was looked at */
+	vec_of(int) refused_cpus;      /* on_cpu was told so */
 	uint64_t next_look_ns;
 	uint64_t nr_read;
 	uint64_t nr_lost; /* announcements that the kernel dropped */
@@ -46,10 +47,11 @@ int sideband_open(struct sideband *sideband);
 void sideband_gather(struct sideband *sideband);
 /*
  * Once in a while: opens anew what stands still because its CPU went offline and is online again, and what belongs to a
- * CPU that was not online before. on_cpu is called for each such CPU. What happened there in between is reported as a
- * TASK_LOST. Returns their number.
+ * CPU that was not online before. on_cpu is called for each such CPU, with err 0; or once with the -errno that opening it
+ * fails with (-EPERM: it is more memory than this user may lock), which is tried again at each look. What happened there in
+ * between is reported as a TASK_LOST. Returns how many were opened.
  */
-unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu),
+unsigned int sideband_look(struct sideband *sideband, void (*on_cpu)(void *ctx, int cpu, int err),
 			   void *ctx);
 /* Delivers everything that happened before the call. */
 void sideband_drain(struct sideband *sideband,
