@@ -54,9 +54,8 @@ def nothing_is_lost_without_limits():
     assert len(profile["samples"]) >= nr_met / 2 > 0, (len(profile["samples"]), nr_met)
 
 
-@h.test
-def the_limit_of_the_rate_falls():
-    """In mid-run, as the kernel itself lets it where ticks take long: that ticks are missing is said."""
+def changing_limit():
+    """A function that sets the kernel's limit on the rate, as far as its file goes; and the command prefix under which it does."""
     path = os.path.join(h.folder(), "limit")
 
     def limit(number):
@@ -64,7 +63,13 @@ def the_limit_of_the_rate_falls():
             file.write(f"{number}\n")
 
     limit(100000)
-    changed = p.mounted(f"mount --bind {path} /proc/sys/kernel/perf_event_max_sample_rate")
+    return limit, p.mounted(f"mount --bind {path} /proc/sys/kernel/perf_event_max_sample_rate")
+
+
+@h.test
+def the_limit_of_the_rate_falls():
+    """In mid-run, as the kernel itself lets it where ticks take long: that ticks are missing is said."""
+    limit, changed = changing_limit()
     target = h.paused("hot", 60)
     for lowest in 499, 300:
         run = h.cprof("record", "-F", "499", "-p", target.pid, run_as=changed).attached()
@@ -77,6 +82,22 @@ def the_limit_of_the_rate_falls():
         assert bool(said) == (lowest < 499), ended.lines
         limit(100000)
     assert "fell to 300 ticks a second" in said[0] and "Use -F 300." in said[0], said
+
+
+@h.test
+def the_limit_of_the_rate_falls_and_rises():
+    """Both before the run ends: it is said once."""
+    limit, changed = changing_limit()
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "499", "-p", target.pid, run_as=changed).attached()
+    limit(300)
+    run.awaits("fell to 300 ticks a second")
+    limit(100000)
+    target.uses(0.1)
+    target.pauses()
+    ended = run.stop()
+    ended.profile()
+    assert len([line for line in ended.lines if "perf_event_max_sample_rate" in line]) == 1, ended.lines
 
 
 h.main()

@@ -71,6 +71,7 @@ static struct perf_event_attr tick_of(uint64_t period_ns)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = period_ns,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.disabled = 1,
 	};
 }
@@ -106,12 +107,16 @@ void sampler_disable(struct sampler *sampler)
 		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* By how long it was enabled: its count, which is in ns too, stands still while the kernel throttles it. */
 static uint64_t expected_of(const struct sampler *sampler, int fd)
 {
-	uint64_t ran_ns;
+	struct {
+		uint64_t count, enabled_ns;
+	} values;
 
-	return read(fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) ? ran_ns / sampler->period_ns
-								   : 0;
+	return read(fd, &values, sizeof(values)) == sizeof(values)
+		       ? values.enabled_ns / sampler->period_ns
+		       : 0;
 }
 
 int sampler_reopen(struct sampler *sampler, int cpu)

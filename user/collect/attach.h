@@ -42,7 +42,7 @@ int sampler_enable(struct sampler *sampler);
 int sampler_reopen(struct sampler *sampler, int cpu);
 /* No BPF program of a tick runs any more when this returns. */
 void sampler_disable(struct sampler *sampler);
-/* The number of ticks that the running time of the events accounts for. */
+/* How many ticks there should have been in the time for which the events were enabled. */
 uint64_t sampler_expected(const struct sampler *sampler);
 void sampler_release(struct sampler *sampler);
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/smallfile.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "base/vec.h"
@@ -89,6 +90,7 @@ int run_start(struct run *run)
 	if (run->options->views & OPTIONS_VIEW_LEAKS)
 		builder_keep_timelines(run->builder, run->schedule.started_ns);
 	run->realtime_offset_ns = clock_realtime_offset_ns();
+	run->suspended_ns = clock_suspended_ns();
 	set_limit(run);
 	run->budget.look = look_up_from_work;
 	run->budget.ctx = run;
@@ -114,6 +116,41 @@ static void look_at_clock(struct run *run)
 		       set_by_ns / 1e9);
 }
 
+/* CLOCK_MONOTONIC, by which a run goes, stands still meanwhile. */
+static void look_at_suspension(struct run *run)
+{
+	uint64_t before_ns = run->suspended_ns;
+
+	run->suspended_ns = clock_suspended_ns();
+	if (run->suspended_ns >= before_ns + NSEC_PER_SEC / 2)
+		warn("the machine was suspended for %.1f s: no profile has that time, nor does -d "
+		     "count it",
+		     (run->suspended_ns - before_ns) / 1e9);
+}
+
+/*
+ * The kernel leaves out ticks of a rate above its limit, which it lowers itself where ticks take long. It may rise again before
+ * the end.
+ */
+static void look_at_rate(struct run *run)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t hz = run->options->frequency_hz;
+	long limit;
+
+	if (run_is_heap(run) || run->is_throttled ||
+	    (!run->stopped_ns && now_ns < run->rate_looked_ns + NSEC_PER_SEC))
+		return;
+	run->rate_looked_ns = now_ns;
+	limit = smallfile_number("/proc/sys/kernel/perf_event_max_sample_rate", hz);
+	run->is_throttled = limit < hz;
+	if (run->is_throttled)
+		warn("the kernel's limit fell to %ld ticks a second during the run "
+		     "(kernel.perf_event_max_sample_rate), below -F %u: ticks are missing, and "
+		     "times are too low. Use -F %ld.",
+		     limit, hz, limit);
+}
+
 static int drain(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
@@ -130,6 +167,8 @@ static int drain(struct run *run)
 		writer_look(&run->writer, target->tgid);
 	priority_look();
 	look_at_clock(run);
+	look_at_suspension(run);
+	look_at_rate(run);
 	return err ? EXIT_CANNOT : EXIT_DONE;
 }
 

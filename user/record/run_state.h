@@ -87,6 +87,9 @@ struct run {
 	struct overhead_limit limit;  /* heap */
 	uint64_t shown_ns;	      /* the status line */
 	int64_t realtime_offset_ns;   /* as it was when it was last looked at (base/clock.h) */
+	uint64_t suspended_ns;	      /* the same, clock_suspended_ns() */
+	uint64_t rate_looked_ns;      /* when the kernel's limit on the rate was last looked at */
+	bool is_throttled;	      /* it fell below that of this run, which was said */
 };
 
 static inline bool run_is_heap(const struct run *run)

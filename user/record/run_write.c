@@ -5,7 +5,6 @@
  * known: so the accounts are the same whether BPF or user space decides.
  */
 #include "base/log.h"
-#include "base/smallfile.h"
 #include "base/text.h"
 #include "process/proctable.h"
 #include "record/interrupt.h"
@@ -118,19 +117,6 @@ static void say_stuck(const struct run *run)
 		     "other files has no names");
 }
 
-/* The kernel leaves out ticks of a rate above its limit, which it lowers itself where ticks take long. */
-static void say_throttled(const struct run *run)
-{
-	uint32_t hz = run->options->frequency_hz;
-	long limit = smallfile_number("/proc/sys/kernel/perf_event_max_sample_rate", hz);
-
-	if (run->options->command == OPTIONS_RECORD && limit < hz)
-		warn("the kernel's limit fell to %ld ticks a second during the run "
-		     "(kernel.perf_event_max_sample_rate), below -F %u: ticks are missing, and "
-		     "times are too low. Use -F %ld.",
-		     limit, hz, limit);
-}
-
 int run_write_profiles(struct run *run)
 {
 	struct tally tally;
@@ -142,7 +128,6 @@ int run_write_profiles(struct run *run)
 	say_unknown(run);
 	say_forbidden(run);
 	say_stuck(run);
-	say_throttled(run);
 	code = run_write_files(run, MOMENT_END, &report, run->stopped_ns);
 	writer_settle(&run->writer);
 	interrupt_set_phase(INTERRUPT_WRITTEN);
