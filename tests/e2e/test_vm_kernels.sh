@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cprof on Debian's kernels, from the oldest that it promises to run on to the newest there is, in
-# emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is skipped, loudly.
+# emulated machines: tests/vm/run.sh, told in TAP. A kernel that cannot be fetched is a failure; where there is no network,
+# OFFLINE=1 skips it, loudly.
 #
 # The oldest without lockdown; with TEST_LONG=1 what `make kernels` does: all, with every lockdown, and with
 # less than all privileges.

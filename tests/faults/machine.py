@@ -56,15 +56,15 @@ def lines(lockdown, case, pattern):
 @fault
 def f16_processor_goes_and_comes():
     """a CPU goes offline and comes back a second later, in a virtual machine"""
-    went_well("none", "record_hotplug")
-    return lines("none", "record-hotplug", "online again|^cprof: taken")
+    went_well("none", "record_hotplug", "heap_hotplug")
+    return f"{lines('none', 'record-hotplug', 'online again|^cprof: taken')}; heap: {lines('none', 'heap-hotplug', '^cprof: taken')}"
 
 
 @fault
 def f17_suspend():
     """a virtual machine is suspended to memory and woken up"""
     went_well("none", "record_suspend")
-    return lines("none", "record-suspend", "online again|^cprof: taken") + "; what ran after it woke up has samples"
+    return lines("none", "record-suspend", "was suspended|online again|^cprof: taken") + "; what ran after it woke up has samples"
 
 
 @fault

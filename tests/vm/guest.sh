@@ -60,15 +60,36 @@ cat >hotplug.sh <<'end'
 until [ -e /tmp/hotplug.done ]; do sleep 0.1; done
 exec taskset 2 /bin/hot 3
 end
+# goes_and_comes CASE: once it samples.
+goes_and_comes()
 {
-	wait_for '^cprof: sampling' "$out/record-hotplug.err"
+	wait_for '^cprof: sampling' "$out/$1.err"
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	sleep 1
 	echo 1 >/sys/devices/system/cpu/cpu1/online
+}
+{
+	goes_and_comes record-hotplug
 	wait_for 'CPU 1 is online again' "$out/record-hotplug.err"
 	touch hotplug.done
 } &
 run record-hotplug $record -F 99 -o "$out/record-hotplug.pb.gz" -- sh hotplug.sh
+
+# The same beside heap: what allocates there as soon as the processor is back is counted whole.
+mkfifo allocs.in
+allocs 5 <allocs.in >allocs.out &
+target=$!
+exec 9>allocs.in
+{
+	goes_and_comes heap-hotplug
+	taskset -p 2 $target >/dev/null
+	echo >&9
+	wait_for 'CPU 1 is online again' "$out/heap-hotplug.err"
+	echo >&9
+} &
+run heap-hotplug cprof heap -v --rate 1 -o "$out/heap-hotplug.pb.gz" -p $target
+exec 9>&-
+grep site_ allocs.out >"$out/heap-hotplug.out"
 
 # Somebody sets the clock forward by an hour while a run lasts, and then back by two. What it was, and when each was
 # done by the machine's own time, is for the judge.
@@ -121,14 +142,23 @@ end
 	} &
 	run record-suspend $record -F 99 -o "$out/record-suspend.pb.gz" -- sh suspend.sh
 
-	# The kernel's limit falls below the rate of a run.
+	# The kernel's limit falls below the rate of a run, and has risen again when the run ends.
 	limit=/proc/sys/kernel/perf_event_max_sample_rate
 	before=$(cat $limit)
+	cat >throttled.sh <<'end'
+hot 3
+touch /tmp/throttled.done
+until [ -e /tmp/throttled.over ]; do sleep 0.1; done
+end
 	{
 		wait_for '^cprof: sampling' "$out/record-throttled.err"
 		echo 500 >$limit
+		wait_for 'limit fell to 500' "$out/record-throttled.err"
+		until [ -e throttled.done ]; do sleep 0.1; done
+		echo "$before" >$limit
+		touch throttled.over
 	} &
-	run record-throttled $record -F 1999 -o "$out/record-throttled.pb.gz" -- /bin/hot 3
+	run record-throttled $record -F 1999 -o "$out/record-throttled.pb.gz" -- sh throttled.sh
 	echo "$before" >$limit
 fi
 
@@ -185,7 +215,10 @@ fi
 for _ in $(seq 25); do
 	bpftool -j prog list >"$out/left-programs" 2>/dev/null
 	bpftool -j map list >"$out/left-maps" 2>/dev/null
-	[ "$(cat "$out/left-programs" "$out/left-maps" | tr -d '\n')" = "[][]" ] && break
+	bpftool -j link list >"$out/left-links" 2>/dev/null
+	cat /proc/[0-9]*/comm >"$out/left-processes" 2>/dev/null
+	[ "$(cat "$out/left-programs" "$out/left-maps" "$out/left-links" | tr -d '\n')" = "[][][]" ] &&
+		! grep -q ^cprof "$out/left-processes" && break
 	sleep 0.2
 done
 cat /sys/kernel/tracing/uprobe_events >"$out/left-uprobes" 2>/dev/null

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges what guest.sh left of one virtual machine.
 
-    tests/vm/judge.py FOLDER KERNEL LOCKDOWN    the first line sums it up; then a line for each thing that is wrong
+    tests/vm/judge.py FOLDER KERNEL LOCKDOWN [faults]    the first line sums it up; then a line for each thing that is wrong
 
-Exit code 1 if anything is. Everything that holds for every run of cprof (exit code, the accounting
+With faults, the machine was also suspended and throttled. Exit code 1 if anything is. Everything that holds for every run of cprof (exit code, the accounting
 of its closing line, the contract, protoc, go tool pprof's silence) is judged by the end-to-end tests'
 harness, as if cprof had run here. Then go tool pprof says what is on top, and how many allocations
 there were.
@@ -137,6 +137,14 @@ def record_hotplug(folder):
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "main")
 
 
+def heap_hotplug(folder):
+    """A processor that comes and goes costs a heap profile nothing, and nobody says that it did."""
+    run = run_of(folder, "heap-hotplug", heap_rate="1")
+    said = [line for line in run.lines if "CPU 1 is online again" in line]
+    assert len(said) == 1 and "nothing is missing" in said[0], (said, run.lines[-8:])
+    exact_heap(run, HEAP_TYPES)
+
+
 def record_clock(folder):
     """The clock is set by an hour, forward and back: the run ends in time, and its profile says when it began and how
     long it took. What was set is said."""
@@ -157,22 +165,26 @@ def record_clock(folder):
 
 
 def record_suspend(folder):
-    """A machine that slept is sampled again: what ran only after that has samples."""
-    if not read(folder, "record-suspend.code"):
-        return  # run.sh was not asked for it
-    profile = run_of(folder, "record-suspend").profile()
+    """A machine that slept is sampled again: what ran only after that has samples. How long it slept is said."""
+    run = run_of(folder, "record-suspend")
+    profile = run.profile()
     assert "PM: suspend exit" in read(folder, "dmesg"), "it did not sleep"
+    said = [float(match[1]) for line in run.lines
+            if (match := re.search(r"^cprof: the machine was suspended for ([\d.]+) s: ", line))]
+    assert len(said) == 1 and 0.5 <= said[0] < 300, (said, run.lines[-8:])  # run.sh wakes it up after some seconds
     woken = h.by_function(profile, "samples").get("busy_until_the_end", 0)
     assert woken >= 20, f"{woken} samples after it woke up"
 
 
 def record_throttled(folder):
-    """That the kernel's limit fell below the rate is said, and what there is adds up."""
-    if not read(folder, "record-throttled.code"):
-        return
+    """That the kernel's limit fell below the rate is said, though it has risen since; what there is adds up, and that ticks are
+    missing is counted."""
     run = run_of(folder, "record-throttled")
     busy_in(run.profile(), run.output, "hot_a", ("hot_a", "hot_b"), "main")
-    assert any("fell to 500 ticks a second" in line for line in run.lines), run.lines[-8:]
+    said = [line for line in run.lines if "fell to 500 ticks a second" in line]
+    assert len(said) == 1, run.lines[-8:]
+    ticks, expected, *_ = map(h.number, run.matches(h.judges.TICKS)[0].groups())
+    assert ticks < 0.9 * expected, (ticks, expected)
 
 
 def heap(folder):
@@ -196,11 +208,15 @@ def exact_heap(run, types):
 
 def nothing_left(folder):
     names = read(folder, "verify").split()
-    for kind in ("programs", "maps"):
+    for kind in ("programs", "maps", "links"):
         left = json.loads(not_empty(folder, f"left-{kind}"))
         assert left is not None and not isinstance(left, dict), f"bpftool says {left}"
-        ours = [item.get("name") for item in left if kind == "maps" or item.get("name") in names]
+        ours = [item.get("name", item.get("id")) for item in left if kind != "programs" or item.get("name") in names]
         assert not ours, f"left in the kernel: {kind} {ours}"
+    processes = not_empty(folder, "left-processes").splitlines()
+    assert "sh" in processes, f"processes: {processes}"  # guest.sh itself
+    ours = [name for name in processes if name.startswith("cprof")]
+    assert not ours, f"processes are left: {ours}"
     assert not read(folder, "left-uprobes"), "uprobe events are left"
 
 
@@ -209,12 +225,29 @@ def kernel_is_silent(folder):
     assert not found, "the kernel complains: " + "; ".join(found[:3])
 
 
+def table_of_instructions():
+    """{program: instructions} of this kernel, for each program that is loaded there: None where no number is stored."""
+    with open(os.path.join(ROOT, "tests", "vm", "instructions.txt"), encoding="utf-8") as file:
+        kernels = next(file).split()[1:]
+        rows = [line.split() for line in file]
+    counts = {program: dict(zip(kernels, stored)).get(kernel_name, "-") for program, *stored in rows}
+    return {program: int(count) if count.isdigit() else None for program, count in counts.items() if count != "-"}
+
+
+def loaded(folder):
+    """{program: the instructions that the verifier went through, -1 where its log does not say}"""
+    return {name: int(count) for name, count in re.findall(r"^loaded (\S+) (-?\d+)$", read(folder, "verify"), re.M)}
+
+
 def loads(folder):
+    """Each program, and each that was loaded when the table of instructions was written."""
     text = read(folder, "verify")
     programs = re.findall(r"^(loaded|refused) (\S+)", text, re.M)
     refused = [name for how, name in programs if how == "refused"]
     assert programs, "verify said nothing: " + read(folder, "verify.err")[-500:]
     assert not refused, f"refused: {', '.join(refused)}\n{text[text.index('refused'):]}"
+    missing = set(table_of_instructions()) - set(loaded(folder))
+    assert not missing, f"in tests/vm/instructions.txt, and not loaded: {missing}"
 
 
 def doctor_of(folder, case):
@@ -325,20 +358,17 @@ def sets_are_enough(folder, outcomes):
 
 def instructions(folder):
     """No program costs the verifier a fifth more than the table has."""
-    table = {}
-    with open(os.path.join(ROOT, "tests", "vm", "instructions.txt"), encoding="utf-8") as file:
-        kernels = next(file).split()[1:]
-        for line in file:
-            program, *counts = line.split()
-            table.update({(program, kernel): count for kernel, count in zip(kernels, counts)})
-    for program, count in re.findall(r"^loaded (\S+) (\d+)", read(folder, "verify"), re.M):
-        stored = table.get((program, kernel_name), "-")
-        assert stored.isdigit(), f"{program} is not in tests/vm/instructions.txt: see run.sh"
-        assert int(count) <= 1.2 * int(stored), f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
+    table = table_of_instructions()
+    for program, count in loaded(folder).items():
+        stored = table.get(program)
+        assert count > 0, f"the verifier does not say how many instructions {program} took"
+        assert stored, f"{program} is not in tests/vm/instructions.txt: see run.sh"
+        assert count <= 1.2 * stored, f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
 
 
 CASES = (doctor, loads, instructions, record_pid, record_command, reads, record_all, record_kernel, record_hotplug,
-         record_clock, record_suspend, record_throttled, heap, nothing_left, kernel_is_silent, privileges)
+         record_clock, heap, heap_hotplug, nothing_left, kernel_is_silent, privileges)
+FAULTS = (record_suspend, record_throttled)
 # The table of instructions is that of the programs as they are without it.
 CASES_OF = {"confidentiality": (locked_down, frame_pointers_are_marked,
                                 *(case for case in CASES if case is not instructions))}
@@ -356,10 +386,11 @@ def trouble(case, folder):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 4 or sys.argv[4:] not in ([], ["faults"]):
         sys.exit(__doc__)
     folder = os.path.abspath(sys.argv[1])
-    troubles = {case.__name__: trouble(case, folder) for case in CASES_OF.get(lockdown, CASES)}
+    cases = CASES_OF.get(lockdown, CASES) + (FAULTS if sys.argv[4:] else ())
+    troubles = {case.__name__: trouble(case, folder) for case in cases}
     print(" ".join(f"{name}={'FAIL' if wrong else 'ok'}" for name, wrong in troubles.items()))
     for wrong in filter(None, troubles.values()):
         print(wrong)

@@ -7,9 +7,9 @@
 #				lockdown with less than all privileges, too (`make kernels`)
 #	tests/vm/run.sh --faults [KERNEL...]	the same; and the machine is suspended and woken up, and throttled
 #
-# A line for each kernel, "ok vm KERNEL ...", "FAIL vm KERNEL ..." and what is wrong below it, or
-# "SKIP vm KERNEL: why"; then a table, and how many instructions each kernel's verifier went through
-# for each BPF program. Exit code 1 if anything failed.
+# A line for each kernel, "ok vm KERNEL ...", or "FAIL vm KERNEL ..." and what is wrong below it; then a table, and how many
+# instructions each kernel's verifier went through for each BPF program. Exit code 1 if anything failed. A kernel that cannot
+# be fetched fails, too; with OFFLINE=1 it is skipped, "SKIP vm KERNEL: why".
 #
 # qemu emulates the processor (TCG): slow, but it works everywhere, in a virtual machine without
 # nested virtualisation, too. Both processors take turns in one thread: a kernel that rewrites its own
@@ -23,6 +23,7 @@
 # fails. Where a change of the BPF programs is worth it, --count writes the table anew.
 #
 # VM_TIMEOUT	seconds after which one kernel hangs (600)
+# OFFLINE	not empty: there is no network, and kernels that were not fetched before are skipped
 set -u
 export LC_ALL=C
 
@@ -67,12 +68,20 @@ seconds_since() # START_NS
 	printf '%d.%d' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
-# wake_up CONSOLE: tells the monitor of a machine that is suspended to wake it up, until it is off.
+# with_faults MODE: is the machine suspended and throttled, too?
+with_faults()
+{
+	[ -n "$faults" ] && [ "$1" = none ]
+}
+
+# wake_up CONSOLE: tells the monitor of a machine that is suspended for 2 s or longer to wake it up, until it is off.
 wake_up()
 {
+	local is= was=
 	while sleep 2 && kill -0 $$ 2>/dev/null; do
-		[ "$(tr -d '\r' <"$1" | grep -xE '@(suspending|woken)' | tail -n 1)" != @suspending ] ||
-			echo system_wakeup >&"$monitor"
+		is=$(tr -d '\r' <"$1" | grep -xE '@(suspending|woken)' | tail -n 1)
+		[ "$is" != @suspending ] || [ "$was" != @suspending ] || echo system_wakeup >&"$monitor"
+		was=$is
 	done
 }
 
@@ -82,7 +91,7 @@ boot()
 {
 	local start code waker= monitor from=/dev/null with=none
 	: >"$2/console"
-	if [ -n "$faults" ] && [ "$3" = none ]; then
+	if with_faults "$3"; then
 		from=$2/monitor with=stdio
 		mkfifo "$from"
 		exec {monitor}<>"$from"
@@ -120,7 +129,7 @@ parameters() # MODE
 {
 	[ "$1" = none ] || echo "lockdown=$1"
 	[ -z "$all" ] || [ "$1" != none ] || echo cprof.privileges
-	[ -z "$faults" ] || [ "$1" != none ] || echo cprof.faults
+	! with_faults "$1" || echo cprof.faults
 	[ -z "$count" ] || echo cprof.count
 }
 
@@ -145,7 +154,8 @@ run()
 		return
 	fi
 	[ -z "$count" ] || return
-	python3 tests/vm/judge.py "$folder" "$1" "$4" >"$folder/verdict" 2>&1
+	# shellcheck disable=SC2046 # no word at all, or one
+	python3 tests/vm/judge.py "$folder" "$1" "$4" $(with_faults "$4" && echo faults) >"$folder/verdict" 2>&1
 	verdict=$?
 	cases=$(head -n 1 "$folder/verdict")
 	if [ $verdict -eq 0 ]; then
@@ -156,6 +166,19 @@ run()
 		status=1
 	fi
 	table+=$'\n'"$name $2 $up $off $(summary "$cases")"
+}
+
+# skip KERNEL WHY: it cannot be fetched.
+skip()
+{
+	if [ -n "${OFFLINE:-}" ] && [ -z "$count" ]; then
+		echo "SKIP vm $1: $2"
+		table+=$'\n'"$1 skipped"
+		return
+	fi
+	echo "FAIL vm $1: cannot be fetched (OFFLINE=1 skips it): $2"
+	table+=$'\n'"$1 FAIL"
+	status=1
 }
 
 # summary CASES: the columns of the table. The two ways to name a target are one of them.
@@ -224,9 +247,7 @@ kernels=()
 while read -r kernel release image; do
 	case $release in
 	SKIP)
-		echo "SKIP vm $kernel: $image"
-		[ -z "$count" ] || status=1
-		table+=$'\n'"$kernel skipped"
+		skip "$kernel" "$image"
 		;;
 	*)
 		for mode in $modes; do
