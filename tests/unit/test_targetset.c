@@ -42,7 +42,7 @@ static void make_process(uint32_t tgid, uint32_t parent, const char *comm)
 	write_file(tgid, "stat", stat);
 }
 
-/* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted. */
+/* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted, 3 gone. */
 static int told[NR];
 
 static void tell(void *ctx, uint32_t tgid, bool wanted)
@@ -52,10 +52,17 @@ static void tell(void *ctx, uint32_t tgid, bool wanted)
 	told[tgid] = wanted ? 1 : 2;
 }
 
+static void gone(void *ctx, uint32_t tgid)
+{
+	(void)ctx;
+	assert_true(tgid < NR);
+	told[tgid] = 3;
+}
+
 static void begin(struct targetset *targetset, const struct targetspec *spec, bool follow)
 {
 	const struct targetset_options options = {
-		.proc_root = root, .spec = spec, .follow = follow, .tell = tell};
+		.proc_root = root, .spec = spec, .follow = follow, .tell = tell, .gone = gone};
 
 	memset(told, 0, sizeof(told));
 	assert_int_equal(targetset_open(targetset, &options), 0);
@@ -112,6 +119,8 @@ static void test_family(void **state)
 
 	/* The same number, another process. */
 	targetset_event(&targetset, &(struct task_event){.kind = TASK_EXIT, .tgid = 30, .tid = 30});
+	targetset_event(&targetset, &(struct task_event){.kind = TASK_EXIT, .tgid = 31, .tid = 31});
+	assert_true(told[30] == 3 && !told[31]);
 	told[30] = 0;
 	fork_of(&targetset, 20, 30);
 	assert_false(told[30]);

@@ -40,6 +40,11 @@ int session_reject(struct session *session, uint32_t tgid)
 				   BPF_ANY);
 }
 
+void session_forget_target(struct session *session, uint32_t tgid)
+{
+	bpf_map_delete_elem(bpf_map__fd(session->bpf->maps.targets), &tgid);
+}
+
 int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid)
 {

@@ -77,6 +77,8 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
 
 /* Stops sampling tgid until its next exec, or until it is added. -errno, not printed. */
 int session_reject(struct session *session, uint32_t tgid);
+/* Forgets tgid, which was added or rejected after it had exited. BPF forgets the others at their exit. */
+void session_forget_target(struct session *session, uint32_t tgid);
 
 /*
  * Probes sites (at most ALLOC_MAX_SITES) of the file behind fd (borrowed for the call) in process

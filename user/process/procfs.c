@@ -26,7 +26,8 @@
 
 #define STAT_MAX_BYTES	 4096
 #define STATUS_MAX_BYTES 65536	    /* Groups: may hold thousands */
-#define FLAG_KTHREAD	 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+#define FLAG_EXITING	 0x00000004 /* PF_EXITING, include/linux/sched.h */
+#define FLAG_KTHREAD	 0x00200000 /* PF_KTHREAD */
 /* A thread that ended is gone at once, but for the first one: the next look finds a live one. */
 #define THREADS_TRIED 64
 
@@ -132,6 +133,7 @@ static int parse_stat(const char *text, struct proc_stat *stat)
 		len = sizeof(found.comm) - 1;
 	memcpy(found.comm, open + 1, len);
 	found.is_kernel_thread = flags & FLAG_KTHREAD;
+	found.is_exiting = flags & FLAG_EXITING;
 	start_ns = found.start_ticks * (NSEC_PER_SEC / (hz > 0 ? hz : 100));
 	found.start_ns = start_ns > suspended_ns ? start_ns - suspended_ns : 1;
 	*stat = found;

@@ -18,9 +18,10 @@ struct proc_stat {
 	char state; /* 'R', 'S', 'Z', ... */
 	uint32_t parent_tgid;
 	bool is_kernel_thread; /* PF_KTHREAD in its flags */
-	uint32_t nr_threads;   /* counts a first thread that has ended while others live */
-	uint64_t cpu_ticks;    /* CPU time of all of its threads so far */
-	uint64_t start_ticks;  /* as the file has it: the same at every reading of one process */
+	bool is_exiting; /* PF_EXITING: its first thread is, and is no zombie yet, or it is one */
+	uint32_t nr_threads;  /* counts a first thread that has ended while others live */
+	uint64_t cpu_ticks;   /* CPU time of all of its threads so far */
+	uint64_t start_ticks; /* as the file has it: the same at every reading of one process */
 	/*
 	 * CLOCK_MONOTONIC, to a clock tick (10 ms), rounded down. Too early by the time the machine
 	 * was suspended after the process began, which /proc does not tell.

@@ -130,6 +130,13 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 	return snapshot.maps_error;
 }
 
+bool tasks_was_read(const struct tasks *tasks, uint32_t tgid)
+{
+	const struct process *process = proctable_newest(&tasks->proctable, tgid);
+
+	return process && process_last_image(process)->was_read;
+}
+
 int tasks_snapshot_all(struct tasks *tasks, const struct busiest *before, tasks_enough_fn enough,
 		       void *ctx)
 {
@@ -216,6 +223,14 @@ bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid)
 	struct proc_stat stat;
 
 	return !procfs_stat(tasks->proc_root, tgid, &stat) && !proc_stat_is_dead(&stat);
+}
+
+bool tasks_is_over(const struct tasks *tasks, uint32_t tgid)
+{
+	struct proc_stat stat;
+
+	return procfs_stat(tasks->proc_root, tgid, &stat) ||
+	       (stat.is_exiting && stat.nr_threads <= 1);
 }
 
 /* Does anything of the process still run? */

@@ -82,6 +82,8 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx);
  * -ESRCH: no such process (or a zombie); -EACCES: not permitted.
  */
 int tasks_snapshot(struct tasks *tasks, uint32_t tgid);
+/* Whether that was done, of the newest process with this tgid. */
+bool tasks_was_read(const struct tasks *tasks, uint32_t tgid);
 /*
  * The same for every process, the busiest since `before` first, until enough(ctx) returns true (NULL: never).
  * Processes that vanish meanwhile or may not be read are skipped; those that are left are read when they are
@@ -118,6 +120,8 @@ void tasks_prune(struct tasks *tasks, uint64_t time_ns);
 
 /* Returns whether /proc shows process tgid with at least one thread that has not ended. */
 bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid);
+/* Whether none of its threads will run the program again: it has ended, or its last thread is about to. */
+bool tasks_is_over(const struct tasks *tasks, uint32_t tgid);
 
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);

@@ -20,6 +20,13 @@ static void probe_what_is_mapped(struct addtarget *addtarget, uint32_t tgid)
 		prober_work(addtarget->prober);
 }
 
+/* Side-band events say what changes after the first look. */
+static bool is_known(const struct addtarget *addtarget, uint32_t tgid)
+{
+	return addtarget->is_running || tasks_was_read(addtarget->tasks, tgid) ||
+	       !tasks_snapshot(addtarget->tasks, tgid);
+}
+
 void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 {
 	struct addtarget *addtarget = ctx;
@@ -28,9 +35,10 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 		/* Heap: go on, since a block whose free is not seen would count as in use for ever. */
 		if (!addtarget->prober && session_reject(addtarget->session, tgid))
 			return; /* no room: it is sampled, and its records are left out later */
+		addtarget_gone(ctx, tgid);
 		return;
 	}
-	if (!addtarget->is_running && tasks_snapshot(addtarget->tasks, tgid))
+	if (!is_known(addtarget, tgid))
 		return;
 	if (addtarget->prober)
 		probe_what_is_mapped(addtarget, tgid);
@@ -39,4 +47,17 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 		detail("also profiling process %u", tgid);
 	if (session_add_target(addtarget->session, tgid, false))
 		return; /* printed */
+	addtarget_gone(ctx, tgid);
+}
+
+/*
+ * Its tgid may be another's by now, which BPF has added by itself: that one is not over. Who is about to end has passed BPF's
+ * program already, or does without: it allocates nothing any more.
+ */
+void addtarget_gone(void *ctx, uint32_t tgid)
+{
+	struct addtarget *addtarget = ctx;
+
+	if (addtarget->is_running && tasks_is_over(addtarget->tasks, tgid))
+		session_forget_target(addtarget->session, tgid);
 }

@@ -307,8 +307,11 @@ void targetset_event(struct targetset *targetset, const struct task_event *event
 		break;
 	case TASK_EXIT:
 		candidate = event->tid == event->tgid ? find(targetset, event->tgid) : NULL;
-		if (candidate)
-			candidate->is_over = true;
+		if (!candidate)
+			break;
+		candidate->is_over = true;
+		if (candidate->is_judged)
+			targetset->options.gone(targetset->options.ctx, candidate->tgid);
 		break;
 	default:
 		break;
