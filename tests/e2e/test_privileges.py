@@ -120,6 +120,23 @@ def doctor_names_each_that_is_missing():
 
 
 @h.test
+def doctor_names_each_that_others_make_matter():
+    """Those that no set has: what each is for is said, and nothing is lost by its lack. With them, they are there."""
+    more = {"ipc_lock": "perf_event_mlock_kb", "sys_nice": "priority", "setuid": "user nobody", "setgid": "user nobody"}
+    checks, commands = p.doctor(*p.with_capabilities(*p.WHOLE), status=0)
+    assert all(command["outcome"] == "works" for command in commands.values()), commands
+    for one, what in more.items():
+        row = checks[f"CAP_{one.upper()}"]
+        assert row["verdict"] == "info" and "missing" in row["why"] and what in row["why"], row
+    uid = checks["user nobody"]
+    assert uid["verdict"] == "info" and f"runs as uid {h.NOBODY}" in uid["why"], uid
+    checks, _ = p.doctor(*p.with_capabilities(*p.WHOLE, *more), status=0)
+    for one in more:
+        assert checks[f"CAP_{one.upper()}"]["verdict"] == "ok", checks
+    assert checks["user nobody"]["verdict"] == "ok", checks["user nobody"]
+
+
+@h.test
 def files_of_others_need_three():
     """A deleted file in a folder that only root may enter: with one of the three missing its code has no names."""
     private = h.folder()

@@ -154,6 +154,31 @@ void check_cap_sys_resource(struct machine_finding *finding)
 			 "matters before Linux 5.11 only; see \"memlock limit\" below");
 }
 
+void check_cap_ipc_lock(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_IPC_LOCK),
+			 "matters where perf events of other programs of this user have used up "
+			 "kernel.perf_event_mlock_kb");
+}
+
+void check_cap_sys_nice(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_SYS_NICE),
+			 "where others leave cprof no CPU, it cannot raise its priority");
+}
+
+void check_cap_setuid(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_SETUID),
+			 "see \"user nobody\" below for what it costs");
+}
+
+void check_cap_setgid(struct machine_finding *finding)
+{
+	set_unless_tried(finding, has_capability(CAP_SETGID),
+			 "see \"user nobody\" below for what it costs");
+}
+
 void check_cap_sys_admin(struct machine_finding *finding)
 {
 	set_unless_tried(finding, has_capability(CAP_SYS_ADMIN),

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What the kernel forbids whatever the capabilities: lockdown, seccomp filters; and what a sandbox can be made of. */
 #include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/smallfile.h"
 #include "machine/checks.h"
 #include "process/procfs.h"
 
-#define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
+#define NOBODY		 65534 /* as in sandbox/confine.c */
+#define LANDLOCK_VERSION 1u    /* LANDLOCK_CREATE_RULESET_VERSION, linux/landlock.h */
 
 static const char seccomp_remedy[] =
 	"run cprof outside the container, or docker run --security-opt seccomp=unconfined";
@@ -72,19 +75,34 @@ bool has_seccomp_filter(void)
 	       mode == SECCOMP_MODE_FILTER;
 }
 
-/* Without a filter of its own, the process that parses files is not safe. No filter is at address 0: EFAULT is consent. */
+/* Whether a call that was given no filter was refused for another reason: consent is EFAULT, as nothing is at address 0. */
+static bool is_refused(long result)
+{
+	return result && errno != EFAULT;
+}
+
+/*
+ * Without a filter of its own, the process that parses files is not safe; it installs that by prctl(2). cprof itself has threads,
+ * for which there is seccomp(2) alone (sandbox/narrow.h).
+ */
 void check_seccomp(struct machine_finding *finding)
 {
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno != EFAULT) {
+	if (is_refused(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL)))
 		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY, seccomp_remedy,
 			    "the process that parses files cannot be confined: prctl(2) refuses a "
 			    "filter of system calls (%s)",
 			    strerror(errno));
-		return;
-	}
-	snprintf(finding->value, sizeof(finding->value), "%s",
-		 has_seccomp_filter() ? "a filter is in force; the calls below were tried under it"
-				      : "no filter");
+	else if (is_refused(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+				    NULL)))
+		finding_set(finding, MACHINE_INFO, 0, seccomp_remedy,
+			    "seccomp(2) refuses a filter of system calls (%s): the process that "
+			    "parses files has one, and cprof itself has none",
+			    strerror(errno));
+	else
+		snprintf(finding->value, sizeof(finding->value), "%s",
+			 has_seccomp_filter()
+				 ? "a filter is in force; the calls below were tried under it"
+				 : "no filter");
 }
 
 void finding_of_refusal(struct machine_finding *finding, unsigned int uses, const char *call,
@@ -103,16 +121,43 @@ void finding_of_refusal(struct machine_finding *finding, unsigned int uses, cons
 	finding->lacks_kernel = err != -EPERM && err != -EACCES;
 }
 
-/* The uid that whatever parses foreign files runs as. */
+/* What the process that parses files does (sandbox/confine.h), done by a child: 0 or an errno. */
+static int become_nobody(void)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child)
+		_exit(setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+				      setresuid(NOBODY, NOBODY, NOBODY)
+			      ? errno
+			      : 0);
+	if (child < 0)
+		return errno;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+}
+
+/* A user who is not root and cannot change to another one has not much more to lose than his own files. */
 void check_nobody(struct machine_finding *finding)
 {
-	const struct passwd *user = getpwnam("nobody");
+	int err = become_nobody();
 
-	if (user)
-		snprintf(finding->value, sizeof(finding->value), "uid %u", user->pw_uid);
-	else
+	if (!err)
+		snprintf(finding->value, sizeof(finding->value), "uid %d", NOBODY);
+	else if (geteuid())
 		finding_set(finding, MACHINE_INFO, 0, "",
-			    "there is no user nobody: uid 65534 is used");
+			    "the process that parses files runs as uid %u, not as nobody (%s)",
+			    geteuid(), strerror(err));
+	else
+		finding_set(finding, MACHINE_LOSS, MACHINE_EVERY,
+			    "give it CAP_SETUID and CAP_SETGID (" PRIVILEGES ")",
+			    "the process that parses files runs as root, not as nobody (%s%s)",
+			    strerror(err),
+			    has_capability(CAP_SETUID) && has_capability(CAP_SETGID)
+				    ? ""
+				    : ": CAP_SETUID or CAP_SETGID is missing");
 }
 
 void check_landlock(struct machine_finding *finding)
