@@ -22,11 +22,15 @@ def cprof(capabilities, command, *arguments):
                    verbose=False)
 
 
-def sampled(capabilities, target):
-    """A record of it, for as long as it takes it to use some CPU time. Before and after that it is stopped."""
+OPTIONS = {"record": ("-F", "999"), "heap": ("--rate", "4096")}
+
+
+def sampled(capabilities, target, command="record", whom=None):
+    """A profile of it (-p, unless whom says otherwise), for as long as it takes it to use some CPU time. Before and after that it is
+    stopped."""
     target.process.send_signal(signal.SIGSTOP)
     output = os.path.join(open_folder(), "x.pb.gz")
-    run = h.cprof("record", "-F", "999", "-o", output, "-p", target.pid, output=output,
+    run = h.cprof(command, *OPTIONS[command], "-o", output, *(whom or ("-p", target.pid)), output=output,
                   run_as=p.with_capabilities(*capabilities)).attached()
     target.process.send_signal(signal.SIGCONT)
     target.uses(0.1)
@@ -95,7 +99,8 @@ def everything_needs_six():
     target.uses(0.1)
     checks, commands = p.doctor(*p.with_capabilities(*p.WHOLE), status=0)
     assert all(row["outcome"] == "works" for row in commands.values()), (checks, commands)
-    for command, *arguments in (("record", "-F", "499", "-a"), ("record", "-p", target.pid), ("heap", "-p", target.pid)):
+    for command, *arguments in (("record", "-F", "499", "-a"), ("record", "-p", target.pid), ("heap", "-p", target.pid),
+                                ("heap", "-a", "--max-overhead", "100")):
         for one in (None, *p.RECORD):
             run = cprof(p.without(p.WHOLE, one), command, "--allow-empty", "-d", "100ms", *arguments).wait()
             if one:
@@ -136,24 +141,41 @@ def doctor_names_each_that_others_make_matter():
     assert checks["user nobody"]["verdict"] == "ok", checks["user nobody"]
 
 
-@h.test
-def files_of_others_need_three():
-    """A deleted file in a folder that only root may enter: with one of the three missing its code has no names."""
-    private = h.folder()
-    path = shutil.copy(h.workload("hot"), private)
-    target = h.Workload(path, 60)
+def deleted(name, *arguments):
+    """A busy workload whose file is gone from a folder that only root may enter."""
+    path = shutil.copy(h.workload(name), h.folder())
+    target = h.Workload(path, *arguments)
+    if name == "churn":
+        target.says()
+        target.go()
     target.uses(0.1)
     os.unlink(path)
-    assert {"hot_a", "hot_b"} & leaves(whole := sampled(p.WHOLE, target)) and not blamed(whole)
-    for one in p.FILES:
-        missing = f"CAP_{one.upper()} is missing"
-        checks, _ = p.doctor(*p.with_capabilities(*p.without(p.WHOLE, one)))
-        if "-p refuses them" in checks["CAP_SYS_PTRACE"]["why"]:  # the kernel shows mappings to CAP_SYS_PTRACE alone
-            cprof(p.without(p.WHOLE, one), "record", "-p", target.pid).wait().refused(p.CANNOT, missing)
-            continue
-        run = sampled(p.without(p.WHOLE, one), target)
-        assert len(lines(run, f": {missing} (")) == len(blamed(run)) == 1, run.lines
-        assert not {"hot_a", "hot_b"} & leaves(run), leaves(run)
+    return target
+
+
+def functions(run, target):
+    """All that its stacks have."""
+    return {name for s in run.profile()["samples"] if s["labels"]["pid"] == target.pid for name in s["stack"]}
+
+
+@h.test
+def files_of_others_need_three():
+    """With one of the three missing, the code of a deleted file has no names: in a profile of its process, or of all."""
+    hot, churn = deleted("hot", 60), deleted("churn", 0, 1)
+    checks, _ = p.doctor(*p.with_capabilities(*p.without(p.WHOLE, "sys_ptrace")))
+    is_refused = {"sys_ptrace"} if "-p refuses them" in checks["CAP_SYS_PTRACE"]["why"] else set()  # without it, no mappings are shown
+    for command, target, function, *whom in (("record", hot, "hot"), ("record", hot, "hot", "-a"), ("heap", churn, "churn")):
+        whole = sampled(p.WHOLE, target, command, whom)
+        assert function in functions(whole, target) and (whom or not blamed(whole)), (functions(whole, target), whole.lines)
+        for one in p.FILES:
+            missing = f"CAP_{one.upper()} is missing"
+            if not whom and one in is_refused:
+                cprof(p.without(p.WHOLE, one), command, "-p", target.pid).wait().refused(p.CANNOT, missing)
+                continue
+            run = sampled(p.without(p.WHOLE, one), target, command, whom)
+            said = lines(run, f": {missing} (")
+            assert len(said) == len(blamed(run)) and (said if whom else len(said) == 1), run.lines
+            assert function not in functions(run, target), functions(run, target)
 
 
 @h.test
