@@ -22,7 +22,7 @@ import contract  # noqa: E402 (its folder is known only now)
 from contract import total  # noqa: E402
 
 # What takes longer hangs: no limit on how fast anything is, on however busy a machine.
-HANGS = float(os.environ.get("HANGS", "300"))  # for commands of their own, which run alone
+HANGS = int(os.environ.get("HANGS", "300"))  # for commands of their own, which run alone
 MOST_FILES_FOR_PPROF = 8
 
 # What cprof says ---------------------------------------------------------------------------------
