@@ -18,7 +18,7 @@ ATTACHED_AT_ONCE, ATTACHED = (20, 160) if h.IS_LONG else (5, 20)
 LAUNCHED = 40 if h.IS_LONG else 20
 HEAPS = [("--mode", "inside"), ("--mode", "probe")]
 RATES = "1", "4096"
-OUTPUTS = int(os.environ.get("OUTPUTS", "80" if h.IS_LONG else "16"))
+OUTPUTS = int(os.environ.get("OUTPUTS", "40" if h.IS_LONG else "10"))
 
 PYTHON = """
 import hashlib, json, sqlite3, sys, threading
@@ -167,7 +167,7 @@ def heaps_of_allocating_programs():
     """Launched, inside and by probes from outside, each block and a part of them; every program as often in every way."""
     if "OUTPUTS" in os.environ:
         signal.alarm(0)
-    names, folder, ways = list(allocating()), h.kept_folder(), [(*mode, "--rate", rate) for mode in HEAPS for rate in RATES]
+    names, folder, ways = list(allocating()), h.kept_folder(), [(*mode, "--rate", rate) for rate in RATES for mode in HEAPS]
     for i in range(OUTPUTS):
         name, way = names[i % len(names)], ways[i // len(names) % len(ways)]
         path = os.path.join(folder, name)
