@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -694,6 +695,60 @@ static void test_keeper_is_killed(void **state)
 	parser_close(parser);
 }
 
+static bool counts(void *ctx)
+{
+	++*(int *)ctx;
+	return false;
+}
+
+/* Stopped, not killed: as little time is lost as by a worker that stalls, once; meanwhile who asks goes on. */
+static void test_keeper_is_stopped(void **state)
+{
+	struct parser *parser = open_parser(serve, false);
+	pid_t keeper = keeper_of(getpid()), worker = worker_of(getpid());
+	int fd scoped(closep) = own_fd(), nr = 0;
+	uint64_t began_ns = clock_monotonic_ns();
+	struct unwind_table *table;
+
+	(void)state;
+	parser_while_waiting(parser, (struct peer_idle){counts, &nr});
+	assert_int_equal(kill(keeper, SIGSTOP), 0);
+	assert_int_equal(kill(worker, SIGKILL), 0);
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOTCONN);
+	assert_true(clock_monotonic_ns() - began_ns < 5 * PEER_STALL_NS);
+	assert_true(nr > 50);
+	nr = 0;
+	assert_int_equal(parser_table(parser, 2, fd, &table), -ENOTCONN);
+	assert_int_equal(nr, 0);
+	assert_true(parser_is_lost(parser));
+	assert_int_equal(parser_nr_left_out(parser), 0);
+	kill(keeper, SIGCONT);
+	assert_true(is_gone(keeper));
+	parser_close(parser);
+}
+
+/* Who asks gave up on a keeper that goes on later: what it answers then is not taken for the answer to the next order. */
+static void test_keeper_is_late(void **state)
+{
+	struct parser *parser = open_parser(serve, false);
+	pid_t keeper = keeper_of(getpid()), worker = worker_of(getpid());
+	int fd scoped(closep) = own_fd(), nr = 0;
+	struct unwind_table *table;
+
+	(void)state;
+	parser_while_waiting(parser, (struct peer_idle){has_had_enough, &nr});
+	assert_int_equal(kill(keeper, SIGSTOP), 0);
+	assert_int_equal(kill(worker, SIGKILL), 0);
+	assert_int_equal(parser_table(parser, GOOD, fd, &table), -EINTR);
+	assert_false(parser_is_lost(parser));
+	kill(keeper, SIGCONT);
+	parser_while_waiting(parser, (struct peer_idle){0});
+	check_table(parser, fd);
+	parser_set_nice(parser, 7);
+	assert_int_equal(getpriority(PRIO_PROCESS, worker_of(getpid())), 7);
+	parser_close(parser);
+}
+
 /* When main is killed, none of its processes stays. */
 static void test_main_is_killed(void **state)
 {
@@ -731,6 +786,8 @@ int main(void)
 		cmocka_unit_test(test_gives_up),
 		cmocka_unit_test(test_is_killed),
 		cmocka_unit_test(test_keeper_is_killed),
+		cmocka_unit_test(test_keeper_is_stopped),
+		cmocka_unit_test(test_keeper_is_late),
 		cmocka_unit_test(test_main_is_killed),
 	};
 

@@ -117,7 +117,8 @@ static void say_left_out(const struct naming *naming)
 	if (nr > MAX_LEFT_OUT_SHOWN)
 		warn("nor from %s others", text_count(nr - MAX_LEFT_OUT_SHOWN));
 	if (parser_is_lost(naming->parser))
-		warn("the process that parses files was killed and could not be replaced: code in "
+		warn("the process that parses files was killed or stopped, and could not be "
+		     "replaced: code in "
 		     "other files has no names");
 }
 

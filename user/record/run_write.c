@@ -113,7 +113,8 @@ static void say_stuck(const struct run *run)
 	if (nr > MAX_STUCK_SHOWN)
 		warn("nor did %s other processes", text_count(nr - MAX_STUCK_SHOWN));
 	if (run->opener && opener_is_lost(run->opener))
-		warn("the process that opens files was killed and could not be replaced: code in "
+		warn("the process that opens files was killed or stopped, and could not be "
+		     "replaced: code in "
 		     "other files has no names");
 }
 

@@ -9,6 +9,13 @@
  * The opener gives up less. It keeps its user, since a file system may let that one in and not another (FUSE, NFS). And
  * landlock(7) would forbid it to inspect other processes. Where CAP_SYS_PTRACE is missing it keeps all capabilities that it
  * has: the kernel then lets it inspect those processes only that have no more than itself.
+ *
+ * Nobody is a user that others run as, too (services, containers), and they can stop and kill a process of theirs. That
+ * costs names, which the closing lines say, and no time: main goes on while it waits for a worker or a keeper, and gives
+ * up soon (sandbox/peer.h). Alternatives: a user of its own is a number that some system may have given to somebody, who
+ * then had a process that reads what others chose; in a user namespace the kernel still goes by the user outside of it, and
+ * so it does for signals; real and saved user could be root, whom nobody can signal, and the process could become root
+ * again.
  */
 #include "sandbox/confine.h"
 

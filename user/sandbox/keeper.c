@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Main sends one byte with the worker's end of a socket pair; the keeper kills the worker that it has, forks another,
+ * Main sends an order with the worker's end of a socket pair; the keeper kills the worker that it has, forks another,
  * and answers with its pid. Main itself may not kill a process of another user once it has dropped its capabilities.
+ *
+ * Whoever may signal the keeper can stop it (confine.c says who), so main waits for it as it waits for a worker. If it is
+ * too late, main closes its socket, and with that the keeper ends as soon as it goes on. If main gave up for another reason,
+ * the answer comes later; its serial tells that it is an old one.
  *
  * A worker that a file system holds (FUSE, NFS) may outlive its SIGKILL until the file system answers: nobody waits for
  * it. It is reaped when the next one is made, or by init.
@@ -9,7 +13,6 @@
 #include "sandbox/keeper.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,8 +31,7 @@
 
 _Static_assert(CONFINE_STACK_BYTES >= ITANIUM_STACK_BYTES, "a worker demangles without threads");
 
-#define ANSWER_MS 30000 /* of a machine that is busy: one that is dead is noticed at once */
-#define STOP_MS	  100
+#define STOP_MS 100
 
 /* In the keeper ---------------------------------------------------------------------------------- */
 
@@ -122,34 +124,42 @@ int keeper_start(struct keeper *keeper, enum confine_role role, keeper_serve_fn 
 		close(sockets[0]);
 		return -EAGAIN;
 	}
-	*keeper = (struct keeper){pid, sockets[0]};
+	*keeper = (struct keeper){.pid = pid, .socket = sockets[0]};
 	return 0;
 }
 
-static int wait_for_answer(void *ctx, int fd, short events)
+static void hang_up(struct keeper *keeper)
 {
-	struct pollfd ready = {.fd = fd, .events = events};
-
-	(void)ctx;
-	return poll(&ready, 1, ANSWER_MS) > 0 || errno == EINTR ? 0 : -ETIME;
+	closep(&keeper->socket);
+	keeper->socket = -1;
 }
 
-int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker)
+/* Sends the order, with the worker's end, and receives its answer. */
+static int order_worker(struct keeper *keeper, int end, const struct transfer_wait *wait,
+			struct message *answer)
 {
-	const struct transfer_wait wait = {wait_for_answer, NULL};
-	struct message order = {.kind = MESSAGE_HELLO}, answer;
+	struct message order = {.kind = MESSAGE_HELLO, .serial = ++keeper->serial};
+	int err = transfer_send(keeper->socket, &order, NULL, end, wait);
+
+	answer->serial = 0;
+	while (!err && answer->serial != order.serial)
+		err = transfer_receive(keeper->socket, answer, sizeof(*answer), NULL, wait);
+	if (err == -EPIPE || err == -ETIME)
+		hang_up(keeper);
+	return err ? err : answer->status;
+}
+
+int keeper_fork(struct keeper *keeper, const struct transfer_wait *wait, int *socket, pid_t *worker)
+{
+	struct message answer;
 	int ends[2], err;
 
 	if (keeper->socket < 0)
 		return -EPIPE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	err = transfer_send(keeper->socket, &order, NULL, ends[1], &wait);
+	err = order_worker(keeper, ends[1], wait, &answer);
 	close(ends[1]);
-	if (!err)
-		err = transfer_receive(keeper->socket, &answer, sizeof(answer), NULL, &wait);
-	if (!err)
-		err = answer.status;
 	if (err) {
 		close(ends[0]);
 		return err;
@@ -163,10 +173,9 @@ void keeper_stop(struct keeper *keeper)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	if (keeper->socket < 0)
+	if (keeper->pid <= 0)
 		return;
-	close(keeper->socket);
-	keeper->socket = -1;
+	hang_up(keeper);
 	for (int i = 0; i < STOP_MS && !waitpid(keeper->pid, NULL, WNOHANG); i++)
 		nanosleep(&pause, NULL);
 }

@@ -10,9 +10,11 @@
 #ifndef CPROF_SANDBOX_KEEPER_H
 #define CPROF_SANDBOX_KEEPER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "sandbox/confine.h"
+#include "sandbox/transfer.h"
 
 /*
  * What a worker does: answers what comes from the socket, returns when the other side is gone. Its first message is
@@ -22,16 +24,20 @@ typedef void (*keeper_serve_fn)(int socket);
 
 struct keeper {
 	pid_t pid;
-	int socket; /* -1: there is none */
+	int socket;	 /* -1: there is none */
+	uint64_t serial; /* of the last order */
 };
 
 /* Forks the keeper. Call it while the process has one thread, and holds nothing. -errno. */
 int keeper_start(struct keeper *keeper, enum confine_role role, keeper_serve_fn serve);
 /*
- * Asks for a new worker, which answers at the other end of *socket; the one before is killed. -errno: -EPIPE if the
- * keeper is gone; -ETIME if it does not answer within 5 seconds.
+ * Asks for a new worker, which answers at the other end of *socket; the one before is killed. wait decides for how long the
+ * keeper is waited for. -errno: -EPIPE, the keeper is gone; -ETIME and others of wait.
+ *
+ * A keeper that is gone, or once was too late, is given up: the calls that follow are -EPIPE at once.
  */
-int keeper_fork(struct keeper *keeper, int *socket, pid_t *worker);
+int keeper_fork(struct keeper *keeper, const struct transfer_wait *wait, int *socket,
+		pid_t *worker);
 /* Ends the keeper and its worker. Waits for 100 ms at most. */
 void keeper_stop(struct keeper *keeper);
 

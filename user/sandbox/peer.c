@@ -40,25 +40,98 @@ struct peer {
 	uint32_t nr_failed;
 };
 
-/* A call that is under way. */
+/* Waiting ---------------------------------------------------------------------------------------- */
+
+/* An answer that is waited for. */
 struct call {
-	struct peer *peer;
-	const struct peer_idle *idle;
+	pid_t process; /* whose answer it is; 0: of a thread of this process */
+	uint64_t stall_ns, cpu_ns;
+	const struct peer_idle *idle; /* NULL: nothing is done meanwhile */
 	uint64_t began_ns, began_cpu_ns;
-	uint64_t moved_ns, moved_cpu_ns; /* when the worker last did something */
+	uint64_t moved_ns, moved_cpu_ns; /* when the process last did something */
 };
+
+/* 0: it is not known. */
+static uint64_t cpu_ns_of(pid_t process)
+{
+	struct timespec now;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(process, &clock) || clock_gettime(clock, &now))
+		return 0;
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/* Does it wait for a CPU, rather than for something that may never come? Asked when it is late. */
+static bool is_runnable(pid_t process)
+{
+	char path[64], stat[512], *state;
+	ssize_t len;
+	int fd scoped(closep) = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (len <= 0)
+		return false;
+	stat[len] = '\0';
+	state = strrchr(stat, ')');
+	return state && !strncmp(state, ") R", 3);
+}
+
+static bool is_stalled(struct call *call, uint64_t now_ns)
+{
+	uint64_t cpu_ns;
+
+	if (!call->process)
+		return false; /* its clock is not known, nor can it be killed */
+	cpu_ns = cpu_ns_of(call->process);
+	if (cpu_ns > call->moved_cpu_ns + IDLE_TOLERANCE) {
+		call->moved_cpu_ns = cpu_ns;
+		call->moved_ns = now_ns;
+	}
+	if (now_ns - call->moved_ns >= call->stall_ns && is_runnable(call->process))
+		call->moved_ns = now_ns;
+	return now_ns - call->moved_ns >= call->stall_ns ||
+	       now_ns - call->began_ns >= PEER_CALL_NS ||
+	       cpu_ns >= call->began_cpu_ns + call->cpu_ns;
+}
+
+static int wait_for_answer(void *ctx, int fd, short events)
+{
+	struct pollfd ready = {.fd = fd, .events = events};
+	struct call *call = ctx;
+
+	if (poll(&ready, 1, WAKE_MS) > 0)
+		return 0;
+	if (call->idle && call->idle->gives_up && call->idle->gives_up(call->idle->ctx))
+		return -EINTR;
+	if (!is_stalled(call, clock_monotonic_ns()))
+		return 0;
+	/* This process may have waited for a CPU, or idle may have taken the time. */
+	return poll(&ready, 1, 0) > 0 ? 0 : -ETIME;
+}
+
+static struct call begin_call(pid_t process, uint64_t stall_ns, uint64_t cpu_ns,
+			      const struct peer_idle *idle)
+{
+	struct call call = {.process = process,
+			    .stall_ns = stall_ns,
+			    .cpu_ns = cpu_ns,
+			    .idle = idle,
+			    .began_ns = clock_monotonic_ns(),
+			    .began_cpu_ns = process ? cpu_ns_of(process) : 0};
+
+	call.moved_ns = call.began_ns;
+	call.moved_cpu_ns = call.began_cpu_ns;
+	return call;
+}
 
 /* Workers ---------------------------------------------------------------------------------------- */
 
 static uint64_t worker_cpu_ns(const struct peer *peer)
 {
-	struct timespec now;
-	clockid_t clock;
-
-	if (peer->is_thread || peer->socket < 0 || clock_getcpuclockid(peer->worker, &clock) ||
-	    clock_gettime(clock, &now))
-		return 0;
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	return peer->is_thread || peer->socket < 0 ? 0 : cpu_ns_of(peer->worker);
 }
 
 uint64_t peer_cpu_ns(const struct peer *peer)
@@ -120,17 +193,19 @@ static int start_thread(struct peer *peer)
 	return 0;
 }
 
-static int start_worker(struct peer *peer)
+/* -EINTR, or -ENOTCONN. */
+static int order_worker(struct peer *peer, const struct peer_idle *idle)
 {
+	struct call call = begin_call(peer->keeper.pid, PEER_STALL_NS, PEER_CPU_NS, idle);
+	const struct transfer_wait wait = {wait_for_answer, &call};
 	pid_t worker;
-	int err;
+	int err = keeper_fork(&peer->keeper, &wait, &peer->socket, &worker);
 
-	if (peer->options.in_process)
-		return start_thread(peer);
-	err = keeper_fork(&peer->keeper, &peer->socket, &worker);
+	if (err == -EINTR)
+		return err;
 	peer->is_lost = err;
 	if (err)
-		return err;
+		return -ENOTCONN;
 	peer->worker = worker;
 	return 0;
 }
@@ -175,66 +250,6 @@ void peer_close(struct peer *peer)
 	free(peer);
 }
 
-/* Waiting ---------------------------------------------------------------------------------------- */
-
-/* Does it wait for a CPU, rather than for something that may never come? Asked when it is late. */
-static bool is_runnable(pid_t worker)
-{
-	char path[64], stat[512], *state;
-	ssize_t len;
-	int fd scoped(closep) = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", worker);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
-	if (len <= 0)
-		return false;
-	stat[len] = '\0';
-	state = strrchr(stat, ')');
-	return state && !strncmp(state, ") R", 3);
-}
-
-static bool is_stalled(struct call *call, uint64_t now_ns, uint64_t cpu_ns)
-{
-	if (call->peer->is_thread)
-		return false; /* its clock is not known, nor can it be killed */
-	if (cpu_ns > call->moved_cpu_ns + IDLE_TOLERANCE) {
-		call->moved_cpu_ns = cpu_ns;
-		call->moved_ns = now_ns;
-	}
-	if (now_ns - call->moved_ns >= call->peer->options.stall_ns &&
-	    is_runnable(call->peer->worker))
-		call->moved_ns = now_ns;
-	return now_ns - call->moved_ns >= call->peer->options.stall_ns ||
-	       now_ns - call->began_ns >= PEER_CALL_NS ||
-	       cpu_ns >= call->began_cpu_ns + call->peer->options.cpu_ns;
-}
-
-static int wait_for_worker(void *ctx, int fd, short events)
-{
-	struct pollfd ready = {.fd = fd, .events = events};
-	struct call *call = ctx;
-
-	if (poll(&ready, 1, WAKE_MS) > 0)
-		return 0;
-	if (call->idle && call->idle->gives_up && call->idle->gives_up(call->idle->ctx))
-		return -EINTR;
-	if (!is_stalled(call, clock_monotonic_ns(), worker_cpu_ns(call->peer)))
-		return 0;
-	/* This process may have waited for a CPU, or idle may have taken the time. */
-	return poll(&ready, 1, 0) > 0 ? 0 : -ETIME;
-}
-
-static void begin_call(struct call *call, struct peer *peer, const struct peer_idle *idle)
-{
-	*call = (struct call){.peer = peer,
-			      .idle = idle,
-			      .began_ns = clock_monotonic_ns(),
-			      .began_cpu_ns = worker_cpu_ns(peer)};
-	call->moved_ns = call->began_ns;
-	call->moved_cpu_ns = call->began_cpu_ns;
-}
-
 /* Calls ------------------------------------------------------------------------------------------ */
 
 /* The worker's first message. */
@@ -256,13 +271,21 @@ static int meet(struct peer *peer, const struct transfer_wait *wait, uint32_t *m
 }
 
 /* A worker to ask: the one there is, unless it is old. */
-static int find_worker(struct peer *peer)
+static int find_worker(struct peer *peer, const struct peer_idle *idle)
 {
 	if (peer->socket >= 0 && worker_cpu_ns(peer) >= OLD_AGE_NS)
 		drop_worker(peer);
 	if (peer->socket >= 0)
 		return 0;
-	return start_worker(peer) ? -ENOTCONN : 0;
+	if (peer->options.in_process)
+		return start_thread(peer) ? -ENOTCONN : 0;
+	return order_worker(peer, idle);
+}
+
+static struct call begin_call_to_worker(const struct peer *peer, const struct peer_idle *idle)
+{
+	return begin_call(peer->is_thread ? 0 : peer->worker, peer->options.stall_ns,
+			  peer->options.cpu_ns, idle);
 }
 
 static void on_failure(struct peer *peer, int err)
@@ -299,12 +322,12 @@ void peer_distrust(struct peer *peer)
 int peer_handshake(struct peer *peer, uint32_t *missing)
 {
 	struct call call;
-	const struct transfer_wait wait = {wait_for_worker, &call};
-	int err = find_worker(peer);
+	const struct transfer_wait wait = {wait_for_answer, &call};
+	int err = find_worker(peer, NULL);
 
 	if (err)
 		return err;
-	begin_call(&call, peer, NULL);
+	call = begin_call_to_worker(peer, NULL);
 	err = meet(peer, &wait, missing);
 	if (err)
 		on_failure(peer, err);
@@ -344,14 +367,14 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 	      const struct peer_idle *idle, struct peer_answer *answer)
 {
 	struct call call;
-	const struct transfer_wait wait = {wait_for_worker, &call};
-	int err = find_worker(peer);
+	const struct transfer_wait wait = {wait_for_answer, &call};
+	int err = find_worker(peer, idle);
 
 	if (err)
 		return err;
 	peer->is_used = true;
 	request->serial = ++peer->serial;
-	begin_call(&call, peer, idle);
+	call = begin_call_to_worker(peer, idle);
 	err = exchange(peer, request, payload, fd, &wait, answer);
 	if (err) {
 		on_failure(peer, err);

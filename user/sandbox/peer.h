@@ -4,7 +4,8 @@
  *
  * A call ends at the latest after PEER_CPU_NS of the worker's CPU time, after PEER_STALL_NS in which it got none without
  * waiting for a CPU (a file system does not answer), or after PEER_CALL_NS. So a busy machine does not cost a file,
- * and a stuck file system does soon.
+ * and a stuck file system does soon. The keeper is waited for in the same way when there is a new worker to be had, for
+ * PEER_STALL_NS; once it was late, there are no more workers (-ENOTCONN), and nobody waits for it again.
  */
 #ifndef CPROF_SANDBOX_PEER_H
 #define CPROF_SANDBOX_PEER_H
@@ -41,7 +42,7 @@ void peer_close(struct peer *peer); /* NULL is fine */
  */
 int peer_handshake(struct peer *peer, uint32_t *missing);
 
-/* Called every 2 ms of a call, and more often. Return true to give up: the call is -EINTR then. */
+/* Called every 2 ms of a call, and more often, also while a new worker is waited for. Return true to give up: the call is -EINTR then. */
 struct peer_idle {
 	bool (*gives_up)(void *ctx);
 	void *ctx;

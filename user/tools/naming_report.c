@@ -127,7 +127,8 @@ void naming_report_files(const struct parser *parser, const struct localfiles *f
 			warn("%s", text);
 	}
 	if (parser_is_lost(parser))
-		warn("the process that parses files was killed and could not be replaced: other "
+		warn("the process that parses files was killed or stopped, and could not be "
+		     "replaced: other "
 		     "code has no names");
 	if (localfiles_is_cut(files))
 		warn("--debug-dir: not all files were searched, there are too many");
