@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -406,8 +407,14 @@ static void do_forbidden(uint32_t which)
 	case 7:
 		setuid(0);
 		break;
+	case 8:
+		fstatat(AT_FDCWD, "/etc/passwd", &(struct stat){0}, 0);
+		break;
 	}
 }
+
+#define NR_FORBIDDEN 9
+#define ASKS_MEMORY  101u /* what qsort(3) of some C library may do */
 
 static void serve_forbidden(int socket)
 {
@@ -419,8 +426,10 @@ static void serve_forbidden(int socket)
 
 		closep(&fd);
 		reply.status = -ENOENT;
-		if (request.key < 100)
+		if (request.key < NR_FORBIDDEN)
 			do_forbidden(request.key);
+		else if (request.key == ASKS_MEMORY)
+			reply.status = sysinfo(&(struct sysinfo){0}) ? -errno : 0;
 		transfer_send(socket, &reply, NULL, -1, NULL);
 	}
 }
@@ -435,14 +444,15 @@ static void test_forbidden_calls(void **state)
 	if (IS_SANITIZED)
 		skip();
 	parser = open_parser(serve_forbidden, false);
-	for (uint32_t which = 0; which < 8; which++) {
+	for (uint32_t which = 0; which < NR_FORBIDDEN; which++) {
 		assert_int_equal(parser_table(parser, which, fd, &table), -EPIPE);
 		assert_int_equal(parser_nr_left_out(parser), which + 1);
 		assert_int_equal(parser_left_out(parser, which, &err), which);
 		assert_int_equal(err, -EPIPE);
 	}
 	assert_int_equal(parser_table(parser, 100, fd, &table), -ENOENT);
-	assert_int_equal(parser_nr_left_out(parser), 8);
+	assert_int_equal(parser_table(parser, ASKS_MEMORY, fd, &table), -ENOSYS);
+	assert_int_equal(parser_nr_left_out(parser), NR_FORBIDDEN);
 	parser_close(parser);
 }
 

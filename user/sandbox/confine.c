@@ -27,6 +27,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -155,11 +156,26 @@ static int read_settings_alone(void)
 	return err;
 }
 
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* glibc's qsort(3) asks how much memory there is the first time that it sorts more than 1 KB, and remembers it. */
+static void learn_memory(void)
+{
+	int numbers[512] = {0};
+
+	qsort(numbers, sizeof(numbers) / sizeof(numbers[0]), sizeof(numbers[0]), compare);
+}
+
 uint32_t confine_process(int fd, enum confine_role role)
 {
 	uint64_t keep = capabilities_of(role);
 	uint32_t missing = 0;
 
+	if (role == CONFINE_PARSER)
+		learn_memory();
 	keep_one_descriptor(fd);
 	ignore_signals();
 	if (role != CONFINE_FETCHER)
@@ -180,6 +196,8 @@ uint32_t confine_process(int fd, enum confine_role role)
 
 /* System calls ----------------------------------------------------------------------------------- */
 
+#define NR_RULES(rules) (sizeof(rules) / sizeof((rules)[0]))
+
 /* One that allocates no executable memory; PROT_EXEC is in the third argument of both. */
 #define NOT_EXECUTABLE CALL_NONE_OF, CALL_LOW(2), PROT_EXEC
 #define NOT_TO_WRITE               \
@@ -194,7 +212,8 @@ static const struct call_rule of_all[] = {
 	CALL(close),
 	CALL(pread64),
 	CALL(fstat),
-	CALL(newfstatat), /* fstat() of glibc 2.33 and later; of a path it tells metadata */
+	/* fstat() of glibc 2.33 and later. Where the path is not empty it tells metadata, which cannot be seen here. */
+	CALL_IF(newfstatat, CALL_EQUAL, CALL_LOW(3), AT_EMPTY_PATH),
 	CALL(lseek),
 	CALL_IF(fcntl, CALL_EQUAL, CALL_LOW(1), F_GETFD), /* is it open? libelf asks */
 	/* memory */
@@ -210,10 +229,16 @@ static const struct call_rule of_all[] = {
 };
 
 static const struct call_rule of_parser[] = {
-	CALL(sysinfo),	     /* qsort(): how much memory is there? */
 	CALL(clock_gettime), /* of CPU time: how much of it did DWARF take? */
 	CALL(rt_sigreturn),  /* from the handler of SIGBUS (base/fileview.h) */
 };
+
+/* In both a call has one rule. */
+_Static_assert(NR_RULES(of_all) + NR_RULES(of_parser) <= CONFINE_PARSER_CALLS,
+	       "the parser has few system calls");
+
+/* qsort(3) asks how much memory there is, and sorts without that answer, too. It was asked before: learn_memory(). */
+static const struct call_rule refused_to_parser[] = {CALL(sysinfo)};
 
 static const struct call_rule of_opener[] = {
 	CALL_IF(openat, NOT_TO_WRITE),
@@ -277,7 +302,7 @@ static const struct call_rule refused_to_fetcher[] = {
 /* Its flags are in memory, where a filter cannot look; libc then uses clone. */
 static const struct call_rule unknown_to_fetcher[] = {CALL(clone3)};
 
-#define ADD(rules) callfilter_add(&filter, rules, sizeof(rules) / sizeof((rules)[0]))
+#define ADD(rules) callfilter_add(&filter, rules, NR_RULES(rules))
 
 uint32_t confine_calls(enum confine_role role)
 {
@@ -294,9 +319,12 @@ uint32_t confine_calls(enum confine_role role)
 	}
 	callfilter_begin(&filter, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
 	ADD(of_all);
-	if (role == CONFINE_PARSER)
+	if (role == CONFINE_PARSER) {
 		ADD(of_parser);
-	else
+		filter.matched = SECCOMP_RET_ERRNO | ENOSYS;
+		ADD(refused_to_parser);
+	} else {
 		ADD(of_opener);
+	}
 	return callfilter_install(&filter, SECCOMP_RET_KILL_PROCESS, 0) ? CONFINE_NO_SECCOMP : 0;
 }

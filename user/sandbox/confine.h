@@ -32,6 +32,7 @@
 #define CONFINE_OPENER_FILE_BYTES \
 	(128ull << 20) /* of a copy in memory (process/filecopy.h); the parser writes no file */
 #define CONFINE_FETCHER_FILE_BYTES (512ull << 20)
+#define CONFINE_PARSER_CALLS	   20 /* system calls that it may use, at most */
 
 /* What a kernel, or a container, did not let a process give up: a set. */
 enum confine_missing {
