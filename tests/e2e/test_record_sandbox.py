@@ -158,14 +158,42 @@ def needs_admin():
         return int(file.read()) > 2
 
 
+def probes_by_events(run):
+    """Each probe of heap is a perf event, on a kernel that has nothing better."""
+    return "heap probes: perf uprobes" in run.said()
+
+
 @h.test
 def main_keeps_what_it_needs():
-    """While it samples, main cannot inspect others, change users, load modules, mount or use the network, nor record administer."""
-    for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
-        run = h.cprof(command, "-p", beside(*workload).pid).attached()
-        allowed = KEPT | ({"sys_admin"} if command == "heap" or needs_admin() else set())
+    """While it samples, main cannot inspect others, change users, load modules, mount or use the network; it administers only where a
+    probe is a perf event."""
+    for command, workload, *options in (("record", ("hot", 60)), ("heap", ("allocs",)),
+                                        ("heap", ("allocs",), "--limit", "attach_mode=1")):
+        run = h.cprof(command, *options, "-p", beside(*workload).pid).attached()
+        administers = probes_by_events(run) or needs_admin()
+        assert administers or not options
         for kind, names in kept(run).items():
-            assert names <= allowed, (kind, names)
+            assert names <= KEPT | {"sys_admin"}, (kind, names)
+            assert ("sys_admin" in names) == administers, (options, kind, names)
+
+
+@h.test
+def probes_are_added_without_it():
+    """Code that is mapped after heap has given up CAP_SYS_ADMIN is probed, too."""
+    target = h.Workload("/bin/sh", "-c", f"read line; exec {h.workload('ownalloc')}")
+    run = h.cprof("heap", "--rate", "1", "-p", target.pid).attached()
+    if needs_admin() or probes_by_events(run):
+        raise h.Skip("CAP_SYS_ADMIN is needed here")
+    end = time.monotonic() + h.HANGS
+    while helpers.status(run.pid)["NoNewPrivs"] != "1" and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not int(helpers.status(run.pid)["CapEff"], 16) >> 21 & 1
+    target.go()
+    run.awaits(r"^cprof: probing malloc\+\d+ at offset \w+ of \S*/ownalloc")
+    target.says()
+    target.go()
+    target.says()
+    assert run.stop().profile()["samples"]
 
 
 @h.test

@@ -51,6 +51,11 @@ int session_probe(struct session *session, const struct alloc_site *sites, size_
 	return uprobes_attach(&session->uprobes, session->bpf, sites, nr, fd, tgid);
 }
 
+bool session_probes_by_events(const struct session *session)
+{
+	return session->uprobes.mode == UPROBES_PERF;
+}
+
 uint32_t session_max_files(const struct session *session)
 {
 	return uprobes_max_files(&session->uprobes);

@@ -87,6 +87,8 @@ void session_forget_target(struct session *session, uint32_t tgid);
  */
 int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
+/* Is each probe a perf event? Some kernels make one for CAP_SYS_ADMIN alone. Without heap: false. */
+bool session_probes_by_events(const struct session *session);
 /* How many files may be probed so that session_close() takes seconds at most. */
 uint32_t session_max_files(const struct session *session);
 

@@ -126,10 +126,11 @@ static int refuse(const char *does, uint32_t missing)
 	return EXIT_CANNOT;
 }
 
-/* Is CAP_SYS_ADMIN needed during the run? For later probes before Linux 6.10, and for events of CPUs that come online, where Debian's kernels demand it. */
+/* Is CAP_SYS_ADMIN needed during the run? For later probes that are perf events, and for events of CPUs that come online, where Debian's kernels demand it. */
 static bool needs_admin(const struct run *run)
 {
-	return run_is_heap(run) || smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
+	return session_probes_by_events(run->session) ||
+	       smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
 }
 
 /* Is /proc mounted with hidepid? Then the processes of other users are not to be seen without CAP_SYS_PTRACE, not even their numbers. */
