@@ -102,6 +102,8 @@ int run_start(struct run *run)
 										       : EXIT_DONE;
 }
 
+#define MAX_CLOCK_JUMPS 3 /* that are told; a machine may correct its clock every second */
+
 /* The run goes by CLOCK_MONOTONIC: only what a profile says about when it was taken is that of another clock. */
 static void look_at_clock(struct run *run)
 {
@@ -109,11 +111,12 @@ static void look_at_clock(struct run *run)
 	int64_t set_by_ns = offset_ns - run->realtime_offset_ns;
 
 	run->realtime_offset_ns = offset_ns;
-	if (set_by_ns >= (int64_t)NSEC_PER_SEC || set_by_ns <= -(int64_t)NSEC_PER_SEC)
-		detail("the system's clock was set by %+.0f s during the run: profiles go on by "
-		       "the time "
-		       "of the start, and durations and -d are not affected",
-		       set_by_ns / 1e9);
+	if (set_by_ns < (int64_t)NSEC_PER_SEC && set_by_ns > -(int64_t)NSEC_PER_SEC)
+		return;
+	if (run->nr_clock_jumps++ < MAX_CLOCK_JUMPS)
+		say("the system's clock was set by %+.0f s during the run: profiles go on by the "
+		    "time of the start, and durations and -d are not affected",
+		    set_by_ns / 1e9);
 }
 
 /* CLOCK_MONOTONIC, by which a run goes, stands still meanwhile. */

@@ -90,6 +90,7 @@ struct run {
 	uint64_t suspended_ns;	      /* the same, clock_suspended_ns() */
 	uint64_t rate_looked_ns;      /* when the kernel's limit on the rate was last looked at */
 	bool is_throttled;	      /* it fell below that of this run, which was said */
+	uint32_t nr_clock_jumps;
 };
 
 static inline bool run_is_heap(const struct run *run)
