@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The process that parses the targets' files: what it may do, and what becomes of a run when it fails."""
+import ctypes
+import errno
 import glob
 import os
+import re
 import shutil
 import signal
 import time
@@ -13,6 +16,7 @@ import privileges as p
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
 CALLS = 20  # so many system calls at most
+SECCOMP, LANDLOCK_CREATE_RULESET = 317, 444
 
 
 def parser_of(run):
@@ -53,6 +57,43 @@ def its_powers():
     helpers.ends(parser)
 
 
+@h.test
+def nobody_may_trace_them():
+    """Not even the user who started cprof: what it has opened, and its memory, is root's to see."""
+    target = h.paused("hot", 60)
+    folder = h.folder()
+    os.chmod(folder, 0o777)
+    output = os.path.join(folder, "profile.pb.gz")
+    run = h.cprof("record", "-o", output, "-p", target.pid, output=output, run_as=p.with_capabilities(*p.WHOLE)).attached()
+    for keeper, worker in ((KEEPER, PARSER), ("cprof-openers", "cprof-opener")):
+        for pid in (helpers.child(run.pid, keeper), helpers.grandchild(run, keeper, worker)):
+            assert helpers.status(pid)["Uid"].split() == [str(h.NOBODY)] * 4
+            assert os.stat(f"/proc/{pid}/environ").st_uid == 0, helpers.status(pid)["Name"]
+    assert os.stat(f"/proc/{run.pid}/environ").st_uid == h.NOBODY  # else this would say nothing
+    target.uses(0.05)
+    target.pauses()
+    run.stop()
+
+
+def has_landlock():
+    """Does this kernel have it?"""
+    return ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, 0, 1) > 0
+
+
+def landlocked(trace):
+    """The names of the processes that restricted themselves by landlock, as far as they set one afterwards."""
+    restricted, names = set(), set()
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            pid, _, text = line.partition(" ")
+            if re.search(r"\blandlock_restrict_self\b.*= 0$", text):  # other processes may come in between
+                restricted.add(pid)
+            name = re.search(r'PR_SET_NAME, "([^"]*)"', text)
+            if name and pid in restricted:
+                names.add(name[1])
+    return names
+
+
 def calls_of(trace, name):
     """The system calls of the processes of that name once they are confined: {name: a line}."""
     calls, named, is_confined = {}, set(), set()
@@ -85,6 +126,8 @@ def its_system_calls():
                  "memfd_create", "process_vm_readv", "bpf", "write", "sysinfo"}
     assert not forbidden & set(calls), {name: calls[name] for name in forbidden & set(calls)}
     assert {"recvmsg", "sendmsg", "pread64"} <= set(calls), calls
+    if has_landlock():  # a parser inherits it
+        assert KEEPER in landlocked(trace), landlocked(trace)
 
 
 NAMES = {1: "dac_override", 0: "chown", 2: "dac_read_search", 3: "fowner", 5: "kill", 14: "ipc_lock", 19: "sys_ptrace",
@@ -294,6 +337,47 @@ def refused_by_a_container():
     checks, commands = p.doctor(*p.refusing_filters(), status=p.CANNOT)
     assert checks["seccomp"]["verdict"] == "no" and "cannot be confined" in checks["seccomp"]["why"], checks["seccomp"]
     assert all(command["causes"] == ["seccomp"] for command in commands.values()), commands
+
+
+def said_of_the_sandbox(run_as, *arguments):
+    """What a run says without -v of what is missing; all else works."""
+    done = h.cprof(*arguments, run_as=run_as, verbose=False).wait()
+    assert done.code == 0 and done.profile()["samples"], done.lines
+    return [line for line in done.lines if re.search("landlock|seccomp|privileges|capabilities|nobody", line)]
+
+
+@h.test
+def a_kernel_without_landlock():
+    """One layer of several: all works."""
+    if has_landlock():
+        assert not said_of_the_sandbox((), "record", "-F", "999", "--", h.workload("hot"), "0.1")
+    for error in (errno.ENOSYS, errno.EOPNOTSUPP):
+        said = said_of_the_sandbox(p.refusing(LANDLOCK_CREATE_RULESET, error=error), "record", "-F", "999", "--", h.workload("hot"), "0.1")
+        assert said == ["cprof: the process that parses files is kept from opening others by its filter of system calls alone "
+                        "(there is no landlock)"], said
+
+
+@h.test
+def main_without_a_filter():
+    """seccomp(2) is refused, prctl(2) is not: what parses files has its filter, and that main has none is said."""
+    for command, workload in (("record", ("hot", "0.1")), ("heap", ("allocs", "10", "now"))):
+        said = said_of_the_sandbox(p.refusing(SECCOMP), command, "--allow-empty", "--", h.workload(workload[0]), *workload[1:])
+        assert said == ["cprof: the process that samples may use all system calls (seccomp is refused)"], said
+
+
+@h.test
+def without_the_right_to_change_the_groups():
+    """Root that may become nobody and keeps its groups: it is nobody, and one line says so."""
+    target = h.paused("hot", 60)
+    run = h.cprof("record", "-F", "999", "-p", target.pid, run_as=("setpriv", "--bounding-set", "-setgid")).attached()
+    found = helpers.status(parser_of(run))
+    assert found["Uid"].split() == ["65534"] * 4 and found["Gid"].split()[0] == "0", found
+    target.uses(0.1)
+    target.pauses()
+    done = run.stop()
+    is_complete(done, target)
+    said = [line for line in done.lines if "is still in groups of cprof's user (CAP_SETGID is missing" in line]
+    assert len(said) == 1, done.lines
 
 
 @h.test

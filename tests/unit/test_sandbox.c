@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -379,6 +380,84 @@ static void test_is_confined(void **state)
 	assert_true(is_gone(keeper));
 }
 
+static void put(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+	int fd scoped(closep) = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+/* What became of a process that gave up what it could. */
+struct confined {
+	uint32_t missing;
+	uid_t uid;
+	gid_t gid;
+};
+
+static void __attribute__((noreturn)) confine_in_namespace(int socket)
+{
+	struct confined confined;
+	char go = !unshare(CLONE_NEWUSER);
+
+	if (write(socket, &go, 1) != 1 || read(socket, &go, 1) != 1)
+		_exit(1);
+	confined.missing = confine_process(socket, CONFINE_PARSER);
+	confined.uid = getuid();
+	confined.gid = getgid();
+	_exit(write(CONFINE_FD, &confined, sizeof(confined)) != sizeof(confined));
+}
+
+/* As root of a user namespace that has these users and groups, and forbids to change the supplementary ones. */
+static struct confined confined_in_namespace(const char *ids)
+{
+	struct confined confined;
+	int sockets[2];
+	char go = 0;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+	pid = fork();
+	if (!pid)
+		confine_in_namespace(sockets[1]);
+	close(sockets[1]);
+	assert_int_equal(read(sockets[0], &go, 1), 1);
+	if (!go) {
+		close(sockets[0]);
+		waitpid(pid, NULL, 0);
+		skip(); /* there are none here */
+	}
+	put(pid, "setgroups", "deny");
+	put(pid, "gid_map", ids);
+	put(pid, "uid_map", ids);
+	assert_int_equal(write(sockets[0], &go, 1), 1);
+	assert_int_equal(read(sockets[0], &confined, sizeof(confined)), sizeof(confined));
+	close(sockets[0]);
+	waitpid(pid, NULL, 0);
+	return confined;
+}
+
+#define NO_NAMES (CONFINE_NO_USER | CONFINE_NO_NOBODY | CONFINE_NO_GROUPS)
+
+/* A rootless container: what can be given up is, and why the rest cannot is told apart. */
+static void test_in_a_namespace(void **state)
+{
+	struct confined confined;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	confined = confined_in_namespace("0 0 1\n65534 65534 1\n");
+	assert_int_equal(confined.missing & NO_NAMES, CONFINE_NO_GROUPS);
+	assert_int_equal(confined.uid, 65534);
+	assert_int_equal(confined.gid, 65534);
+	confined = confined_in_namespace("0 0 1\n");
+	assert_int_equal(confined.missing & NO_NAMES, CONFINE_NO_NOBODY);
+	assert_int_equal(confined.uid, 0);
+}
+
 /* What a worker must not do; which is in the request's number of items. */
 static void do_forbidden(uint32_t which)
 {
@@ -594,8 +673,8 @@ static void serve_badly(int socket)
 	}
 }
 
-/* The bad file is left out because of err, after nr_failed workers; others have their answers, before and after. */
-static void check_failure(int err)
+/* The bad file is left out because of err, in these words; others have their answers, before and after. */
+static void check_failure(int err, const char *words)
 {
 	struct parser *parser = open_parser(serve_badly, false);
 	struct unwind_table *table = NULL;
@@ -606,6 +685,7 @@ static void check_failure(int err)
 	assert_int_equal(parser_nr_left_out(parser), 1);
 	assert_int_equal(parser_left_out(parser, 0, &why), BAD);
 	assert_int_equal(why, err);
+	assert_string_equal(parser_why_left_out(why), words);
 	/* It is not asked about again, whatever the question. */
 	assert_int_equal(parser_table(parser, BAD, fd, &table), err);
 	assert_int_equal(parser_table(parser, GOOD, fd, &table), -ENOEXEC);
@@ -618,21 +698,21 @@ static void test_dies(void **state)
 {
 	(void)state;
 	how = DIES;
-	check_failure(-EPIPE);
+	check_failure(-EPIPE, "its parser died twice");
 }
 
 static void test_stalls(void **state)
 {
 	(void)state;
 	how = STALLS;
-	check_failure(-ETIME);
+	check_failure(-ETIME, "its parser took too long");
 }
 
 static void test_spins(void **state)
 {
 	(void)state;
 	how = SPINS;
-	check_failure(-ETIME);
+	check_failure(-ETIME, "its parser took too long");
 }
 
 static void test_lies(void **state)
@@ -640,7 +720,7 @@ static void test_lies(void **state)
 	(void)state;
 	how = LIES;
 	for (lie = 0; lie < NR_LIES; lie++)
-		check_failure(-EBADMSG);
+		check_failure(-EBADMSG, "its parser gave invalid answers");
 }
 
 static bool has_had_enough(void *ctx)
@@ -788,6 +868,7 @@ int main(void)
 		cmocka_unit_test(test_answers_in_process),
 		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_is_confined),
+		cmocka_unit_test(test_in_a_namespace),
 		cmocka_unit_test(test_forbidden_calls),
 		cmocka_unit_test(test_dies),
 		cmocka_unit_test(test_stalls),

@@ -78,7 +78,7 @@ int run_start_helpers(struct run *run)
 	return EXIT_DONE;
 }
 
-/* What it means that something is missing. */
+/* What it means that something is missing, of a process that opens or parses files, and of main. */
 static const struct {
 	uint32_t missing;
 	const char *what;
@@ -87,30 +87,37 @@ static const struct {
 	{CONFINE_NO_SECCOMP, "may use all system calls (seccomp is refused)", ""},
 	{CONFINE_NO_CAPSET, "keeps its capabilities", ""},
 	{CONFINE_NO_PRIVS, "may gain privileges (no_new_privs is refused)", ""},
-	{CONFINE_NO_USER, "runs as cprof's user, not as nobody",
-	 " (CAP_SETUID or CAP_SETGID is missing)"},
+	{CONFINE_NO_USER, "runs as cprof's user, not as nobody", " (CAP_SETUID is missing)"},
+	{CONFINE_NO_NOBODY, "runs as cprof's user, not as nobody",
+	 " (there is no user 65534 in this user namespace)"},
+	{CONFINE_NO_GROUPS, "is still in groups of cprof's user",
+	 " (CAP_SETGID is missing, or the user namespace forbids setgroups(2))"},
 	{CONFINE_NO_LIMITS, "has no limits on memory and CPU time", ""},
 	{CONFINE_NO_NETNS, "is in cprof's network namespace", ""},
-	{CONFINE_NO_LANDLOCK, "is not restricted by landlock, which this kernel lacks", ""},
+	{CONFINE_NO_LANDLOCK, "is kept from opening others by its filter of system calls alone",
+	 " (there is no landlock)"},
 };
 
-/* The namespace and landlock only say twice what the filter of system calls says. Who is not root loses less, too. */
+/*
+ * Where cprof does not run as root it cannot make a network namespace, which only says again what the filter of system calls
+ * says, nor become another user, and has less to lose.
+ */
 static bool is_minor(uint32_t missing)
 {
-	return missing & (CONFINE_NO_NETNS | CONFINE_NO_LANDLOCK) ||
-	       (missing == CONFINE_NO_USER && geteuid());
+	return missing & CONFINE_NO_NETNS ||
+	       (missing & (CONFINE_NO_USER | CONFINE_NO_NOBODY | CONFINE_NO_GROUPS) && geteuid());
 }
 
-/* does: "opens" or "parses", as "the process that opens files". */
-static void say_missing(const char *does, uint32_t missing)
+/* who: "the process that opens files". */
+static void say_missing(const char *who, uint32_t missing)
 {
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		if (!(missing & losses[i].missing))
 			continue;
 		if (is_minor(losses[i].missing))
-			detail("the process that %s files %s", does, losses[i].what);
+			detail("%s %s", who, losses[i].what);
 		else
-			warn("the process that %s files %s%s", does, losses[i].what, losses[i].why);
+			warn("%s %s%s", who, losses[i].what, losses[i].why);
 	}
 }
 
@@ -148,26 +155,25 @@ static bool hides_pids(void)
 int run_give_up_powers(struct run *run)
 {
 	const struct narrow_needs needs = {needs_admin(run), hides_pids()};
-	int err;
 
 	snprintf(run->lacks, sizeof(run->lacks), "%s", machine_lacks_for_files());
-	err = run->options->no_sandbox ? 0 : narrow_main(&needs);
-
-	if (err)
-		detail("cprof keeps privileges that it no longer needs: %s", strerror(-err));
+	if (!run->options->no_sandbox)
+		say_missing("the process that samples", narrow_main(&needs));
 	return EXIT_DONE;
 }
 
-/* err: it does not answer. */
+/* does: "opens" or "parses", as "the process that opens files". err: it does not answer. */
 static int check_helper(const char *does, int err, uint32_t missing)
 {
+	char *who scoped(freep) = xasprintf("the process that %s files", does);
+
 	if (err) {
-		warn("the process that %s files did not start: %s", does, strerror(-err));
+		warn("%s did not start: %s", who, strerror(-err));
 		return EXIT_CANNOT;
 	}
 	if (missing & CONFINE_NEEDED)
 		return refuse(does, missing);
-	say_missing(does, missing);
+	say_missing(who, missing);
 	return EXIT_DONE;
 }
 
@@ -176,7 +182,10 @@ static int check_fetcher(struct run *run)
 	uint32_t missing = 0;
 	int err = run->fetcher ? fetcher_handshake(run->fetcher, &missing) : 0;
 
-	return check_helper("downloads debug", err, missing);
+	if (!err && missing & CONFINE_NO_LANDLOCK)
+		warn("the process that downloads debug files can read every file that user 65534 "
+		     "can (there is no landlock)");
+	return check_helper("downloads debug", err, missing & ~CONFINE_NO_LANDLOCK);
 }
 
 int run_check_helpers(struct run *run)

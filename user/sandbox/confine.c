@@ -94,13 +94,15 @@ static uint64_t capabilities_of(enum confine_role role)
 	return permitted & keep;
 }
 
+/* Each is tried: a container may forbid to change groups and allow to change the user. */
 static uint32_t become_nobody(void)
 {
-	/* A user who is not root and may not change to another one has nothing more to give up. */
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
-		return CONFINE_NO_USER;
-	return 0;
+	bool has_groups = setgroups(0, NULL);
+
+	has_groups = setresgid(NOBODY, NOBODY, NOBODY) || has_groups;
+	if (setresuid(NOBODY, NOBODY, NOBODY)) /* groups that stay are no news then */
+		return errno == EINVAL ? CONFINE_NO_NOBODY : CONFINE_NO_USER;
+	return has_groups ? CONFINE_NO_GROUPS : 0;
 }
 
 static bool limit(int resource, rlim_t most)

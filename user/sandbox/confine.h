@@ -36,14 +36,17 @@
 
 /* What a kernel, or a container, did not let a process give up: a set. */
 enum confine_missing {
-	CONFINE_NO_USER = 1,	 /* it still runs as the user that started cprof */
+	CONFINE_NO_USER =
+		1, /* it still runs as the user that started cprof: it may not change that */
 	CONFINE_NO_LANDLOCK = 2, /* landlock(7) is not there */
 	CONFINE_NO_NETNS = 4,	 /* it is in cprof's network namespace */
 	CONFINE_NO_CAPSET = 8,	 /* it still has capabilities */
 	CONFINE_NO_PRIVS = 16,	 /* a program that it runs may gain privileges */
 	CONFINE_NO_LIMITS = 32,	 /* its resources are not limited */
 	CONFINE_NO_SECCOMP = 64, /* it may use all system calls */
-	CONFINE_NR_MISSING = 128,
+	CONFINE_NO_NOBODY = 128, /* the same: there is no user nobody in this user namespace */
+	CONFINE_NO_GROUPS = 256, /* it is nobody, and still in groups of that user */
+	CONFINE_NR_MISSING = 512,
 };
 /* Without these it is not safe to go on. */
 #define CONFINE_NEEDED (CONFINE_NO_SECCOMP | CONFINE_NO_CAPSET | CONFINE_NO_PRIVS)

@@ -166,10 +166,10 @@ static int refuse_calls(void)
 				  SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW);
 }
 
-int narrow_main(const struct narrow_needs *needs)
+uint32_t narrow_main(const struct narrow_needs *needs)
 {
 	uint64_t keep = 0;
-	int err = 0, later;
+	uint32_t missing = 0;
 
 	if (needs->administers || lacks_any(capset_permitted()))
 		keep |= CAPSET_OF(CAP_SYS_ADMIN);
@@ -178,10 +178,8 @@ int narrow_main(const struct narrow_needs *needs)
 	for (size_t i = 0; i < sizeof(kept); i++)
 		keep |= CAPSET_OF(kept[i]);
 	capset_bound(keep);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	later = capset_keep(keep);
-	err = err ? err : later;
-	later = refuse_calls();
-	return err ? err : later;
+	missing |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? CONFINE_NO_PRIVS : 0;
+	missing |= capset_keep(keep) ? CONFINE_NO_CAPSET : 0;
+	missing |= refuse_calls() ? CONFINE_NO_SECCOMP : 0;
+	return missing;
 }

@@ -12,6 +12,7 @@
 #define CPROF_SANDBOX_NARROW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct narrow_needs {
 	bool administers; /* CAP_SYS_ADMIN stays */
@@ -22,8 +23,9 @@ struct narrow_needs {
  * Capabilities are those of the calling thread and of threads that it makes from then on; the filter of system calls, and
  * no_new_privs with it, concern all threads. Processes that were forked before are as they were.
  * CAP_SYS_ADMIN stays as well where it serves in place of a capability that cprof lacks (CAP_BPF, CAP_PERFMON: root before
- * Linux 5.8, a container that was given the old one alone). -errno: what could be given up is.
+ * Linux 5.8, a container that was given the old one alone). Returns the set of what is missing (enum confine_missing:
+ * CONFINE_NO_PRIVS, CONFINE_NO_CAPSET, CONFINE_NO_SECCOMP); the rest is given up.
  */
-int narrow_main(const struct narrow_needs *needs);
+uint32_t narrow_main(const struct narrow_needs *needs);
 
 #endif
