@@ -27,6 +27,17 @@ def grandchild(run, keeper, name):
     return found and child(found, name)
 
 
+def at_rest(pid):
+    """Waits until it has done nothing for half a second; returns it."""
+    end, since, before = time.monotonic() + h.HANGS, time.monotonic(), None
+    while time.monotonic() < since + 0.5:
+        assert time.monotonic() < end, "it does not rest"
+        if (used := time.clock_gettime(~pid << 3 | 2)) != before:
+            since, before = time.monotonic(), used
+        time.sleep(0.01)
+    return pid
+
+
 def ends(pid):
     """It does not outlive cprof."""
     end = time.monotonic() + h.HANGS
@@ -35,23 +46,37 @@ def ends(pid):
         time.sleep(0.01)
 
 
-def named(done, target):
+def named(done, target, functions=("hot", "main")):
     """(the samples of the target, those of them whose functions are named)."""
     samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
-    return samples, [s for s in samples if {"hot", "main"} <= set(s["stack"])]
+    return samples, [s for s in samples if set(functions) <= set(s["stack"])]
 
 
-def is_killed_at_any_moment(helper_of, is_complete, at_least, at_most):
-    """A helper that is killed is replaced, and nothing is missing: at_least times, and until one was killed."""
-    target = h.paused("hot", 600)
-    nr_killed = 0
+def allocating():
+    """A workload that allocates as steadily as hot spins, and pauses."""
+    target = h.Workload("neighbour", 600, 6_000_000)
+    target.says()
+    target.go()
+    target.uses(0.02)
+    return target.pauses()
+
+
+def is_killed_at_any_moment(helper_of, is_complete, nr_kills):
+    """A helper that is killed is replaced, and nothing is missing: so many times, of record and of heap in turn. A run may end
+    before its helper is killed; then there is one more."""
+    commands = [(("record", "-F", "999"), h.paused("hot", 600), ("hot", "main")),
+                (("heap", "--rate", "1"), allocating(), ("neighbour_allocates", "main"))]
+    took, nr_killed, nr_runs = [1.0, 1.0], 0, 0  # seconds, of the last run of each
     kills.begins_anew()
-    for moment in range(at_most):
-        if moment >= at_least and nr_killed:  # it may end before it is killed
-            break
-        run = h.cprof("record", "-F", "999", "-p", target.pid)
-        done, killed = kills.kill_helper(run, target, helper_of)
+    while nr_killed < nr_kills:
+        assert nr_runs < 10 * nr_kills, f"{nr_killed} killed in {nr_runs} runs"
+        nr_runs += 1
+        which = nr_killed % len(commands)
+        options, target, functions = commands[which]
+        began = time.monotonic()
+        done, killed = kills.kill_helper(h.cprof(*options, "-p", target.pid), target, helper_of, took[which])
+        took[which] = time.monotonic() - began
         nr_killed += killed
-        assert done.code == 0, (moment, done.lines)
-        is_complete(done, target)
-    assert nr_killed, "none was ever killed"
+        assert done.code == 0, (nr_killed, done.lines)
+        is_complete(done, target, functions)
+    print(f"# killed {nr_killed} times in {nr_runs} runs", flush=True)

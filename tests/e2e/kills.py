@@ -92,11 +92,11 @@ def kill_at_random_moments(begin, sampling, target, noted):
     assert took[-1] < SECONDS_TO_CLEAR, f"{took[-1]:.1f} s"
 
 
-def kill_helper(run, target, helper_of):
-    """Kills the process that helper_of(run) finds, at a random moment of its start, its sampling or its end; the run is stopped
-    once the target was sampled for 0.05 s of its CPU time. The run that ended, and whether there was anybody to kill. The
-    moments are those that follow begins_anew()."""
-    at, enough, helper, killed = time.monotonic() + rand.uniform(0, 1.2), None, None, False
+def kill_helper(run, target, helper_of, within):
+    """Kills the process that helper_of(run) finds, at a random moment of its start, its sampling or its end, within so many seconds;
+    the run is stopped once the target was sampled for 0.05 s of its CPU time. The run that ended, and whether there was
+    anybody to kill. The moments are those that follow begins_anew()."""
+    at, enough, helper, killed = time.monotonic() + within * rand.random(), None, None, False
     while run.process.poll() is None:
         helper = helper_of(run) or helper
         if helper and not killed and time.monotonic() >= at:

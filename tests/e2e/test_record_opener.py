@@ -20,8 +20,8 @@ def opener_of(run):
     return helpers.grandchild(run, KEEPER, OPENER)
 
 
-def complete(done, target):
-    samples, named = helpers.named(done, target)
+def complete(done, target, functions=("hot", "main")):
+    samples, named = helpers.named(done, target, functions)
     # its loader has samples, too, and what others probe on this machine
     assert len(named) >= 0.5 * len(samples) > 0, [s["stack"] for s in samples]
 
@@ -107,7 +107,7 @@ MOMENTS = int(os.environ.get("MOMENTS", "4"))
 @h.test
 def killed_at_any_moment():
     """An opener that is killed is replaced, and nothing is missing."""
-    helpers.is_killed_at_any_moment(opener_of, complete, MOMENTS, 10 * MOMENTS)
+    helpers.is_killed_at_any_moment(opener_of, complete, MOMENTS)
 
 
 # The processes of other users are hidden from users who may not trace them.
