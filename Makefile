@@ -227,7 +227,7 @@ analyze:                               ## gcc -fanalyzer over all of user/ (5 mi
 fuzz: $(fuzz)                          ## build the fuzz targets (clang, libFuzzer)
 
 .PHONY: fuzz-long
-fuzz-long: $(fuzz)                     ## run each for SECONDS_EACH (600), or RUNS executions; TARGETS="NAME ...": some of them
+fuzz-long: $(fuzz)                     ## run each for SECONDS_EACH (600), or RUNS executions; fail below MIN_RUNS; TARGETS="NAME ...": some of them
 	$(Q)scripts/fuzz-long.sh $(TARGETS)
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined

@@ -6,16 +6,17 @@
 # Each begins with the corpus of the tree (tests/fuzz/corpus/) and what earlier runs have found beyond it, which stays in
 # build/fuzz/corpus/ and is first reduced to what still reaches code that the rest does not. The end, and Ctrl-C, print a
 # table: executions, how many a second, inputs that were kept, crashes. What crashed a target stays in build/fuzz/, too, and
-# the target goes on. Exit code 1 if anything crashed.
+# the target goes on. Exit code 1 if anything crashed, or ran less than it should.
 #
 # SECONDS_EACH	for each target (600)
 # RUNS		as many executions of each target, however long that takes
+# MIN_RUNS	a target that had fewer executions than this fails (0)
 # FUZZ_SEED	what the new inputs are drawn from (another one each time)
 # BUILD		where the programs are (build)
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 2
-build=${BUILD:-build}
+build=$(realpath -m "${BUILD:-build}") # reduce() changes the folder
 seconds=${SECONDS_EACH:-600}
 slice=100 # seconds between two looks at how far a target is
 dir=$(mktemp -d) || exit 2
@@ -29,9 +30,10 @@ reduce()
 	[ ! -d "$corpus" ] || cp "$corpus"/* "$fresh"
 	find "$fresh" -type f -printf '%f\n' | sort >"$dir/$1.tree"
 	if "$build/fuzz/fuzz_$1" -merge=1 -rss_limit_mb=2048 "$fresh" "$2" >"$dir/$1.merge" 2>&1; then
-		rm -rf "$2"
-		mkdir "$2"
-		find "$fresh" -type f -printf '%f\n' | sort | comm -13 "$dir/$1.tree" - | (cd "$fresh" && xargs -r mv -t "$OLDPWD/$2")
+		rm -rf "$2.new"
+		mkdir "$2.new"
+		find "$fresh" -type f -printf '%f\n' | sort | comm -13 "$dir/$1.tree" - | (cd "$fresh" && xargs -r mv -t "$2.new") &&
+			rm -rf "$2" && mv "$2.new" "$2"
 	fi
 	rm -rf "$fresh"
 }
@@ -58,12 +60,17 @@ one()
 
 table()
 {
-	cat "$dir"/*.sum 2>/dev/null | sort | while read -r name executions took crashes; do
-		echo "$name $executions $((executions / (took > 0 ? took : 1))) $(find "$build/fuzz/corpus/$name" -type f | wc -l) $crashes"
-	done | awk '
+	local name executions took crashes
+	for name in "${names[@]}"; do
+		read -r name executions took crashes < <(cat "$dir/$name.sum" 2>/dev/null || echo "$name 0 0 0")
+		echo "$name $executions $((executions / (took > 0 ? took : 1))) $(find "$build/fuzz/corpus/$name" -type f 2>/dev/null | wc -l) $crashes"
+	done | awk -v least="${MIN_RUNS:-0}" '
 		BEGIN { printf "%-20s %14s %10s %8s %8s\n", "target", "executions", "a second", "kept", "crashes" }
 		{ printf "%-20s %14d %10d %8d %8d\n", $1, $2, $3, $4, $5; all += $2; crashes += $5 }
-		END { printf "%-20s %14d %10s %8s %8d\n", "all", all, "", "", crashes; exit crashes > 0 }'
+		$2 < least { few = few " " $1 }
+		END { printf "%-20s %14d %10s %8s %8d\n", "all", all, "", "", crashes
+			if (few) print "fewer than " least " executions:" few
+			exit crashes > 0 || few != "" }'
 }
 
 end()
@@ -80,6 +87,7 @@ end()
 trap end INT TERM
 
 [ $# -gt 0 ] || set -- $(find "$build/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x -printf '%f\n' | sed 's/^fuzz_//' | sort)
+names=("$@")
 running=0
 for name; do
 	[ -x "$build/fuzz/fuzz_$name" ] || { echo "fuzz-long: no target $name: make fuzz" >&2; exit 2; }
