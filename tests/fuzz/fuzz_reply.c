@@ -171,6 +171,20 @@ static void read_jvm(uint8_t kind, const uint8_t *payload, size_t size, uint32_t
 	free(methods);
 }
 
+/* Exact lengths; a CRC-32 has 32 bits. */
+static void read_numbers(bool are_variables, const uint8_t *payload, size_t size)
+{
+	uint64_t elf_addrs[MESSAGE_NR_VARIABLES];
+	uint64_t number = 0;
+	uint32_t crc;
+
+	if (are_variables)
+		require(!reply_read_variables(payload, size, elf_addrs) ==
+			(size == sizeof(elf_addrs)));
+	else if (!reply_read_crc(payload, size, &crc))
+		require(size == sizeof(number) && memcpy(&number, payload, size) && number == crc);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reply_file *file = NULL;
@@ -188,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&nr, data + 1, sizeof(nr));
 	size -= 1 + sizeof(nr);
-	switch (data[0] % 11) {
+	switch (data[0] % 13) {
 	case 0:
 		if (!reply_read_file(data + 5, size, nr, &file))
 			use_file(file);
@@ -204,6 +218,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 3:
 		if (!reply_read_sites(data + 5, size, nr, &sites))
 			use_sites(&sites);
+		break;
+	case 11:
+	case 12:
+		read_numbers(data[0] % 13 == 12, data + 5, size);
 		break;
 	case 10:
 		if (!reply_read_splits(data + 5, size, nr, &splits))
@@ -222,7 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			use_function(pycode);
 		break;
 	default:
-		read_jvm(data[0] % 11 - 4, data + 5, size, nr);
+		read_jvm(data[0] % 13 - 4, data + 5, size, nr);
 		break;
 	}
 	free(file);

@@ -6,7 +6,7 @@ import os
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "reply")
-FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, JITSYMS, SLOTS, FUNCTION, SPLITS = range(11)
+FILE, TABLE, NAMES, SITES, LOOK, CODE, METHODS, JITSYMS, SLOTS, FUNCTION, SPLITS, CRC, VARIABLES = range(13)
 EXTENDED = 1 << 19
 
 
@@ -173,6 +173,10 @@ REPLIES = {
     "function_nameless": (FUNCTION, 0, function_reply(b"", b"a.py")),
     "function_order": (FUNCTION, 2, function_reply(b"f", b"a.py", (20, 7), (4, 8))),
     "function_nul": (FUNCTION, 0, function_reply(b"f\0g", b"a.py")),
+    "crc": (CRC, 1, struct.pack("<Q", 0xdeadbeef)),
+    "crc_large": (CRC, 1, struct.pack("<Q", 1 << 32)),
+    "variables": (VARIABLES, 12, struct.pack("<12Q", *range(0, 12 << 12, 1 << 12))),
+    "variables_more": (VARIABLES, 13, bytes(8 * 13)),
     "names_short": (NAMES, 2, names_reply((2, 0, b"main", b""))),
 }
 

@@ -45,13 +45,6 @@ struct fetcher {
 	char why[FETCHING_WHY_BYTES + FETCHING_URL_BYTES]; /* of the first failure */
 };
 
-static bool fits(const struct message *request, const struct message *reply)
-{
-	if (reply->kind != request->kind || reply->serial != request->serial || reply->status > 0)
-		return false;
-	return reply->len_bytes == (reply->status ? 0 : sizeof(struct fetching_reply));
-}
-
 static void read_servers(struct fetcher *fetcher, const char *urls)
 {
 	for (const char *at = urls; *at && fetcher->servers.nr < MAX_SERVERS;) {
@@ -71,7 +64,7 @@ int fetcher_open(keeper_serve_fn serve, const char *urls, uint64_t timeout_ns,
 	struct fetcher *opened = xcalloc(1, sizeof(*opened));
 	const struct peer_options options = {.role = CONFINE_FETCHER,
 					     .serve = serve,
-					     .fits = fits,
+					     .fits = fetching_fits,
 					     .stall_ns = timeout_ns / FETCHER_PART + PEER_STALL_NS};
 	int err;
 
@@ -176,9 +169,7 @@ static int ask(struct fetcher *fetcher, const struct server *server, const char 
 	fetcher->waited_ns += clock_monotonic_ns() - began_ns;
 	if (err)
 		return err;
-	memcpy(reply, answer.payload, sizeof(*reply));
-	reply->why[sizeof(reply->why) - 1] = '\0';
-	return reply->result < NR_FETCHING_RESULTS ? 0 : -EBADMSG;
+	return fetching_read(answer.payload, answer.reply.len_bytes, reply);
 }
 
 static const char *why_no_answer(int err)

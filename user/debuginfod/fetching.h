@@ -12,7 +12,11 @@
 #ifndef CPROF_DEBUGINFOD_FETCHING_H
 #define CPROF_DEBUGINFOD_FETCHING_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "sandbox/message.h"
 
 #define FETCHING_KIND	   1
 #define FETCHING_URL_BYTES 2048
@@ -35,5 +39,10 @@ struct fetching_reply {
 	uint64_t result, len_bytes;
 	char why[FETCHING_WHY_BYTES];
 };
+
+/* Does the header of a reply answer that request, with the payload that it must have? */
+bool fetching_fits(const struct message *request, const struct message *reply);
+/* Reads the payload of a reply whose status is 0; why ends with a NUL. -EBADMSG: *reply is untouched. */
+int fetching_read(const void *payload, size_t len_bytes, struct fetching_reply *reply);
 
 #endif

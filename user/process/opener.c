@@ -299,32 +299,14 @@ int opener_exe(struct opener *opener, uint32_t tgid, char *path, size_t path_byt
 	struct message request = {.kind = OPENING_EXE, .key = tgid};
 	int err = ask(opener, &request, NULL, &answer);
 
-	if (err)
-		return err;
-	if (answer.reply.len_bytes >= path_bytes)
-		return -ENAMETOOLONG;
-	memcpy(path, answer.payload, answer.reply.len_bytes);
-	path[answer.reply.len_bytes] = '\0';
-	return 0;
+	if (!err)
+		err = opening_read_exe(answer.payload, answer.reply.len_bytes, path, path_bytes);
+	if (err == -EBADMSG)
+		peer_distrust(opener->peer);
+	return err;
 }
 
 /* Memory ----------------------------------------------------------------------------------------- */
-
-/* Whether all is well with the answer: pieces that were read get their bytes. */
-static bool take_pieces(const struct peer_answer *answer, struct memory_piece *pieces, size_t nr,
-			size_t all_bytes)
-{
-	const char *flags = answer->payload, *at = flags + nr;
-
-	if (answer->reply.len_bytes != nr + all_bytes)
-		return false;
-	for (size_t i = 0; i < nr; at += pieces[i++].len_bytes) {
-		pieces[i].was_read = flags[i] == 1;
-		if (pieces[i].was_read)
-			memcpy(pieces[i].to, at, pieces[i].len_bytes);
-	}
-	return true;
-}
 
 /* Reads as many pieces as fit in one question. Returns their number. */
 static size_t read_some(struct opener *opener, uint32_t tgid, struct memory_piece *pieces,
@@ -346,7 +328,8 @@ static size_t read_some(struct opener *opener, uint32_t tgid, struct memory_piec
 		return 1; /* it is too large */
 	request.nr = i;
 	request.len_bytes = i * sizeof(wanted[0]);
-	if (!ask(opener, &request, wanted, &answer) && !take_pieces(&answer, pieces, i, bytes))
+	if (!ask(opener, &request, wanted, &answer) &&
+	    opening_read_pieces(answer.payload, answer.reply.len_bytes, pieces, i))
 		peer_distrust(opener->peer);
 	return i;
 }

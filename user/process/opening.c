@@ -88,3 +88,33 @@ int opening_read_maps(const void *payload, size_t len_bytes, uint32_t nr, openin
 	*is_last = about.is_last;
 	return 0;
 }
+
+int opening_read_pieces(const void *payload, size_t len_bytes, struct memory_piece *pieces,
+			size_t nr)
+{
+	const char *flags = payload, *at;
+	size_t expected_bytes = nr;
+
+	for (size_t i = 0; i < nr; i++)
+		expected_bytes += pieces[i].len_bytes;
+	if (len_bytes != expected_bytes)
+		return -EBADMSG;
+	at = flags + nr;
+	for (size_t i = 0; i < nr; at += pieces[i++].len_bytes) {
+		pieces[i].was_read = flags[i] == 1;
+		if (pieces[i].was_read)
+			memcpy(pieces[i].to, at, pieces[i].len_bytes);
+	}
+	return 0;
+}
+
+int opening_read_exe(const void *payload, size_t len_bytes, char *path, size_t path_bytes)
+{
+	if (!len_bytes || memchr(payload, '\0', len_bytes))
+		return -EBADMSG;
+	if (len_bytes >= path_bytes)
+		return -ENAMETOOLONG;
+	memcpy(path, payload, len_bytes);
+	path[len_bytes] = '\0';
+	return 0;
+}

@@ -88,5 +88,13 @@ typedef void (*opening_map_fn)(void *ctx, const struct map_event *map);
  */
 int opening_read_maps(const void *payload, size_t len_bytes, uint32_t nr, opening_map_fn fn,
 		      void *ctx, bool *is_last);
+/*
+ * Copies what was read to the nr pieces that were asked for, and says which were. -EBADMSG: it is not the reply to that, and
+ * nothing was copied.
+ */
+int opening_read_pieces(const void *payload, size_t len_bytes, struct memory_piece *pieces,
+			size_t nr);
+/* Copies the path, with a NUL. -ENAMETOOLONG; -EBADMSG. */
+int opening_read_exe(const void *payload, size_t len_bytes, char *path, size_t path_bytes);
 
 #endif

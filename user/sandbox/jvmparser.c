@@ -12,8 +12,7 @@
 
 static int read_variables(const void *payload, const struct message *reply, void *to)
 {
-	memcpy(to, payload, reply->len_bytes);
-	return 0;
+	return reply_read_variables(payload, reply->len_bytes, to);
 }
 
 int parser_variables(struct parser *parser, uint32_t key, int fd,

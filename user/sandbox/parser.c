@@ -334,14 +334,7 @@ int parser_splits(struct parser *parser, const struct parser_code *code, const u
 
 static int read_crc(const void *payload, const struct message *reply, void *to)
 {
-	uint64_t crc;
-
-	(void)reply;
-	memcpy(&crc, payload, sizeof(crc));
-	if (crc > UINT32_MAX)
-		return -EBADMSG;
-	*(uint32_t *)to = (uint32_t)crc;
-	return 0;
+	return reply_read_crc(payload, reply->len_bytes, to);
 }
 
 int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc)

@@ -68,6 +68,29 @@ bool reply_fits(const struct message *request, const struct message *reply)
 	}
 }
 
+/* Numbers ---------------------------------------------------------------------------------------- */
+
+int reply_read_crc(const void *payload, size_t len_bytes, uint32_t *crc)
+{
+	uint64_t number;
+
+	if (len_bytes != sizeof(number))
+		return -EBADMSG;
+	memcpy(&number, payload, sizeof(number));
+	if (number > UINT32_MAX)
+		return -EBADMSG;
+	*crc = (uint32_t)number;
+	return 0;
+}
+
+int reply_read_variables(const void *payload, size_t len_bytes, uint64_t *elf_addrs)
+{
+	if (len_bytes != MESSAGE_NR_VARIABLES * sizeof(*elf_addrs))
+		return -EBADMSG;
+	memcpy(elf_addrs, payload, len_bytes);
+	return 0;
+}
+
 /* A copy of nr items, NULL if there are not as many. Owned by the caller. */
 static void *take_array(struct payload_reader *rest, size_t nr, size_t size_bytes)
 {

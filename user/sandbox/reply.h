@@ -38,6 +38,10 @@ struct reply_file {
 
 /* What the payload of a reply of this kind says, nr as in its header. -EBADMSG, and outputs are untouched. */
 int reply_read_file(const void *payload, size_t len_bytes, uint32_t nr, struct reply_file **file);
+/* The CRC-32 of a file. */
+int reply_read_crc(const void *payload, size_t len_bytes, uint32_t *crc);
+/* The addresses of what HotSpot exports, MESSAGE_NR_VARIABLES of them. */
+int reply_read_variables(const void *payload, size_t len_bytes, uint64_t *elf_addrs);
 /* Can each function that takes a rule take this one? */
 bool reply_is_rule(const struct unwind_rule *rule);
 /* Reads an unwind table, which the caller frees with unwind_table_free(). -EBADMSG: *table is untouched. */
