@@ -284,6 +284,24 @@ def one_that_does_not_answer():
     assert sum(s["labels"].get("pid") == target.pid for s in profile["samples"]), "nothing of the neighbour"
 
 
+@h.test
+def one_that_cannot_be_replaced():
+    """Whoever runs as nobody can stop what makes parsers, and kill the parser: names are lost, which is said, and no time."""
+    target = h.paused("hot", 600)
+    run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
+    keeper = helpers.child(run.pid, KEEPER)
+    h.run(*p.as_nobody(), "kill", "-STOP", keeper)
+    h.run(*p.as_nobody(), "kill", "-KILL", child_soon(keeper, PARSER))
+    target.uses(0.1)
+    target.pauses()
+    began = time.monotonic()
+    done = run.stop()
+    assert time.monotonic() - began < 20, "it waited for each question"
+    said = [line for line in done.lines if "could not be replaced" in line]
+    assert len(said) == 1 and "files was killed or stopped" in said[0], done.lines
+    assert done.profile()["samples"], done.lines
+
+
 MAPS_LATER = """
 import mmap, os, sys
 print("{}", flush=True)
