@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file on a FUSE file system whose server the test can stop: silentfs.py, mounted on a folder of the test's."""
+"""A file on a FUSE file system whose server the test can stop: silentfs.py, mounted on a folder of the test's. It may be below
+an overlay."""
 import contextlib
 import os
 import signal
@@ -19,6 +20,25 @@ class Server:
 
     def stops_answering(self):
         self.process.send_signal(signal.SIGSTOP)
+
+    def in_overlay(self):
+        """A command before the file's arguments that runs it below an overlay."""
+        merged = h.folder()
+        return (*in_overlay(self.folder, h.folder(), merged), os.path.join(merged, "file"))
+
+
+def in_overlay(folder, empty, merged):
+    """A command before another one, which runs where an overlay over folder is mounted on merged, as any user can do that."""
+    return ("/usr/bin/unshare", "-U", "-r", "-m", "sh", "-c",
+            f'mount -t overlay none -o lowerdir={folder}:{empty} {merged} && exec "$@"', "sh")
+
+
+def has_overlays(*run_as):
+    """May an overlay be mounted in a user namespace?"""
+    folders = [h.folder() for _ in range(3)]
+    for folder in folders:
+        os.chmod(folder, 0o755)
+    return not subprocess.run([*run_as, *in_overlay(*folders), "true"], check=False, stderr=subprocess.DEVNULL).returncode
 
 
 @contextlib.contextmanager

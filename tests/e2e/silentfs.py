@@ -37,6 +37,8 @@ def answer(opcode, node, body, content):
     if opcode == READ:
         _, offset, size = struct.unpack_from("<QQI", body)
         return 0, content[offset:offset + size]
+    if opcode == STATFS:
+        return 0, struct.pack("<QQQQQIII28x", 0, 0, 0, 2, 0, 4096, 255, 4096)
     if opcode in (RELEASE, FLUSH, ACCESS):
         return 0, b""
     return -38, b""

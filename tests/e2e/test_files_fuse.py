@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs on a FUSE file system: their names are found while its server answers, and a server that stops keeps nobody."""
+import contextlib
 import os
 import re
 import subprocess
@@ -31,24 +32,48 @@ def family(pid):
     return [pid, *(member for child in h.children(pid) for member in family(child))]
 
 
-@h.test
-def names_are_found():
-    """In a copy: of cprof's processes none has the file itself open for longer than it takes to copy it."""
-    with fusefs.serving(h.workload("hot")) as server:
-        target = h.Workload(server.path, 60)
+@contextlib.contextmanager
+def serving_a_command(content, is_below):
+    """(a server, what runs its file): itself, or through an overlay above it."""
+    if is_below and not fusefs.has_overlays():
+        raise h.Skip("no user can mount an overlay here")
+    with fusefs.serving(content) as server:
+        yield server, server.in_overlay() if is_below else (server.path,)
+
+
+def path_of(target):
+    """Of the program that it runs, as it sees it."""
+    return os.readlink(f"/proc/{target.pid}/exe")
+
+
+def names_are_found_in(is_below):
+    with serving_a_command(h.workload("hot"), is_below) as (_, command):
+        target = h.Workload(*command, 60)
+        target.uses(0.1)
         run = h.cprof("record", "-F", "499", "-p", target.pid).attached()
         target.uses(0.5)
-        held = {pid: server.path for pid in family(run.pid) if server.path in files_of(pid)}
+        held = {pid: path_of(target) for pid in family(run.pid) if path_of(target) in files_of(pid)}
         assert not held, held
         assert any(path.startswith("/memfd:cprof") for path in files_of(run.pid)), files_of(run.pid)
         is_named(run.stop(), target)
 
 
 @h.test
-def a_server_that_stops_in_mid_run():
-    """It has answered, so the program is known; then it does not, and the run ends as any other."""
-    with fusefs.serving(h.workload("hot")) as server:
-        target, neighbour = h.Workload(server.path, 60), h.Workload("hot", 60)
+def names_are_found():
+    """In a copy: of cprof's processes none has the file itself open for longer than it takes to copy it."""
+    names_are_found_in(is_below=False)
+
+
+@h.test
+def names_are_found_below_an_overlay():
+    """The same, where an overlay that a user has mounted hides the FUSE file system."""
+    names_are_found_in(is_below=True)
+
+
+def a_stop_in_mid_run(is_below):
+    with serving_a_command(h.workload("hot"), is_below) as (server, command):
+        target, neighbour = h.Workload(*command, 60), h.Workload("hot", 60)
+        target.uses(0.1)
         run = h.cprof("record", "-F", "499", "-p", f"{target.pid},{neighbour.pid}").attached()
         target.uses(0.3)
         neighbour.uses(0.3)
@@ -58,6 +83,17 @@ def a_server_that_stops_in_mid_run():
     # only now: the judge of the profile looks for the files that it names
     is_named(done, target)
     is_named(done, neighbour)
+
+
+@h.test
+def a_server_that_stops_in_mid_run():
+    """It has answered, so the program is known; then it does not, and the run ends as any other."""
+    a_stop_in_mid_run(is_below=False)
+
+
+@h.test
+def a_server_below_an_overlay_that_stops_in_mid_run():
+    a_stop_in_mid_run(is_below=True)
 
 
 @h.test
@@ -85,20 +121,56 @@ def what_others_start_is_not_opened():
     is_named(done, target)
 
 
+def allocates():
+    """A static program that allocates all the time."""
+    path = os.path.join(h.folder(), "static")
+    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", path], check=True, text=True, input="""
+        #include <stdlib.h>
+        int main(void) { for (;;) free(malloc(1000)); }""")
+    return path
+
+
+def is_not_probed(is_below):
+    with serving_a_command(allocates(), is_below) as (_, command):
+        target = h.Workload(*command)
+        target.uses(0.1)
+        done = h.cprof("heap", "-p", target.pid).wait(ENDS)
+        assert done.code == 4, done.code
+        assert re.search(rf"^cprof: no allocator can be probed: 1 file that cannot be probed \('{path_of(target)}': it is on a "
+                         r"FUSE file system, or an overlay that a user mounted, which may keep a probe waiting for ever\)\.$",
+                         "\n".join(done.lines), re.M), done.lines
+
+
 @h.test
 def it_is_not_probed():
     """The kernel reads the instruction that it replaces, and nobody can end its waiting. The reason is said."""
-    static = os.path.join(h.folder(), "static")
-    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", static], check=True, text=True, input="""
-        #include <stdlib.h>
-        int main(void) { for (;;) free(malloc(1000)); }""")
-    with fusefs.serving(static) as server:
-        target = h.Workload(server.path)
-        done = h.cprof("heap", "-p", target.pid).wait(ENDS)
-        assert done.code == 4, done.code
-        assert re.search(rf"^cprof: no allocator can be probed: 1 file that cannot be probed \('{server.path}': it is on a "
-                         r"FUSE file system, which may keep a probe waiting for ever\)\.$", "\n".join(done.lines), re.M), \
-            done.lines
+    is_not_probed(is_below=False)
+
+
+@h.test
+def it_is_not_probed_below_an_overlay():
+    is_not_probed(is_below=True)
+
+
+@h.test
+def an_overlay_that_root_mounted():
+    """Its files are local, as those of containers are, which have a mount namespace of their own: they are probed."""
+    place = h.folder()
+    made = subprocess.run(["sh", "-ec", "mkdir lower upper work merged; cp $0 lower/file; "
+                           "mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work merged", allocates()], cwd=place,
+                          check=False)
+    if made.returncode:
+        raise h.Skip("no overlay can be mounted here")
+    try:
+        target = h.Workload("/usr/bin/unshare", "-m", f"{place}/merged/file")
+        target.uses(0.1)
+        run = h.cprof("heap", "-p", target.pid).attached()
+        assert path_of(target) in files_of(run.pid), files_of(run.pid)
+        target.uses(0.3)
+        done = run.stop()
+        assert done.code == 0, done.code
+    finally:
+        subprocess.run(["umount", "-l", f"{place}/merged"], check=True)
 
 
 h.main()

@@ -26,6 +26,7 @@ import threading
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(FOLDER), "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
+import fusefs  # noqa: E402
 import crafted  # noqa: E402
 
 SECRET = "cprof_secret_marker"
@@ -70,9 +71,9 @@ def animal(function):
     return function
 
 
-def hostile(*arguments, as_nobody=True):
+def hostile(*arguments, as_nobody=True, within=()):
     who = AS_NOBODY if as_nobody else ()
-    program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, h.workload("hostile"), *arguments)
+    program = h.Workload("/usr/bin/prlimit", *LIMITS[1:], *who, *within, h.workload("hostile"), *arguments)
     program.says()
     if arguments[0] not in IDLE:
         busy.add(program.pid)
@@ -256,9 +257,9 @@ def forged_jvms(place):
     yield lambda: lives(*programs) or f"{len(programs)} programs"
 
 
-@animal
-def silent_files(place):
-    """a FUSE file system that stops answering; a program runs in a file of it"""
+@contextlib.contextmanager
+def silent_server(place):
+    """A FUSE file system: (its server, its folder). The server stops to answer after go()."""
     folder = place.path("mounted")
     os.mkdir(folder)
     server = h.Workload("/usr/bin/python3", os.path.join(FOLDER, "silentfs.py"), folder, place.library("lib.so"))
@@ -269,13 +270,42 @@ def silent_files(place):
             raise h.Skip("no FUSE file system can be mounted here") from None
         raise
     try:
+        yield server, folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+        server.process.kill()  # who waits is released
+
+
+@animal
+def silent_files(place):
+    """a FUSE file system that stops answering; a program runs in a file of it"""
+    with silent_server(place) as (server, folder):
         program = hostile("stay", os.path.join(folder, "file"), crafted.CODE)
         server.go()
         server.says()
         yield lambda: lives(program, server) or "1 program"
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-        server.process.kill()  # who waits is released
+
+
+@animal
+def silent_overlay(place):
+    """the same in mid-run, below an overlay that nobody mounted, in a user namespace of his own: the file seems to be local"""
+    if not fusefs.has_overlays(*AS_NOBODY):
+        raise h.Skip("no user can mount an overlay here")
+    merged, empty = place.path("merged"), place.path("empty")
+    os.mkdir(merged)
+    os.mkdir(empty)
+    with silent_server(place) as (server, folder):
+        program = hostile("stay", os.path.join(merged, "file"), crafted.CODE,
+                          within=fusefs.in_overlay(folder, empty, merged))
+        later = threading.Timer(0.8 * place.seconds, server.go)
+        later.start()
+
+        def seen():
+            later.join()
+            server.says()
+            lives(program, server)
+            return "1 program"
+        yield seen
 
 
 # Files that lie -----------------------------------------------------------------------------------

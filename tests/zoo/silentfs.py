@@ -14,7 +14,8 @@ import select
 import struct
 import sys
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 18, 25, 26, 27, 36, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, INTERRUPT, BATCH_FORGET = \
+    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 36, 42
 ROOT, FILE = 1, 2
 ENOENT, ENOSYS = 2, 38
 HEADER = struct.Struct("2I2Q4I")
@@ -54,6 +55,8 @@ def answer(opcode, node, body, content):
     if opcode == READ:
         _, offset, size = struct.unpack_from("2QI", body)
         return 0, content[offset:offset + size]
+    if opcode == STATFS:
+        return 0, struct.pack("5Q3I28x", 0, 0, 0, 2, 0, 4096, 255, 4096)
     return (0, b"") if opcode in (RELEASE, FLUSH) else (-ENOSYS, b"")
 
 

@@ -6,6 +6,7 @@
 #include "heap/prober.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -235,12 +236,13 @@ static enum candidate_state probe(struct prober *prober, struct candidate *candi
 {
 	int fd = files_fd(prober->files, candidate->file), err;
 	struct reply_sites allocator;
-	struct stat st;
+	struct statx st;
 
 	if (fd < 0)
 		return state_unopened(candidate, files_error(prober->files, candidate->file));
-	if (fstat(fd, &st) ||
-	    !candidates_stands_for(&prober->candidates, candidate, st.st_dev, st.st_ino))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) ||
+	    !candidates_stands_for(&prober->candidates, candidate,
+				   makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino))
 		return CANDIDATE_NONE;
 	err = examine(prober, candidate->file, &allocator);
 	candidate->err = err;

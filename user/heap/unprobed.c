@@ -21,7 +21,8 @@ const char *unprobed_error(int err)
 	case EIO:
 		return "its file system does not support probes";
 	case EREMOTE: /* the kernel reads the instruction, and waits for that in a way that cannot be ended */
-		return "it is on a FUSE file system, which may keep a probe waiting for ever";
+		return "it is on a FUSE file system, or an overlay that a user mounted, which may "
+		       "keep a probe waiting for ever";
 	case ETIME:
 	case EPIPE:
 	case EBADMSG:

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Not copied, though they may be held too: files on NFS and other network file systems, which only root can mount; and those on
- * an overlay whose lower layer is FUSE: statfs(2) tells of the overlay alone, and every container's files are on one.
+ * statfs(2) tells of an overlay and not of its layers. Every container's files are on one, so those that somebody privileged has
+ * mounted (process/mounts.h) count as local.
+ *
+ * Not copied, though they may be held too: files on NFS and other network file systems, or on an overlay of one, which only
+ * root can mount. What main asks of such a file is answered from memory (AT_STATX_DONT_SYNC), but to close it or to probe
+ * it may wait for the server.
  */
 #include "process/filecopy.h"
 
@@ -26,12 +30,14 @@
 #define CHUNK_BYTES (1u << 20) /* between looks at the clock */
 #define SEALS	    (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-bool filecopy_is_needed(int fd)
+bool filecopy_is_needed(struct mounts *mounts, uint32_t task, int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) ||
-	       fs.f_type == FUSE_SUPER_MAGIC; /* FUSE asks its server, which may refuse */
+	if (fstatfs(fd, &fs)) /* FUSE asks its server, which may refuse */
+		return true;
+	return fs.f_type == FUSE_SUPER_MAGIC ||
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC && !mounts_are_privileged(mounts, task, fd));
 }
 
 static int make_memory_file(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One request after the other. The only state is a maps file that main reads piece by piece: a process may have 65,530
- * mappings.
+ * One request after the other. The only state is a maps file that main reads piece by piece, since a process may have 65,530
+ * mappings, and what is mounted.
  *
  * It believes main, but checks what would have it read out of bounds: that costs nothing.
  */
@@ -50,6 +50,7 @@ struct server {
 	size_t maps_bytes;
 	char *line;
 	size_t line_cap;
+	struct mounts mounts;
 };
 
 static void append(struct bytes *bytes, const void *from, size_t len)
@@ -61,12 +62,12 @@ static void append(struct bytes *bytes, const void *from, size_t len)
 
 /* Files ------------------------------------------------------------------------------------------ */
 
-/* A copy of fd where it must be one; closes fd then. */
-static int open_for_others(int fd, uint32_t *ways)
+/* A copy of fd, which was found through task, where it must be one; closes fd then. */
+static int open_for_others(struct server *server, uint32_t task, int fd, uint32_t *ways)
 {
 	int copy;
 
-	if (fd < 0 || !filecopy_is_needed(fd))
+	if (fd < 0 || !filecopy_is_needed(&server->mounts, task, fd))
 		return fd;
 	copy = filecopy_make(fd);
 	close(fd);
@@ -94,7 +95,7 @@ static int answer_file(struct server *server, const struct message *request, str
 	*fd = mapped_open(PROC, &file, &ways);
 	reply->nr = (ways.is_refused ? OPENING_REFUSED : 0) |
 		    (ways.is_forbidden ? OPENING_FORBIDDEN : 0);
-	*fd = open_for_others(*fd, &reply->nr);
+	*fd = open_for_others(server, request->key, *fd, &reply->nr);
 	return *fd < 0 ? *fd : 0;
 }
 
@@ -137,15 +138,16 @@ static int answer_beneath(struct server *server, const struct message *request, 
 		return -EINVAL;
 	*fd = request->key ? beneath_open(PROC, request->key, server->request)
 			   : file_open_vetted(server->request, 0, 0, 0);
-	*fd = open_for_others(*fd, &ways);
+	*fd = open_for_others(server, request->key, *fd, &ways);
 	return *fd < 0 ? *fd : 0;
 }
 
-static int answer_perf_map(const struct message *request, int *fd)
+static int answer_perf_map(struct server *server, const struct message *request, int *fd)
 {
 	uint32_t ways = 0;
 
-	*fd = open_for_others(beneath_open_perf_map(PROC, request->key), &ways);
+	*fd = open_for_others(server, request->key, beneath_open_perf_map(PROC, request->key),
+			      &ways);
 	return *fd < 0 ? *fd : 0;
 }
 
@@ -288,7 +290,7 @@ static int answer(struct server *server, const struct message *request, struct m
 	case OPENING_BENEATH:
 		return answer_beneath(server, request, fd);
 	case OPENING_PERF_MAP:
-		return answer_perf_map(request, fd);
+		return answer_perf_map(server, request, fd);
 	default:
 		return -EINVAL;
 	}
@@ -334,6 +336,7 @@ void opener_serve(int socket)
 	while (!serve_one(server))
 		;
 	close_maps(server);
+	mounts_release(&server->mounts);
 	vec_release(&server->payload);
 	vec_release(&server->paths);
 	free(server->line);

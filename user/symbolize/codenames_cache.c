@@ -7,11 +7,11 @@
  * files: it is not kept. Nor is anything where debug files may be downloaded: whether there is one, only a server can tell.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/alloc.h"
 #include "symbolize/codenames_state.h"
@@ -19,17 +19,21 @@
 
 #define ID_BYTES 192
 
-/* Makes an id of the file that changes with its content. false: the file has no name any more, so it is never seen again. */
+/*
+ * Makes an id of the file that changes with its content. false: the file has no name any more, so it is never seen again. A
+ * remote server is not asked: it may not answer, and was asked when the file was opened.
+ */
 static bool identify(int fd, char id[ID_BYTES])
 {
-	struct stat st;
+	struct statx st;
 
-	if (fd < 0 || fstat(fd, &st) || !st.st_nlink)
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) ||
+	    !st.stx_nlink)
 		return false;
-	snprintf(id, ID_BYTES, "%u:%u %llu %lld %lld.%09ld %lld.%09ld", major(st.st_dev),
-		 minor(st.st_dev), (unsigned long long)st.st_ino, (long long)st.st_size,
-		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
-		 st.st_ctim.tv_nsec);
+	snprintf(id, ID_BYTES, "%u:%u %llu %llu %lld.%09u %lld.%09u", st.stx_dev_major,
+		 st.stx_dev_minor, (unsigned long long)st.stx_ino, (unsigned long long)st.stx_size,
+		 (long long)st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec,
+		 (long long)st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec);
 	return true;
 }
 

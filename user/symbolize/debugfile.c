@@ -257,14 +257,20 @@ static int check_whose(const struct debugfiles *debugfiles, const struct reply_f
 		       : -ESTALE;
 }
 
+/* No remote server is asked. */
+static bool find_inode(int fd, struct statx *st)
+{
+	return fd >= 0 && !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, st);
+}
+
 /* Is it the file itself, which names what it can already? */
 static bool is_itself(const struct debugfiles *debugfiles, uint32_t file, int fd)
 {
 	int own = debugfiles->files.fd(debugfiles->files.ctx, file);
-	struct stat st, own_st;
+	struct statx st, own_st;
 
-	return own >= 0 && !fstat(own, &own_st) && !fstat(fd, &st) && st.st_dev == own_st.st_dev &&
-	       st.st_ino == own_st.st_ino;
+	return find_inode(own, &own_st) && find_inode(fd, &st) && st.stx_ino == own_st.stx_ino &&
+	       st.stx_dev_major == own_st.stx_dev_major && st.stx_dev_minor == own_st.stx_dev_minor;
 }
 
 static void tell_refused(const struct debugfiles *debugfiles, const char *path, int why)
