@@ -21,6 +21,10 @@ class Server:
     def stops_answering(self):
         self.process.send_signal(signal.SIGSTOP)
 
+    def swallows(self):
+        """It takes what it is asked, and never answers: who asks cannot be killed."""
+        self.process.send_signal(signal.SIGUSR1)
+
     def in_overlay(self):
         """A command before the file's arguments that runs it below an overlay."""
         merged = h.folder()

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A FUSE file system with one file, without a library: silentfs.py FOLDER FILE mounts one on FOLDER whose "file" is FILE,
-prints "mounted", and serves until it is killed. Stopped by SIGSTOP, it answers nothing.
+prints "mounted", and serves until it is killed. Stopped by SIGSTOP, it answers nothing. After SIGUSR1 it takes requests and
+answers none: who asked cannot even be killed.
 
 Source: <linux/fuse.h>, protocol 7.31."""
 import ctypes
 import os
+import signal
 import stat
 import struct
 import sys
@@ -52,6 +54,8 @@ def main(folder, path):
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"silent", folder.encode(), b"fuse", 0, options.encode()):
         sys.exit(os.strerror(ctypes.get_errno()))
+    swallows = []
+    signal.signal(signal.SIGUSR1, lambda *_: swallows.append(True))
     print("mounted", flush=True)
     while True:
         try:
@@ -59,7 +63,7 @@ def main(folder, path):
         except OSError:
             return
         _, opcode, unique, node, *_ = HEAD.unpack_from(request)
-        if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
+        if swallows or opcode in (FORGET, BATCH_FORGET, INTERRUPT):
             continue
         error, payload = answer(opcode, node, request[HEAD.size:], content)
         try:

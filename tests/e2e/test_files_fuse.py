@@ -5,9 +5,11 @@ import contextlib
 import os
 import re
 import subprocess
+import time
 
 import fusefs
 import harness as h
+import tracing
 
 # Stopped servers: a process that waits for one waits forever, so these are not limits on how fast anything is.
 ENDS = 60
@@ -119,6 +121,39 @@ def what_others_start_is_not_opened():
         assert not [path for path in files_of(run.pid) if path.startswith("/memfd:cprof")]
         done = run.stop()
     is_named(done, target)
+
+
+def is_given_up(run):
+    """It samples, though what it launched has never begun; interrupted twice, it ends."""
+    run.attached()
+    run.signal(h.signal.SIGINT)
+    run.awaits("^cprof: waiting for ")
+    time.sleep(tracing.APART)
+    run.signal(h.signal.SIGINT)
+    return run.wait(ENDS)
+
+
+@h.test
+def a_command_on_a_server_that_has_stopped():
+    """It keeps nobody but itself."""
+    for command in "record", "heap":
+        with fusefs.serving(h.workload("allocs")) as server:
+            server.stops_answering()
+            done = is_given_up(h.cprof(command, "--", server.path))
+            assert (command == "heap") == any("a file system did not answer" in line for line in done.lines), done.lines
+
+
+@h.test
+def a_loader_on_a_server_that_swallows_requests():
+    """The program names it; who lists the program's libraries cannot be killed, and is not waited for."""
+    place = h.folder()
+    loader, program = os.path.join(place, "ld-linux-own.so"), os.path.join(place, "program")
+    subprocess.run(["gcc", "-x", "c", "-", "-o", program, f"-Wl,--dynamic-linker={loader}"], check=True, text=True,
+                   input="int main(void) { return 0; }")
+    with fusefs.serving(h.workload("allocs")) as server:
+        os.symlink(server.path, loader)
+        server.swallows()
+        is_given_up(h.cprof("heap", "--", program))
 
 
 def allocates():

@@ -11,6 +11,8 @@ import time
 import fusefs
 import harness as h
 import helpers
+import straced
+import unwinding
 
 KEEPER, OPENER = "cprof-openers", "cprof-opener"
 POWERS = {2, 19, 40}  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE
@@ -47,23 +49,42 @@ def its_powers():
     helpers.ends(opener)
 
 
-# What main may open under /proc/PID: numbers that the kernel made.
-HARMLESS = re.compile(r"/proc/\d+/(stat|status|cgroup|task|schedstat|task/\d+/(stat|status|schedstat))?$")
+MARK = "a-folder-that-only-this-test-has"
 
 
-def opened_by_main(trace):
-    """[path] of all that main opens, and the other calls of the trace that reach into a process."""
-    main, paths, reaches = None, [], []
-    with open(trace, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            pid, _, text = line.partition(" ")
-            main = main or pid
-            found = re.match(r'\s*open(?:at|at2)?\((?:AT_FDCWD, )?"([^"]*)"', text)
-            if pid == main and found:
-                paths.append(found.group(1))
-            elif pid == main and re.match(r"\s*(process_vm_readv|ptrace)\(", text):
-                reaches.append(text)
-    return paths, reaches
+def marked(name):
+    """A copy of a workload, in a folder whose name is like no other."""
+    folder = os.path.join(h.folder(), MARK)
+    os.mkdir(folder)
+    return shutil.copy(h.workload(name), folder)
+
+
+def is_not_asked(call):
+    """Is it a call on an open file which no file system can delay?"""
+    return call.startswith("statx(") and "AT_STATX_DONT_SYNC" in call
+
+
+def touches_nothing(trace, run):
+    """Main named no path but its own, asked no file system about a target's file, and inspected nobody."""
+    pid, calls, nr_threads = straced.of_main(trace)
+    own = straced.own_paths(run, pid)
+    assert len(calls) > 20, calls
+    strange = [call for call in calls if not call.startswith("clone") and
+               (not all(map(own, straced.paths_in(call))) or re.match(r"ptrace|process_vm", call))]
+    strange += [call for call in calls if MARK in straced.file_of(call) and not is_not_asked(call)]
+    assert not strange, strange[:20]
+    return nr_threads
+
+
+def traced(*arguments):
+    """A run whose main is watched, and its trace."""
+    trace = os.path.join(h.folder(), "trace")
+    return h.cprof(*arguments, run_as=straced.run_as(trace, "%file,ptrace,process_vm_readv,process_vm_writev")), trace
+
+
+def interrupts(run):
+    os.kill(helpers.child(run.pid, "cprof"), signal.SIGINT)
+    return run.wait()
 
 
 def read(path):
@@ -74,31 +95,86 @@ def read(path):
 @h.test
 def main_opens_nothing_of_a_target():
     """No path that a target named, no map_files, no root, no maps, no memory: with record -a, whatever runs on the machine."""
-    if not shutil.which("strace"):
-        raise h.Skip("no strace")
-    program = os.path.join(h.folder(), "a program that only this test has")
-    shutil.copy(h.workload("hot"), program)
-    target = h.Workload(program, 60)
+    target = h.Workload(marked("hot"), 60)
     target.uses(0.05)
-    trace = os.path.join(h.folder(), "trace")
-    run = h.cprof("record", "-a", run_as=("strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2,ptrace,"
-                  "process_vm_readv", "-o", trace)).attached()
+    run, trace = traced("record", "-a")
+    run.attached()
     # A cprof that is traced is slow: most samples shall come once the target's code is known.
     before, end = target.used(), time.monotonic() + h.HANGS
     while f'"/proc/{target.pid}/map_files/' not in read(trace):
         assert time.monotonic() < end, "nobody opened it"
         time.sleep(0.1)
     target.uses(target.used() - before + 0.5)
-    os.kill(helpers.child(run.pid, "cprof"), signal.SIGINT)
-    done = run.wait()
+    done = interrupts(run)
     assert done.code == 0, done.lines
     complete(done, target)
-    paths, reaches = opened_by_main(trace)
-    assert not reaches, reaches
-    own = re.compile(r"/proc/(self|thread-self|sys|kallsyms|mounts|stat|cpuinfo|version)\b|/proc/?$")
-    strange = [path for path in paths if path.startswith("/proc/") and not own.match(path) and not HARMLESS.match(path)]
-    assert paths and not strange, strange
-    assert not [path for path in paths if "only this test" in path]
+    touches_nothing(trace, run)
+
+
+@h.test
+def no_thread_of_main_does():
+    """The same while files are written in mid-run, by a thread."""
+    target = h.Workload(marked("hot"), 60)
+    run, trace = traced("record", "-F", "499", "--interval", "300ms", "-p", target.pid)
+    run.attached()
+    run.writes_files(2)
+    done = interrupts(run)
+    assert done.code == 0, done.lines
+    assert touches_nothing(trace, run) > 1, "no thread was watched"
+
+
+@h.test
+def nor_does_main_of_what_it_launches():
+    """Not even what the user typed, or the interpreter that a script names."""
+    for command, name, arguments in (("record", "hot", "0.5"), ("heap", "allocs", "200 now")):
+        program = marked(name)
+        interpreter = shutil.copy(os.path.realpath("/bin/sh"), os.path.join(os.path.dirname(program), "interpreter"))
+        script = os.path.join(os.path.dirname(program), "script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f"#!{interpreter}\nexec {program} {arguments}\n")
+        os.chmod(script, 0o755)
+        run, trace = traced(command, "--", script)
+        done = run.wait()
+        assert done.code == 0, done.lines
+        touches_nothing(trace, run)
+
+
+@h.test
+def nor_of_what_allocates():
+    target = h.Workload(marked("allocs"))
+    target.says()
+    run, trace = traced("heap", "-p", target.pid)
+    run.attached()
+    target.go()
+    while "done" not in target.says():
+        pass
+    done = interrupts(run)
+    assert done.code == 0, done.lines
+    touches_nothing(trace, run)
+
+
+@h.test
+def nor_of_generated_code():
+    """A perf map, and the memory of a JVM."""
+    for command in ((marked("jitted"), "map", "60"), java()):
+        if not command:
+            continue
+        target = h.Workload(*command)
+        target.uses(0.5)
+        run, trace = traced("record", "-F", "499", "-p", target.pid)
+        run.attached()
+        target.uses(1)
+        done = interrupts(run)
+        assert done.code == 0, done.lines
+        touches_nothing(trace, run)
+
+
+def java():
+    """A command, () where there is no Java."""
+    try:
+        return os.path.realpath(shutil.which("java") or ""), "-cp", unwinding.build_java("Deep"), "Deep", "3600"
+    except h.Skip:
+        return ()
 
 
 MOMENTS = int(os.environ.get("MOMENTS", "4"))

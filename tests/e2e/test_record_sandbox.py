@@ -14,6 +14,7 @@ import time
 import harness as h
 import helpers
 import privileges as p
+import straced
 
 PARSER, KEEPER = "cprof-parser", "cprof-keeper"
 CALLS = 20  # so many system calls at most
@@ -167,8 +168,6 @@ REFUSED = {"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", 
 @h.test
 def main_has_a_filter():
     """While it samples, no thread of main may use all system calls, and it tries none of those that are refused."""
-    if not shutil.which("strace"):
-        raise h.Skip("no strace")
     for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
         run = h.cprof(command, "-p", beside(*workload).pid).attached()
         end = time.monotonic() + h.HANGS
@@ -181,19 +180,14 @@ def main_has_a_filter():
     trace = os.path.join(h.folder(), "trace")
     for command in ("record", "heap"):
         done = h.cprof(command, "-d", "500ms", "--allow-empty", "--", h.workload("allocs"), "200", "now",
-                       run_as=("strace", "-f", "-qq", "-o", trace)).wait()
+                       run_as=straced.run_as(trace)).wait()
         assert done.code == 0, done.lines
-        main_pid, is_behind, nr = None, False, 0
-        with open(trace, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                pid, _, text = line.partition(" ")
-                main_pid = main_pid or pid
-                is_behind |= pid == main_pid and "SECCOMP_SET_MODE_FILTER" in text
-                if is_behind and pid == main_pid:
-                    nr += 1
-                    name = text.split("(")[0]
-                    assert name not in REFUSED and (name != "clone" or "CLONE_THREAD" in text), (command, line)
-        assert nr > 10, command
+        _, calls, _ = straced.of_main(trace)  # of all its threads
+        behind = calls[1 + next(i for i, call in enumerate(calls) if "SECCOMP_SET_MODE_FILTER" in call):]
+        assert len(behind) > 10, command
+        for call in behind:
+            name = call.split("(")[0]
+            assert name not in REFUSED and (name != "clone" or "CLONE_THREAD" in call), (command, call)
 
 
 def needs_admin():

@@ -39,10 +39,10 @@ static struct list list_of(const char *command)
 {
 	struct list list = {0};
 
-	struct parser *parser = parser_case_open();
+	struct elfdeps_helpers helpers = {.parser = parser_case_open()};
 
-	elfdeps_of(command, parser, note, &list);
-	parser_close(parser);
+	elfdeps_of(command, &helpers, note, &list);
+	parser_close(helpers.parser);
 	return list;
 }
 

@@ -211,6 +211,47 @@ static void test_files(void **state)
 	opener_close(opener);
 }
 
+static void test_files_of_the_host(void **state)
+{
+	struct opener *opener = open_opener(opener_serve);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct opener *who = i ? opener : NULL;
+		bool is_copy = true;
+		char path[4096] = "";
+		struct stat st, expected;
+		int fd = opener_of_host(who, "/proc/self/root/bin/sh", &is_copy);
+
+		assert_true(fd >= 0 && !is_copy);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(stat("/bin/sh", &expected), 0);
+		assert_int_equal(st.st_ino, expected.st_ino);
+		assert_int_equal(vetted_path(fd, path, sizeof(path)), 0);
+		assert_true(*path == '/' && !strstr(path, "/proc"));
+		assert_int_equal(vetted_path(fd, path, 4), -ENAMETOOLONG);
+		close(fd);
+		assert_int_equal(opener_of_host(who, "/nonexistent/file", NULL), -ENOENT);
+		assert_int_equal(opener_of_host(who, "/dev/null", NULL), -ENOTSUP);
+	}
+	opener_close(opener);
+}
+
+static void test_paths_that_are_none(void **state)
+{
+	int memory = memfd_create("memory", MFD_CLOEXEC), ends[2];
+	char path[64];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(vetted_path(memory, path, sizeof(path)), -ENOENT);
+	assert_int_equal(vetted_path(ends[0], path, sizeof(path)), -ENOENT);
+	assert_int_equal(vetted_path(-1, path, sizeof(path)), -EBADF);
+	close(memory);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_memory(void **state)
 {
 	static char text[] = "what a process has in its memory";
@@ -627,6 +668,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_files_of_the_host),
+		cmocka_unit_test(test_paths_that_are_none),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_many_pieces),
 		cmocka_unit_test(test_exe),

@@ -269,6 +269,34 @@ static void check_sites(struct parser *parser, bool in_process)
 	objects_free(objects);
 }
 
+static void check_script(struct parser *parser, const char *text, const char *expected)
+{
+	int fd scoped(closep) = memfd_create("script", MFD_CLOEXEC);
+	char interp[MESSAGE_INTERP_BYTES] = "";
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(parser_script(parser, MESSAGE_COMMAND, fd, interp),
+			 expected ? 0 : -ENOEXEC);
+	assert_string_equal(interp, expected ? expected : "");
+}
+
+static void check_scripts(struct parser *parser)
+{
+	char longer[600] = "#!/";
+
+	check_script(parser, "#!/bin/sh\n", "/bin/sh");
+	check_script(parser, "#! \t/bin/sh -e\nexit", "/bin/sh");
+	check_script(parser, "#!sh", "sh");
+	check_script(parser, "#!\n", NULL);
+	check_script(parser, "#!", NULL);
+	check_script(parser, "#", NULL);
+	check_script(parser, "", NULL);
+	check_script(parser, "\177ELF", NULL);
+	memset(longer + 3, 'x', sizeof(longer) - 4);
+	longer[MESSAGE_INTERP_BYTES - 1] = '\0';
+	check_script(parser, longer, longer + 2);
+}
+
 static void check_answers(bool in_process)
 {
 	struct parser *parser = open_parser(serve, in_process);
@@ -295,6 +323,7 @@ static void check_answers(bool in_process)
 	assert_int_equal(write(script, "#!/bin/sh\n", 10), 10);
 	assert_null(parser_file(parser, 2, script));
 	assert_int_equal(parser_table(parser, 2, script, &table), -ENOEXEC);
+	check_scripts(parser);
 	/* Not open now, but later: it is asked again. */
 	assert_null(parser_file(parser, 3, -1));
 	assert_int_equal(parser_table(parser, 3, -1, &table), -EBADF);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "process/opener.h"
 #include "process/procfs.h"
 #include "process/traits.h"
 
@@ -302,16 +304,19 @@ void prober_on_map(void *ctx, const struct process *process, const struct mappin
 
 uint32_t prober_file(struct prober *prober, uint32_t tgid, const char *path, size_t *bytes)
 {
-	char *whole scoped(freep) = realpath(path, NULL);
+	bool is_copy; /* which is not probed, and has another inode */
+	int fd scoped(closep) = opener_of_host(files_opener(prober->files), path, &is_copy);
+	char whole[PATH_MAX];
 	struct map_event map = {.path = whole};
-	struct stat st;
+	struct statx st;
 
-	if (!whole || stat(whole, &st))
+	if (fd < 0 || is_copy || vetted_path(fd, whole, sizeof(whole)) ||
+	    statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &st))
 		return FILE_NONE;
-	map.dev_major = major(st.st_dev);
-	map.dev_minor = minor(st.st_dev);
-	map.inode = st.st_ino;
-	*bytes = st.st_size;
+	map.dev_major = st.stx_dev_major;
+	map.dev_minor = st.stx_dev_minor;
+	map.inode = st.stx_ino;
+	*bytes = st.stx_size;
 	return files_of(prober->files, tgid, &map);
 }
 

@@ -275,14 +275,34 @@ int opener_memory(struct opener *opener, uint32_t tgid)
 	return take_descriptor(ask(opener, &request, NULL, &answer), &answer);
 }
 
-int opener_beneath(struct opener *opener, uint32_t tgid, const char *path)
+static int open_beneath(struct opener *opener, uint32_t tgid, const char *path, bool *is_copy)
 {
 	struct peer_answer answer scoped(peer_answer_release) = PEER_NO_ANSWER;
 	struct message request = {.kind = OPENING_BENEATH, .key = tgid, .len_bytes = strlen(path)};
+	int err;
 
 	if (request.len_bytes >= OPENING_PATH_BYTES)
 		return -ENAMETOOLONG;
-	return take_descriptor(ask(opener, &request, path, &answer), &answer);
+	err = ask(opener, &request, path, &answer);
+	*is_copy = answer.reply.nr & OPENING_COPY;
+	return take_descriptor(err, &answer);
+}
+
+int opener_beneath(struct opener *opener, uint32_t tgid, const char *path)
+{
+	bool is_copy;
+
+	return open_beneath(opener, tgid, path, &is_copy);
+}
+
+int opener_of_host(struct opener *opener, const char *path, bool *is_copy)
+{
+	bool unwanted;
+
+	if (!is_copy)
+		is_copy = &unwanted;
+	*is_copy = false;
+	return opener ? open_beneath(opener, 0, path, is_copy) : file_open_vetted(path, 0, 0, 0);
 }
 
 int opener_perf_map(struct opener *opener, uint32_t tgid)

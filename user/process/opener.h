@@ -49,9 +49,14 @@ int opener_file(struct opener *opener, const struct mapped_file *file, struct ma
 int opener_each_map(struct opener *opener, uint32_t task, opening_map_fn fn, void *ctx);
 /* A descriptor of its memory, for reading, that the caller owns; to read it may wait for ever. -errno. */
 int opener_memory(struct opener *opener, uint32_t tgid);
-/* Do what beneath_open() and beneath_open_perf_map() do, in the opener; for tgid 0, what file_open_vetted() does, with any inode. */
+/* Do what beneath_open() and beneath_open_perf_map() do, in the opener. */
 int opener_beneath(struct opener *opener, uint32_t tgid, const char *path);
 int opener_perf_map(struct opener *opener, uint32_t tgid);
+/*
+ * Does what file_open_vetted() does, with any inode, for an absolute path of the host; in this process, if opener is NULL.
+ * *is_copy: the descriptor is of a copy in memory (process/filecopy.h). NULL: nobody wants to know.
+ */
+int opener_of_host(struct opener *opener, const char *path, bool *is_copy);
 /* Does what remote_read() does, in the opener. */
 void opener_read(struct opener *opener, uint32_t tgid, struct memory_piece *pieces, size_t nr);
 /* Does what traits_exe() does, in the opener. */

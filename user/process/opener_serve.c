@@ -129,16 +129,15 @@ static int answer_exe(struct server *server, const struct message *request)
 	return err;
 }
 
-static int answer_beneath(struct server *server, const struct message *request, int *fd)
+static int answer_beneath(struct server *server, const struct message *request,
+			  struct message *reply, int *fd)
 {
-	uint32_t ways = 0;
-
 	server->request[request->len_bytes] = '\0';
 	if (*server->request != '/')
 		return -EINVAL;
 	*fd = request->key ? beneath_open(PROC, request->key, server->request)
 			   : file_open_vetted(server->request, 0, 0, 0);
-	*fd = open_for_others(server, request->key, *fd, &ways);
+	*fd = open_for_others(server, request->key, *fd, &reply->nr);
 	return *fd < 0 ? *fd : 0;
 }
 
@@ -288,7 +287,7 @@ static int answer(struct server *server, const struct message *request, struct m
 	case OPENING_EXE:
 		return answer_exe(server, request);
 	case OPENING_BENEATH:
-		return answer_beneath(server, request, fd);
+		return answer_beneath(server, request, reply, fd);
 	case OPENING_PERF_MAP:
 		return answer_perf_map(server, request, fd);
 	default:

@@ -25,8 +25,9 @@ bool opening_fits(const struct message *request, const struct message *reply)
 	switch (reply->kind) {
 	case OPENING_MAPS:
 		return maps_fit(reply);
-	case OPENING_MEMORY:
 	case OPENING_BENEATH:
+		return reply->nr < OPENING_NR_WAYS && !reply->len_bytes;
+	case OPENING_MEMORY:
 	case OPENING_PERF_MAP:
 		return !reply->nr && !reply->len_bytes;
 	case OPENING_READ:

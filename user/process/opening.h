@@ -15,7 +15,7 @@
  *	MEMORY	-				- (with a descriptor of /proc/PID/mem)
  *	READ	nr opening_piece		for each piece a byte, 1 if it was read; then their bytes
  *	EXE	-				the path of what it runs
- *	BENEATH	a path				- (with a descriptor of the file there, below the task's root)
+ *	BENEATH	a path				- (with a descriptor of the file there, below the task's root; nr: as of FILE)
  *	PERF_MAP -				- (with a descriptor of its perf map)
  *
  * Replies are checked as those of a parser are: the opener reads lines that name what targets chose.

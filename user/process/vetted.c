@@ -69,6 +69,24 @@ int vetted_open(const char *path, const struct inode_id *expected, enum vetted_h
 	return path_fd < 0 ? -errno : vetted_reopen(path_fd, expected, how);
 }
 
+int vetted_path(int fd, char *path, size_t path_bytes)
+{
+	char self[64];
+	struct statx st;
+	ssize_t len;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &st))
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	len = readlinkat(AT_FDCWD, self, path, path_bytes);
+	if (len < 0)
+		return -errno;
+	if ((size_t)len >= path_bytes)
+		return -ENAMETOOLONG;
+	path[len] = '\0';
+	return st.stx_nlink && *path == '/' ? 0 : -ENOENT;
+}
+
 int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode)
 {
 	return vetted_open(path, &(struct inode_id){dev_major, dev_minor, inode}, VETTED_SAME);

@@ -11,6 +11,7 @@
 #ifndef CPROF_PROCESS_VETTED_H
 #define CPROF_PROCESS_VETTED_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define FILES_MAX_BYTES (4ull << 30)
@@ -35,5 +36,8 @@ int vetted_open(const char *path, const struct inode_id *expected, enum vetted_h
 int vetted_reopen(int path_fd, const struct inode_id *expected, enum vetted_how how);
 /* The same, of this device and inode. */
 int file_open_vetted(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode);
+
+/* The path of what fd is open on, without a link in it; no file system is asked. -ENOENT: it has none (any more). */
+int vetted_path(int fd, char *path, size_t path_bytes);
 
 #endif

@@ -34,6 +34,8 @@
 #define GIVE_UP_LOOK_MS 100
 /* How long an exec may take before it counts as under way: its file may be on a server that is gone. */
 #define EXEC_NS NSEC_PER_SEC
+/* How long one may take to end that was killed. */
+#define KILLED_NS NSEC_PER_SEC
 
 /* The user of the command, found before the fork, because looking up groups allocates. */
 struct identity {
@@ -138,21 +140,25 @@ static int read_all(int fd, char *text, size_t bytes, uint64_t end_ns)
 	}
 }
 
-/* Waits for who has said all: most likely it is about to end. -ETIMEDOUT: it had to be killed. */
+/*
+ * Waits for who has said all: most likely it is about to end. -ETIMEDOUT: it had to be killed. Where its file system holds it,
+ * that does not end it, and it is left behind.
+ */
 static int wait_until(pid_t pid, uint64_t end_ns, int *status)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
+	bool is_killed = false;
 
 	while (!waitpid(pid, status, WNOHANG)) {
-		if (clock_monotonic_ns() >= end_ns) {
-			kill(pid, SIGKILL);
-			while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-				;
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns >= end_ns + KILLED_NS)
 			return -ETIMEDOUT;
-		}
+		if (now_ns >= end_ns && !is_killed)
+			is_killed = !kill(pid, SIGKILL);
 		nanosleep(&pause, NULL);
 	}
-	return 0;
+	return is_killed ? -ETIMEDOUT : 0;
 }
 
 static void __attribute__((noreturn))
@@ -187,7 +193,7 @@ int child_capture(const char *const argv[], char *text, size_t bytes)
 	close(fds[1]);
 	if (!err) {
 		err = read_all(fds[0], text, bytes, end_ns);
-		if (wait_until(pid, err ? 0 : end_ns, &status) && !err)
+		if (wait_until(pid, err ? clock_monotonic_ns() : end_ns, &status) && !err)
 			err = -ETIMEDOUT;
 	}
 	close(fds[0]);

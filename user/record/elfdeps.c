@@ -9,51 +9,61 @@
 #include "record/elfdeps.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "record/child.h"
 #include "process/vetted.h"
 
-#define MAX_SCRIPTS    4   /* a script's interpreter may be a script: as in the kernel */
-#define MAX_LINE_BYTES 256 /* of a script's first line: as in the kernel */
+#define MAX_SCRIPTS    4 /* a script's interpreter may be a script: as in the kernel */
 #define MAX_LIST_BYTES 65536
 
+/* NULL: there is none. Owned by the caller. */
+static char *absolute(const char *path)
+{
+	char *folder scoped(freep) = NULL;
+
+	if (*path == '/')
+		return xstrdup(path);
+	folder = getcwd(NULL, 0);
+	return folder && *path ? xasprintf("%s/%s", folder, path) : NULL;
+}
+
+/* A copy in memory says nothing of who may execute the file. */
+static bool is_executable(struct opener *opener, const char *path)
+{
+	bool is_copy;
+	int fd scoped(closep) = opener_of_host(opener, path, &is_copy);
+	struct statx st;
+
+	return fd >= 0 &&
+	       (is_copy || (!statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MODE, &st) &&
+			    st.stx_mode & (S_IXUSR | S_IXGRP | S_IXOTH)));
+}
+
 /* As execvp() looks for it. NULL: not found. Owned by the caller. */
-static char *find_command(const char *name)
+static char *find_command(struct opener *opener, const char *name)
 {
 	const char *path = getenv("PATH");
 	char *folders scoped(freep) = xstrdup(path ? path : "/bin:/usr/bin");
 	char *rest = folders, *folder;
 
 	if (strchr(name, '/'))
-		return xstrdup(name);
+		return absolute(name);
 	while ((folder = strsep(&rest, ":"))) {
-		char *found = xasprintf("%s/%s", *folder ? folder : ".", name);
+		char *below scoped(freep) = xasprintf("%s/%s", *folder ? folder : ".", name);
+		char *found = absolute(below);
 
-		if (!access(found, X_OK))
+		if (found && is_executable(opener, found))
 			return found;
 		free(found);
 	}
 	return NULL;
-}
-
-/* The interpreter that a script names in its first line. NULL: it is no script. Owned by the caller. */
-static char *script_interpreter(int fd)
-{
-	char line[MAX_LINE_BYTES + 1], *name = line + 2;
-	ssize_t len = pread(fd, line, MAX_LINE_BYTES, 0);
-
-	if (len < 3 || memcmp(line, "#!", 2))
-		return NULL;
-	line[len] = '\0';
-	name += strspn(name, " \t");
-	name[strcspn(name, " \t\n")] = '\0';
-	return *name ? xstrdup(name) : NULL;
 }
 
 /* The loader that an ELF file names, if it is one that lists. NULL: it is another, or none. */
@@ -83,11 +93,13 @@ static void take_line(char *line, elfdeps_fn fn, void *ctx)
 }
 
 /* $ORIGIN is the folder of the file itself, as when the kernel starts it, not of a link to it. */
-static void list_libraries(const char *loader, const char *program, elfdeps_fn fn, void *ctx)
+static void list_libraries(const char *loader, int fd, const char *program, elfdeps_fn fn,
+			   void *ctx)
 {
 	char *list scoped(freep) = xmalloc(MAX_LIST_BYTES), *rest = list, *line;
-	char *real scoped(freep) = realpath(program, NULL);
-	const char *const argv[] = {loader, "--list", real ? real : program, NULL};
+	char real[PATH_MAX];
+	const char *const argv[] = {loader, "--list",
+				    vetted_path(fd, real, sizeof(real)) ? program : real, NULL};
 
 	if (child_capture(argv, list, MAX_LIST_BYTES))
 		return;
@@ -95,27 +107,27 @@ static void list_libraries(const char *loader, const char *program, elfdeps_fn f
 		take_line(line, fn, ctx);
 }
 
-void elfdeps_of(const char *command, struct parser *parser, elfdeps_fn fn, void *ctx)
+void elfdeps_of(const char *command, const struct elfdeps_helpers *helpers, elfdeps_fn fn,
+		void *ctx)
 {
-	char *path scoped(freep) = find_command(command);
+	char *path scoped(freep) = find_command(helpers->opener, command);
 
 	for (int i = 0; path && i <= MAX_SCRIPTS; i++) {
-		int fd scoped(closep) = file_open_vetted(path, 0, 0, 0);
+		int fd scoped(closep) = opener_of_host(helpers->opener, path, NULL);
+		char interpreter[MESSAGE_INTERP_BYTES];
 		const char *loader;
-		char *interpreter;
 
 		if (fd < 0)
 			return;
-		interpreter = script_interpreter(fd);
-		if (interpreter) {
+		if (!parser_script(helpers->parser, MESSAGE_COMMAND, fd, interpreter)) {
 			free(path);
-			path = interpreter;
+			path = absolute(interpreter);
 			continue;
 		}
 		fn(ctx, path);
-		loader = loader_of(parser, fd);
+		loader = loader_of(helpers->parser, fd);
 		if (loader)
-			list_libraries(loader, path, fn, ctx);
+			list_libraries(loader, fd, path, fn, ctx);
 		return;
 	}
 }

@@ -10,6 +10,7 @@
 #include "record/preload.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,12 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "output/file.h"
-#include "record/elfdeps.h"
 
 #define LIBRARY "libcprof-heap.so"
 
 /* What is known of a command's files. */
 struct look {
+	struct opener *opener;
 	uint32_t nr_files;
 	bool is_setid;
 	char sanitizer[64]; /* "" if there is none */
@@ -42,14 +43,25 @@ static bool is_sanitizer(const char *name)
 	return false;
 }
 
+/* A copy is of a file system on which these bits count for nothing, but where root mounted it. */
+static bool is_setid(struct opener *opener, const char *path)
+{
+	bool is_copy;
+	int fd scoped(closep) = opener_of_host(opener, path, &is_copy);
+	struct statx st;
+
+	return fd >= 0 && !is_copy &&
+	       !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MODE, &st) &&
+	       st.stx_mode & (S_ISUID | S_ISGID);
+}
+
 static void look_at(void *ctx, const char *path)
 {
 	const char *name = text_base_name(path);
 	struct look *look = ctx;
-	struct stat st;
 
 	if (!look->nr_files++)
-		look->is_setid = !stat(path, &st) && st.st_mode & (S_ISUID | S_ISGID);
+		look->is_setid = is_setid(look->opener, path);
 	if (is_sanitizer(name))
 		snprintf(look->sanitizer, sizeof(look->sanitizer), "%s", name);
 }
@@ -134,13 +146,13 @@ static void make_environment(struct preload *preload, const char *path, uint64_t
 }
 
 int preload_choose(struct preload *preload, const char *command, uint64_t rate_bytes,
-		   struct parser *parser)
+		   const struct elfdeps_helpers *helpers)
 {
 	char *path scoped(freep) = find_library(), safe[128];
-	struct look look = {0};
+	struct look look = {.opener = helpers->opener};
 
 	*preload = (struct preload){0};
-	elfdeps_of(command, parser, look_at, &look);
+	elfdeps_of(command, helpers, look_at, &look);
 	text_escape(command, safe, sizeof(safe));
 	if (!look.nr_files)
 		return -ENOENT;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sandbox/parser.h"
+#include "record/elfdeps.h"
 
 struct preload {
 	char *path; /* of the library; NULL: the command cannot */
@@ -25,7 +25,7 @@ struct preload {
  * cannot, and reason says why. -ENOENT: there is no such command. Release in any case.
  */
 int preload_choose(struct preload *preload, const char *command, uint64_t rate_bytes,
-		   struct parser *parser);
+		   const struct elfdeps_helpers *helpers);
 /* The same for a process that runs: finds the library alone, sets path. -ENOTSUP, and reason. */
 int preload_find(struct preload *preload);
 /* Zeroed is fine. */

@@ -7,7 +7,6 @@
 #include "record/processfiles.h"
 
 #include "process/opener.h"
-#include "process/vetted.h"
 
 static int fd_of(void *ctx, uint32_t file)
 {
@@ -21,9 +20,7 @@ static const char *path_of(const void *ctx, uint32_t file)
 
 static int open_of_host(void *ctx, const char *path)
 {
-	struct opener *opener = files_opener(ctx);
-
-	return opener ? opener_beneath(opener, 0, path) : file_open_vetted(path, 0, 0, 0);
+	return opener_of_host(files_opener(ctx), path, NULL);
 }
 
 static int open_beneath(void *ctx, uint32_t file, const char *path)

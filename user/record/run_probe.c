@@ -16,8 +16,14 @@
 
 #define DRAIN_NS 200000000ull /* of a second, which is how often drains come at least */
 
+static struct elfdeps_helpers helpers_of(const struct run *run)
+{
+	return (struct elfdeps_helpers){run->opener, run->parser};
+}
+
 int run_choose_mode(struct run *run)
 {
+	const struct elfdeps_helpers helpers = helpers_of(run);
 	const struct options *o = run->options;
 
 	if (o->inject && preload_find(&run->preload)) {
@@ -26,7 +32,7 @@ int run_choose_mode(struct run *run)
 	}
 	if (!run_is_heap(run) || !o->child_is_target || o->mode == OPTIONS_MODE_PROBE)
 		return EXIT_DONE;
-	if (preload_choose(&run->preload, o->child_argv[0], o->rate_bytes, run->parser) == -ENOTSUP)
+	if (preload_choose(&run->preload, o->child_argv[0], o->rate_bytes, &helpers) == -ENOTSUP)
 		say("%s: it is probed from outside", run->preload.reason);
 	return EXIT_DONE;
 }
@@ -52,6 +58,8 @@ static void expect_file(void *ctx, const char *path)
 /* Its first allocation comes before its mappings are reported. */
 int run_probe_command(struct run *run)
 {
+	const struct elfdeps_helpers helpers = helpers_of(run);
+
 	if (run->preload.path && prober_serve(&run->prober, run->preload.path)) {
 		warn("cannot read '%s'", run->preload.path);
 		return EXIT_CANNOT;
@@ -59,7 +67,7 @@ int run_probe_command(struct run *run)
 	if (!run->options->child_is_target)
 		return EXIT_DONE;
 	if (run_is_heap(run))
-		elfdeps_of(run->options->child_argv[0], run->parser, expect_file, run);
+		elfdeps_of(run->options->child_argv[0], &helpers, expect_file, run);
 	if (run->preload.path)
 		expect_file(run, run->preload.path);
 	return EXIT_DONE;

@@ -106,9 +106,13 @@ static void say_stuck(const struct run *run)
 	for (size_t i = 0; i < nr && i < MAX_STUCK_SHOWN; i++) {
 		uint32_t task = opener_stuck(run->opener, i);
 
-		warn("process %u (%s) or the file system of its files did not answer: code there "
-		     "may have no names and no unwind info",
-		     task, text_escape(comm_of(run, task), safe, sizeof(safe)));
+		if (!task)
+			warn("a file system did not answer: files of the command, or debug files, "
+			     "were not read");
+		else
+			warn("process %u (%s) or the file system of its files did not answer: code "
+			     "there may have no names and no unwind info",
+			     task, text_escape(comm_of(run, task), safe, sizeof(safe)));
 	}
 	if (nr > MAX_STUCK_SHOWN)
 		warn("nor did %s other processes", text_count(nr - MAX_STUCK_SHOWN));

@@ -26,6 +26,7 @@
  *	SITES	 -				message_sites, nr message_site: where heap probes allocators
  *	VARIABLES -				nr elf_addrs: of what HotSpot's libjvm.so exports for debuggers
  *	CRC	 -				one number: the CRC-32 of the file
+ *	SCRIPT	 -				message_script: of a file that is no ELF file
  *	SLOTS	 -				nr message_slot, their names: GOT slots of the file's IFUNCs
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
@@ -91,6 +92,7 @@ enum message_kind {
 	MESSAGE_COMPANION,
 	MESSAGE_FUNCTION,
 	MESSAGE_SPLITS,
+	MESSAGE_SCRIPT,
 	NR_MESSAGE_KINDS,
 };
 
@@ -166,6 +168,11 @@ struct message_table {
 	uint32_t nr_pages, nr_rows, nr_extended;
 	uint32_t tracks_bx, truncated, nr_extended_dropped;
 	uint64_t nr_fdes;
+};
+
+/* What the kernel would run a script with. */
+struct message_script {
+	char interp[MESSAGE_INTERP_BYTES]; /* not "" */
 };
 
 enum message_name_kind {

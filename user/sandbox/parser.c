@@ -345,6 +345,24 @@ int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc)
 	return parser_ask(parser, &question, fd);
 }
 
+static int read_script(const void *payload, const struct message *reply, void *to)
+{
+	const char *interp = payload;
+
+	if (!*interp || !memchr(interp, '\0', reply->len_bytes))
+		return -EBADMSG;
+	memcpy(to, interp, reply->len_bytes);
+	return 0;
+}
+
+int parser_script(struct parser *parser, uint32_t key, int fd, char interp[MESSAGE_INTERP_BYTES])
+{
+	struct question question = {
+		.request = {.kind = MESSAGE_SCRIPT, .key = key}, .read = read_script, .to = interp};
+
+	return parser_ask(parser, &question, fd);
+}
+
 struct slots {
 	struct reply_slot *slots;
 	size_t nr;

@@ -76,6 +76,8 @@ int parser_splits(struct parser *parser, const struct parser_code *code, const u
 		  size_t nr, struct reply_splits **splits);
 /* The CRC-32 of the file. -EFBIG: it is larger than DEBUGLINK_MAX_BYTES; or why there is no answer. */
 int parser_crc(struct parser *parser, uint32_t key, int fd, uint32_t *crc);
+/* The interpreter that a script names in its first line. -ENOEXEC: it is no script; or why there is no answer. */
+int parser_script(struct parser *parser, uint32_t key, int fd, char interp[MESSAGE_INTERP_BYTES]);
 /*
  * The slots of its GOT that hold the implementations of its IFUNCs, from the one with the worst name to that with the best,
  * in a block that the caller owns; NULL for none. -errno: there is no answer.

@@ -42,6 +42,8 @@ bool reply_fits(const struct message *request, const struct message *reply)
 		return reply->nr == MESSAGE_NR_VARIABLES && len == reply->nr * sizeof(uint64_t);
 	case MESSAGE_CRC:
 		return reply->nr == 1 && len == sizeof(uint64_t);
+	case MESSAGE_SCRIPT:
+		return !reply->nr && len == sizeof(struct message_script);
 	case MESSAGE_SLOTS:
 		return reply->nr <= MESSAGE_MAX_SLOTS &&
 		       len <= reply->nr * (sizeof(struct message_slot) + MESSAGE_SLOT_NAME_BYTES);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
@@ -302,6 +303,25 @@ static int answer_splits(struct worker *worker, struct object *object, const uin
 	return err;
 }
 
+/* As the kernel reads it (binfmt_script): 256 bytes, of which the name ends at a blank. */
+static int answer_script(struct worker *worker, int fd)
+{
+	struct message_script script = {{0}};
+	char line[MESSAGE_INTERP_BYTES], *name = line + 2;
+	ssize_t len = pread(fd, line, sizeof(line) - 1, 0);
+
+	if (len < 3 || memcmp(line, "#!", 2))
+		return -ENOEXEC;
+	line[len] = '\0';
+	name += strspn(name, " \t");
+	name[strcspn(name, " \t\n")] = '\0';
+	if (!*name)
+		return -ENOEXEC;
+	strcpy(script.interp, name);
+	append(worker, &script, sizeof(script));
+	return 0;
+}
+
 static int answer_companion(struct worker *worker, const struct message *request,
 			    const void *payload, int *fd)
 {
@@ -325,6 +345,8 @@ static int answer(struct worker *worker, const struct message *request, const vo
 		return jitsyms_answer(request, payload, *fd, &worker->payload, reply);
 	if (request->kind == MESSAGE_COMPANION)
 		return answer_companion(worker, request, payload, fd);
+	if (request->kind == MESSAGE_SCRIPT)
+		return answer_script(worker, *fd);
 	if (request->kind == MESSAGE_FUNCTION)
 		return functions_answer(request, payload, &worker->payload, reply);
 	if (request->kind >= MESSAGE_LOOK && request->kind != MESSAGE_SPLITS)
