@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 
+import fusefs
 import harness as h
 import privileges as p
 
@@ -109,6 +110,20 @@ def no_btf_but_an_empty_file():
 @h.test
 def container_with_pids_of_its_own():
     agrees_with_a_run(p.own_pids(), "pid namespace", "separate pid namespace")
+
+
+@h.test
+def mappings_that_cannot_be_read():
+    """Without CAP_SYS_PTRACE it tries to read those of others; a process may keep who does that waiting for ever."""
+    with fusefs.serving("/bin/true") as server:
+        shell = h.Workload("/usr/bin/unshare", "-p", "-f", "-m", "--mount-proc", "--kill-child", "sh", "-c",
+                           f"sleep 600 & for pid in 1 $!; do mount --bind {server.path} /proc/$pid/maps || exit 9; done; "
+                           "echo '{}'; read -r _; \"$@\"", "sh", *p.with_capabilities("bpf", "perfmon"), h.CPROF, "doctor", "--json")
+        shell.says()
+        server.stops_answering()
+        said, _ = shell.process.communicate("\n", timeout=h.HANGS)
+    row = next(row for row in json.loads(said)["checks"] if row["name"] == "CAP_SYS_PTRACE")
+    assert row["verdict"] == "loss" and "processes of other users cannot be inspected" in row["why"], row
 
 
 @h.test

@@ -4,7 +4,7 @@
  * files of other users. CAP_SYS_ADMIN stands for CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE, as in the kernel
  * (include/linux/capability.h).
  */
-#include <fcntl.h>
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +15,12 @@
 
 #include "base/alloc.h"
 #include "machine/checks.h"
+#include "process/opener.h"
+#include "process/opener_serve.h"
 #include "process/procfs.h"
 
 #define PROCESSES_TRIED 256
+#define SILENT_TRIED	3 /* each takes OPENER_STALL_NS */
 
 #define SUDO_OR(name) "run cprof with sudo, or give it " name " (" PRIVILEGES ")"
 
@@ -80,27 +83,47 @@ void check_cap_perfmon(struct machine_finding *finding)
 		  "processes");
 }
 
+static void note_mapping(void *ctx, const struct map_event *map)
+{
+	(void)map;
+	*(bool *)ctx = true;
+}
+
+/* Does the opener see the mappings of one that another user runs? Processes that hold the lock of theirs are given up. */
+static bool sees_one_of_others(struct opener *opener, const uint32_t *tgids, size_t nr)
+{
+	bool sees = false;
+
+	for (size_t i = 0, nr_refused = 0, nr_silent = 0;
+	     i < nr && !sees && nr_refused < PROCESSES_TRIED && nr_silent < SILENT_TRIED; i++) {
+		char path[64];
+		struct stat st;
+		int err;
+
+		snprintf(path, sizeof(path), "/proc/%u", tgids[i]);
+		if (stat(path, &st) || st.st_uid == geteuid())
+			continue;
+		err = opener_each_map(opener, tgids[i], note_mapping, &sees);
+		nr_refused += err != 0; /* a kernel thread has none, and says nothing */
+		nr_silent += err == -ETIMEDOUT;
+	}
+	return sees;
+}
+
 /* Newer kernels show mappings to CAP_PERFMON, too; before, only to CAP_SYS_PTRACE. */
 static bool sees_mappings_of_others(void)
 {
-	uint32_t *tgids scoped(freep) = NULL;
+	uint32_t *tgids scoped(freep) = NULL, missing;
+	struct opener *opener;
+	bool sees = false;
 	size_t nr = 0;
 
-	procfs_list("/proc", &tgids, &nr);
-	for (size_t i = 0, nr_refused = 0; i < nr && nr_refused < PROCESSES_TRIED; i++) {
-		int fd scoped(closep) = -1;
-		struct stat st;
-		char path[64], byte;
-
-		snprintf(path, sizeof(path), "/proc/%u/maps", tgids[i]);
-		if (stat(path, &st) || st.st_uid == geteuid())
-			continue;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 && read(fd, &byte, 1) == 1)
-			return true;
-		nr_refused += fd < 0; /* a kernel thread's is empty, and says nothing */
-	}
-	return false;
+	if (opener_open(opener_serve, &opener))
+		return false;
+	if (!opener_handshake(opener, &missing) && !procfs_list("/proc", &tgids, &nr))
+		sees = sees_one_of_others(opener, tgids, nr);
+	opener_close(opener);
+	return sees;
 }
 
 void check_cap_sys_ptrace(struct machine_finding *finding)
