@@ -5,6 +5,9 @@
  * where it found each library, and runs nothing of the program. It is run as the user that the command
  * will run as, and runs the same loader that the command will. Rejected: LD_TRACE_LOADED_OBJECTS (what ldd
  * does), which runs a program whose loader does not know it; and resolving it all here once more.
+ *
+ * The list is text of a program that the command's file names, and main itself reads it: of at most MAX_LIST_BYTES, up to a
+ * newline at a time, for paths, which the opener opens as any others.
  */
 #include "record/elfdeps.h"
 

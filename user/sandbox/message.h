@@ -61,6 +61,8 @@
  * costs the worker three system calls and the right to allocate files, and what is checked must be copied anyhow);
  * a worker per file (0.5 ms each, and 1,000 files are common).
  *
+ * The cache of names consists of such replies, which main reads itself (symbolize/namefile.h).
+ *
  * Of what targets chose, main itself looks at a few bytes of machine code around a sampled address
  * (unwind/codestep.h). That is arithmetic on at most 16 bytes, the same that BPF does.
  */

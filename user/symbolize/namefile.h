@@ -7,7 +7,8 @@
  *	any number of		namefile_part, its addresses, the reply of a worker with their names (sandbox/message.h)
  *
  * It is read as a reply of a worker is, which may have been taken over: lengths, counts and numbers are exact, or the part
- * is refused as a whole. The checksum is against accidents, not against attackers. In the byte order of the machine: the
+ * is refused as a whole. Main reads it itself, though any program of the user can have written it: a worker that did would
+ * answer with the same bytes. The checksum is against accidents, not against attackers. In the byte order of the machine: the
  * cache is of one machine. No I/O.
  */
 #ifndef CPROF_SYMBOLIZE_NAMEFILE_H
