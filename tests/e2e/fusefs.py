@@ -21,6 +21,9 @@ class Server:
     def stops_answering(self):
         self.process.send_signal(signal.SIGSTOP)
 
+    def answers_again(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def swallows(self):
         """It takes what it is asked, and never answers: who asks cannot be killed."""
         self.process.send_signal(signal.SIGUSR1)

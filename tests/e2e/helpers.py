@@ -7,11 +7,11 @@ import kills
 import leftovers
 
 
-def status(pid):
-    """/proc/PID/status as a dict; empty if there is no such process."""
+def status(pid, file="/status"):
+    """/proc/PID/status as a dict; empty if there is no such process. Or another file like it."""
     try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+        with open(f"/proc/{pid}{file}", encoding="utf-8", errors="replace") as lines:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
     except OSError:
         return {}
 

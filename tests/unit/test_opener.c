@@ -473,6 +473,38 @@ static void test_held(void **state)
 	opener_close(opener);
 }
 
+#define MANY_LOOKS 100
+
+struct stopped {
+	pid_t keeper;
+	size_t nr_looks;
+};
+
+static void wake_after_many(void *ctx)
+{
+	struct stopped *stopped = ctx;
+
+	if (++stopped->nr_looks == MANY_LOOKS)
+		kill(stopped->keeper, SIGCONT);
+}
+
+/* Main looks around while a new opener is forked, which takes long while the kernel lets nobody fork. */
+static void test_a_fork_that_takes_long(void **state)
+{
+	struct opener *opener = open_opener(serve_and_be_held);
+	struct stopped stopped = {.keeper = opener_parent(opener)};
+
+	(void)state;
+	assert_int_equal(opener_memory(opener, BAD), -ETIMEDOUT);
+	assert_int_equal(kill(stopped.keeper, SIGSTOP), 0);
+	assert_int_equal(waitpid(stopped.keeper, NULL, WUNTRACED), stopped.keeper);
+	opener_while_waiting(opener, wake_after_many, &stopped);
+	assert_int_equal(opener_memory(opener, 1), -ENOENT);
+	assert_true(stopped.nr_looks >= MANY_LOOKS);
+	assert_false(opener_is_lost(opener));
+	opener_close(opener);
+}
+
 /* Of main and the opener. */
 struct late {
 	volatile bool is_looking, is_answered;
@@ -676,6 +708,7 @@ int main(void)
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_forbidden_calls),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_a_fork_that_takes_long),
 		cmocka_unit_test(test_main_is_late),
 		cmocka_unit_test(test_held_by_a_device),
 		cmocka_unit_test(test_dies),

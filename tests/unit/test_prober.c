@@ -28,7 +28,8 @@ struct session {
 		size_t nr_sites, nr_frees;
 	} asked[8];
 	size_t nr_asked;
-	int err; /* what it says to it */
+	int err;  /* what it says to it */
+	int late; /* and later */
 };
 
 int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
@@ -44,7 +45,13 @@ int session_probe(struct session *session, const struct alloc_site *sites, size_
 		asked.nr_frees += sites[i].shape == SHAPE_FREE;
 	assert_true(session->nr_asked < sizeof(session->asked) / sizeof(session->asked[0]));
 	session->asked[session->nr_asked++] = asked;
+	session->late = session->err == -EINPROGRESS ? session->err : 0;
 	return session->err;
+}
+
+int session_probe_more(struct session *session)
+{
+	return session->late;
 }
 
 #define NOBODY 0x7fffffff /* no process */
@@ -273,6 +280,44 @@ static void test_a_failure_costs_that_file(void **state)
 	assert_non_null(strstr(unprobed(fixture), "2 files that cannot be probed (such as '"));
 }
 
+/* Nothing else is probed until the kernel has done it. The others wait, and are not lost. */
+static void test_a_file_whose_probes_take_long(void **state)
+{
+	struct fixture *fixture = *state;
+
+	prober_add_target(&fixture->prober, 10);
+	fixture->session.err = -EINPROGRESS;
+	maps_name(fixture, 10, 1, "toy.so");
+	maps_name(fixture, 10, 1, "other.so");
+	assert_int_equal(fixture->session.nr_asked, 1);
+	assert_int_equal(fixture->prober.nr_sites, 0);
+	assert_true(prober_has_work(&fixture->prober));
+	assert_non_null(strstr(unprobed(fixture), "1 file without probes so far ('"));
+	assert_non_null(strstr(unprobed(fixture), "/toy.so': a process that maps it keeps its "));
+	assert_non_null(strstr(unprobed(fixture), "1 file not examined in time"));
+	fixture->session.err = fixture->session.late = 0;
+	prober_work(&fixture->prober);
+	assert_int_equal(fixture->session.nr_asked, 2);
+	assert_int_equal(fixture->prober.nr_sites, 4);
+	assert_false(prober_has_work(&fixture->prober));
+	assert_string_equal(unprobed(fixture), "");
+}
+
+/* It may fail in the end. */
+static void test_a_file_whose_probes_fail_late(void **state)
+{
+	struct fixture *fixture = *state;
+
+	prober_add_target(&fixture->prober, 10);
+	fixture->session.err = -EINPROGRESS;
+	maps_name(fixture, 10, 1, "toy.so");
+	fixture->session.late = -EIO;
+	prober_work(&fixture->prober);
+	assert_int_equal(fixture->prober.nr_sites, 0);
+	assert_false(prober_has_work(&fixture->prober));
+	assert_non_null(strstr(unprobed(fixture), "1 file that cannot be probed ('"));
+}
+
 /* The most used file comes first, then one that is named as an allocator, then the larger one. */
 static void test_the_most_used_first(void **state)
 {
@@ -396,6 +441,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_allocator, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_frees_are_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_failure_costs_that_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_file_whose_probes_take_long, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_file_whose_probes_fail_late, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_the_most_used_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_left_is_examined_later, set_up,
 						tear_down),

@@ -28,6 +28,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(FOLDER), "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
 import fusefs  # noqa: E402
 import crafted  # noqa: E402
+import fusefs  # noqa: E402
 
 SECRET = "cprof_secret_marker"
 SPARSE_BYTES = 1 << 40
@@ -306,6 +307,42 @@ def silent_overlay(place):
             lives(program, server)
             return "1 program"
         yield seen
+
+
+HELD_S, FREE_S = 1, 0.5  # while it is held the kernel may let nobody fork
+
+
+def keep_locks(library, server, is_over, counts):
+    """One process after the other keeps the lock of its mappings: by a page of a file that it is not sent."""
+    while not is_over.is_set():
+        locker = h.Workload("locker", library, server.path)
+        locker.says()
+        server.stops_answering()
+        locker.go()
+        is_over.wait(HELD_S)
+        server.answers_again()
+        locker.says()
+        locker.go()
+        counts[locker.wait() == 0] += 1
+        is_over.wait(FREE_S)
+
+
+@animal
+def locks(place):
+    """processes that map an allocator and keep the lock of their mappings, which the kernel takes to place probes there"""
+    library = place.library("allocator.so")
+    is_over, counts = threading.Event(), [0, 0]
+    with fusefs.serving(library) as server:
+        thread = threading.Thread(target=keep_locks, args=(library, server, is_over, counts))
+        thread.start()
+        try:
+            def seen():
+                assert thread.is_alive() and not counts[0], counts
+                return f"{counts[1]} locks kept for {HELD_S} s"
+            yield seen
+        finally:
+            is_over.set()
+            thread.join()
 
 
 # Files that lie -----------------------------------------------------------------------------------

@@ -36,12 +36,19 @@ bool linkstore_is_bulk(const struct linkstore *store)
 	return store->has_folder;
 }
 
-/* Gives a link a name in the folder. -errno, with nothing changed. */
-static int pin(struct linkstore *store, int link_fd, char path[64])
+static void name_path(const struct linkstore *store, uint32_t name, char path[64])
 {
+	snprintf(path, 64, "/proc/self/fd/%d/%u", store->folder_fd, name);
+}
+
+/* Gives a link a name in the folder. -errno, with nothing changed. */
+static int pin(struct linkstore *store, int link_fd)
+{
+	char path[64];
+
 	if (!store->has_folder)
 		return -ENOENT;
-	snprintf(path, 64, "/proc/self/fd/%d/%u", store->folder_fd, store->nr_named);
+	name_path(store, store->nr_named, path);
 	if (bpf_obj_pin(link_fd, path))
 		return -errno;
 	store->nr_named++;
@@ -50,22 +57,28 @@ static int pin(struct linkstore *store, int link_fd, char path[64])
 
 void linkstore_keep(struct linkstore *store, int link_fd)
 {
-	char path[64];
-
-	if (pin(store, link_fd, path))
+	if (pin(store, link_fd))
 		vec_push(&store->fds, link_fd);
 	else
 		close(link_fd);
 }
 
-void linkstore_drop(struct linkstore *store, int link_fd)
+struct linkstore_mark linkstore_mark(const struct linkstore *store)
+{
+	return (struct linkstore_mark){store->nr_named, store->fds.nr};
+}
+
+void linkstore_drop_since(struct linkstore *store, struct linkstore_mark mark)
 {
 	char path[64];
-	int err = pin(store, link_fd, path);
 
-	close(link_fd); /* this one waits, unless the link has a name */
-	if (!err && unlink(path))
-		detail("a link stays attached until the end: %m");
+	for (uint32_t i = mark.nr_named; store->has_folder && i < store->nr_named; i++) {
+		name_path(store, i, path);
+		if (unlink(path))
+			detail("a link stays attached until the end: %m");
+	}
+	while (store->fds.nr > mark.nr_fds)
+		close(store->fds.at[--store->fds.nr]);
 }
 
 void linkstore_release(struct linkstore *store)

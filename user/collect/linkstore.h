@@ -3,7 +3,8 @@
  * Keeps BPF links so that all of them are detached together, in a moment, however cprof ends.
  *
  * Closing the descriptor of a uprobe link waits for grace periods of the kernel: 80 ms each, one after the other, also
- * when the process is killed. Links in the store have no descriptor, and are detached side by side.
+ * when the process is killed; and for every process that maps the file (collect/uprobelink.h). Links in the store have no
+ * descriptor, and are detached side by side, by threads of the kernel.
  */
 #ifndef CPROF_COLLECT_LINKSTORE_H
 #define CPROF_COLLECT_LINKSTORE_H
@@ -29,7 +30,14 @@ bool linkstore_is_bulk(const struct linkstore *store);
 
 /* Keeps a link. Takes ownership of its descriptor. */
 void linkstore_keep(struct linkstore *store, int link_fd);
-/* Detaches a link that is not to be kept, by the same way. Takes ownership of its descriptor. */
-void linkstore_drop(struct linkstore *store, int link_fd);
+
+/* How much there was to some time. */
+struct linkstore_mark {
+	uint32_t nr_named;
+	size_t nr_fds;
+};
+struct linkstore_mark linkstore_mark(const struct linkstore *store);
+/* Detaches the links that were added since, by the same way. */
+void linkstore_drop_since(struct linkstore *store, struct linkstore_mark mark);
 
 #endif

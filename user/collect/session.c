@@ -51,9 +51,9 @@ int session_probe(struct session *session, const struct alloc_site *sites, size_
 	return uprobes_attach(&session->uprobes, session->bpf, sites, nr, fd, tgid);
 }
 
-bool session_probes_by_events(const struct session *session)
+int session_probe_more(struct session *session)
 {
-	return session->uprobes.mode == UPROBES_PERF;
+	return uprobes_go_on(&session->uprobes, session->bpf);
 }
 
 uint32_t session_max_files(const struct session *session)
@@ -183,8 +183,14 @@ void session_stop(struct session *session)
 
 void session_detach(struct session *session)
 {
-	if (session->options.source == SESSION_HEAP)
-		uprobes_release(&session->uprobes);
+	int err = session->options.source == SESSION_HEAP ? uprobes_release(&session->uprobes) : 0;
+
+	if (err == -EINPROGRESS)
+		warn("the kernel is still placing or removing probes: a process that maps one of "
+		     "the probed files keeps its memory locked (SANDBOX in cprof-heap(1)).");
+	else if (err)
+		warn("the process that held the probes was killed: what was allocated since is "
+		     "not in the profile");
 }
 
 int session_fd(const struct session *session)

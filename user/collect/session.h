@@ -6,7 +6,7 @@
  *
  * Calling sequence:
  *	session_open()			loads the programs, opens the side-band; nothing is sampled yet
- *	session_add_target() ...	and, for heap, session_probe() for each allocator function
+ *	session_add_target() ...	and, for heap, session_measure() and session_probe() for each allocator function
  *	session_start()			sampling begins
  *	session_drain() ...		whenever session_fd() is readable, and at least every second
  *	session_stop()			sampling ends, at once; then a last session_drain()
@@ -41,6 +41,8 @@ struct session_limits {
 	uint32_t live_grown;  /* not for tests: as live, where the map can grow; live goes first */
 };
 
+struct attacher; /* collect/attacher.h */
+
 struct session_options {
 	enum session_source source;
 	uint32_t frequency_hz; /* CPU */
@@ -63,6 +65,8 @@ struct session_options {
 	uint32_t helper_tgids
 		[2]; /* they and their children are left out, as cprof itself is; 0: nobody */
 	uint32_t only_tgid; /* heap: the only target, which is running; 0: not known */
+	struct attacher
+		*attacher; /* heap: borrowed until session_close(); NULL: this process attaches */
 	struct session_limits limits;
 };
 
@@ -84,11 +88,19 @@ void session_forget_target(struct session *session, uint32_t tgid);
  * Probes sites (at most ALLOC_MAX_SITES) of the file behind fd (borrowed for the call) in process
  * tgid, or in every process if tgid is 0. All of them or none. Detached by session_close(). -errno, not printed: this
  * file cannot be probed, or not now; others may (-ENOTSUPP, 524: no probe can replace one of the instructions).
+ * -EINPROGRESS: the kernel has not done it yet; until session_probe_more() returns something else, no other file is probed
+ * (-EBUSY).
  */
 int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
-/* Is each probe a perf event? Some kernels make one for CAP_SYS_ADMIN alone. Without heap: false. */
-bool session_probes_by_events(const struct session *session);
+/*
+ * Heap, before session_start(): measures what a probe costs. Without that the run does not say it. This attaches the first
+ * probes, to cprof's own file, which others may map; while the kernel waits for one of them it lets nobody fork. So whoever
+ * calls this has forked what it needs.
+ */
+void session_measure(struct session *session);
+/* The result of what was -EINPROGRESS, without waiting; 0 if there is nothing. */
+int session_probe_more(struct session *session);
 /* How many files may be probed so that session_close() takes seconds at most. */
 uint32_t session_max_files(const struct session *session);
 
@@ -146,7 +158,7 @@ uint64_t session_look(struct session *session, bool (*gives_up)(void),
 int session_start(struct session *session);
 /* Ends sampling: no sample is taken after it returns. May be called again. */
 void session_stop(struct session *session);
-/* Removes the probes of a session that is stopped, so that the targets do not pay for them while its files are written. */
+/* Removes the probes of a session that is stopped, so that the targets do not pay for them while its files are written. Waits for the kernel for a while, and says what it has not done. */
 void session_detach(struct session *session);
 
 /* A descriptor, readable (poll, epoll) when a drain is worthwhile. Borrowed. */

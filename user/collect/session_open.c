@@ -107,6 +107,7 @@ static int load_programs(struct session *session)
 			     options->limits.attach_mode ? options->limits.attach_mode
 							 : UPROBES_SESSION,
 			     options->inside, bpf);
+	session->uprobes.attacher = options->attacher;
 	choose_programs(session);
 	bpf->bss->stopped = ABI_STOPPED; /* until session_start() */
 	err = cprof_bpf__load(bpf);
@@ -194,12 +195,9 @@ static int open_sampler(struct session *session)
 			    bpf_program__fd(session->bpf->progs.sample_cpu));
 }
 
-/* Without it the run goes on, and does not say what it costs. */
-static void find_price(struct session *session)
+void session_measure(struct session *session)
 {
-	int err = session->options.source == SESSION_HEAP
-			  ? price_measure(&session->uprobes, session->bpf, &session->price)
-			  : 0;
+	int err = price_measure(&session->uprobes, session->bpf, &session->price);
 
 	if (err)
 		detail("what a probe costs cannot be measured: %s", strerror(-err));
@@ -219,8 +217,6 @@ int session_open(const struct session_options *options, struct session **session
 	err = err ? err : open_streams(s);
 	err = err ? err : attach_tracepoints(s);
 	err = err ? err : open_sampler(s);
-	if (!err)
-		find_price(s);
 	if (err)
 		session_close(s);
 	else

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * libbpf 1.1 knows perf uprobes only. A multi or session link is made by the system call itself, in
- * the layout of the kernel's include/uapi/linux/bpf.h (union bpf_attr, link_create.uprobe_multi), and
- * lives as long as its descriptor. Programs for such links are marked before they are loaded.
- *
  * Every link costs a wait for the kernel's grace periods when it goes (80 ms), so it has as many sites
  * as can share a program: with sessions an object has two links, one of them for its frees. And links
- * go to a store that detaches all of them together (linkstore.h).
+ * go to a store that detaches all of them together (linkstore.h), or stay with the attacher.
  *
  * Frees are attached first: a block that is sampled and freed in between would look alive for ever.
  * Returns go before entries: a call in between is then missed whole, not left open.
@@ -14,13 +10,12 @@
 #include "collect/uprobes.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "cprof_abi.h"
 #include "machine/multilink.h"
@@ -132,7 +127,9 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 	};
 	if (uprobes->mode > at_most)
 		uprobes->mode = at_most;
-	if (uprobes->mode != UPROBES_PERF)
+	if (uprobes->mode == UPROBES_PERF)
+		uprobes->perf_type = uprobelink_perf_type();
+	else
 		linkstore_open(&uprobes->store);
 	config->has_sessions = uprobes->mode == UPROBES_SESSION;
 	detail("heap probes: %s", mode_texts[uprobes->mode]);
@@ -146,107 +143,131 @@ void uprobes_init(struct uprobes *uprobes, const struct kernel_features *feature
 	}
 }
 
-/* The sites of an attachment. */
-struct site_list {
-	uint64_t offsets[ALLOC_MAX_SITES], cookies[ALLOC_MAX_SITES], semaphores[ALLOC_MAX_SITES];
-	uint32_t nr;
-};
-
-static struct site_list list_sites(const struct alloc_site *sites, size_t nr, unsigned int shapes)
+static struct uprobe_link link_of(const struct uprobes *uprobes,
+				  const struct attachment *attachment)
 {
-	struct site_list list = {.nr = 0};
-
-	for (size_t i = 0; i < nr && list.nr < ALLOC_MAX_SITES; i++) {
-		if (!(shapes & 1u << sites[i].shape))
-			continue;
-		list.offsets[list.nr] = sites[i].file_off;
-		list.semaphores[list.nr] = sites[i].semaphore_off;
-		list.cookies[list.nr++] = ABI_SITE(allocators[sites[i].shape], sites[i].is_leaf);
-	}
-	return list;
-}
-
-/* What one file has been given so far; kept or detached together. */
-struct attached {
-	int multi_fds[MAX_ATTACHMENTS];
-	size_t nr_multi;
-	size_t nr_perf; /* how many perf_links there were before */
-};
-
-static int attach_multi(const struct attachment *attachment, const char *path,
-			const struct site_list *sites, uint32_t tgid, struct attached *attached)
-{
-	struct multi_link attr = {
-		.program_fd = bpf_program__fd(attachment->program),
+	const struct uprobes_job *job = &uprobes->job;
+	bool is_perf = uprobes->mode == UPROBES_PERF;
+	struct uprobe_link link = {
+		.perf_type = is_perf ? uprobes->perf_type : 0,
 		.attach_type = bpf_program__expected_attach_type(attachment->program),
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)sites->offsets,
-		.ref_ctr_offsets = (uintptr_t)sites->semaphores,
-		.cookies = (uintptr_t)sites->cookies,
-		.nr = sites->nr,
-		.multi_flags = attachment->at_return ? FLAG_MULTI_AT_RETURN : 0,
-		.pid = tgid,
+		.at_return = attachment->at_return,
+		.has_cookies = uprobes->has_cookies,
+		.tgid = job->tgid,
+		.is_held = !linkstore_is_bulk(&uprobes->store),
+		.held = uprobes->nr_held,
 	};
-	int fd = syscall(SYS_bpf, LINK_CREATE, &attr, sizeof(attr));
 
-	if (fd < 0)
-		return -errno;
-	attached->multi_fds[attached->nr_multi++] = fd;
-	return 0;
+	for (size_t i = 0; i < job->nr && link.nr < ALLOC_MAX_SITES; i++) {
+		const struct alloc_site *site = &job->sites[i];
+
+		if (!(attachment->shapes & 1u << site->shape))
+			continue;
+		link.offsets[link.nr] = site->file_off;
+		link.semaphores[link.nr] = site->semaphore_off;
+		link.cookies[link.nr++] = ABI_SITE(allocators[site->shape], site->is_leaf);
+	}
+	return link;
 }
 
-static int attach_perf(struct uprobes *uprobes, const struct attachment *attachment,
-		       const char *path, const struct site_list *sites, uint32_t tgid)
+/* Without an attacher (--no-sandbox). */
+static int make_here(struct uprobes *uprobes, const struct uprobe_link *link, int program_fd)
 {
-	for (uint32_t i = 0; i < sites->nr; i++) {
-		struct bpf_uprobe_opts opts = {
-			.sz = sizeof(opts),
-			.retprobe = attachment->at_return,
-			.ref_ctr_offset = sites->semaphores[i],
-			.bpf_cookie = uprobes->has_cookies ? sites->cookies[i] : 0};
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(
-			attachment->program, tgid ? (int)tgid : -1, path, sites->offsets[i], &opts);
+	int fds[ALLOC_MAX_SITES];
+	int nr = uprobelink_make(link, program_fd, uprobes->job.fd, fds);
 
-		if (!link)
-			return -errno;
-		vec_push(&uprobes->perf_links, link);
-	}
-	return 0;
+	for (int i = 0; i < nr; i++)
+		linkstore_keep(&uprobes->store, fds[i]);
+	return nr < 0 ? nr : 0;
+}
+
+/* At once: it must not go with this process, if that is killed. */
+static int take_link(struct uprobes *uprobes, int err, int link_fd)
+{
+	if (!err && link_fd >= 0)
+		linkstore_keep(&uprobes->store, link_fd);
+	return err;
+}
+
+static int make_link(struct uprobes *uprobes, const struct uprobe_link *link,
+		     const struct bpf_program *program)
+{
+	struct uprobes_job *job = &uprobes->job;
+	int program_fd = bpf_program__fd(program), link_fd = -1, err;
+
+	if (!link->nr)
+		return 0;
+	if (uprobes->mode == UPROBES_PERF && !link->perf_type)
+		return -ENODEV;
+	if (!uprobes->attacher)
+		return make_here(uprobes, link, program_fd);
+	err = attacher_link(uprobes->attacher, link, program_fd, job->fd, &link_fd, &job->nr_held);
+	return take_link(uprobes, err, link_fd);
+}
+
+static int take_late(struct uprobes *uprobes)
+{
+	int link_fd = -1;
+	int err = attacher_late(uprobes->attacher, &link_fd, &uprobes->job.nr_held);
+
+	return take_link(uprobes, err, link_fd);
 }
 
 /* A file is probed whole or not at all: one with its frees alone would cost its users for nothing. */
-static void settle(struct uprobes *uprobes, const struct attached *attached, int err)
+static void settle(struct uprobes *uprobes, int err)
 {
-	for (size_t i = 0; i < attached->nr_multi; i++)
-		if (err)
-			linkstore_drop(&uprobes->store, attached->multi_fds[i]);
-		else
-			linkstore_keep(&uprobes->store, attached->multi_fds[i]);
-	while (err && uprobes->perf_links.nr > attached->nr_perf)
-		bpf_link__destroy(uprobes->perf_links.at[--uprobes->perf_links.nr]);
+	struct uprobes_job *job = &uprobes->job;
+
+	if (err) {
+		linkstore_drop_since(&uprobes->store, job->before);
+	} else {
+		/* A new attacher does not have what the one before kept. */
+		uprobes->has_lost |= uprobes->nr_held && job->nr_held <= uprobes->nr_held;
+		uprobes->nr_held = job->nr_held;
+	}
+	closep(&job->fd);
+	job->is_open = job->is_late = false;
+}
+
+int uprobes_go_on(struct uprobes *uprobes, const struct cprof_bpf *bpf)
+{
+	struct attachment list[MAX_ATTACHMENTS];
+	size_t nr_attachments = list_attachments(uprobes, bpf, list);
+	struct uprobes_job *job = &uprobes->job;
+	int err = 0;
+
+	while (job->is_open && !err && job->at < nr_attachments) {
+		const struct uprobe_link link = link_of(uprobes, &list[job->at]);
+
+		err = job->is_late ? take_late(uprobes) : -EAGAIN;
+		if (err == -EAGAIN)
+			err = make_link(uprobes, &link, list[job->at].program);
+		job->is_late = err == -EINPROGRESS;
+		if (job->is_late)
+			return err;
+		job->at += !err;
+	}
+	if (job->is_open)
+		settle(uprobes, err);
+	return err;
 }
 
 int uprobes_attach(struct uprobes *uprobes, const struct cprof_bpf *bpf,
 		   const struct alloc_site *sites, size_t nr, int fd, uint32_t tgid)
 {
-	struct attachment list[MAX_ATTACHMENTS];
-	size_t nr_attachments = list_attachments(uprobes, bpf, list);
-	struct attached attached = {.nr_perf = uprobes->perf_links.nr};
-	char path[64];
-	int err = 0;
+	struct uprobes_job *job = &uprobes->job;
+	int copy = uprobes_go_on(uprobes, bpf) == -EINPROGRESS ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (size_t i = 0; !err && i < nr_attachments; i++) {
-		struct site_list chosen = list_sites(sites, nr, list[i].shapes);
-
-		if (!chosen.nr)
-			continue;
-		err = uprobes->mode == UPROBES_PERF
-			      ? attach_perf(uprobes, &list[i], path, &chosen, tgid)
-			      : attach_multi(&list[i], path, &chosen, tgid, &attached);
-	}
-	settle(uprobes, &attached, err);
-	return err;
+	if (job->is_open || copy < 0)
+		return job->is_open ? -EBUSY : -errno;
+	*job = (struct uprobes_job){.is_open = true,
+				    .fd = copy,
+				    .nr = nr < ALLOC_MAX_SITES ? nr : ALLOC_MAX_SITES,
+				    .tgid = tgid,
+				    .before = linkstore_mark(&uprobes->store),
+				    .nr_held = uprobes->nr_held};
+	memcpy(job->sites, sites, job->nr * sizeof(*sites));
+	return uprobes_go_on(uprobes, bpf);
 }
 
 uint32_t uprobes_attach_type(const struct uprobes *uprobes)
@@ -264,10 +285,29 @@ uint32_t uprobes_max_files(const struct uprobes *uprobes)
 	return linkstore_is_bulk(&uprobes->store) ? 1024 : 32;
 }
 
-void uprobes_release(struct uprobes *uprobes)
+/* What is under way is left alone: the attacher ends when the kernel lets it. */
+static void abandon(struct uprobes *uprobes)
 {
+	int link_fd;
+
+	attacher_hang_up(uprobes->attacher, &link_fd);
+	take_link(uprobes, 0, link_fd);
+	settle(uprobes, -EINTR);
+	uprobes->nr_held = 0; /* it ends with them */
+}
+
+int uprobes_release(struct uprobes *uprobes)
+{
+	int err = uprobes->job.is_open ? -EINPROGRESS : 0;
+
+	if (err)
+		abandon(uprobes);
+	if (uprobes->attacher && uprobes->nr_held)
+		err = attacher_drop(uprobes->attacher);
+	if (!err && uprobes->has_lost)
+		err = -EPIPE;
+	uprobes->has_lost = false;
+	uprobes->nr_held = 0;
 	linkstore_release(&uprobes->store);
-	vec_for_each(&uprobes->perf_links, link)
-		bpf_link__destroy(*link);
-	vec_release(&uprobes->perf_links);
+	return err;
 }

@@ -22,7 +22,8 @@ enum candidate_state {
 	CANDIDATE_PROBED,
 	CANDIDATE_REFUSED, /* the kernel cannot probe it */
 	CANDIDATE_BEYOND,  /* more files than may be probed */
-	CANDIDATE_CLOSED   /* it could not be opened */
+	CANDIDATE_CLOSED,  /* it could not be opened */
+	CANDIDATE_HELD	   /* the kernel has not placed its probes yet */
 };
 
 struct candidate {
@@ -35,7 +36,7 @@ struct candidate {
 	bool is_known; /* by its name it is the C library, or an allocator */
 	uint64_t mapped_bytes;
 	enum candidate_state state;
-	int err; /* of CANDIDATE_REFUSED and CANDIDATE_CLOSED */
+	int err; /* of CANDIDATE_REFUSED, CANDIDATE_CLOSED and CANDIDATE_HELD */
 };
 
 struct candidate_inode {

@@ -194,10 +194,38 @@ static int examine(struct prober *prober, uint32_t file, struct reply_sites *all
 	return err == -ENOEXEC ? 0 : err;
 }
 
+static enum candidate_state state_attached(struct prober *prober, struct candidate *candidate,
+					   const struct reply_sites *allocator, int err)
+{
+	const char *path = files_path(prober->files, candidate->file);
+
+	candidate->err = err;
+	if (err) {
+		detail("cannot probe the allocator in '%s': %s", path, unprobed_error(err));
+		return err == -EINPROGRESS ? CANDIDATE_HELD : CANDIDATE_REFUSED;
+	}
+	say_where(allocator, path);
+	prober->nr_sites += allocator->nr;
+	return CANDIDATE_PROBED;
+}
+
+/* Whether the kernel is done with the file before. */
+static bool is_free(struct prober *prober)
+{
+	int err = session_probe_more(prober->session);
+	struct candidate *candidate = &prober->candidates.all.at[prober->held.candidate];
+
+	if (err == -EINPROGRESS)
+		return false;
+	if (prober->held.is_any)
+		candidate->state = state_attached(prober, candidate, &prober->held.allocator, err);
+	prober->held.is_any = false;
+	return true;
+}
+
 static enum candidate_state attach(struct prober *prober, struct candidate *candidate,
 				   const struct reply_sites *allocator)
 {
-	const char *path = files_path(prober->files, candidate->file);
 	int err;
 
 	if (files_is_copy(prober->files, candidate->file))
@@ -207,14 +235,12 @@ static enum candidate_state attach(struct prober *prober, struct candidate *cand
 	else
 		err = session_probe(prober->session, allocator->sites, allocator->nr,
 				    files_fd(prober->files, candidate->file), candidate->tgid);
-	if (err) {
-		detail("cannot probe the allocator in '%s': %s", path, unprobed_error(err));
-		candidate->err = err;
-		return CANDIDATE_REFUSED;
+	if (err == -EINPROGRESS) {
+		prober->held.is_any = true;
+		prober->held.candidate = candidate - prober->candidates.all.at;
+		prober->held.allocator = *allocator;
 	}
-	say_where(allocator, path);
-	prober->nr_sites += allocator->nr;
-	return CANDIDATE_PROBED;
+	return state_attached(prober, candidate, allocator, err);
 }
 
 /* A file that is gone is nobody's loss that could be helped; one that cprof cannot open is. */
@@ -345,15 +371,17 @@ void prober_work(struct prober *prober)
 {
 	struct candidate *next;
 
-	while (prober_has_work(prober) && !workbudget_is_over(prober->budget)) {
+	/* An answer about a file comes from a new parser, which cannot be forked while the kernel is held (collect/attacher.h). */
+	while (prober_has_work(prober) && !workbudget_is_over(prober->budget) && is_free(prober)) {
 		next = candidates_next(&prober->candidates);
-		next->state = probe(prober, next);
+		if (next)
+			next->state = probe(prober, next);
 	}
 }
 
 bool prober_has_work(const struct prober *prober)
 {
-	return prober->candidates.queue.nr;
+	return prober->candidates.queue.nr || prober->held.is_any;
 }
 
 char *prober_unprobed(const struct prober *prober, char *out, size_t out_bytes)

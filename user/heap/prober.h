@@ -48,6 +48,11 @@ struct prober {
 	bool is_injected;	/* the target is given the library later: nothing else is probed */
 	uint32_t nr_allocators; /* with is_injected: files that it maps which are one */
 	struct candidates candidates;
+	struct {
+		bool is_any;
+		uint32_t candidate; /* its position */
+		struct reply_sites allocator;
+	} held; /* private: the file whose probes the kernel has not placed yet */
 	uint32_t last_tgid, last_uid; /* private: whose user was asked for last */
 	uint32_t nr_sites;	      /* functions probed so far */
 	const struct managed

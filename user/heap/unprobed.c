@@ -23,6 +23,11 @@ const char *unprobed_error(int err)
 	case EREMOTE: /* the kernel reads the instruction, and waits for that in a way that cannot be ended */
 		return "it is on a FUSE file system, or an overlay that a user mounted, which may "
 		       "keep a probe waiting for ever";
+	case EINPROGRESS:
+		return "a process that maps it keeps its memory locked, and the kernel waits for "
+		       "that";
+	case ENOTCONN:
+		return "the process that places probes was killed";
 	case ETIME:
 	case EPIPE:
 	case EBADMSG:
@@ -60,7 +65,7 @@ static size_t add_words(const struct tally *tally, const char *what, const struc
 char *unprobed_words(const struct candidates *candidates, const struct files *files, char *out,
 		     size_t out_bytes)
 {
-	struct tally tallies[CANDIDATE_CLOSED + 1] = {{0}};
+	struct tally tallies[CANDIDATE_HELD + 1] = {{0}};
 	char beyond[96];
 	size_t len = 0;
 
@@ -78,6 +83,8 @@ char *unprobed_words(const struct candidates *candidates, const struct files *fi
 		snprintf(beyond, sizeof(beyond), "beyond the limit of %s for one process",
 			 text_count(candidates->most_for_user));
 	len = add_words(&tallies[CANDIDATE_REFUSED], "that cannot be probed", files, out, len,
+			out_bytes);
+	len = add_words(&tallies[CANDIDATE_HELD], "without probes so far", files, out, len,
 			out_bytes);
 	len = add_words(&tallies[CANDIDATE_BEYOND], beyond, files, out, len, out_bytes);
 	len = add_words(&tallies[CANDIDATE_CLOSED], "that could not be opened", files, out, len,

@@ -2,14 +2,21 @@
 /*
  * Uprobes, tried: a BPF program that counts is attached to a function of cprof itself, in this process alone, by each
  * of the three attach modes (collect/uprobes.h); the function is called, and the count must have grown.
+ *
+ * A process that maps cprof, too, and keeps the lock of its mappings can hold whoever attaches (collect/uprobelink.h). So a child
+ * does, which is waited for a while.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -25,6 +32,7 @@
 #define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
 
 #define ATTACH_PLAIN 0
+#define TRIAL_MS     5000
 
 static volatile int nr_called;
 
@@ -96,8 +104,8 @@ static int attach_and_call(struct probe_bpf *probe, unsigned int type)
 	return probe->bss->nr_calls ? 0 : -ENOMSG;
 }
 
-/* 0, or why a probe of this type does not work. */
-static int try_uprobe(unsigned int type)
+/* In the child. */
+static int load_and_attach(unsigned int type)
 {
 	struct probe_bpf *probe = probe_bpf__open();
 	int err;
@@ -107,8 +115,51 @@ static int try_uprobe(unsigned int type)
 	bpf_program__set_autoload(probe->progs.probe_kernel, false);
 	bpf_program__set_expected_attach_type(probe->progs.count_calls, type);
 	err = probe_bpf__load(probe);
+	/* Nothing is printed from here on, and who reads what doctor says need not wait for this process. */
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
 	err = err ? err : attach_and_call(probe, type);
 	probe_bpf__destroy(probe);
+	return err;
+}
+
+static void __attribute__((noreturn)) run_trial(unsigned int type, int result_fd)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	err = load_and_attach(type);
+	_exit(write(result_fd, &err, sizeof(err)) != sizeof(err));
+}
+
+/* 0, or why a probe of this type does not work. */
+static int try_uprobe(unsigned int type)
+{
+	static bool is_held;
+	struct pollfd result = {.events = POLLIN};
+	int ends[2], err = -ETIMEDOUT;
+	pid_t child;
+
+	/* The kernel may then let nobody fork. */
+	if (is_held)
+		return -ETIMEDOUT;
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (!child)
+		run_trial(type, ends[1]);
+	close(ends[1]);
+	result.fd = ends[0];
+	if (child < 0)
+		err = -EAGAIN;
+	else if (poll(&result, 1, TRIAL_MS) > 0 && read(ends[0], &err, sizeof(err)) != sizeof(err))
+		err = -EPIPE;
+	close(ends[0]);
+	is_held = child > 0 && err == -ETIMEDOUT;
+	if (is_held)
+		kill(child, SIGKILL); /* the kernel may keep it even then */
+	else if (child > 0)
+		waitpid(child, NULL, 0);
 	return err;
 }
 
@@ -160,6 +211,11 @@ static void set_trial(struct machine_finding *finding, int err, bool is_needed)
 	else if (!is_needed)
 		finding_set(finding, MACHINE_INFO, 0, "",
 			    "cannot be placed (%s), and are not needed here", strerror(-err));
+	else if (err == -ETIMEDOUT)
+		finding_set(finding, MACHINE_CANNOT, MACHINE_HEAP,
+			    "end that process, or run a copy of cprof",
+			    "no probe can be placed: a process that maps cprof's file, too, keeps "
+			    "its memory locked");
 	else
 		finding_of_refusal(finding, MACHINE_HEAP, "perf_event_open(2)", err,
 				   "no probe can be placed");

@@ -61,6 +61,7 @@ static int finish(struct run *run, int code)
 	priority_share(NULL, NULL);
 	parser_close(run->parser);
 	opener_close(run->opener);
+	attacher_close(run->attacher);
 	fetcher_close(run->fetcher);
 	tasks_free(run->tasks);
 	files_free(run->files);

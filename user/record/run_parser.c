@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/smallfile.h"
 #include "base/text.h"
+#include "collect/attacher_serve.h"
 #include "debuginfod/fetcher_serve.h"
 #include "machine/machine.h"
 #include "process/opener_serve.h"
@@ -33,6 +34,8 @@ static void set_nice(void *ctx, int nice)
 	parser_set_nice(run->parser, nice);
 	if (run->opener)
 		opener_set_nice(run->opener, nice);
+	if (run->attacher)
+		attacher_set_nice(run->attacher, nice);
 }
 
 /* What the kernel says while the opener is waited for is not lost. */
@@ -42,6 +45,14 @@ static void look_meanwhile(void *ctx)
 
 	if (run->session)
 		session_gather(run->session);
+}
+
+/* Files are probed within a budget, and what the kernel says meanwhile is not lost. */
+static bool is_probing_over(void *ctx)
+{
+	struct run *run = ctx;
+
+	return workbudget_is_over(&run->probing);
 }
 
 int run_start_helpers(struct run *run)
@@ -59,6 +70,14 @@ int run_start_helpers(struct run *run)
 		warn("cannot start the process that opens files: %s", strerror(-err));
 		return EXIT_CANNOT;
 	}
+	if (run_is_heap(run) && !run->options->no_sandbox)
+		err = attacher_open(attacher_serve, &run->attacher);
+	if (err) {
+		warn("cannot start the process that attaches probes: %s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	if (run->attacher)
+		attacher_while_waiting(run->attacher, (struct peer_idle){is_probing_over, run});
 	if (run->options->debuginfod)
 		err = fetcher_open(fetcher_serve, run->options->debuginfod,
 				   run->options->debuginfod_timeout_ns, &run->fetcher);
@@ -133,11 +152,10 @@ static int refuse(const char *does, uint32_t missing)
 	return EXIT_CANNOT;
 }
 
-/* Is CAP_SYS_ADMIN needed during the run? For later probes that are perf events, and for events of CPUs that come online, where Debian's kernels demand it. */
-static bool needs_admin(const struct run *run)
+/* Is CAP_SYS_ADMIN needed during the run? For events of CPUs that come online, where Debian's kernels demand it. */
+static bool needs_admin(void)
 {
-	return session_probes_by_events(run->session) ||
-	       smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
+	return smallfile_number("/proc/sys/kernel/perf_event_paranoid", 3) > 2;
 }
 
 /* Is /proc mounted with hidepid? Then the processes of other users are not to be seen without CAP_SYS_PTRACE, not even their numbers. */
@@ -154,7 +172,7 @@ static bool hides_pids(void)
 
 int run_give_up_powers(struct run *run)
 {
-	const struct narrow_needs needs = {needs_admin(run), hides_pids()};
+	const struct narrow_needs needs = {needs_admin(), hides_pids()};
 
 	snprintf(run->lacks, sizeof(run->lacks), "%s", machine_lacks_for_files());
 	if (!run->options->no_sandbox)
@@ -175,6 +193,14 @@ static int check_helper(const char *does, int err, uint32_t missing)
 		return refuse(does, missing);
 	say_missing(who, missing);
 	return EXIT_DONE;
+}
+
+static int check_attacher(struct run *run)
+{
+	uint32_t missing = 0;
+	int err = run->attacher ? attacher_handshake(run->attacher, &missing) : 0;
+
+	return check_helper("probes", err, missing);
 }
 
 static int check_fetcher(struct run *run)
@@ -201,5 +227,6 @@ int run_check_helpers(struct run *run)
 	missing = 0;
 	err = opener_handshake(run->opener, &missing);
 	code = check_helper("opens", err, missing);
+	code = code ? code : check_attacher(run);
 	return code ? code : check_fetcher(run);
 }

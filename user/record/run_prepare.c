@@ -72,6 +72,7 @@ int run_open_session(struct run *run)
 				[ABI_RUNTIME_PERL] = !o->perl},
 		.helper_tgids = {parser_parent(run->parser),
 				 run->opener ? opener_parent(run->opener) : 0},
+		.attacher = run->attacher,
 		.only_tgid = run_is_heap(run) ? only_target(run) : 0,
 		.limits = {.counts = o->limits.counts,
 			   .events = o->limits.events,

@@ -122,11 +122,13 @@ int run_attach_probes(struct run *run)
 
 	if (!run_is_heap(run))
 		return EXIT_DONE;
+	session_measure(run->session);
 	run->probing = work_of(run);
 	workbudget_limit(&run->probing, WORKBUDGET_START_NS, interrupt_seen);
 	prober_work(&run->prober);
 	if (has_more(run))
-		detail("%zu files are examined later", prober->candidates.queue.nr);
+		detail("%zu files are examined later",
+		       prober->candidates.queue.nr + prober->held.is_any);
 	else
 		detail("every mapped file is examined");
 	if (prober->nr_sites || has_more(run) || run->options->child_is_target || !nr_chosen(run))

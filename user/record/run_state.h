@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/workbudget.h"
+#include "collect/attacher.h"
 #include "collect/session.h"
 #include "exit.h"
 #include "feed/tablesync.h"
@@ -49,9 +50,10 @@ struct run {
 	const struct options *options;
 	keeper_serve_fn serve;
 	struct parser *parser;
-	struct opener *opener;	 /* NULL: --no-sandbox */
-	struct fetcher *fetcher; /* NULL: nothing is downloaded */
-	char lacks[128];	 /* machine_lacks_for_files(), before powers were given up */
+	struct opener *opener;	   /* NULL: --no-sandbox */
+	struct attacher *attacher; /* heap; NULL: --no-sandbox */
+	struct fetcher *fetcher;   /* NULL: nothing is downloaded */
+	char lacks[128];	   /* machine_lacks_for_files(), before powers were given up */
 	struct outpath outpath;
 	struct files *files;
 	struct tasks *tasks;

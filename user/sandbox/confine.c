@@ -16,6 +16,9 @@
  * then had a process that reads what others chose; in a user namespace the kernel still goes by the user outside of it, and
  * so it does for signals; real and saved user could be root, whom nobody can signal, and the process could become root
  * again.
+ *
+ * The attacher keeps its user, who has the right to its own /proc/self/fd, and has no limit of CPU time: what it attached would
+ * go with it.
  */
 #include "sandbox/confine.h"
 
@@ -28,6 +31,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -71,6 +75,12 @@ static void ignore_signals(void)
 
 /* Powers ----------------------------------------------------------------------------------------- */
 
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
@@ -82,6 +92,8 @@ static uint64_t capabilities_of(enum confine_role role)
 	uint64_t keep = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |
 			BIT(CAP_CHECKPOINT_RESTORE);
 
+	if (role == CONFINE_ATTACHER)
+		return permitted & (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN));
 	if (role != CONFINE_OPENER)
 		return 0;
 	if (!(permitted & BIT(CAP_SYS_PTRACE)))
@@ -122,7 +134,8 @@ static uint32_t limit_resources(enum confine_role role)
 					    [CONFINE_FETCHER] = CONFINE_FETCHER_FILE_BYTES};
 	bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, file_bytes[role]) &&
 		    limit(RLIMIT_NOFILE, CONFINE_MAX_FILES) && limit(RLIMIT_MEMLOCK, 0) &&
-		    limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_CPU, CONFINE_CPU_S);
+		    limit(RLIMIT_MSGQUEUE, 0) &&
+		    (role == CONFINE_ATTACHER || limit(RLIMIT_CPU, CONFINE_CPU_S));
 
 	/* deep recursion is bounded by the process's own stack, since there are no threads */
 	setrlimit(RLIMIT_STACK, &(struct rlimit){CONFINE_STACK_BYTES, RLIM_INFINITY});
@@ -185,7 +198,7 @@ uint32_t confine_process(int fd, enum confine_role role)
 	capset_bound(keep);
 	missing |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? CONFINE_NO_PRIVS : 0;
 	missing |= limit_resources(role);
-	if (role != CONFINE_OPENER)
+	if (role != CONFINE_OPENER && role != CONFINE_ATTACHER)
 		missing |= become_nobody();
 	if (role == CONFINE_PARSER)
 		missing |= landlock_restrict(NULL, 0) ? CONFINE_NO_LANDLOCK : 0;
@@ -257,6 +270,20 @@ static const struct call_rule of_opener[] = {
 	CALL_IF(fcntl, CALL_EQUAL, CALL_LOW(1), F_ADD_SEALS),
 };
 
+/* As in the kernel's include/uapi/linux/bpf.h and perf_event.h. */
+#define BPF_LINK_CREATE	       28
+#define PERF_EVENT_IOC_ENABLE  _IO('$', 0)
+#define PERF_EVENT_IOC_SET_BPF _IOW('$', 8, uint32_t)
+
+static const struct call_rule of_attacher[] = {
+	CALL_IF(bpf, CALL_EQUAL, CALL_LOW(0), BPF_LINK_CREATE),
+	CALL(perf_event_open),
+	CALL_IF(ioctl, CALL_EQUAL, CALL_LOW(1), PERF_EVENT_IOC_SET_BPF),
+	CALL_IF(ioctl, CALL_EQUAL, CALL_LOW(1), PERF_EVENT_IOC_ENABLE),
+	CALL(capget), /* CAP_SYS_ADMIN, where it is not needed */
+	CALL(capset),
+};
+
 /* What libcurl and the libraries that look up hosts need is not a list that anybody knows; what they do not need is. */
 static const struct call_rule refused_to_fetcher[] = {
 	CALL(execve),
@@ -325,8 +352,10 @@ uint32_t confine_calls(enum confine_role role)
 		ADD(of_parser);
 		filter.matched = SECCOMP_RET_ERRNO | ENOSYS;
 		ADD(refused_to_parser);
-	} else {
+	} else if (role == CONFINE_OPENER) {
 		ADD(of_opener);
+	} else {
+		ADD(of_attacher);
 	}
 	return callfilter_install(&filter, SECCOMP_RET_KILL_PROCESS, 0) ? CONFINE_NO_SECCOMP : 0;
 }

@@ -14,6 +14,9 @@
  *
  * The opener keeps its user, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE (or what serves in place of one
  * that is missing), and may open files for reading and make files in memory.
+ *
+ * The attacher (collect/attacher.h) keeps its user, CAP_BPF and CAP_PERFMON, and CAP_SYS_ADMIN, which it gives up itself where
+ * the kernel does without. It may attach BPF programs, and open nothing.
  */
 #ifndef CPROF_SANDBOX_CONFINE_H
 #define CPROF_SANDBOX_CONFINE_H
@@ -59,9 +62,10 @@ enum confine_missing {
 #endif
 
 enum confine_role {
-	CONFINE_PARSER,	 /* reads what it is sent */
-	CONFINE_OPENER,	 /* opens files and inspects processes, for others to read */
-	CONFINE_FETCHER, /* downloads into the files that it is sent */
+	CONFINE_PARSER,	  /* reads what it is sent */
+	CONFINE_OPENER,	  /* opens files and inspects processes, for others to read */
+	CONFINE_FETCHER,  /* downloads into the files that it is sent */
+	CONFINE_ATTACHER, /* attaches BPF programs to the files that it is sent */
 };
 
 /* Keeps fd, as CONFINE_FD. Returns the set of what is missing. */

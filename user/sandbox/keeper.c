@@ -41,6 +41,7 @@ static const struct {
 	[CONFINE_PARSER] = {"cprof-keeper", "cprof-parser"},
 	[CONFINE_OPENER] = {"cprof-openers", "cprof-opener"},
 	[CONFINE_FETCHER] = {"cprof-fetchers", "cprof-fetcher"},
+	[CONFINE_ATTACHER] = {"cprof-attachers", "cprof-attacher"},
 };
 
 struct work {

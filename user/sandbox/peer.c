@@ -23,7 +23,10 @@
 #include "sandbox/confine.h"
 #include "sandbox/transfer.h"
 
-#define WAKE_MS	       2
+#define WAKE_MS 2
+#define FORK_NS \
+	(30 *   \
+	 NSEC_PER_SEC) /* of a machine that is busy: a keeper that is dead is noticed at once */
 #define OLD_AGE_NS     (CONFINE_CPU_S * NSEC_PER_SEC / 2)
 #define IDLE_TOLERANCE 1000000 /* CPU time that counts as none */
 
@@ -34,6 +37,8 @@ struct peer {
 	pid_t worker; /* 0: none */
 	bool is_thread, is_met, is_lost;
 	bool is_used; /* the worker was asked something */
+	bool is_late; /* and has not answered yet: */
+	struct message late;
 	pthread_t thread;
 	uint64_t serial;
 	uint64_t earlier_cpu_ns; /* of the workers before */
@@ -45,6 +50,7 @@ struct peer {
 /* An answer that is waited for. */
 struct call {
 	pid_t process; /* whose answer it is; 0: of a thread of this process */
+	bool is_fork;  /* it is asked for a new worker */
 	uint64_t stall_ns, cpu_ns;
 	const struct peer_idle *idle; /* NULL: nothing is done meanwhile */
 	uint64_t began_ns, began_cpu_ns;
@@ -62,21 +68,21 @@ static uint64_t cpu_ns_of(pid_t process)
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* Does it wait for a CPU, rather than for something that may never come? Asked when it is late. */
-static bool is_runnable(pid_t process)
+/* Does it wait for a CPU, rather than for something that may never come? Asked when it is late. A fork may wait in the kernel. */
+static bool is_at_work(const struct call *call)
 {
 	char path[64], stat[512], *state;
 	ssize_t len;
 	int fd scoped(closep) = -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", process);
+	snprintf(path, sizeof(path), "/proc/%d/stat", call->process);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
 	if (len <= 0)
 		return false;
 	stat[len] = '\0';
 	state = strrchr(stat, ')');
-	return state && !strncmp(state, ") R", 3);
+	return state && (!strncmp(state, ") R", 3) || (call->is_fork && !strncmp(state, ") D", 3)));
 }
 
 static bool is_stalled(struct call *call, uint64_t now_ns)
@@ -90,7 +96,7 @@ static bool is_stalled(struct call *call, uint64_t now_ns)
 		call->moved_cpu_ns = cpu_ns;
 		call->moved_ns = now_ns;
 	}
-	if (now_ns - call->moved_ns >= call->stall_ns && is_runnable(call->process))
+	if (now_ns - call->moved_ns >= call->stall_ns && is_at_work(call))
 		call->moved_ns = now_ns;
 	return now_ns - call->moved_ns >= call->stall_ns ||
 	       now_ns - call->began_ns >= PEER_CALL_NS ||
@@ -149,7 +155,7 @@ static void drop_worker(struct peer *peer)
 	peer->earlier_cpu_ns += worker_cpu_ns(peer);
 	closep(&peer->socket);
 	peer->socket = -1;
-	peer->is_met = peer->is_used = false;
+	peer->is_met = peer->is_used = peer->is_late = false;
 	if (peer->is_thread) /* it ends with the socket */
 		pthread_join(peer->thread, NULL);
 	peer->is_thread = false;
@@ -199,8 +205,10 @@ static int order_worker(struct peer *peer, const struct peer_idle *idle)
 	struct call call = begin_call(peer->keeper.pid, PEER_STALL_NS, PEER_CPU_NS, idle);
 	const struct transfer_wait wait = {wait_for_answer, &call};
 	pid_t worker;
-	int err = keeper_fork(&peer->keeper, &wait, &peer->socket, &worker);
+	int err;
 
+	call.is_fork = true;
+	err = keeper_fork(&peer->keeper, &wait, &peer->socket, &worker);
 	if (err == -EINTR)
 		return err;
 	peer->is_lost = err;
@@ -273,7 +281,7 @@ static int meet(struct peer *peer, const struct transfer_wait *wait, uint32_t *m
 /* A worker to ask: the one there is, unless it is old. */
 static int find_worker(struct peer *peer, const struct peer_idle *idle)
 {
-	if (peer->socket >= 0 && worker_cpu_ns(peer) >= OLD_AGE_NS)
+	if (peer->socket >= 0 && !peer->options.is_patient && worker_cpu_ns(peer) >= OLD_AGE_NS)
 		drop_worker(peer);
 	if (peer->socket >= 0)
 		return 0;
@@ -334,18 +342,24 @@ int peer_handshake(struct peer *peer, uint32_t *missing)
 	return err;
 }
 
-static int exchange(struct peer *peer, const struct message *request, const void *payload, int fd,
-		    const struct transfer_wait *wait, struct peer_answer *answer)
+static int ask(struct peer *peer, const struct message *request, const void *payload, int fd,
+	       const struct transfer_wait *wait)
 {
-	int *sent_fd = peer->options.role == CONFINE_OPENER ? &answer->fd : NULL;
-	struct message *reply = &answer->reply;
 	uint32_t missing;
 	int err = meet(peer, wait, &missing);
 
-	if (!err)
-		err = transfer_send(peer->socket, request, payload, fd, wait);
-	if (!err)
-		err = transfer_receive(peer->socket, reply, sizeof(*reply), sent_fd, wait);
+	return err ? err : transfer_send(peer->socket, request, payload, fd, wait);
+}
+
+static int receive(struct peer *peer, const struct message *request,
+		   const struct transfer_wait *wait, struct peer_answer *answer)
+{
+	bool sends_fds = peer->options.role == CONFINE_OPENER ||
+			 peer->options.role == CONFINE_ATTACHER;
+	struct message *reply = &answer->reply;
+	int err = transfer_receive(peer->socket, reply, sizeof(*reply),
+				   sends_fds ? &answer->fd : NULL, wait);
+
 	if (err)
 		return err;
 	if (!peer->options.fits(request, reply))
@@ -354,6 +368,21 @@ static int exchange(struct peer *peer, const struct message *request, const void
 		return 0;
 	answer->payload = xmalloc(reply->len_bytes);
 	return transfer_receive(peer->socket, answer->payload, reply->len_bytes, NULL, wait);
+}
+
+static int hear(struct peer *peer, const struct message *request, const struct transfer_wait *wait,
+		struct peer_answer *answer)
+{
+	int err = receive(peer, request, wait, answer);
+
+	peer->is_late = peer->options.is_patient && (err == -ETIME || err == -EINTR);
+	if (peer->is_late) {
+		peer->late = *request;
+		return -EINPROGRESS;
+	}
+	if (err)
+		on_failure(peer, err);
+	return err ? err : answer->reply.status;
 }
 
 void peer_answer_release(struct peer_answer *answer)
@@ -368,17 +397,35 @@ int peer_call(struct peer *peer, struct message *request, const void *payload, i
 {
 	struct call call;
 	const struct transfer_wait wait = {wait_for_answer, &call};
-	int err = find_worker(peer, idle);
+	int err = peer->is_late ? -EBUSY : find_worker(peer, idle);
 
 	if (err)
 		return err;
 	peer->is_used = true;
 	request->serial = ++peer->serial;
 	call = begin_call_to_worker(peer, idle);
-	err = exchange(peer, request, payload, fd, &wait, answer);
+	err = ask(peer, request, payload, fd, &wait);
 	if (err) {
 		on_failure(peer, err);
 		return err;
 	}
-	return answer->reply.status;
+	return hear(peer, request, &wait, answer);
+}
+
+int peer_late(struct peer *peer, const struct peer_idle *idle, struct peer_answer *answer)
+{
+	const struct message request = peer->late;
+	struct call call;
+	const struct transfer_wait wait = {wait_for_answer, &call};
+
+	if (!peer->is_late)
+		return -EPIPE;
+	call = begin_call_to_worker(peer, idle);
+	return hear(peer, &request, &wait, answer);
+}
+
+void peer_hang_up(const struct peer *peer)
+{
+	if (peer->socket >= 0)
+		shutdown(peer->socket, SHUT_RD);
 }

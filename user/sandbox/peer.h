@@ -5,7 +5,11 @@
  * A call ends at the latest after PEER_CPU_NS of the worker's CPU time, after PEER_STALL_NS in which it got none without
  * waiting for a CPU (a file system does not answer), or after PEER_CALL_NS. So a busy machine does not cost a file,
  * and a stuck file system does soon. The keeper is waited for in the same way when there is a new worker to be had, for
- * PEER_STALL_NS; once it was late, there are no more workers (-ENOTCONN), and nobody waits for it again.
+ * PEER_STALL_NS, but for PEER_CALL_NS while it is in the kernel, which keeps forks out while somebody places uprobes; once it
+ * was late, there are no more workers (-ENOTCONN), and nobody waits for it again.
+ *
+ * A patient peer keeps a worker whose answer is late, and takes that when it comes: what such a worker holds is worth more
+ * than a worker that answers.
  */
 #ifndef CPROF_SANDBOX_PEER_H
 #define CPROF_SANDBOX_PEER_H
@@ -28,6 +32,7 @@ struct peer_options {
 	keeper_serve_fn serve;
 	/* Does the header answer that request, with a payload that its kind may have? */
 	bool (*fits)(const struct message *request, const struct message *reply);
+	bool is_patient; /* a worker is not replaced while it lives */
 	bool in_process; /* the worker is a thread of this process: nothing is confined, nothing can be killed */
 	uint64_t stall_ns, cpu_ns; /* 0: PEER_STALL_NS, PEER_CPU_NS (tests have less) */
 };
@@ -52,7 +57,7 @@ struct peer_idle {
 struct peer_answer {
 	struct message reply;
 	void *payload; /* NULL: none */
-	int fd;	       /* -1: none; only an opener's may have one */
+	int fd;	       /* -1: none; only an opener's or an attacher's may have one */
 };
 
 /*
@@ -60,10 +65,15 @@ struct peer_answer {
  * before (PEER_NO_ANSWER), for peer_answer_release() in any case.
  *
  * Returns the reply's status, or what became of the worker, which is replaced at the next call: -EPIPE, it died;
- * -EBADMSG, it broke the rules; -ETIME, it took too long; -EINTR; -ENOTCONN, there is no other.
+ * -EBADMSG, it broke the rules; -ETIME, it took too long; -EINTR; -ENOTCONN, there is no other. For -ETIME and -EINTR
+ * a patient peer has -EINPROGRESS, and -EBUSY at the next calls, until peer_late() returns something else.
  */
 int peer_call(struct peer *peer, struct message *request, const void *payload, int fd,
 	      const struct peer_idle *idle, struct peer_answer *answer);
+/* The answer of the call that was -EINPROGRESS, waited for as peer_call() does. */
+int peer_late(struct peer *peer, const struct peer_idle *idle, struct peer_answer *answer);
+/* The worker's answers are not waited for any more: those that it sends from now on fail, and peer_late() has what came before. */
+void peer_hang_up(const struct peer *peer);
 #define PEER_NO_ANSWER ((struct peer_answer){.fd = -1})
 void peer_answer_release(struct peer_answer *answer);
 /* Sets how long a worker may go without CPU time before its call ends, from now on. */
