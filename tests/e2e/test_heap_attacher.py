@@ -90,6 +90,9 @@ def its_powers():
         assert not capabilities(pid, "CapInh") | capabilities(pid, "CapAmb"), helpers.status(pid)
         assert helpers.status(pid)["NoNewPrivs"] == "1", helpers.status(pid)
     assert helpers.status(attacher)["Seccomp"] == "2"
+    with open(f"/proc/{attacher}/limits", encoding="utf-8") as file:
+        limits = {line[:26].strip(): line[26:].split()[:2] for line in file}
+    assert limits["Max core file size"] == limits["Max file size"] == ["0", "0"], limits
     assert os.readlink(f"/proc/{attacher}/ns/net") != os.readlink("/proc/self/ns/net")
     files = {re.sub(r":.*", "", os.readlink(path)) for path in glob.glob(f"/proc/{attacher}/fd/*")}
     assert files <= {"/dev/null", "socket", "anon_inode"}, files

@@ -131,7 +131,8 @@ static bool limit(int resource, rlim_t most)
 static uint32_t limit_resources(enum confine_role role)
 {
 	static const rlim_t file_bytes[] = {[CONFINE_OPENER] = CONFINE_OPENER_FILE_BYTES,
-					    [CONFINE_FETCHER] = CONFINE_FETCHER_FILE_BYTES};
+					    [CONFINE_FETCHER] = CONFINE_FETCHER_FILE_BYTES,
+					    [CONFINE_ATTACHER] = 0};
 	bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, file_bytes[role]) &&
 		    limit(RLIMIT_NOFILE, CONFINE_MAX_FILES) && limit(RLIMIT_MEMLOCK, 0) &&
 		    limit(RLIMIT_MSGQUEUE, 0) &&
