@@ -35,6 +35,8 @@ static const struct check {
 	{.name = "CAP_SYS_ADMIN", .run = check_cap_sys_admin},
 	{.name = "lockdown", .run = check_lockdown, .is_first = true},
 	{.name = "seccomp", .run = check_seccomp},
+	{.name = "user nobody", .run = check_nobody},
+	{.name = "landlock", .run = check_landlock},
 	{.name = "memlock limit", .run = check_memlock, .is_first = true, .needs = {"CAP_BPF"}},
 	{.name = "unprivileged bpf", .run = check_unprivileged_bpf},
 	{.name = "bpf(2)",
@@ -53,12 +55,11 @@ static const struct check {
 	 .run = check_probe_privilege,
 	 .is_first = true,
 	 .needs = {"bpf(2)"}},
+	/* The last that fork: while a process keeps the kernel waiting for a probe, nobody can. */
 	{.name = "uprobes", .run = check_uprobes, .needs = {"bpf(2)"}},
 	{.name = "multi-uprobe links", .run = check_uprobe_multi, .needs = {"bpf(2)"}},
 	{.name = "uprobe sessions", .run = check_uprobe_session, .needs = {"bpf(2)"}},
 	{.name = "tracefs", .run = check_tracefs},
-	{.name = "user nobody", .run = check_nobody},
-	{.name = "landlock", .run = check_landlock},
 };
 
 #define NR_CHECKS (sizeof(checks) / sizeof(checks[0]))

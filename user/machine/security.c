@@ -94,7 +94,7 @@ void check_seccomp(struct machine_finding *finding)
 			    strerror(errno));
 	else if (is_refused(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 				    NULL)))
-		finding_set(finding, MACHINE_INFO, 0, seccomp_remedy,
+		finding_set(finding, MACHINE_LOSS, MACHINE_EVERY, seccomp_remedy,
 			    "seccomp(2) refuses a filter of system calls (%s): the process that "
 			    "parses files has one, and cprof itself has none",
 			    strerror(errno));
