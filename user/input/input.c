@@ -133,6 +133,8 @@ static const char *mistaken_for(const struct source *source)
 		 "a dump of goroutines (debug=2): fetch it with debug=1, or without debug"},
 	};
 
+	if (!source->bytes) /* an empty file */
+		return NULL;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t len = strlen(rows[i].magic);
 

@@ -105,8 +105,9 @@ static bool read_name(struct text line, uint64_t *address, struct name *name)
 
 static bool same_name(const struct name *a, const struct name *b)
 {
-	return a->line == b->line && a->function.len == b->function.len &&
-	       !memcmp(a->function.at, b->function.at, a->function.len);
+	if (a->line != b->line || a->function.len != b->function.len)
+		return false;
+	return !a->function.len || !memcmp(a->function.at, b->function.at, a->function.len);
 }
 
 /* The lines at hand are all of their location's. */
