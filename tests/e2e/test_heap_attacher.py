@@ -7,6 +7,7 @@ While the kernel waits for such a lock in order to place a probe, it lets no pro
 for some seconds only, a guard that is started before releases them whatever happens, and they are of files that nobody else
 maps."""
 import contextlib
+import fcntl
 import glob
 import os
 import re
@@ -211,7 +212,7 @@ def lockable(make=make_allocator):
     from then on, until the server answers."""
     folder = h.folder()
     path = make(folder)
-    with fusefs.serving(path) as server:
+    with h.turn(fcntl.LOCK_EX), fusefs.serving(path) as server:
         target = mapper(folder)
         locker = h.Workload("locker", path, server.path)
         locker.says()
@@ -292,6 +293,29 @@ def a_lock_that_is_released():
         done = run.stop()
     is_complete(done)
     assert "not probed" not in "\n".join(done.lines), done.lines
+
+
+def make_unprobeable(folder):
+    """A static program whose malloc cannot be probed."""
+    path = os.path.join(folder, "unprobeable")
+    subprocess.run(["gcc", "-static", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, text=True,
+                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + ALLOCATOR.replace("push %rbx", "int3", 1))
+    return path
+
+
+@h.test
+def a_lock_before_the_only_allocator():
+    """Nobody knows until it is released that it cannot be probed. Then there is nothing to wait for."""
+    with lockable(make_unprobeable) as (_, path, server, keeps):
+        target = h.Workload(path)
+        keeps()
+        run = h.cprof("heap", "-p", target.pid)
+        run.awaits(SAMPLING)
+        is_held(run)
+        server.answers_again()
+        done = run.wait()
+    assert done.code == 4, done.code
+    assert [line for line in done.lines if line.startswith("cprof: no allocator can be probed: 1 file that cannot be probed")], done.lines
 
 
 @h.test

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import harness as h
+import helpers
 
 BOTH = ("record", "heap")
 
@@ -37,20 +38,27 @@ def what_fails_before_it_starts():
         assert "cprof: cannot run '/nonexistent/command': No such file or directory" in ended.lines, ended.lines
 
 
+def waits_to_execute(pid):
+    """A process that helps cprof gives itself a name soon, whether cprof is stopped or not; a command has one of its own."""
+    end = time.monotonic() + h.HANGS
+    while (status := helpers.status(pid)).get("Name") == "cprof" and time.monotonic() < end:
+        if status["State"][0] == "S":
+            time.sleep(0.2)
+            return helpers.status(pid).get("Name") == "cprof"
+        time.sleep(0.002)
+    return False
+
+
 def waiting_child(run):
     """The child of a cprof that has not executed its command yet, with cprof stopped. None: it was too late."""
     end = time.monotonic() + h.HANGS
     while time.monotonic() < end and run.process.poll() is None:
         with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as file:
-            found = file.read().split()[2:]  # the first two are there for the processes that open and parse files
+            found = [pid for pid in file.read().split() if helpers.status(pid).get("Name") == "cprof"]  # the others help cprof
         if not found:
             continue
         run.signal(signal.SIGSTOP)
-        try:
-            image = os.readlink(f"/proc/{found[0]}/exe")
-        except OSError:
-            image = ""
-        if os.path.basename(image) == "cprof":
+        if waits_to_execute(found[0]):
             return int(found[0])
         run.signal(signal.SIGCONT)
         return None

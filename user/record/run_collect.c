@@ -157,10 +157,9 @@ static void look_at_rate(struct run *run)
 static int drain(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
+	int err, code = run_probe_more(run);
 	bool is_new;
-	int err;
 
-	run_probe_more(run);
 	err = dispatch_drain(&run->dispatch, &is_new);
 	if (run->options->all || targetset_judges(&run->targetset))
 		tasks_prune(run->tasks, run->schedule.drained_ns);
@@ -172,7 +171,7 @@ static int drain(struct run *run)
 	look_at_clock(run);
 	look_at_suspension(run);
 	look_at_rate(run);
-	return err ? EXIT_CANNOT : EXIT_DONE;
+	return err ? EXIT_CANNOT : code;
 }
 
 static void look_at_live_blocks(struct run *run, const struct tally *tally)

@@ -157,20 +157,29 @@ int run_expect_cost(struct run *run)
 	return EXIT_DONE;
 }
 
-void run_probe_more(struct run *run)
+/* Nobody comes any more whose files could be probed. */
+static bool is_hopeless(const struct run *run)
+{
+	return !run->prober.nr_sites && !run_is_everybody(run) && !run->options->child_is_target &&
+	       !targetset_judges(&run->targetset);
+}
+
+int run_probe_more(struct run *run)
 {
 	bool had_more = run_is_heap(run) && has_more(run);
 
 	if (!run_is_heap(run) || run->stopped_ns)
-		return;
+		return EXIT_DONE;
 	run->probing = work_of(run);
 	workbudget_limit(&run->probing, DRAIN_NS, interrupt_seen);
 	if (run_is_everybody(run) && !run->is_all_read)
 		run->is_all_read = tasks_snapshot_rest(run->tasks, run_is_time_up, &run->probing) <=
 				   0;
 	prober_work(&run->prober);
-	if (had_more && !has_more(run))
-		detail("every mapped file is examined");
+	if (!had_more || has_more(run))
+		return EXIT_DONE;
+	detail("every mapped file is examined");
+	return is_hopeless(run) ? complain(run) : EXIT_DONE;
 }
 
 void run_say_unprobed(const struct run *run)

@@ -144,8 +144,8 @@ int run_probe_command(struct run *run);
 /* heap: probes what targets map already. EXIT_NOTHING if there is no allocator, EXIT_CANNOT if none can be probed. */
 int run_attach_probes(struct run *run);
 
-/* heap: goes on to probe what could not be examined in time. */
-void run_probe_more(struct run *run);
+/* heap: goes on to probe what could not be examined in time. EXIT_NOTHING or EXIT_CANNOT, as above, once that is known. */
+int run_probe_more(struct run *run);
 
 /* heap: says which files are not probed. */
 void run_say_unprobed(const struct run *run);

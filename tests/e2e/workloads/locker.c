@@ -4,9 +4,9 @@
  * line. Then it reads a page of FILE, which it has mapped, through its own /proc/PID/mem: the kernel holds the lock until the
  * file system provides the page. Says {"released": PID}, and waits for another line.
  *
- * It is linked statically, so that nobody but the users of OWN has to do with it.
+ * It is linked statically, and has no symbols, so that nobody but the users of OWN has to do with it.
  *
- * LDLIBS: -static
+ * LDLIBS: -static -s
  */
 #include <fcntl.h>
 #include <sys/mman.h>
