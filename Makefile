@@ -217,6 +217,11 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 asan:                                  ## the unit tests under the address and undefined behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)' unit
 
+.PHONY: asan-e2e
+asan-e2e:                              ## the end-to-end tests with a cprof under these sanitizers (root; an hour); TESTS="e2e/test_heap*": some
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)' all workloads $(oracle:$(BUILD)/%=$(BUILD)/asan/%)
+	$(Q)BUILD=$(BUILD)/asan SANITIZED=1 scripts/run-tests.sh e2e
+
 .PHONY: analyze
 analyze:                               ## gcc -fanalyzer over all of user/ (5 minutes); any finding fails
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/analyze CFLAGS='-O2 -g -fanalyzer' all
@@ -365,7 +370,7 @@ clean:                                 ## remove build/
 	rm -rf $(BUILD)
 
 help:                                  ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | \
 		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
 	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
 

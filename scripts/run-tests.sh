@@ -3,6 +3,7 @@
 #
 #	scripts/run-tests.sh unit	what needs neither root nor a kernel of any kind
 #	scripts/run-tests.sh all	these, the fuzz targets, `make check`, and end to end (root)
+#	scripts/run-tests.sh e2e	end to end alone (root)
 #
 # A test is a program. One that speaks TAP (the cmocka programs, tests/check, tests/e2e/harness.py)
 # counts by its cases, any other by its exit code (77: skipped). A line for each test, the first and last
@@ -22,12 +23,14 @@
 # TEST_LONG	not empty: more of what chance decides, all kernels with every lockdown; three times as long (CI)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
+# SANITIZED	not empty: cprof is built with sanitizers (make asan-e2e), which have no filter of system calls and more memory. A
+#		test that cannot work then says "# NOT_SANITIZED: why" itself, or skips cases
 set -u
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The make above us is not the make of a test.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-usage='usage: scripts/run-tests.sh unit|all'
+usage='usage: scripts/run-tests.sh unit|all|e2e'
 passed=0 failed=0 skipped=0
 started=() beside= running=0
 processors=$(nproc)
@@ -292,6 +295,8 @@ e2e_test() # PROGRAM
 	limit=${limit:-${TEST_TIMEOUT:-1800}}
 	if [ "$(id -u)" -ne 0 ]; then
 		wanted "$name" && skip "$name" 'NOT RUN: it needs root (sudo make test)'
+	elif [ -n "${SANITIZED:-}" ] && grep -q '^# NOT_SANITIZED: ' "$1"; then
+		wanted "$name" && skip "$name" "$(sed -n 's/^# NOT_SANITIZED: //p' "$1")"
 	else
 		start "$name" timeout -k 10 "$limit" $interpreter "$1"
 	fi
@@ -341,6 +346,10 @@ all)
 	first_tests
 	start check timeout -k 10 900 make -s check
 	unit_tests
+	e2e_tests
+	;;
+e2e)
+	first_tests
 	e2e_tests
 	;;
 *) echo "$usage" >&2; exit 2 ;;

@@ -22,6 +22,7 @@ too.
 import atexit
 import ctypes
 import fcntl
+import functools
 import inspect
 import json
 import os
@@ -49,6 +50,7 @@ SECONDS_FOR_A_CASE = 900
 # How a command is sampled that is launched by cprof heap, where a test does not say: the same cases for each mode.
 HEAP_MODE = os.environ.get("HEAP_MODE")
 IS_LONG = bool(os.environ.get("TEST_LONG"))  # more of what chance decides (scripts/run-tests.sh)
+IS_SANITIZED = bool(os.environ.get("SANITIZED"))  # a cprof of make asan-e2e (scripts/run-tests.sh)
 # A failure is shown where the test made it, not where it was noticed.
 HARNESS = (__file__, judges.__file__, leftovers.__file__)
 
@@ -192,6 +194,8 @@ class Cprof:
         self.says_path = os.path.join(folder(), "says")
         self.stolen_before = judges.stolen_seconds()
         self.turn = turn(fcntl.LOCK_SH) if command == "heap" and "-a" in own else None
+        if IS_SANITIZED and "strace" in run_as:  # nobody else can trace it then, to look for leaks
+            env = {**(env or {}), "ASAN_OPTIONS": "detect_leaks=0"}
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL,
                                             stdout=out if stdout is None else stdout, stderr=err, env={**os.environ, **(env or {})})
@@ -304,6 +308,16 @@ def formats():
 
 class Skip(Exception):
     """This case cannot be tried here; says why."""
+
+
+def confined(function):
+    """A case about the filters of system calls and the limits on memory, which a sanitized cprof has not."""
+    @functools.wraps(function)
+    def case():
+        if IS_SANITIZED:
+            raise Skip("a sanitized cprof limits neither system calls nor memory")
+        function()
+    return case
 
 
 def test(function):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# NOT_SANITIZED: --inject needs a cprof whose C library is as the target's
 """cprof heap --inject: a running process gets the library that samples, and is as before when cprof has ended, however
 that was."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# NOT_SANITIZED: --inject needs a cprof whose C library is as the target's
 """cprof heap --inject: where the threads of the process are, and what happens to them, when one is to make a call."""
 import os
 import signal

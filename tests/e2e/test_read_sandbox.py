@@ -77,6 +77,7 @@ def is_confined(found, capabilities=0):
 
 
 @h.test
+@h.confined
 def each_is_confined_before_it_reads():
     """As root: no capability, no new privileges, a filter; and it does what it is there for."""
     for command in readers():
@@ -91,6 +92,7 @@ def each_is_confined_before_it_reads():
 
 
 @h.test
+@h.confined
 def bench_is_confined():
     """The process that reads the profiles is; the one that records keeps what it needs."""
     folder, temporary = h.folder(), h.folder()
@@ -135,6 +137,7 @@ def calls_after_filter(trace):
 
 
 @h.test
+@h.confined
 def their_system_calls():
     """None that is forbidden is tried, and none that is needed fails: of what is refused, libc knows clone3 alone."""
     if not shutil.which("strace"):
@@ -184,6 +187,7 @@ def folder_of_nobody():
 
 
 @h.test
+@h.confined
 def files_of_the_user_behind_sudo():
     """Root reads and writes in a folder of another user, with no more capabilities than that takes."""
     folder = folder_of_nobody()
@@ -259,6 +263,7 @@ def a_kernel_that_does_not_tell_of_access():
 
 
 @h.test
+@h.confined
 def a_container_that_refuses_filters():
     """Root is refused, in one line that says what to type; another user, who has less to lose, gets a warning and goes on."""
     done = top(run_as=p.refusing_filters())

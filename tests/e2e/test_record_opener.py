@@ -29,6 +29,7 @@ def complete(done, target, functions=("hot", "main")):
 
 
 @h.test
+@h.confined
 def its_powers():
     """It may read what others have, and has a filter; nobody may trace it."""
     target = h.paused("hot", 60)

@@ -33,6 +33,7 @@ def is_complete(done, target, functions=("hot", "main")):
 
 
 @h.test
+@h.confined
 def its_powers():
     """Nobody, no capability, no new privileges, a filter; a socket and no other file."""
     target = h.paused("hot", 60)
@@ -113,6 +114,7 @@ def calls_of(trace, name):
 
 
 @h.test
+@h.confined
 def its_system_calls():
     """While it works, it uses few, and none that opens, creates, connects or runs anything."""
     if not shutil.which("strace"):
@@ -166,6 +168,7 @@ REFUSED = {"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", 
 
 
 @h.test
+@h.confined
 def main_has_a_filter():
     """While it samples, no thread of main may use all system calls, and it tries none of those that are refused."""
     for command, workload in (("record", ("hot", 60)), ("heap", ("allocs",))):
@@ -383,6 +386,7 @@ def without_a_sandbox():
 
 
 @h.test
+@h.confined
 def refused_by_a_container():
     """Without the filter it is not safe: nothing is recorded, and the line says what is missing."""
     target = h.paused("hot", 60)
@@ -412,6 +416,7 @@ def a_kernel_without_landlock():
 
 
 @h.test
+@h.confined
 def main_without_a_filter():
     """seccomp(2) is refused, prctl(2) is not: what parses files has its filter, and that main has none is said."""
     for command, workload in (("record", ("hot", "0.1")), ("heap", ("allocs", "10", "now"))):
@@ -435,6 +440,7 @@ def without_the_right_to_change_the_groups():
 
 
 @h.test
+@h.confined
 def without_the_right_to_change_the_user():
     """Root that may not become nobody: one line says so, and all else holds."""
     target = h.paused("hot", 60)

@@ -7,6 +7,7 @@
 # less than all privileges.
 #
 # TEST_TIMEOUT: 3600
+# NOT_SANITIZED: the emulated machines have too little memory
 # TEST_FIRST
 set -u
 cd "$(dirname "$0")/../.." || exit 2
