@@ -194,8 +194,8 @@ class Cprof:
         self.says_path = os.path.join(folder(), "says")
         self.stolen_before = judges.stolen_seconds()
         self.turn = turn(fcntl.LOCK_SH) if command == "heap" and "-a" in own else None
-        if IS_SANITIZED and "strace" in run_as:  # nobody else can trace it then, to look for leaks
-            env = {**(env or {}), "ASAN_OPTIONS": "detect_leaks=0"}
+        if IS_SANITIZED:  # under strace nobody else can trace it, to look for leaks
+            env = {**(env or {}), "ASAN_OPTIONS": f"detect_leaks={int('strace' not in run_as)}:verify_asan_link_order=0"}
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL,
                                             stdout=out if stdout is None else stdout, stderr=err, env={**os.environ, **(env or {})})
