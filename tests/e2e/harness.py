@@ -21,7 +21,6 @@ too.
 """
 import atexit
 import ctypes
-import fcntl
 import functools
 import inspect
 import json
@@ -37,6 +36,7 @@ import traceback
 
 import judges
 import leftovers
+import turns
 from judges import (ALSO_WROTE, ATTACHED, CLOSING, HANGS, NEXT, NUMBER, ROOT, Closing, Run, judge,  # noqa: F401
                     labels, loss_texts, near, number, pprof, share, silent)
 from leftovers import (BUILD, children, kernel_objects, left_objects, left_processes,  # noqa: F401
@@ -153,17 +153,6 @@ def paused(name, *arguments):
 
 # cprof -------------------------------------------------------------------------------------------
 
-PROBERS = "/run/cprof-e2e-heap-all"
-
-
-def turn(kind):
-    """Until what it returns is closed. Who probes everything that is mapped on the machine shares it (LOCK_SH) with others who do; who
-    makes the kernel wait for a file that it maps has it alone (LOCK_EX): nobody on the machine can fork while a probe waits."""
-    file = open(PROBERS, "w", encoding="utf-8")
-    fcntl.flock(file, kind)
-    return file
-
-
 runs = []      # of the current case, to show when it fails
 
 
@@ -193,7 +182,7 @@ class Cprof:
         self.sent = set()  # the signals that the case has sent it
         self.says_path = os.path.join(folder(), "says")
         self.stolen_before = judges.stolen_seconds()
-        self.turn = turn(fcntl.LOCK_SH) if command == "heap" and "-a" in own else None
+        turns.shared()
         if IS_SANITIZED:  # under strace nobody else can trace it, to look for leaks
             env = {**(env or {}), "ASAN_OPTIONS": f"detect_leaks={int('strace' not in run_as)}:verify_asan_link_order=0"}
         with open(self.says_path + ".out", "wb") as out, open(self.says_path + ".err", "wb") as err:
@@ -366,6 +355,7 @@ def run_case(case):
         if stray and not problems:
             problems.append("the case left cprof running")
         clean_up()
+        turns.end()
     problems += left_processes() + left_objects(before)
     if problems:
         for run in runs:

@@ -7,7 +7,6 @@ While the kernel waits for such a lock in order to place a probe, it lets no pro
 for some seconds only, a guard that is started before releases them whatever happens, and they are of files that nobody else
 maps."""
 import contextlib
-import fcntl
 import glob
 import os
 import re
@@ -22,6 +21,7 @@ import fusefs
 import harness as h
 import heaps
 import helpers
+import turns
 
 SIZE, COUNT, RATE = 1000, 1000, 1000  # what the workload mapalloc allocates, and how it is sampled
 SAMPLING = r"^cprof: sampling malloc and free$"
@@ -212,7 +212,7 @@ def lockable(make=make_allocator):
     from then on, until the server answers."""
     folder = h.folder()
     path = make(folder)
-    with h.turn(fcntl.LOCK_EX), fusefs.serving(path) as server:
+    with turns.alone(), fusefs.serving(path) as server:
         target = mapper(folder)
         locker = h.Workload("locker", path, server.path)
         locker.says()

@@ -26,9 +26,9 @@ import threading
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(FOLDER), "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
-import fusefs  # noqa: E402
 import crafted  # noqa: E402
 import fusefs  # noqa: E402
+import turns  # noqa: E402
 
 SECRET = "cprof_secret_marker"
 SPARSE_BYTES = 1 << 40
@@ -332,7 +332,7 @@ def locks(place):
     """processes that map an allocator and keep the lock of their mappings, which the kernel takes to place probes there"""
     library = place.library("allocator.so")
     is_over, counts = threading.Event(), [0, 0]
-    with fusefs.serving(library) as server:
+    with turns.alone(), fusefs.serving(library) as server:
         thread = threading.Thread(target=keep_locks, args=(library, server, is_over, counts))
         thread.start()
         try:
