@@ -37,7 +37,7 @@ import traceback
 import judges
 import leftovers
 import turns
-from judges import (ALSO_WROTE, ATTACHED, CLOSING, HANGS, NEXT, NUMBER, ROOT, Closing, Run, judge,  # noqa: F401
+from judges import (ALSO_WROTE, ATTACHED, CLOSING, HANGS, NEXT, NUMBER, ROOT, Closing, Run, count_of, judge,  # noqa: F401
                     labels, loss_texts, near, number, pprof, share, silent)
 from leftovers import (BUILD, children, kernel_objects, left_objects, left_processes,  # noqa: F401
                        listed, problems_of, stray_objects)

@@ -293,6 +293,11 @@ def share(profile, kind, *names):
     return held / total(profile, kind)
 
 
+def count_of(samples):
+    """Of some of a profile's samples: a stack stands there once, however often it was met."""
+    return sum(s["values"].get("samples", s["values"].get("alloc_objects")) for s in samples)
+
+
 def near(value, expected, tolerance, what):
     assert expected, f"{what}: nothing to be near to"
     assert abs(value - expected) <= tolerance * expected, \

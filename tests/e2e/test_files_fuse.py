@@ -19,7 +19,7 @@ def is_named(done, target):
     samples = [s for s in done.profile()["samples"] if s["labels"].get("pid") == target.pid]
     named = [s for s in samples if {"hot", "main"} <= set(s["stack"])]
     # its loader has samples, too, and what others probe on this machine
-    assert len(named) >= 0.5 * len(samples) > 0, [s["stack"] for s in samples]
+    assert h.count_of(named) >= 0.5 * h.count_of(samples) > 0, [s["stack"] for s in samples]
 
 
 def files_of(pid):
