@@ -52,7 +52,7 @@ def is_documented(run, code):
     if code < 0:
         return -code in run.sent
     return code in (DONE, USAGE, NOTHING, CANNOT) or (code == TOO_EXPENSIVE and "--max-overhead" in run.arguments) or \
-        "--" in run.arguments  # the launched command's
+        code - 128 in run.sent or "--" in run.arguments  # it was told to give up; the launched command's
 
 
 def judge_files(run, ended):

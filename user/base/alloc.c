@@ -23,9 +23,20 @@ struct arena_chunk {
 	_Alignas(16) char data[];
 };
 
+static void (*last_clean_up)(void);
+static int own_process; /* that set it */
+
+void alloc_clean_up_with(void (*clean_up)(void))
+{
+	own_process = getpid();
+	last_clean_up = clean_up;
+}
+
 static void *or_die(void *p)
 {
 	if (!p) {
+		if (last_clean_up && own_process == getpid())
+			last_clean_up();
 		fputs("cprof: out of memory\n", stderr);
 		_exit(2);
 	}

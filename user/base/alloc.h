@@ -27,6 +27,12 @@ never_null char *xstrdup(const char *s);
 never_null char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
+ * Called before this process ends for want of memory, but not in processes that it forks: clean_up allocates nothing. The last
+ * one that was set counts.
+ */
+void alloc_clean_up_with(void (*clean_up)(void));
+
+/*
  * `char *s scoped(freep) = xstrdup(x);` frees s when it goes out of scope, so that an early return
  * leaks nothing. To hand a scoped value on, assign it and set the local to NULL.
  */

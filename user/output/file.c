@@ -148,26 +148,28 @@ static int open_temporary(int folder, char *name, size_t name_bytes)
 int output_file_create_at(int folder, const char *name, const struct output_owner *owner,
 			  struct output_file **file)
 {
-	char temporary[sizeof((*file)->temporary)];
-	int own_folder, fd, err = check_place(folder, name, owner);
+	struct output_file *made;
+	int own_folder, err = check_place(folder, name, owner);
 
 	if (err)
 		return err;
 	own_folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
 	if (own_folder < 0)
 		return -errno;
-	fd = open_temporary(folder, temporary, sizeof(temporary));
-	if (fd < 0) {
-		close(own_folder);
-		return fd;
+	made = xcalloc(1, sizeof(*made)); /* all memory before there is a file to remove */
+	made->folder = own_folder;
+	made->name = xstrdup(name);
+	made->owner = *owner;
+	made->fd = open_temporary(own_folder, made->temporary, sizeof(made->temporary));
+	if (made->fd < 0) {
+		err = made->fd;
+		made->temporary[0] = '\0';
+		output_file_abandon(made);
+		return err;
 	}
-	*file = xcalloc(1, sizeof(**file));
-	(*file)->folder = own_folder;
-	(*file)->fd = fd;
-	(*file)->name = xstrdup(name);
-	(*file)->owner = *owner;
-	memcpy((*file)->temporary, temporary, sizeof(temporary));
-	in_progress = *file;
+	in_progress = made;
+	alloc_clean_up_with(output_file_remove_temporary);
+	*file = made;
 	return 0;
 }
 
