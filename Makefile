@@ -304,7 +304,7 @@ kernels: all workloads $(vm)            ## Debian's kernels under qemu, each wit
 portable:                              ## what reads profiles, on a big-endian machine under qemu-user (root; 3 minutes)
 	$(Q)tests/portable/run.sh
 
-kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser; 200 times: end it by timeout (root)
+kills: all workloads                   ## 1,000 times: kill cprof record, and heap, and see that nothing stays; 100 times its parser; 200 times: end it by timeout; 1,000 times: compare a program's output (root)
 	$(Q)KILLS=1000 tests/e2e/test_record_killed.py
 	$(Q)KILLS=1000 tests/e2e/test_heap_killed.py
 	$(Q)MOMENTS=100 tests/e2e/test_record_sandbox.py killed_at_any_moment
@@ -315,7 +315,7 @@ kills: all workloads                   ## 1,000 times: kill cprof record, and he
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)HANGS=60 tests/faults/run.py
 
-zoo: all workloads                     ## record -a and heap -a beside hostile programs and files, a minute of each (root, 20 minutes)
+zoo: all workloads                     ## record -a and heap -a beside hostile programs and files, a minute of each (root, 25 minutes)
 	$(Q)HANGS=60 tests/zoo/run.py
 
 stories: all                           ## record gunicorn, nginx and PostgreSQL under load, installed if need be, beside perf (root, a minute)

@@ -11,6 +11,22 @@ LIVE = {"inuse_objects": "live_objects", "inuse_space": "live_bytes"}
 ALL = {**ALLOCATED, **LIVE}
 
 
+# An allocator in assembler, for files that define one; first: how malloc begins.
+SMALL = """
+	.globl malloc, free
+	.type malloc, @function
+	.type free, @function
+malloc:	{first}
+	ret
+	.size malloc, . - malloc
+free:	push %rbx
+	pop %rbx
+	ret
+	.size free, . - free
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
 def watch(target, *options, **more):
     """A cprof on a workload, which then is let go."""
     target.says()  # ready

@@ -25,20 +25,6 @@ import turns
 
 SIZE, COUNT, RATE = 1000, 1000, 1000  # what the workload mapalloc allocates, and how it is sampled
 SAMPLING = r"^cprof: sampling malloc and free$"
-ALLOCATOR = """
-	.globl malloc, free
-	.type malloc, @function
-	.type free, @function
-malloc:	push %rbx
-	pop %rbx
-	ret
-	.size malloc, . - malloc
-free:	push %rbx
-	pop %rbx
-	ret
-	.size free, . - free
-	.section .note.GNU-stack,"",@progbits
-"""
 KEEPER, ATTACHER = "cprof-attachers", "cprof-attacher"
 BPF, PERFMON, SYS_ADMIN = 39, 38, 21
 GUARD_S = 15  # no lock is kept for longer
@@ -202,7 +188,7 @@ def awaits_call(pid):
 
 def make_allocator(folder):
     path = os.path.join(folder, "private.so")
-    subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, input=ALLOCATOR, text=True)
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, input=heaps.SMALL.format(first=r"push %rbx; pop %rbx"), text=True)
     return path
 
 
@@ -253,6 +239,17 @@ def is_held(run):
     return attacher
 
 
+def interrupted(run, target):
+    """Ends it by SIGINT while its attacher is held: the attacher, how long main was held at most, whether the attacher still is."""
+    watch = Watch(run.pid)
+    run.awaits(SAMPLING)
+    attacher = is_held(run)
+    allocates(target)
+    run.signal(signal.SIGINT)
+    run.process.wait(GUARD_S)
+    return attacher, watch.ends(), state(attacher) == "D"
+
+
 STILL = r"^cprof: the kernel is still placing or removing probes: "
 WAITS = r"1 file without probes so far \('{}': a process that maps it keeps its memory locked, and the kernel waits for that\)"
 
@@ -262,14 +259,7 @@ def a_target_that_keeps_its_lock():
     """It holds the attacher; main drains, hears SIGINT, and writes what was sampled in other files."""
     with locked() as (target, path, server):
         run = h.cprof("heap", "--rate", RATE, "-p", target.pid)
-        watch = Watch(run.pid)
-        run.awaits(SAMPLING)
-        attacher = is_held(run)
-        allocates(target)
-        run.signal(signal.SIGINT)
-        run.process.wait(GUARD_S)
-        longest = watch.ends()
-        was_held = state(attacher) == "D"
+        attacher, longest, was_held = interrupted(run, target)
         server.answers_again()
         done = run.wait()
     assert was_held, "main waited for it"
@@ -299,7 +289,7 @@ def make_unprobeable(folder):
     """A static program whose malloc cannot be probed."""
     path = os.path.join(folder, "unprobeable")
     subprocess.run(["gcc", "-static", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, text=True,
-                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + ALLOCATOR.replace("push %rbx", "int3", 1))
+                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + heaps.SMALL.format(first="int3"))
     return path
 
 
@@ -323,13 +313,7 @@ def perf_events():
     """Where a probe is a perf event, the attacher keeps all of them, and has to be let go to remove them."""
     with locked() as (target, path, server):
         run = h.cprof("heap", "--rate", RATE, "--limit", "attach_mode=1", "-p", target.pid)
-        watch = Watch(run.pid)
-        run.awaits(SAMPLING)
-        attacher = is_held(run)
-        allocates(target)
-        run.signal(signal.SIGINT)
-        run.process.wait(GUARD_S)
-        longest, was_held = watch.ends(), state(attacher) == "D"
+        attacher, longest, was_held = interrupted(run, target)
         server.answers_again()
         done = run.wait()
     assert was_held, "main waited for it"

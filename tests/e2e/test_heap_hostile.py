@@ -17,19 +17,6 @@ EXAMINED = r"^cprof: every mapped file is examined$"
 SAMPLING = r"^cprof: sampling malloc and free$"
 NOT_PROBED = re.compile(r"^cprof: not probed: (.*)\. What is allocated there is not in the profile\.$")
 
-SMALL = """
-	.globl malloc, free
-	.type malloc, @function
-	.type free, @function
-malloc:	{first}
-	ret
-	.size malloc, . - malloc
-free:	push %rbx
-	pop %rbx
-	ret
-	.size free, . - free
-	.section .note.GNU-stack,"",@progbits
-"""
 
 
 def build(folder, name, source):
@@ -41,7 +28,7 @@ def build(folder, name, source):
 
 def library(folder, name, first="push %rbx; pop %rbx"):
     """A shared object with a malloc that begins with an instruction of our choice."""
-    return build(folder, name, SMALL.format(first=first))
+    return build(folder, name, heaps.SMALL.format(first=first))
 
 
 def copies(path, nr):
@@ -130,7 +117,7 @@ def only_an_allocator_that_cannot_be_probed():
     folder = h.folder()
     path = os.path.join(folder, "static")
     subprocess.run(["gcc", "-static", "-nostdlib", "-x", "assembler", "-", "-o", path], check=True, text=True,
-                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + SMALL.format(first="int3"))
+                   input="\t.globl _start\n_start:\tmov $34, %eax\n\tsyscall\n" + heaps.SMALL.format(first="int3"))
     target = h.Workload(path)
     ended = h.cprof("heap", "-p", target.pid).wait()
     assert ended.code == 4, ended.code

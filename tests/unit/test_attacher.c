@@ -119,20 +119,30 @@ static void links_are_kept_and_dropped(void **state)
 	attacher_close(attacher);
 }
 
+/* An attacher that has attached one link, and is late with another; nr_asked: how often it was asked whether to wait. */
+static struct attacher *open_late(unsigned int *nr_asked)
+{
+	struct attacher *attacher = open_attacher();
+	uint32_t nr_held = 0;
+	int link_fd = -1;
+
+	assert_int_equal(ask(attacher, WORKS, false, 1, &link_fd, &nr_held), 0);
+	close(link_fd);
+	attacher_while_waiting(attacher, (struct peer_idle){at_once, nr_asked});
+	assert_int_equal(ask(attacher, LATE, false, 1, &link_fd, &nr_held), -EINPROGRESS);
+	assert_int_equal(link_fd, -1);
+	return attacher;
+}
+
 /* It is waited for as long as the caller likes, and asked nothing else until its answer has come. */
 static void a_late_link(void **state)
 {
-	struct attacher *attacher = open_attacher();
 	unsigned int nr_asked = 0;
+	struct attacher *attacher = open_late(&nr_asked);
 	uint32_t nr_held = 0;
 	int link_fd = -1, err;
 
 	(void)state;
-	assert_int_equal(ask(attacher, WORKS, false, 1, &link_fd, &nr_held), 0);
-	close(link_fd);
-	attacher_while_waiting(attacher, (struct peer_idle){at_once, &nr_asked});
-	assert_int_equal(ask(attacher, LATE, false, 1, &link_fd, &nr_held), -EINPROGRESS);
-	assert_int_equal(link_fd, -1);
 	assert_true(nr_asked > 0);
 	assert_int_equal(attacher_late(attacher, &link_fd, &nr_held), -EINPROGRESS);
 	assert_int_equal(ask(attacher, WORKS, false, 1, &link_fd, &nr_held), -EBUSY);
@@ -150,16 +160,12 @@ static void a_late_link(void **state)
 /* A link that comes after the end is the attacher's to close: it cannot be sent. */
 static void a_late_link_at_the_end(void **state)
 {
-	struct attacher *attacher = open_attacher();
 	unsigned int nr_asked = 0;
+	struct attacher *attacher = open_late(&nr_asked);
 	uint32_t nr_held = 0;
 	int link_fd = -1, err;
 
 	(void)state;
-	assert_int_equal(ask(attacher, WORKS, false, 1, &link_fd, &nr_held), 0);
-	close(link_fd);
-	attacher_while_waiting(attacher, (struct peer_idle){at_once, &nr_asked});
-	assert_int_equal(ask(attacher, LATE, false, 1, &link_fd, &nr_held), -EINPROGRESS);
 	attacher_hang_up(attacher, &link_fd);
 	assert_int_equal(link_fd, -1);
 	ppoll(NULL, 0, &(struct timespec){.tv_nsec = LATE_NS}, NULL);

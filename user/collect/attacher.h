@@ -10,7 +10,7 @@
  *	     <----- a link, or "I keep it" ----------
  *
  * A link that can be kept where all are removed in bulk (collect/linkstore.h) comes back to main, which puts it there: the
- * kernel's own threads detach it. Other links stay with the attacher, which closes them when it is told to, or ends.
+ * kernel's own threads detach it. The attacher keeps the other links open until main asks it to close them, or until it exits.
  *
  * An attacher that is held is not replaced. The kernel attaches to one file at a time: another attacher would wait for the
  * same lock. (So does each fork() on the machine, which the kernel keeps out meanwhile; it is the kernel's fault, and no

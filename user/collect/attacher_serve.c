@@ -15,13 +15,6 @@
 #include "sandbox/capset.h"
 #include "sandbox/transfer.h"
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-
 #define MAX_PROGRAMS 32
 #define SUFFICIENT   (CAPSET_OF(CAP_BPF) | CAPSET_OF(CAP_PERFMON))
 

@@ -94,9 +94,9 @@ void session_forget_target(struct session *session, uint32_t tgid);
 int session_probe(struct session *session, const struct alloc_site *sites, size_t nr, int fd,
 		  uint32_t tgid);
 /*
- * Heap, before session_start(): measures what a probe costs. Without that the run does not say it. This attaches the first
- * probes, to cprof's own file, which others may map; while the kernel waits for one of them it lets nobody fork. So whoever
- * calls this has forked what it needs.
+ * Heap, before session_start(): measures what a probe costs, for the figures that the run prints. This attaches the first
+ * probes, to cprof's own binary, which other processes may have mapped. fork() blocks while the kernel waits for the mmap lock
+ * of one of them: call this after all forks.
  */
 void session_measure(struct session *session);
 /* The result of what was -EINPROGRESS, without waiting; 0 if there is nothing. */

@@ -3,8 +3,8 @@
  * Uprobes, tried: a BPF program that counts is attached to a function of cprof itself, in this process alone, by each
  * of the three attach modes (collect/uprobes.h); the function is called, and the count must have grown.
  *
- * A process that maps cprof, too, and keeps the lock of its mappings can hold whoever attaches (collect/uprobelink.h). So a child
- * does, which is waited for a while.
+ * Attaching blocks while another process that has cprof's binary mapped holds its mmap lock (collect/uprobelink.h). So a
+ * child process attaches, and the parent waits for it with a timeout.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,8 @@
  * of the groups below it.
  *
  * Groups are looked for where systems mount them. Nothing is found of one that is mounted elsewhere, or that is outside of
- * cprof's own namespace of control groups. The files belong to the kernel, whoever made the group and chose its name.
+ * cprof's own namespace of control groups. The kernel provides these files, so reading them does not block,
+ * whoever created the group.
  */
 #ifndef CPROF_PROCESS_FREEZER_H
 #define CPROF_PROCESS_FREEZER_H

@@ -11,7 +11,7 @@
  * takes 65 us for each file of a container, 7 us of cprof's own namespace (22 mounts). To ask whom
  * the mount namespace of the task belongs to: its files may have come to it from another one, as descriptors, and a container
  * with a user namespace has one of its own. To ask whether a file of the overlay is on a disk (FS_IOC_FIEMAP passes
- * through to its layer): whoever has mounted it can have the file copied up, to a layer on FUSE, while it is open.
+ * through to its layer): the user who mounted it can trigger a copy-up to a layer on FUSE while the file is open.
  */
 #include "process/mounts.h"
 

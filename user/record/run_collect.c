@@ -102,7 +102,7 @@ int run_start(struct run *run)
 										       : EXIT_DONE;
 }
 
-#define MAX_CLOCK_JUMPS 3 /* that are told; a machine may correct its clock every second */
+#define MAX_CLOCK_JUMPS 3 /* messages a run: a machine may step its clock every second */
 
 /* The run goes by CLOCK_MONOTONIC: only what a profile says about when it was taken is that of another clock. */
 static void look_at_clock(struct run *run)

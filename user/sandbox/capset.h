@@ -5,7 +5,19 @@
 #ifndef CPROF_SANDBOX_CAPSET_H
 #define CPROF_SANDBOX_CAPSET_H
 
+#include <linux/capability.h>
 #include <stdint.h>
+
+/* Headers of before Linux 5.8 and 5.9 lack these. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 #define CAPSET_OF(cap) (1ull << (cap))
 

@@ -75,34 +75,24 @@ static void ignore_signals(void)
 
 /* Powers ----------------------------------------------------------------------------------------- */
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-#define BIT(cap) (1ull << (cap))
-
 static uint64_t capabilities_of(enum confine_role role)
 {
 	uint64_t permitted = capset_permitted();
-	uint64_t keep = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |
-			BIT(CAP_CHECKPOINT_RESTORE);
+	uint64_t keep = CAPSET_OF(CAP_SYS_PTRACE) | CAPSET_OF(CAP_DAC_READ_SEARCH) |
+			CAPSET_OF(CAP_CHECKPOINT_RESTORE);
 
 	if (role == CONFINE_ATTACHER)
-		return permitted & (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN));
+		return permitted &
+		       (CAPSET_OF(CAP_BPF) | CAPSET_OF(CAP_PERFMON) | CAPSET_OF(CAP_SYS_ADMIN));
 	if (role != CONFINE_OPENER)
 		return 0;
-	if (!(permitted & BIT(CAP_SYS_PTRACE)))
+	if (!(permitted & CAPSET_OF(CAP_SYS_PTRACE)))
 		return permitted;
 	/* these serve in place of others */
-	if (!(permitted & BIT(CAP_DAC_READ_SEARCH)))
-		keep |= BIT(CAP_DAC_OVERRIDE);
-	if (!(permitted & BIT(CAP_CHECKPOINT_RESTORE)))
-		keep |= BIT(CAP_SYS_ADMIN);
+	if (!(permitted & CAPSET_OF(CAP_DAC_READ_SEARCH)))
+		keep |= CAPSET_OF(CAP_DAC_OVERRIDE);
+	if (!(permitted & CAPSET_OF(CAP_CHECKPOINT_RESTORE)))
+		keep |= CAPSET_OF(CAP_SYS_ADMIN);
 	return permitted & keep;
 }
 

@@ -27,13 +27,6 @@
 #include "sandbox/capset.h"
 #include "sandbox/confine.h"
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-
 static const uint8_t kept[] = {
 	/* tables and maps, probes, the events of CPUs that come online */
 	CAP_BPF,
