@@ -72,13 +72,16 @@ __noinline int unwind_step_gap(u32 slot)
 	struct scratch *scratch = scratch_at(slot);
 	struct target target = {scratch, slot};
 	struct caller caller = {};
+	bool is_unknown;
 	int end;
 
 	if (!scratch)
 		return 1;
-	if (uprobes_leave(slot))
+	is_unknown = scratch->walk.at.table == ABI_TABLE_UNBUILT;
+	/* A return address there is the page's first, so that the call would be in the page before, where no code is. */
+	if ((scratch->walk.ip_exact || is_unknown) && uprobes_leave(slot))
 		return 0;
-	if (scratch->walk.at.table == ABI_TABLE_UNBUILT)
+	if (is_unknown)
 		end = END(UNKNOWN_CODE);
 	else if (scratch->walk.at.gap_by_fp)
 		end = end_of_status(rulestep_by_fp(&target, &scratch->walk, &caller));
