@@ -44,6 +44,7 @@ run top cprof top -v "$out/record-command.pb.gz"
 run record-kernel $record -F 499 -o "$out/record-kernel.pb.gz" -- /bin/inkernel 1
 run heap cprof heap -v --mode probe --rate 1 -o "$out/heap.pb.gz" -- /bin/allocs 5 now
 run heap-fork cprof heap -v --mode probe --rate 1 --follow-fork -o "$out/heap-fork.pb.gz" -- /bin/forkserver 6 now
+run heap-inside cprof heap -v --mode inside --rate 1 -o "$out/heap-inside.pb.gz" -- /bin/allocs 5 now
 run heap-peak cprof heap -v --mode probe --rate 1 --peak -o "$out/heap-peak.pb.gz" -- /bin/peaks 2000 now
 
 # wait_for TEXT FILE: for a minute at most.

@@ -188,8 +188,9 @@ def record_throttled(folder):
 
 
 def heap(folder):
-    """Every allocation is sampled, so every count is exact: of a process, and of a fork server."""
-    for case in ("heap", "heap-fork"):
+    """Every allocation is sampled, so every count is exact: of a process, of a fork server, and of a process that samples
+    its own."""
+    for case in ("heap", "heap-fork", "heap-inside"):
         exact_heap(run_of(folder, case, heap_rate="1"), HEAP_TYPES)
     exact_heap(run_of(folder, "heap-peak", heap_rate="1"), PEAK_TYPES)
 

@@ -46,7 +46,7 @@ check_tools()
 	for tool in qemu-system-x86_64 busybox bpftool setpriv python3 go; do
 		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
 	done
-	for tool in "$build"/{cprof,workloads/{hot,exiter,allocs,forkserver,peaks},vm/verify,vm/inkernel}; do
+	for tool in "$build"/{cprof,libcprof-heap.so,workloads/{hot,exiter,allocs,forkserver,peaks},vm/verify,vm/inkernel}; do
 		[ -x "$tool" ] || die "$tool is not there: make all workloads $build/vm/verify $build/vm/inkernel"
 	done
 }
@@ -57,7 +57,7 @@ make_initramfs()
 	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
 	setpriv=$(command -v setpriv) # busybox has one that knows less
 	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
-		"$build/cprof" "$build/workloads/hot" "$build/workloads/exiter" \
+		"$build/cprof" "$build/libcprof-heap.so" "$build/workloads/hot" "$build/workloads/exiter" \
 		"$build/workloads/allocs" "$build/workloads/forkserver" "$build/workloads/peaks" "$home/verify" "$home/inkernel" \
 		"$bpftool:/bin/bpftool" "$setpriv:/bin/setpriv-full" || die "no initramfs"
 }
