@@ -5,6 +5,9 @@
  *	.plt or .plt.sec			.got.plt	.rela.plt
  *	ff 25 disp32   jmp *disp(%rip)  ----->	[ slot ] <----- r_offset, r_info: .dynsym index
  *
+ * A function whose address the file also takes has its slot in .got, and its stub in .plt.got; the relocation is a
+ * GLOB_DAT of .rela.dyn then.
+ *
  * The usual shortcut is that the n-th relocation belongs to the n-th slot. It is wrong as soon as
  * there are IRELATIVE slots (libc.so.6: they come first in .plt and last in .rela.plt), under lld,
  * and with .plt.sec. So the jump is decoded and its GOT slot looked up: then a name is right, or
@@ -17,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SLOTS (1u << 20)
+#define MAX_SLOTS	   (1u << 20)
+#define PLT_GOT_SLOT_BYTES 8 /* of .plt.got, without endbr64 */
 
 struct got_slot {
 	uint64_t elf_addr;
@@ -35,83 +39,101 @@ static int by_addr(const void *a, const void *b)
 	return (x->elf_addr > y->elf_addr) - (x->elf_addr < y->elf_addr);
 }
 
-/* What the dynamic linker will put into each slot of the GOT that the PLT uses. */
-static void read_got(struct got *got, const struct elf_file *file)
+/* What the dynamic linker will put into the slots of the GOT that these relocations, of this type, fill. */
+static void read_relocations(struct got *got, const struct elf_file *file, const char *section_name,
+			     uint32_t type)
 {
 	struct elf_section rela, dynsym;
 	size_t nr, nr_symbols;
 
-	if (!elf_file_section(file, ".rela.plt", &rela) || !rela.bytes ||
+	if (!elf_file_section(file, section_name, &rela) || !rela.bytes ||
 	    rela.entry_bytes != sizeof(Elf64_Rela) ||
 	    !elf_file_section_at(file, rela.link, &dynsym) || !dynsym.bytes ||
 	    dynsym.type != SHT_DYNSYM)
 		return;
 	nr = rela.len_bytes / sizeof(Elf64_Rela);
 	nr_symbols = dynsym.len_bytes / sizeof(Elf64_Sym);
-	for (size_t i = 0; i < nr && i < MAX_SLOTS; i++) {
+	for (size_t i = 0; i < nr && got->slots.nr < MAX_SLOTS; i++) {
 		Elf64_Rela entry;
 		Elf64_Sym symbol;
 
 		memcpy(&entry, (const char *)rela.bytes + i * sizeof(entry), sizeof(entry));
-		if (ELF64_R_TYPE(entry.r_info) != R_X86_64_JUMP_SLOT ||
-		    ELF64_R_SYM(entry.r_info) >= nr_symbols)
+		if (ELF64_R_TYPE(entry.r_info) != type || ELF64_R_SYM(entry.r_info) >= nr_symbols)
 			continue;
 		memcpy(&symbol,
 		       (const char *)dynsym.bytes + ELF64_R_SYM(entry.r_info) * sizeof(symbol),
 		       sizeof(symbol));
 		vec_push(&got->slots, (struct got_slot){entry.r_offset, symbol.st_name});
 	}
-	if (got->slots.nr)
-		qsort(got->slots.at, got->slots.nr, sizeof(*got->slots.at), by_addr);
 }
 
 /* The address of the GOT slot that a stub at elf_addr jumps through. */
-static bool decode_jump(const unsigned char *code, uint64_t elf_addr, uint64_t *got_addr)
+static bool decode_jump(const unsigned char *code, size_t slot_bytes, uint64_t elf_addr,
+			uint64_t *got_addr)
 {
 	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t at = !memcmp(code, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
 	int32_t disp;
 
 	at += code[at] == 0xf2;
-	if (code[at] != 0xff || code[at + 1] != 0x25)
+	if (at + 6 > slot_bytes || code[at] != 0xff || code[at + 1] != 0x25)
 		return false;
 	memcpy(&disp, code + at + 2, sizeof(disp));
 	*got_addr = elf_addr + at + 6 + (uint64_t)(int64_t)disp;
 	return true;
 }
 
-static void read_stubs(struct plt *plt, const struct elf_file *file, const char *section_name,
+/* Of this size each; within the section, a jump ends in it. */
+static void read_stubs(struct plt *plt, const struct elf_section *section, size_t slot_bytes,
 		       const struct got *got)
 {
-	struct elf_section section;
-
-	if (!elf_file_section(file, section_name, &section) || !section.bytes)
-		return;
-	for (size_t off = 0; off + PLT_SLOT_BYTES <= section.len_bytes; off += PLT_SLOT_BYTES) {
+	for (size_t off = 0; off + slot_bytes <= section->len_bytes; off += slot_bytes) {
 		struct got_slot key = {0};
 		const struct got_slot *slot;
 
 		if (plt->slots.nr >= MAX_SLOTS)
 			return;
-		if (!decode_jump((const unsigned char *)section.bytes + off, section.elf_addr + off,
-				 &key.elf_addr))
+		if (!decode_jump((const unsigned char *)section->bytes + off, slot_bytes,
+				 section->elf_addr + off, &key.elf_addr))
 			continue;
 		slot = bsearch(&key, got->slots.at, got->slots.nr, sizeof(key), by_addr);
 		if (slot)
-			vec_push(&plt->slots,
-				 (struct plt_slot){section.elf_addr + off, slot->name});
+			vec_push(&plt->slots, (struct plt_slot){section->elf_addr + off, slot->name,
+								slot_bytes});
 	}
+}
+
+static bool find_stubs(const struct elf_file *file, const char *name, struct elf_section *section)
+{
+	return elf_file_section(file, name, section) && section->bytes;
+}
+
+static void sort(struct got *got)
+{
+	if (got->slots.nr)
+		qsort(got->slots.at, got->slots.nr, sizeof(*got->slots.at), by_addr);
 }
 
 void plt_read(struct plt *plt, const struct elf_file *file)
 {
 	struct got got = {0};
+	struct elf_section section;
 
-	read_got(&got, file);
-	if (got.slots.nr) {
-		read_stubs(plt, file, ".plt", &got);
-		read_stubs(plt, file, ".plt.sec", &got);
+	read_relocations(&got, file, ".rela.plt", R_X86_64_JUMP_SLOT);
+	/* Relocations of .rela.dyn can be megabytes: they are read only for stubs that need them. */
+	if (find_stubs(file, ".plt.got", &section)) {
+		read_relocations(&got, file, ".rela.dyn", R_X86_64_GLOB_DAT);
+		sort(&got);
+		read_stubs(plt, &section,
+			   section.entry_bytes == PLT_GOT_SLOT_BYTES ? PLT_GOT_SLOT_BYTES
+								     : PLT_SLOT_BYTES,
+			   &got);
 	}
+	sort(&got);
+	if (find_stubs(file, ".plt", &section))
+		read_stubs(plt, &section, PLT_SLOT_BYTES, &got);
+	if (find_stubs(file, ".plt.sec", &section))
+		read_stubs(plt, &section, PLT_SLOT_BYTES, &got);
 	vec_release(&got.slots);
 }
 

@@ -16,8 +16,9 @@
 #define PLT_SLOT_BYTES 16
 
 struct plt_slot {
-	uint64_t elf_addr; /* PLT_SLOT_BYTES of code */
-	uint32_t name;	   /* offset in the string table of .dynsym, not checked */
+	uint64_t elf_addr;
+	uint32_t name;	    /* offset in the string table of .dynsym, not checked */
+	uint32_t len_bytes; /* of its code: PLT_SLOT_BYTES; in .plt.got often 8 */
 };
 
 struct plt {
@@ -25,7 +26,7 @@ struct plt {
 };
 
 /*
- * The x86-64 slots of .plt and .plt.sec that can be named; none on other machines, or where the
+ * The x86-64 slots of .plt, .plt.sec and .plt.got that can be named; none on other machines, or where the
  * sections are damaged or not in this file (a separate debug file). A zeroed plt is empty.
  */
 void plt_read(struct plt *plt, const struct elf_file *file);

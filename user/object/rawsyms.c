@@ -189,7 +189,7 @@ static void collect_plt(struct rawsyms *raw)
 	plt_read(&plt, raw->own);
 	vec_for_each(&plt.slots, slot)
 		add(raw, (struct rawsym){.elf_addr = slot->elf_addr,
-					 .len_bytes = PLT_SLOT_BYTES,
+					 .len_bytes = slot->len_bytes,
 					 .name = slot->name,
 					 .table = RAWSYMS_DYNSYM,
 					 .binding = RAWSYM_LOCAL,
