@@ -331,7 +331,7 @@ bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles
 bench-symbols: $(BUILD)/bench/dwarflines  ## lines and inlines of addresses, beside addr2line, llvm-symbolizer, blazesym and Go
 	$(Q)tests/bench/bench_symbols.py
 
-names-oracle: all                      ## 100,000 names of each of many programs, beside llvm-symbolizer's and Go's (root, 15 minutes)
+names-oracle: all                      ## 100,000 names of each of many programs, judged by llvm-symbolizer, binutils and Go (root, 15 minutes)
 	$(Q)TEST_LONG=1 ADDRESSES=100000 tests/e2e/test_names_oracle.py
 
 bench-pgo: all                         ## what cprof's profiles are worth to clang and Go, beside their own (root)

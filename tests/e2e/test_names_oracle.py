@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The names of random addresses of programs of many kinds, as `cprof symbolize` writes them, beside llvm-symbolizer's; of Go's,
-beside those of `go tool addr2line`: function, file and line, and the chain of inlined functions.
+beside those of its own runtime: function, file and line, and the chain of inlined functions. The names as they are shown are c++filt's.
 
-A wrong name is worse than none. So what differs has to have one of the reasons below, which are counted and printed; a name
-that differs without one fails. 2,000 addresses of each program, in a long form 20,000 of more programs; ADDRESSES says
+A wrong name is worse than none. So what differs has to have a reason that other tools give (namejudge.py: readelf's symbols and FDEs,
+objdump's stubs); the reasons are counted and printed, and a name that differs without one fails. 2,000 addresses of each program, in a long form 20,000 of more programs; ADDRESSES says
 how many, and `make names-oracle` asks for 100,000.
 
 Where there is no line (0), llvm-symbolizer still has a file, which it takes from the symbol table or the function: it is not compared.
 """
+import atexit
 import collections
 import glob
 import gzip
@@ -20,6 +21,7 @@ import subprocess
 
 import dwarfjudge as d
 import harness as h
+import namejudge as judge
 from madeup import Strings
 from symbolizing import run
 
@@ -72,15 +74,49 @@ fn main() { let n = std::env::args().count() as u32; let mut m = HashMap::new();
  for i in 0..n * 50 { m.insert(format!("{i}"), i); b.entry(i % 7).or_insert_with(Vec::new).push(i); }
  let mut v: Vec<_> = m.values().copied().collect(); v.sort(); println!("{:?} {:?}", v, b); }
 """
+# With "judge" it says what its runtime knows of each address of standard input: the frames, the innermost first, as function, file and
+# line. What CallersFrames is given is a return address, so one is added; at the last address of a function that is the next one.
 GO = """package main
-import ("fmt"; "os"; "sort"; "strings")
+import ("bufio"; "fmt"; "os"; "runtime"; "sort"; "strings"; _ "unsafe")
+type number interface { ~int | ~int64 }
 type item struct { name string; n int }
+type shape interface { area() int }
+type base struct { side int }
+type square struct { base }
+func (b base) area() int { return b.side * b.side }
 func add(a, b int) int { return a + b }
+func twice(a int) int { return add(a, a) + len(os.Args) }
+func most[T number](all []T) (found T) { for _, one := range all { if one > found { found = one } }; return }
+//go:linkname expand runtime/pprof.runtime_expandFinalInlineFrame
+func expand(stack []uintptr) []uintptr
+func judge(lowest uintptr) {
+	var bias uintptr
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for _, line := range strings.Split(string(maps), "\\n") {
+		if strings.HasSuffix(line, os.Args[0]) { fmt.Sscanf(line, "%x-", &bias); break } }
+	bias -= lowest
+	in, out := bufio.NewScanner(os.Stdin), bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	for in.Scan() {
+		var at uintptr
+		fmt.Sscanf(in.Text(), "%x", &at)
+		at += bias
+		function, next := runtime.FuncForPC(at), runtime.FuncForPC(at + 1)
+		if function == nil { fmt.Fprintln(out, "none"); continue }
+		if next == nil || next.Entry() == at + 1 { fmt.Fprintln(out, "last"); continue }
+		frames := runtime.CallersFrames(expand([]uintptr{at + 1}))
+		for more := true; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			fmt.Fprintf(out, "%s\\t%s\\t%d\\n", frame.Function, frame.File, frame.Line) }
+		fmt.Fprintln(out, "end") } }
 func main() {
+	if len(os.Args) > 2 { var lowest uintptr; fmt.Sscanf(os.Args[2], "%x", &lowest); judge(lowest); return }
 	var items []item
-	for i := 0; i < len(os.Args)*10; i++ { items = append(items, item{strings.Repeat("x", i), add(i, 3)}) }
+	for i := 0; i < len(os.Args)*10; i++ { items = append(items, item{strings.Repeat("x", i), twice(i)}) }
 	sort.Slice(items, func(i, j int) bool { return items[i].n < items[j].n })
-	fmt.Println(items) }
+	var any shape = &square{base{len(items)}}
+	fmt.Println(items, most([]int{1, 2}), most([]int64{3, 4}), any.area()) }
 """
 
 
@@ -180,58 +216,66 @@ def ours(path, asked):
             for sample in named["samples"] if sample["frames"]}
 
 
-def symbols_of(path):
-    """By address, the names of functions that begin there, also of those that have no size."""
-    found = collections.defaultdict(set)
-    for line in (run("nm", path).stdout + run("nm", "-D", path).stdout).splitlines():
-        parts = line.split()
-        if len(parts) == 3 and parts[1] in "tTwWiVvu":
-            found[int(parts[0], 16)].add(parts[2].split("@")[0])
-    return found
-
-
 def comparable(frames):
     """(raw name, file, line), innermost first; "" is what llvm-symbolizer calls ??."""
     return tuple((frame[0] if frame[0] != "??" else "", frame[1] if frame[2] else "", frame[2]) for frame in frames)
 
 
-def reason(address, our, their, symbols, starts):
-    """Why they may differ. None: they may not."""
-    our_names, their_names = [frame[0] for frame in our], [frame[0] for frame in their]
-    if [frame[1:] for frame in our] != [frame[1:] for frame in their] or our_names[:-1] != their_names[:-1]:
-        return None
-    has_lines = any(frame[2] for frame in their)
-    if our_names[-1].endswith("@plt") and not has_lines:
-        return "a stub of the PLT, where llvm-symbolizer has the symbol before"
-    if not our_names[-1] and not has_lines:
-        return "between two functions, where llvm-symbolizer has the symbol before"
-    if not their_names[-1] and not has_lines:
-        return "a symbol that has no size"
-    start = max((start for start in starts if start <= address), default=0)
-    return "another name of the same function" if {our_names[-1], their_names[-1]} <= symbols[start] else None
+class Table:
+    """What is found of each case: a row of it, and their sum at the end."""
+
+    total = collections.Counter()
+    reasons = collections.Counter()
+
+    def __init__(self, kind):
+        self.kind, self.nr, self.nr_named, self.reasons, self.wrong = kind, 0, 0, collections.Counter(), []
+
+    def differs(self, address, *what):
+        self.wrong.append((hex(address), *what))
+
+    def finish(self, least):
+        differ = sum(self.reasons.values())
+        if not Table.total:
+            atexit.register(Table.print_sum)
+            print(f"# {'case':<44} {'addresses':>9} {'named':>8} {'the same':>9} {'differ':>7} {'wrong':>6}")
+        print(f"# {self.kind:<44} {self.nr:>9,} {self.nr_named:>8,} {self.nr - differ - len(self.wrong):>9,} {differ:>7,} "
+              f"{len(self.wrong):>6,}", flush=True)
+        Table.total.update(addresses=self.nr, named=self.nr_named, differ=differ, wrong=len(self.wrong))
+        Table.reasons.update(self.reasons)
+        assert not self.wrong, (self.kind, len(self.wrong), self.wrong[:3])
+        assert self.nr_named > least * self.nr, (self.kind, self.nr_named, self.nr)
+
+    @staticmethod
+    def print_sum():
+        print(f"# {Table.total['addresses']:,} addresses, {Table.total['named']:,} named, {Table.total['differ']:,} differ, "
+              f"{Table.total['wrong']:,} wrong")
+        for why, number in Table.reasons.most_common():
+            print(f"# {number:>9,}  {why}")
 
 
 def compare(kind, path, judged, least=0.9):
-    """judged: the file that llvm-symbolizer reads, of the same code. least: the share that must have a name."""
+    """judged: the file that llvm-symbolizer and binutils read, of the same code. least: the share that must have a name."""
     asked = addresses(path)
     found, right = ours(path, asked), d.judged(judged, asked)
-    symbols = symbols_of(judged)
-    starts, reasons, wrong, nr_named = sorted(symbols), collections.Counter(), [], 0
+    code, table = judge.Code(judged), Table(kind)
+    display = judge.shown({frame[0] for frames in found.values() for frame in frames})
+    table.nr = len(asked)
     for address in asked:
-        our = comparable(found.get(address, [("", "", 0)]))
-        their = comparable(right[address])
-        nr_named += bool(our[-1][0])
-        if our == their:
+        frames = found.get(address, [("", "", 0, "")])
+        our, their = comparable(frames), comparable(right[address])
+        table.nr_named += bool(our[-1][0])
+        badly_shown = [frame for frame in frames if frame[0] and frame[3] != display[frame[0]]]
+        is_lost = not our[-1][0] and (code.names(address) or code.stub(address))
+        if badly_shown or is_lost or (frames[-1][3] and not frames[-1][0] and not judge.is_beginning(code, address, frames[-1][3])):
+            table.differs(address, frames, right[address], [display[frame[0]] for frame in badly_shown] or is_lost or code.fde(address))
+        elif our == their:
             continue
-        why = reason(address, our, their, symbols, starts)
-        if why:
-            reasons[why] += 1
+        elif [f[1:] for f in our] == [f[1:] for f in their] and [f[0] for f in our[:-1]] == [f[0] for f in their[:-1]] and (
+                why := judge.reason(code, address, our[-1][0], their[-1][0])):
+            table.reasons[why] += 1
         else:
-            wrong.append((hex(address), our, their))
-    print(f"# {kind}: {len(asked):,} addresses, {nr_named:,} named, {len(wrong)} wrong" +
-          "".join(f"; {number:,}: {why}" for why, number in reasons.most_common()), flush=True)
-    assert not wrong, (kind, len(wrong), wrong[:3])
-    assert nr_named > least * len(asked), (kind, nr_named, len(asked))
+            table.differs(address, our, their)
+    table.finish(least)
 
 
 # Cases ------------------------------------------------------------------------------------------
@@ -280,6 +324,41 @@ def in_other_forms():
 
 
 @h.test
+def stripped_without_a_debug_file():
+    """A symbol of .dynsym, a stub's name, or where the function begins, by its FDE: a program of ours, and libraries as Debian has them."""
+    stripped = os.path.join(h.folder(), "program")
+    d.run("strip", "-o", stripped, native("-O2", "-rdynamic"))
+    compare("stripped, gcc -rdynamic", stripped, stripped, 0)
+    libraries = ["libstdc++.so.6", *(["libcrypto.so.3", "libglib-2.0.so.0", "libgmp.so.10", "libm.so.6"] if h.IS_LONG else [])]
+    for path in (f"/usr/lib/x86_64-linux-gnu/{name}" for name in libraries):
+        if os.path.exists(path) and not os.path.exists(f"/usr/lib/debug/.build-id/{d.build_id(path)[:2]}/{d.build_id(path)[2:]}.debug"):
+            compare(os.path.basename(path), path, path, 0)
+
+
+@h.test
+def the_judge_itself():
+    """It has no reason for a name in a gap, another stub's, one that is lost, and the name of the function before."""
+    path = native("-O2")
+    code = judge.Code(path)
+    (start, _, stub), (_, _, other) = [found for found in code.stubs if code.section(found[0])[0] == ".plt"][:2]
+    assert judge.reason(code, start, stub, "_init") and not judge.reason(code, start, other, "_init")
+    assert not judge.reason(code, start, "_init", "") and not judge.reason(code, start, "", "_init")
+    before = next(symbol for start in code.starts for symbol in code.symbols[start]
+                  if symbol.size and code.section(start + symbol.size) and not code.names(start + symbol.size))
+    gap = before.start + before.size
+    assert judge.reason(code, gap, "", before.name) and not judge.reason(code, gap, before.name, "")
+    main, = code.named("main")
+    assert not judge.reason(code, main.start, "", "main") and not judge.reason(code, main.start, "_init", "main")
+    assert judge.reason(code, main.start, "main", "_init"), "llvm-symbolizer has a name that ends before"
+    rarely, = code.named("rarely")
+    assert judge.reason(code, rarely.start, "rarely", "alias_of_rarely")
+    assert judge.is_beginning(code, main.start + 3, f"program+{main.start:#x}")
+    assert not judge.is_beginning(code, main.start + 3, f"program+{main.start + 3:#x}")
+    assert judge.shown(["_ZN1n5outerEi.cold", "f.part.0", "_Znwm@plt"]) == {
+        "_ZN1n5outerEi.cold": "n::outer(int)", "f.part.0": "f", "_Znwm@plt": "operator new(unsigned long)@plt"}
+
+
+@h.test
 def assembler_as_nasm_writes_it():
     """Its functions have no type, no size and no call frame information; each ends where the next one begins."""
     # How much is named: what is local has no symbol.
@@ -302,45 +381,117 @@ def rust_programs():
         compare(f"rustc -O, {mangling}", path, path)
 
 
-def go_judged(go, path, asked):
+def go_built(go, *flags, strip=False):
+    folder = h.folder()
+    for name, text in ("main.go", GO), ("empty.s", ""), ("go.mod", "module program\ngo 1.18\n"):  # empty.s: a function has no body
+        source(folder, name, text)
+    path = os.path.join(folder, "program")
+    linker = f"-ldflags=-checklinkname=0 -B 0x{os.urandom(20).hex()}" + " -s -w" * ("-s" in flags)
+    subprocess.run([go, "build", *(flag for flag in flags if flag != "-s"), linker, "-o", path, "."], check=True, cwd=folder,
+                   env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"})
+    if strip:
+        d.run("strip", path)
+    return path
+
+
+def lowest(path):
+    """The address in the file of what is mapped first."""
+    return min(int(address, 16) for address in re.findall(r"LOAD +0x\w+ (0x\w+)", run("readelf", "-lW", path).stdout)) & ~4095
+
+
+def go_judged(path, asked):
+    """By address: the frames by Go's runtime, None at the last address of a function; () where it knows no function."""
+    said = run(path, "judge", f"{lowest(path):x}", text="".join(f"{address:x}\n" for address in asked)).stdout
+    answers, frames = [], []
+    for line in said.splitlines():
+        if line in ("none", "last"):
+            answers.append(() if line == "none" else None)
+        elif line == "end":
+            answers.append(tuple(frames))
+            frames = []
+        else:
+            name, file, number = line.split("\t")
+            frames.append((name, file if int(number) else "", int(number)))
+    return dict(zip(asked, answers, strict=True))
+
+
+def addr2line_judged(go, path, asked):
     """By address: the function that the code is in; file and line of the innermost frame."""
     said = run(go, "tool", "addr2line", path, text="".join(f"{address:#x}\n" for address in asked)).stdout.splitlines()
     places = [place.rsplit(":", 1) for place in said[1::2]]
-    return {address: (name, file, max(int(line), 0)) for address, name, (file, line) in
+    return {address: (name, file if int(line) > 0 else "", max(int(line), 0)) for address, name, (file, line) in
             zip(asked, said[::2], places, strict=True)}  # -1: none
 
 
-def compare_go(go, *flags):
-    """The function that the code is in is addr2line's, and so are file and line of the innermost frame."""
-    folder = h.folder()
-    source(folder, "main.go", GO)
-    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
-    path = os.path.join(folder, "program")
-    subprocess.run([go, "build", *flags, "-ldflags", f"-B 0x{os.urandom(20).hex()}", "-o", path, "main.go"], check=True,
-                   env=env, cwd=folder)
+GO_WRAPPERS = re.compile(r"reflect\.callMethod|reflect\.callReflect|runtime\.deferreturn|.*\.(defer|go)wrap\d+|.*-fm")
+
+
+def printed(frames):
+    """As Go's runtime prints names: without the types between brackets."""
+    return tuple((re.sub(r"\[.*\]", "[...]", name), file, line) for name, file, line in frames)
+
+
+def without_wrappers(frames, nr):
+    """Go's runtime leaves out the callers that it calls wrappers: methods that the compiler made for embedded types, which are in no
+    source file, what it makes of deferred calls, and functions of its own (cmd/internal/objabi/funcid.go, cmd/compile)."""
+    if len(frames) == nr:
+        return frames
+    return tuple(frame for frame in frames if frame[1] != "<autogenerated>" and not GO_WRAPPERS.fullmatch(frame[0]))
+
+
+def go_reason(our, runtime, addr2line):
+    """Why the frames of an address may differ from those of Go's runtime (None: it cannot be asked for the last address of a function),
+    "" if they do not. None: they may not."""
+    if (our[-1][0], *our[0][1:]) != addr2line:
+        return None
+    if runtime is None:
+        return "at the last address of a function, as by addr2line"
+    if printed(our) == runtime:
+        return ""
+    if not runtime[-1][0] and printed(our)[:-1] == runtime[:-1] and our[-1][1:] == runtime[-1][1:]:
+        return "the first name of Go's table, which its runtime takes for none"
+    if without_wrappers(printed(our), len(runtime)) == runtime:
+        return "a wrapper, which Go's runtime leaves out"
+    return None
+
+
+def compare_go(kind, go, *flags, strip=False):
+    """Each frame is the runtime's; the function that the code is in is addr2line's, types between brackets and all."""
+    path = go_built(go, *flags, strip=strip)
     asked = addresses(path)
-    found, right, wrong = ours(path, asked), go_judged(go, path, asked), []
-    named = 0
-    for address, (name, file, line) in right.items():
-        our = found.get(address)
-        if name == "?":
-            continue
-        named += bool(our and our[-1][0])
-        if not our or our[-1][0] != name or comparable(our)[0][1:] != (file if line else "", line):
-            wrong.append((hex(address), our, right[address]))
-    version = run(go, "version").stdout.split()[2]
-    print(f"# {version}: {len(asked):,} addresses, {named:,} named, {len(wrong)} wrong", flush=True)
-    assert not wrong, (version, len(wrong), wrong[:3])
-    assert named > 0.9 * len(asked), (named, len(asked))
+    found, right, innermost, table = ours(path, asked), go_judged(path, asked), addr2line_judged(go, path, asked), Table(kind)
+    symbols = judge.Code(path)
+    table.nr = len(asked)
+    assert sum(frames == () for frames in right.values()) < 0.01 * len(asked), "Go's runtime does not know its code"
+    for address in asked:
+        frames = found.get(address, [("", "", 0, "")])
+        our = comparable(frames)
+        table.nr_named += bool(our[-1][0])
+        if any(frame[0] != frame[3] for frame in frames if frame[0]):
+            table.differs(address, frames)
+        elif right[address] == ():  # no code of Go's
+            if our[-1][0] and our[-1][0] not in symbols.names(address):
+                table.differs(address, our, symbols.names(address))
+        elif (why := go_reason(our, right[address], innermost[address])) is None:
+            table.differs(address, our, right[address], innermost[address])
+        elif why:
+            table.reasons[why] += 1
+    table.finish(0.9)
 
 
 @h.test
 def go_programs():
-    """With the versions of Go that are here; their own test of names and lines is test_lines.py."""
+    """With the versions of Go that are here, stripped or not; their own test of names and lines is test_lines.py."""
     if not shutil.which("go"):
         raise h.Skip("no go compiler")
     for go in ["go", *glob.glob("/usr/lib/go-*/bin/go")][:None if h.IS_LONG else 1]:
-        compare_go(go)
+        version = run(go, "version").stdout.split()[2]
+        compare_go(version, go)
+        compare_go(f"{version} -ldflags='-s -w'", go, "-s")
+        if h.IS_LONG:
+            compare_go(f"{version}, strip", go, strip=True)
+            compare_go(f"{version} -buildmode=pie -trimpath", go, "-buildmode=pie", "-trimpath")
+            compare_go(f"{version} -gcflags=-l=4", go, "-gcflags=all=-l=4")
 
 
 if __name__ == "__main__":
