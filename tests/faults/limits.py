@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """F10 to F15: stores that are full, and a consumer or a kernel that does not keep up."""
+import re
 import signal
 import time
 
@@ -38,16 +39,22 @@ def f13_event_ring_full():
 
 @fault
 def f14_consumer_is_stopped():
-    """cprof is stopped for 5 s"""
+    """cprof is stopped for 5 s, in which its event ring fills up"""
     target = h.Workload("stacks", 600)
-    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    run = h.cprof("record", "-F", "999", "--limit", "events=65536", "-p", target.pid).attached()
     target.uses(0.3)
     run.signal(signal.SIGSTOP)
     time.sleep(5)
+    target.uses(0.5)  # thousands of stacks, of which the ring holds hundreds
     run.signal(signal.SIGCONT)
     run.snapshot(1)
     target.uses(0.3)
-    _, after = run.stop().windows()
+    ended = run.stop()
+    lost = ended.closing.reasons.get(h.loss_texts()["EVENTS_FULL"], 0)
+    assert lost > 0, ended.lines[-6:]
+    before, after = ended.windows()
+    told = h.number(re.search(r"event ring full ([\d,]+)", " ".join(before["comments"]))[1])
+    assert 0 < told <= lost, (told, lost)  # in the file that lacks them, too
     assert h.total(after, "samples") > 30, h.total(after, "samples")
     return f"{words()}; after that it goes on: {h.total(after, 'samples')} samples"
 

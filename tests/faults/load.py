@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """F25 to F31: too little memory, too many processes, mappings and starts, targets that do not run, and allocators."""
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ import time
 import cgroups
 import harness as h
 import test_record_storm as storm
-from fault import CANNOT, DONE, NOTHING, USAGE, existing, fault, words
+from fault import CANNOT, DONE, NOTHING, USAGE, existing, fault, number_in, words
 
 MEGABYTE = 1 << 20
 
@@ -52,31 +53,113 @@ def nr_descriptors(pid):
     return count
 
 
-@fault
-def f26_two_thousand_processes():
-    """2,000 processes, half of them of the target's family"""
-    script = "i=0; while [ $i -lt 1000 ]; do sleep 1000 & i=$((i + 1)); done; echo '{}'; wait"
+NR_MANY, NR_MORE = 2000, 32000
+SECONDS_TO_BEGIN, TRIES = 1, 3
+MOST_DESCRIPTORS = 1024
+
+
+def used_by(run):
+    """CPU seconds of a cprof and of the processes that work for it."""
+    total = 0
+    for pid in (run.pid, *h.children(run.pid)):
+        with contextlib.suppress(OSError):
+            total += time.clock_gettime(~pid << 3 | 2)
+    return total
+
+
+def begin(*command):
+    """A cprof that samples, and the CPU seconds that this took: the least of some, which others delayed least."""
+    least = None
+    for left in reversed(range(TRIES)):
+        run = h.cprof("record", "-F", "499", *command).attached()
+        least = min(used_by(run), least or h.HANGS)
+        if not left or least < SECONDS_TO_BEGIN:
+            return run, least
+        run.stop()
+
+
+@contextlib.contextmanager
+def pids_allowed(nr):
+    """So many at least, on the whole machine; then as many as before."""
+    path = "/proc/sys/kernel/pid_max"
+    with open("/run/cprof-e2e-pid-max", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = number_in(path)
+        try:
+            cgroups.put("/proc/sys/kernel", ("pid_max", str(max(before, nr))))
+            yield
+        finally:
+            cgroups.put("/proc/sys/kernel", ("pid_max", str(before)))
+
+
+def free_memory():
+    with open("/proc/meminfo", encoding="ascii") as file:
+        return int(re.search(r"^MemAvailable:\s+(\d+) kB", file.read(), re.M)[1]) << 10
+
+
+def sampled_beside(busy, command, is_first, look):
+    """Profiles a busy process that is one of thousands. The CPU seconds until it was sampled, and the descriptors that are not files."""
+    run, seconds = begin(*command)
+    busy.uses(0.5)
+    nr_fds = nr_descriptors(run.pid)
+    assert nr_fds < MOST_DESCRIPTORS, (command, nr_fds)
+    look(run, is_first)
+    samples = [s for s in run.stop().profile()["samples"] if s["labels"]["pid"] == busy.pid]
+    assert any("hot_a" in s["stack"] for s in samples), (command, len(samples))
+    return seconds, nr_fds
+
+
+def two_thousand(busy, seen):
+    """Two families of shells."""
+    script = f"i=0; while [ $i -lt {NR_MANY // 2} ]; do sleep 1000 & i=$((i + 1)); done; echo '{{}}'; wait"
     shells = [h.Workload("/bin/sh", "-c", script) for _ in range(2)]
     for shell in shells:
         shell.says()
-    busy = h.Workload("hot", 600)
-    most_fds = most_memory = 0
-    for command in ("-p", f"{shells[0].pid},{busy.pid}"), ("-a",):
-        run = h.cprof("record", "-F", "499", *command).attached()
-        busy.uses(0.5)
-        most_fds = max(most_fds, nr_descriptors(run.pid))
-        most_memory = max(most_memory, storm.most_memory(run))
-        if command == ("-a",):
-            for shell in shells:
-                for child in h.children(shell.pid):
-                    os.kill(child, signal.SIGKILL)
-                shell.wait()
-            storm.nothing_stays(run)
-        profile = run.stop().profile()
-        samples = [s for s in profile["samples"] if s["labels"]["pid"] == busy.pid]
-        assert any("hot_a" in s["stack"] for s in samples), (command, len(samples))
-    assert most_fds < 1024, most_fds
-    return f"{words()}; {most_memory // MEGABYTE} MB and {most_fds} descriptors at most that are not files"
+
+    def look(run, is_first):
+        seen.append(storm.most_memory(run))
+        if is_first:
+            return
+        for shell in shells:
+            for child in h.children(shell.pid):
+                os.kill(child, signal.SIGKILL)
+            shell.wait()
+        storm.nothing_stays(run)
+
+    family = sampled_beside(busy, ("-p", f"{shells[0].pid},{busy.pid}"), True, look)
+    everything = sampled_beside(busy, ("-a",), False, look)
+    assert max(family[0], everything[0]) < SECONDS_TO_BEGIN, (family, everything)
+    return family, everything
+
+
+def thirty_two_thousand(busy, seen):
+    """More than there is room for among the targets: how many are left out is said, and each is sampled that -p names."""
+    farm = h.Workload("farm", NR_MORE)
+    farm.says()
+    family = sampled_beside(busy, ("-p", f"{farm.pid},{busy.pid}"), True, lambda run, _: seen.append(storm.most_memory(run)))
+    said = [line for line in h.runs[-1].said().splitlines() if re.search("at a time", line)]
+    most = h.number(re.search(rf"no more than {h.NUMBER} processes can be chosen at a time", said[0])[1])
+    out = h.number(re.search(rf"{h.NUMBER} processes are not in the profile", said[1])[1])
+    assert len(said) == 2 and out == NR_MORE + 2 - most, (said[:3], len(said))
+    everything = sampled_beside(busy, ("-a",), False, lambda run, _: seen.append(storm.most_memory(run)))
+    farm.go()
+    farm.wait()
+    return family, everything
+
+
+@fault
+def f26_many_processes():
+    """2,000 processes, half of them of the target's family; then 32,000, all of it"""
+    if free_memory() < 6 << 30:
+        raise h.Skip("32,000 processes take 4 GB")
+    busy, memory = h.Workload("hot", 600), []
+    with pids_allowed(3 * NR_MORE):
+        many, more = two_thousand(busy, memory), thirty_two_thousand(busy, memory)
+    for (few_seconds, _), (seconds, _) in zip(many, more):
+        assert seconds < 3 * NR_MORE / NR_MANY * few_seconds, (many, more)  # what each costs does not grow with their number
+    fds = max(nr for _, nr in many + more)
+    return (f"{words()}; {max(memory) // MEGABYTE} MB and {fds} descriptors at most that are not files; sampled after "
+            f"{max(many)[0]:.2f} and {max(more)[0]:.2f} s of CPU time")
 
 
 @fault
@@ -138,9 +221,29 @@ def f29_target_does_not_run():
     return "; ".join(seen)
 
 
+MISSED = re.compile(rf"^cprof: {h.NUMBER} of {h.NUMBER} ticks .* were missed")
+
+
+def busy_in_bpf():
+    """A process in bpf(2), as a profiler is: there the kernel runs no BPF program, and counts no miss. The ticks that are missing are told."""
+    target = h.Workload("/usr/bin/nice", "-n", "-20", h.workload("bpfbusy"), 600)
+    target.uses(0.1)
+    run = h.cprof("record", "-F", "999", "-p", target.pid).attached()
+    before = target.used()
+    target.uses(0.5)
+    ended = run.stop()
+    due = (target.used() - before) * 999
+    ended.profile()
+    missed, expected = map(h.number, ended.matches(MISSED)[0].groups())
+    assert missed == ended.ticks_missed and expected == ended.ticks + missed, ended.lines
+    assert missed + ended.closing.taken > 0.8 * due > 0 and missed > 0.1 * due, (missed, ended.closing.taken, due)
+    target.process.kill()
+    return ended.matches(MISSED)[0][0].removeprefix("cprof: ")
+
+
 @fault
 def f30_profilers_of_profilers():
-    """two cprofs at once, and two that profile each other"""
+    """two cprofs at once, two that profile each other, and one that profiles who is busy in bpf(2)"""
     existing("test_record_all", "two_at_a_time")
     h.Workload("hot", 60)
     first = h.cprof("record", "-a", "-F", "499").attached()
@@ -153,7 +256,7 @@ def f30_profilers_of_profilers():
     for run in second, heap:
         ended = run.wait()
         assert ended.code in (DONE, NOTHING), (ended.code, ended.lines)
-    return f"{seen}; profiled by others: {words(second)}; {words(heap)}"
+    return f"{seen}; profiled by others: {words(second)}; {words(heap)}; busy in bpf(2): {busy_in_bpf()}"
 
 
 @fault

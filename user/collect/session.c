@@ -16,10 +16,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "collect/lives.h"
 #include "collect/tally.h"
 
 #define GATHER_EVERY_NS (NSEC_PER_SEC / 100)
+
+/* Said once, and at the end how many they were. */
+static int leave_out(struct session *session)
+{
+	if (!session->nr_left_out++)
+		warn("no more than %s processes can be chosen at a time: the others are left out. "
+		     "-a has no such limit.",
+		     text_count(bpf_map__max_entries(session->bpf->maps.targets)));
+	return -E2BIG;
+}
 
 int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 {
@@ -27,6 +38,8 @@ int session_add_target(struct session *session, uint32_t tgid, bool after_exec)
 	int err =
 		bpf_map_update_elem(bpf_map__fd(session->bpf->maps.targets), &tgid, &when, BPF_ANY);
 
+	if (err == -E2BIG)
+		return leave_out(session);
 	if (!err && session->options.source == SESSION_HEAP)
 		cputime_add(&session->cputime, tgid);
 	return err ? fail(err, "cannot add process %u to the targets", tgid) : 0;
@@ -311,6 +324,7 @@ void session_tally(struct session *session, struct tally *tally)
 	if (bpf->bss->stopped)
 		tally->nr_expected = sampler_expected(&session->sampler);
 	tally->nr_events_lost = session->sideband.nr_lost;
+	tally->nr_left_out = session->nr_left_out;
 	if (session->options.source != SESSION_HEAP)
 		return;
 	price_apply(&session->price, tally, &tally->overhead);

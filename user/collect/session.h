@@ -76,7 +76,10 @@ struct session;
 int session_open(const struct session_options *options, struct session **session);
 void session_close(struct session *session); /* NULL is fine */
 
-/* Samples tgid; with after_exec only from its next exec on (a command that is about to be launched). */
+/*
+ * Samples tgid; with after_exec only from its next exec on (a command that is about to be launched). -errno, printed;
+ * -E2BIG: there is no room for more, which is printed once.
+ */
 int session_add_target(struct session *session, uint32_t tgid, bool after_exec);
 
 /* Stops sampling tgid until its next exec, or until it is added. -errno, not printed. */
@@ -222,6 +225,7 @@ struct tally {
 	uint64_t nr_frames;	 /* user frames in what was stored */
 	uint64_t nr_lost;	 /* the sum of the losses */
 	uint64_t nr_events_lost; /* side-band: not samples, but names may be missing */
+	uint64_t nr_left_out;	 /* processes that session_add_target() had no room for */
 	struct tally_loss {
 		const char *reason;
 		uint64_t nr;

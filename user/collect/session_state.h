@@ -31,10 +31,11 @@ struct session {
 	struct tables tables;
 	struct runtimes runtimes;
 	struct uprobes uprobes;
-	struct purge purge;		 /* heap */
-	struct price price;		 /* heap */
-	struct cputime cputime;		 /* heap */
-	uint64_t cpu_ns;		 /* heap: of the targets, when it was stopped */
+	struct purge purge;	/* heap */
+	struct price price;	/* heap */
+	struct cputime cputime; /* heap */
+	uint64_t cpu_ns;	/* heap: of the targets, when it was stopped */
+	uint32_t nr_left_out;	/* processes for which there was no room among the targets */
 	vec_of(struct bpf_link *) links; /* of the tracepoints */
 	int epoll_fd;
 };

@@ -206,6 +206,23 @@ static void say_joined(struct builder *builder)
 		       text_count(joined.nr_frames), text_count(joined.nr_gone));
 }
 
+#define LEAST_MISSED 10 /* ticks: each CPU may have one that is not due yet */
+
+/* Of all CPUs: whose ticks they would have been is not known. Said from 1 % on. */
+static void say_missed(const struct tally *tally)
+{
+	uint64_t nr = tally->nr_expected > tally->nr_ticks ? tally->nr_expected - tally->nr_ticks
+							   : 0;
+
+	if (nr < LEAST_MISSED || nr < tally->nr_expected / 100)
+		return;
+	warn("%s of %s ticks (%.1f %%) were missed, and times are too low by what ran then: the "
+	     "kernel takes none on a CPU while bpf(2) or another BPF program runs there or "
+	     "interrupts are off, nor while a virtual machine waits for a processor.",
+	     text_count(nr), text_count(tally->nr_expected),
+	     100.0 * (double)nr / (double)tally->nr_expected);
+}
+
 static void say_accounts(const struct report *report, const struct writer *writer)
 {
 	const struct tally *tally = report->tally;
@@ -242,6 +259,8 @@ static void say_accounts(const struct report *report, const struct writer *write
 	if (nr_taken(report) != nr_written + nr_gone + lost.sum)
 		warn("%s samples are not accounted for: please report this bug.",
 		     text_count(nr_taken(report) - nr_written - nr_gone - lost.sum));
+	if (report->options->command != OPTIONS_HEAP)
+		say_missed(tally);
 	if (tally->nr_events_lost)
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
@@ -353,6 +372,11 @@ enum exit_code report_say(const struct report *report, const struct writer *writ
 
 	if (nr_taken(report))
 		say_accounts(report, writer);
+	if (report->tally->nr_left_out)
+		warn("%s processes are not in the profile: there were too many at a time. -a has "
+		     "no such "
+		     "limit.",
+		     text_count(report->tally->nr_left_out));
 	overhead_say(&report->tally->overhead, report->options->all);
 	if (nr_taken(report) && report->managed)
 		say("the target is %s: the profile has only what it allocates with malloc, "
