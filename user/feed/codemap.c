@@ -401,6 +401,8 @@ void codemap_name(struct codemap *code, const struct record *record)
 	if (looks)
 		jitsymfiles_look(&image->jitsym_files, files_opener(rooms->files), code->tgid,
 				 &image->mappings, tasks_names(rooms->tasks));
-	if (code->jvm)
-		jvm_name(code->jvm, record, &image->jitsyms);
+	if (!code->jvm)
+		return;
+	jvm_check(code->jvm, record);
+	jvm_name(code->jvm, record, &image->jitsyms);
 }

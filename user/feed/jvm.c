@@ -7,6 +7,7 @@
  *	a second without a look						(freed, and used again)
  *
  *	code that is gone when its name is asked for	(the same, noticed earlier)
+ *	a stack that breaks off in the code cache	(the same, and other code is there already: its rules are not known)
  *
  * and between two there is a rest of several times what the last one took. A sample that was taken
  * before the last look and is in no code by it was in code that is gone: looking again does not help.
@@ -38,6 +39,7 @@
 #define LOOK_BYTES	 (1u << 20) /* of code that is analyzed when it is time to look: 20 ms */
 #define UNREAD_NS	 (2 * NSEC_PER_SEC) /* memory that cannot be read for this time is given up */
 #define MOST_NAME_BYTES	 (32u << 20)
+#define BREAK_REST_NS	 (NSEC_PER_SEC / 10) /* before a look for stacks that break off */
 #define METHODS_NS \
 	(NSEC_PER_SEC / 20) /* a method may be another one by then: its class was unloaded */
 
@@ -334,6 +336,42 @@ static bool is_gone(const struct reply_method *method)
 	return !IP_IS_METHOD(method->start) && !strcmp(method->frames[0].name, CODE_IS_GONE);
 }
 
+/* Looks as soon as a table may be made again, and not before at_ns. */
+static void look_by(struct jvm *jvm, uint64_t at_ns)
+{
+	if (at_ns < jvm->repack_ns)
+		at_ns = jvm->repack_ns;
+	if (at_ns < jvm->due_ns)
+		jvm->due_ns = at_ns;
+}
+
+/* May the walk have gone by the rules of other code? A step by wrong rules leads to no code, so it is the last but one. */
+static bool breaks_off_in_code(const struct jvm *jvm, const struct record *record)
+{
+	uint32_t first = record->nr_user > 2 ? record->nr_user - 2 : 0;
+
+	switch (record->end) {
+	case END_ROOT:
+	case END_NO_USER:
+	case END_TOO_DEEP:
+	case END_BEYOND_COPY:
+	case END_UNKNOWN_CODE:
+	case END_NO_REGISTERS:
+		return false;
+	default:
+		for (uint32_t i = first; i < record->nr_user; i++)
+			if (is_in_code(jvm, record->user_ips[i] & ~IP_GUESSED))
+				return true;
+		return false;
+	}
+}
+
+void jvm_check(struct jvm *jvm, const struct record *record)
+{
+	if (record->time_ns > jvm->looked_ns && breaks_off_in_code(jvm, record))
+		look_by(jvm, jvm->looked_ns + BREAK_REST_NS);
+}
+
 static void add_names(struct jvm *jvm, const struct reply_method *methods, size_t nr,
 		      uint64_t time_ns, struct jitsyms *code)
 {
@@ -343,8 +381,8 @@ static void add_names(struct jvm *jvm, const struct reply_method *methods, size_
 		const struct reply_method *method = &methods[i];
 		size_t nr_names = strtab_nr(&code->names);
 
-		if (is_gone(method) && jvm->repack_ns < jvm->due_ns)
-			jvm->due_ns = jvm->repack_ns;
+		if (is_gone(method))
+			look_by(jvm, 0);
 		for (uint32_t k = 0; k < method->nr_frames; k++) {
 			const struct reply_method_frame *frame = &method->frames[k];
 

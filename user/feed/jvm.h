@@ -49,6 +49,12 @@ void jvm_settle(struct jvm *jvm);
 void jvm_find(struct jvm *jvm, uint64_t ip, uint64_t time_ns, struct unwind_rule *rule);
 
 /*
+ * Reads the VM's state early at a later jvm_sync() if a record's finished stack breaks off in compiled code: other code may be
+ * there than at the last look.
+ */
+void jvm_check(struct jvm *jvm, const struct record *record);
+
+/*
  * Adds to code the functions at the ips of a record's stack that it does not have yet, as of then.
  */
 void jvm_name(struct jvm *jvm, const struct record *record, struct jitsyms *code);
