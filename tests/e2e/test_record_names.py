@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -227,6 +228,40 @@ def jitdumps():
     assert set(made) == {"made_one", "made_two", "made_three"}, made
     chance.ratio_is(made["made_one"], made["made_two"] + made["made_three"], 2, "made_one : the others")
     chance.ratio_is(made["made_two"], made["made_three"], 1, "made_two : made_three")
+
+
+def has_grown(path, least):
+    while os.path.getsize(path) < least:
+        time.sleep(0.01)
+
+
+@h.test
+def code_in_the_place_of_other_code():
+    """The same stack has another name in later files of a run, when its process has written so."""
+    for how in ("map", "dump"):
+        where = h.folder()
+        target = h.Workload(shutil.which("env"), "-C", where, h.workload("jitted"), how, "SIGNALS")
+        path = f"/tmp/perf-{target.pid}.map" if how == "map" else os.path.join(where, f"jit-{target.pid}.dump")
+        try:
+            target.uses(0.1)
+            run = h.cprof("record", "-F", "999", "--no-kernel", "--interval", "400ms", "-p", target.pid).attached()
+            size = os.path.getsize(path)
+            target.uses(0.3)
+            target.process.send_signal(signal.SIGUSR1)
+            has_grown(path, size + 1)
+            # cprof has looked at the file, and at all that ran before, when two files are there that begin after that
+            run.writes_files(len([name for name in os.listdir(run.folder) if name.endswith(".pb.gz")]) + 3)
+            target.process.send_signal(signal.SIGUSR1)
+            target.uses(0.3)
+            windows = [ticks_by_leaf(profile) for profile in run.stop().windows()]
+        finally:
+            target.process.kill()
+            target.wait()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"/tmp/perf-{target.pid}.map")
+        two = [i for i, ticks in enumerate(windows) if [name for name in ticks if name.startswith("made_two")]]
+        three = [i for i, ticks in enumerate(windows) if "made_three" in ticks]
+        assert two and three and two[-1] < three[0], (how, windows)
 
 
 @h.test

@@ -51,7 +51,7 @@ static void expect_in_map(const char *text, size_t len, uint64_t ip, const char 
 {
 	for (size_t at_once = 0; at_once < 4; at_once++) {
 		struct bytes bytes = {.at_once = at_once};
-		struct jitsym_query query = {.ip = ip, .time_ns = 5};
+		struct jitsym_query query = {.ip = ip, .time_ns = UINT64_MAX};
 
 		append(&bytes, text, len);
 		perfmap_find(&(struct jitsym_source){read_bytes, &bytes}, &query, 1);
@@ -124,7 +124,8 @@ static void test_perf_map_lines(void **state)
 static void test_perf_map_long_lines(void **state)
 {
 	struct bytes bytes = {0};
-	struct jitsym_query queries[2] = {{.ip = 0x1000}, {.ip = 0x2000}};
+	struct jitsym_query queries[2] = {{.ip = 0x1000, .time_ns = UINT64_MAX},
+					  {.ip = 0x2000, .time_ns = UINT64_MAX}};
 
 	(void)state;
 	append(&bytes, "1000 10 ", 8);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "process/beneath.h"
 #include "process/opener.h"
@@ -31,6 +32,7 @@ void jitsymfiles_free(struct jitsymfiles *files)
 		return;
 	for (int i = 0; i < NR_JITSYMFILES; i++)
 		closep(&files->fds[i]);
+	vec_release(&files->marks);
 	free(files);
 }
 
@@ -104,16 +106,28 @@ static int open_perf_map(struct opener *opener, uint32_t tgid)
 	return opener ? opener_perf_map(opener, tgid) : beneath_open_perf_map(PROC, tgid);
 }
 
+static uint64_t length_of(int fd, uint64_t otherwise)
+{
+	struct statx st;
+
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st))
+		return otherwise;
+	return st.stx_size;
+}
+
 static void keep(struct jitsymfiles **files, enum jitsymfile which, int fd)
 {
 	if (fd < 0)
 		return;
 	if (!*files) {
-		*files = xmalloc(sizeof(**files));
+		*files = xcalloc(1, sizeof(**files));
 		for (int i = 0; i < NR_JITSYMFILES; i++)
 			(*files)->fds[i] = -1;
 	}
 	(*files)->fds[which] = fd;
+	vec_for_each(&(*files)->marks, mark) /* it may have been there all the time */
+		mark->bytes[which] = length_of(fd, 0);
+	jitsymfiles_measure(*files, clock_monotonic_ns());
 }
 
 static bool lacks(const struct jitsymfiles *files, enum jitsymfile which)
@@ -138,14 +152,69 @@ void jitsymfiles_look(struct jitsymfiles **files, struct opener *opener, uint32_
 		keep(files, JITSYMFILE_JITDUMP, open_jitdump(opener, tgid));
 }
 
-uint64_t jitsymfiles_bytes(const struct jitsymfiles *files)
-{
-	uint64_t bytes = 0;
-	struct statx st;
+/* Marks ------------------------------------------------------------------------------------------ */
 
-	for (int i = 0; i < NR_JITSYMFILES; i++)
-		if (files->fds[i] >= 0 &&
-		    !statx(files->fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st))
-			bytes += st.stx_size;
-	return bytes;
+/* The first and the last stay. */
+static void thin_out(struct jitsymfiles *files)
+{
+	size_t nr = 1;
+
+	for (size_t i = 1; i < files->marks.nr; i++)
+		if (i % 2 || i == files->marks.nr - 1)
+			files->marks.at[nr++] = files->marks.at[i];
+	files->marks.nr = nr;
+}
+
+bool jitsymfiles_measure(struct jitsymfiles *files, uint64_t now_ns)
+{
+	struct jitsymfiles_mark mark = {.time_ns = now_ns, .until_ns = now_ns}, last = {0};
+	bool is_same = files->marks.nr, is_shorter = false;
+
+	if (files->marks.nr)
+		last = files->marks.at[files->marks.nr - 1];
+	for (int i = 0; i < NR_JITSYMFILES; i++) {
+		mark.bytes[i] = length_of(files->fds[i], last.bytes[i]);
+		is_same &= mark.bytes[i] == last.bytes[i];
+		is_shorter |= mark.bytes[i] < last.bytes[i];
+	}
+	if (is_same) {
+		files->marks.at[files->marks.nr - 1].until_ns = now_ns;
+		return false;
+	}
+	if (is_shorter) /* it is being written anew */
+		files->marks.nr = 0;
+	if (files->marks.nr == JITSYMFILES_MAX_MARKS)
+		thin_out(files);
+	vec_push(&files->marks, mark);
+	return true;
+}
+
+const struct jitsymfiles_mark *jitsymfiles_at(const struct jitsymfiles *files, uint64_t time_ns)
+{
+	size_t i = vec_partition(&files->marks, mark, mark->until_ns < time_ns);
+
+	return &files->marks.at[i < files->marks.nr ? i : files->marks.nr - 1];
+}
+
+/* The last mark at which the file was shorter than off; NULL: none. */
+static const struct jitsymfiles_mark *mark_before(const struct jitsymfiles *files,
+						  enum jitsymfile which, uint64_t off)
+{
+	size_t i = vec_partition(&files->marks, mark, mark->bytes[which] < off);
+
+	return i ? &files->marks.at[i - 1] : NULL;
+}
+
+uint64_t jitsymfiles_since(const struct jitsymfiles *files, enum jitsymfile which, uint64_t off)
+{
+	const struct jitsymfiles_mark *mark = mark_before(files, which, off);
+
+	return mark ? mark->until_ns + 1 : 0;
+}
+
+uint64_t jitsymfiles_before(const struct jitsymfiles *files, enum jitsymfile which, uint64_t off)
+{
+	const struct jitsymfiles_mark *mark = mark_before(files, which, off);
+
+	return mark ? mark->bytes[which] : 0;
 }

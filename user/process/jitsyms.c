@@ -10,15 +10,11 @@
 
 #define MAX_BACK 64 /* pieces examined, back from an ip */
 
-void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
-			const struct jitframe *frames, uint32_t nr)
+static void add(struct jitsyms *code, struct jitsym piece, const struct jitframe *frames,
+		uint32_t nr)
 {
-	struct jitsym piece = {.start = start,
-			       .limit = limit,
-			       .since_ns = since_ns,
-			       .frames = code->frames.nr,
-			       .nr_frames = nr};
-
+	piece.frames = code->frames.nr;
+	piece.nr_frames = nr;
 	if (code->pieces.nr >= JITSYMS_MAX || code->frames.nr + nr > JITSYMS_MAX)
 		return;
 	for (uint32_t i = 0; i < nr; i++)
@@ -29,12 +25,21 @@ void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, ui
 	vec_push(&code->pieces, piece);
 }
 
+void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
+			const struct jitframe *frames, uint32_t nr)
+{
+	add(code, (struct jitsym){.start = start, .limit = limit, .since_ns = since_ns}, frames,
+	    nr);
+}
+
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name)
 {
 	struct jitframe frame = {.name = name, .file = ""};
 
-	jitsyms_add_frames(code, start, limit, since_ns, &frame, 1);
+	add(code,
+	    (struct jitsym){.start = start, .limit = limit, .since_ns = since_ns, .was_told = true},
+	    &frame, 1);
 }
 
 struct jitframe jitsyms_frame(const struct jitsyms *code, const struct jitsym *piece, uint32_t i)

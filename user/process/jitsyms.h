@@ -7,6 +7,7 @@
 #ifndef CPROF_PROCESS_JITSYMS_H
 #define CPROF_PROCESS_JITSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct jitsym {
 	uint64_t since_ns;	    /* when it was first seen there */
 	uint32_t frames, nr_frames; /* in frames, the innermost first */
 	uint32_t mark;		    /* for the one who looks it up; 0 in the beginning */
+	bool was_told;		    /* its process wrote so in a file, which may tell more */
 };
 
 /* Zeroed: empty. */
@@ -42,11 +44,15 @@ struct jitsyms {
 	size_t nr_sorted; /* private */
 };
 
-/* Names the code at [start, limit), from since_ns on, in place of the name that it had before. name is copied. */
+/*
+ * Names the code at [start, limit), from since_ns on, in place of the name that it had before: by what its process told in a file.
+ * name is copied.
+ */
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 		 const char *name);
 /*
- * The same, of code compiled from nr functions (at least 1), the innermost first: each was inlined into the next.
+ * The same, by what was read from its memory, of code compiled from nr functions (at least 1), the innermost first: each
+ * was inlined into the next.
  */
 void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
 			const struct jitframe *frames, uint32_t nr);

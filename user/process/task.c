@@ -49,6 +49,23 @@ void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx)
 	tasks->on_map_ctx = ctx;
 }
 
+bool tasks_measure_jitsyms(struct tasks *tasks, uint64_t now_ns)
+{
+	bool grew = false;
+
+	vec_for_each(&tasks->proctable.all, process)
+		vec_for_each(&(*process)->images, image)
+			if ((*image)->jitsym_files)
+				grew |= jitsymfiles_measure((*image)->jitsym_files, now_ns);
+	tasks->jitsyms_grew |= grew;
+	return grew;
+}
+
+bool tasks_jitsyms_grew(const struct tasks *tasks)
+{
+	return tasks->jitsyms_grew;
+}
+
 size_t tasks_nr(const struct tasks *tasks)
 {
 	return tasks->proctable.all.nr;

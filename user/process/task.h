@@ -123,6 +123,13 @@ bool tasks_is_alive(const struct tasks *tasks, uint32_t tgid);
 /* Whether none of its threads will run the program again: it has ended, or its last thread is about to. */
 bool tasks_is_over(const struct tasks *tasks, uint32_t tgid);
 
+/*
+ * Looks how long the files of JIT symbols of all processes are at now_ns (process/jitsymfiles.h). Returns whether any has changed
+ * since the last call. tasks_jitsyms_grew(): since the first one.
+ */
+bool tasks_measure_jitsyms(struct tasks *tasks, uint64_t now_ns);
+bool tasks_jitsyms_grew(const struct tasks *tasks);
+
 /* The number of processes known, and the i-th of them (0 to tasks_nr() - 1), borrowed. */
 size_t tasks_nr(const struct tasks *tasks);
 struct process *tasks_at(const struct tasks *tasks, size_t i);

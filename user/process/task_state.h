@@ -25,6 +25,7 @@ struct tasks {
 	void *on_map_ctx;
 	uint32_t nr_losses, nr_losses_swept;
 	uint64_t lost_ns, swept_ns;
+	bool jitsyms_grew;
 };
 
 /* Up to COMM_BYTES - 1 bytes of comm. */

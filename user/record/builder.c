@@ -152,7 +152,7 @@ void builder_record(struct builder *builder, const struct record *record)
 	entry->tgid = record->tgid;
 	entry->tid = record->tid;
 	entry->start_ns = record->start_ns;
-	entry->time_ns = record->time_ns;
+	entry->time_ns = entry->dated_ns = record->time_ns;
 	entry->size_bytes = record->size_bytes;
 	entry->comm = strtab_intern_len(&builder->strings, record->comm, COMM_BYTES);
 	entry->end = record->end;
@@ -200,6 +200,8 @@ void builder_keep_timelines(struct builder *builder, uint64_t start_ns)
 
 void builder_advance(struct builder *builder, uint64_t now_ns)
 {
+	builder->counted_ns = builder->advanced_ns;
+	builder->advanced_ns = now_ns;
 	if (builder->clock.start_ns)
 		timeline_advance(&builder->clock, now_ns);
 }
@@ -221,6 +223,10 @@ void builder_count(struct builder *builder, const struct count *count)
 	struct entry *entry = entry_of(builder, count->id);
 	struct timeline *timeline;
 
+	if (builder->options.kind == PROFILE_CPU && tasks_jitsyms_grew(builder->tasks)) {
+		builder_date(builder, entry);
+		entry = entry_of(builder, count->id);
+	}
 	take_peak(entry, &count->life);
 	take_ages(builder, entry, &count->life);
 	if (count->life.oldest_freed_ns > entry->oldest_freed_ns)

@@ -4,7 +4,8 @@
  * between: whose samples they are (builder_resolve.c), what was in use at a peak (builder_peak.c), what leaks
  * (builder_leaks.c).
  *
- *	entries	 one for each record id: who, when, two stack ids, counts	about 120 bytes
+ *	entries	 one for each record id: who, when, two stack ids, counts	about 120 bytes; more than one where the code
+ *		 at its ips was exchanged meanwhile (builder_date.c)
  *	stacks	 each distinct list of ips once (the kernel or the user part of a stack)
  */
 #ifndef CPROF_RECORD_BUILDER_STATE_H
@@ -28,6 +29,7 @@ struct stack {
 
 struct entry {
 	uint64_t id, start_ns, time_ns, size_bytes;
+	uint64_t dated_ns; /* by then the code was known to be that of time_ns */
 	uint64_t nr_taken, nr_freed;
 	uint64_t nr_marked[NR_MARKS]; /* of nr_taken: before the pieces that are under way */
 	uint64_t peak_ns, peak_live;  /* as in struct life, over all of the run */
@@ -83,6 +85,8 @@ struct builder {
 	vec_of(struct known_peak) peaks;
 	struct hash peak_index; /* by tgid and exec_id */
 	vec_of(struct entry_ages) ages;
+	uint64_t advanced_ns; /* builder_advance() */
+	uint64_t counted_ns;  /* and before: what is counted now is later than that */
 	struct timeline_clock clock;
 	vec_of(struct timeline) timelines; /* of entries, if the clock runs */
 	uint64_t leak_age_ns;
@@ -109,6 +113,12 @@ static inline int compare_u64(uint64_t a, uint64_t b)
 
 /* Whether the entry can be in a profile; false: its samples are dropped (enum drop_reason). */
 bool builder_is_whole(const struct builder *builder, const struct entry *entry);
+
+/*
+ * Before an entry counts more: where its process has written JIT symbols since the entry's time, what was counted so far gets an
+ * entry of its own, of that time, and this one goes on with those symbols.
+ */
+void builder_date(struct builder *builder, struct entry *entry);
 
 /* How many blocks of an entry are in use, of those that builder_resolve() has seen. */
 uint64_t builder_nr_live(const struct entry *entry);

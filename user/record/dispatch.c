@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A drain has two phases. First only the side-band events are delivered, and unwind tables are made for what they show;
- * more code may have been mapped meanwhile, so this is repeated a few times. Then records and counts follow.
+ * more code may have been mapped meanwhile, so this is repeated a few times. Then records and counts follow. In between is
+ * noted how long files of JIT symbols are: where one grows drains come faster, since samples are told from later ones by their drain.
  *
  * Where user space chooses the targets, BPF also samples processes that turn out not to be any. Their records are
  * left out here, and their ids are kept, because counts for these ids come with every later drain.
@@ -138,6 +139,7 @@ int dispatch_drain(struct dispatch *dispatch, bool *is_new)
 		more = tablesync_sync(dispatch->tablesync);
 		found = found || more;
 	}
+	found |= tasks_measure_jitsyms(dispatch->tasks, clock_monotonic_ns());
 	dispatch->collected_ns = clock_monotonic_ns();
 	builder_advance(dispatch->builder, dispatch->collected_ns);
 	if (!err)

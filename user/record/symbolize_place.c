@@ -9,9 +9,10 @@
 #include "base/text.h"
 #include "symbolize/codenames.h"
 
-/* From (mapping, ip) to the place it is for every process. */
+/* From (mapping, ip) to the place it is for every process. *is_certain is set in JIT code: files may not say more of it. */
 static struct code_address code_address_in(struct symbolizer *symbolizer, struct image *image,
-					   const struct mapping *map, uint64_t ip, uint64_t time_ns)
+					   const struct mapping *map, uint64_t ip, uint64_t time_ns,
+					   bool *is_certain)
 {
 	const char *name = strtab_get(tasks_names(symbolizer->tasks), map->name);
 	struct jitsym *jitsym;
@@ -28,6 +29,7 @@ static struct code_address code_address_in(struct symbolizer *symbolizer, struct
 	if (!strcmp(name, "[vdso]") && map->limit > UINT32_MAX)
 		return (struct code_address){.space = SPACE_VDSO, .position = ip - map->start};
 	jitsym = jitsyms_find(&image->jitsyms, ip, time_ns);
+	*is_certain = jitsym && !jitsym->was_told;
 	if (jitsym) { /* also in a file of memfd_create(2) */
 		address.space = SPACE_JIT;
 		address.base = symbolize_jitsym(symbolizer, &image->jitsyms, jitsym);
@@ -50,7 +52,7 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
 				    uint64_t time_ns, bool is_return_address, bool is_expected,
 				    const struct mapping **map)
 {
-	bool guessed = ip & IP_GUESSED;
+	bool guessed = ip & IP_GUESSED, is_certain = false;
 	struct code_address address = {.space = SPACE_UNKNOWN};
 
 	*map = NULL;
@@ -62,13 +64,14 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
 	address.position = ip;
 	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (*map)
-		address = code_address_in(symbolizer, image, *map, ip, time_ns);
-	if (address.space != SPACE_JIT && may_be_told(symbolizer, image, *map)) {
+		address = code_address_in(symbolizer, image, *map, ip, time_ns, &is_certain);
+	if (!is_certain && may_be_told(symbolizer, image, *map)) {
 		if (is_expected) {
 			jitsymnames_expect(symbolizer->jitsyms, image, ip, time_ns);
 		} else {
 			jitsymnames_ask(symbolizer->jitsyms, image, ip, time_ns);
-			address = code_address_in(symbolizer, image, *map, ip, time_ns);
+			address =
+				code_address_in(symbolizer, image, *map, ip, time_ns, &is_certain);
 		}
 	}
 	if (!is_expected && IS_FILE(address.space))

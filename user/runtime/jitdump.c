@@ -78,18 +78,6 @@ static bool read_header(struct reading *reading, uint64_t *first)
 	return true;
 }
 
-/* Does code that is there since since_ns say more about a query than what it has? The later record of two equal ones does. */
-static bool is_better(const struct jitsym_query *query, bool has_answer, uint64_t since_ns)
-{
-	bool was = since_ns <= query->time_ns, had = query->since_ns <= query->time_ns;
-
-	if (!has_answer)
-		return true;
-	if (was != had)
-		return was;
-	return was ? since_ns >= query->since_ns : since_ns < query->since_ns;
-}
-
 /* The name of the LOAD that is being read, cut. */
 static void read_name(const struct reading *reading, const struct record *record,
 		      char name[JITSYM_NAME_BYTES])
@@ -116,7 +104,7 @@ static void place(struct reading *reading, const struct record *record, uint64_t
 		struct jitsym_query *query = &reading->queries[i];
 		struct origin *origin = &reading->origins[i];
 
-		if (!is_better(query, *query->name || origin->is_moved, since_ns))
+		if (!jitsymquery_is_better(query, *query->name || origin->is_moved, since_ns))
 			continue;
 		query->start = start;
 		query->limit = limit;

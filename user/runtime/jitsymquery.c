@@ -16,3 +16,14 @@ size_t jitsymquery_first(const struct jitsym_query *queries, size_t nr, uint64_t
 	}
 	return low;
 }
+
+bool jitsymquery_is_better(const struct jitsym_query *query, bool has_answer, uint64_t since_ns)
+{
+	bool was = since_ns <= query->time_ns, had = query->since_ns <= query->time_ns;
+
+	if (!has_answer)
+		return true;
+	if (was != had)
+		return was;
+	return was ? since_ns >= query->since_ns : since_ns < query->since_ns;
+}

@@ -14,8 +14,12 @@
 
 #define JITSYM_NAME_BYTES 512 /* with the NUL; longer names are cut */
 
+/*
+ * Times are CLOCK_MONOTONIC. A perf map has none: there a time is how many bytes the file had then, and code is there since the
+ * file had its line.
+ */
 struct jitsym_query {
-	uint64_t ip, time_ns; /* CLOCK_MONOTONIC */
+	uint64_t ip, time_ns;
 	/* The answer: the code has been at [start, limit) since since_ns (0: it is not said). */
 	uint64_t start, limit, since_ns;
 	char name[JITSYM_NAME_BYTES]; /* "": no answer */
@@ -29,5 +33,11 @@ struct jitsym_source {
 
 /* The first of nr queries, sorted by ip, whose ip is not below start. */
 size_t jitsymquery_first(const struct jitsym_query *queries, size_t nr, uint64_t start);
+
+/*
+ * Does code that is there since since_ns say more about a query than the answer that it may have? The last that came before its time
+ * does, else the first that came later; of equal ones the one that is met later.
+ */
+bool jitsymquery_is_better(const struct jitsym_query *query, bool has_answer, uint64_t since_ns);
 
 #endif

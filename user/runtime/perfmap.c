@@ -10,7 +10,7 @@
 #define BLOCK_BYTES (64u << 10) /* longer lines are skipped */
 
 struct line {
-	uint64_t start, limit;
+	uint64_t start, limit, end_off;
 	const char *name;
 	size_t name_bytes;
 };
@@ -67,22 +67,25 @@ static void answer(const struct line *line, struct jitsym_query *queries, size_t
 
 	for (size_t i = jitsymquery_first(queries, nr, line->start);
 	     i < nr && queries[i].ip < line->limit; i++) {
+		if (!jitsymquery_is_better(&queries[i], *queries[i].name, line->end_off))
+			continue;
 		queries[i].start = line->start;
 		queries[i].limit = line->limit;
-		queries[i].since_ns = 0;
+		queries[i].since_ns = line->end_off;
 		memcpy(queries[i].name, line->name, len);
 		queries[i].name[len] = '\0';
 	}
 }
 
-/* All finished lines of a block. How many bytes are left of an unfinished one. */
-static size_t read_lines(char *block, size_t len, bool *is_skipping, struct jitsym_query *queries,
-			 size_t nr)
+/* All finished lines of a block, which begins at off. How many bytes are left of an unfinished one. */
+static size_t read_lines(char *block, size_t len, uint64_t off, bool *is_skipping,
+			 struct jitsym_query *queries, size_t nr)
 {
 	const char *at = block, *end = block + len, *newline;
 	struct line line;
 
 	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+		line.end_off = off + (uint64_t)(newline + 1 - block);
 		if (!*is_skipping && parse(at, newline, &line))
 			answer(&line, queries, nr);
 		*is_skipping = false;
@@ -107,6 +110,6 @@ void perfmap_find(const struct jitsym_source *source, struct jitsym_query *queri
 		len = source->read(source->ctx, off, block + left, BLOCK_BYTES - left);
 		if (!len)
 			return;
-		left = read_lines(block, left + len, &is_skipping, queries, nr);
+		left = read_lines(block, left + len, off - left, &is_skipping, queries, nr);
 	}
 }

@@ -7,8 +7,11 @@
  *	jitted memfd SECONDS	as map, but the code is in memory of memfd_create(2)
  *	jitted dump SECONDS	in a jitdump in the current folder; a third function takes the place of the second
  *				half-way, for the rest of the time
+ *	jitted map SIGNALS	in a perf map, or in a jitdump: at the first SIGUSR1 a third function takes the place of
+ *	jitted dump SIGNALS	the second, whose place does not run then before the second SIGUSR1; until it is killed
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +104,35 @@ static void open_dump(void)
 		exit(1);
 }
 
+static volatile sig_atomic_t nr_signals;
+
+static void on_signal(int number)
+{
+	(void)number;
+	nr_signals++;
+}
+
+static void tell_third(int is_dump)
+{
+	if (is_dump) {
+		tell_load("made_three", code + PLACE, 3);
+		return;
+	}
+	fprintf(map, "%lx %x made_three\n", (unsigned long)(code + PLACE), PLACE);
+	fflush(map);
+}
+
+static void run_by_signals(int is_dump)
+{
+	for (int nr_told = 0;;) {
+		((made_fn)(void *)code)(100000);
+		if (nr_signals && !nr_told++)
+			tell_third(is_dump);
+		if (nr_signals != 1)
+			((made_fn)(void *)(code + PLACE))(100000);
+	}
+}
+
 /* For times that differ, so that no ticks are in step with the turns. */
 static void run(double seconds)
 {
@@ -122,12 +154,16 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "map";
 	double seconds = argc > 2 ? atof(argv[2]) : 1;
 	int is_dump = !strcmp(how, "dump"), is_late = !strcmp(how, "late");
+	int by_signals = argc > 2 && !strcmp(argv[2], "SIGNALS");
 
+	signal(SIGUSR1, on_signal);
 	code = make_code(!strcmp(how, "memfd"));
 	if (is_dump) {
 		open_dump();
 		tell_load("made_one", code, 1);
 		tell_load("made_two", code + PLACE, 2);
+		if (by_signals)
+			run_by_signals(is_dump);
 		run(seconds / 2);
 		tell_load("made_three", code + PLACE, 3);
 		run(seconds / 2);
@@ -138,6 +174,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (!is_late)
 		tell_map();
+	if (by_signals)
+		run_by_signals(is_dump);
 	run(seconds);
 	if (is_late)
 		tell_map();
