@@ -769,4 +769,253 @@ def a_socket_with_a_timeout():
     assert target.wait() == 0
 
 
+STACKS = r"""
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define BESIDE (1 << 20)
+#define SMALL (32 << 10)
+static unsigned char *memory; /* and above it a small stack */
+static ucontext_t first, other;
+
+static void wait_for_line(void)
+{
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+	char c;
+
+	write(STDOUT_FILENO, "{}\n", 3);
+	while (poll(&line, 1, -1) < 0 && errno == EINTR)
+		;
+	read(STDIN_FILENO, &c, 1);
+}
+
+static void wait_in_handler(int signal)
+{
+	wait_for_line();
+}
+
+static void on_other_stack(void)
+{
+	makecontext(&other, wait_for_line, 0);
+	swapcontext(&first, &other);
+}
+
+static void in_handler(int flags)
+{
+	struct sigaction action = {.sa_handler = wait_in_handler, .sa_flags = flags};
+	stack_t stack = {.ss_sp = memory + BESIDE, .ss_size = SMALL};
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+}
+
+/* As within pthread_create(). */
+static void with_lock(void)
+{
+	const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_rtld_global__dl_stack_user");
+	volatile int *lock = (int *)((char *)dlsym(RTLD_DEFAULT, "_rtld_global") + field[2] + 48);
+
+	*lock = 1;
+	wait_for_line();
+	*lock = 0;
+}
+
+static void with_all_blocked(void)
+{
+	uint64_t all = ~0ull, before;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+	wait_for_line();
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+}
+
+int main(int argc, char **argv)
+{
+	int overwritten = 0;
+
+	free(malloc(1));
+	mprotect(NULL, 0, 0); /* is resolved */
+	memory = mmap(NULL, BESIDE + SMALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(memory, 0x5a, BESIDE);
+	getcontext(&other);
+	other.uc_stack.ss_sp = memory + BESIDE;
+	other.uc_stack.ss_size = SMALL;
+	other.uc_link = &first;
+	if (!strcmp(argv[1], "coroutine"))
+		on_other_stack();
+	else if (!strcmp(argv[1], "altstack"))
+		in_handler(SA_ONSTACK);
+	else if (!strcmp(argv[1], "handler"))
+		in_handler(SA_NODEFER);
+	else if (!strcmp(argv[1], "lock"))
+		with_lock();
+	else
+		with_all_blocked();
+	for (int i = 0; i < BESIDE; i++)
+		overwritten += memory[i] != 0x5a;
+	printf("{\"overwritten\": %d}\n", overwritten);
+	fflush(stdout);
+	wait_for_line();
+	return 0;
+}
+"""
+
+
+@h.test
+def a_stack_that_is_not_its_own():
+    """A coroutine's, or a handler's, or its own while the C library works on the threads' stacks: such a thread makes no call. Once it
+    is back on its own stack, and out of all that, it does."""
+    path = injecting.built("stacks", STACKS)
+    targets = {}
+    for mode in ("coroutine", "altstack", "handler", "lock", "blocked"):
+        target = h.Workload(path, mode)
+        target.says()
+        waits_in(target, "7 ")  # poll
+        targets[mode] = target, h.cprof("heap", "--inject", "-d", "1s", "-p", target.pid)
+    for mode, (target, run) in targets.items():
+        run = run.wait()
+        reason = "outside the loader" if mode in ("lock", "blocked") else "was on its own stack"
+        assert run.code == 4 and any(reason in line for line in run.lines), (mode, run.lines)
+        with open(f"/proc/{target.pid}/maps", encoding="utf-8") as file:
+            assert injecting.LIBRARY not in file.read(), mode
+        target.go()
+        assert target.says() == {"overwritten": 0}, mode
+        target.says()
+        waits_in(target, "7 ")
+        injecting.injected(target, "--allow-empty").stop()
+        injecting.slots_are_as_before(target.pid)
+        target.go()
+        assert target.wait() == 0, mode
+
+
+BIG_FRAME = r"""
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+	volatile char big[1 << 20]; /* more than the kernel maps of the stack at first */
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	free(malloc(1));
+	big[0] = 0;
+	write(STDOUT_FILENO, "{}\n", 3);
+	poll(&line, 1, -1);
+	return big[0];
+}
+"""
+
+
+@h.test
+def a_stack_of_which_nothing_below_is_mapped_yet():
+    """The kernel maps the first thread's stack as it is used."""
+    target = h.Workload(injecting.built("big-frame", BIG_FRAME))
+    target.says()
+    waits_in(target, "7 ")
+    try:
+        injecting.injected(target, "--allow-empty").stop()
+    except h.Skip as why:
+        raise AssertionError("it waits in poll(), where it can make a call") from why
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    assert target.wait() == 0
+
+
+STOPS_LATE = r"""
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int was_asked, is_set;
+static char path[64], text[4096];
+
+/* Not to be stopped until the first thread was asked to. */
+static void *wait_for_that(void *arg)
+{
+	if (!vfork()) {
+		while (!was_asked)
+			usleep(1000);
+		_exit(0);
+	}
+	free(malloc(1));
+	poll(NULL, 0, -1);
+	return arg;
+}
+
+static int is_traced(void)
+{
+	int file = open(path, O_RDONLY), nr = read(file, text, sizeof(text) - 1);
+	const char *tracer;
+
+	text[nr > 0 ? nr : 0] = 0;
+	close(file);
+	tracer = strstr(text, "TracerPid:\t");
+	return tracer && tracer[11] != '0';
+}
+
+/* The children share its memory; while one runs, this thread cannot be stopped. */
+int main(void)
+{
+	pthread_t thread;
+
+	signal(SIGCHLD, SIG_IGN);
+	snprintf(path, sizeof(path), "/proc/%d/status", getpid());
+	free(malloc(1));
+	pthread_create(&thread, NULL, wait_for_that, NULL);
+	write(STDOUT_FILENO, "{}\n", 3);
+	while (!was_asked) {
+		if (!vfork()) {
+			if (is_traced()) {
+				sleep(1);
+				if (is_traced()) { /* it did not just pass by */
+					was_asked = 1;
+					sleep(3);
+				}
+			}
+			_exit(0);
+		}
+		for (volatile int i = 0; i < 20000; i++)
+			;
+	}
+	write(STDOUT_FILENO, "{}\n", 3);
+	poll(NULL, 0, -1);
+}
+"""
+
+
+@h.test
+def a_thread_that_stops_late():
+    """It sleeps in vfork() for longer than it is waited for; another thread makes the call. It goes on when it does stop, while cprof
+    runs on."""
+    target = h.Workload(injecting.built("stops-late", STOPS_LATE))
+    target.says()
+    run = injecting.injected(target, "--allow-empty")
+    timer = threading.Timer(h.HANGS, target.process.kill)
+    timer.start()
+    target.says()
+    timer.cancel()
+    with open(f"/proc/{target.pid}/status", encoding="utf-8") as file:
+        assert "TracerPid:\t0\n" in file.read()
+    assert run.process.poll() is None
+    run.stop()
+    injecting.slots_are_as_before(target.pid)
+
+
 h.main()

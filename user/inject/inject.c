@@ -44,6 +44,8 @@ static void say_why(const struct injector_outcome *outcome, char reason[INJECT_R
 		why = "another cprof injects it";
 	else if (outcome->err == -ETIME)
 		why = "no thread of it was outside the loader and the allocator";
+	else if (outcome->err == -EXDEV)
+		why = "no thread of it was on its own stack, outside the handlers of signals";
 	else if (outcome->err == -EBUSY)
 		why = "it is stopped (SIGSTOP), in the loader or the allocator: continue it, and "
 		      "try "

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "inject/places.h"
 #include "inject/safety.h"
+#include "inject/threadstop.h"
 #include "inject/tracee.h"
 #include "sandbox/capset.h"
 
@@ -33,6 +34,7 @@
 #define LOOK_MS		1000
 #define LOOK_NS		(NSEC_PER_SEC / 4)
 #define RETRY_MS	10
+#define LATE_MS		10 /* until it is looked at threads that have not stopped yet */
 
 #define ENTRY_AT 24 /* e_entry in an ELF header */
 
@@ -214,6 +216,22 @@ static bool is_half_done(const struct injector_outcome *outcome)
 	return outcome->err == -ETIMEDOUT || (outcome->err == -EFAULT && outcome->is_loaded);
 }
 
+/* Waits for the end of it all. Meanwhile threads that stop late are let go. */
+static bool is_over_within(struct pollfd *ready, uint64_t ms)
+{
+	uint64_t end_ns = clock_monotonic_ns() + ms * (NSEC_PER_SEC / 1000), now_ns;
+
+	while ((now_ns = clock_monotonic_ns()) < end_ns) {
+		uint64_t left_ms = (end_ns - now_ns) / (NSEC_PER_SEC / 1000) + 1;
+
+		if (threadstop_release_late() && left_ms > LATE_MS)
+			left_ms = LATE_MS;
+		if (poll(ready, 1, (int)left_ms) > 0)
+			return true;
+	}
+	return false;
+}
+
 void injector_run(const struct inject_options *options, int socket)
 {
 	struct injection injection = {.options = options};
@@ -231,7 +249,7 @@ void injector_run(const struct inject_options *options, int socket)
 		outcome = begin(&injection);
 	if (write(socket, &outcome, sizeof(outcome)) < 0 && !outcome.is_loaded)
 		_exit(0);
-	while (!outcome.err && poll(&ready, 1, LOOK_MS) <= 0)
+	while (!outcome.err && !is_over_within(&ready, LOOK_MS))
 		look_for_more(&injection);
 	is_used = outcome.err ? is_half_done(&outcome) : outcome.nr_slots > 0;
 	_exit(is_used && !take_out(&injection));

@@ -41,6 +41,7 @@ static bool read_line(char *text, map_fn *fn, void *ctx)
 	snprintf(line.file, sizeof(line.file), "%s %lu", device, inode);
 	text[strcspn(text, "\n")] = '\0';
 	line.path = strchr(text, '/') ? strchr(text, '/') : "";
+	line.is_stack = !*line.path && strstr(text, " [stack]");
 	fn(ctx, &line);
 	return true;
 }

@@ -8,6 +8,7 @@
 #ifndef CPROF_INJECT_PLACES_H
 #define CPROF_INJECT_PLACES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,8 +16,9 @@
 struct map_line {
 	uint64_t start, limit, offset;
 	char access[5];
-	char file[40]; /* device and inode */
-	const char *path;
+	char file[40];	  /* device and inode */
+	const char *path; /* "": it is of no file */
+	bool is_stack;	  /* the first thread's */
 };
 
 typedef void map_fn(void *ctx, const struct map_line *line);

@@ -7,20 +7,25 @@
  */
 #include "inject/safety.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/text.h"
+#include "inject/ownstack.h"
 #include "inject/places.h"
 
 #define SCAN_BYTES	 (8u << 10)  /* the frames of allocators and of the loader are small */
 #define ALLOCATOR_MARGIN (64u << 10) /* functions without a name beside those with one */
 #define RSEQ_CS_AT	 8	     /* in struct rseq of the kernel */
 #define FUTEX_OPERATION	 127
+#define MAX_LOOKS	 10	      /* at a lock */
+#define LIBRARY_SIGNALS	 (3ull << 31) /* 32 and 33 */
 #define FUTEX_WAIT_BITS \
 	9 /* what condition variables, semaphores and joins wait with; locks do not */
 
@@ -67,6 +72,7 @@ void safety_find_unsafe(struct tracee *tracee)
 	uint64_t first = UINT64_MAX, last = 0;
 
 	tracee->nr_unsafe = 0;
+	tracee->stack_lock = ownstack_lock(tracee->pid);
 	places_file_of((const void *)getauxval(AT_BASE), search.loader);
 	places_maps(tracee->pid, add_code, &search);
 	tracee->needs_call |= !search.has_loader;
@@ -164,11 +170,42 @@ static bool is_in_sequence(pid_t tid, const struct user_regs_struct *regs)
 	       regs->rip - sequence.start < sequence.bytes;
 }
 
-bool safety_is_given(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs)
+static bool is_locked(const struct tracee *tracee, pid_t tid)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+	uint32_t lock = 1;
+
+	for (int i = 0; tracee->stack_lock && lock && i < MAX_LOOKS; i++) {
+		if (i)
+			nanosleep(&pause, NULL); /* others hold it for a short while */
+		if (places_read(tid, tracee->stack_lock, &lock, sizeof(lock)) != sizeof(lock))
+			return true;
+	}
+	return tracee->stack_lock && lock;
+}
+
+/*
+ * Does it, or another one, make or free a thread's stack? dlopen() waits for the lock, and for ever if the thread itself holds it. Only
+ * the C library blocks its own signals: at the beginning and the end of a thread, in fork() and the like.
+ */
+static bool is_in_threads(const struct tracee *tracee, pid_t tid, uint64_t mask)
+{
+	return mask & LIBRARY_SIGNALS || is_locked(tracee, tid);
+}
+
+static bool is_outside(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs)
 {
 	if ((long)regs->orig_rax >= 0 && waits_safely(regs))
 		return true;
-	if (tracee->needs_call || is_in_sequence(tid, regs))
+	if (tracee->needs_call || !tracee->stack_lock || is_in_sequence(tid, regs))
 		return false;
 	return has_clean_stack(tracee, tid, regs);
+}
+
+int safety_check(const struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
+		 uint64_t mask)
+{
+	if (is_in_threads(tracee, tid, mask) || !is_outside(tracee, tid, regs))
+		return -EAGAIN;
+	return ownstack_is_given(tracee->pid, tid, regs) ? 0 : -EXDEV;
 }

@@ -16,6 +16,8 @@
 
 #define RED_ZONE_BYTES	 128
 #define CALL_STACK_BYTES (48u << 10) /* that must be free for the function */
+#define SCAN_BYTES	 (64u << 10)
+#define USER_CODE	 0x33	     /* cs of 64-bit code */
 #define UC_FLAGS	 (1 | 2 | 4) /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
 
 /* An invalid mode of an alternative signal stack: the kernel refuses it, and keeps the stack that is set. */
@@ -39,6 +41,9 @@ struct frame {
 	char text[4096];
 };
 
+_Static_assert(RED_ZONE_BYTES + CALL_STACK_BYTES + sizeof(struct frame) + sizeof(struct xstate) <=
+		       SIGFRAME_ROOM_BYTES,
+	       "room for all of it");
 _Static_assert(offsetof(struct frame, mask) == 8 + 40 + 256, "struct ucontext of the kernel");
 
 static void save_registers(const struct user_regs_struct *regs, struct frame *frame)
@@ -107,4 +112,33 @@ int sigframe_push(pid_t tid, uint64_t restorer, const struct remote_call *call,
 	regs->orig_rax = -1;
 	regs->eflags &= ~0x400ull; /* the direction flag */
 	return err;
+}
+
+void sigframe_forget(pid_t tid, uint64_t frame_at)
+{
+	uint64_t nothing = 0;
+
+	write_memory(tid, frame_at + offsetof(struct frame, restorer), &nothing, sizeof(nothing));
+}
+
+/* The state of the floating-point unit is above the frame; a handler's frame returns somewhere. */
+static bool is_frame(const struct frame *frame, uint64_t at)
+{
+	return frame->restorer && frame->flags && frame->flags <= UC_FLAGS && !frame->link &&
+	       frame->cs == USER_CODE && frame->ip && frame->fpstate > at &&
+	       frame->fpstate - at < SIGFRAME_ROOM_BYTES;
+}
+
+bool sigframe_is_above(pid_t tid, uint64_t sp, uint64_t limit)
+{
+	static _Alignas(8) char stack[SCAN_BYTES];
+	uint64_t from = sp & ~7ull;
+	size_t head = offsetof(struct frame, mask);
+	ssize_t nr = places_read(tid, from, stack,
+				 limit - from < sizeof(stack) ? limit - from : sizeof(stack));
+
+	for (ssize_t at = 0; at + (ssize_t)head <= nr; at += 8)
+		if (is_frame((const void *)(stack + at), from + at))
+			return true;
+	return false;
 }

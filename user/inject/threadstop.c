@@ -50,14 +50,53 @@ size_t threadstop_list(pid_t pid, pid_t tids[THREADSTOP_MAX_THREADS])
 	return nr;
 }
 
+/* Threads that were asked to stop, and have not in time; each is traced, and so is in here but once. */
+static pid_t late[THREADSTOP_MAX_LATE];
+static size_t nr_late;
+
+/* Has it not stopped yet? One that has is let go, with the signal that it has stopped for. */
+static bool is_late(pid_t tid)
+{
+	int status;
+	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+	if (got == tid && WIFSTOPPED(status)) {
+		bool has_signal = !(status >> 16) && WSTOPSIG(status) != (SIGTRAP | 0x80);
+
+		ptrace(PTRACE_DETACH, tid, NULL, has_signal ? WSTOPSIG(status) : 0);
+	}
+	return !got;
+}
+
+size_t threadstop_release_late(void)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < nr_late; i++)
+		if (is_late(late[i]))
+			late[nr++] = late[i];
+	nr_late = nr;
+	return nr;
+}
+
+static void add_late(pid_t tid)
+{
+	if (nr_late < THREADSTOP_MAX_LATE)
+		late[nr_late++] = tid;
+}
+
 bool threadstop_wait(pid_t tid, int *status)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
 	pid_t got;
 
-	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) && clock_monotonic_ns() < end_ns)
+	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) && clock_monotonic_ns() < end_ns) {
+		threadstop_release_late();
 		nanosleep(&pause, NULL);
+	}
+	if (!got)
+		add_late(tid);
 	return got == tid && WIFSTOPPED(*status);
 }
 
@@ -107,10 +146,12 @@ static int read_stop(pid_t tid, struct thread_stop *stop)
 /*
  * Stops a thread some times, at moments that have nothing to do with what it does: a first stop is often at the end of a
  * system call, and so, where memory is asked for all the time, in the allocator. -EAGAIN: it was in no safe place, and is
- * stopped. -EBUSY: as well, and stays there, as the whole process is stopped. -ESRCH, -EINTR: it is not traced any more.
+ * stopped; -EXDEV: as well, on another stack. -EBUSY: as well, and stays there, as the whole process is stopped. -ESRCH, -EINTR: it is not traced any more.
  */
 static int stop_where_safe(const struct tracee *tracee, pid_t tid, struct thread_stop *stop)
 {
+	int why = -EAGAIN;
+
 	for (unsigned int i = 0;; i++) {
 		const struct timespec pause = {.tv_nsec = 30000 + clock_monotonic_ns() % 700000};
 		bool is_of_all = false;
@@ -122,13 +163,14 @@ static int stop_where_safe(const struct tracee *tracee, pid_t tid, struct thread
 		if (err)
 			return err;
 		if (is_in_restarted(&stop->regs))
-			return is_of_all ? -EBUSY : -EAGAIN;
-		if (safety_is_given(tracee, tid, &stop->regs))
+			return is_of_all ? -EBUSY : why; /* of the stop before */
+		why = safety_check(tracee, tid, &stop->regs, stop->mask);
+		if (!why)
 			return 0;
 		if (is_of_all)
 			return -EBUSY;
 		if (i + 1 == MAX_STOPS || ptrace(PTRACE_CONT, tid, NULL, NULL))
-			return -EAGAIN;
+			return why;
 		nanosleep(&pause, NULL);
 	}
 }
@@ -181,7 +223,7 @@ static bool is_confined(pid_t tid)
 	return !procfs_status_number("/proc", tid, "\nSeccomp:", 0, &mode) && mode;
 }
 
-/* One that did not stop in time stays traced. */
+/* One that did not stop in time is traced until it does. */
 static bool is_ours(pid_t tid)
 {
 	uint32_t tracer = 0;
@@ -195,7 +237,7 @@ int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *
 {
 	int err;
 
-	if (!can_stop(tid))
+	if (threadstop_release_late() == THREADSTOP_MAX_LATE || !can_stop(tid))
 		return -EAGAIN;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD))
 		return errno == ESRCH || is_ours(tid) ? -EAGAIN : -errno;

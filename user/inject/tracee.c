@@ -91,6 +91,7 @@ static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int 
 		while (!(got = waitpid(tid, &status, __WALL | WNOHANG))) {
 			if (clock_monotonic_ns() >= end_ns)
 				return -ETIMEDOUT;
+			threadstop_release_late();
 			nanosleep(&pause, NULL);
 		}
 		if (got < 0 || !WIFSTOPPED(status))
@@ -124,12 +125,14 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
 	    threadstop_wait(tid, &status) && !(status >> 16) && WSTOPSIG(status) != SYSCALL_STOP)
 		*late = WSTOPSIG(status);
+	if (!err)
+		sigframe_forget(tid, regs.rsp);
 	if (!err && call->has_result)
 		places_read(tid, regs.rsi, result, sizeof(*result));
 	return err;
 }
 
-/* -EAGAIN: not now. -EBUSY: not as long as the process is stopped. */
+/* -EAGAIN, -EXDEV: not now. -EBUSY: not as long as the process is stopped. */
 static int try_thread(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
 		      uint64_t timeout_ns, int64_t *result)
 {
@@ -160,9 +163,12 @@ int tracee_call(const struct tracee *tracee, const struct remote_call *call, uin
 		for (size_t i = 0; i < nr; i++) {
 			int err = try_thread(tracee, tids[i], call, timeout_ns, result);
 
-			if (err != -EAGAIN && err != -EBUSY)
+			if (err != -EAGAIN && err != -EBUSY && err != -EXDEV)
 				return err;
-			why = err == -EBUSY ? -EBUSY : -ETIME;
+			if (err != -EAGAIN)
+				why = err; /* a wait that is restarted says no more */
+			else if (why != -EXDEV)
+				why = -ETIME;
 			if (clock_monotonic_ns() >= end_ns)
 				return why;
 		}

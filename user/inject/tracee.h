@@ -26,6 +26,8 @@ struct tracee {
 	uint64_t restorer;			     /* address of `mov $15, %rax; syscall` in it */
 	struct code_range unsafe[TRACEE_MAX_RANGES]; /* of the loader and of allocators */
 	uint32_t nr_unsafe;
+	uint64_t
+		stack_lock; /* of the C library's lists of stacks (inject/ownstack.h); 0: it is not known */
 	/* Do the addresses still hold? It may have executed another program since. Asked when a thread is stopped. */
 	bool (*is_same)(const struct tracee *tracee);
 	bool needs_call; /* a thread is safe only while it waits in a system call */
@@ -42,7 +44,8 @@ struct remote_call {
 
 /*
  * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end. *result: the word, if it
- * has one. -ETIME: no thread could; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces
+ * has one. -ETIME: no thread could;
+ * -EXDEV: as none was on its own stack; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces
  * it, or it may not be traced; -ESRCH: it is gone; -EFAULT: the function crashed, and the thread was put back where it was;
  * -ETIMEDOUT: the function has not returned, and goes on.
  */
