@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside/nested.h"
 #include "inside/sampler.h"
 
 /* volatile: dlsym() is declared not to come back here, but it does, where it frees an older message. */
@@ -240,6 +241,7 @@ static void __attribute__((constructor)) find_all(void)
 	find(&next_memalign, "memalign");
 	find(&next_valloc, "valloc");
 	find(&next_pvalloc, "pvalloc");
+	nested_hold();
 	find_operators();
 	memcpy(heap_left, left, sizeof(left));
 }

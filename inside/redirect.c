@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inside/nested.h"
 #include "inside/next.h"
 #include "inside/sampler.h"
 #include "inside/slots.h"
@@ -381,6 +382,7 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 	} else if (rate_bytes) {
 		sample_at(rate_bytes);
 		dl_iterate_phdr(redirect_all, NULL);
+		nested_hold();
 	} else {
 		dl_iterate_phdr(restore_file, NULL);
 		nr_saved = 0;

@@ -154,6 +154,28 @@ def musl():
     heaps.exact(run.profile(), run.says())
 
 
+def each_call_counts_once(program, **more):
+    """Also those that the allocator makes in terms of others."""
+    rate = 4096
+    run = launch(program, rate=rate, **more)
+    expected = run.says()
+    heaps.estimated(run.profile(), expected, expected.pop("size"), rate)
+
+
+@h.test
+def functions_of_musl_that_call_others():
+    """Its calloc calls malloc as a program does."""
+    each_call_counts_once(build("within", "heap/within.c", compiler="musl-gcc"))
+
+
+@h.test
+def functions_of_allocators_that_call_others():
+    """None of glibc's does; those of one that is preloaded may."""
+    each_call_counts_once(build("within", "heap/within.c"))
+    each_call_counts_once(build("within", "heap/within.c"), env={"LD_PRELOAD": build(
+        "libwithin.so", "-shared", "-fPIC", "heap/withinalloc.c")})
+
+
 @h.test
 def signals_threads_and_libraries():
     """Handlers that allocate, threads, blocks that others free, before main, fork, vfork, dlopen."""
