@@ -123,7 +123,7 @@ inside_obj := $(patsubst inside/%,$(BUILD)/inside/%.o,$(basename $(wildcard insi
 
 $(BUILD)/libcprof-heap.so: $(inside_obj)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,-soname,$(@F),-e,heap_redirect -o $@ $^
+	$(Q)$(CC) -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,separate-code,-z,defs -Wl,-soname,$(@F),-e,heap_redirect -o $@ $^
 
 $(BUILD)/inside/%.o: inside/%.c
 	$(call msg,CC,$<)

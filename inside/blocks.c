@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "inside/systemcall.h"
+
 #define BUCKET_SLOTS  8
 #define FIRST_BITS    10 /* of the number of buckets */
 #define GROWTH_BITS   2
@@ -62,21 +64,6 @@ static bool change(int table, uintptr_t block, uintptr_t from, uintptr_t to)
 	return false;
 }
 
-/* A system call without the C library, whose wrapper sets errno. */
-static long system_call(long number, uintptr_t a, uintptr_t b, long prot, long flags, long fd)
-{
-	register long r10 __asm__("r10") = flags;
-	register long r8 __asm__("r8") = fd;
-	register long r9 __asm__("r9") = 0;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(prot), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 /* Makes a table that there is not yet. false: no memory. */
 static bool make_table(int table)
 {
@@ -86,13 +73,14 @@ static bool make_table(int table)
 
 	if (__atomic_load_n(&tables[table], __ATOMIC_ACQUIRE))
 		return true;
-	at = system_call(SYS_mmap, 0, len_bytes, PROT_READ | PROT_WRITE,
+	at = system_call(SYS_mmap, 0, (long)len_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (at < 0 && at > -4096)
 		return false;
 	if (!__atomic_compare_exchange_n(&tables[table], &nothing, (struct bucket *)at, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		system_call(SYS_munmap, at, len_bytes, 0, 0, 0); /* somebody else was faster */
+		system_call(SYS_munmap, at, (long)len_bytes, 0, 0,
+			    0); /* somebody else was faster */
 	return true;
 }
 

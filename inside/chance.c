@@ -7,18 +7,29 @@
  *	1 - e^-a  = a - a^2/2 + a^3/6 ..., a <= 1/4;  p(2a) = p(a) (2 - p(a))
  *
  * Both are right to 12 digits or more. The target's floating-point state stays as it is: it may look at the flags, or have
- * made errors of them. Random numbers are a counter and the processor's clock, mixed well: a forked
- * child, which begins with its parent's counter, draws other numbers.
+ * made errors of them.
+ *
+ * Random numbers are a counter, mixed well, which begins with how many there were before it and a number of its process. A forked child has
+ * its parent's counters, and must draw other numbers: the kernel clears the number of the process in it (MADV_WIPEONFORK), and
+ * each thread begins again. Rejected: the processor's clock (rdtsc) in each number. It is slow on virtual machines, and a
+ * process may be forbidden to read it.
  */
 #include "inside/chance.h"
 
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <x86intrin.h>
 
-#define LN2	  0.69314718055994530942
-#define GOLDEN	  0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
-#define FAR_BYTES 0x1p60
-#define LOG_TERMS 12 /* (1/3)^25 / 25 < 1e-13 */
-#define EXP_TERMS 10 /* (1/4)^10 / 10! < 1e-12 */
+#include "inside/systemcall.h"
+
+#define LN2	   0.69314718055994530942
+#define GOLDEN	   0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
+#define FAR_BYTES  0x1p60
+#define PAGE_BYTES 4096
+#define LOG_TERMS  12 /* (1/3)^25 / 25 < 1e-13 */
+#define EXP_TERMS  10 /* (1/4)^10 / 10! < 1e-12 */
 
 /* The processor's state as a process begins with it: no traps, to the nearest. Returns what it was. */
 static unsigned int begin_arithmetic(void)
@@ -32,26 +43,64 @@ static unsigned int begin_arithmetic(void)
 /* What is computed from value is computed after this, and what it was computed from before. */
 #define KEEP_BETWEEN(value) __asm__ volatile("" : "+r"(value))
 
+/* The finalizer of splitmix64, by Sebastiano Vigna. */
+static uint64_t mix(uint64_t bits)
+{
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
+	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
+	return bits ^ bits >> 31;
+}
+
+/* A page of its own, which is zeros in a forked child. */
+static union {
+	_Alignas(PAGE_BYTES) uint64_t number;
+	char page[PAGE_BYTES];
+} process;
+
+/* By the time, and by what the kernel gave to the process at its start. */
+static uint64_t new_number(void)
+{
+	const uint64_t *given = (const uint64_t *)getauxval(AT_RANDOM);
+	struct timespec now = {0};
+
+	system_call(SYS_madvise, (long)&process, sizeof(process), MADV_WIPEONFORK, 0, 0);
+	system_call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0);
+	return mix((uint64_t)now.tv_sec * GOLDEN + (uint64_t)now.tv_nsec + (given ? *given : 0)) |
+	       1;
+}
+
+/* Not 0. */
+static uint64_t number_of_process(void)
+{
+	uint64_t number = __atomic_load_n(&process.number, __ATOMIC_RELAXED), mine;
+
+	if (number)
+		return number;
+	mine = new_number();
+	return __atomic_compare_exchange_n(&process.number, &number, mine, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED)
+		       ? mine
+		       : number;
+}
+
 bool chance_is_seeded(const struct chance *chance)
 {
-	return chance->state;
+	return chance->process && chance->process == number_of_process();
 }
 
 void chance_seed(struct chance *chance)
 {
-	chance->state = ((uintptr_t)chance + __rdtsc()) | 1;
+	static uint64_t nr_seeded;
+	uint64_t nr = __atomic_add_fetch(&nr_seeded, 1, __ATOMIC_RELAXED);
+
+	chance->process = number_of_process();
+	chance->state = mix(chance->process + mix(nr));
 }
 
-/* The finalizer of splitmix64, by Sebastiano Vigna. */
 static uint64_t random_bits(struct chance *chance)
 {
-	uint64_t bits;
-
-	chance->state += 2 * GOLDEN; /* stays odd, and so seeded */
-	bits = chance->state + (__rdtsc() << 20);
-	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
-	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
-	return bits ^ bits >> 31;
+	chance->state += GOLDEN;
+	return mix(chance->state);
 }
 
 /* -ln(u / 2^53), 0 < u <= 2^53 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random distances between samples, and what a sample stands for. Pure arithmetic: nothing of the C library is called. */
+/* Random distances between samples, and what a sample stands for. Nothing here allocates, locks, or changes errno. */
 #ifndef CPROF_INSIDE_CHANCE_H
 #define CPROF_INSIDE_CHANCE_H
 
@@ -8,12 +8,12 @@
 
 /* A thread's source of random numbers. Zeroed: not seeded. */
 struct chance {
-	uint64_t state;
+	uint64_t state, process; /* process: a number of the one that it was seeded in */
 };
 
-/* Was it seeded? */
+/* Was it seeded, and in this process? */
 bool chance_is_seeded(const struct chance *chance);
-/* Seeds it by its address and the time. */
+/* Seeds it, each time in another way, and in each process. */
 void chance_seed(struct chance *chance);
 /*
  * Bytes up to the next sample, at least 1, exponentially distributed with mean rate and rounded up: the sample is

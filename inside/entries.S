@@ -3,8 +3,8 @@
  * The functions that programs call instead of the allocator's, in assembler: the unsampled path must leave no frame and
  * touch no register that the allocator's caller owns, and a sampled one must look as if the caller had just called.
  *
- * An allocation subtracts its size from what is left until the thread's next sample at the rate in use. If something remains, it jumps to
- * the allocator, which returns to the caller. The subtraction is one instruction, so a signal handler that allocates in
+ * Where nobody listens an allocation jumps to the allocator, which returns to the caller. Else it subtracts its size from what is left
+ * until the thread's next sample at the rate in use, and jumps there if something remains. The subtraction is one instruction, so a signal handler that allocates in
  * between is counted as any other call. A free looks up its page in the filter; where no sampled block is, it jumps.
  *
  * Else the C part (sampler.h) calls the allocator, and says in dx what the block stands for. If that is not 0, all is
@@ -27,15 +27,19 @@ _.stapsdt.base:
 	.size	_.stapsdt.base, 1
 
 	.section .probes, "aw", "progbits"
-	.balign	2
-	.globl	heap_alloc_semaphore, heap_free_semaphore, heap_moved_semaphore
-	.hidden	heap_alloc_semaphore, heap_free_semaphore, heap_moved_semaphore
+	.balign	4
+	.globl	heap_alloc_semaphore, heap_free_semaphore, heap_moved_semaphore, heap_counts
+	.hidden	heap_alloc_semaphore, heap_free_semaphore, heap_moved_semaphore, heap_counts
 	.type	heap_alloc_semaphore, @object
 	.type	heap_free_semaphore, @object
 	.type	heap_moved_semaphore, @object
+	.type	heap_counts, @object
 heap_alloc_semaphore:
 	.2byte	0
 	.size	heap_alloc_semaphore, 2
+heap_counts:	/* the library's own, read together with the semaphore */
+	.2byte	0
+	.size	heap_counts, 2
 heap_free_semaphore:
 	.2byte	0
 	.size	heap_free_semaphore, 2
@@ -86,12 +90,20 @@ own_\name:
 	.cfi_adjust_cfa_offset -8
 .endm
 
-/* Goes on at 1 if this many bytes reach the thread's next sample. */
+/* Goes on at \where if nobody listens. */
+.macro IF_UNHEARD where:req
+	cmpl	$0, heap_alloc_semaphore(%rip)	/* with heap_counts */
+	je	\where
+.endm
+
+/* Goes on at 1 if somebody listens, and this many bytes reach the thread's next sample. */
 .macro COUNT bytes:req
+	IF_UNHEARD 9f
 	movq	heap_left@gottpoff(%rip), %rax
 	addq	heap_rates(%rip), %rax
 	subq	\bytes, %fs:(%rax)
 	jbe	1f
+9:
 .endm
 
 /* ax: what the C part returned, dx: what the block stands for, si: its size. */
@@ -146,6 +158,7 @@ ALLOCATE memalign, %rsi
 
 /* (nr, size); where the product overflows the allocator says so. */
 FUNCTION calloc
+	IF_UNHEARD 3f
 	movq	%rdi, %rax
 	mulq	%rsi
 	jo	3f

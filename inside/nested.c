@@ -160,10 +160,10 @@ static const struct function {
 } functions[] = {
 	{try_calloc, (void **)&next_calloc, (void **)&real_calloc, held_calloc},
 	{try_realloc, (void **)&next_realloc, (void **)&real_realloc, held_realloc},
-	{try_posix_memalign, (void **)&next_posix_memalign,
-	 (void **)&real_posix_memalign, held_posix_memalign},
-	{try_aligned_alloc, (void **)&next_aligned_alloc,
-	 (void **)&real_aligned_alloc, held_aligned_alloc},
+	{try_posix_memalign, (void **)&next_posix_memalign, (void **)&real_posix_memalign,
+	 held_posix_memalign},
+	{try_aligned_alloc, (void **)&next_aligned_alloc, (void **)&real_aligned_alloc,
+	 held_aligned_alloc},
 	{try_memalign, (void **)&next_memalign, (void **)&real_memalign, held_memalign},
 	{try_valloc, (void **)&next_valloc, (void **)&real_valloc, held_valloc},
 	{try_pvalloc, (void **)&next_pvalloc, (void **)&real_pvalloc, held_pvalloc},
@@ -197,6 +197,7 @@ void nested_hold(void)
 {
 	int err = errno;
 
+	heap_counts = 1;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		const struct function *function = &functions[i];
 
@@ -206,5 +207,6 @@ void nested_hold(void)
 		__atomic_store_n(function->real, *function->next, __ATOMIC_RELEASE);
 		__atomic_store_n(function->next, function->held, __ATOMIC_RELEASE);
 	}
+	heap_counts = 0;
 	errno = err;
 }

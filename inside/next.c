@@ -5,9 +5,9 @@
  * loaded may wait for a thread whose first call this is. Where there is no such name dlsym() makes a message, which is taken
  * out of dlerror() before the program can find it there.
  *
- * C++'s operators are looked up in the same way, together with where they lead. In a program that has no C++ library they lead to the
- * allocator: a library that is loaded later, with a C++ library of its own that no other file sees, calls them by these names all the
- * same.
+ * C++'s operators are looked up in the same way, together with where they lead. A program that has no C++ library may load a file
+ * later that has operators of its own, or a C++ library that no other file sees. It must not find those here instead: they are
+ * withdrawn. Where a constructor loads such a file earlier, they lead to the allocator.
  *
  * Older C libraries allocate within dlsym(). Such a call gets nothing, which they are prepared for; the flag is the
  * thread's own, because others may find the same at the same time.
@@ -22,6 +22,7 @@
 
 #include "inside/nested.h"
 #include "inside/sampler.h"
+#include "inside/slots.h"
 
 /* volatile: dlsym() is declared not to come back here, but it does, where it frees an older message. */
 static __thread volatile bool is_searching __attribute__((tls_model("initial-exec")));
@@ -211,12 +212,22 @@ void next_operator(struct operator* operator)
 extern struct operator __start_heap_operators[] __attribute__((visibility("hidden")));
 extern struct operator __stop_heap_operators[] __attribute__((visibility("hidden")));
 
+/* Files that are loaded later find what they would find without this library: their own, or those of a C++ library. */
+static void withdraw_operators(const struct mapped_file *own)
+{
+	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
+		mapped_file_withdraw(own, each->name);
+}
+
 /* A C++ library has all of them, but for the newest; where there is none each would make a message. */
 static void find_operators(void)
 {
 	void *plain = NULL;
 	bool has_library = find(&plain, "_Znwm");
+	struct mapped_file own;
 
+	if (!has_library && mapped_file_read_own(&own))
+		withdraw_operators(&own);
 	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
 		if (has_library)
 			next_operator(each);

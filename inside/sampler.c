@@ -10,8 +10,8 @@
  * A sampled block is noted (blocks.h) before its probe fires, and its address is not known to anybody else until then.
  * It is taken out before it is freed, and so before its address can be used again.
  *
- * A thread's first call finds a distance of 0 and draws one. Where nobody listens the semaphore is 0, and distances are
- * drawn for nothing: one call in some thousands takes this path, and ends up at the allocator.
+ * A thread's first call finds a distance of 0 and draws one. Where nobody listens the semaphore is 0, and entries.S counts nothing:
+ * so a process costs the same at any rate once its profile has ended.
  *
  * Each rate has a distance of its own, because nobody can change those of other threads: what is left of one that was
  * drawn for a higher rate would keep a thread without samples. What is left at the same rate is as good as a new one. Of

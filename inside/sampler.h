@@ -58,5 +58,7 @@ void sample_at(uint64_t rate_bytes);
 void heap_free(const void *block, uint64_t will_tell);
 void heap_moved(uint64_t has_moved);
 extern volatile uint16_t heap_alloc_semaphore;
+/* Not 0: allocations are counted even if nobody listens; none is sampled then. */
+extern volatile uint16_t heap_counts;
 
 #endif

@@ -60,7 +60,7 @@ bool mapped_file_has(const struct mapped_file *file, const void *address)
 	return (uintptr_t)address >= file->begin && (uintptr_t)address < file->end;
 }
 
-bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
+static bool read_any(const struct dl_phdr_info *info, struct mapped_file *file)
 {
 	*file = (struct mapped_file){
 		.path = info->dlpi_name, .base = info->dlpi_addr, .begin = UINTPTR_MAX};
@@ -79,11 +79,31 @@ bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
 		file->begin = at < file->begin ? at : file->begin;
 		file->end = at + segment->p_memsz > file->end ? at + segment->p_memsz : file->end;
 	}
-	if (!file->dynamic || info->dlpi_addr == getauxval(AT_BASE) ||
-	    mapped_file_has(file, (const void *)mapped_file_read))
+	if (!file->dynamic || info->dlpi_addr == getauxval(AT_BASE))
 		return false;
 	read_dynamic(file, file->dynamic);
 	return file->symbols && file->names;
+}
+
+static bool is_own(const struct mapped_file *file)
+{
+	return mapped_file_has(file, (const void *)mapped_file_read);
+}
+
+bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file)
+{
+	return read_any(info, file) && !is_own(file);
+}
+
+static int read_if_own(struct dl_phdr_info *info, size_t bytes, void *file)
+{
+	(void)bytes;
+	return read_any(info, file) && is_own(file);
+}
+
+bool mapped_file_read_own(struct mapped_file *file)
+{
+	return dl_iterate_phdr(read_if_own, file);
 }
 
 const char *mapped_file_name(const struct mapped_file *file)
@@ -153,6 +173,26 @@ const void *mapped_file_defines(const struct mapped_file *file, const char *name
 	uint32_t i = file->gnu_hash ? find_by_gnu_hash(file, name) : find_among_all(file, name);
 
 	return i ? (const void *)(file->base + file->symbols[i].st_value) : NULL;
+}
+
+/* Of a symbol's pages. */
+static bool protect(const ElfW(Sym) * symbol, int access)
+{
+	uintptr_t begin = (uintptr_t)symbol & -PAGE_BYTES;
+	uintptr_t end = ((uintptr_t)(symbol + 1) + PAGE_BYTES - 1) & -PAGE_BYTES;
+
+	return !mprotect((void *)begin, end - begin, access);
+}
+
+void mapped_file_withdraw(const struct mapped_file *file, const char *name)
+{
+	uint32_t i = file->gnu_hash ? find_by_gnu_hash(file, name) : 0;
+	ElfW(Sym) *symbol = (ElfW(Sym) *)&file->symbols[i];
+
+	if (!i || !protect(symbol, PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(&symbol->st_value, 0, __ATOMIC_RELEASE);
+	protect(symbol, PROT_READ);
 }
 
 /* Ors nothing into the word, and wakes nobody. */

@@ -27,6 +27,9 @@ struct mapped_file {
 /* false: it has no slots, or is one whose slots are left alone: this library, and the loader. */
 bool mapped_file_read(const struct dl_phdr_info *info, struct mapped_file *file);
 
+/* This library. */
+bool mapped_file_read_own(struct mapped_file *file);
+
 /* Is this an address within the file? */
 bool mapped_file_has(const struct mapped_file *file, const void *address);
 
@@ -42,6 +45,9 @@ bool mapped_file_each_needed(const struct mapped_file *file, needed_fn *fn);
 
 /* The address of what it exports by this name; NULL: nothing. */
 const void *mapped_file_defines(const struct mapped_file *file, const char *name);
+
+/* What it exports by this name is found by nobody any more; who has found it keeps it. Its symbols are not to be in a page of code. */
+void mapped_file_withdraw(const struct mapped_file *file, const char *name);
 
 typedef bool slot_fn(const struct mapped_file *file, const char *name, void **slot);
 

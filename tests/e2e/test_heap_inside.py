@@ -249,6 +249,51 @@ def libraries_with_a_cpp_library_of_their_own():
     assert (counts.get(5000), counts.get(768), counts.get(4000)) == (100, 100, 100), counts
 
 
+OWN_OPERATORS = """
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+static int made, deleted;
+void *operator new(std::size_t size) {
+	made++;
+	return static_cast<char *>(malloc(size + 16)) + 16;
+}
+void operator delete(void *block) noexcept {
+	deleted += block != nullptr;
+	if (block)
+		free(static_cast<char *>(block) - 16);
+}
+void operator delete(void *block, std::size_t) noexcept { operator delete(block); }
+extern "C" int run(void) {
+	for (int i = 0; i < 100; i++) { /* those that it does not have call those that it has, also from the C++ library */
+		int *volatile one = new int(1), *volatile many = new int[100];
+		char *volatile safe = new (std::nothrow) char[100];
+		std::string *volatile text = new std::string(100, 'x');
+		text->append(std::to_string(i)).append(1000, 'y');
+		delete one;
+		delete[] many;
+		delete[] safe;
+		delete text;
+	}
+	std::printf("{\\"made\\": %d, \\"deleted\\": %d}\\n", made, deleted);
+	return 0;
+}
+"""
+
+
+@h.test
+def libraries_with_operators_of_their_own():
+    """They keep them, as without the library."""
+    host = compiled("gcc", "host", PLUGIN_HOST, "-x", "c")
+    plugin = compiled("g++", "plugin.so", OWN_OPERATORS, "-x", "c++", "-shared", "-fPIC")
+    plain = json.loads(subprocess.run([host, plugin], capture_output=True, check=True).stdout)
+    run = launch(host, plugin)
+    assert run.code == 0 and run.says() == plain and plain["made"] == plain["deleted"] > 500, (run.says(), plain)
+    counts = [sample["values"]["alloc_objects"] for sample in run.profile()["samples"] if "run" in sample["stack"]]
+    assert sum(counts) >= plain["made"], (counts, plain)
+
+
 @h.test
 def a_constructor_that_waits_for_a_thread():
     """While it does, the loader's lock is held: what the thread calls for the first time must not need it."""
@@ -303,6 +348,37 @@ def unharmed(*command):
     assert (plain.returncode, plain.stdout, plain.stderr) == (loaded.returncode, loaded.stdout, loaded.stderr), command
     run = h.cprof("heap", "--allow-empty", "--rate", "65536", "--", *command).wait()
     assert (run.code, run.out) == (plain.returncode, plain.stdout.decode()), command
+
+
+@h.test
+def who_may_not_read_the_processors_clock():
+    """It kills a process that has forbidden itself to, as those do that replay what was recorded."""
+    program = compiled("gcc", "clockless", """
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/prctl.h>
+        int main(void) {
+            if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+                return 1;
+            for (int i = 0; i < 10000; i++)
+                free(malloc(100));
+            puts("{}");
+        }""", "-x", "c", "-fno-builtin")
+    for rate in (1, 4096):
+        run = launch(program, rate=rate)
+        assert run.code == 0 and run.says() == {}, (rate, run.lines)
+        assert run.accounts.taken > 100, vars(run.accounts)
+
+
+@h.test
+def at_a_rate_of_one_without_a_profiler():
+    """Nobody listens: an allocation takes the same path at each rate. It once took eight times as many instructions."""
+    counted = {}
+    for rate in (1, 1 << 40):
+        done = subprocess.run([h.workload("stepped")], env={**os.environ, "LD_PRELOAD": LIBRARY, "CPROF_HEAP_RATE": str(rate)},
+                              capture_output=True, text=True, check=True)
+        counted[rate] = json.loads(done.stdout)["instructions"]
+    assert counted[1] == counted[1 << 40], counted
 
 
 @h.test

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "inside/blocks.h"
@@ -69,6 +70,62 @@ static void test_distances(void **state)
 	}
 	assert_int_equal(chance_distance(&chance, 1), 0);
 	assert_int_equal(chance_distance(&chance, 0), 0);
+}
+
+/* Threads that end leave their memory to others, which draw other numbers. */
+static void test_next_threads(void **state)
+{
+	struct chance chance = {0};
+	uint64_t distance;
+
+	(void)state;
+	chance_seed(&chance);
+	distance = chance_distance(&chance, 1ull << 48);
+	chance = (struct chance){0};
+	chance_seed(&chance);
+	assert_true(chance_distance(&chance, 1ull << 48) != distance);
+}
+
+/* Distances of the first source that a forked child finds, as it finds it. */
+static void draw_in_child(struct chance chance, uint64_t drawn[4])
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (!chance_is_seeded(&chance))
+			chance_seed(&chance);
+		for (int i = 0; i < 4; i++)
+			drawn[i] = chance_distance(&chance, 1ull << 48);
+		_exit(write(ends[1], drawn, 4 * sizeof(*drawn)) < 0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], drawn, 4 * sizeof(*drawn)), 4 * sizeof(*drawn));
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Children have their parent's source, and draw other numbers than it and than each other. The parent's stays what it is. */
+static void test_forked_children(void **state)
+{
+	struct chance chance = {0};
+	uint64_t drawn[3][4];
+
+	(void)state;
+	chance_seed(&chance);
+	draw_in_child(chance, drawn[0]);
+	draw_in_child(chance, drawn[1]);
+	assert_true(chance_is_seeded(&chance));
+	for (int i = 0; i < 4; i++)
+		drawn[2][i] = chance_distance(&chance, 1ull << 48);
+	for (int i = 0; i < 4; i++) {
+		assert_true(drawn[0][i] != drawn[1][i]);
+		assert_true(drawn[0][i] != drawn[2][i]);
+		assert_true(drawn[1][i] != drawn[2][i]);
+	}
 }
 
 /* What surrounds the sampler in the library. */
@@ -365,6 +422,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_next_threads),
+		cmocka_unit_test(test_forked_children),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_rate_after_idleness),
 		cmocka_unit_test(test_blocks),
