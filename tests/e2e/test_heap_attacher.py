@@ -21,7 +21,10 @@ import fusefs
 import harness as h
 import heaps
 import helpers
+import test_heap_allocators
 import turns
+
+h.cases.clear()  # those of the allocators
 
 SIZE, COUNT, RATE = 1000, 1000, 1000  # what the workload mapalloc allocates, and how it is sampled
 SAMPLING = r"^cprof: sampling malloc and free$"
@@ -30,6 +33,7 @@ BPF, PERFMON, SYS_ADMIN = 39, 38, 21
 GUARD_S = 15  # no lock is kept for longer
 GUARD = "import os, signal, sys, time; time.sleep(float(sys.argv[1])); os.kill(int(sys.argv[2]), signal.SIGCONT)"
 HOLD_S = 1.5  # after which it is certain that a call waits
+WAIT_S = 5    # a launched command waits for its probes
 CALL_S = 1    # no call of main takes that long
 
 
@@ -342,6 +346,42 @@ def a_lock_that_is_kept_at_the_end():
     assert took < GUARD_S / 2, took
     assert longest < CALL_S, longest
     is_complete(done)
+
+
+def make_command(folder):
+    """A program with an allocator of its own, which is probed first."""
+    return shutil.copy(test_heap_allocators.build("linked", "heap/first.c", "heap/toyalloc.c"), os.path.join(folder, "command"))
+
+
+@h.test
+def a_launched_command_waits():
+    """The kernel does not place its probes for more than a second; then it does, and the command's first allocation is seen."""
+    for _ in range(5):
+        with locked(make_command) as (_, path, server):
+            began = time.monotonic()
+            run = h.cprof("heap", "--mode", "probe", "--rate", 1, "--", path)
+            is_held(run)
+            server.answers_again()
+            took = time.monotonic() - began
+            done = run.wait()
+        if took < WAIT_S - 1:
+            heaps.exact(done.profile(), done.says())
+            return
+    raise h.Skip(f"NOT RUN: on this machine it takes {took:.1f} s to begin")
+
+
+@h.test
+def a_launched_command_waits_no_longer():
+    """Its probes come too late, or not at all: it runs without them, and it is said."""
+    with locked(make_command) as (_, path, server):
+        run = h.cprof("heap", "--mode", "probe", "--allow-empty", "--rate", 1, "--", path)
+        run.process.wait(GUARD_S)
+        was_held = stopped(server.process.pid)
+        server.answers_again()
+        done = run.wait()
+    assert was_held, "it waited for it"
+    assert done.code == 0 and done.says(), done.lines
+    assert re.search("^cprof: not probed: " + WAITS.format(path), "\n".join(done.lines), re.M), done.lines
 
 
 def copy_cprof(folder):

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The steps of a heap run that place probes. To examine thousands of files takes longer than a start may: a budget ends
- * it, and each drain goes on for a while. So sampling begins in time, with the most used allocators, and Ctrl-C works.
+ * it, and each drain goes on for a while. So sampling begins in time, with the most used allocators, and Ctrl-C works. Who does
+ * nothing before cprof says so, a launched command or an injection, waits for longer: nothing is missed meanwhile.
  */
 #include <errno.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "heap/unprobed.h"
@@ -15,6 +18,10 @@
 #include "record/run_state.h"
 
 #define DRAIN_NS 200000000ull /* of a second, which is how often drains come at least */
+
+/* How long a launched command, or an injection, waits for its probes. */
+#define PROBES_WAIT_NS (5 * NSEC_PER_SEC)
+#define PAUSE_NS       5000000
 
 static struct elfdeps_helpers helpers_of(const struct run *run)
 {
@@ -39,7 +46,7 @@ int run_choose_mode(struct run *run)
 
 /*
  * Where the command samples by itself, its executable is all that may need probes: it comes first. Unwind tables are built
- * for all of them, because such a command does not wait for probes, and so has its first samples soon.
+ * for all of them, because such a command has its first samples soon.
  */
 static void expect_file(void *ctx, const char *path)
 {
@@ -116,6 +123,21 @@ static struct workbudget work_of(const struct run *run)
 				   .others = run->budget.others};
 }
 
+/* Until all that was noted is probed, also what the kernel has not placed yet (collect/attacher.h). */
+static void await_probes(struct run *run)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t end_ns = clock_monotonic_ns() + PROBES_WAIT_NS, now_ns;
+
+	while (prober_has_work(&run->prober) && !interrupt_seen() &&
+	       (now_ns = clock_monotonic_ns()) < end_ns) {
+		workbudget_limit(&run->probing, end_ns - now_ns, interrupt_seen);
+		prober_work(&run->prober);
+		if (prober_has_work(&run->prober))
+			nanosleep(&pause, NULL);
+	}
+}
+
 int run_attach_probes(struct run *run)
 {
 	const struct prober *prober = &run->prober;
@@ -126,6 +148,8 @@ int run_attach_probes(struct run *run)
 	run->probing = work_of(run);
 	workbudget_limit(&run->probing, WORKBUDGET_START_NS, interrupt_seen);
 	prober_work(&run->prober);
+	if (run->options->child_is_target || run->options->inject)
+		await_probes(run);
 	if (has_more(run))
 		detail("%zu files are examined later",
 		       prober->candidates.queue.nr + prober->held.is_any);
