@@ -34,6 +34,7 @@ struct fixture {
 	struct tasks *tasks;
 	char *root;	/* a fake /proc */
 	size_t nr_maps; /* calls of on_map */
+	size_t nr_read; /* of them, those of processes that were being read */
 	struct mapping last_map;
 	uint32_t last_tgid;
 };
@@ -43,6 +44,7 @@ static void count_map(void *ctx, const struct process *process, const struct map
 	struct fixture *f = ctx;
 
 	f->nr_maps++;
+	f->nr_read += tasks_is_reading(f->tasks);
 	f->last_map = *map;
 	f->last_tgid = process->tgid;
 }
@@ -513,6 +515,7 @@ static void a_fork_inherits_and_an_exec_begins_anew(void **state)
 	fake(f, 5, "shell", 100 * MS, one_map);
 	assert_int_equal(tasks_snapshot_all(f->tasks, &(struct busiest){0}, NULL, NULL), 0);
 	assert_int_equal(f->nr_maps, 2);
+	assert_int_equal(f->nr_read, 2);
 	forked(f, 1000 * MS, 5, 6);
 	assert_int_equal(f->nr_maps, 4);
 	assert_int_equal(f->last_tgid, 6);
@@ -523,6 +526,7 @@ static void a_fork_inherits_and_an_exec_begins_anew(void **state)
 	named(f, TASK_EXEC, 1010 * MS, 6, 6, "ls");
 	mapped(f, 1011 * MS, 6, 0x1000, "[ls]");
 	assert_int_equal(f->nr_maps, 5);
+	assert_int_equal(f->nr_read, 2); /* what is announced comes alone */
 	assert_int_equal(f->last_map.start, 0x1000);
 	assert_string_equal(name_at(f, 6, 0x1000, 1005 * MS), "[one]");
 	assert_string_equal(name_at(f, 6, 0x1000, 1020 * MS), "[ls]");

@@ -66,6 +66,11 @@ bool tasks_jitsyms_grew(const struct tasks *tasks)
 	return tasks->jitsyms_grew;
 }
 
+bool tasks_is_reading(const struct tasks *tasks)
+{
+	return tasks->is_reading;
+}
+
 size_t tasks_nr(const struct tasks *tasks)
 {
 	return tasks->proctable.all.nr;
@@ -136,10 +141,12 @@ int tasks_snapshot(struct tasks *tasks, uint32_t tgid)
 	/* What is new at a second look came since the first one: hardly before events were lost. */
 	if (image->was_read || image->mappings.now.nr)
 		since_ns = tasks->lost_ns ? tasks->lost_ns : clock_monotonic_ns();
+	tasks->is_reading = true;
 	vec_for_each(&snapshot.maps, map) {
 		map->since_ns = since_ns;
 		tasks_add_map(tasks, image, map);
 	}
+	tasks->is_reading = false;
 	image->was_read = !snapshot.maps_error;
 	image->process->was_forbidden = snapshot.maps_error == -EACCES ||
 					snapshot.maps_error == -EPERM;

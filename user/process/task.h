@@ -76,6 +76,8 @@ const struct strtab *tasks_names(const struct tasks *tasks);
 typedef void (*tasks_on_map_fn)(void *ctx, const struct process *process,
 				const struct mapping *map);
 void tasks_on_map(struct tasks *tasks, tasks_on_map_fn fn, void *ctx);
+/* Asked by fn: is the process being read from /proc, so that the rest of its mappings follows at once? */
+bool tasks_is_reading(const struct tasks *tasks);
 
 /*
  * Reads comm, start time and executable mappings of tgid from /proc into the table.

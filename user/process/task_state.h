@@ -23,6 +23,7 @@ struct tasks {
 	struct proctable proctable;
 	tasks_on_map_fn on_map;
 	void *on_map_ctx;
+	bool is_reading; /* what /proc says of a process */
 	uint32_t nr_losses, nr_losses_swept;
 	uint64_t lost_ns, swept_ns;
 	bool jitsyms_grew;

@@ -130,8 +130,11 @@ static void on_map(void *ctx, const struct process *process, const struct mappin
 		return;
 	}
 	prober_on_map(&run->prober, process, map);
-	/* Before the start all are noted first, and then the most used ones probed first. */
-	if (run->schedule.started_ns)
+	/*
+	 * All that is read at once is noted first, before the start and later: then the most used files are probed first, and all that a
+	 * process maps is known when its first sample comes. run_attach_probes() and run_probe_more() go on.
+	 */
+	if (run->schedule.started_ns && !tasks_is_reading(run->tasks))
 		prober_work(&run->prober);
 }
 
