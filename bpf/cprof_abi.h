@@ -248,6 +248,11 @@ struct abi_table {
 
 /* An ip in a record whose frame was found by a frame pointer in code that promises none. */
 #define ABI_IP_GUESSED (1ull << 63)
+/*
+ * A caller's ip in a record, and no return address: a signal interrupted it there, or it is the code that returns from a signal's
+ * handler, which is not called. (What stands for a Java method, UNWIND_METHOD_MARK, has this bit for itself.)
+ */
+#define ABI_IP_EXACT (1ull << 60)
 
 /* Over the ring. Only the first nr_kernel + nr_user ips are sent: kernel first, each leaf first. */
 struct abi_record {

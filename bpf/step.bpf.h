@@ -88,7 +88,7 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 	walk->bx_known = caller->bx_known;
 	walk->ip_exact = caller->ip_exact;
 	walk->has_leaf = false;
-	unwind_push(scratch, caller->ip | caller->guessed);
+	unwind_push(scratch, caller->ip | caller->guessed | (caller->ip_exact ? ABI_IP_EXACT : 0));
 	return 0;
 }
 

@@ -41,6 +41,8 @@ __noinline int unwind_step_extended(u32 slot)
 	method = rulestep_method(&target, &scratch->walk, &rule);
 	if (method)
 		unwind_put(scratch, scratch->walk.nr - 1, method);
+	if (rule.kind == UNWIND_SIGNAL && !scratch->walk.ip_exact)
+		unwind_mark(scratch, scratch->walk.nr - 1, ABI_IP_EXACT);
 	return go_to_caller(scratch, &caller,
 			    end_of_status(rulestep(&target, &scratch->walk, &rule, &caller)));
 }

@@ -30,6 +30,14 @@ static __always_inline void unwind_put(struct scratch *scratch, u32 nr, u64 ip)
 	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] = ip;
 }
 
+/* Adds to the ip of a frame that was appended. */
+static __always_inline void unwind_mark(struct scratch *scratch, u32 nr, u64 mark)
+{
+	u32 i = unwind_place(nr);
+
+	scratch->record.ips[(scratch->record.nr_kernel + i) & IPS_MASK] |= mark;
+}
+
 static __always_inline void unwind_push(struct scratch *scratch, u64 ip)
 {
 	unwind_put(scratch, scratch->walk.nr++, ip);

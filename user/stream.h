@@ -63,11 +63,31 @@ enum stack_end {
 #define IP_GUESSED (1ull << 63)
 
 /*
+ * In the ip of a caller: it is no return address, but where a signal interrupted the code, or the code that returns from a signal's
+ * handler, which nobody calls. It may be a function's first byte, so that the byte before is another function's.
+ */
+#define IP_EXACT (1ull << 60)
+
+/*
  * In a user ip: it is none, but stands for a Java method that is interpreted (UNWIND_METHOD_MARK in unwind_abi.h). Its name is
  * known to the one who knows the process's JVM.
  */
 #define IP_METHOD	 (1ull << 61)
 #define IP_IS_METHOD(ip) ((ip) >> 61 == 1)
+
+/* The address in a user ip that stands for no method. */
+#define IP_ADDRESS(ip) ((ip) & ~(IP_GUESSED | IP_EXACT))
+
+/*
+ * The address that such an ip is named by, and looked up: its instruction's. is_caller: not the leaf's; a return address is behind the
+ * call, so that the byte before is one of the call's.
+ */
+static inline uint64_t ip_named(uint64_t ip, bool is_caller)
+{
+	uint64_t address = IP_ADDRESS(ip);
+
+	return address - (is_caller && address && !(ip & IP_EXACT));
+}
 
 /* The name of code that may not be any more what it was at the sample. */
 #define CODE_IS_GONE "[code is gone]"
@@ -156,7 +176,7 @@ struct record {
 	uint64_t time_ns;      /* when the record was first met */
 	char comm[COMM_BYTES]; /* of the thread where tid is set, else of the process */
 
-	/* Leaf first. ips[0] is exact, the rest are return addresses; user_ips may be IP_GUESSED. */
+	/* Leaf first. ips[0] is exact, the rest are return addresses; user_ips may be IP_GUESSED, and IP_EXACT. */
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
 	enum stack_end end;

@@ -469,12 +469,20 @@ static void test_signal_frame(void **state)
 	f->words[111] = ip_in(ROOT);
 	walked = walk(f, SMALL);
 	expect(walked, 4, ABI_END_ROOT);
-	assert_int_equal(walked->ips[2], CODE + BY_BX * UNWIND_PAGE_BYTES);
+	assert_int_equal(walked->ips[1], ip_in(SIGNAL) | ABI_IP_EXACT);
+	assert_int_equal(walked->ips[2], (CODE + BY_BX * UNWIND_PAGE_BYTES) | ABI_IP_EXACT);
+	assert_int_equal(walked->ips[3], ip_in(ROOT));
 	assert_int_equal(walked->fp, sp_at(102));
 	/* The handler's stack lies above the one it interrupted. */
 	f->words[2 + 5] = STACK;
 	f->words[2 + 4] = ip_in(ROOT);
 	expect(walk(f, SMALL), 3, ABI_END_ROOT);
+	/* A leaf is exact without a mark. */
+	f->words[4] = ip_in(ROOT);
+	walked = walk(f, SIGNAL);
+	expect(walked, 2, ABI_END_ROOT);
+	assert_int_equal(walked->ips[0], ip_in(SIGNAL));
+	assert_int_equal(walked->ips[1], ip_in(ROOT) | ABI_IP_EXACT);
 }
 
 static void test_plt(void **state)

@@ -218,6 +218,33 @@ def signal_handler_on_its_own_stack():
     assert_signals(u.attach(u.build("signals"), u.LONG, "alt", seconds=0.8, hz=1249).profile())
 
 
+def assert_faults(profile):
+    """A function that faults at its first instruction is in the stack, and not the one whose last byte is before."""
+    samples = u.holding(profile, "in_handler")
+    u.assert_enough(u.count(samples), "in_handler()")
+    u.assert_whole(samples)
+    u.assert_chain(samples, "in_handler", "on_signal")
+    u.assert_chain(samples, "faulting", "outer", "main")
+    assert not u.holding(profile, "before")
+    with open(os.path.join(u.SOURCES, "faults.c"), encoding="utf-8") as file:
+        line = next(i for i, text in enumerate(file, 1) if "the line that faults" in text)
+    frames = [frame for sample in samples for frame in sample["frames"] if frame["name"] == "faulting"]
+    assert {frame["line"] for frame in frames} == {line}, frames[0]
+
+
+@h.test
+def fault_at_the_first_instruction():
+    assert_faults(u.attach(u.build("faults"), u.LONG, seconds=0.4, hz=1249).profile())
+
+
+@h.test
+def fault_of_a_launched_process():
+    """The same in copies of the stack. The trampoline's first instruction is where the handler returns to."""
+    profile = u.record(u.build("faults", "-static", target=os.path.join(h.kept_folder(), "faults-static")), 0.4, hz=1249).profile()
+    assert_faults(profile)
+    u.assert_chain(u.holding(profile, "in_handler"), "on_signal", "__restore_rt", "faulting")
+
+
 @h.test
 def longjmp():
     profile = u.record(u.build("jumps"), 1, hz=1999).profile()

@@ -253,7 +253,7 @@ static char *name_ip(struct space *space, uint64_t ip, bool with_offset)
 
 static uint64_t ours(unsigned int i)
 {
-	return now.ips[i] & ~IP_GUESSED;
+	return IP_ADDRESS(now.ips[i]);
 }
 
 static char *show_stacks(struct space *space, unsigned int at)

@@ -51,8 +51,8 @@ _Static_assert(STACK_COPY_BYTES == ABI_MAX_STACK_PIECES * ABI_STACK_PIECE_BYTES,
 	       "both worlds agree");
 _Static_assert(STACK_MAX_FRAMES == ABI_MAX_USER_FRAMES && STACK_LEAF_FRAMES == ABI_LEAF_FRAMES &&
 		       IP_ELIDED == ABI_IP_ELIDED && IP_GUESSED == ABI_IP_GUESSED &&
-		       IP_METHOD == UNWIND_METHOD_MARK && TABLE_UNBUILT == ABI_TABLE_UNBUILT &&
-		       TABLE_NO_CFI == ABI_TABLE_NO_CFI,
+		       IP_EXACT == ABI_IP_EXACT && IP_METHOD == UNWIND_METHOD_MARK &&
+		       TABLE_UNBUILT == ABI_TABLE_UNBUILT && TABLE_NO_CFI == ABI_TABLE_NO_CFI,
 	       "stream.h says what cprof_abi.h says");
 
 /* Puts a message aside, in whole words. */

@@ -415,7 +415,7 @@ void jvm_name(struct jvm *jvm, const struct record *record, struct jitsyms *code
 	}
 	for (uint32_t i = 0; i < record->nr_user && nr_asked < MESSAGE_MAX_NAMES; i++) {
 		bool is_method = IP_IS_METHOD(ips[i]);
-		uint64_t ip = is_method ? ips[i] : (ips[i] & ~IP_GUESSED) - (i > 0);
+		uint64_t ip = is_method ? ips[i] : ip_named(ips[i], i > 0);
 
 		if ((is_method || is_in_code(jvm, ip)) && jvmcode_asks_name(&jvm->code, ip))
 			asked[nr_asked++] = ip;

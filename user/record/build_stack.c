@@ -104,7 +104,7 @@ static char *describe_end(struct build *build, const struct entry *entry, const 
 		return NULL;
 	if (!ends[entry->end].names_file || !user->nr)
 		return xstrdup(text);
-	ip = (user->ips[user->nr - 1] & ~IP_GUESSED) - (user->nr > 1);
+	ip = ip_named(user->ips[user->nr - 1], user->nr > 1);
 	file = symbolize_mapping_name(build->symbolizer, entry->image, ip, entry->time_ns);
 	closed = symbolize_why_closed(build->symbolizer, entry->image, ip, entry->time_ns);
 	if (*closed)
@@ -117,7 +117,7 @@ bool build_is_elided(const struct stack *user, uint32_t i)
 	return user->ips[i] == IP_ELIDED && i == STACK_LEAF_FRAMES && user->nr == STACK_MAX_FRAMES;
 }
 
-/* The first is where it was interrupted, the others are return addresses. */
+/* The first is where it was interrupted, the others are callers. */
 void build_add_user(struct build *build, const struct entry *entry, const struct stack *user,
 		    uint32_t i)
 {
@@ -129,7 +129,7 @@ void build_add_user(struct build *build, const struct entry *entry, const struct
 			 : symbolize_user(build->symbolizer, build->profile, entry->image,
 					  user->ips[i], entry->time_ns, i > 0));
 	vec_push(&build->call_ips,
-		 is_elided || IP_IS_METHOD(user->ips[i]) ? 0 : (user->ips[i] & ~IP_GUESSED) + !i);
+		 is_elided || IP_IS_METHOD(user->ips[i]) ? 0 : ip_named(user->ips[i], i > 0) + 1);
 }
 
 /* The allocator's frames ------------------------------------------------------------------------- */

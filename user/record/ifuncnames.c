@@ -317,7 +317,7 @@ void ifuncnames_look(struct ifuncnames *names, const struct record *record,
 		.budget = budget};
 
 	for (uint32_t i = 0; i < record->nr_user && !workbudget_is_over(budget); i++) {
-		uint64_t ip = record->user_ips[i] & ~IP_GUESSED;
+		uint64_t ip = IP_ADDRESS(record->user_ips[i]);
 
 		if (map && ip >= map->start && ip < map->limit)
 			continue;

@@ -262,11 +262,11 @@ static uint32_t locate(struct symbolizer *symbolizer, struct profile *profile,
 }
 
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
-			uint64_t ip, uint64_t time_ns, bool is_return_address)
+			uint64_t ip, uint64_t time_ns, bool is_caller)
 {
 	const struct mapping *map;
 	struct code_address address =
-		symbolize_place(symbolizer, image, ip, time_ns, is_return_address, false, &map);
+		symbolize_place(symbolizer, image, ip, time_ns, is_caller, false, &map);
 
 	return locate(symbolizer, profile, &address, map);
 }

@@ -83,20 +83,19 @@ char *symbolizer_say_missing(const struct symbolizer *symbolizer, enum codenames
  * faster than one by one.
  */
 void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		      uint64_t time_ns, bool is_return_address, uint64_t weight);
+		      uint64_t time_ns, bool is_caller, uint64_t weight);
 /*
  * The location in profile of a user ip of image at time_ns; one with IP_GUESSED is named so.
- * is_return_address: the ip after a call, so the call itself, one byte before, is what is named and
- * written.
+ * is_caller: it is not the leaf's, so that it is named and written as ip_named() says.
  */
 uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, struct image *image,
-			uint64_t ip, uint64_t time_ns, bool is_return_address);
+			uint64_t ip, uint64_t time_ns, bool is_caller);
 /*
  * What that location's function is called, in *name (borrowed until the next call), without anything being
  * added to a profile. The same number is the same name.
  */
 uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			     uint64_t time_ns, bool is_return_address, const char **name);
+			     uint64_t time_ns, bool is_caller, const char **name);
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
 			  bool is_return_address);
 /* Is there time to ask for names? (symbolizer_hurry_when(), symbolizer_until()) */
@@ -109,13 +108,13 @@ uint32_t symbolize_frame(struct symbolizer *symbolizer, struct profile *profile,
 			 const struct framename *frame);
 /* Is the code at a user ip of image at time_ns a runtime's loop, which interprets functions? */
 bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		       uint64_t time_ns, bool is_return_address);
+		       uint64_t time_ns, bool is_caller);
 /* The same for what such a loop calls to run the functions, and which stands for none of them. */
 bool symbolize_is_inner(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			uint64_t time_ns, bool is_return_address);
+			uint64_t time_ns, bool is_caller);
 /* The runtime that the code at ip belongs to, an ABI_RUNTIME(); 0: none. */
 uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			   uint64_t time_ns, bool is_return_address);
+			   uint64_t time_ns, bool is_caller);
 /*
  * A frame that is words, not code: "[truncated: ...]". In the mapping "[cprof]", its address made
  * from the text so that equal frames are one.

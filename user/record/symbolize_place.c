@@ -49,7 +49,7 @@ static bool may_be_told(const struct symbolizer *symbolizer, const struct image 
 }
 
 struct code_address symbolize_place(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				    uint64_t time_ns, bool is_return_address, bool is_expected,
+				    uint64_t time_ns, bool is_caller, bool is_expected,
 				    const struct mapping **map)
 {
 	bool guessed = ip & IP_GUESSED, is_certain = false;
@@ -58,9 +58,7 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
 	*map = NULL;
 	if (IP_IS_METHOD(ip))
 		return symbolize_method(symbolizer, image, ip, time_ns);
-	ip &= ~IP_GUESSED;
-	if (is_return_address && ip)
-		ip--;
+	ip = ip_named(ip, is_caller);
 	address.position = ip;
 	*map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	if (*map)
@@ -81,11 +79,11 @@ struct code_address symbolize_place(struct symbolizer *symbolizer, struct image 
 }
 
 void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		      uint64_t time_ns, bool is_return_address, uint64_t weight)
+		      uint64_t time_ns, bool is_caller, uint64_t weight)
 {
 	const struct mapping *map;
 	struct code_address address =
-		symbolize_place(symbolizer, image, ip, time_ns, is_return_address, true, &map);
+		symbolize_place(symbolizer, image, ip, time_ns, is_caller, true, &map);
 	uint64_t elf_addr = address.position;
 
 	if (address.space == SPACE_VDSO)
@@ -96,11 +94,11 @@ void symbolize_expect(struct symbolizer *symbolizer, struct image *image, uint64
 }
 
 uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			     uint64_t time_ns, bool is_return_address, const char **name)
+			     uint64_t time_ns, bool is_caller, const char **name)
 {
 	const struct mapping *map;
 	struct code_address address =
-		symbolize_place(symbolizer, image, ip, time_ns, is_return_address, false, &map);
+		symbolize_place(symbolizer, image, ip, time_ns, is_caller, false, &map);
 	uint32_t display = symbolize_find(symbolizer, &address, map)->display;
 
 	*name = strtab_get(&symbolizer->strings, display);
@@ -109,13 +107,13 @@ uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image,
 
 /* What is known of the runtime in the file that the ip is in, and its address there. NULL: there is none. */
 static const struct message_runtime *runtime_at(struct symbolizer *symbolizer, struct image *image,
-						uint64_t ip, uint64_t time_ns,
-						bool is_return_address, uint64_t *elf_addr)
+						uint64_t ip, uint64_t time_ns, bool is_caller,
+						uint64_t *elf_addr)
 {
 	const struct reply_file *elf;
 	const struct mapping *map;
 
-	ip = (ip & ~IP_GUESSED) - is_return_address;
+	ip = ip_named(ip, is_caller);
 	map = tasks_mapping(symbolizer->tasks, image, ip, time_ns);
 	elf = map && map->file != FILE_NONE ? codenames_file(symbolizer->names, map->file) : NULL;
 	if (!elf || !elf->runtime.runtime ||
@@ -125,11 +123,11 @@ static const struct message_runtime *runtime_at(struct symbolizer *symbolizer, s
 }
 
 uint32_t symbolize_runtime(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			   uint64_t time_ns, bool is_return_address)
+			   uint64_t time_ns, bool is_caller)
 {
 	uint64_t elf_addr;
 	const struct message_runtime *about =
-		runtime_at(symbolizer, image, ip, time_ns, is_return_address, &elf_addr);
+		runtime_at(symbolizer, image, ip, time_ns, is_caller, &elf_addr);
 
 	return about ? about->runtime : 0;
 }
@@ -144,21 +142,21 @@ static bool is_in(const uint64_t ranges[MESSAGE_MAX_LOOPS][2], uint64_t elf_addr
 }
 
 bool symbolize_is_loop(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-		       uint64_t time_ns, bool is_return_address)
+		       uint64_t time_ns, bool is_caller)
 {
 	uint64_t elf_addr;
 	const struct message_runtime *about =
-		runtime_at(symbolizer, image, ip, time_ns, is_return_address, &elf_addr);
+		runtime_at(symbolizer, image, ip, time_ns, is_caller, &elf_addr);
 
 	return about && is_in(about->loops, elf_addr);
 }
 
 bool symbolize_is_inner(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-			uint64_t time_ns, bool is_return_address)
+			uint64_t time_ns, bool is_caller)
 {
 	uint64_t elf_addr;
 	const struct message_runtime *about =
-		runtime_at(symbolizer, image, ip, time_ns, is_return_address, &elf_addr);
+		runtime_at(symbolizer, image, ip, time_ns, is_caller, &elf_addr);
 
 	return about && is_in(about->inner, elf_addr);
 }

@@ -77,7 +77,7 @@ struct symbolizer {
 
 /* Finds the position of an ip. *map: the mapping that contains it; NULL: none. is_expected: it will be asked for again, with others. */
 struct code_address symbolize_place(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
-				    uint64_t time_ns, bool is_return_address, bool is_expected,
+				    uint64_t time_ns, bool is_caller, bool is_expected,
 				    const struct mapping **map);
 /*
  * What is at an address, looked up when it is first asked for. map: the mapping that it is in; NULL for the spaces that

@@ -94,9 +94,9 @@ static int step_by_rule(struct copywalk *walk, struct unwind_regs *regs,
 	return status ? (int)end_of_status(status, walk->copy) + 1 : 0;
 }
 
-/* A frame: how it was found, and what stands for it if it is interpreted (0: its ip). */
+/* A frame: how its caller was found, what stands for it if it is interpreted (0: its ip), and what is to be added to its ip. */
 struct frame {
-	uint64_t guessed, method;
+	uint64_t guessed, method, exact;
 };
 
 /* One step, from a frame whose method is set to its caller. 0 to go on, else the end plus one. */
@@ -113,6 +113,8 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, struct frame
 	if (known != CODE_FOUND)
 		return (known == CODE_NOT_YET ? END_UNKNOWN_CODE : END_NO_CFI) + 1;
 	frame->method = unwind_method(&rule, regs, read_copy, walk);
+	if (rule.kind == UNWIND_SIGNAL && !regs->ip_exact)
+		frame->exact = IP_EXACT;
 	if (rule.kind == UNWIND_GAP && !by_fp)
 		end = step_through_gap(walk, regs, &frame->guessed);
 	else
@@ -126,14 +128,17 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, struct frame
  * A walk that is longer than a record goes on as it does in BPF (cprof_abi.h): behind the leaf's side
  * the others overwrite the oldest of a ring. BPF hands frames over in order, so the oldest is where the next one goes.
  */
-static void put_ip(uint64_t *ips, uint32_t nr, uint64_t ip)
+static uint64_t *place_of(uint64_t *ips, uint32_t nr)
 {
 	uint32_t ring = STACK_MAX_FRAMES - STACK_LEAF_FRAMES;
 
-	if (nr < STACK_LEAF_FRAMES)
-		ips[nr] = ip;
-	else
-		ips[STACK_LEAF_FRAMES + (nr - STACK_LEAF_FRAMES) % ring] = ip;
+	return nr < STACK_LEAF_FRAMES ? &ips[nr]
+				      : &ips[STACK_LEAF_FRAMES + (nr - STACK_LEAF_FRAMES) % ring];
+}
+
+static void finish_frame(uint64_t *ip, const struct frame *frame)
+{
+	*ip = frame->method ? frame->method : *ip | frame->exact;
 }
 
 /* Puts both ends into their order. nr: with those that were overwritten. Returns how many stay. */
@@ -172,15 +177,16 @@ void copywalk_finish(struct record *record, const struct copywalk_target *target
 
 	memcpy(ips, record->user_ips, record->nr_user * sizeof(ips[0]));
 	while (!end) {
-		frame.method = 0;
+		frame = (struct frame){0};
 		if (nr == record->nr_user + MOST_STEPS)
 			end = END_TOO_DEEP + 1;
 		else
 			end = step_on(&walk, &regs, &frame);
-		if (frame.method && nr)
-			put_ip(ips, nr - 1, frame.method);
+		if (nr)
+			finish_frame(place_of(ips, nr - 1), &frame);
 		if (!end)
-			put_ip(ips, nr++, regs.ip | frame.guessed);
+			*place_of(ips, nr++) = regs.ip | frame.guessed |
+					       (regs.ip_exact ? IP_EXACT : 0);
 	}
 	record->user_ips = ips;
 	record->end = end - 1;

@@ -150,16 +150,20 @@ int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *gues
 	return end;
 }
 
-u64 walker_method(const struct walker *walker, const struct unwind_regs *regs)
+/* What stands for the frame of regs, whose ip was noted as `noted`. */
+static u64 frame_word(const struct walker *walker, const struct unwind_regs *regs, u64 noted)
 {
-	u64 ip = unwind_lookup_ip(regs);
+	u64 ip = unwind_lookup_ip(regs), method;
 	const struct walker_vma *vma = find_vma(walker, ip);
 	struct unwind_rule rule = {.kind = UNWIND_GAP};
 
 	if (!vma || !vma->table || vma->id == ABI_TABLE_UNBUILT)
-		return 0;
+		return noted;
 	unwind_table_find(vma->table, ip - vma->bias, &rule);
-	return plain_method(&rule, regs, read_word, NULL);
+	if (rule.kind == UNWIND_SIGNAL && !regs->ip_exact)
+		return noted | ABI_IP_EXACT;
+	method = plain_method(&rule, regs, read_word, NULL);
+	return method ? method : noted;
 }
 
 struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_REGS])
@@ -199,7 +203,7 @@ static void keep(const u64 *ips, u32 nr, struct walked *walked)
 void walker_plain(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)
 {
 	static u64 ips[ABI_MAX_WALKED_TURNS * ABI_FRAMES_AT_ONCE + 1];
-	u64 leaf[UNWIND_NR_REGS], guessed, method;
+	u64 leaf[UNWIND_NR_REGS], guessed;
 	struct unwind_regs at = walker_begin(regs, leaf);
 	u32 nr = 1;
 	int end = 0;
@@ -211,12 +215,10 @@ void walker_plain(const struct walker *walker, const struct pt_regs *regs, struc
 			end = ABI_END_TOO_DEEP + 1;
 			break;
 		}
-		method = walker_method(walker, &at);
-		if (method)
-			ips[nr - 1] = method;
+		ips[nr - 1] = frame_word(walker, &at, ips[nr - 1]);
 		end = walker_step(walker, &at, &guessed);
 		if (!end)
-			ips[nr++] = at.ip | guessed;
+			ips[nr++] = at.ip | guessed | (at.ip_exact ? ABI_IP_EXACT : 0);
 	}
 	walked->end = end - 1;
 	keep(ips, nr, walked);

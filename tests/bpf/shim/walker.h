@@ -48,8 +48,6 @@ void walker_publish(struct walker *walker);
 
 /* One step of the plain walker. 0: regs are the caller's; else the end plus one. */
 int walker_step(const struct walker *walker, struct unwind_regs *regs, u64 *guessed);
-/* What stands for the frame instead of its ip; 0: nothing. */
-u64 walker_method(const struct walker *walker, const struct unwind_regs *regs);
 struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_REGS]);
 
 void walker_plain(const struct walker *walker, const struct pt_regs *regs, struct walked *walked);
