@@ -78,9 +78,9 @@ __noinline int perl_push_function(u32 slot, u64 code)
 	if (!perl_load_statement(slot))
 		return 1;
 	work->file_at = work->start ? work->start_op[OP_FILE] : work->statement[OP_FILE];
-	object = (work->start ? work->start : work->statement_at) & (ABI_FRAME_ENTRY - 1);
+	object = work->start ? work->start : work->statement_at;
 	identity = identity_of(shadow, identify(work, shadow, slot), object);
-	push_frame(shadow, object, work->statement[OP_TYPE] >> 32, identity);
+	push_frame(shadow, identity, work->statement[OP_TYPE] >> 32, 0);
 	make_known(slot, identity, object, perl_describe);
 	shadow->stack.end = ABI_SHADOW_END_ROOT;
 	return 0;

@@ -180,14 +180,14 @@ static __always_inline int send_name(u32 slot, u64 address, u32 len_bytes, u32 p
 }
 
 /* All texts of the function at hand. 0: all of them were sent. */
-__noinline int perl_describe(u32 slot, u64 object, u32 check)
+__noinline int perl_describe(u32 slot, u64 object, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
 
 	if (!perl ||
-	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_PERL, perl->version)))
+	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PERL, perl->version)))
 		return 1;
 	if (work->code) {
 		perl_find_name(slot);

@@ -9,8 +9,8 @@
  * A PHP without threads has one of these, which is the main thread's; it is read at a tick of that thread, which cannot
  * change it meanwhile. What a target has there instead can at most be wrong: pointers are only followed.
  *
- * Functions without opcache are freed after each request, and others take their place. So a frame has a check of all fields
- * that do not change and of the contents of its names (the hashes that zend_string caches). A closure has a copy of its
+ * Functions without opcache are freed after each request, and others take their place. So a frame is known by all fields
+ * that do not change, too, and by the contents of its names. A closure has a copy of its
  * function in each of its objects: what is executed is known by its opcodes, which all of them share.
  *
  * The loop has the opline of the function that runs in a register (r15, where gcc compiled it), and the frame has it as of
@@ -94,14 +94,14 @@ static __always_inline int send_string(u32 slot, u64 address, u32 part)
 }
 
 /* All texts of the function in work->func. 0: all of them were sent. */
-__noinline int php_describe(u32 slot, u64 object, u32 check)
+__noinline int php_describe(u32 slot, u64 object, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_php *php = walk_at(slot, &work, &shadow);
 
 	if (!php ||
-	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_PHP, php->version)))
+	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PHP, php->version)))
 		return 1;
 	if (send_string(slot, work->func[FUNC_NAME], ABI_TEXT_NAME) ||
 	    send_string(slot, work->class_name, ABI_TEXT_QUALIFIED))
@@ -115,33 +115,39 @@ __noinline int php_describe(u32 slot, u64 object, u32 check)
 
 /* Frames ---------------------------------------------------------------------------------------- */
 
-static __always_inline u64 hash_of_string(u64 address)
+/* The hash of a string's content: what it caches, or, where nobody has asked for that yet, of the text itself. Verified once. */
+__noinline u64 php_hash_string(u32 slot, u64 address)
 {
-	u64 hash = 0;
+	u64 head[2]; /* hash, length */
 
-	if (address)
-		read_word(address + HASH_AT, &hash);
-	return hash;
+	if (!address || bpf_probe_read_user(head, sizeof(head), (void *)(address + HASH_AT)))
+		return 0;
+	return head[0] ? head[0] : shadow_hash_text(slot, address + STRING_HEAD, head[1]);
 }
 
-/* The identity of the function in work->func; finds its class's name as well. */
-static __always_inline u64 identify(const struct abi_php *php, const struct shadow *shadow,
-				    struct work *work)
+/* The identity of the function in work->func, but for its address; finds its class's name as well. Global, and so verified once. */
+__noinline u64 php_identify(u32 slot)
 {
-	u64 hash = mix(mix(0, shadow->exec_id), work->func[FUNC_NAME]);
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_php *php = walk_at(slot, &work, &shadow);
+	u64 hash;
 
+	if (!php)
+		return 0;
+	hash = mix(mix(0, shadow->exec_id), work->func[FUNC_NAME]);
 	work->class_name = 0;
 	if (work->func[FUNC_SCOPE])
 		read_word(work->func[FUNC_SCOPE] + CLASS_NAME_AT, &work->class_name);
-	hash = mix(hash, hash_of_string(work->func[FUNC_NAME]));
+	hash = mix(hash, php_hash_string(slot, work->func[FUNC_NAME]));
 	hash = mix(hash, work->class_name);
-	hash = mix(hash, hash_of_string(work->class_name));
+	hash = mix(hash, php_hash_string(slot, work->class_name));
 	if (is_internal(work))
 		return hash;
 	hash = mix(hash, work->func[FUNC_ARGS]);
 	hash = mix(hash, func_word(work, php->last_at));
 	hash = mix(hash, func_word(work, php->file_at));
-	hash = mix(hash, hash_of_string(func_word(work, php->file_at)));
+	hash = mix(hash, php_hash_string(slot, func_word(work, php->file_at)));
 	return mix(hash, func_word(work, php->file_at + 8));
 }
 
@@ -196,9 +202,8 @@ __noinline int php_push_function(u32 slot)
 	if (is_internal(work) && !work->func[FUNC_NAME])
 		return 1; /* where a fiber begins: its caller is on another native stack */
 	object = is_internal(work) ? work->func[FUNC_NAME] : func_word(work, php->opcodes_at);
-	object &= ABI_FRAME_ENTRY - 1;
-	identity = identity_of(shadow, identify(php, shadow, work), object);
-	push_frame(shadow, object, line_of(php, shadow, work), identity);
+	identity = identity_of(shadow, php_identify(slot), object);
+	push_frame(shadow, identity, line_of(php, shadow, work), 0);
 	make_known(slot, identity, object, php_describe);
 	if (!is_internal(work) && (u32)work->data[DATA_THIS_INFO] & CALL_TOP)
 		mark_entry(shadow);

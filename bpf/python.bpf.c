@@ -12,7 +12,7 @@
  * followed, and an object counts as a code object only if its type says so.
  *
  * A code object's address says little: 74 to 95 % of those of functions that exec() makes had belonged to another. So a
- * frame has a check, too, of all fields that do not change and of the content of its name (the hash that str caches).
+ * frame is known by all fields that do not change, too, and by the contents of its name (the hash that str caches) and of its file's.
  * The texts of an object that was not seen before are sent at once.
  *
  * Frames of 3.11 and later lie close together, callers below, and are read in windows; those of before are objects.
@@ -35,7 +35,17 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define OWNER_SHIM	 3    /* FRAME_OWNED_BY_CSTACK */
 #define OWNER_SHIM_3_14	 4    /* FRAME_OWNED_BY_INTERPRETER, since 3.14 */
 #define STR_HEAD_BYTES	 72u
+#define STR_ASCII_BYTES	 48u /* the head of one of only ASCII */
+#define STR_ASCII	 (1u << 6)
+#define STR_WIDTH_SHIFT	 2
+#define NO_HASH		 ~0ull
+#define NR_FILES	 8
 #define BYTES_HEAD_BYTES 33u
+
+struct file {
+	u64 at; /* the str of its name; 0: none */
+	u64 hash;
+};
 
 struct work {
 	u64 frame; /* where the walk is; 0: at its root */
@@ -46,6 +56,7 @@ struct work {
 	u64 thread[32]; /* lengths are powers of 2, for masks; what is read is less */
 	u64 code[32];
 	u64 state[4];
+	struct file files[NR_FILES]; /* met in this walk */
 };
 
 static __always_inline bool has(u8 offset)
@@ -123,15 +134,15 @@ static __always_inline u64 code_word(const struct work *work, u32 offset)
 }
 
 /* All texts of the code object in work->code. 0: all of them were sent. */
-__noinline int python_describe(u32 slot, u64 object, u32 check)
+__noinline int python_describe(u32 slot, u64 object, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_python *python = walk_at(slot, &work, &shadow);
 	int lost;
 
-	if (!python || !begin_texts(slot, shadow, object, check,
-				    ABI_RUNTIME(ABI_RUNTIME_PYTHON, python->version)))
+	if (!python ||
+	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PYTHON, python->version)))
 		return 1;
 	lost = send_str(slot, code_word(work, python->code_name), ABI_TEXT_NAME) ||
 	       send_str(slot, code_word(work, python->code_file), ABI_TEXT_FILE) ||
@@ -187,12 +198,57 @@ static __always_inline bool is_shim(const struct abi_python *python, const struc
 	       (owner == OWNER_SHIM || (owner == OWNER_SHIM_3_14 && python->version >= 0x030e));
 }
 
-/* The identity of the code object in work->code. */
-static __always_inline u64 identify(const struct abi_python *python, const struct shadow *shadow,
-				    struct work *work)
+/*
+ * The hash of the content of the str at address, a file's name: what str caches, or, as it is computed when it is first asked for,
+ * that of the text itself. Global, and so verified once.
+ */
+__noinline u64 python_hash_str(u32 slot, u64 address)
 {
-	u64 hash = mix(0, shadow->exec_id), name_hash = 0;
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
+	u64 head[3]; /* length, hash, how it lies in memory */
+	u32 first;
 
+	if (!python || !address ||
+	    bpf_probe_read_user(head, sizeof(head), (void *)(address + LENGTH_AT)))
+		return 0;
+	if (head[1] != NO_HASH)
+		return head[1];
+	first = head[2] & STR_ASCII ? STR_ASCII_BYTES : STR_HEAD_BYTES;
+	if (python->version >= 0x030c)
+		first -= 16;
+	return shadow_hash_text(slot, address + first, head[0] * (head[2] >> STR_WIDTH_SHIFT & 7));
+}
+
+/* The same; a file of this walk is looked at once. */
+static __always_inline u64 hash_file(u32 slot, struct work *work, u64 address)
+{
+	u32 at = (address >> 4 ^ address >> 9) & (NR_FILES - 1);
+
+	barrier_var(at);
+	if (work->files[at & (NR_FILES - 1)].at != address) {
+		u64 hash = python_hash_str(slot, address);
+
+		work->files[at & (NR_FILES - 1)] = (struct file){address, hash};
+	}
+	return work->files[at & (NR_FILES - 1)].hash;
+}
+
+/*
+ * The identity of the code object in work->code, but for its address: its fields, its first line among them, and the contents
+ * of its name and the name of its file. Global, and so verified once.
+ */
+__noinline u64 python_identify(u32 slot)
+{
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
+	u64 hash, name_hash = 0;
+
+	if (!python)
+		return 0;
+	hash = mix(0, shadow->exec_id);
 #pragma clang loop unroll(disable)
 	for (u32 i = 2; i < CODE_WORDS; i++) {
 		if (8 * i >= python->code_from && 8 * i < python->code_limit)
@@ -200,7 +256,8 @@ static __always_inline u64 identify(const struct abi_python *python, const struc
 		barrier_var(i);
 	}
 	read_word(code_word(work, python->code_name) + HASH_AT, &name_hash);
-	return mix(hash, name_hash);
+	hash = mix(hash, name_hash);
+	return mix(hash, hash_file(slot, work, code_word(work, python->code_file)));
 }
 
 static __always_inline u32 place_in(const struct abi_python *python, const struct work *work,
@@ -234,10 +291,10 @@ __noinline int python_step(u32 slot)
 	if (bpf_probe_read_user(work->code, CODE_WORDS * 8, (void *)code))
 		return 1;
 	shadow->stack.end = ABI_SHADOW_END_NO_CODE;
-	if (work->code[TYPE_WORD] != python->code_type || code >= ABI_FRAME_ENTRY)
+	if (work->code[TYPE_WORD] != python->code_type)
 		return 1;
-	identity = identity_of(shadow, identify(python, shadow, work), code);
-	push_frame(shadow, code, place_in(python, work, code), identity);
+	identity = identity_of(shadow, python_identify(slot), code);
+	push_frame(shadow, identity, place_in(python, work, code), 0);
 	make_known(slot, identity, code, python_describe);
 	if (python->entries == ABI_PYTHON_ALL ||
 	    (python->entries == ABI_PYTHON_FLAG && frame_byte(work, python->frame_entry)))
@@ -264,6 +321,8 @@ static __always_inline void walk(u32 slot)
 	if (!python || !python_find_thread(slot))
 		return;
 	work->window_bytes = 0;
+	for (int i = 0; i < NR_FILES; i++)
+		work->files[i].at = 0;
 	begin_stack(shadow);
 	work->frame = WORD_AT(work->thread, 31, python->frame_at);
 	if (has(python->hop_at) && !read_word(work->frame + python->hop_at, &work->frame))

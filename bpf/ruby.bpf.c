@@ -11,7 +11,7 @@
  * which cannot change it meanwhile. What a target has there instead can at most be wrong: pointers are only followed, and an
  * object counts as an iseq only if its flags say so.
  *
- * Bodies are malloc'ed, and freed with their iseqs. So a frame has a check of the body's fields that do not change, and of the
+ * Bodies are malloc'ed, and freed with their iseqs. So a frame is known by the body's fields that do not change, too, and by the
  * contents of its label and its path: of their last bytes, in which most of them differ. Addresses of strings are left out, which
  * GC.compact changes.
  */
@@ -34,8 +34,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define IS_ISEQ	     0x701aull
 #define IS_ELSEWHERE (1ull << 13) /* a string's text is not in the object; an array's values are */
 #define LONG_HEAD    24		  /* embedded texts follow a length (3.2 and later) */
-#define TAIL_WORDS   8
-#define TAIL_BYTES   (TAIL_WORDS * 8u)
 #define POSITION_MAX (1u << 24)
 /* The table of lines has six words for positions up to this one, then 80 bytes for each 512. */
 #define NR_IMMEDIATE	54
@@ -79,7 +77,6 @@ struct work {
 	u64 window[WORK_WORDS];
 	u64 body[32]; /* lengths are for masks; what is read is less */
 	u64 head[8];  /* of a string */
-	u64 tail[TAIL_WORDS];
 };
 
 /* The word at an offset in what was copied. The barrier keeps the mask, which the verifier needs. */
@@ -109,26 +106,6 @@ static __always_inline struct text find_text(const struct abi_ruby *ruby, struct
 			     ruby->text_at == LONG_HEAD ? work->head[2] : flags >> 14 & 31};
 }
 
-/* The hash of a text's length and its last bytes. Global, and so verified once. */
-__noinline u64 ruby_hash_text(u32 slot, u64 address, u64 len_bytes)
-{
-	struct work *work = work_at(slot);
-	u32 len = len_bytes < TAIL_BYTES ? (u32)len_bytes : TAIL_BYTES;
-	u64 hash = mix(0, len_bytes);
-
-	if (!work || !address)
-		return hash;
-	for (int i = 0; i < TAIL_WORDS; i++)
-		work->tail[i] = 0;
-	barrier_var(len);
-	if (len > TAIL_BYTES ||
-	    bpf_probe_read_user(work->tail, len, (void *)(address + len_bytes - len)))
-		return hash;
-	for (int i = 0; i < TAIL_WORDS; i++)
-		hash = mix(hash, work->tail[i]);
-	return hash;
-}
-
 /* The path of a body: a string, or an array that begins with it. */
 __noinline int ruby_find_path(u32 slot, u64 address)
 {
@@ -146,7 +123,7 @@ __noinline int ruby_find_path(u32 slot, u64 address)
 			work->path = find_text(ruby, work, first);
 	}
 	work->path_at = address;
-	work->path_hash = ruby_hash_text(slot, work->path.at, work->path.len_bytes);
+	work->path_hash = shadow_hash_text(slot, work->path.at, work->path.len_bytes);
 	return 0;
 }
 
@@ -192,14 +169,14 @@ __noinline int ruby_send_lines(u32 slot)
 }
 
 /* All texts of the body in work->body. 0: all of them were sent. */
-__noinline int ruby_describe(u32 slot, u64 object, u32 check)
+__noinline int ruby_describe(u32 slot, u64 object, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_ruby *ruby = walk_at(slot, &work, &shadow);
 
 	if (!ruby ||
-	    !begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_RUBY, ruby->version)))
+	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_RUBY, ruby->version)))
 		return 1;
 	ruby_find_path(slot, work->body[BODY_PATH]);
 	if (send_string(slot, &work->label, ABI_TEXT_NAME) ||
@@ -246,7 +223,7 @@ __noinline u64 ruby_identify(u32 slot)
 	if (!ruby)
 		return 0;
 	work->label = find_text(ruby, work, work->body[BODY_LABEL]);
-	hash = mix(shadow->exec_id, ruby_hash_text(slot, work->label.at, work->label.len_bytes));
+	hash = mix(shadow->exec_id, shadow_hash_text(slot, work->label.at, work->label.len_bytes));
 	if (work->path_at != work->body[BODY_PATH])
 		ruby_find_path(slot, work->body[BODY_PATH]);
 	hash = mix(hash, work->path_hash);
@@ -281,11 +258,10 @@ __noinline int ruby_push_function(u32 slot, u64 address, u32 flags)
 	    (work->head[0] & IS_ISEQ_MASK) != IS_ISEQ)
 		return 1;
 	body = work->head[2];
-	if (!body || body >= ABI_FRAME_ENTRY ||
-	    bpf_probe_read_user(work->body, ABI_RUBY_BODY_BYTES, (void *)body))
+	if (!body || bpf_probe_read_user(work->body, ABI_RUBY_BODY_BYTES, (void *)body))
 		return 1;
 	identity = identity_of(shadow, ruby_identify(slot), body);
-	push_frame(shadow, body, place_in(work), identity);
+	push_frame(shadow, identity, place_in(work), 0);
 	make_known(slot, identity, body, ruby_describe);
 	if (flags & FLAG_FINISH)
 		mark_entry(shadow);

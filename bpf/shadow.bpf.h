@@ -22,6 +22,7 @@
 #define STEPS_A_CALL   8
 #define FRAMES_AT_ONCE 32 /* of a hash */
 #define STR_MAX_BYTES  1024u
+#define TAIL_BYTES     256u /* of a text: what counts of its content */
 #define SEEN_WAYS      4
 #define SEEN_BUCKETS   16384
 #define NR_FIRST_KEYS  32 /* pthread: whose values are in the thread's own block */
@@ -146,9 +147,34 @@ __noinline int shadow_send_text(u32 slot, u64 address, u32 part, u32 len_bytes)
 		       : 0;
 }
 
-/* The texts that follow are of this object; version is of this kind of runtime. */
-static __always_inline bool begin_texts(u32 slot, const struct shadow *shadow, u64 object,
-					u32 check, u32 runtime)
+/*
+ * The hash of the length and the last TAIL_BYTES of a text, where most of them differ: of files in particular. Global, to be verified
+ * once. Texts that are sent lie in the same place.
+ */
+__noinline u64 shadow_hash_text(u32 slot, u64 address, u64 len_bytes)
+{
+	struct abi_text *text = text_at(slot);
+	u32 len = len_bytes < TAIL_BYTES ? (u32)len_bytes : TAIL_BYTES;
+	u64 hash = mix(0, len_bytes), *words;
+
+	if (!text || !address || !len)
+		return hash;
+	words = (u64 *)text->bytes;
+	barrier_var(len);
+	if (len > TAIL_BYTES)
+		return hash;
+	words[len / 8] = 0; /* behind the text, in its last word */
+	if (bpf_probe_read_user(words, len, (void *)(address + len_bytes - len)))
+		return hash;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < TAIL_BYTES / 8 && 8 * i < len; i++)
+		hash = mix(hash, words[i]);
+	return hash;
+}
+
+/* The texts that follow are of this function; version is of this kind of runtime. */
+static __always_inline bool begin_texts(u32 slot, const struct shadow *shadow, u64 function,
+					u32 runtime)
 {
 	struct abi_text *text = text_at(slot);
 
@@ -157,8 +183,7 @@ static __always_inline bool begin_texts(u32 slot, const struct shadow *shadow, u
 	text->event = ABI_EVENT_TEXT;
 	text->start_ns = shadow->start_ns;
 	text->tgid = shadow->tgid;
-	text->object = object;
-	text->check = check;
+	text->function = function;
 	text->runtime = runtime;
 	return true;
 }
@@ -177,15 +202,15 @@ static __always_inline u32 *seen_at(u64 key, bool *is_known)
 	return &ways[key >> 20 & (SEEN_WAYS - 1)];
 }
 
-/* Sends user space an object that it does not know: describe() sends its texts, and returns 0 if none was lost. */
-static __always_inline void make_known(u32 slot, u64 identity, u64 object,
-				       int (*describe)(u32 slot, u64 object, u32 check))
+/* Sends user space a function that it does not know: describe() sends its texts, and returns 0 if none was lost. */
+static __always_inline void make_known(u32 slot, u64 function, u64 object,
+				       int (*describe)(u32 slot, u64 object, u64 function))
 {
-	u64 key = mix(identity, identity >> 29); /* of all of it: the check is its lower half */
+	u64 key = mix(function, function >> 29);
 	bool is_known = true;
 	u32 *seen = seen_at(key, &is_known);
 
-	if (seen && !is_known && !describe(slot, object, identity))
+	if (seen && !is_known && !describe(slot, object, function))
 		*seen = key >> 32 | 1;
 }
 
@@ -196,28 +221,32 @@ static __always_inline u32 place_of(u32 nr)
 	return nr < ABI_SHADOW_HALF ? nr : ABI_SHADOW_HALF + (nr & (ABI_SHADOW_HALF - 1));
 }
 
-/* Marks the frame that was met last, if there is one: it was entered from native code. */
+static __always_inline struct abi_frame *last_frame(struct shadow *shadow)
+{
+	return &shadow->stack.frames[place_of(shadow->stack.nr_walked - 1) &
+				     (ABI_MAX_SHADOW_FRAMES - 1)];
+}
+
+/* Native code called the loop for the frame that was met last; or after it, for none. At the leaf there is none yet. */
 static __always_inline void mark_entry(struct shadow *shadow)
 {
-	u32 last = place_of(shadow->stack.nr_walked - 1) & (ABI_MAX_SHADOW_FRAMES - 1);
-
-	if (!shadow->stack.nr_walked || shadow->stack.frames[last].object & ABI_FRAME_ENTRY)
+	if (!shadow->stack.nr_walked)
 		return;
-	shadow->stack.frames[last].object |= ABI_FRAME_ENTRY;
+	last_frame(shadow)->entries++;
 	shadow->stack.nr_entries++;
 }
 
-/* The next frame. Its object's identity, of its content, becomes its check. */
-static __always_inline void push_frame(struct shadow *shadow, u64 object, u32 place, u32 check)
+/* The next frame. */
+static __always_inline void push_frame(struct shadow *shadow, u64 function, u32 place, u32 entries)
 {
 	u32 at = place_of(shadow->stack.nr_walked++) & (ABI_MAX_SHADOW_FRAMES - 1);
 
-	shadow->stack.frames[at].object = object;
+	shadow->stack.frames[at].function = function;
 	shadow->stack.frames[at].place = place;
-	shadow->stack.frames[at].check = check;
+	shadow->stack.frames[at].entries = entries;
 }
 
-/* The identity of an object of this process, from that of its content. */
+/* The identity of the function at object in this process, from that of its content. */
 static __always_inline u64 identity_of(const struct shadow *shadow, u64 content, u64 object)
 {
 	return mix(mix(content, object), (u64)shadow->tgid << 32 ^ shadow->start_ns);
@@ -243,8 +272,8 @@ __noinline u64 shadow_hash_frames(u32 slot, u64 hash, u32 i, u32 nr)
 
 		barrier_var(at);
 		frame = &shadow->stack.frames[at & (ABI_MAX_SHADOW_FRAMES - 1)];
-		hash = mix(hash, frame->object);
-		hash = mix(hash, (u64)frame->place << 32 | frame->check);
+		hash = mix(hash, frame->function);
+		hash = mix(hash, (u64)frame->place << 32 | frame->entries);
 	}
 	return hash;
 }

@@ -37,16 +37,13 @@ enum abi_shadow_end {
 	ABI_NR_SHADOW_ENDS
 };
 
-/* In a frame's object: native code called the runtime's loop for it, so it ends what one native frame stands for. */
-#define ABI_FRAME_ENTRY (1ull << 56)
-
-/* Or, of a runtime whose functions have native frames: its place is the number of that frame, from the leaf on. */
-#define ABI_FRAME_PLACED (1ull << 57)
+/* In a frame's entries: it has a native frame of its own, and its place is the number of that frame, from the leaf on. */
+#define ABI_FRAME_PLACED (1u << 31)
 
 struct abi_frame {
-	__u64 object; /* address of what is executed, and ABI_FRAME_ENTRY or ABI_FRAME_PLACED */
-	__u32 place;  /* in it; Python: bytes of bytecode */
-	__u32 check;  /* of its content: tells it from others that were at this address */
+	__u64 function; /* its identity: of its name, file and first line, its address and its process */
+	__u32 place;   /* in it; Python: bytes of bytecode */
+	__u32 entries; /* how many loops native code called for it, of which all but one run nothing; or ABI_FRAME_PLACED */
 };
 
 /* Over the ring, before the record of the same id: as many frames as there are. Leaf first. */
@@ -55,12 +52,12 @@ struct abi_shadow {
 	__u32 nr_walked;  /* may be more than are here */
 	__u64 id;	  /* of the record */
 	__u32 end;	  /* enum abi_shadow_end */
-	__u32 nr_entries; /* of nr_walked: those with ABI_FRAME_ENTRY */
+	__u32 nr_entries; /* of all nr_walked */
 	struct abi_frame frames[ABI_MAX_SHADOW_FRAMES];
 };
 
 /*
- * Over the ring, when a frame of this object is met for the first time: what names it, as it is in the target's
+ * Over the ring, when a frame of this function is met for the first time: what names it, as it is in the target's
  * memory, in several messages. So what a target frees or writes over later still has its name.
  */
 enum abi_text_part {
@@ -78,18 +75,17 @@ struct abi_text {
 	__u32 event; /* ABI_EVENT_TEXT */
 	__u32 part;  /* enum abi_text_part */
 	__u64 start_ns;
-	__u64 object;
-	__u32 check;
+	__u64 function; /* as in its frames */
 	__u32 tgid;
 	__u32 runtime; /* ABI_RUNTIME(): its kind and version */
 	__u32 len_bytes;
-	__u64 pad;
+	__u32 pad;
 	__u8 bytes[ABI_TEXT_BYTES]; /* only the first len_bytes are sent */
 };
 
 _Static_assert(sizeof(struct abi_frame) == 16, "abi_frame changed size");
 _Static_assert(sizeof(struct abi_shadow) == 24 + 16 * ABI_MAX_SHADOW_FRAMES,
 	       "abi_shadow changed size");
-_Static_assert(sizeof(struct abi_text) == 48 + ABI_TEXT_BYTES, "abi_text changed size");
+_Static_assert(sizeof(struct abi_text) == 40 + ABI_TEXT_BYTES, "abi_text changed size");
 
 #endif

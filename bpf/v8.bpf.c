@@ -16,7 +16,7 @@
  * pushed: below the stack pointer is what others left there.
  *
  * The garbage collector moves objects, and others take their place. A script has a number that its isolate never
- * uses again, and a function has one within its script: these are the check of a frame, with the address of the script.
+ * uses again, and a function has one within its script: by these a frame is known, with the addresses of both.
  */
 #include "prelude.bpf.h"
 
@@ -64,19 +64,18 @@ __noinline int v8_push_function(u32 slot, u64 function, u32 i)
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_v8 *v8 = walk_at(slot, &work, &shadow);
-	u64 shared, object, identity;
+	u64 shared, identity;
 
 	if (!v8)
 		return 0;
 	shared = word_in(function, v8->shared_at);
 	if (!load_shared(work, v8, shared) || !load_script(work, v8))
 		return 0;
-	object = shared & (ABI_FRAME_ENTRY - 1);
 	identity = mix(mix(shadow->exec_id, work->script_id), work->script);
 	identity = mix(identity, work->shared[v8->literal_at / 8 & 7] >> 8 * (v8->literal_at & 4));
-	identity = identity_of(shadow, identity, object);
-	push_frame(shadow, object | ABI_FRAME_PLACED, i, identity);
-	make_known(slot, identity, object, v8_describe);
+	identity = identity_of(shadow, identity, shared);
+	push_frame(shadow, identity, i, ABI_FRAME_PLACED);
+	make_known(slot, identity, shared, v8_describe);
 	return 0;
 }
 

@@ -223,7 +223,7 @@ static __always_inline int send_function(u32 slot, const struct work *work)
 }
 
 /* All texts of the function in work->shared. 0: all of them were sent. */
-__noinline int v8_describe(u32 slot, u64 object, u32 check)
+__noinline int v8_describe(u32 slot, u64 object, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
@@ -250,7 +250,7 @@ __noinline int v8_describe(u32 slot, u64 object, u32 check)
 		return 1;
 	work->nr_described++;
 	v8_set_string(slot, STRING_FILE, word_in(work->script, v8->script_name_at));
-	if (!begin_texts(slot, shadow, object, check, ABI_RUNTIME(ABI_RUNTIME_V8, v8->version)) ||
+	if (!begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_V8, v8->version)) ||
 	    send_string(slot, work, STRING_NAME, ABI_TEXT_NAME) ||
 	    send_string(slot, work, STRING_REST, ABI_TEXT_QUALIFIED) ||
 	    send_string(slot, work, STRING_LAST, ABI_TEXT_LINES) ||

@@ -123,15 +123,17 @@ enum shadow_end {
 
 /* A frame of a shadow stack. */
 struct shadow_frame {
-	uint64_t object; /* what is executed: its address, and SHADOW_ENTRY */
-	uint32_t place;	 /* in it */
-	uint32_t check;	 /* of its content */
+	uint64_t function; /* its identity, of its content, its address and its process */
+	uint32_t place;	   /* in it */
+	/*
+	 * How many times native code called the runtime's loop for it. If it did, this is the last of those frames that one native
+	 * frame stands for; of further native frames the functions have ended. Or SHADOW_PLACED.
+	 */
+	uint32_t entries;
 };
 
-/* Native code called the runtime's loop for this frame, so it is the last of those that one native frame stands for. */
-#define SHADOW_ENTRY (1ull << 56)
-/* In its object: it is native frame `place`, from the leaf on, that executes it. */
-#define SHADOW_PLACED (1ull << 57)
+/* It is native frame `place`, from the leaf on, that executes it. */
+#define SHADOW_PLACED (1u << 31)
 
 /*
  * A shadow stack of more frames has SHADOW_MAX_FRAMES of them: half of the leaf's side, then those of the root's side.
@@ -143,7 +145,7 @@ struct shadow_stack {
 	const struct shadow_frame *frames;
 	uint32_t nr;
 	uint32_t nr_elided;	    /* frames that are left out, in the middle */
-	uint32_t nr_elided_entries; /* of these: with SHADOW_ENTRY */
+	uint32_t nr_elided_entries; /* of these, in all */
 	enum shadow_end end;
 };
 
@@ -156,13 +158,12 @@ enum text_part {
 	NR_TEXT_PARTS
 };
 
-/* A part of what a frame's object consists of, as it was in the target's memory. TEXT_OBJECT is the last. */
+/* A part of what a frame's function consists of, as it was in the target's memory. TEXT_OBJECT is the last. */
 struct runtime_text {
 	uint32_t tgid;
 	uint64_t start_ns; /* of the process */
-	uint64_t object;   /* address */
-	uint32_t check;
-	uint32_t runtime; /* its kind and version: ABI_RUNTIME() */
+	uint64_t function; /* as in its frames */
+	uint32_t runtime;  /* its kind and version: ABI_RUNTIME() */
 	enum text_part part;
 	const void *bytes;
 	uint32_t len_bytes;

@@ -137,6 +137,30 @@ def check_forged(name, mapping, function):
     return circle
 
 
+def check_made(samples, number_of, most_gone=0.01):
+    """A program makes functions, each of which lives for a moment, and most stand where another one was. Before it calls one it gives
+    its thread that one's number as a name, and "-" after it: so the kernel says which function a sample is in, and none is taken for
+    another. number_of(frame): the number that name, file and line of a frame say; None: it is none that was made."""
+    made, gone, found, wrong = 0, 0, set(), []
+    for sample in samples:
+        nr, thread = sample["values"]["samples"], sample["labels"]["thread"]
+        if not thread.isdigit():
+            continue
+        gone += nr * sample["stack"].count("[code is gone]")
+        for frame in sample["frames"]:
+            number = number_of(frame)
+            if number is None:
+                continue
+            made += nr
+            found.add((frame["name"], frame["file"], frame["start_line"]))
+            if number != int(thread):
+                wrong += nr * [(thread, frame["name"], frame["file"], frame["start_line"])]
+    print(f"# {len(found)} functions in {made} frames: {len(wrong)} are wrong, {gone} are gone", flush=True)
+    assert not wrong, (len(wrong), made, wrong[:10])
+    assert_enough(len(found), "functions")  # how many is the machine's choice
+    assert gone <= max(1, most_gone * made), (len(found), made, gone)
+
+
 def script(text, name):
     """A file with this text, in a folder of its own."""
     path = os.path.join(h.folder(), name)

@@ -14,7 +14,7 @@
 static void tell(struct framenames *names, uint64_t object)
 {
 	framenames_text(names, &(struct runtime_text){.tgid = 1,
-						      .object = object,
+						      .function = object,
 						      .part = TEXT_OBJECT,
 						      .bytes = "x",
 						      .len_bytes = 1});
@@ -24,7 +24,7 @@ static enum framename_state state_of(struct framenames *names, uint64_t object)
 {
 	struct framename found;
 
-	return framenames_find(names, 1, 0, &(struct shadow_frame){.object = object}, false,
+	return framenames_find(names, 1, 0, &(struct shadow_frame){.function = object}, false,
 			       &found);
 }
 
@@ -49,10 +49,11 @@ static void test_it_must_be_whole(void **state)
 	struct framenames *names = framenames_new(NULL, MOST_BYTES);
 
 	(void)state;
-	framenames_text(
-		names,
-		&(struct runtime_text){
-			.tgid = 1, .object = 16, .part = TEXT_NAME, .bytes = "f", .len_bytes = 1});
+	framenames_text(names, &(struct runtime_text){.tgid = 1,
+						      .function = 16,
+						      .part = TEXT_NAME,
+						      .bytes = "f",
+						      .len_bytes = 1});
 	assert_int_equal(state_of(names, 16), FRAMENAME_GONE);
 	tell(names, 16);
 	assert_int_equal(state_of(names, 16), FRAMENAME_NO_TIME);

@@ -60,7 +60,7 @@ static void check(const struct example *example)
 	}
 	native.is_loop = is_loop;
 	for (const char *frame = example->frames; *frame; frame++)
-		frames[nr_frames++].object = *frame == 'e' ? SHADOW_ENTRY : 0;
+		frames[nr_frames++].entries = *frame == 'e' ? 1 : *frame == 'E' ? 2 : 0;
 	shadow.nr = nr_frames;
 	assert_int_equal(join_stacks(&native, &shadow, &items), example->is_paired);
 	for (size_t i = 0; i < items.nr; i++)
@@ -114,8 +114,8 @@ static void test_elided(void **state)
 	size_t at = 0, loops[4], nr_loops = 0, elided = 0;
 
 	(void)state;
-	frames[9].object = SHADOW_ENTRY;		     /* the run at the leaf: 0 to 9 */
-	frames[SHADOW_MAX_FRAMES - 1].object = SHADOW_ENTRY; /* the run at the root */
+	frames[9].entries = 1;			   /* the run at the leaf: 0 to 9 */
+	frames[SHADOW_MAX_FRAMES - 1].entries = 1; /* the run at the root */
 	assert_true(join_stacks(&native, &shadow, &items));
 	vec_for_each(&items, item) {
 		if (item->kind == JOIN_NATIVE && item->i < 4)
@@ -137,10 +137,10 @@ static void test_elided(void **state)
 /* Functions that say which native frame they are. */
 static void test_placed(void **state)
 {
-	const struct shadow_frame frames[] = {{SHADOW_PLACED, 0, 0},
-					      {SHADOW_PLACED, 2, 0},
-					      {SHADOW_PLACED, 2, 0},
-					      {SHADOW_PLACED, 9, 0}};
+	const struct shadow_frame frames[] = {{0, 0, SHADOW_PLACED},
+					      {0, 2, SHADOW_PLACED},
+					      {0, 2, SHADOW_PLACED},
+					      {0, 9, SHADOW_PLACED}};
 	const struct shadow_stack shadow = {.frames = frames, .nr = 4};
 	static const bool is_loop[4];
 	const struct join_native native = {.is_loop = is_loop, .nr = 4, .elided = 4};
@@ -162,7 +162,7 @@ static void test_placed(void **state)
 /* Where there was no time for more functions, a note says so. */
 static void test_placed_and_cut(void **state)
 {
-	const struct shadow_frame frames[] = {{SHADOW_PLACED, 0, 0}, {SHADOW_PLACED, 1, 0}};
+	const struct shadow_frame frames[] = {{0, 0, SHADOW_PLACED}, {0, 1, SHADOW_PLACED}};
 	const struct shadow_stack shadow = {.frames = frames, .nr = 2, .end = SHADOW_END_TOO_DEEP};
 	static const bool is_loop[3];
 	const struct join_native native = {.is_loop = is_loop, .nr = 3, .elided = 3};

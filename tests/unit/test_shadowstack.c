@@ -17,8 +17,7 @@ static size_t write_message(struct abi_shadow *message, uint32_t nr)
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t at = i < ABI_SHADOW_HALF ? i : ABI_SHADOW_HALF + i % ABI_SHADOW_HALF;
 
-		message->frames[at] =
-			(struct abi_frame){.object = i % 2 ? ABI_FRAME_ENTRY : 0, .place = i};
+		message->frames[at] = (struct abi_frame){.place = i, .entries = i % 2};
 		message->nr_entries += i % 2;
 	}
 	nr = nr < ABI_MAX_SHADOW_FRAMES ? nr : ABI_MAX_SHADOW_FRAMES;
@@ -61,7 +60,7 @@ static void test_texts(void **state)
 	(void)state;
 	message->part = ABI_TEXT_LINES;
 	message->len_bytes = 5;
-	message->object = 0x1000;
+	message->function = 0x1000;
 	assert_true(shadowstack_read_text(message, head_bytes + 8, &text));
 	assert_int_equal(text.part, TEXT_LINES);
 	assert_int_equal(text.len_bytes, 5);

@@ -7,8 +7,7 @@ static const enum shadow_end ends[] = {
 	ABI_SHADOW_ENDS(X)
 #undef X
 };
-_Static_assert(SHADOW_MAX_FRAMES == ABI_MAX_SHADOW_FRAMES && SHADOW_ENTRY == ABI_FRAME_ENTRY &&
-		       SHADOW_PLACED == ABI_FRAME_PLACED &&
+_Static_assert(SHADOW_MAX_FRAMES == ABI_MAX_SHADOW_FRAMES && SHADOW_PLACED == ABI_FRAME_PLACED &&
 		       (int)NR_TEXT_PARTS == (int)ABI_NR_TEXT_PARTS,
 	       "stream.h says what shadow_abi.h says");
 
@@ -33,8 +32,8 @@ void shadowstack_read(const struct abi_shadow *message, size_t len_bytes,
 	for (uint32_t i = 0; i < stack->nr; i++) {
 		const struct abi_frame *frame = &message->frames[place_of(message, i)];
 
-		frames[i] = (struct shadow_frame){frame->object, frame->place, frame->check};
-		nr_entries += !!(frame->object & ABI_FRAME_ENTRY);
+		frames[i] = (struct shadow_frame){frame->function, frame->place, frame->entries};
+		nr_entries += frame->entries & ~ABI_FRAME_PLACED;
 	}
 	if (stack->nr < SHADOW_MAX_FRAMES || message->nr_walked <= SHADOW_MAX_FRAMES)
 		return;
@@ -51,8 +50,7 @@ bool shadowstack_read_text(const struct abi_text *message, size_t len_bytes,
 		return false;
 	*text = (struct runtime_text){.tgid = message->tgid,
 				      .start_ns = message->start_ns,
-				      .object = message->object,
-				      .check = message->check,
+				      .function = message->function,
 				      .runtime = message->runtime,
 				      .part = (enum text_part)message->part,
 				      .bytes = message->bytes,

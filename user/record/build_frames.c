@@ -77,7 +77,7 @@ static void mark_placed(struct build *build, const struct entry *entry, const st
 	for (uint32_t k = 0; k < shadow->nr; k++) {
 		uint32_t i = shadow->frames[k].place;
 
-		if (!(shadow->frames[k].object & SHADOW_PLACED) || i >= user->nr)
+		if (!(shadow->frames[k].entries & SHADOW_PLACED) || i >= user->nr)
 			continue;
 		build->is_loop.at[i] = i > 0 ||
 				       !symbolize_runtime(build->symbolizer, entry->image,

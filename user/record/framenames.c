@@ -21,8 +21,8 @@ _Static_assert((int)NR_TEXT_PARTS == (int)MESSAGE_NR_TEXTS,
 	       "a question has all parts, in this order");
 
 struct function {
-	uint32_t tgid, check;
-	uint64_t start_ns, object;
+	uint32_t tgid;
+	uint64_t start_ns, identity;
 	uint32_t runtime; /* ABI_RUNTIME() */
 	bool is_told;	  /* all of its texts have come */
 	bool was_asked;
@@ -75,13 +75,12 @@ static bool same_function(const void *ctx, uint32_t value, const void *key)
 	const struct framenames *names = ctx;
 	const struct function *a = &names->functions.at[value], *b = key;
 
-	return a->object == b->object && a->check == b->check && a->tgid == b->tgid &&
-	       a->start_ns == b->start_ns;
+	return a->identity == b->identity && a->tgid == b->tgid && a->start_ns == b->start_ns;
 }
 
 static uint64_t code_of(const struct function *function)
 {
-	return hash_combine(hash_combine(function->object, function->check),
+	return hash_combine(function->identity,
 			    (uint64_t)function->tgid << 32 ^ function->start_ns);
 }
 
@@ -106,8 +105,7 @@ void framenames_text(struct framenames *names, const struct runtime_text *text)
 {
 	const struct function key = {.tgid = text->tgid,
 				     .start_ns = text->start_ns,
-				     .object = text->object,
-				     .check = text->check,
+				     .identity = text->function,
 				     .runtime = text->runtime};
 	struct function *function;
 	void *copy;
@@ -173,10 +171,8 @@ enum framename_state framenames_find(struct framenames *names, uint32_t tgid, ui
 				     const struct shadow_frame *frame, bool may_ask,
 				     struct framename *found)
 {
-	const struct function key = {.tgid = tgid,
-				     .start_ns = start_ns,
-				     .object = frame->object & ~(SHADOW_ENTRY | SHADOW_PLACED),
-				     .check = frame->check};
+	const struct function key = {
+		.tgid = tgid, .start_ns = start_ns, .identity = frame->function};
 	struct function *function = find(names, &key, false);
 
 	if (!function || !function->is_told)

@@ -2,8 +2,8 @@
 /*
  * The names of functions that runtimes interpret, from the texts that BPF sends when it meets one for the first time.
  *
- * A function is known by its process, its address and the check of its content, so that what takes the place of another has a
- * name of its own. Texts are kept as they came; the parser is asked for the name when a profile needs it.
+ * A function is known by its process and by 64 bits of its address and its content, so that what takes the place of another has
+ * a name of its own. Texts are kept as they came; the parser is asked for the name when a profile needs it.
  */
 #ifndef CPROF_RECORD_FRAMENAMES_H
 #define CPROF_RECORD_FRAMENAMES_H

@@ -16,9 +16,9 @@ struct joining {
 	uint32_t nr_passed;  /* marks before next */
 };
 
-static bool is_entry(const struct shadow_frame *frame)
+static uint32_t entries_of(const struct shadow_frame *frame)
 {
-	return frame->object & SHADOW_ENTRY;
+	return frame->entries & ~SHADOW_PLACED;
 }
 
 /* The index at which frames were left out; shadow->nr: none were. */
@@ -38,7 +38,7 @@ static void push_shadow(struct joining *joining)
 		push(joining, JOIN_ELIDED, 0);
 		joining->nr_passed += joining->shadow->nr_elided_entries;
 	}
-	joining->nr_passed += is_entry(&joining->shadow->frames[joining->next]);
+	joining->nr_passed += entries_of(&joining->shadow->frames[joining->next]);
 	push(joining, JOIN_SHADOW, joining->next++);
 }
 
@@ -60,7 +60,7 @@ static void count(struct joining *joining)
 {
 	joining->nr_entries = joining->shadow->nr_elided_entries;
 	for (uint32_t i = 0; i < joining->shadow->nr; i++)
-		joining->nr_entries += is_entry(&joining->shadow->frames[i]);
+		joining->nr_entries += entries_of(&joining->shadow->frames[i]);
 	for (uint32_t i = 0; i < joining->native->nr; i++)
 		joining->nr_loops += joining->native->is_loop[i];
 }
@@ -116,7 +116,7 @@ static bool can_be_paired(const struct joining *joining)
 
 static bool is_placed(const struct shadow_stack *shadow)
 {
-	return shadow->nr && shadow->frames[0].object & SHADOW_PLACED;
+	return shadow->nr && shadow->frames[0].entries & SHADOW_PLACED;
 }
 
 /* Adds the frame that ends the functions read: there was no time for more. */
