@@ -261,6 +261,14 @@ enum task_event_kind {
 	TASK_MAP,  /* an executable mapping was made */
 	TASK_EXIT, /* a task ended; the process lives on while other threads do */
 	TASK_LOST, /* the kernel dropped events: what is known of every process may be old */
+	KERNEL_CODE_CAME, /* code was made in the kernel: a BPF program, a trampoline; of no task */
+	KERNEL_CODE_WENT, /* and it is gone */
+};
+
+/* Code that is made in the kernel at run time. */
+struct kernel_code {
+	uint64_t start, limit; /* ips [start, limit) */
+	const char *name;
 };
 
 /* One executable mapping, as the kernel announces it or /proc/PID/maps lists it. */
@@ -277,10 +285,11 @@ struct task_event {
 	enum task_event_kind kind;
 	uint64_t time_ns;
 	uint32_t tgid, tid;
-	uint32_t parent_tgid;  /* TASK_FORK */
-	char comm[COMM_BYTES]; /* TASK_EXEC, TASK_COMM */
-	struct map_event map;  /* TASK_MAP */
-	uint64_t nr_lost;      /* TASK_LOST */
+	uint32_t parent_tgid;	 /* TASK_FORK */
+	char comm[COMM_BYTES];	 /* TASK_EXEC, TASK_COMM */
+	struct map_event map;	 /* TASK_MAP */
+	uint64_t nr_lost;	 /* TASK_LOST */
+	struct kernel_code code; /* KERNEL_CODE_* */
 };
 
 #endif

@@ -302,22 +302,32 @@ char _license[] __attribute__((section("license"))) = "GPL";
 """
 
 
-@h.test
-def programs_of_bpf():
-    """A BPF program's frame has the name that the kernel gives it: its tag, and its own name."""
+def bpf_program(name):
+    """A program that spins, of this name, as a file."""
     folder = h.folder()
-    source, program, data = (os.path.join(folder, name) for name in ("spin.c", "spin.o", "data"))
-    pin = os.path.join("/sys/fs/bpf", f"cprof-test-{os.getpid()}")
-    bpftool = shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")
+    source, program = os.path.join(folder, "spin.c"), os.path.join(folder, f"{name}.o")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(BPF.replace("spin_in_bpf", name))
+    subprocess.run(["clang", "-O2", "-target", "bpf", "-I", f"/usr/include/{os.uname().machine}-linux-gnu", "-c",
+                    "-o", program, source], check=True)
+    return program
+
+
+def find_bpftool():
     with open("/proc/sys/net/core/bpf_jit_kallsyms", encoding="utf-8") as file:
         if file.read().strip() == "0":
             raise h.Skip("the kernel gives BPF programs no symbols")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(BPF)
+    return shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")
+
+
+@h.test
+def programs_of_bpf():
+    """A BPF program's frame has the name that the kernel gives it: its tag, and its own name."""
+    folder, bpftool, program = h.folder(), find_bpftool(), bpf_program("spin_in_bpf")
+    data = os.path.join(folder, "data")
+    pin = os.path.join("/sys/fs/bpf", f"cprof-test-{os.getpid()}")
     with open(data, "wb") as file:
         file.write(bytes(64))
-    subprocess.run(["clang", "-O2", "-target", "bpf", "-I", f"/usr/include/{os.uname().machine}-linux-gnu", "-c",
-                    "-o", program, source], check=True)
     subprocess.run([bpftool, "prog", "load", program, pin, "type", "socket"], check=True)
     try:
         tag = json.loads(subprocess.run([bpftool, "--json", "prog", "show", "pinned", pin], check=True,
@@ -328,6 +338,44 @@ def programs_of_bpf():
         os.unlink(pin)
     ticks = ticks_by_leaf(run.profile())
     assert ticks.get(f"bpf_prog_{tag}_spin_in_bpf", 0) > 0.5 * sum(ticks.values()), ticks
+
+
+# Loads program $4 unless its pin $2 is there, runs it, and removes it; waits until the kernel has no name of it any more.
+COMES_AND_GOES = """
+set -e
+[ -e "$2" ] || "$1" prog load "$4" "$2" type socket
+"$1" prog run pinned "$2" data_in "$3" repeat 8000
+rm "$2"
+while grep -q "_$5[[:space:]]" /proc/kallsyms; do sleep 0.1; done
+"""
+
+
+@h.test
+def programs_of_bpf_that_come_and_go():
+    """One that is there before the run, and then one that comes; both are gone at its end. Another one listens to the kernel, too."""
+    folder, bpftool = h.folder(), find_bpftool()
+    data, pid = os.path.join(folder, "data"), os.getpid()
+    names = [f"early_{pid}", f"later_{pid}"]
+    pins = [f"/sys/fs/bpf/cprof-test-{name}" for name in names]
+    programs = [bpf_program(name) for name in names]
+    with open(data, "wb") as file:
+        file.write(bytes(64))
+    other = h.cprof("record", "-p", h.Workload("hot", 3600).pid).attached()
+    subprocess.run([bpftool, "prog", "load", programs[0], pins[0], "type", "socket"], check=True)
+    script = "\n".join(f"sh -ec '{COMES_AND_GOES}' - {bpftool} {pin} {data} {program} {name}"
+                       for pin, program, name in zip(pins, programs, names))
+    try:
+        run = h.cprof("record", "-F", "999", "--", "sh", "-ec", script).wait()
+    finally:
+        for pin in pins:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(pin)
+    other.stop()
+    ticks = ticks_by_leaf(run.profile())
+    own = {name: sum(count for leaf, count in ticks.items() if leaf.startswith("bpf_prog_") and leaf.endswith(f"_{name}"))
+           for name in names}
+    unnamed = sum(count for leaf, count in ticks.items() if leaf.startswith("[kernel]"))
+    assert min(own.values()) > 10 and min(own.values()) > unnamed, (own, unnamed, ticks)
 
 
 h.main()

@@ -187,10 +187,40 @@ static void announce_map(struct fixture *f, size_t ring, uint32_t tgid, const ch
 	announce(f, ring, PERF_RECORD_MMAP2, &body, sizeof(body), time_ns);
 }
 
+/* nr: the how manyth event of its CPU this ring is of; size says so, and nothing is written there. */
+static void announce_code(struct fixture *f, const char *name, bool is_gone, int nr,
+			  uint64_t time_ns)
+{
+	struct perf_event_mmap_page *control = f->sideband.rings.at[0];
+	char *header = (char *)control + sysconf(_SC_PAGESIZE) + control->data_head;
+	struct {
+		uint64_t addr;
+		uint32_t len;
+		uint16_t type, flags;
+		char name[32];
+	} body = {.addr = 0xffffffffc0000000, .len = 0x40, .type = 1, .flags = is_gone};
+	uint16_t more = 16 * (nr - 1);
+
+	strcpy(body.name, name);
+	announce(f, 0, PERF_RECORD_KSYMBOL, &body, 16 + (strlen(name) / 8 + 1) * 8, time_ns);
+	((struct perf_event_header *)header)->size += more;
+	memset((char *)control + sysconf(_SC_PAGESIZE) + control->data_head, 0x55, more);
+	control->data_head += more;
+}
+
 static void say(void *ctx, const struct task_event *event)
 {
 	struct fixture *f = ctx;
 	size_t len = strlen(f->said);
+
+	if (event->kind == KERNEL_CODE_CAME || event->kind == KERNEL_CODE_WENT) {
+		assert_true(event->code.start == 0xffffffffc0000000);
+		assert_true(event->code.limit == event->code.start + 0x40);
+		snprintf(f->said + len, sizeof(f->said) - len, "%c%s@%lu ",
+			 event->kind == KERNEL_CODE_CAME ? '+' : '-', event->code.name,
+			 (unsigned long)event->time_ns);
+		return;
+	}
 
 	snprintf(f->said + len, sizeof(f->said) - len, "%s%u ",
 		 event->kind == TASK_MAP    ? event->map.path
@@ -216,6 +246,35 @@ static void in_the_order_of_time(void **state)
 	announce_map(f, 1, 2, "/a", now_ns - 1);
 	assert_string_equal(drained(f), "fork1 fork2 /a2 ");
 	assert_string_equal(drained(f), "");
+}
+
+/* The record of a second event of the same CPU is too long. Names of all lengths, since they are padded. */
+static void code_of_the_kernel(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int nr = 1; nr <= 4; nr++) {
+		announce_code(f, "a", false, nr, 10);
+		announce_code(f, "seven77", false, nr, 20);
+		announce_code(f, "eight888", true, nr, 30);
+		announce_code(f, "fifteen15151515", false, nr, 40);
+		announce_code(f, "", true, nr, 50);
+		announce_fork(f, 0, 2, 60);
+		assert_string_equal(
+			drained(f),
+			"+a@10 +seven77@20 -eight888@30 +fifteen15151515@40 -@50 fork2 ");
+	}
+}
+
+static void code_is_gathered(void **state)
+{
+	struct fixture *f = *state;
+
+	announce_code(f, "early", false, 1, 10);
+	announce_code(f, "later", true, 1, now_ns + 5);
+	assert_string_equal(drained(f), "+early@10 ");
+	now_ns += 10;
+	assert_non_null(strstr(drained(f), "-later@"));
 }
 
 /* The ring with the fork was read before it was there, that with what the child did after it. */
@@ -371,6 +430,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(in_the_order_of_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(code_of_the_kernel, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(code_is_gathered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gathered_before_it_is_delivered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gathered_while_others_are_delivered, set_up,
 						tear_down),

@@ -309,7 +309,7 @@ static void test_code_nowhere(void **state)
 
 static uint32_t kernel(struct fixture *fixture, uint64_t ip, bool is_return)
 {
-	return symbolize_kernel(fixture->symbolizer, fixture->profile, ip, is_return);
+	return symbolize_kernel(fixture->symbolizer, fixture->profile, ip, 0, is_return);
 }
 
 static void test_the_kernel(void **state)
@@ -341,7 +341,7 @@ static void test_without_kallsyms(void **state)
 {
 	struct fixture *fixture = *state;
 	struct symbolizer *blind = symbolizer_new(fixture->tasks, fixture->files, fixture->parser);
-	uint32_t id = symbolize_kernel(blind, fixture->profile, 0xffffffff81000110, false);
+	uint32_t id = symbolize_kernel(blind, fixture->profile, 0xffffffff81000110, 0, false);
 
 	assert_string_equal(name_of(fixture, id), "[kernel]+0xffffffff81000110");
 	symbolizer_free(blind);

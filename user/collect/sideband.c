@@ -64,6 +64,13 @@ struct lost_body {
 	uint64_t id, lost;
 };
 
+struct ksymbol_body {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t type, flags;
+	char name[]; /* padded with NULs to 8 bytes */
+};
+
 static size_t ring_bytes(void)
 {
 	return RING_BYTES + sysconf(_SC_PAGESIZE);
@@ -95,6 +102,7 @@ static struct perf_event_attr announcements(void)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.ksymbol = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,
 		.use_clockid = 1,
@@ -152,8 +160,9 @@ static bool parse_record(struct sideband *sideband, const struct perf_event_head
 	const struct fork_body *task = (const void *)(header + 1);
 	const struct comm_body *comm = (const void *)(header + 1);
 	const struct lost_body *lost = (const void *)(header + 1);
+	const struct ksymbol_body *symbol = (const void *)(header + 1);
 
-	event->tgid = task->pid; /* every body but lost_body begins with it */
+	event->tgid = task->pid; /* the bodies of tasks begin with it */
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
 		if (!(map->prot & PROT_EXEC))
@@ -182,6 +191,17 @@ static bool parse_record(struct sideband *sideband, const struct perf_event_head
 		event->parent_tgid = task->ppid;
 		/* A new thread has its creator's pid. */
 		return header->type == PERF_RECORD_EXIT || task->pid != task->ppid;
+	case PERF_RECORD_KSYMBOL:
+		event->kind = symbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
+				      ? KERNEL_CODE_WENT
+				      : KERNEL_CODE_CAME;
+		event->tgid = 0;
+		event->code = (struct kernel_code){
+			.start = symbol->addr,
+			.limit = symbol->addr + symbol->len,
+			.name = copy_text(sideband, symbol->name, end),
+		};
+		return symbol->len && event->code.start < event->code.limit;
 	case PERF_RECORD_LOST:
 		event->kind = TASK_LOST;
 		event->tgid = 0;
@@ -191,6 +211,23 @@ static bool parse_record(struct sideband *sideband, const struct perf_event_head
 	default:
 		return false;
 	}
+}
+
+/*
+ * Where a record's trailer is. At its end, but for a KSYMBOL: where several events of a CPU ask for these, each next record
+ * has the size of the one before and a trailer more, and what is behind its own trailer was never written
+ * (kernel/events/core.c: perf_event_ksymbol_output() adds to the header that they share).
+ */
+static const struct trailer *trailer_of(const struct perf_event_header *header)
+{
+	const char *last = (const char *)header + header->size - sizeof(struct trailer);
+	const struct ksymbol_body *symbol = (const void *)(header + 1);
+	const char *behind;
+
+	if (header->type != PERF_RECORD_KSYMBOL || last < symbol->name)
+		return (const void *)last;
+	behind = symbol->name + (strnlen(symbol->name, last - symbol->name) / 8 + 1) * 8;
+	return (const void *)(behind < last ? behind : last);
 }
 
 static void read_ring(struct sideband *sideband, void *ring)
@@ -215,7 +252,7 @@ static void read_ring(struct sideband *sideband, void *ring)
 			memcpy(buffer + (RING_BYTES - at), data, size - (RING_BYTES - at));
 			header = (const void *)buffer;
 		}
-		trailer = (const void *)((const char *)header + size - sizeof(*trailer));
+		trailer = trailer_of(header);
 		pending.event.time_ns = trailer->time;
 		if (parse_record(sideband, header, trailer, &pending.event))
 			vec_push(&sideband->pending.events, pending);
@@ -384,6 +421,9 @@ static void keep_from(struct sideband *sideband, const struct sideband_batch *ba
 		if (event->kind == TASK_MAP)
 			event->map.path = arena_strndup(&sideband->pending.arena, event->map.path,
 							strlen(event->map.path));
+		if (event->kind == KERNEL_CODE_CAME || event->kind == KERNEL_CODE_WENT)
+			event->code.name = arena_strndup(&sideband->pending.arena, event->code.name,
+							 strlen(event->code.name));
 		vec_push(&sideband->pending.events, kept);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the kernel's announcements about processes: forks, execs, names, executable mappings, exits.
+ * Reads the kernel's announcements about processes: forks, execs, names, executable mappings, exits; and about code that it makes
+ * for itself.
  *
  * A dummy perf event on each CPU makes them, in order, without a tracepoint that would slow every system call. They are
  * delivered in the order of time over all CPUs.

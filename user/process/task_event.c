@@ -172,5 +172,7 @@ void tasks_apply(struct tasks *tasks, const struct task_event *event)
 		tasks->nr_losses++;
 		tasks->lost_ns = event->time_ns;
 		break;
+	default:
+		break;
 	}
 }

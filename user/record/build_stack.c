@@ -186,8 +186,9 @@ void build_set_stack(struct build *build, struct entry *entry)
 	build->locations.nr = build->call_ips.nr = 0;
 	build->nr_cut = nr_cut(build, entry, user);
 	for (uint32_t i = 0; i < kernel->nr && !(entry->shadow && build->order->no_native); i++) {
-		vec_push(&build->locations, symbolize_kernel(build->symbolizer, build->profile,
-							     kernel->ips[i], i > 0));
+		vec_push(&build->locations,
+			 symbolize_kernel(build->symbolizer, build->profile, kernel->ips[i],
+					  entry->time_ns, i > 0));
 		vec_push(&build->call_ips, kernel->ips[i] + !i);
 	}
 	/* user->ips[0] is exact under kernel frames too: where the thread was interrupted, or the

@@ -18,6 +18,10 @@ static void on_event(void *ctx, const struct task_event *event)
 	struct dispatch *dispatch = ctx;
 
 	workbudget_is_over(dispatch->budget); /* it notices when the time is up */
+	if (event->kind == KERNEL_CODE_CAME || event->kind == KERNEL_CODE_WENT) {
+		kernelcode_event(dispatch->kernelcode, event);
+		return;
+	}
 	if (!dispatch->only_known || tasks_knows(dispatch->tasks, event))
 		tasks_apply(dispatch->tasks, event);
 	tablesync_event(dispatch->tablesync, event);

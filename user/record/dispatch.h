@@ -21,6 +21,7 @@
 #include "process/task.h"
 #include "record/builder.h"
 #include "record/ifuncnames.h"
+#include "record/kernelcode.h"
 #include "feed/tablesync.h"
 
 /* All borrowed. */
@@ -32,6 +33,7 @@ struct dispatch {
 	struct builder *builder;
 	struct framenames *framenames;
 	struct ifuncnames *ifuncnames;
+	struct kernelcode *kernelcode;
 	struct workbudget *budget;
 	struct targetset *targetset; /* NULL: targets are fixed */
 	bool judges; /* leave out the samples of processes that targetset does not want */

@@ -47,6 +47,7 @@ struct symbolizer *naming_symbolizer(struct naming *naming)
 	if (!naming->symbolizer) {
 		naming->symbolizer = symbolizer_new(naming->tasks, naming->files, naming->parser);
 		symbolizer_use_kallsyms(naming->symbolizer, read_kallsyms, naming);
+		symbolizer_use_kernelcode(naming->symbolizer, naming->kernelcode);
 		symbolizer_use_ifuncs(naming->symbolizer, naming->ifuncnames);
 		symbolizer_look_in(naming->symbolizer, naming->dirs);
 		symbolizer_ask_for(naming->symbolizer, naming->lines, naming->inlines);

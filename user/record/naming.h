@@ -14,6 +14,7 @@
 #include "process/files.h"
 #include "process/task.h"
 #include "record/ifuncnames.h"
+#include "record/kernelcode.h"
 #include "record/symbolize.h"
 
 /* All but the last two are the caller's, and borrowed. */
@@ -26,6 +27,7 @@ struct naming {
 	bool lines, inlines;	       /* symbolizer_ask_for() these */
 	uint64_t timeout_ns;	       /* of looking up names, from each naming_symbolizer() on */
 	struct namecache *cache;       /* NULL: there is none */
+	struct kernelcode *kernelcode; /* what the kernel announced; NULL: nothing */
 	struct kallsyms *kallsyms;     /* private */
 	struct symbolizer *symbolizer; /* private; NULL until asked for */
 };

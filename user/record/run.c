@@ -71,6 +71,7 @@ static int finish(struct run *run, int code)
 	nosamples_release(&run->nosamples);
 	targets_release(&run->targets);
 	naming_release(&run->naming);
+	kernelcode_release(&run->kernelcode);
 	namecache_close(run->cache);
 	writer_release(&run->writer);
 	outpath_release(&run->outpath);

@@ -30,6 +30,7 @@
 #include "record/child.h"
 #include "record/dispatch.h"
 #include "record/ifuncnames.h"
+#include "record/kernelcode.h"
 #include "record/liveblocks.h"
 #include "record/naming.h"
 #include "record/nosamples.h"
@@ -74,6 +75,7 @@ struct run {
 	struct targetset targetset;
 	struct addtarget addtarget;
 	struct nosamples nosamples;
+	struct kernelcode kernelcode;
 	struct naming naming;
 	struct namecache *cache; /* NULL: there is none */
 	struct writer writer;

@@ -69,6 +69,11 @@ void symbolizer_use_kallsyms(struct symbolizer *symbolizer,
 	symbolizer->kallsyms_ctx = ctx;
 }
 
+void symbolizer_use_kernelcode(struct symbolizer *symbolizer, struct kernelcode *kernelcode)
+{
+	symbolizer->kernelcode = kernelcode;
+}
+
 void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache)
 {
 	codenames_use_cache(symbolizer->names, cache);
@@ -271,14 +276,33 @@ uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, 
 	return locate(symbolizer, profile, &address, map);
 }
 
+/* The word that tells code which is made at run time from what else is at its ip. */
+static uint32_t announced_name(struct symbolizer *symbolizer, uint64_t ip, uint64_t time_ns)
+{
+	const char *name = "";
+
+	if (!symbolizer->kernelcode)
+		return 0;
+	switch (kernelcode_find(symbolizer->kernelcode, ip, time_ns, &name)) {
+	case KERNELCODE_KNOWN:
+		return strtab_intern(&symbolizer->strings, name);
+	case KERNELCODE_NOT_YET:
+		return KERNEL_NO_NAME;
+	default:
+		return 0;
+	}
+}
+
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
-			  bool is_return_address)
+			  uint64_t time_ns, bool is_return_address)
 {
 	struct code_address address = {.space = SPACE_KERNEL};
 
 	address.position = is_return_address && ip ? ip - 1 : ip;
 	if (address.position < KERNEL_START)
 		address.space = SPACE_UNKNOWN;
+	else
+		address.base = announced_name(symbolizer, address.position, time_ns);
 	return locate(symbolizer, profile, &address, NULL);
 }
 

@@ -30,6 +30,7 @@
 #include "record/framenames.h"
 #include "symbolize/namecache.h"
 #include "record/ifuncnames.h"
+#include "record/kernelcode.h"
 #include "profile/model.h"
 #include "sandbox/parser.h"
 #include "symbolize/codenames.h"
@@ -57,6 +58,8 @@ void symbolizer_use_ifuncs(struct symbolizer *symbolizer, const struct ifuncname
  */
 void symbolizer_use_kallsyms(struct symbolizer *symbolizer,
 			     const struct kallsyms *(*read)(void *ctx), void *ctx);
+/* But for what came to the kernel or went during the run. NULL: nothing is known of such code. Borrowed. */
+void symbolizer_use_kernelcode(struct symbolizer *symbolizer, struct kernelcode *kernelcode);
 /* Names of code in files are looked for and kept there; NULL: nowhere. Borrowed. */
 void symbolizer_use_cache(struct symbolizer *symbolizer, struct namecache *cache);
 /* Debug files are looked for in these folders first. Before the first name is asked for. */
@@ -97,7 +100,7 @@ uint32_t symbolize_user(struct symbolizer *symbolizer, struct profile *profile, 
 uint32_t symbolize_user_name(struct symbolizer *symbolizer, struct image *image, uint64_t ip,
 			     uint64_t time_ns, bool is_caller, const char **name);
 uint32_t symbolize_kernel(struct symbolizer *symbolizer, struct profile *profile, uint64_t ip,
-			  bool is_return_address);
+			  uint64_t time_ns, bool is_return_address);
 /* Is there time to ask for names? (symbolizer_hurry_when(), symbolizer_until()) */
 bool symbolize_has_time(const struct symbolizer *symbolizer);
 /*

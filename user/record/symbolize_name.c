@@ -122,7 +122,11 @@ static void name_in_kernel(struct symbolizer *symbolizer, struct finding *findin
 	struct kernel_symbol symbol;
 
 	finding->elf_addr = finding->address.position;
-	if (kallsyms && kallsyms_find(kallsyms, finding->elf_addr, &symbol) && *symbol.name)
+	if (finding->address.base && finding->address.base != KERNEL_NO_NAME)
+		name_symbol(symbolizer, finding,
+			    strtab_get(&symbolizer->strings, finding->address.base));
+	else if (!finding->address.base && kallsyms &&
+		 kallsyms_find(kallsyms, finding->elf_addr, &symbol) && *symbol.name)
 		name_symbol(symbolizer, finding, symbol.name);
 	else
 		name_number(symbolizer, finding, "[kernel]", finding->elf_addr);

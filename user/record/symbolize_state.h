@@ -14,15 +14,18 @@
 #include "record/symbolize.h"
 
 /* The space that a position is in, if it is not a file (whose space is its index). */
-#define SPACE_VDSO    (FILE_NONE - 1) /* bytes from the start of the vdso */
-#define SPACE_KERNEL  (FILE_NONE - 2) /* ip */
+#define SPACE_VDSO (FILE_NONE - 1) /* bytes from the start of the vdso */
+#define SPACE_KERNEL \
+	(FILE_NONE - 2) /* ip; in base the strtab id of an announced name, or KERNEL_NO_NAME */
 #define SPACE_UNKNOWN (FILE_NONE - 3) /* ip */
 #define SPACE_ANON    (FILE_NONE - 4) /* ip, in a mapping of its own */
 #define SPACE_NOTE    (FILE_NONE - 5) /* hash of the words, in base their strtab id */
 #define SPACE_JIT     (FILE_NONE - 6) /* ip, of JIT code; in base its chain */
 #define SPACE_FRAME \
 	(FILE_NONE - 7) /* a framename's function and line; in base its runtime and start line */
-#define SPACE_METHOD   (FILE_NONE - 8) /* 0; in base the chain of a method that is interpreted */
+#define SPACE_METHOD (FILE_NONE - 8) /* 0; in base the chain of a method that is interpreted */
+
+#define KERNEL_NO_NAME UINT32_MAX /* what is there now came later */
 #define IS_FILE(space) ((space) < SPACE_METHOD)
 
 /* A code position that means the same in every profile of the run. */
@@ -64,6 +67,7 @@ struct symbolizer {
 		void *ctx); /* NULL: it was called, or there is none */
 	void *kallsyms_ctx;
 	const struct kallsyms *kallsyms;     /* NULL: not read, or in vain */
+	struct kernelcode *kernelcode;	     /* NULL: none */
 	const struct ifuncnames *ifuncnames; /* NULL: none */
 	size_t nr_unnamed, nr_closed;
 	struct symbolizer_left_out left_out;
