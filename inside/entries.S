@@ -64,8 +64,11 @@ heap_moved_semaphore:
 .endm
 
 /* own_NAME is the function here, whatever the loader makes of NAME. */
-.macro FUNCTION name:req
-	.globl	\name, own_\name
+.macro FUNCTION name:req, exports=1
+.if \exports
+	.globl	\name
+.endif
+	.globl	own_\name
 	.hidden	own_\name
 	.type	\name, @function
 	.p2align 5
@@ -263,6 +266,7 @@ END free
 	.quad	0		/* next */
 	.quad	.Lcounted_\name
 	.quad	.Lname_\name
+	.quad	own_\name
 	.popsection
 	.pushsection .rodata.str1.1, "aMS", @progbits, 1
 .Lname_\name:
@@ -271,9 +275,9 @@ END free
 .endm
 
 /* The function, and what it leads to at first: up to three arguments go through unchanged. */
-.macro OPERATOR name:req
+.macro OPERATOR name:req, exports=1
 TABLE \name
-FUNCTION \name
+FUNCTION \name, \exports
 	jmp	*.Loperator_\name(%rip)
 .Lfirst_\name:
 	PUSH	%rdi
@@ -288,8 +292,8 @@ FUNCTION \name
 .endm
 
 /* (size, ...) */
-.macro NEW name:req
-OPERATOR \name
+.macro NEW name:req, exports=1
+OPERATOR \name, \exports
 .Lcounted_\name:
 	COUNT	%rdi
 	jmp	*8+.Loperator_\name(%rip)
@@ -305,8 +309,8 @@ END \name
 .endm
 
 /* (block, ...) */
-.macro DELETE name:req
-OPERATOR \name
+.macro DELETE name:req, exports=1
+OPERATOR \name, \exports
 .Lcounted_\name:
 	FILTER	1f
 	jmp	*8+.Loperator_\name(%rip)
@@ -342,5 +346,32 @@ DELETE _ZdlPvmSt11align_val_t
 DELETE _ZdaPvmSt11align_val_t
 DELETE _ZdlPvSt11align_val_tRKSt9nothrow_t
 DELETE _ZdaPvSt11align_val_tRKSt9nothrow_t
+
+/*
+ * jemalloc(3). These names are not exported: that a program finds them tells it that its allocator is jemalloc. So only slots lead
+ * here that are redirected (redirect.c).
+ */
+NEW mallocx, 0
+DELETE dallocx, 0
+DELETE sdallocx, 0
+
+/* (old, size, flags), as realloc */
+OPERATOR rallocx, 0
+.Lcounted_rallocx:
+	FILTER	3f
+	COUNT	%rsi
+	jmp	*8+.Loperator_rallocx(%rip)
+3:	xorl	%r8d, %r8d
+	jmp	4f
+1:	movl	$1, %r8d
+4:	PUSH	%rsi
+	movq	%rdx, %rcx
+	movq	%rsi, %rdx
+	movq	%rdi, %rsi
+	leaq	.Loperator_rallocx(%rip), %rdi
+	call	sample_rallocx
+	POP	%rsi
+	RETURN_SAMPLED rallocx
+END rallocx
 
 	.section .note.GNU-stack, "", @progbits

@@ -209,8 +209,11 @@ void next_operator(struct operator* operator)
 	lead(operator, next);
 }
 
-extern struct operator __start_heap_operators[] __attribute__((visibility("hidden")));
-extern struct operator __stop_heap_operators[] __attribute__((visibility("hidden")));
+void operator_lead_to(struct operator* operator, void * next)
+{
+	__atomic_store_n((void **)&operator->next, next, __ATOMIC_RELEASE);
+	__atomic_store_n(&operator->enter, operator->counted, __ATOMIC_RELEASE);
+}
 
 /* Files that are loaded later find what they would find without this library: their own, or those of a C++ library. */
 static void withdraw_operators(const struct mapped_file *own)
@@ -229,7 +232,9 @@ static void find_operators(void)
 	if (!has_library && mapped_file_read_own(&own))
 		withdraw_operators(&own);
 	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++)
-		if (has_library)
+		if (each->name[0] != '_')
+			continue; /* jemalloc's: nobody calls it here */
+		else if (has_library)
 			next_operator(each);
 		else
 			lead(each, NULL);

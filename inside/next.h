@@ -19,7 +19,7 @@ extern void *(*next_memalign)(size_t alignment, size_t size);
 extern void *(*next_valloc)(size_t size);
 extern void *(*next_pvalloc)(size_t size);
 
-/* An operator new or delete of C++, in entries.S. */
+/* An operator new or delete of C++, or one of jemalloc's own functions, in entries.S. */
 struct operator
 {
 	const void *
@@ -27,6 +27,7 @@ struct operator
 	void *(*next)(size_t size, uintptr_t second, uintptr_t third);
 	const void *counted;
 	const char *name;
+	void *own; /* its function in entries.S */
 };
 
 /*
@@ -34,5 +35,11 @@ struct operator
  * that it is a call of the next malloc or free; to next if it is a C++ library's, which calls malloc.
  */
 void next_operator(struct operator* operator);
+/* From now on its calls are counted, and go on to next: it is the allocator's own. */
+void operator_lead_to(struct operator* operator, void * next);
+
+/* All of them. */
+extern struct operator __start_heap_operators[] __attribute__((visibility("hidden")));
+extern struct operator __stop_heap_operators[] __attribute__((visibility("hidden")));
 
 #endif

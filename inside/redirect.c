@@ -21,8 +21,9 @@
 #include "inside/sampler.h"
 #include "inside/slots.h"
 
-#define MAX_SLOTS  16384
-#define MAX_OTHERS 1024
+#define MAX_SLOTS     16384
+#define MAX_OTHERS    1024
+#define MAX_FUNCTIONS 64 /* with C++'s operators and jemalloc's own */
 
 /* The functions of entries.S: by these names, because the allocator's own lead to the process's allocator. */
 void own_malloc(void), own_calloc(void), own_realloc(void), own_free(void), own_reallocarray(void);
@@ -35,7 +36,7 @@ static struct function {
 	void **next_of; /* where entries.S jumps; NULL: it does not */
 	void *next;	/* what slots lead to, as long as nobody changes them */
 	void *stub; /* the program's own, where slots of libraries lead to that instead; NULL: there is none */
-} functions[] = {
+} functions[MAX_FUNCTIONS] = {
 	{"malloc", own_malloc, (void **)&next_malloc, NULL, NULL},
 	{"calloc", own_calloc, (void **)&next_calloc, NULL, NULL},
 	{"realloc", own_realloc, (void **)&next_realloc, NULL, NULL},
@@ -49,7 +50,10 @@ static struct function {
 	{"pvalloc", own_pvalloc, (void **)&next_pvalloc, NULL, NULL},
 };
 
-#define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+#define NR_NAMED 11 /* the standard functions, which stand above */
+
+static size_t nr_functions =
+	NR_NAMED; /* the operators that are the allocator's own come after those */
 
 /* Weak: musl has none, and such a process is not injected. */
 extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
@@ -73,7 +77,7 @@ static bool has_all;
 /* NULL: it is none of the allocator's, or the process has none of this name. */
 static const struct function *function_named(const char *name)
 {
-	for (size_t i = 0; i < NR_FUNCTIONS; i++)
+	for (size_t i = 0; i < nr_functions; i++)
 		if (functions[i].next && !strcmp(functions[i].name, name))
 			return &functions[i];
 	return NULL;
@@ -86,12 +90,36 @@ static bool is_usual(const struct mapped_file *file, const struct function *func
 	       (function->stub && *slot == function->stub);
 }
 
-/* Does it lead where those of the whole process do, if to the allocator? */
+static bool is_operator(const struct function *function)
+{
+	return function - functions >= NR_NAMED;
+}
+
+/* Does it lead where those of the whole process do, if to the allocator? An operator of another file calls what does. */
 static bool check_slot(const struct mapped_file *file, const char *name, void **slot)
 {
 	const struct function *function = function_named(name);
 
-	return !function || is_usual(file, function, slot);
+	return !function || is_operator(function) || is_usual(file, function, slot);
+}
+
+/* Its operators call malloc and free, so that blocks of theirs and of the allocator's own are the same. */
+static bool is_cpp_library(const struct mapped_file *file)
+{
+	const char *name = mapped_file_name(file);
+
+	return !strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6);
+}
+
+/* An operator that is not the allocator's, or, not resolved yet, may be the file's own. */
+static bool is_other_operator(const struct mapped_file *file, const struct function *function,
+			      void **slot)
+{
+	if (!is_operator(function))
+		return false;
+	return !is_usual(file, function, slot) ||
+	       (*slot != function->next && *slot != function->own && !is_cpp_library(file) &&
+		mapped_file_defines(file, function->name));
 }
 
 /* The C library's own calls: what it defines is next. */
@@ -120,7 +148,8 @@ static bool redirect_slot(const struct mapped_file *file, const char *name, void
 
 	if (!function || *slot == function->own || nr_saved == MAX_SLOTS)
 		return true;
-	if (is_lazy(file, function, slot) && defines_next(file))
+	if (is_other_operator(file, function, slot) ||
+	    (is_lazy(file, function, slot) && defines_next(file)))
 		return true;
 	if (function->stub && *slot == function->stub)
 		return true; /* which goes through the program's slot */
@@ -328,21 +357,42 @@ static void *find_function(const struct mapped_file *program, const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
+/*
+ * Those of the process that are in one file with its malloc: jemalloc's, tcmalloc's, which do not come by malloc. Those of a C++
+ * library do, and are left to it.
+ */
+static void find_operators(void)
+{
+	nr_functions = NR_NAMED;
+	for (struct operator* each = __start_heap_operators; each < __stop_heap_operators; each++) {
+		void *found = dlsym(RTLD_DEFAULT, each->name);
+		Dl_info its, of_malloc;
+
+		if (!found || nr_functions == MAX_FUNCTIONS || !dladdr(found, &its) ||
+		    !dladdr((const void *)next_malloc, &of_malloc) ||
+		    its.dli_fbase != of_malloc.dli_fbase)
+			continue;
+		operator_lead_to(each, found);
+		functions[nr_functions++] =
+			(struct function){each->name, each->own, NULL, found, NULL};
+	}
+}
+
 /* RTLD_NEXT by itself would say what comes after a library that was opened last. Returns 0, or what heap_redirect() does. */
 static int find_functions(void)
 {
-	void *found[NR_FUNCTIONS];
+	void *found[NR_NAMED];
 	struct mapped_file program;
 
 	if (dlsym(RTLD_DEFAULT, "malloc") == (void *)own_malloc)
 		return REDIRECT_NEEDLESS;
 	dl_iterate_phdr(find_program, &program);
-	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+	for (size_t i = 0; i < NR_NAMED; i++) {
 		found[i] = find_function(&program, functions[i].name);
 		if (!found[i] && dlsym(RTLD_DEFAULT, functions[i].name))
 			return REDIRECT_OWN_ALLOCATOR;
 	}
-	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+	for (size_t i = 0; i < NR_NAMED; i++) {
 		void *first = dlsym(RTLD_DEFAULT, functions[i].name);
 
 		functions[i].stub = first != found[i] ? first : NULL;
@@ -350,6 +400,7 @@ static int find_functions(void)
 		if (found[i] && functions[i].next_of)
 			__atomic_store_n(functions[i].next_of, found[i], __ATOMIC_RELEASE);
 	}
+	find_operators();
 	dlerror();
 	return 0;
 }

@@ -18,6 +18,9 @@
  * HEAP_RATES rates an older one gives way to a new one. A thread forgets its other distances whenever it draws one, so
  * that only a thread that did not allocate while the last HEAP_RATES - 1 rates were in use meets one of an older rate.
  * Rejected: a number of the run that every call compares.
+ *
+ * Both cprof and its injector can be killed, and calls go on coming here, with nobody to listen. Then distances are long ones, which the
+ * next cprof does not take for its own: it uses the same rate at another place.
  */
 #include "inside/sampler.h"
 
@@ -36,9 +39,14 @@
 
 #define NOT_SAMPLED (-1)
 
+/* A thread's distance where nobody listens, if samples would be nearer to one another: so that calls cost nearly nothing. */
+#define IDLE_BYTES (1ull << 20)
+
 __thread uint64_t heap_left[HEAP_RATES];
 volatile struct heap_rates heap_rates;
 static __thread struct chance chance __attribute__((tls_model("initial-exec")));
+static bool is_injected;	  /* who listens next says so (sample_at()) */
+static bool was_idle[HEAP_RATES]; /* nobody listened while this rate was in use */
 
 static uint64_t parse_rate(const char *text)
 {
@@ -77,11 +85,14 @@ void sample_at(uint64_t rate)
 {
 	int at = 0;
 
-	while (at < HEAP_RATES && heap_rates.bytes[at] != rate)
+	__atomic_store_n(&is_injected, true, __ATOMIC_RELAXED);
+	while (at < HEAP_RATES &&
+	       (heap_rates.bytes[at] != rate || __atomic_load_n(&was_idle[at], __ATOMIC_ACQUIRE)))
 		at++;
 	if (at == HEAP_RATES) {
 		at = (rate_in_use() + 1) % HEAP_RATES;
 		__atomic_store_n(&heap_rates.bytes[at], rate, __ATOMIC_RELEASE);
+		__atomic_store_n(&was_idle[at], false, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&heap_rates.at, at * sizeof(heap_left[0]), __ATOMIC_RELEASE);
 }
@@ -109,6 +120,16 @@ static bool reaches_first(int at, uint64_t size)
 	return size >= distance;
 }
 
+/* One where nobody listens. A library that was preloaded is not told when somebody begins to: it keeps to its rate. */
+static uint64_t idle_distance(int at)
+{
+	if (!is_injected || heap_rates.bytes[at] >= IDLE_BYTES)
+		return draw(at);
+	if (!__atomic_load_n(&was_idle[at], __ATOMIC_RELAXED))
+		__atomic_store_n(&was_idle[at], true, __ATOMIC_RELEASE);
+	return IDLE_BYTES;
+}
+
 /* Is this allocation sampled, and at which rate? If so, what is left is endless until finish(). Else NOT_SAMPLED. */
 static int begin(uint64_t size)
 {
@@ -121,7 +142,7 @@ static int begin(uint64_t size)
 	if (!(heap_left[at] + size) && !reaches_first(at, size))
 		return NOT_SAMPLED;
 	if (!size || !heap_alloc_semaphore) {
-		set_left(at, draw(at));
+		set_left(at, heap_alloc_semaphore ? draw(at) : idle_distance(at));
 		return NOT_SAMPLED;
 	}
 	set_left(at, ENDLESS);
@@ -202,7 +223,9 @@ static bool count(uint64_t size)
 	return left <= size;
 }
 
-struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted)
+/* rallocx NULL: by realloc. */
+static struct outcome reallocate(const struct operator* rallocx, void *old, size_t size,
+				 uintptr_t flags, uint64_t is_counted)
 {
 	bool is_reached = is_counted || count(size);
 	int at = is_reached ? begin(size) : NOT_SAMPLED;
@@ -211,12 +234,23 @@ struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted)
 
 	if (is_known)
 		heap_free(old, true);
-	block = next_realloc(old, size);
+	block = rallocx ? rallocx->next((uintptr_t)old, size, flags) : next_realloc(old, size);
 	if (is_known)
 		heap_moved(block || !size); /* realloc(old, 0) frees it and returns NULL */
 	if (is_known && !block && size)
 		blocks_add(old);
 	return outcome_of(block, size, at);
+}
+
+struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted)
+{
+	return reallocate(NULL, old, size, 0, is_counted);
+}
+
+struct outcome sample_rallocx(const struct operator* rallocx, void *old, size_t size,
+			      uintptr_t flags, uint64_t is_counted)
+{
+	return reallocate(rallocx, old, size, flags, is_counted);
 }
 
 /* What it allocates itself it does not do by name, or it would count twice: so nothing is held back while it runs. */

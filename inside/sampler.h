@@ -46,6 +46,9 @@ struct outcome sample_realloc(void *old, size_t size, uint64_t is_counted);
 /* An operator new, which may throw. size was subtracted. */
 struct outcome sample_new(const struct operator* operator, size_t size, uintptr_t second,
 			  uintptr_t third);
+/* rallocx(old, size, flags), which is such a function, as sample_realloc(). */
+struct outcome sample_rallocx(const struct operator* rallocx, void *old, size_t size,
+			      uintptr_t flags, uint64_t is_counted);
 /* Tells that block is about to be freed, if it is a sampled one. The caller frees it. */
 void sample_free(void *block);
 /* What reallocarray() does where the product overflows: sets errno to ENOMEM. Returns NULL. */

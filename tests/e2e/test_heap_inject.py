@@ -351,4 +351,169 @@ def wrong_usage():
     assert run.code == 2 and "--mode probe cannot be combined" in "\n".join(run.lines), run.lines
 
 
+ALLOCATORS = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+
+
+@h.test
+def new_and_delete_of_the_allocator():
+    """jemalloc's and tcmalloc's operators do not come by malloc and free: each block is sampled once, and its end seen."""
+    libraries = [path for path in ALLOCATORS if os.path.exists(path)]
+    if not libraries:
+        raise h.Skip("NOT RUN: neither jemalloc nor tcmalloc is installed (apt-get install libjemalloc2)")
+    for library in ["", *libraries]:
+        target = h.Workload("newdelete", env={"LD_PRELOAD": library})
+        target.says()
+        run = injecting.injected(target, "--rate", "1")
+        target.go()
+        expected = target.says()
+        target.says()
+        heaps.exact(run.stop().profile(), expected)
+        injecting.slots_are_as_before(target.pid)
+        target.go()
+        assert target.wait() == 0, library
+
+
+OWN_CALLS = r"""
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void *mallocx(size_t size, int flags), *rallocx(void *block, size_t size, int flags);
+void dallocx(void *block, int flags), sdallocx(void *block, size_t size, int flags);
+static void *volatile blocks[100];
+
+static void site_known(void)
+{
+	for (int i = 0; i < 100; i++)
+		blocks[i] = mallocx(1000, 0);
+	for (int i = 0; i < 100; i++)
+		blocks[i] = rallocx(blocks[i], 5000, 0);
+	for (int i = 0; i < 30; i++)
+		dallocx(blocks[i], 0);
+	for (int i = 30; i < 60; i++)
+		sdallocx(blocks[i], 5000, 0);
+}
+
+int main(void)
+{
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	dallocx(mallocx(1, 0), 0);
+	puts("{}");
+	poll(&line, 1, -1);
+	getchar();
+	site_known();
+	puts("{\"site_known\": {\"objects\": 200, \"bytes\": 600000, \"live_objects\": 40, \"live_bytes\": 200000}}");
+	poll(&line, 1, -1);
+	getchar();
+	return 0;
+}
+"""
+
+
+@h.test
+def jemalloc_s_own_functions():
+    """mallocx, rallocx, dallocx, sdallocx."""
+    library = ALLOCATORS[0]
+    if not os.path.exists(library):
+        raise h.Skip("NOT RUN: jemalloc is not installed (apt-get install libjemalloc2)")
+    target = h.Workload(injecting.built("own-calls", OWN_CALLS, "-Wl,--no-as-needed", "-Wl," + library))
+    target.says()
+    run = injecting.injected(target, "--rate", "1")
+    target.go()
+    expected = target.says()
+    heaps.exact(run.stop().profile(), expected)
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    assert target.wait() == 0
+
+
+SPEED = r"""
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static long used_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Of many short rounds the one that was disturbed least. */
+static long best_ns(void)
+{
+	long best = 1L << 60;
+
+	for (int i = 0; i < 300; i++) {
+		long start = used_ns(), took;
+
+		for (int j = 0; j < 2000; j++) {
+			void *volatile block = malloc(100);
+
+			free(block);
+		}
+		took = used_ns() - start;
+		best = took < best ? took : best;
+	}
+	return best;
+}
+
+static void __attribute__((noinline)) site_known(void)
+{
+	for (int i = 0; i < 100; i++) {
+		void *volatile block = malloc(5000);
+
+		free(block);
+	}
+}
+
+int main(void)
+{
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (;;) {
+		printf("{\"ns\": %ld}\n", best_ns());
+		poll(&line, 1, -1);
+		if (getchar() != '\n')
+			return 0;
+		site_known();
+	}
+}
+"""
+
+
+@h.test
+def all_are_killed():
+    """cprof and its injector: the library stays in use, with nobody to listen. The target is nearly as fast as before, though each
+    block was sampled; the next cprof has each block again, and restores the slots."""
+    target = h.Workload(injecting.built("speed", SPEED))
+    bare = target.says()["ns"]
+    for _ in range(2):
+        run = injecting.injected(target, "--rate", "1")
+        for pid in [*h.children(run.pid), run.pid]:
+            os.kill(pid, signal.SIGKILL)
+        run.process.wait()
+        assert injecting.left_slots(target.pid) > 0
+        target.go()
+        idle = target.says()["ns"]
+        target.go()
+        idle = min(idle, target.says()["ns"])
+        print(f"# {bare / 2000:.1f} ns for malloc and free, {idle / 2000:.1f} ns with an idle library", flush=True)
+        assert idle < 1.7 * bare, (idle, bare)
+    run = injecting.injected(target, "--rate", "1")
+    target.go()
+    target.says()
+    heaps.exact(run.stop().profile(), {"site_known": {"objects": 100, "bytes": 500000, "live_objects": 0, "live_bytes": 0}})
+    injecting.slots_are_as_before(target.pid)
+    target.process.stdin.close()
+    assert target.wait() == 0
+
+
 h.main()

@@ -218,6 +218,24 @@ static void test_rate_after_idleness(void **state)
 	}
 }
 
+/* Where nobody listens any more calls seldom come to the sampler, at any rate; who listens next has each block, at rate 1. */
+static void test_idleness(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3 * HEAP_RATES; i++) {
+		heap_alloc_semaphore = 1;
+		sample_at(1);
+		for (int j = 0; j < 10; j++)
+			assert_true(is_sampled(1, 1));
+		sample_at(1); /* a look for more files changes nothing */
+		assert_true(is_sampled(1, 1));
+		heap_alloc_semaphore = 0;
+		assert_false(is_sampled(1, 1));
+		assert_true(heap_left[heap_rates.at / sizeof(*heap_left)] > 100000);
+	}
+	heap_alloc_semaphore = 1;
+}
+
 static const void *block(uint64_t address)
 {
 	return (const void *)address;
@@ -426,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_forked_children),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_rate_after_idleness),
+		cmocka_unit_test(test_idleness),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_many_blocks),
 		cmocka_unit_test(test_full_place_stays),
