@@ -58,12 +58,8 @@ static size_t nr_functions =
 /* Weak: musl has none, and such a process is not injected. */
 extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
 
-/* What slots held. */
-static struct saved {
-	void **slot;
-	void *before;
-} saved[MAX_SLOTS];
-static size_t nr_saved;
+static struct saved_slot saved[MAX_SLOTS];
+static size_t nr_saved, nr_kept;
 static int64_t nr_redirected;
 
 /*
@@ -153,8 +149,27 @@ static bool redirect_slot(const struct mapped_file *file, const char *name, void
 		return true;
 	if (function->stub && *slot == function->stub)
 		return true; /* which goes through the program's slot */
-	saved[nr_saved++] = (struct saved){slot, *slot};
+	saved[nr_saved++] = (struct saved_slot){slot, *slot};
 	mapped_file_write(file, slot, function->own);
+	return true;
+}
+
+/* Puts the entry of a slot that is still redirected to the front: they come in the order in which they were entered. */
+static bool keep_slot(const struct mapped_file *file, const char *name, void **slot)
+{
+	const struct function *function = function_named(name);
+
+	(void)file;
+	if (!function || *slot != function->own)
+		return true;
+	for (size_t i = nr_kept; i < nr_saved; i++)
+		if (saved[i].slot == slot) {
+			struct saved_slot kept = saved[i];
+
+			saved[i] = saved[nr_kept];
+			saved[nr_kept++] = kept;
+			break;
+		}
 	return true;
 }
 
@@ -167,7 +182,6 @@ static bool count_slot(const struct mapped_file *file, const char *name, void **
 	return true;
 }
 
-/* The latest entry, should a file have been mapped where another was. */
 static bool restore_slot(const struct mapped_file *file, const char *name, void **slot)
 {
 	const struct function *function = function_named(name);
@@ -289,12 +303,32 @@ static int redirect_file(struct dl_phdr_info *info, size_t bytes, void *ctx)
 	return 0;
 }
 
+static int keep_slots_of(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	struct mapped_file file;
+
+	(void)bytes;
+	(void)ctx;
+	if (mapped_file_read(info, &file))
+		mapped_file_each_slot(&file, keep_slot);
+	return 0;
+}
+
+/* Forgets the slots of files that are gone, and of those that were mapped again, in the same place even. */
+static void keep_slots(void)
+{
+	nr_kept = 0;
+	dl_iterate_phdr(keep_slots_of, NULL);
+	nr_saved = nr_kept;
+}
+
 /* Called once: the files stay as they are until it returns. */
 static int redirect_all(struct dl_phdr_info *info, size_t bytes, void *ctx)
 {
 	(void)info;
 	(void)bytes;
 	(void)ctx;
+	keep_slots();
 	nr_others = 0;
 	has_all = false;
 	dl_iterate_phdr(add_definer, NULL);
@@ -419,14 +453,14 @@ static bool enter(pid_t *owner)
 }
 
 /* errno is the thread's own, who knows nothing of this call. */
-int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
+int64_t heap_redirect(uint64_t rate_bytes, volatile struct redirect_result *result)
 {
 	static pid_t owner;
 	int64_t nr;
 	int err = errno;
 
 	if (!enter(&owner))
-		return *result = REDIRECT_BUSY;
+		return result->nr = REDIRECT_BUSY;
 	nr_redirected = find_functions();
 	if (nr_redirected) {
 		/* nothing is changed */
@@ -439,7 +473,9 @@ int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result)
 		nr_saved = 0;
 	}
 	nr = nr_redirected;
+	result->slots = saved;
+	result->nr_slots = nr_saved;
 	__atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
 	errno = err;
-	return *result = nr;
+	return result->nr = nr;
 }

@@ -16,13 +16,26 @@
 #define REDIRECT_BUSY \
 	(-3) /* another thread's call has not returned, or has faulted: nothing was done */
 
+/* What slots held. */
+struct saved_slot {
+	void **slot;
+	void *before;
+};
+
+struct redirect_result {
+	int64_t nr;
+	/* The slots that are redirected, which somebody may look at from outside: whether they still are. Else 0. */
+	const struct saved_slot *slots;
+	uint64_t nr_slots;
+};
+
 /*
  * rate_bytes > 0: samples at this rate, and redirects each slot that is not redirected yet, also of files that were
  * mapped since the last call. Files that another thread is relocating are left for the next one. 0: puts every slot back.
- * Sets *result, and returns it: how many slots are redirected now, or why none can be. From a thread that is neither in
+ * Sets result->nr, and returns it: how many slots are redirected now, or why none can be. From a thread that is neither in
  * the loader nor in the allocator.
  * It is this library's entry point, so that its address is easily found.
  */
-int64_t heap_redirect(uint64_t rate_bytes, volatile int64_t *result);
+int64_t heap_redirect(uint64_t rate_bytes, volatile struct redirect_result *result);
 
 #endif

@@ -257,13 +257,13 @@ RELOCATED_LIBRARY = """
 #include <stdlib.h>
 struct shared {
 	int64_t (*redirect)(uint64_t rate_bytes, volatile int64_t *result);
-	volatile int64_t result;
+	volatile int64_t result[3];
 };
 static int one(void) { return 1; }
 static void *resolve(void) {
 	struct shared *shared = (struct shared *)0x10000000;
 	if (shared->redirect)
-		shared->redirect(4096, &shared->result);
+		shared->redirect(4096, shared->result);
 	return one;
 }
 static int chosen(void) __attribute__((ifunc("resolve")));
@@ -284,7 +284,7 @@ RELOCATED_PROGRAM = r"""
 #include <sys/mman.h>
 struct shared {
 	int64_t (*redirect)(uint64_t rate_bytes, volatile int64_t *result);
-	volatile int64_t result;
+	volatile int64_t result[3];
 };
 int main(int argc, char **argv) {
 	struct link_map *map = dlopen(argv[1], RTLD_NOW);
@@ -292,18 +292,18 @@ int main(int argc, char **argv) {
 	struct shared *shared = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	void *library;
-	volatile int64_t result;
+	volatile int64_t result[3];
 
 	assert(argc == 3 && map);
 	redirect = (void *)(map->l_addr + ((ElfW(Ehdr) *)map->l_addr)->e_entry);
 	shared->redirect = redirect;
 	library = dlopen(argv[2], RTLD_NOW);
 	assert(library);
-	first = shared->result;
-	second = redirect(4096, &result);
+	first = shared->result[0];
+	second = redirect(4096, result);
 	assert(((int (*)(void))dlsym(library, "call"))() == 1);
 	printf("{\"first\": %ld, \"second\": %ld, ", first, second);
-	printf("\"after\": %ld}\n", redirect(0, &result));
+	printf("\"after\": %ld}\n", redirect(0, result));
 	assert(((int (*)(void))dlsym(library, "call"))() == 1);
 	return 0;
 }
@@ -513,6 +513,116 @@ def all_are_killed():
     heaps.exact(run.stop().profile(), {"site_known": {"objects": 100, "bytes": 500000, "live_objects": 0, "live_bytes": 0}})
     injecting.slots_are_as_before(target.pid)
     target.process.stdin.close()
+    assert target.wait() == 0
+
+
+PLUGIN = """
+#include <stdlib.h>
+void plug(void) {
+	for (int i = 0; i < 100; i++) {
+		void *volatile block = malloc(1000);
+		free(block);
+	}
+}
+"""
+RELOADS = r"""
+#define _GNU_SOURCE
+#include <assert.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char *begin, *end; /* of the plugin */
+
+static int find(struct dl_phdr_info *info, size_t bytes, void *base)
+{
+	if (info->dlpi_addr != (uintptr_t)base)
+		return 0;
+	begin = base;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			end = begin + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	end = (char *)(((uintptr_t)end + 4095) & -4096ul);
+	return 1;
+}
+
+static struct link_map *load(const char *path)
+{
+	struct link_map *map = dlopen(path, RTLD_NOW);
+
+	assert(map);
+	return map;
+}
+
+static void wait_for_line(void)
+{
+	struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	poll(&line, 1, -1);
+	getchar();
+}
+
+int main(int argc, char **argv)
+{
+	struct link_map *plugin = load(argv[1]);
+	void *base = (void *)plugin->l_addr;
+	char *copy, *foreign;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	free(malloc(1));
+	dl_iterate_phdr(find, base);
+	copy = mmap(NULL, end - begin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	puts("{}");
+	wait_for_line();
+	for (int i = 0; i < 3; i++) {
+		dlclose(plugin);
+		plugin = load(argv[1]);
+	}
+	printf("{\"is_same\": %d}\n", (void *)plugin->l_addr == base);
+	wait_for_line();
+	((void (*)(void))dlsym(plugin, "plug"))();
+	memcpy(copy, begin, end - begin); /* with what it has in its slots */
+	dlclose(plugin);
+	foreign = mmap(begin, end - begin, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert(foreign == begin);
+	memcpy(foreign, copy, end - begin);
+	puts("{}");
+	wait_for_line();
+	printf("{\"changed\": %d}\n", memcmp(foreign, copy, end - begin) != 0);
+	return 0;
+}
+"""
+
+
+@h.test
+def a_plugin_that_is_reloaded():
+    """In the same place: it is redirected again, within about a second. Where one was that is gone, whatever is there stays as it is."""
+    plugin = injecting.built("plugin.so", PLUGIN, "-shared", "-fPIC", "-fno-builtin")
+    target = h.Workload(injecting.built("reloads", RELOADS), plugin)
+    target.says()
+    run = injecting.injected(target, "--rate", "1", "--alloc")
+    time.sleep(3)  # the looks that follow the start are over
+    slots = injecting.left_slots(target.pid)
+    target.go()
+    if not target.says()["is_same"]:
+        raise h.Skip("the loader took another place")
+    end = time.monotonic() + h.HANGS
+    while injecting.left_slots(target.pid) < slots:
+        assert time.monotonic() < end, f"{injecting.left_slots(target.pid)} slots, not {slots}"
+        time.sleep(0.1)
+    target.go()
+    target.says()
+    objects = h.by_function(run.stop().profile(), "alloc_objects")
+    assert objects.get("plug") == 100, objects
+    injecting.slots_are_as_before(target.pid)
+    target.go()
+    assert target.says() == {"changed": 0}
     assert target.wait() == 0
 
 

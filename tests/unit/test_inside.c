@@ -23,6 +23,7 @@
 
 #include "inside/blocks.h"
 #include "inside/chance.h"
+#include "inside/redirect.h"
 #include "inside/sampler.h"
 #include "object/elf.h"
 #include "probes/usdt.h"
@@ -361,7 +362,7 @@ static void test_notes(void **state)
 	close(fd);
 }
 
-typedef int64_t redirect_fn(uint64_t rate_bytes, volatile int64_t *result);
+typedef int64_t redirect_fn(uint64_t rate_bytes, volatile struct redirect_result *result);
 
 struct redirection {
 	redirect_fn *redirect;
@@ -373,7 +374,7 @@ struct redirection {
 static void *redirect_slots(void *argument)
 {
 	struct redirection *redirection = argument;
-	volatile int64_t result;
+	volatile struct redirect_result result;
 
 	redirection->tid = gettid();
 	redirection->nr_slots = redirection->redirect(4096, &result);
@@ -403,7 +404,7 @@ static void await_lock(volatile pid_t *tid)
 static int call_beside(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
 	struct redirection *redirection = argument;
-	volatile int64_t result;
+	volatile struct redirect_result result;
 
 	(void)info;
 	(void)bytes;
@@ -411,7 +412,7 @@ static int call_beside(struct dl_phdr_info *info, size_t bytes, void *argument)
 			 0);
 	await_lock(&redirection->tid);
 	redirection->nr_beside = redirection->redirect(0, &result);
-	assert_true(result == redirection->nr_beside);
+	assert_true(result.nr == redirection->nr_beside);
 	return 1;
 }
 
@@ -421,7 +422,7 @@ static void test_one_call_at_a_time(void **state)
 	struct redirection redirection = {0};
 	void *library = dlopen(LIBRARY, RTLD_NOW);
 	struct link_map *map;
-	volatile int64_t result;
+	volatile struct redirect_result result;
 
 	(void)state;
 	assert_non_null(library);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "inject/places.h"
 #include "inject/safety.h"
+#include "inject/slotwatch.h"
 #include "inject/threadstop.h"
 #include "inject/tracee.h"
 #include "sandbox/capset.h"
@@ -43,8 +44,9 @@ struct injection {
 	struct tracee tracee;
 	const void *library; /* its first page, mapped here */
 	uint64_t nr_mapped;  /* executable mappings of files */
-	bool is_new;	     /* the last look found other ones than the one before */
-	bool is_stuck;	     /* a call has not returned, or has faulted */
+	struct slotwatch slots;
+	bool is_new;   /* the last look found other ones than the one before */
+	bool is_stuck; /* a call has not returned, or has faulted */
 };
 
 static void count_code(void *ctx, const struct map_line *line)
@@ -77,7 +79,8 @@ static bool is_mapped(const struct injection *injection)
 static int redirect(struct injection *injection, uint64_t rate_bytes, uint64_t timeout_ns,
 		    int64_t *nr_slots)
 {
-	struct remote_call call = {.first = rate_bytes, .has_result = true};
+	struct remote_call call = {.first = rate_bytes, .nr_results = 3};
+	int64_t results[TRACEE_MAX_RESULTS] = {0}; /* struct redirect_result */
 	int err = redirect_at(injection, &call.function);
 
 	if (err)
@@ -85,7 +88,11 @@ static int redirect(struct injection *injection, uint64_t rate_bytes, uint64_t t
 	injection->nr_mapped = 0;
 	places_maps(injection->options->pid, count_code, injection);
 	safety_find_unsafe(&injection->tracee);
-	return tracee_call(&injection->tracee, &call, timeout_ns, nr_slots);
+	err = tracee_call(&injection->tracee, &call, timeout_ns, results);
+	*nr_slots = results[0];
+	if (!err)
+		slotwatch_begin(&injection->slots, injection->options->pid, results[1], results[2]);
+	return err;
 }
 
 static int load(struct injection *injection)
@@ -134,7 +141,8 @@ static struct injector_outcome begin(struct injection *injection)
 }
 
 /*
- * A file that is new is looked at twice, since the loader may not be done with it. Where no thread could make the call it
+ * A file that was unmapped and mapped again, in the same place, has slots that are not redirected any more. A file that is new is looked
+ * at twice, since the loader may not be done with it. Where no thread could make the call it
  * is tried again the next time. Where the call has not returned it goes on, and there
  * may be no other beside it. One that has faulted would do so again.
  */
@@ -142,19 +150,22 @@ static void look_for_more(struct injection *injection)
 {
 	uint64_t nr_before = injection->nr_mapped;
 	int64_t nr_slots;
+	bool is_new;
 	int err = 0;
 
 	if (injection->is_stuck)
 		return;
 	injection->nr_mapped = 0;
 	places_maps(injection->options->pid, count_code, injection);
-	if (injection->nr_mapped != nr_before || injection->is_new)
+	is_new = injection->nr_mapped != nr_before ||
+		 slotwatch_has_changed(&injection->slots, injection->options->pid);
+	if (is_new || injection->is_new)
 		err = redirect(injection, injection->options->rate_bytes, LOOK_NS, &nr_slots);
 	injection->is_stuck = err == -ETIMEDOUT || err == -EFAULT;
 	if (err)
 		injection->nr_mapped = nr_before;
 	else
-		injection->is_new = injection->nr_mapped != nr_before;
+		injection->is_new = is_new;
 }
 
 /*
@@ -234,12 +245,13 @@ static bool is_over_within(struct pollfd *ready, uint64_t ms)
 
 void injector_run(const struct inject_options *options, int socket)
 {
-	struct injection injection = {.options = options};
+	static struct injection injection;
 	struct pollfd ready = {.fd = socket, .events = POLLIN};
 	struct injector_outcome outcome = {0};
 	bool is_used;
 	char word;
 
+	injection.options = options;
 	settle(socket);
 	outcome.err = take_lock(options->pid);
 	if (read(socket, &word, 1) != 1)

@@ -3,7 +3,7 @@
  * The frame is that of struct rt_sigframe of arch/x86: return address, ucontext, and below it the state of the floating-point
  * unit. It goes below the red zone.
  *
- *	sp -> | restorer | ucontext | siginfo |   result, text   | xstate (64-byte aligned) |  128 bytes | sp before
+ *	sp -> | restorer | ucontext | siginfo |  results, text   | xstate (64-byte aligned) |  128 bytes | sp before
  */
 #include "inject/sigframe.h"
 
@@ -37,7 +37,7 @@ struct frame {
 	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
 	uint64_t mask;
 	uint8_t siginfo[128];
-	int64_t result;
+	int64_t results[TRACEE_MAX_RESULTS];
 	char text[4096];
 };
 
@@ -98,7 +98,7 @@ int sigframe_push(pid_t tid, uint64_t restorer, const struct remote_call *call,
 	frame.restorer = restorer;
 	frame.mask = stop->mask;
 	frame.fpstate = state_at;
-	frame.result = INT64_MIN;
+	frame.results[0] = INT64_MIN;
 	if (call->text)
 		snprintf(frame.text, sizeof(frame.text), "%s", call->text);
 	err = write_memory(tid, state_at, stop->state.bytes, state_bytes);
@@ -107,7 +107,7 @@ int sigframe_push(pid_t tid, uint64_t restorer, const struct remote_call *call,
 	regs->rsp = at;
 	regs->rip = call->function;
 	regs->rdi = call->text ? at + offsetof(struct frame, text) : call->first;
-	regs->rsi = call->has_result ? at + offsetof(struct frame, result) : call->second;
+	regs->rsi = call->nr_results ? at + offsetof(struct frame, results) : call->second;
 	regs->rax = 0;
 	regs->orig_rax = -1;
 	regs->eflags &= ~0x400ull; /* the direction flag */

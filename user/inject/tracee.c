@@ -104,7 +104,7 @@ static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int 
 
 /* A stopped thread makes the call. *late: a signal that it is to have when it is let go. */
 static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
-		   struct thread_stop *stop, uint64_t timeout_ns, int64_t *result, int *late)
+		   struct thread_stop *stop, uint64_t timeout_ns, int64_t *results, int *late)
 {
 	struct user_regs_struct regs;
 	uint64_t held = held_signals();
@@ -127,27 +127,27 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 		*late = WSTOPSIG(status);
 	if (!err)
 		sigframe_forget(tid, regs.rsp);
-	if (!err && call->has_result)
-		places_read(tid, regs.rsi, result, sizeof(*result));
+	if (!err && call->nr_results)
+		places_read(tid, regs.rsi, results, call->nr_results * sizeof(*results));
 	return err;
 }
 
 /* -EAGAIN, -EXDEV: not now. -EBUSY: not as long as the process is stopped. */
 static int try_thread(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
-		      uint64_t timeout_ns, int64_t *result)
+		      uint64_t timeout_ns, int64_t *results)
 {
 	static struct thread_stop stop;
 	int late = 0, err = threadstop_take(tracee, tid, &stop);
 
 	if (err)
 		return err;
-	err = call_in(tracee, tid, call, &stop, timeout_ns, result, &late);
+	err = call_in(tracee, tid, call, &stop, timeout_ns, results, &late);
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)late);
 	return err == -ENOMEM ? -EAGAIN : err;
 }
 
 int tracee_call(const struct tracee *tracee, const struct remote_call *call, uint64_t timeout_ns,
-		int64_t *result)
+		int64_t results[TRACEE_MAX_RESULTS])
 {
 	uint64_t end_ns = clock_monotonic_ns() + timeout_ns;
 	const struct timespec pause = {.tv_nsec = 2000000};
@@ -161,7 +161,7 @@ int tracee_call(const struct tracee *tracee, const struct remote_call *call, uin
 		if (procfs_live_thread("/proc", tracee->pid, &alive))
 			return -ESRCH;
 		for (size_t i = 0; i < nr; i++) {
-			int err = try_thread(tracee, tids[i], call, timeout_ns, result);
+			int err = try_thread(tracee, tids[i], call, timeout_ns, results);
 
 			if (err != -EAGAIN && err != -EBUSY && err != -EXDEV)
 				return err;

@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TRACEE_MAX_RANGES 64
+#define TRACEE_MAX_RANGES  64
+#define TRACEE_MAX_RESULTS 3
 
 /* Code. */
 struct code_range {
@@ -39,17 +40,18 @@ struct remote_call {
 	const char *text;
 	uint64_t first;
 	uint64_t second;
-	bool has_result; /* second is the address of a word, which is read afterwards */
+	uint32_t
+		nr_results; /* > 0: second is the address of as many words, which are read afterwards */
 };
 
 /*
- * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end. *result: the word, if it
- * has one. -ETIME: no thread could;
+ * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end. results: the words, if it
+ * has any. -ETIME: no thread could;
  * -EXDEV: as none was on its own stack; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces
  * it, or it may not be traced; -ESRCH: it is gone; -EFAULT: the function crashed, and the thread was put back where it was;
  * -ETIMEDOUT: the function has not returned, and goes on.
  */
 int tracee_call(const struct tracee *tracee, const struct remote_call *call, uint64_t timeout_ns,
-		int64_t *result);
+		int64_t results[TRACEE_MAX_RESULTS]);
 
 #endif
