@@ -52,14 +52,14 @@ static void test_a_leak(void **state)
 	for (int run = 0; run < 100; run++) {
 		for (int i = 0; i < NR; i++)
 			growth[i] = 100 * poisson(3);
-		verdict = leak_judge(&stack);
+		verdict = leak_judge(&stack, 1);
 		nr_found += verdict.kind == LEAK_EXCEPTION;
 		if (verdict.kind)
 			assert_true(fabs(verdict.slope - 1200) < 5 * verdict.error + 1);
 	}
 	assert_true(nr_found >= 95);
 	stack.nr_old = 4;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 }
 
 /* Nothing is freed, or what is freed is old, or much of it is left: it grows, which a cache does as well. */
@@ -71,16 +71,16 @@ static void test_growth(void **state)
 	(void)state;
 	for (int i = 0; i < NR; i++)
 		growth[i] = 400 + i % 3;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_EXCEPTION);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_EXCEPTION);
 	stack.oldest_freed_ns = 6 * NSEC_PER_SEC;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_GROWTH);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_GROWTH);
 	stack.oldest_freed_ns = 0;
 	stack.nr_freed = 0;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_GROWTH);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_GROWTH);
 	stack.is_over = true;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	stack.nr_freed = 99900;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_EXCEPTION);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_EXCEPTION);
 }
 
 /* In use at random around a level, filled early or late, in waves, in a few large steps. */
@@ -99,26 +99,71 @@ static void test_what_does_not_grow(void **state)
 			growth[i] = level - before;
 			before = level;
 		}
-		assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+		assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	}
 	for (int full = 0; full < NR * 7 / 8; full++) {
 		for (int i = 0; i < NR; i++)
 			growth[i] = i < full ? 1000 : i % 2 ? 50 : -50;
-		assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+		assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	}
 	for (int i = 0; i < NR; i++)
 		growth[i] = i % 8 == 7 ? -7000 : 1000;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	for (int i = 0; i < NR; i++)
 		growth[i] = i % 6 ? 0 : 100000 << i / 6;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	for (int i = 0; i < NR; i++)
 		growth[i] = 0;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
 	stack.nr_pieces = 15;
 	for (int i = 0; i < NR; i++)
 		growth[i] = 100;
-	assert_int_equal(leak_judge(&stack).kind, LEAK_NONE);
+	assert_int_equal(leak_judge(&stack, 1).kind, LEAK_NONE);
+}
+
+/* Of so many stacks of 20 programs, each a random walk, how many are suspected? */
+static int nr_suspected(int nr_stacks, uint64_t nr_tested)
+{
+	enum {
+		NR_PROGRAMS = 20
+	};
+	double growth[NR];
+	struct leak_stack stack = stack_of(growth);
+	int nr_found = 0;
+
+	srand(4);
+	stack.nr_pieces = LEAK_LEAST_PIECES;
+	for (int run = 0; run < NR_PROGRAMS * nr_stacks; run++) {
+		for (int i = 0; i < LEAK_LEAST_PIECES; i++)
+			growth[i] = 100 * (poisson(10) - poisson(10));
+		nr_found += leak_judge(&stack, nr_tested).kind != LEAK_NONE;
+	}
+	return nr_found;
+}
+
+/* The more stacks are tested, the more of them look like a leak by chance. */
+static void test_many_stacks(void **state)
+{
+	(void)state;
+	assert_true(nr_suspected(2000, 1) > 0);
+	assert_int_equal(nr_suspected(2000, 2000), 0);
+}
+
+/* A leak is found among thousands of stacks if it has some more samples: t is about the root of their number. */
+static void test_a_leak_among_many(void **state)
+{
+	double growth[NR];
+	struct leak_stack stack = stack_of(growth);
+	int nr_found = 0;
+
+	(void)state;
+	srand(5);
+	for (int run = 0; run < 100; run++) {
+		for (int i = 0; i < NR; i++)
+			growth[i] = 100 * poisson(8);
+		nr_found += leak_judge(&stack, 2000).kind == LEAK_EXCEPTION;
+	}
+	assert_true(nr_found >= 95);
 }
 
 static double sum_of(const struct timeline *timeline)
@@ -168,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_a_leak),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_what_does_not_grow),
+		cmocka_unit_test(test_many_stacks),
+		cmocka_unit_test(test_a_leak_among_many),
 		cmocka_unit_test(test_timeline),
 	};
 

@@ -24,6 +24,7 @@ struct stack_sum {
 	struct leak_stack stack;
 	double growth_bytes[TIMELINE_BINS];
 	uint64_t oldest_ns; /* birth; 0: none is alive */
+	uint64_t end_ns;    /* of watching it */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -78,13 +79,13 @@ static void add_counts(const struct entry *entry, struct stack_sum *sum)
 }
 
 static void add_leak(struct builder *builder, const struct stack_sum *sum,
-		     const struct leak_verdict *verdict, uint64_t end_ns)
+		     const struct leak_verdict *verdict)
 {
 	vec_push(&builder->leaks,
 		 (struct built_leak){.is_exception = verdict->kind == LEAK_EXCEPTION,
 				     .nr_blocks = sum->stack.nr_old,
 				     .nr_freed = sum->stack.nr_freed,
-				     .oldest_ns = end_ns - sum->oldest_ns,
+				     .oldest_ns = sum->end_ns - sum->oldest_ns,
 				     .oldest_freed_ns = sum->stack.oldest_freed_ns,
 				     .age_ns = sum->stack.age_ns,
 				     .slope = verdict->slope,
@@ -106,44 +107,63 @@ static bool is_unknown(const struct builder *builder, const uint32_t *at, size_t
 	return unknown > MOST_UNKNOWN * all;
 }
 
-/* The entries of one stack: nr of builder->order from at on. */
-static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
+/* The entries of one stack: nr of builder->order from at on. false: they were not watched for long enough. */
+static bool sum_up(struct builder *builder, const uint32_t *at, size_t nr, struct stack_sum *sum)
 {
 	struct entry *first = &builder->entries.at[at[0]];
 	uint64_t bin_ns = builder->clock.bin_ns, begin_ns, end_ns, age_ns;
-	struct stack_sum sum = {.stack = {.piece_s = bin_ns / 1e9}};
-	struct leak_verdict verdict = {LEAK_NONE};
 	uint32_t begin_bin, end_bin;
+
+	*sum = (struct stack_sum){.stack = {.piece_s = bin_ns / 1e9}};
 
 	span_of(builder, first, &begin_ns, &end_ns);
 	age_ns = builder->leak_age_ns ? builder->leak_age_ns : (end_ns - begin_ns) / 2;
 	if (end_ns < begin_ns || end_ns - begin_ns < age_ns)
-		return;
+		return false;
 	begin_bin = (begin_ns - builder->clock.start_ns + bin_ns - 1) / bin_ns;
 	end_bin = (end_ns - builder->clock.start_ns) / bin_ns;
 	if (begin_bin > end_bin || end_bin > TIMELINE_BINS)
-		return;
+		return false;
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = &builder->entries.at[at[i]];
 
-		add_counts(entry, &sum);
+		add_counts(entry, sum);
 		if (entry->timeline)
-			add_timeline(builder, entry, begin_bin, end_bin, end_ns - age_ns, &sum);
+			add_timeline(builder, entry, begin_bin, end_bin, end_ns - age_ns, sum);
 	}
-	sum.stack.growth_bytes = sum.growth_bytes;
-	sum.stack.nr_pieces = end_bin - begin_bin;
-	sum.stack.age_ns = age_ns;
-	sum.stack.is_over = first->image->process->exited_ns;
+	sum->stack.growth_bytes = sum->growth_bytes;
+	sum->stack.nr_pieces = end_bin - begin_bin;
+	sum->stack.age_ns = age_ns;
+	sum->stack.is_over = first->image->process->exited_ns;
+	sum->end_ns = end_ns;
+	return true;
+}
+
+static void judge_stack(struct builder *builder, const uint32_t *at, size_t nr)
+{
+	struct leak_verdict verdict;
+	struct stack_sum sum;
+
+	if (!sum_up(builder, at, nr, &sum))
+		return;
 	builder->most_old = later(builder->most_old, sum.stack.nr_old);
-	verdict = leak_judge(&sum.stack);
+	verdict = leak_judge(&sum.stack, builder->nr_tested);
 	if (verdict.kind)
-		add_leak(builder, &sum, &verdict, end_ns);
+		add_leak(builder, &sum, &verdict);
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = &builder->entries.at[at[i]];
 
 		entry->leak = verdict.kind ? builder->leaks.nr : 0;
 		entry->nr_leaked = verdict.kind ? entry->nr_leaked : 0;
 	}
+}
+
+/* How many are tested has to be known before the first one is judged. */
+static void count_stack(struct builder *builder, const uint32_t *at, size_t nr)
+{
+	struct stack_sum sum;
+
+	builder->nr_tested += sum_up(builder, at, nr, &sum) && leak_is_testable(&sum.stack);
 }
 
 static int compare_stacks(const void *a, const void *b, void *ctx)
@@ -176,12 +196,35 @@ static void set_scores(struct builder *builder)
 	}
 }
 
+/* Calls fn for each stack of a last image that is known well enough. Returns how many are not. */
+static uint64_t each_stack(struct builder *builder,
+			   void (*fn)(struct builder *builder, const uint32_t *at, size_t nr))
+{
+	uint64_t nr_unknown = 0;
+
+	for (size_t i = 0, nr; i < builder->order.nr; i += nr) {
+		const uint32_t *at = builder->order.at + i;
+		const struct image *image = builder->entries.at[*at].image;
+
+		for (nr = 1; i + nr < builder->order.nr; nr++)
+			if (compare_stacks(at, at + nr, builder))
+				break;
+		if (image != image->process->images.at[image->process->images.nr - 1])
+			continue;
+		if (is_unknown(builder, at, nr))
+			nr_unknown++;
+		else
+			fn(builder, at, nr);
+	}
+	return nr_unknown;
+}
+
 void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
 			const struct build_order *order, uint64_t age_ns)
 {
 	builder->leak_age_ns = age_ns;
 	builder->leaks.nr = 0;
-	builder->nr_unjudged = builder->most_old = 0;
+	builder->nr_unjudged = builder->most_old = builder->nr_tested = 0;
 	vec_for_each(&builder->entries, entry)
 		entry->leak = entry->nr_leaked = 0;
 	builder_number_stacks(builder, symbolizer, order);
@@ -189,21 +232,8 @@ void builder_find_leaks(struct builder *builder, struct symbolizer *symbolizer,
 		return;
 	qsort_r(builder->order.at, builder->order.nr, sizeof(*builder->order.at), compare_stacks,
 		builder);
-	for (size_t i = 0, nr; i < builder->order.nr; i += nr) {
-		const struct entry *first = &builder->entries.at[builder->order.at[i]];
-
-		for (nr = 1; i + nr < builder->order.nr; nr++)
-			if (compare_stacks(&builder->order.at[i], &builder->order.at[i + nr],
-					   builder))
-				break;
-		if (first->image !=
-		    first->image->process->images.at[first->image->process->images.nr - 1])
-			continue;
-		if (is_unknown(builder, builder->order.at + i, nr))
-			builder->nr_unjudged++;
-		else
-			judge_stack(builder, builder->order.at + i, nr);
-	}
+	each_stack(builder, count_stack);
+	builder->nr_unjudged = each_stack(builder, judge_stack);
 	set_scores(builder);
 	builder->is_resolved = false; /* the order is another one */
 	builder_resolve(builder);

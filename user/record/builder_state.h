@@ -92,6 +92,7 @@ struct builder {
 	uint64_t leak_age_ns;
 	uint64_t nr_unjudged; /* stacks of which too much has no timeline */
 	uint64_t most_old;    /* sampled blocks of one stack that are old */
+	uint64_t nr_tested;   /* stacks that there is enough of to judge them */
 	vec_of(struct built_leak) leaks;
 	struct arena arena;
 	struct strtab strings;

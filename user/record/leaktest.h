@@ -40,7 +40,10 @@ struct leak_verdict {
 	double slope, error; /* bytes a second over the second half, and the standard error */
 };
 
-/* slope and error mean something only where a kind was found. */
-struct leak_verdict leak_judge(const struct leak_stack *stack);
+/* Is there enough of it to be judged? */
+bool leak_is_testable(const struct leak_stack *stack);
+
+/* nr_tested: stacks of the run that are testable, this one included. slope and error mean something only where a kind was found. */
+struct leak_verdict leak_judge(const struct leak_stack *stack, uint64_t nr_tested);
 
 #endif
