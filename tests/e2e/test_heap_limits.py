@@ -30,7 +30,19 @@ def lose(reason, *limits, stopped=False):
     assert closing.reasons.get(TEXTS[reason], 0) > 0, (limits, closing.reasons)
     assert closing.written > 0, vars(closing)
     ended.profile()
+    is_said(ended)
     assert target.wait() == 0
+
+
+def is_said(ended):
+    """What was lost makes values too low, whatever it was, and lost frees make those in use too high: at the end, and where they
+    are shown."""
+    lost_frees = re.search(r" frees lost (?!0 )", "\n".join(ended.lines))
+    for what, kind, words, short in (("allocated values", "alloc_space", "lower bounds", "at least"),
+                                     ("values in use", "inuse_space", *(("about right", "about") if lost_frees else ("lower bounds", "at least")))):
+        assert any(f"{what} are {words}: they lack" in line for line in ended.lines), ended.lines
+        top = h.run_cprof("top", "--sample-type", kind, ended.output, stdout=subprocess.PIPE).stdout
+        assert re.search(f"^(Total: |Duration: .* = ){short} ", top, re.M), top
 
 
 @h.test

@@ -99,7 +99,7 @@ static void describe_process(const struct profile *profile, const struct profile
 }
 
 static void say_leak(const struct profile *profile, const struct built_leak *leak, size_t number,
-		     bool is_one_of_several)
+		     bool is_one_of_several, enum bound bound)
 {
 	const struct profile_sample *sample = &profile->samples.at[leak->sample];
 	char stack[6 * NAME_BYTES] = "", oldest[32], least[32], freed[32], others[96];
@@ -114,9 +114,10 @@ static void say_leak(const struct profile *profile, const struct built_leak *lea
 			 age_text(leak->oldest_freed_ns, freed, sizeof(freed)));
 	else
 		snprintf(others, sizeof(others), "none freed");
-	say("leak %zu%s: %s bytes in %s blocks, %s to %s old, %+.0f bytes/s (standard error %.0f); "
+	say("leak %zu%s: %s%s bytes in %s blocks, %s to %s old, %+.0f bytes/s (standard error "
+	    "%.0f); "
 	    "%s: %s",
-	    number, process, text_count(scale_round(leak->inuse.bytes)),
+	    number, process, bound_word(bound), text_count(scale_round(leak->inuse.bytes)),
 	    text_count(scale_round(leak->inuse.objects)),
 	    age_text(leak->age_ns, least, sizeof(least)),
 	    age_text(leak->oldest_ns, oldest, sizeof(oldest)), leak->slope, leak->error, others,
@@ -175,7 +176,7 @@ void leakreport_say_none(struct builder *builder)
 		say_no_leak(builder);
 }
 
-void leakreport_say(struct builder *builder, const struct profile *profile)
+void leakreport_say(struct builder *builder, const struct profile *profile, enum bound bound)
 {
 	vec_of(const struct built_leak *) leaks = {0};
 	size_t nr, nr_processes;
@@ -188,7 +189,7 @@ void leakreport_say(struct builder *builder, const struct profile *profile)
 	if (leaks.nr)
 		qsort(leaks.at, leaks.nr, sizeof(*leaks.at), compare_scores);
 	for (size_t i = 0; i < leaks.nr && i < MAX_SHOWN; i++)
-		say_leak(profile, leaks.at[i], i + 1, nr_processes > 1);
+		say_leak(profile, leaks.at[i], i + 1, nr_processes > 1, bound);
 	if (leaks.nr > MAX_SHOWN)
 		say("%zu more leaks are in the profile", leaks.nr - MAX_SHOWN);
 	vec_release(&leaks);

@@ -82,40 +82,90 @@ static void describe_gone(enum heap_view view, uint64_t nr_gone, char *text, siz
 		 text_count(nr_gone));
 }
 
-/*
- * "; in use is at least this: it lacks up to 13 sampled blocks (live map full)" for the reader of the figure; "" if there is nothing to say.
- * Up to: some of them may have been freed since, unseen.
- */
-static void describe_untracked(const struct report *report, enum heap_view view, char *text,
-			       size_t text_bytes)
+/* Samples that were lost from the start on. One that was in use when it was lost may be so still. */
+static uint64_t nr_lost(const struct report *report, const struct report_part *part)
 {
-	uint64_t nr = report->tally->nr_untracked;
+	struct report_losses all;
 
-	snprintf(text, text_bytes,
-		 nr && heap_view_shows_inuse(view) ? "; in use is at least this: it lacks up to %s "
-						     "sampled blocks (live map full)"
-						   : "",
-		 text_count(nr));
+	report_losses(report, false, &all);
+	return all.sum > part->lost.sum ? all.sum : part->lost.sum;
+}
+
+static bool is_heap(const struct report *report)
+{
+	return report->options->command == OPTIONS_HEAP;
+}
+
+enum bound report_alloc_bound(const struct report *report, const struct report_part *part)
+{
+	return is_heap(report) && !heap_view_is_moment(part->view) && part->lost.sum ? BOUND_LEAST
+										     : BOUND_NONE;
+}
+
+enum bound report_inuse_bound(const struct report *report, const struct report_part *part)
+{
+	unsigned int bound = BOUND_NONE;
+
+	if (!is_heap(report) || !heap_view_shows_inuse(part->view))
+		return BOUND_NONE;
+	if (nr_lost(report, part))
+		bound |= BOUND_LEAST;
+	if (report->tally->nr_frees_lost)
+		bound |= BOUND_MOST;
+	return bound;
+}
+
+/*
+ * "; allocated is at least this; in use is about this: it lacks up to 13 sampled blocks (live map full), and 2 frees were lost" for
+ * the reader of the figures; "" if there is nothing to say. Up to: some of them may have been freed since, unseen.
+ */
+static void describe_bounds(const struct report *report, const struct report_part *part, char *text,
+			    size_t text_bytes)
+{
+	enum bound alloc = report_alloc_bound(report, part),
+		   inuse = report_inuse_bound(report, part);
+	uint64_t nr = nr_lost(report, part), nr_frees = report->tally->nr_frees_lost;
+	char lacks[96] = "", frees[64] = "", word[64];
+	size_t len = 0;
+
+	*text = '\0';
+	if (alloc)
+		len = snprintf(text, text_bytes, "; %s",
+			       bound_say("allocated", alloc, word, sizeof(word)));
+	if (!inuse)
+		return;
+	if (nr)
+		snprintf(lacks, sizeof(lacks), "it lacks up to %s sampled blocks%s", text_count(nr),
+			 nr == report->tally->nr_untracked ? " (live map full)" : "");
+	if (nr_frees)
+		snprintf(frees, sizeof(frees), "%s%s frees were lost", nr ? ", and " : "",
+			 text_count(nr_frees));
+	snprintf(text + len, text_bytes - len, "; %s: %s%s",
+		 bound_say("in use", inuse, word, sizeof(word)), lacks, frees);
 }
 
 static uint64_t nr_taken(const struct report *report)
 {
 	const struct tally *tally = report->tally;
 
-	if (report->options->command == OPTIONS_HEAP)
+	if (is_heap(report))
 		return tally->nr_sampled - tally->nr_failed - tally->nr_cut_off -
 		       tally->nr_under_way;
 	return tally->nr_ticks - tally->nr_filtered;
 }
 
 /* ", in use at the peak of 12,345 bytes at 2.345 s", or at those of several processes. */
-static void describe_peak(const struct report_part *part, char *text, size_t text_bytes)
+static void describe_peak(const struct report *report, const struct report_part *part, char *text,
+			  size_t text_bytes)
 {
+	const char *bound = bound_word(report_inuse_bound(report, part));
+
 	if (part->peak_ns)
-		snprintf(text, text_bytes, ", in use at the peak of %s bytes at %.3f s",
+		snprintf(text, text_bytes, ", in use at the peak of %s%s bytes at %.3f s", bound,
 			 text_count(part->peak_bytes), part->peak_ns / 1e9);
 	else
-		snprintf(text, text_bytes, ", in use at the peak of each process, %s bytes in sum",
+		snprintf(text, text_bytes,
+			 ", in use at the peak of each process, %s%s bytes in sum", bound,
 			 text_count(part->peak_bytes));
 }
 
@@ -123,13 +173,13 @@ static void describe_peak(const struct report_part *part, char *text, size_t tex
 static void describe_span(const struct report *report, const struct report_part *part, char *text,
 			  size_t text_bytes)
 {
-	bool is_heap = report->options->command == OPTIONS_HEAP;
+	bool of_heap = is_heap(report);
 	double begin = part->begin_ns / 1e9, end = part->end_ns / 1e9;
 	size_t len = 0;
 
 	*text = '\0';
 	if (part->view == VIEW_PEAK) {
-		describe_peak(part, text, text_bytes);
+		describe_peak(report, part, text, text_bytes);
 		return;
 	}
 	if (part->view == VIEW_LEAKS) {
@@ -142,28 +192,27 @@ static void describe_span(const struct report *report, const struct report_part 
 	}
 	if (part->is_whole)
 		return;
-	len = snprintf(text, text_bytes, ", %sfrom %.3f to %.3f s", is_heap ? "allocated " : "",
+	len = snprintf(text, text_bytes, ", %sfrom %.3f to %.3f s", of_heap ? "allocated " : "",
 		       begin, end);
-	if (is_heap && part->view == VIEW_ALL && len < text_bytes)
+	if (of_heap && part->view == VIEW_ALL && len < text_bytes)
 		snprintf(text + len, text_bytes - len, ", in use at %.3f s", end);
 }
 
 char *report_comment(const struct report *report, const struct report_part *part)
 {
 	const struct options *options = report->options;
-	bool is_heap = options->command == OPTIONS_HEAP;
-	char losses[600], gone[64], span[128], untracked[128];
+	char losses[600], gone[64], span[128], bounds[256];
 	uint64_t nr_shown = part->nr_written + part->nr_gone;
 
 	describe_losses(&part->lost, losses, sizeof(losses));
 	describe_gone(part->view, part->nr_gone, gone, sizeof(gone));
 	describe_span(report, part, span, sizeof(span));
-	describe_untracked(report, part->view, untracked, sizeof(untracked));
+	describe_bounds(report, part, bounds, sizeof(bounds));
 	return xasprintf("cprof " CPROF_VERSION " %s %lu%s: taken %s = written %s%s%s%s",
-			 is_heap ? "heap --rate" : "record -F",
-			 is_heap ? options->rate_bytes : options->frequency_hz, span,
+			 is_heap(report) ? "heap --rate" : "record -F",
+			 is_heap(report) ? options->rate_bytes : options->frequency_hz, span,
 			 text_count(nr_shown + part->lost.sum), text_count(part->nr_written), gone,
-			 losses, untracked);
+			 losses, bounds);
 }
 
 /* How whole the user stacks are, and why the others are not: the main reasons, or all with -v. */
@@ -223,6 +272,32 @@ static void say_missed(const struct tally *tally)
 	     100.0 * (double)nr / (double)tally->nr_expected);
 }
 
+/* What the losses make of the figures. */
+static void say_bounds(const struct report *report, const struct report_losses *lost)
+{
+	uint64_t nr_frees = report->tally->nr_frees_lost,
+		 nr_untracked = report->tally->nr_untracked;
+	const char *advice = nr_untracked ? ", because the map of live blocks was full. Use a "
+					    "higher --rate or --max-blocks."
+					  : ".";
+
+	if (lost->sum)
+		warn("allocated values are lower bounds: they lack %s sampled allocations.",
+		     text_count(lost->sum));
+	if (report->options->allocs_only)
+		return;
+	if (lost->sum && nr_frees)
+		warn("values in use are about right: they lack up to %s sampled blocks, and %s "
+		     "frees "
+		     "were lost.",
+		     text_count(lost->sum), text_count(nr_frees));
+	else if (lost->sum)
+		warn("values in use are lower bounds: they lack up to %s sampled blocks%s",
+		     text_count(lost->sum), advice);
+	else if (nr_frees)
+		warn("values in use are upper bounds: %s frees were lost.", text_count(nr_frees));
+}
+
 static void say_accounts(const struct report *report, const struct writer *writer)
 {
 	const struct tally *tally = report->tally;
@@ -264,14 +339,8 @@ static void say_accounts(const struct report *report, const struct writer *write
 	if (tally->nr_events_lost)
 		warn("the kernel dropped %s process events: some names may be missing.",
 		     text_count(tally->nr_events_lost));
-	if (tally->nr_untracked && !report->options->allocs_only)
-		warn("values in use are lower bounds: they lack up to %s sampled blocks, because "
-		     "the "
-		     "map of live blocks was full. Use a higher --rate or --max-blocks.",
-		     text_count(tally->nr_untracked));
-	if (tally->nr_frees_lost)
-		warn("%s frees were lost: in-use values are too high by that many samples.",
-		     text_count(tally->nr_frees_lost));
+	if (is_heap(report))
+		say_bounds(report, &lost);
 }
 
 /* What the sentence begins with. */

@@ -17,6 +17,7 @@
 #include "exit.h"
 #include "heap/managed.h"
 #include "options.h"
+#include "profile/bound.h"
 #include "record/builder.h"
 
 struct writer;
@@ -53,6 +54,9 @@ struct report_part {
 	/* VIEW_PEAK, of one file: how high, and when since sampling began; 0: each process at its own time. */
 	uint64_t peak_bytes, peak_ns;
 };
+/* Of what was allocated in a part, and of what is in use at its end. */
+enum bound report_alloc_bound(const struct report *report, const struct report_part *part);
+enum bound report_inuse_bound(const struct report *report, const struct report_part *part);
 /*
  * The one line of such files: "cprof 0.1.0 record -F 99, from 1.000 to 2.000 s: taken 99 = written 99".
  * Owned by the caller.

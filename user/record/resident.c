@@ -53,7 +53,7 @@ static const char *kib(uint64_t bytes)
 static void describe_rest(const struct resident *resident, const struct resident_inuse *inuse,
 			  char *text, size_t text_bytes)
 {
-	const char *bound = inuse->at_least ? "at most " : "";
+	const char *bound = bound_word(bound_of_rest(inuse->bound));
 	bool is_within = resident->anon >= inuse->bytes;
 	uint64_t rest = is_within ? resident->anon - inuse->bytes : inuse->bytes - resident->anon;
 
@@ -65,7 +65,7 @@ static void describe_rest(const struct resident *resident, const struct resident
 			 bound, kib(rest));
 	else
 		snprintf(text, text_bytes, "%s%s kB of it are not resident",
-			 inuse->at_least ? "at least " : "", kib(rest));
+			 bound_word(inuse->bound), kib(rest));
 }
 
 void resident_say(const char *proc_root, uint32_t tgid, const struct resident_inuse *inuse)
@@ -82,5 +82,5 @@ void resident_say(const char *proc_root, uint32_t tgid, const struct resident_in
 	say("resident: %s kB = anonymous %s + files %s + shared %s (swapped out: %s); in use, of "
 	    "what was allocated since the start: %s%s kB%s; %s",
 	    kib(resident.rss), kib(resident.anon), kib(resident.file), kib(resident.shmem),
-	    kib(resident.swap), inuse->at_least ? "at least " : "", kib(inuse->bytes), error, rest);
+	    kib(resident.swap), bound_word(inuse->bound), kib(inuse->bytes), error, rest);
 }

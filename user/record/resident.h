@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profile/bound.h"
+
 /* The resident memory of a process, from the text of procfs_memory(), in bytes. */
 struct resident {
 	uint64_t rss, anon, file, shmem, swap;
@@ -18,7 +20,7 @@ bool resident_read(const char *text, struct resident *resident);
 struct resident_inuse {
 	uint64_t bytes;
 	uint64_t error_bytes; /* the standard error of bytes; 0: everything was sampled */
-	bool at_least;	      /* there may be more of them */
+	enum bound bound;     /* there may be more of them, or fewer */
 };
 
 /*

@@ -165,7 +165,7 @@ static void say_resident(const struct pass *pass, const struct built *built)
 		     &(struct resident_inuse){
 			     .bytes = built->inuse.bytes,
 			     .error_bytes = sqrt(built->inuse.bytes_variance),
-			     .at_least = pass->writing->report->tally->nr_untracked,
+			     .bound = report_inuse_bound(pass->writing->report, &pass->part),
 		     });
 }
 
@@ -195,7 +195,8 @@ static int write_unit(struct pass *pass, const struct unit *unit)
 
 	builder_build(writer->builder, pass->writing->symbolizer, &order, &built);
 	if (part->view == VIEW_LEAKS && suits(pass, unit, 0)) /* once, with formats of both kinds */
-		leakreport_say(writer->builder, built.profile);
+		leakreport_say(writer->builder, built.profile,
+			       report_inuse_bound(pass->writing->report, &pass->part));
 	if (part->view == VIEW_PEAK)
 		date_peak(pass, &built);
 	if (order.records && writer->options->command == OPTIONS_HEAP)

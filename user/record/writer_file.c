@@ -51,11 +51,9 @@ static int write_file(const struct pass *pass, const struct profile *profile,
 	return err ? fail(err, "cannot write '%s'", path) : 0;
 }
 
-/* Were there blocks that could not be followed? Then what is in use is at least what is known. */
-static bool lacks_blocks(const struct pass *pass)
+static const char *inuse_word(const struct pass *pass)
 {
-	return pass->writing->report->tally->nr_untracked &&
-	       heap_view_shows_inuse(pass->view->view);
+	return bound_word(report_inuse_bound(pass->writing->report, &pass->part));
 }
 
 /* What was written, in the unit that a reader would think in. */
@@ -78,13 +76,11 @@ static void say_written(const struct pass *pass, const char *path, const struct 
 	text_escape(output_is_stdout(path) ? "standard output" : path, safe, sizeof(safe));
 	if (pass->view->view == VIEW_PEAK && built->peak.at_ns)
 		say("%s %s: %s sampled blocks in use at the peak of %s, %s%s bytes at %.3f s", verb,
-		    safe, count, of_whom, lacks_blocks(pass) ? "at least " : "",
-		    text_count(built->inuse.bytes),
+		    safe, count, of_whom, inuse_word(pass), text_count(built->inuse.bytes),
 		    (built->peak.at_ns - pass->writer->started_ns) / 1e9);
 	else if (options->command == OPTIONS_HEAP)
 		say("%s %s: %s%s sampled %s of %s", verb, safe,
-		    heap_view_is_moment(pass->view->view) && lacks_blocks(pass) ? "at least " : "",
-		    count,
+		    heap_view_is_moment(pass->view->view) ? inuse_word(pass) : "", count,
 		    pass->view->view == VIEW_INUSE   ? "blocks in use"
 		    : pass->view->view == VIEW_PEAK  ? "blocks in use at the peaks"
 		    : pass->view->view == VIEW_LEAKS ? "blocks that may be leaked"
@@ -96,20 +92,23 @@ static void say_written(const struct pass *pass, const char *path, const struct 
 		    (double)built->nr_written / options->frequency_hz);
 }
 
-static void say_error(const char *what, bool lacks, const struct scale_sum *sum)
+static void say_error(const char *what, enum bound bound, const struct scale_sum *sum)
 {
-	say("estimate: %s %s%s bytes, standard error %s (%.2f %%)", what, lacks ? "at least " : "",
+	say("estimate: %s %s%s bytes, standard error %s (%.2f %%)", what, bound_word(bound),
 	    text_count(scale_round(sum->bytes)), text_count(scale_round(sqrt(sum->bytes_variance))),
 	    100 * sqrt(sum->bytes_variance) / sum->bytes);
 }
 
 /* The estimates of a whole file, and how far off they may be. */
-static void say_errors(enum heap_view view, bool lacks, const struct built *built)
+static void say_errors(const struct pass *pass, const struct built *built)
 {
+	const struct report *report = pass->writing->report;
+	enum heap_view view = pass->view->view;
+
 	if (!heap_view_is_moment(view) && built->alloc.bytes > 0)
-		say_error("allocated", false, &built->alloc);
+		say_error("allocated", report_alloc_bound(report, &pass->part), &built->alloc);
 	if (heap_view_shows_inuse(view) && built->inuse.bytes > 0)
-		say_error("in use", lacks, &built->inuse);
+		say_error("in use", report_inuse_bound(report, &pass->part), &built->inuse);
 }
 
 int writer_write_file(struct pass *pass, const struct unit *unit, const struct built *built,
@@ -148,7 +147,7 @@ int writer_write_file(struct pass *pass, const struct unit *unit, const struct b
 	pass->nr_files++;
 	say_written(pass, path, built, process, is_main);
 	if (is_main && writer->options->errors)
-		say_errors(pass->view->view, lacks_blocks(pass), built);
+		say_errors(pass, built);
 	if (pass->is_main && !writer->main_file && target->format->is_pprof &&
 	    !output_is_stdout(path))
 		writer->main_file = xstrdup(path);

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/magnitude.h"
 #include "base/text.h"
+#include "profile/bound.h"
 #include "profile/algebra.h"
 #include "profile/bylabel.h"
 #include "profile/shortname.h"
@@ -158,23 +159,11 @@ static void print_time(int64_t time_ns)
 		printf("Time: %s\n", text);
 }
 
-/* Does the profile say that values in use are too low, since there were more blocks than could be followed? */
-static const char *at_least(const struct view *view)
-{
-	const struct strtab *strings = &view->profile->strings;
-
-	if (strncmp(view->type_name, "inuse", strlen("inuse")))
-		return "";
-	vec_for_each(&view->profile->comments, comment)
-		if (strstr(strtab_get(strings, *comment), "in use is at least this"))
-			return "at least ";
-	return "";
-}
-
 void view_print_head(const struct view *view)
 {
 	const struct profile *profile = view->profile;
 	const struct strtab *strings = &profile->strings;
+	const char *bound = bound_word(bound_said(profile, view->type_name));
 	const char *hint = selection_hint(&view->selection, profile, view->type);
 	char total[UNIT_TEXT_BYTES], duration[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES] = "";
 	double factor;
@@ -196,14 +185,14 @@ void view_print_head(const struct view *view)
 	if (hint)
 		printf("%s\n", hint);
 	if (!profile->duration_ns) {
-		printf("Total: %s%s\n", at_least(view), total);
+		printf("Total: %s%s\n", bound, total);
 		return;
 	}
 	unit_text(profile->duration_ns, "nanoseconds", "auto", duration);
 	if (!unit_factor(view->type_unit, "nanoseconds", &factor))
 		unit_share(profile_scaled(view->selection.total, factor), profile->duration_ns,
 			   share);
-	printf("Duration: %s, Total samples = %s%s%s%s%s\n", duration, at_least(view), total,
+	printf("Duration: %s, Total samples = %s%s%s%s%s\n", duration, bound, total,
 	       *share ? " (" : "", share, *share ? ")" : "");
 }
 
