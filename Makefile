@@ -62,7 +62,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-algebra bench-symbols bench-pgo names-oracle architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-overhead bench-algebra bench-symbols bench-pgo names-oracle architecture
 
 all: $(BUILD)/cprof $(BUILD)/libcprof-heap.so  ## build build/cprof; no root, no BTF needed
 
@@ -324,6 +324,9 @@ stories: all                           ## record gunicorn, nginx and PostgreSQL 
 bench-heap: all workloads              ## what the heap profiler costs, beside its peers (root)
 	$(Q)tests/bench/bench_heap.py
 	$(Q)tests/bench/bench_inside.py
+
+bench-overhead: all                    ## what the heap profiler says that it costs, beside what it costs (root)
+	$(Q)tests/bench/bench_overhead.py
 
 bench-algebra: all $(BUILD)/oracle/oracle  ## reading, writing, merging profiles, beside go tool pprof
 	$(Q)tests/bench/bench_algebra.py

@@ -30,7 +30,7 @@ SIZE, COUNT, RATE = 1000, 1000, 1000  # what the workload mapalloc allocates, an
 SAMPLING = r"^cprof: sampling malloc and free$"
 KEEPER, ATTACHER = "cprof-attachers", "cprof-attacher"
 BPF, PERFMON, SYS_ADMIN = 39, 38, 21
-GUARD_S = 15  # no lock is kept for longer
+GUARD_S = 30  # no lock is kept for longer
 GUARD = "import os, signal, sys, time; time.sleep(float(sys.argv[1])); os.kill(int(sys.argv[2]), signal.SIGCONT)"
 HOLD_S = 1.5  # after which it is certain that a call waits
 WAIT_S = 5    # a launched command waits for its probes
@@ -370,27 +370,14 @@ def a_launched_command_waits():
     raise h.Skip(f"NOT RUN: on this machine it takes {took:.1f} s to begin")
 
 
-@h.test
-def a_launched_command_waits_no_longer():
-    """Its probes come too late, or not at all: it runs without them, and it is said."""
-    with locked(make_command) as (_, path, server):
-        run = h.cprof("heap", "--mode", "probe", "--allow-empty", "--rate", 1, "--", path)
-        run.process.wait(GUARD_S)
-        was_held = stopped(server.process.pid)
-        server.answers_again()
-        done = run.wait()
-    assert was_held, "it waited for it"
-    assert done.code == 0 and done.says(), done.lines
-    assert re.search("^cprof: not probed: " + WAITS.format(path), "\n".join(done.lines), re.M), done.lines
-
-
 def copy_cprof(folder):
     return shutil.copy(h.CPROF, os.path.join(folder, "cprof"))
 
 
 @h.test
 def a_lock_of_who_maps_cprof():
-    """cprof measures on its own code what a probe costs. When the kernel lets nobody fork, the command has been forked."""
+    """cprof measures on its own code what a probe costs. When the kernel lets nobody fork, the command has been forked. It waits for its
+    probes, and then no longer."""
     with locked(copy_cprof) as (_, path, server):
         run = h.cprof("heap", "--mode", "probe", "--allow-empty", "--", h.workload("allocs"), "200", "now",
                       run_as=("sh", "-c", f'exec {path} "$@"'))

@@ -3,7 +3,7 @@
  * The probed instruction is a nop, which the kernel emulates as it does those that sites are chosen for
  * (probes/probesite.h). The programs are those of the run. They end early here, since cprof is no target; what they do for
  * one was measured once, against the CPU time of a loop of malloc and free with probes and without, and is a share of the
- * trap. The best of many batches counts, since others can only make them slower. They are spread over the first seconds of the run:
+ * trap. The best of many batches counts, since others can only make them slower. They are spread over the run, most of them over its first seconds:
  * while another process removes probes, or many programs end, every trap on the machine takes twice as long for a tenth of a second.
  *
  * Rejected: to measure in a child that is a target. It takes longer, and its calls would have to be taken out of the
@@ -25,12 +25,17 @@
 /* After the first ones: 0.2 ms of this process's time each. */
 #define LATER_BATCHES  40
 #define BATCH_EVERY_NS (NSEC_PER_SEC / 20)
+/* And from then on, as long as the run lasts. */
+#define LAST_EVERY_NS NSEC_PER_SEC
 
-/* Multiples of the measured trap: they include the work of the programs, and cache misses of the target. */
-#define ALLOC_SHARE  1.5
-#define FREE_SHARE   1.3
-#define RETURN_SHARE 0.7 /* of the entry: no other instruction is emulated, and the call is noted */
-#define FREED_SHARE  0.4 /* to find a sampled block, and count it */
+/*
+ * Multiples of the measured trap: they include the work of the programs, and cache misses of the target. What sampling costs beside
+ * the work that BPF times itself is the return and the free. tests/bench/bench_overhead.py has the truth.
+ */
+#define ALLOC_SHARE  1.4
+#define FREE_SHARE   1.22
+#define RETURN_SHARE 1.0 /* of the entry: no other instruction is emulated, and the call is noted */
+#define FREED_SHARE  1.0 /* of a free that is no sampled block's: to find the block, and count it */
 
 /* A perf event goes slowly (collect/uprobes.h), so there is only one, and an allocation counts as two of its traps. */
 #define PERF_ALLOC 2.2
@@ -70,7 +75,8 @@ static void measure(struct price *price)
 		price->alloc_trap_ns = PERF_ALLOC * price->free_trap_ns;
 	else
 		try_batch(price_alloc, &price->alloc_trap_ns);
-	price->next_ns = clock_monotonic_ns() + BATCH_EVERY_NS;
+	price->next_ns =
+		clock_monotonic_ns() + (price->batches_left ? BATCH_EVERY_NS : LAST_EVERY_NS);
 }
 
 static int attach(struct uprobes *uprobes, const struct cprof_bpf *bpf, bool frees_only)
@@ -104,9 +110,10 @@ int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct p
 
 void price_refine(struct price *price)
 {
-	if (!price->batches_left || clock_monotonic_ns() < price->next_ns)
+	if (!price->next_ns || clock_monotonic_ns() < price->next_ns)
 		return;
-	price->batches_left--;
+	if (price->batches_left)
+		price->batches_left--;
 	measure(price);
 }
 

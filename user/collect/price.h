@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the traps of heap probes cost on this machine: measured in the first seconds of a run, on functions of cprof's own that are
+ * What the traps of heap probes cost on this machine: measured during a run, on functions of cprof's own that are
  * probed as an allocator's are. From that and from BPF's counters follows what profiling has cost the targets.
  */
 #ifndef CPROF_COLLECT_PRICE_H
@@ -24,7 +24,7 @@ struct price {
 int price_measure(struct uprobes *uprobes, const struct cprof_bpf *bpf, struct price *price);
 
 /*
- * Measures again for 0.4 ms, if it is time to: called often, it does so for two seconds. Only between session_start(), or a look before
+ * Measures again for 0.4 ms, if it is time to: called often, it does so 20 times a second for two seconds, and then once a second. Only between session_start(), or a look before
  * it, and session_stop().
  */
 void price_refine(struct price *price);
