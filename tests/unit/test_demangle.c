@@ -46,6 +46,16 @@ static void test_names(void **state)
 	expect("malloc@plt", NULL);
 	expect("_int_malloc.part.0", "_int_malloc");
 	expect("main.cold", "main");
+	expect("main.clone.3", "main");
+	expect("main.part.0.cold", "main");
+	expect("f.localalias", "f");
+	/* What no compiler appends is the function's own name. */
+	expect("pkg.clone", NULL);
+	expect("pkg.part", NULL);
+	expect("pkg.isra", NULL);
+	expect("pkg.llvm", NULL);
+	expect("pkg.list.cold", NULL);
+	expect("pkg.list.clone.0", "pkg.list");
 	expect("main.func1", NULL); /* Go */
 	expect("main.12", NULL);
 	expect(".cold", NULL);

@@ -147,12 +147,14 @@ static char *demangle_rust(const char *name, size_t name_bytes)
 
 /* Clone suffixes --------------------------------------------------------------------------------- */
 
-static bool is_clone_suffix(const char *s, size_t len)
+/* What compilers append. All but the first two have a number behind: "pkg.clone" is a function of Go, Zig or Odin. */
+static bool is_clone_suffix(const char *s, size_t len, bool has_number)
 {
-	static const char *const words[] = {".cold",	   ".part", ".constprop", ".isra",
-					    ".localalias", ".llvm", ".lto_priv",  ".clone"};
+	static const char *const words[] = {".cold",	  ".localalias", ".part",     ".clone",
+					    ".constprop", ".isra",	 ".lto_priv", ".llvm"};
+	const size_t nr_bare = 2;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < (has_number ? sizeof(words) / sizeof(words[0]) : nr_bare); i++) {
 		size_t word_len = strlen(words[i]);
 
 		if (len == word_len && !memcmp(s, words[i], word_len))
@@ -161,25 +163,38 @@ static bool is_clone_suffix(const char *s, size_t len)
 	return false;
 }
 
-/* The length of name without the clone suffixes at its end. */
+/* The length of name without its last clone suffix; len if it has none. numbered: one without a number does not count. */
+static size_t without_clone(const char *name, size_t len, bool numbered)
+{
+	size_t word_end = len, dot;
+	bool has_number;
+
+	while (word_end && isdigit((unsigned char)name[word_end - 1]))
+		word_end--;
+	/* "foo.part.0": the number goes with the word before it. */
+	has_number = word_end < len && word_end && name[word_end - 1] == '.';
+	word_end = has_number ? word_end - 1 : len;
+	for (dot = word_end; dot && name[dot - 1] != '.'; dot--)
+		;
+	if (dot < 2 || (numbered && !has_number) ||
+	    !is_clone_suffix(name + dot - 1, word_end - (dot - 1), has_number))
+		return len;
+	return dot - 1;
+}
+
+/*
+ * The length of name without the clone suffixes at its end. A name with further dots that is not mangled is of a language that
+ * separates its modules by these, where "pkg.list.cold" is a function of its own.
+ */
 static size_t without_clones(const char *name, size_t len)
 {
-	for (;;) {
-		size_t word_end = len, dot;
+	size_t end = len, numbered = len, next;
 
-		while (word_end && isdigit((unsigned char)name[word_end - 1]))
-			word_end--;
-		/* "foo.part.0": the number goes with the word before it. */
-		if (word_end < len && word_end && name[word_end - 1] == '.')
-			word_end--;
-		else
-			word_end = len;
-		for (dot = word_end; dot && name[dot - 1] != '.'; dot--)
-			;
-		if (dot < 2 || !is_clone_suffix(name + dot - 1, word_end - (dot - 1)))
-			return len;
-		len = dot - 1;
-	}
+	while ((next = without_clone(name, end, false)) < end)
+		end = next;
+	while ((next = without_clone(name, numbered, true)) < numbered)
+		numbered = next;
+	return *name == '_' || !memchr(name, '.', end) ? end : numbered;
 }
 
 char *demangle(const char *raw)

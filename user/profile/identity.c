@@ -29,9 +29,10 @@
 #define HEX_DIGITS	 "0123456789abcdef"
 #define LENGTH(array)	 (sizeof(array) / sizeof((array)[0]))
 
-/* What follows a '.' in the name of a clone: GCC's, then LLVM's. Digits may follow, after a '.'. */
-static const char *const clone_words[] = {"constprop", "isra",	     "part", "cold",
-					  "lto_priv",  "localalias", "llvm", "__uniq"};
+/* What follows a '.' in the name of a clone, without or with digits after one more '.'; with digits only: "pkg.part" is no clone. */
+static const char *const bare_words[] = {"cold", "localalias"};
+static const char *const numbered_words[] = {"constprop", "isra", "part",
+					     "lto_priv",  "llvm", "__uniq"};
 
 static size_t nr_digits_before(const char *name, size_t len)
 {
@@ -42,21 +43,31 @@ static size_t nr_digits_before(const char *name, size_t len)
 	return nr;
 }
 
-/* How long the name is without a last ".word" or ".word.123"; len if it has none. */
-static size_t without_clone_suffix(const char *name, size_t len)
+/* How long the name is without a last ".word" that is one of these; len if it has none. */
+static size_t without_word(const char *name, size_t len, const char *const *words, size_t nr)
 {
-	size_t end = len, nr = nr_digits_before(name, len);
+	for (size_t i = 0; i < nr; i++) {
+		size_t word = strlen(words[i]);
 
-	if (nr && nr < len && name[len - nr - 1] == '.')
-		end = len - nr - 1;
-	for (size_t i = 0; i < LENGTH(clone_words); i++) {
-		size_t word = strlen(clone_words[i]);
-
-		if (end > word + 1 && !memcmp(name + end - word, clone_words[i], word) &&
-		    name[end - word - 1] == '.')
-			return end - word - 1;
+		if (len > word + 1 && !memcmp(name + len - word, words[i], word) &&
+		    name[len - word - 1] == '.')
+			return len - word - 1;
 	}
 	return len;
+}
+
+/* The same with a last ".word" or ".word.123". */
+static size_t without_clone_suffix(const char *name, size_t len)
+{
+	size_t nr = nr_digits_before(name, len), end, numbered;
+
+	if (!nr || nr >= len || name[len - nr - 1] != '.')
+		return without_word(name, len, bare_words, LENGTH(bare_words));
+	end = len - nr - 1;
+	numbered = without_word(name, end, numbered_words, LENGTH(numbered_words));
+	if (numbered == end)
+		numbered = without_word(name, end, bare_words, LENGTH(bare_words));
+	return numbered < end ? numbered : len;
 }
 
 /* Demanglers write " [clone .cold]" (GCC's) and " (.cold)" (LLVM's). */

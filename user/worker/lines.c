@@ -190,8 +190,10 @@ void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_
 	struct dwarf_source *dwarf;
 	uint64_t before_ns;
 
+	names_take_plain(names, true); /* Go's names are not mangled */
 	golines_find(object_gopclntab(object), object_elf(object), elf_addrs, nr, names_add_frames,
 		     names);
+	names_take_plain(names, false);
 	collect_unresolved(object, elf_addrs, nr, &unresolved);
 	if (!unresolved.nr)
 		return;

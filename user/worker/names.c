@@ -33,7 +33,7 @@ struct chain {
 
 struct names {
 	uint32_t what;
-	bool is_cut;
+	bool is_cut, is_plain;
 	size_t nr, nr_added;
 	struct chain *chains;		   /* of each address */
 	vec_of(struct message_frame) kept; /* their texts are ids in strings */
@@ -86,6 +86,11 @@ bool names_has_lines(const struct names *names, size_t i)
 	return names->chains[i].nr;
 }
 
+void names_take_plain(struct names *names, bool is_plain)
+{
+	names->is_plain = is_plain;
+}
+
 void names_cut(struct names *names)
 {
 	names->is_cut = true;
@@ -103,6 +108,15 @@ static uint32_t intern(struct names *names, const char *text)
 		names->kept_bytes += len;
 	while (names->texts.nr <= id)
 		vec_push(&names->texts, (struct text){0});
+	return id;
+}
+
+static uint32_t intern_name(struct names *names, const char *name)
+{
+	uint32_t id = intern(names, name);
+
+	if (names->is_plain)
+		names->texts.at[id].display = id;
 	return id;
 }
 
@@ -132,10 +146,11 @@ void names_add_frames(void *ctx, size_t i, const struct source_frame *frames, si
 	}
 	names->chains[i] = (struct chain){names->kept.nr, nr};
 	for (size_t k = 0; k < nr; k++)
-		vec_push(&names->kept, (struct message_frame){.raw = intern(names, frames[k].name),
-							      .file = intern(names, frames[k].file),
-							      .line = frames[k].line,
-							      .start_line = frames[k].start_line});
+		vec_push(&names->kept,
+			 (struct message_frame){.raw = intern_name(names, frames[k].name),
+						.file = intern(names, frames[k].file),
+						.line = frames[k].line,
+						.start_line = frames[k].start_line});
 	names->kept_bytes += nr * sizeof(struct message_frame);
 }
 

@@ -27,6 +27,9 @@ bool names_has_lines(const struct names *names, size_t i);
 /* The frames of the i-th address; those that an earlier source gave are kept. A source_frames_fn; ctx is the names. */
 void names_add_frames(void *ctx, size_t i, const struct source_frame *frames, size_t nr);
 
+/* Are the names of frames from now on what a reader sees, not to be demangled? */
+void names_take_plain(struct names *names, bool is_plain);
+
 /* There was no time for the lines of all addresses. */
 void names_cut(struct names *names);
 
