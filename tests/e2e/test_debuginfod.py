@@ -158,6 +158,30 @@ def after_the_fact():
 
 
 @h.test
+def of_a_file_that_is_not_here():
+    """cprof symbolize asks for what is on another machine: the mapping's build-id is enough, and it asks once."""
+    program, whole, folder = stripped()
+    bare, wanted = d.record(program).output, b"GET /buildid/" + d.build_id(whole).encode() + b"/debuginfo HTTP/1.1"
+    named = os.path.join(h.folder(), "named.pb.gz")
+    with open(os.path.join(folder, "twofold.debug"), "rb") as file:
+        debug = file.read()
+    os.unlink(program)
+
+    def answer(connection):
+        connection.sendall(http(debug) if asked[-1] == wanted else http(b"", b"404 Not Found"))
+    with answering(answer) as (url, asked):
+        done = h.run_cprof("symbolize", bare, "-o", named)
+        assert not asked and "their files are not here" in done.stderr, (done.stderr, asked)
+        done = h.run_cprof("symbolize", bare, f"--debuginfod={url}", "-o", named)
+        assert "debuginfod: 1 debug file downloaded" in done.stderr and asked.count(wanted) == 1, (done.stderr, asked)
+    found = by_address(named)
+    own = [address for address, frames in found.items() if {name for name, _, _ in frames} & d.FUNCTIONS]
+    right = d.judged(whole, own)
+    assert "leaf" in {name for frames in found.values() for name, _, _ in frames}
+    assert {address: set(chain) for address, chain in right.items()} == {address: found[address] for address in right}, (found, right)
+
+
+@h.test
 def nothing_is_sent_without_the_flag():
     program, _, _ = stripped()
     with answering(lambda connection: connection.sendall(http(b"", b"404 Not Found"))) as (url, asked):

@@ -32,6 +32,8 @@ struct codefiles {
 	 * others of open(). NULL: nobody wants to know.
 	 */
 	void (*refused)(void *ctx, const char *path, int why);
+	/* Is it a debug file that a server sent, so that there is no other to be had? NULL: none is. */
+	bool (*is_fetched)(const void *ctx, uint32_t file);
 };
 
 #endif

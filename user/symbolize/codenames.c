@@ -62,6 +62,12 @@ void codenames_until(struct codenames *names, uint64_t until_ns)
 	names->until_ns = until_ns;
 }
 
+void codenames_wait(struct codenames *names, uint64_t waited_ns)
+{
+	if (names->until_ns)
+		names->until_ns += waited_ns;
+}
+
 void codenames_look_in(struct codenames *names, struct debugfile_dirs dirs)
 {
 	debugfiles_look_in(names->debugfiles, dirs);

@@ -48,6 +48,9 @@ void codenames_hurry_when(struct codenames *names, bool (*is_hurried)(void));
  */
 void codenames_until(struct codenames *names, uint64_t until_ns);
 
+/* That moment comes so much later: something else took this time, which is bounded by itself. */
+void codenames_wait(struct codenames *names, uint64_t waited_ns);
+
 /* What is found is looked for and kept there (symbolize/namecache.h); NULL: nowhere. Borrowed. */
 void codenames_use_cache(struct codenames *names, struct namecache *cache);
 

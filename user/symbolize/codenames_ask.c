@@ -296,8 +296,7 @@ static int open_debug_file(struct codenames *names, uint32_t file, uint32_t *key
 	uint64_t before_ns = debugfiles_waited_ns(names->debugfiles);
 	int fd = debugfiles_open(names->debugfiles, file, key);
 
-	if (names->until_ns)
-		names->until_ns += debugfiles_waited_ns(names->debugfiles) - before_ns;
+	codenames_wait(names, debugfiles_waited_ns(names->debugfiles) - before_ns);
 	return fd;
 }
 

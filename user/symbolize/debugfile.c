@@ -308,6 +308,13 @@ int debugfiles_fetch(struct debugfiles *debugfiles, const char *build_id)
 	return fd < 0 ? -ENOENT : fd;
 }
 
+static bool is_fetched(const struct debugfiles *debugfiles, uint32_t file)
+{
+	const struct codefiles *files = &debugfiles->files;
+
+	return files->is_fetched && files->is_fetched(files->ctx, file);
+}
+
 /* The same of what a server sent. */
 static int try_fetching(struct debugfiles *debugfiles, const struct reply_file *elf, uint32_t key)
 {
@@ -337,6 +344,8 @@ static int try_candidate(struct debugfiles *debugfiles, uint32_t file, const str
 
 	*key = DEBUGFILE_KEY | i << CANDIDATE_SHIFT | file;
 	if (!candidate_at(debugfiles, i, &candidate))
+		return -ENOENT;
+	if (candidate.way == BY_FETCHING && is_fetched(debugfiles, file))
 		return -ENOENT;
 	if (candidate.way == BY_FETCHING)
 		return try_fetching(debugfiles, elf, *key);

@@ -6,12 +6,13 @@
  * profile may name very many files. Opened again, a file must be the same inode, unchanged.
  *
  * The folders are searched once, at the first build-id that is not found under its own name; each ELF file in them is
- * asked for its build-id then. Alternative rejected: to read the note here, without the parser. It is little code, but
+ * asked for its build-id then. What a server sent has no path: its descriptor is kept, for as long as the others. Alternative rejected: to read the note here, without the parser. It is little code, but
  * those are bytes that somebody else wrote.
  */
 #include "symbolize/localfiles.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ _Static_assert(LOCALFILES_MAX <= FILES_MAX_KNOWN, "each has a key of the parser"
 
 struct localfile {
 	char *path;
+	int fetched; /* a server sent it: its descriptor, owned; -1: it is at path */
 	bool was_opened;
 	struct stat first; /* what it was when it was opened first */
 };
@@ -44,9 +46,11 @@ struct localfiles {
 	struct debugfile_dirs dirs;
 	vec_of(struct localfile) files;
 	vec_of(struct localfile_refusal) refusals;
-	struct strtab questions;  /* BUILD_ID:PATH */
-	vec_of(uint32_t) answers; /* of these, by id - 1: files */
-	uint32_t open_file;	  /* the one that is open */
+	struct strtab questions;     /* BUILD_ID:PATH */
+	vec_of(uint32_t) answers;    /* of these, by id - 1: files */
+	struct strtab fetched;	     /* what servers were asked for */
+	vec_of(uint32_t) fetched_as; /* the same of these */
+	uint32_t open_file;	     /* the one that is open */
 	int fd;
 	uint32_t first_scanned, nr_scanned;
 	bool is_scanned, is_cut;
@@ -77,14 +81,18 @@ void localfiles_free(struct localfiles *files)
 {
 	if (!files)
 		return;
-	vec_for_each(&files->files, file)
+	vec_for_each(&files->files, file) {
 		free(file->path);
+		closep(&file->fetched);
+	}
 	vec_for_each(&files->refusals, refusal)
 		free(refusal->path);
 	vec_release(&files->files);
 	vec_release(&files->refusals);
 	vec_release(&files->answers);
 	strtab_release(&files->questions);
+	vec_release(&files->fetched_as);
+	strtab_release(&files->fetched);
 	closep(&files->fd);
 	free(files);
 }
@@ -105,7 +113,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 /* Its descriptor, owned by the caller; -errno; -ESTALE: it is another file by now. */
 static int open_file(struct localfile *file)
 {
-	int fd = open_path(file->path);
+	int fd = file->fetched < 0 ? open_path(file->path)
+				   : fcntl(file->fetched, F_DUPFD_CLOEXEC, 0);
 	struct stat now;
 
 	if (fd < 0)
@@ -142,7 +151,7 @@ static uint32_t enter(struct localfiles *files, const char *path)
 {
 	if (files->files.nr == LOCALFILES_MAX)
 		return FILE_NONE;
-	vec_push(&files->files, (struct localfile){.path = xstrdup(path)});
+	vec_push(&files->files, (struct localfile){.path = xstrdup(path), .fetched = -1});
 	return files->files.nr - 1;
 }
 
@@ -270,6 +279,32 @@ static uint32_t find_by_build_id(struct localfiles *files, const char *build_id)
 	return number != FILE_NONE ? number : search(files, build_id, 0);
 }
 
+/* The file that a server sent for it, asked for once. FILE_NONE: it has none. */
+static uint32_t fetch(struct localfiles *files, const char *build_id)
+{
+	char *name scoped(freep) = xasprintf("debuginfod:%s", build_id);
+	uint32_t number = strtab_intern(&files->fetched, name);
+	const struct reply_file *elf;
+	int fd;
+
+	if (number <= files->fetched_as.nr)
+		return files->fetched_as.at[number - 1];
+	vec_push(&files->fetched_as, FILE_NONE);
+	fd = fetcher_fetch(files->dirs.fetcher, build_id);
+	number = fd < 0 ? FILE_NONE : enter(files, name);
+	if (number == FILE_NONE) {
+		closep(&fd);
+		return FILE_NONE;
+	}
+	files->files.at[number].fetched = fd;
+	elf = use(files, number) ? NULL : parser_file(files->parser, number, files->fd);
+	if (elf && !strcmp(elf->build_id, build_id))
+		files->fetched_as.at[files->fetched_as.nr - 1] = number;
+	else
+		fetcher_refuse(files->dirs.fetcher);
+	return files->fetched_as.at[files->fetched_as.nr - 1];
+}
+
 static uint32_t find(struct localfiles *files, const char *path, const char *build_id)
 {
 	char *plain scoped(freep) = xasprintf("%.*s", (int)path_len_undeleted(path), path);
@@ -283,6 +318,8 @@ static uint32_t find(struct localfiles *files, const char *path, const char *bui
 	if (!is_build_id(build_id))
 		return FILE_NONE;
 	number = find_by_build_id(files, build_id);
+	if (number == FILE_NONE && files->dirs.fetcher)
+		number = fetch(files, build_id);
 	if (number != FILE_NONE) /* what else was there is of no interest */
 		forget_refusals(files, nr_refused);
 	return number;
@@ -367,6 +404,11 @@ static bool search_path(void *ctx, const char *build_id, uint32_t nr, char *path
 	return (size_t)snprintf(path, size, "%s", files->files.at[number].path) < size;
 }
 
+static bool is_fetched(const void *ctx, uint32_t file)
+{
+	return ((const struct localfiles *)ctx)->files.at[file].fetched >= 0;
+}
+
 struct codefiles localfiles_access(struct localfiles *files)
 {
 	return (struct codefiles){.ctx = files,
@@ -375,5 +417,6 @@ struct codefiles localfiles_access(struct localfiles *files)
 				  .open = open_chosen,
 				  .beneath = open_beside,
 				  .search = search_path,
+				  .is_fetched = is_fetched,
 				  .refused = refuse};
 }

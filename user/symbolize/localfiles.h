@@ -9,6 +9,7 @@
  *	has it), ab/cdef...debug
  *	/usr/lib/debug/.build-id/ab/cdef...debug
  *	wherever it lies below the folders that the user gave (symbolize/folderscan.h)
+ *	on debuginfod servers, if the user wants that: its debug file (debuginfod/fetcher.h)
  *
  * A profile is untrusted, and it names paths: nothing but regular files are opened for reading (process/vetted.h), at most
  * LOCALFILES_MAX of them, and the parser alone reads what is in them. A file that changes while it is used is not used on.

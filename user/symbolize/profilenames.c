@@ -20,6 +20,7 @@
 
 struct profilenames {
 	struct localfiles *files;
+	struct fetcher *fetcher; /* NULL: nothing is downloaded */
 	struct codenames *codenames;
 	struct strtab strings;
 	unsigned int wanted; /* of enum renaming_need */
@@ -55,6 +56,7 @@ struct profilenames *profilenames_new(struct parser *parser, struct localfiles *
 	const struct codefiles found = localfiles_access(files);
 
 	names->files = files;
+	names->fetcher = dirs.fetcher;
 	names->wanted = RENAMING_NAME | RENAMING_SYMBOL | (options->lines ? RENAMING_LINES : 0) |
 			(options->lines && options->inlines ? RENAMING_INLINES : 0);
 	names->codenames = codenames_new(&found, parser, &names->strings);
@@ -190,6 +192,18 @@ static uint32_t find_vdso(struct round *round, const char *build_id)
 	return vdso && !strcmp(vdso->build_id, build_id) ? FILE_VDSO : FILE_NONE;
 }
 
+/* What downloads take is not of the time for names. */
+static uint32_t find_local(struct round *round, const char *path, const char *build_id)
+{
+	struct fetcher *fetcher = round->names->fetcher;
+	uint64_t before_ns = fetcher ? fetcher_waited_ns(fetcher) : 0;
+	uint32_t file = localfiles_find(round->names->files, path, build_id);
+
+	if (fetcher)
+		codenames_wait(round->names->codenames, fetcher_waited_ns(fetcher) - before_ns);
+	return file;
+}
+
 static uint32_t find_file(struct round *round, const struct profile_mapping *mapping)
 {
 	const char *path = string(round, mapping->path);
@@ -202,8 +216,7 @@ static uint32_t find_file(struct round *round, const struct profile_mapping *map
 			*c += 'a' - 'A';
 	if (is_vdso(round, mapping))
 		return find_vdso(round, build_id);
-	file = *path || *build_id ? localfiles_find(round->names->files, path, build_id)
-				  : FILE_NONE;
+	file = *path || *build_id ? find_local(round, path, build_id) : FILE_NONE;
 	if (file != FILE_NONE && !*build_id && profile->time_ns &&
 	    localfiles_changed_ns(round->names->files, file) > profile->time_ns)
 		return FILE_CHANGED;
