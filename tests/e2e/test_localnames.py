@@ -90,6 +90,36 @@ def by_build_id():
     assert set(names(binary.profile(build_id=binary.build_id[:8]))) == {"[app]"}
 
 
+def warned(*arguments):
+    """What a reading command says of names by path: one line, or none."""
+    lines = [line for line in h.run(h.CPROF, *arguments).stderr.splitlines() if "at their paths" in line]
+    assert len(lines) <= 1, lines
+    return lines[0] if lines else ""
+
+
+@h.test
+def by_path_alone():
+    """Without a build-id nobody knows whether the file at the path is the right one: a line says so, and that it has changed since."""
+    binary = Binary()
+    profile = binary.profile()
+    unknown = "3 addresses were named by the files at their paths: no build-id tells whether these are the right ones"
+    for command in ("top",), ("tree",), ("peek", "leaf"), ("convert", "--format", "folded"):
+        assert warned(*command, profile).endswith(unknown), command
+    assert warned("diff", profile, profile).endswith(unknown.replace("3", "6")), warned("diff", profile, profile)
+    assert not warned("top", "--no-symbolize", profile)
+    assert not warned("top", binary.profile(build_id=binary.build_id))
+    assert not warned("top", binary.profile(build_id="ab" * 20))
+    bare = os.path.join(binary.folder, "bare.pb")
+    run(h.CPROF, "convert", "--no-symbolize", profile, "-o", bare)
+    with open(bare, "rb") as file:
+        raw = h.contract.decode(file.read())
+    for time_ns, wanted in ((10**18, f"of which {binary.path} has changed since the profile was taken"), (4 * 10**18, unknown)):
+        raw["time_nanos"] = time_ns
+        with open(bare, "wb") as file:
+            file.write(h.contract.encode(raw))
+        assert names(bare) == STACK and warned("top", bare).endswith(wanted), (time_ns, warned("top", bare))
+
+
 @h.test
 def deleted_files():
     """At the path of a file that was deleted may be another: only the build-id says that it is the same."""

@@ -55,6 +55,7 @@ static void side_release(struct side *side)
 static int load_both(const struct options *options, const struct arg_list *paths, struct side *base,
 		     struct side *head)
 {
+	struct localnames_by_path by_path = {0};
 	int err;
 
 	if (paths->nr != 2)
@@ -65,8 +66,9 @@ static int load_both(const struct options *options, const struct arg_list *paths
 	if (err)
 		return err;
 	if (!options->output && !options->view.selection.no_symbolize) {
-		localnames_add(base->profile);
-		localnames_add(head->profile);
+		localnames_add(base->profile, &by_path);
+		localnames_add(head->profile, &by_path);
+		localnames_say(&by_path);
 	}
 	if (profile_align(head->profile, base->profile))
 		return fail(-EINVAL, "the profiles cannot be compared: they have no sample type in "

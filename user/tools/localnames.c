@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "object/buildid.h"
@@ -37,6 +38,7 @@ struct binary {
 	int fd;
 	struct elf_file *elf; /* NULL: not there, not readable, not the one that is meant */
 	struct symtab *symtab;
+	int64_t changed_ns; /* CLOCK_REALTIME, the last time in any way */
 };
 
 /* What names the locations of a mapping. */
@@ -51,6 +53,7 @@ struct naming {
 	vec_of(uint32_t) nameless; /* positions of locations */
 	size_t nr_opened, nr_named;
 	struct source source; /* of the mapping at hand */
+	struct localnames_by_path *by_path;
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -63,7 +66,7 @@ static bool ends_with(const char *text, const char *end)
 /* Files ------------------------------------------------------------------------------------------ */
 
 /* -1: it is no file to be read. Nothing is opened for reading before it is known to be a regular file. */
-static int open_regular(const char *path)
+static int open_regular(const char *path, int64_t *changed_ns)
 {
 	int found scoped(closep) = open(path, O_PATH | O_CLOEXEC);
 	char link[64];
@@ -72,6 +75,7 @@ static int open_regular(const char *path)
 	if (found < 0 || fstat(found, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > MAX_FILE_BYTES)
 		return -1;
+	*changed_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
 	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -92,7 +96,7 @@ static void binary_open(struct naming *naming, struct binary *binary, const char
 	if (naming->nr_opened == LOCALNAMES_MAX_FILES)
 		return;
 	naming->nr_opened++;
-	binary->fd = open_regular(path);
+	binary->fd = open_regular(path, &binary->changed_ns);
 	if (binary->fd < 0 || elf_file_open(binary->fd, &binary->elf))
 		return;
 	if (*build_id && strcasecmp(build_id, elf_file_build_id(binary->elf))) {
@@ -232,11 +236,23 @@ static int by_mapping(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
+/* The mapping has no build-id: nothing tells whether the file at its path is the one that was mapped. */
+static void count_by_path(struct naming *naming, const struct profile_mapping *mapping, size_t nr)
+{
+	struct localnames_by_path *by_path = naming->by_path;
+	int64_t time_ns = naming->profile->time_ns;
+
+	by_path->nr += nr;
+	if (nr && !by_path->changed && time_ns > 0 && naming->source.file.changed_ns > time_ns)
+		by_path->changed = xstrdup(strtab_get(&naming->profile->strings, mapping->path));
+}
+
 /* nr nameless locations at first, all of one mapping. */
 static void name_mapping(struct naming *naming, const uint32_t *first, size_t nr)
 {
 	struct profile *profile = naming->profile;
 	struct profile_mapping *mapping = &profile->mappings.at[mapping_of(profile, *first) - 1];
+	size_t nr_before = naming->nr_named;
 	bool all = true;
 
 	source_open(naming, mapping);
@@ -245,6 +261,8 @@ static void name_mapping(struct naming *naming, const uint32_t *first, size_t nr
 			all &= name_location(naming, &profile->locations.at[first[i]], mapping);
 		mapping->has_functions |= all;
 	}
+	if (!mapping->build_id)
+		count_by_path(naming, mapping, naming->nr_named - nr_before);
 	source_release(&naming->source);
 }
 
@@ -266,9 +284,9 @@ static void find_nameless(struct naming *naming)
 			vec_push(&naming->nameless, i);
 }
 
-bool localnames_add(struct profile *profile)
+bool localnames_add(struct profile *profile, struct localnames_by_path *by_path)
 {
-	struct naming naming = {.profile = profile};
+	struct naming naming = {.profile = profile, .by_path = by_path};
 	size_t nr = 0;
 
 	find_nameless(&naming);
@@ -287,4 +305,22 @@ bool localnames_add(struct profile *profile)
 	if (naming.nr_named)
 		profile_forget_interned(profile);
 	return naming.nr_named;
+}
+
+void localnames_say(struct localnames_by_path *by_path)
+{
+	char path[512];
+
+	if (by_path->changed) {
+		text_escape(by_path->changed, path, sizeof(path));
+		warn("%s addresses were named by the files at their paths, of which %s has changed "
+		     "since the profile was taken",
+		     text_count(by_path->nr), path);
+	} else if (by_path->nr) {
+		warn("%s addresses were named by the files at their paths: no build-id tells "
+		     "whether these are the right ones",
+		     text_count(by_path->nr));
+	}
+	free(by_path->changed);
+	*by_path = (struct localnames_by_path){0};
 }

@@ -100,18 +100,20 @@ int selection_apply(struct selection *selection, struct profile *profile, uint32
 int selection_load(struct selection *selection, const struct arg_list *paths,
 		   struct profile **profile, uint32_t *type)
 {
+	struct localnames_by_path by_path = {0};
 	struct profile *loaded;
 	int err = load_merged(paths, &loaded);
 
 	if (err)
 		return err;
-	if (!selection->no_symbolize && localnames_add(loaded) && paths->nr > 1) {
+	if (!selection->no_symbolize && localnames_add(loaded, &by_path) && paths->nr > 1) {
 		/* What one file has a name for, another one had not: now they are the same. */
 		struct profile *merged = profile_compact(loaded);
 
 		profile_free(loaded);
 		loaded = merged;
 	}
+	localnames_say(&by_path);
 	err = selection_apply(selection, loaded, type);
 	if (err)
 		profile_free(loaded);
