@@ -62,6 +62,39 @@ class Secret:
                 os.rmdir(folder)
 
 
+MODULE = """
+unsigned work(unsigned x);
+__attribute__((noinline)) unsigned INNER(unsigned x) { for (int i = 0; i < 100000; i++) x = x * 7 + i; return x; }
+unsigned work(unsigned x) { x = INNER(x); __asm__ volatile("" : "+r"(x)); return x; }
+"""
+MODULES = """
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+static unsigned x = 1;
+/* Loads a module, works in it for some time of the CPU, and unloads it. */
+static inline __attribute__((always_inline)) void use(const char *path)
+{
+	void *module = dlopen(path, RTLD_NOW);
+	unsigned (*work)(unsigned) = module ? (unsigned (*)(unsigned))dlsym(module, "work") : (abort(), NULL);
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 50; clock() < end;)
+		x = work(x);
+	if (dlclose(module) || dlopen(path, RTLD_NOW | RTLD_NOLOAD))
+		abort();
+}
+__attribute__((noinline)) void with_alpha(const char *path) { use(path); __asm__ volatile(""); }
+__attribute__((noinline)) void with_beta(const char *path) { use(path); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	for (; argc; x++) {
+		with_alpha(argv[1]);
+		with_beta(argv[2]);
+	}
+	return x == 7;
+}
+"""
+
+
 def build_id_of(path):
     notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
     return re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
@@ -137,6 +170,44 @@ def a_made_up_name_gets_better():
         # Another build at the path: its names are not this one's.
         Secret.compile(LIBRARY, secret.library, "-shared", "-fPIC", f"-Wl,--build-id=0x{os.urandom(20).hex()}")
         assert secret.made_up in folded(run.output), folded(run.output)
+
+
+def modules_of(profile):
+    """By the function of the program that loaded it, what its module is called in the samples: (file, function)."""
+    found = {"with_alpha": set(), "with_beta": set()}
+    for sample in profile["samples"]:
+        names = [frame["name"] for frame in sample["frames"]]
+        user, = set(names) & found.keys() or [None]
+        if user:
+            found[user] |= {(os.path.basename(frame["mapping"]["path"]), frame["name"])
+                            for frame in sample["frames"] if os.path.basename(frame["mapping"]["path"]).startswith("lib")
+                            and not os.path.basename(frame["mapping"]["path"]).startswith("libc.")}
+    return found
+
+
+@h.test
+def a_module_that_is_unloaded_and_loaded_again():
+    """Each at the place of the other, in every file of a run: the caller says which one it was, and whose frame it must be."""
+    folder = h.folder()
+    paths = [os.path.join(folder, f"lib{name}.so") for name in ("alpha", "beta")]
+    for path, name in zip(paths, ("alpha", "beta")):
+        Secret.compile(MODULE, path, "-shared", "-fPIC", f"-DINNER={name}", f"-Wl,--build-id=0x{os.urandom(20).hex()}")
+    program = os.path.join(folder, "app")
+    Secret.compile(MODULES, program)
+    target = h.Workload(program, *paths)
+    run = h.cprof("record", "-F", "999", "--no-kernel", "--interval", "500ms", "--allow-empty", "-p", target.pid)
+    run.attached()
+    for nr in (2, 4):
+        target.uses(0.3)
+        run.writes_files(nr)
+    profiles = run.stop().windows()
+    seen = {"with_alpha": 0, "with_beta": 0}
+    for profile in profiles:
+        for user, names in modules_of(profile).items():
+            own = user.removeprefix("with_")
+            assert names <= {(f"lib{own}.so", own), (f"lib{own}.so", "work")}, (user, names)
+            seen[user] += (f"lib{own}.so", own) in names
+    assert min(seen.values()) >= 2, (seen, len(profiles))
 
 
 h.main()
