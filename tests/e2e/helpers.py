@@ -16,9 +16,17 @@ def status(pid, file="/status"):
         return {}
 
 
+LOOKS = 5
+
+
 def child(parent, name):
-    """The child with this name, None if there is none now."""
-    return next((pid for pid in leftovers.children_of(parent) if leftovers.lives(pid) and status(pid).get("Name") == name), None)
+    """The child with this name, None if there is none now. While another child ends, the kernel's list may lack some: it is read more than
+    once before it counts."""
+    for _ in range(LOOKS):
+        for pid in leftovers.children_of(parent):
+            if leftovers.lives(pid) and status(pid).get("Name") == name:
+                return pid
+    return None
 
 
 def grandchild(run, keeper, name):

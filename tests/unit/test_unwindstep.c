@@ -196,7 +196,10 @@ struct object {
 	struct unwind_table *table;
 };
 
-static struct object objects[16];
+/* As many as a sanitizer, or a preloaded library, may add. */
+#define MAX_OBJECTS 64
+
+static struct object objects[MAX_OBJECTS];
 static size_t nr_objects;
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -208,7 +211,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
 
 	(void)size;
 	(void)ctx;
-	if (fd < 0 || nr_objects == 16 || elf_file_open(fd, &file))
+	if (fd < 0 || nr_objects == MAX_OBJECTS || elf_file_open(fd, &file))
 		return 0;
 	if (!unwind_table_from_elf(file, &object->table)) {
 		object->bias = info->dlpi_addr;

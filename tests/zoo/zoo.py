@@ -88,11 +88,24 @@ def without(capabilities):
     return ("setpriv", "--bounding-set", ",".join(f"-{name}" for name in capabilities), "--") if capabilities else ()
 
 
+def reads_neighbour(run):
+    """Waits until its file is known, from another process of it: what is sampled before that may have no names, however long a
+    busy machine, or the animal, makes that."""
+    scout = h.Workload("neighbour", 1000, 0)
+    scout.says()
+    scout.go()
+    run.awaits(r"^cprof: unwind table of \S*/neighbour: ")
+    scout.process.kill()
+    scout.wait()
+
+
 def measure(kind, seconds, share=0.4, place=None):
     """One run of so many seconds."""
     start = time.monotonic()
     run = h.cprof(kind, "-a", *COMMANDS[kind],
                   run_as=(*h.AHEAD_OF_OTHERS, *without(place.without if place else ()))).attached()
+    if kind == "record":
+        reads_neighbour(run)
     neighbour = h.Workload("neighbour", seconds * share, int(seconds * BLOCKS_PER_SECOND))
     neighbour.says()
     neighbour.go()
