@@ -20,6 +20,11 @@ def inside(path):
     return ("sh", "-c", f'echo $$ >{path}/cgroup.procs && exec "$@"', "sh")
 
 
+def names_memory(ended):
+    """A run that memory was missing for says so, unless the kernel killed it."""
+    assert ended.code in (DONE, -signal.SIGKILL) or re.search("memory", ended.lines[-1]), ended.lines
+
+
 @fault
 def f25_out_of_memory():
     """control groups of 64 and of 16 MB, in which the kernel kills, and an address space that is too small"""
@@ -34,12 +39,14 @@ def f25_out_of_memory():
                 assert ended.profile()["samples"]
             assert ended.code in (DONE, USAGE, CANNOT, -signal.SIGKILL), (ended.code, ended.lines)
             run.sent.add(signal.SIGKILL)  # by the kernel
+            names_memory(ended)
             seen.append(f"{megabytes} MB: {words(run) if ended.code >= 0 else 'killed by the kernel'}")
     for megabytes in 16, 24, 32, 64, 128:
         run = h.cprof("record", "-F", "499", "-d", "500ms", "-p", target.pid, verbose=False,
                       run_as=("prlimit", f"--as={megabytes * MEGABYTE}"))
         ended = run.wait()
         assert ended.code in (DONE, USAGE, CANNOT), (ended.code, ended.lines)
+        names_memory(ended)
         seen.append(f"address space of {megabytes} MB: {words(run)}")
     return "; ".join(seen)
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -94,12 +95,25 @@ int features_find(struct kernel_features *features)
 	return err;
 }
 
+/* libbpf does not say so: without the kernel's BTF, which it has no memory for, a program "does not exist". */
+static bool lacks_memory(void)
+{
+	void *memory =
+		mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED || munmap(memory, MAP_BYTES);
+}
+
 void check_bpf(struct machine_finding *finding)
 {
 	struct kernel_features features;
 	int err = features_find(&features);
 
-	if (err)
+	if (err && lacks_memory())
+		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
+			    "raise the limit of the address space (ulimit -v unlimited)",
+			    "there is no memory to load a BPF program");
+	else if (err)
 		finding_of_refusal(finding, MACHINE_EVERY, "bpf(2)", err,
 				   "a minimal BPF program does not load");
 	else
