@@ -60,7 +60,7 @@ STRING_LABELS = {"comm", "thread", "lifetime"}
 # A name that we made because there was no symbol: "libc.so.6+0x1234", "[truncated: why]".
 # Files of tests/zoo that lie about their segments. Any test that records the whole machine may meet them.
 LYING = re.compile(r"/lying-[a-z]+/[^/]+$")
-NOT_LOOKED_UP = re.compile(r"[\d,]+ of [\d,]+ addresses were not looked up: time was up")
+NOT_LOOKED_UP = re.compile(r"[\d,]+ of [\d,]+ addresses were not looked up, or not wholly: time was up")
 OF_AN_ADDRESS = re.compile(r"\+0x[0-9a-f]+( \[guessed\])?$")
 MADE_UP = re.compile(rf"(^\[.*\]$)|({OF_AN_ADDRESS.pattern})", re.S)
 

@@ -587,6 +587,52 @@ static void expect_same(const struct answers *answers, const struct answers *exp
 			assert_string_equal(answers->texts[i], expected->texts[i]);
 }
 
+static unsigned int looks_left;
+
+static bool after_some_looks(void)
+{
+	return !looks_left || !--looks_left;
+}
+
+/* A question ends when time is up, wherever it is; the next one has the answers of a file that was not read before. */
+static void test_time_is_up(void **state)
+{
+	struct workbudget budget = {0};
+	struct answers expected, answers;
+	struct dwarf_source *source;
+	struct elf_file *file;
+	uint64_t *addrs;
+	size_t nr, nr_partial = 0;
+
+	(void)state;
+	judge_run("cp /proc/$PPID/exe itself");
+	file = judge_open("itself");
+	addrs = addresses(file, &nr);
+	nr /= 50;
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] = addrs[i * 50];
+	source = dwarf_source_new(file, NULL);
+	expected = ask_some(source, addrs, nr);
+	dwarf_source_free(source);
+	for (unsigned int looks = 1; looks < 1000; looks += looks / 4 + 1) {
+		source = dwarf_source_new(file, NULL);
+		looks_left = looks;
+		workbudget_limit(&budget, UINT32_MAX * 1000ull, after_some_looks);
+		answers = (struct answers){xcalloc(nr, sizeof(char *)), nr, 0};
+		dwarf_source_frames(source, addrs, nr, true, &budget, note, &answers);
+		nr_partial += answers.nr_calls > 0 && answers.nr_calls < expected.nr_calls;
+		answers_release(&answers);
+		answers = ask_some(source, addrs, nr);
+		expect_same(&answers, &expected);
+		answers_release(&answers);
+		dwarf_source_free(source);
+	}
+	assert_true(nr_partial);
+	answers_release(&expected);
+	free(addrs);
+	elf_file_close(file);
+}
+
 /* This program's own DWARF, read and looked at where it is; then its file becomes shorter. */
 static void test_views(void **state)
 {
@@ -763,11 +809,17 @@ static void test_formats_and_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_address), cmocka_unit_test(test_compressed),
-		cmocka_unit_test(test_no_inlines),    cmocka_unit_test(test_start_lines),
-		cmocka_unit_test(test_split),	      cmocka_unit_test(test_dwz),
-		cmocka_unit_test(test_no_dwarf),      cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_damage),	      cmocka_unit_test(test_formats_and_lies),
+		cmocka_unit_test(test_every_address),
+		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_no_inlines),
+		cmocka_unit_test(test_start_lines),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_no_dwarf),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_time_is_up),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_formats_and_lies),
 		cmocka_unit_test(test_views),
 	};
 

@@ -25,6 +25,12 @@ void workbudget_limit(struct workbudget *budget, uint64_t work_ns, bool (*hurrie
 	budget->until_ns = clock_monotonic_ns() + CLOCK_FACTOR * work_ns;
 }
 
+void workbudget_end_at(struct workbudget *budget, uint64_t until_ns)
+{
+	if (until_ns < budget->until_ns)
+		budget->until_ns = until_ns;
+}
+
 void workbudget_unlimit(struct workbudget *budget)
 {
 	budget->hurries = NULL;

@@ -35,6 +35,8 @@ struct workbudget {
 
 /* Allows work_ns of CPU time from now on; the budget is over as soon as hurries() returns true. */
 void workbudget_limit(struct workbudget *budget, uint64_t work_ns, bool (*hurries)(void));
+/* The budget, which has a limit, is over at this moment of CLOCK_MONOTONIC at the latest. */
+void workbudget_end_at(struct workbudget *budget, uint64_t until_ns);
 /* Removes the limit. */
 void workbudget_unlimit(struct workbudget *budget);
 /* Whether to stop. Calls look() and hurries(). */

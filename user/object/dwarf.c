@@ -32,6 +32,11 @@
 #define WORK_MIN    (64u << 20)
 #define WORK_FACTOR 16 /* times the sections' size: no honest file needs half as much */
 
+struct unit_range {
+	struct dwarfrange range;
+	uint32_t unit;
+};
+
 struct dwarf_source {
 	struct dwarffile *file, *alt, *split;
 	struct dwarfwork work;
@@ -39,6 +44,9 @@ struct dwarf_source {
 	struct dwarfnames *names;
 	struct spans units; /* owners are positions in file->units */
 	bool has_index;
+	vec_of(struct unit_range)
+		indexed; /* of the units before next_unit, while there is no index */
+	size_t next_unit;
 	struct altlink altlink;	      /* path "": it refers to no alternate file */
 	const struct dwarffile *dies; /* of the unit that is being read: where its DIEs are */
 	dwarffunction_vec functions;  /* in it */
@@ -78,6 +86,7 @@ void dwarf_source_free(struct dwarf_source *source)
 	dwarfabbrev_release(&source->abbrevs);
 	spans_release(&source->units);
 	vec_release(&source->functions);
+	vec_release(&source->indexed);
 	dwarffile_free(source->file);
 	dwarffile_free(source->alt);
 	dwarffile_free(source->split);
@@ -101,11 +110,6 @@ int dwarf_source_set_alt(struct dwarf_source *source, const struct elf_file *alt
 }
 
 /* Index ------------------------------------------------------------------------------------------ */
-
-struct unit_range {
-	struct dwarfrange range;
-	uint32_t unit;
-};
 
 /* By start; of equal ones the shortest last, so that it counts. */
 static int by_start(const void *a, const void *b)
@@ -136,25 +140,51 @@ static void ranges_of(const struct dwarffile *file, size_t i, dwarfrange_vec *ra
 	dwarflines_free(lines);
 }
 
-static void build_index(struct dwarf_source *source)
+/* Is the time over, rather than the work that a file may take? */
+static bool is_late(const struct dwarf_source *source)
 {
-	vec_of(struct unit_range) all = {0};
+	return source->work.is_over && source->work.budget &&
+	       workbudget_is_over(source->work.budget);
+}
+
+/* What was read when time was up may be half of it. */
+static void forget_names(struct dwarf_source *source)
+{
+	dwarfnames_free(source->names);
+	dwarfabbrev_release(&source->abbrevs);
+	source->names = dwarfnames_new(&source->abbrevs);
+}
+
+/* The units' ranges, as far as there is time: the next call goes on behind the last unit that was read whole. */
+static void read_ranges(struct dwarf_source *source)
+{
 	dwarfrange_vec ranges = {0};
 
-	for (size_t i = 0; i < source->file->units.nr && all.nr < RANGES_MAX; i++) {
+	for (; source->next_unit < source->file->units.nr && source->indexed.nr < RANGES_MAX;
+	     source->next_unit++) {
+		ranges_of(source->file, source->next_unit, &ranges);
 		if (source->work.is_over)
 			break;
-		ranges_of(source->file, i, &ranges);
 		vec_for_each(&ranges, range)
-			vec_push(&all, (struct unit_range){*range, (uint32_t)i});
+			vec_push(&source->indexed,
+				 (struct unit_range){*range, (uint32_t)source->next_unit});
 	}
-	if (all.nr)
-		qsort(all.at, all.nr, sizeof(*all.at), by_start);
-	vec_for_each(&all, each)
+	vec_release(&ranges);
+}
+
+/* There is none yet, if there is no time for all units. */
+static void build_index(struct dwarf_source *source)
+{
+	read_ranges(source);
+	if (is_late(source))
+		return;
+	if (source->indexed.nr)
+		qsort(source->indexed.at, source->indexed.nr, sizeof(*source->indexed.at),
+		      by_start);
+	vec_for_each(&source->indexed, each)
 		spans_add(&source->units, each->range.start, each->range.limit, each->unit);
 	spans_finish(&source->units);
-	vec_release(&ranges);
-	vec_release(&all);
+	vec_release(&source->indexed);
 	source->has_index = true;
 }
 
@@ -276,6 +306,8 @@ static void sort_queries(struct dwarf_source *source, const uint64_t *elf_addrs,
 {
 	if (!source->has_index)
 		build_index(source);
+	if (!source->has_index)
+		return;
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t unit = spans_find(&source->units, elf_addrs[i]);
 
@@ -312,6 +344,8 @@ void dwarf_source_frames(struct dwarf_source *source, const uint64_t *elf_addrs,
 		end = end_of_unit(&queries, first);
 		answer_unit(source, &queries.at[first], end - first, &question);
 	}
+	if (is_late(source))
+		forget_names(source);
 	vec_release(&queries);
 }
 
@@ -327,9 +361,7 @@ int dwarf_source_set_split(struct dwarf_source *source, const struct elf_file *s
 	opened = dwarffile_new(split, true, &source->work);
 	if (!opened)
 		return -ENOENT;
-	dwarfnames_free(source->names);
-	dwarfabbrev_release(&source->abbrevs);
-	source->names = dwarfnames_new(&source->abbrevs);
+	forget_names(source);
 	dwarffile_free(source->split);
 	source->split = opened;
 	return 0;

@@ -254,11 +254,16 @@ static void pass(struct walk *walk, bool prunes)
 	walk->prunes = prunes;
 	walk->depth = walk->passed_over = 0;
 	walk->cursor = dwarffile_cursor(unit->file, DWARF_INFO, unit->first_die);
-	if (walk->cursor.is_bad || !dwarfwork_spend(unit->file->work, unit->end - unit->first_die))
+	if (walk->cursor.is_bad)
 		return;
 	walk->cursor.end = walk->cursor.at + (unit->end - unit->first_die);
 	while (walk->cursor.at < walk->cursor.end && read_die(walk))
 		;
+}
+
+static bool may_pass(const struct dwarfunit *unit)
+{
+	return dwarfwork_spend(unit->file->work, unit->end - unit->first_die);
 }
 
 static bool all_are_found(const struct walk *walk)
@@ -283,8 +288,10 @@ void dwarfdies_find(const struct dwarfunit *unit, struct dwarfabbrev_cache *cach
 
 	walk.table = dwarfabbrev_get(cache, unit->file, unit->abbrev_off, unit->shape);
 	forget(&walk);
-	pass(&walk, true);
-	if (!all_are_found(&walk)) {
+	if (may_pass(unit))
+		pass(&walk, true);
+	/* What was found stays, if there is no time for more. */
+	if (!all_are_found(&walk) && may_pass(unit)) {
 		forget(&walk);
 		pass(&walk, false);
 	}

@@ -150,7 +150,7 @@ void naming_say(const struct naming *naming)
 	size_t nr = naming->symbolizer ? symbolizer_nr_unnamed(naming->symbolizer) : 0;
 
 	if (nr)
-		warn("%s: %s code addresses were not looked up and have no names%s",
+		warn("%s: %s code addresses were not looked up, or not wholly%s",
 		     interrupt_insisted() ? "interrupted again" : "time was up", text_count(nr),
 		     interrupt_insisted() ? ""
 					  : " (--symbolize-timeout; cprof symbolize adds them)");

@@ -33,9 +33,9 @@ static void name_number(struct symbolizer *symbolizer, struct finding *finding, 
 
 /* Of what has no name because of how things went, rather than because there is none. */
 static void count_unnamed(struct symbolizer *symbolizer, struct finding *finding, uint32_t file,
-			  enum codename_state state)
+			  enum codename_state state, bool is_bare)
 {
-	finding->is_untried = state == CODENAME_NO_TIME;
+	finding->is_untried = state == CODENAME_NO_TIME || is_bare;
 	finding->is_left_out |= finding->is_untried;
 	symbolizer->nr_unnamed += finding->is_left_out;
 	if (state != CODENAME_CLOSED)
@@ -51,7 +51,7 @@ static void name_in_object(struct symbolizer *symbolizer, struct finding *findin
 	struct codename name = codenames_find(symbolizer->names, file, finding->elf_addr);
 
 	finding->is_left_out = name.is_cut;
-	count_unnamed(symbolizer, finding, file, name.state);
+	count_unnamed(symbolizer, finding, file, name.state, name.is_bare);
 	finding->frames = name.frames;
 	finding->nr_frames = name.nr_frames;
 	if (name.state == CODENAME_SYMBOL) {
@@ -104,7 +104,7 @@ static void name_in_file(struct symbolizer *symbolizer, struct finding *finding)
 	}
 	if (!codenames_file(symbolizer->names, file))
 		count_unnamed(symbolizer, finding, file,
-			      codenames_why_no_file(symbolizer->names, file));
+			      codenames_why_no_file(symbolizer->names, file), false);
 	name_number(symbolizer, finding, what, finding->elf_addr);
 }
 

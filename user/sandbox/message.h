@@ -114,7 +114,7 @@ struct message {
 #define MESSAGE_NAMES_BYTES    (1u << 20)  /* a worker ends a reply early rather than exceed it */
 #define MESSAGE_NR_VARIABLES   12
 #define MESSAGE_TABLE_BYTES    (128u << 20)
-#define MESSAGE_NAMES_ABOUT    2 /* numbers before the addresses of a request of NAMES */
+#define MESSAGE_NAMES_ABOUT    3 /* numbers before the addresses of a request of NAMES */
 #define MESSAGE_SPLITS_ABOUT   1
 #define MESSAGE_REQUEST_BYTES  (sizeof(struct message_texts) + MESSAGE_TEXTS_BYTES)
 

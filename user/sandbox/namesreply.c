@@ -97,7 +97,7 @@ static bool read_name(struct parts *parts, const struct texts *texts, struct rep
 				    .display = texts->at[read.display ? read.display : read.raw],
 				    .frames = *frames,
 				    .nr_frames = read.nr_frames,
-				    .is_cut = parts->about.is_cut && !read.nr_frames};
+				    .is_cut = parts->about.is_cut};
 	for (uint32_t i = 0; i < read.nr_frames; i++)
 		if (!read_frame(&parts->frames, texts, i + 1 == read.nr_frames, (*frames)++))
 			return false;

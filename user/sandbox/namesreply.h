@@ -28,7 +28,7 @@ struct reply_name {
 	const char *display;		  /* demangled; where that makes no difference it is raw */
 	const struct reply_frame *frames; /* the innermost first; in the same block */
 	uint32_t nr_frames;
-	bool is_cut; /* it may have lines, for which there was no time */
+	bool is_cut; /* there was no time for all: it may have lines, or further functions that are inlined */
 };
 
 /*

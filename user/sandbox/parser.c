@@ -289,7 +289,7 @@ int parser_names(struct parser *parser, const struct parser_code *code, const ui
 		 size_t nr, struct parser_named *named)
 {
 	uint64_t payload[MESSAGE_NAMES_ABOUT + MESSAGE_MAX_NAMES] = {
-		code->what, code->companion ? code->companion->number : 0};
+		code->what, code->companion ? code->companion->number : 0, code->left_ns};
 	struct question question = {
 		.request = {.kind = MESSAGE_NAMES,
 			    .key = code->key,

@@ -59,6 +59,8 @@ struct parser_code {
 	int fd;					  /* as of parser_file() */
 	uint32_t what;				  /* a set of message_names_what */
 	const struct parser_companion *companion; /* NULL: none */
+	uint64_t
+		left_ns; /* of names: how long lines may be looked for, on the clock; 0: as long as the worker thinks fit */
 };
 struct parser_named {
 	struct reply_name *names; /* one block, the caller's to free() */

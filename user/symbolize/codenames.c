@@ -81,8 +81,8 @@ void codenames_use_cache(struct codenames *names, struct namecache *cache)
 
 char *codenames_say_left_out(uint64_t nr, uint64_t nr_all)
 {
-	return xasprintf("%s of %s addresses were not looked up: time was up", text_count(nr),
-			 text_count(nr_all));
+	return xasprintf("%s of %s addresses were not looked up, or not wholly: time was up",
+			 text_count(nr), text_count(nr_all));
 }
 
 static char *say_no_altfile(const struct codenames *names)

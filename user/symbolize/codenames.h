@@ -89,7 +89,8 @@ struct codename {
 	uint32_t frames;       /* codenames_frames() of these */
 	uint32_t nr_frames;    /* 0: no line is known */
 	bool is_split;	       /* it may depend on files of split units */
-	bool is_cut; /* there was no time for all sources: it may have a better name, or lines */
+	bool is_cut; /* there was no time for all sources: it may have a better name, lines, or more inlined functions */
+	bool is_bare; /* lines were not asked for yet */
 };
 
 /* A function that an address is in: it was inlined, or it is the outermost one, whose name is the codename's. */

@@ -34,6 +34,32 @@ static bool has_no_time(void *ctx)
 	return is_hurried(ctx) || (names->until_ns && clock_monotonic_ns() >= names->until_ns);
 }
 
+/* A worker stops by itself when time is up, and what it has found by then is worth waiting for. */
+#define GRACE_NS 250000000ull
+
+static bool is_past_waiting(void *ctx)
+{
+	const struct codenames *names = ctx;
+
+	return is_hurried(ctx) ||
+	       (names->until_ns && clock_monotonic_ns() >= names->until_ns + GRACE_NS);
+}
+
+static uint64_t left_ns(const struct codenames *names)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!names->until_ns)
+		return 0;
+	return now_ns < names->until_ns ? names->until_ns - now_ns : 1;
+}
+
+/* What is asked for at the moment. */
+static uint32_t asked_for(const struct codenames *names)
+{
+	return names->is_naming ? 0 : names->what;
+}
+
 bool codenames_has_time(const struct codenames *names)
 {
 	return !has_no_time((void *)names);
@@ -124,10 +150,20 @@ static void set_frames(struct codenames *names, struct codename *name,
 void codenames_learn(struct codenames *names, uint32_t file, uint64_t elf_addr,
 		     const struct reply_name *reply)
 {
-	struct codename name = {
-		.file = file, .elf_addr = elf_addr, .start = reply->start, .is_cut = reply->is_cut};
+	struct codename name = {.file = file,
+				.elf_addr = elf_addr,
+				.start = reply->start,
+				.is_cut = reply->is_cut || names->is_naming,
+				.is_bare = names->is_naming};
 
-	if (reply->kind == MESSAGE_NAME_START)
+	uint32_t at = codenames_position(names, file, elf_addr);
+
+	if (at != HASH_NONE && names->known.at[at].is_bare) {
+		name.state = names->known.at[at].state;
+		name.raw = names->known.at[at].raw;
+		name.display = names->known.at[at].display;
+	}
+	if (reply->kind == MESSAGE_NAME_START && name.state != CODENAME_SYMBOL)
 		name.state = CODENAME_START;
 	if (reply->kind == MESSAGE_NAME_SYMBOL)
 		set_symbol(names, &name, reply);
@@ -149,23 +185,38 @@ static enum codename_state why(int err)
 	}
 }
 
+/* The answer that it had already, without lines, which stays. NULL: none. */
+static struct codename *find_named(const struct codenames *names, const struct work *work)
+{
+	uint32_t at = codenames_position(names, work->file, work->elf_addr);
+
+	return at != HASH_NONE && names->known.at[at].is_bare ? &names->known.at[at] : NULL;
+}
+
 static void learn_nothing(struct codenames *names, const struct work *expected, size_t nr, int err)
 {
-	for (size_t i = 0; i < nr; i++)
-		learn(names, &(struct codename){.file = expected[i].file,
-						.elf_addr = expected[i].elf_addr,
-						.state = why(err)});
+	for (size_t i = 0; i < nr; i++) {
+		struct codename *named = find_named(names, &expected[i]);
+
+		if (named)
+			named->is_bare = err == -EINTR;
+		else
+			learn(names, &(struct codename){.file = expected[i].file,
+							.elf_addr = expected[i].elf_addr,
+							.state = why(err)});
+	}
 }
 
 /* fd: of the file with this key, or -1. What is in split units is still missing. */
 static int ask(struct codenames *names, uint32_t key, int fd, const uint64_t *elf_addrs, size_t nr,
 	       struct parser_named *named)
 {
-	struct parser_code code = {.key = key, .fd = fd, .what = names->what};
+	struct parser_code code = {
+		.key = key, .fd = fd, .what = asked_for(names), .left_ns = left_ns(names)};
 
 	if (has_no_time(names))
 		return -EINTR;
-	if (names->what & MESSAGE_NAMES_LINES && parser_knows(names->parser, key))
+	if (code.what & MESSAGE_NAMES_LINES && parser_knows(names->parser, key))
 		code.companion = altfiles_find(names->altfiles, key);
 	return parser_names(names->parser, &code, elf_addrs, nr, named);
 }
@@ -177,7 +228,7 @@ static void learn_more(struct codenames *names, struct codename *name,
 		set_symbol(names, name, reply);
 	if (reply->nr_frames)
 		set_frames(names, name, reply);
-	name->is_cut = (name->is_cut || reply->is_cut) && !name->nr_frames;
+	name->is_cut = reply->is_cut || (name->is_cut && !reply->nr_frames);
 }
 
 /* Addresses of a file, some of which are in split units. */
@@ -211,7 +262,8 @@ static void note_split(struct codenames *names, uint32_t file, uint64_t elf_addr
 static void ask_splits(struct codenames *names, uint32_t key, int fd, const uint64_t *elf_addrs,
 		       size_t nr)
 {
-	const struct parser_code code = {.key = key, .fd = fd, .what = names->what};
+	const struct parser_code code = {
+		.key = key, .fd = fd, .what = names->what, .left_ns = left_ns(names)};
 	struct in_splits in = {names, debugfile_is_key(key) ? debugfile_owner(key) : key,
 			       elf_addrs};
 
@@ -255,7 +307,7 @@ struct nameless {
 static bool needs_debug_file(const struct codenames *names, const struct codename *name)
 {
 	return name->state <= CODENAME_START ||
-	       (name->state == CODENAME_SYMBOL && names->what & MESSAGE_NAMES_LINES &&
+	       (name->state == CODENAME_SYMBOL && asked_for(names) & MESSAGE_NAMES_LINES &&
 		!name->nr_frames);
 }
 
@@ -336,7 +388,8 @@ bool codenames_is_known(const struct codenames *names, uint32_t file, uint64_t e
 	uint32_t i = codenames_position(names, file, elf_addr);
 
 	return i != HASH_NONE &&
-	       (names->known.at[i].state != CODENAME_NO_TIME || !codenames_has_time(names));
+	       ((names->known.at[i].state != CODENAME_NO_TIME && !names->known.at[i].is_bare) ||
+		!codenames_has_time(names));
 }
 
 /* In the order of asking, without doubles and what is known. */
@@ -371,39 +424,70 @@ static void ask_file(struct codenames *names, const struct work *works, size_t n
 	name_by_debug_file(names, works, nr);
 }
 
-/* The same, of which the cache may know some. */
-static void find_in_file(struct codenames *names, const struct work *works, size_t nr)
+/* Those that are not known, in a block that the caller owns; *nr: their number. */
+static struct work *unknown_of(const struct codenames *names, const struct work *works, size_t *nr)
+{
+	struct work *unknown = xcalloc(*nr, sizeof(*unknown));
+	size_t nr_unknown = 0;
+
+	for (size_t i = 0; i < *nr; i++)
+		if (!codenames_is_known(names, works[i].file, works[i].elf_addr))
+			unknown[nr_unknown++] = works[i];
+	*nr = nr_unknown;
+	return unknown;
+}
+
+/* nr addresses of one file: what the cache knows, and the names of the others, without lines. */
+static void find_names(struct codenames *names, const struct work *works, size_t nr)
 {
 	struct work *unknown scoped(freep) = NULL;
 	char key[NAMEFILE_KEY_BYTES];
-	size_t nr_unknown = 0;
 
-	if (!codenames_cache_key(names, works->file, key)) {
-		ask_file(names, works, nr);
-		return;
-	}
-	codenames_cache_read(names, key, works, nr);
-	unknown = xcalloc(nr, sizeof(*unknown));
-	for (size_t i = 0; i < nr; i++)
-		if (!codenames_is_known(names, works[i].file, works[i].elf_addr))
-			unknown[nr_unknown++] = works[i];
-	if (!nr_unknown)
-		return;
-	ask_file(names, unknown, nr_unknown);
-	codenames_cache_write(names, key, unknown, nr_unknown);
+	if (codenames_cache_key(names, works->file, key))
+		codenames_cache_read(names, key, works, nr);
+	unknown = unknown_of(names, works, &nr);
+	names->is_naming = true;
+	if (nr)
+		ask_file(names, unknown, nr);
+	names->is_naming = false;
 }
 
+/* All that is wanted of nr addresses of one file, of which the cache may know some. */
+static void find_all(struct codenames *names, const struct work *works, size_t nr, bool reads_cache)
+{
+	struct work *unknown scoped(freep) = NULL;
+	char key[NAMEFILE_KEY_BYTES];
+	bool is_kept = codenames_cache_key(names, works->file, key);
+
+	if (is_kept && reads_cache)
+		codenames_cache_read(names, key, works, nr);
+	unknown = unknown_of(names, works, &nr);
+	if (!nr)
+		return;
+	ask_file(names, unknown, nr);
+	if (is_kept)
+		codenames_cache_write(names, key, unknown, nr);
+}
+
+/*
+ * Lines take much longer than names. Where time is limited all names come first, so that what is lost when it is up are lines.
+ */
 void codenames_ask_all(struct codenames *names)
 {
+	bool is_in_two = names->until_ns && names->what & MESSAGE_NAMES_LINES;
 	const struct work *all;
 	size_t nr;
 
 	tidy(names);
-	parser_while_waiting(names->parser, (struct peer_idle){has_no_time, names});
+	parser_while_waiting(names->parser, (struct peer_idle){is_past_waiting, names});
 	all = names->expected.at;
+	for (size_t i = 0; is_in_two && i < names->expected.nr; i += nr) {
+		nr = nr_together(&all[i], names->expected.nr - i);
+		find_names(names, &all[i], nr);
+	}
 	for (size_t i = 0; i < names->expected.nr; i += nr) {
 		nr = nr_together(&all[i], names->expected.nr - i);
-		find_in_file(names, &all[i], nr);
+		find_all(names, &all[i], nr, !is_in_two);
 	}
 	parser_while_waiting(names->parser, (struct peer_idle){NULL, NULL});
 	names->expected.nr = 0;

@@ -21,7 +21,8 @@ struct codenames {
 	bool (*is_hurried)(void); /* NULL: there is time */
 	uint64_t until_ns;	  /* of CLOCK_MONOTONIC; 0: no limit */
 	vec_of(struct work) expected;
-	uint32_t what; /* is asked for: a set of message_names_what */
+	uint32_t what;	/* is asked for: a set of message_names_what */
+	bool is_naming; /* names are asked for, and lines afterwards */
 	vec_of(struct codename) known;
 	vec_of(struct codename_frame) frames; /* of known */
 	struct hash index;		      /* of known */

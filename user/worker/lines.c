@@ -15,6 +15,7 @@
 #include "sandbox/message.h"
 
 #define QUESTION_NS 1500000000ull
+#define LIMITED_NS  3500000000ull /* the same, where main has a limit for all questions */
 #define ALL_NS	    10000000000ull
 
 /* The addresses that Go's table does not have, by position in the question. */
@@ -167,6 +168,8 @@ static struct dwarf_source *dwarf_of(struct lines *lines, struct object *object,
 	if (source->object != object || (has_changed && !is_split)) {
 		forget(source);
 		source->dwarf = dwarf_source_new(object_elf(object), budget);
+		if (!source->dwarf && workbudget_is_over(budget))
+			return NULL; /* it may have some */
 		source->object = object;
 		has_changed = lines->wanted;
 	}
@@ -180,6 +183,22 @@ static struct dwarf_source *dwarf_of(struct lines *lines, struct object *object,
 static bool never_hurries(void)
 {
 	return false;
+}
+
+void lines_limit(struct lines *lines, uint64_t left_ns)
+{
+	lines->left_ns = left_ns;
+}
+
+/* false: there is no time left. */
+static bool begin_question(const struct lines *lines, struct workbudget *budget)
+{
+	if (!lines->left_ns && lines->used_ns > ALL_NS)
+		return false;
+	workbudget_limit(budget, lines->left_ns ? LIMITED_NS : QUESTION_NS, never_hurries);
+	if (lines->left_ns)
+		workbudget_end_at(budget, clock_monotonic_ns() + lines->left_ns);
+	return true;
 }
 
 void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_addrs, size_t nr,
@@ -197,12 +216,11 @@ void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_
 	collect_unresolved(object, elf_addrs, nr, &unresolved);
 	if (!unresolved.nr)
 		return;
-	if (lines->used_ns > ALL_NS) {
+	if (!begin_question(lines, &budget)) {
 		names_cut(names);
 		return;
 	}
 	before_ns = clock_thread_cpu_ns();
-	workbudget_limit(&budget, QUESTION_NS, never_hurries);
 	dwarf = dwarf_of(lines, object, &budget);
 	if (dwarf) {
 		dwarf_source_frames(dwarf, unresolved.elf_addrs, unresolved.nr, inlines, &budget,
@@ -221,9 +239,8 @@ void lines_splits(struct lines *lines, struct object *object, const uint64_t *el
 	struct workbudget budget = {0};
 	struct dwarf_source *dwarf;
 
-	if (lines->used_ns > ALL_NS)
+	if (!begin_question(lines, &budget))
 		return;
-	workbudget_limit(&budget, QUESTION_NS, never_hurries);
 	dwarf = dwarf_of(lines, object, &budget);
 	if (dwarf)
 		dwarf_source_splits(dwarf, elf_addrs, nr, &budget, fn, ctx);

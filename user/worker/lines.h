@@ -37,6 +37,7 @@ struct lines {
 	struct elf_file *companion_elf;
 	int companion_fd; /* its descriptor */
 	uint64_t used_ns; /* CPU time so far */
+	uint64_t left_ns; /* lines_limit() */
 };
 
 /*
@@ -46,6 +47,11 @@ struct lines {
 int lines_keep_companion(struct lines *lines, const struct message_companion *about, int *fd);
 /* Selects the companion to use from now on; 0: none. -ENOKEY: it is not there. */
 int lines_use_companion(struct lines *lines, uint64_t number);
+/*
+ * How long the next questions may take, each, on the clock: whoever asks has a limit for all of them together. 0: nobody has, and this
+ * has one of its own.
+ */
+void lines_limit(struct lines *lines, uint64_t left_ns);
 /* Gives names the frames of nr elf_addrs of the object, with the functions inlined there if inlines. */
 void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_addrs, size_t nr,
 		bool inlines, struct names *names);

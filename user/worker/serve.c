@@ -222,7 +222,7 @@ static int answer_table(struct worker *worker, struct object *object)
 	return err;
 }
 
-/* payload: what is asked for, the companion that is needed, the addresses. */
+/* payload: what is asked for, the companion that is needed, the time there is for lines, the addresses. */
 static int answer_names(struct worker *worker, struct object *object, const uint64_t *payload,
 			struct message *reply)
 {
@@ -232,6 +232,7 @@ static int answer_names(struct worker *worker, struct object *object, const uint
 
 	if (err)
 		return err;
+	lines_limit(&worker->lines, payload[2]);
 	names = names_new(*payload, reply->nr);
 	if (names_wants_lines(names))
 		lines_find(&worker->lines, object, elf_addrs, reply->nr,
