@@ -62,7 +62,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-overhead bench-algebra bench-symbols bench-pgo names-oracle architecture
+.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-overhead bench-algebra bench-symbols bench-pgo names-oracle architecture injections
 
 all: $(BUILD)/cprof $(BUILD)/libcprof-heap.so  ## build build/cprof; no root, no BTF needed
 
@@ -311,6 +311,10 @@ kills: all workloads                   ## 1,000 times: kill cprof record, and he
 	$(Q)TIMEOUTS=200 tests/e2e/test_cli_signals.py timeout_leaves_a_file
 	$(Q)OUTPUTS=1000 tests/e2e/test_same_output.py heaps_of_allocating_programs
 	$(Q)HANGS=20 tests/e2e/test_heap_hostile.py a_signal_while_a_thousand_files_are_probed a_killed_cprof_leaves_no_probe
+
+COUNT ?= 1000
+injections: all workloads              ## COUNT=1000 times each: heap --inject into redis, python3, node, java and 16 busy threads under load; a fifth of them killed (root)
+	$(Q)COUNT=$(COUNT) tests/e2e/test_heap_injections.py
 
 faults: all workloads $(vm)            ## inject 40 faults (signals, limits, full disks, missing privileges ...), a line for each (root)
 	$(Q)HANGS=60 tests/faults/run.py

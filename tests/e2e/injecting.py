@@ -51,6 +51,16 @@ def live_thread(pid):
     raise AssertionError(f"process {pid} has ended")
 
 
+def count_words(data, low, high):
+    """Aligned words from low up to high. They are found by their upper five bytes, since a program may have millions of words."""
+    found = 0
+    for upper in {address >> 24 for address in (low, high - 1)}:
+        for match in re.finditer(re.escape(upper.to_bytes(5, "little")), data):
+            at = match.start() - 3
+            found += at >= 0 and at % 8 == 0 and low <= int.from_bytes(data[at:at + 8], "little") < high
+    return found
+
+
 def left_slots(pid):
     """Words in the data of its files that lead to the library."""
     thread = live_thread(pid)
@@ -65,8 +75,7 @@ def left_slots(pid):
                 continue
             memory.seek(start)
             data = memory.read(end - start)
-            words = memoryview(data[:len(data) // 8 * 8]).cast("Q")
-            found += sum(1 for word in words if word > 1 << 40 and any(low <= word < high for low, high in code))
+            found += sum(count_words(data, low, high) for low, high in code)
     return found
 
 
