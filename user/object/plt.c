@@ -87,6 +87,8 @@ static bool decode_jump(const unsigned char *code, size_t slot_bytes, uint64_t e
 static void read_stubs(struct plt *plt, const struct elf_section *section, size_t slot_bytes,
 		       const struct got *got)
 {
+	if (!got->slots.nr)
+		return;
 	for (size_t off = 0; off + slot_bytes <= section->len_bytes; off += slot_bytes) {
 		struct got_slot key = {0};
 		const struct got_slot *slot;
