@@ -281,7 +281,7 @@ bench-unwind: all $(bench)             ## figures of the unwinder beside their t
 simulate-gate: $(BUILD)/bench/simulate_gate  ## false alarms and power of check, simulated
 	$(Q)$<
 
-bench-complete: all                    ## how many stacks are whole, and how frames are named, on stock binaries (root)
+bench-complete: all                    ## how many stacks are whole, and how frames are named, on stock binaries, beside targets (root)
 	$(Q)tests/bench/complete.py
 
 setup:                                 ## install what is missing (root, Debian)

@@ -6,7 +6,7 @@
         --seconds N   of profiling each (10)          --show     where stacks end, whole ones and others
         --perf        perf record beside it           --keep     leave the profiles in the work folder
         --node PATH   another node, measured as well (may be given several times)
-        --debug-dir DIR   also name the frames with debug files below DIR (may be given several times)
+        --debug-dir DIR   also serve the debug files below DIR (may be given several times)
 
 Whole is strict: the walk came to a frame whose return address is undefined, or to _start, clone or
 goexit. cprof's own closing lines (record -v) are the judge; beside them the profile's frames are
@@ -17,8 +17,9 @@ lack a frame: of a function that was interrupted before it had set up its own.
 A JVM's compiled code uses rbp for other things, unless an option keeps it: both are measured. Without
 frame pointers its frames are found by what the VM says of its code (user/runtime/hotspot.h).
 
-A second table says how well frames of user space are named (grades.py), and with --debug-dir DIR a third one, after
-`cprof symbolize --debug-dir DIR`.
+A second table says how well frames of user space are named (grades.py): as recorded, without the debug files that are installed
+here, and after `cprof symbolize --debuginfod` with those of a debuginfod on the loopback interface. That serves /usr/lib/debug,
+libc6-dbg as apt-get has it, and the folders of --debug-dir. A third one has the targets.
 """
 import argparse
 import collections
@@ -41,6 +42,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import contract  # noqa: E402
 import grades  # noqa: E402
+from debugserver import DebugServer, hide_installed  # noqa: E402
 from programs import PROGRAMS, Bench, Missing, need, node  # noqa: E402
 
 
@@ -75,7 +77,7 @@ def count_stacks(result, profile):
             result.last["whole"][stack[-1]] += nr
 
 
-def measure(bench, what, debug_dirs):
+def measure(bench, what, server):
     profile = bench.path("cprof.pb.gz")
     which, _ = target_of(what, bench.seconds)
     limit = ["-d", f"{bench.seconds}s"] if isinstance(what[0], int) else []
@@ -100,10 +102,12 @@ def measure(bench, what, debug_dirs):
     recorded = contract.load(profile)
     count_stacks(result, recorded)
     result.named["as recorded"] = grades.count(recorded)
-    if debug_dirs:
+    served = {mapping["build_id"] for mapping in recorded["mappings"] if server and server.has(mapping["build_id"])}
+    if served:
         named = bench.path("named.pb.gz")
-        bench.run(CPROF, "symbolize", *(f"--debug-dir={path}" for path in debug_dirs), "-o", named, profile)
-        result.named["with debug files"] = grades.count(contract.load(named))
+        bench.run(CPROF, "symbolize", f"--debuginfod={server.url}", "--debuginfod-timeout", "60s", "--symbolize-timeout", "60s",
+                  "-o", named, profile)
+        result.named["with debug files"] = grades.count(contract.load(named), served)
     return result
 
 
@@ -187,13 +191,13 @@ def print_result(name, result, options, beside):
     sys.stdout.flush()
 
 
-def bench_one(name, program, options, named):
+def bench_one(name, program, options, named, server):
     folder = tempfile.mkdtemp(prefix=f"complete-{name.replace('/', '_')}-")
     bench = Bench(folder, options.seconds)
     try:
         what = program(bench)
         time.sleep(0.5)
-        result = measure(bench, what, options.debug_dir)
+        result = measure(bench, what, server)
         beside = {mode: perf(bench, what, mode) for mode in (["fp", "dwarf"] if options.perf else [])}
     finally:
         bench.end()
@@ -221,18 +225,24 @@ def main():
 
     if os.geteuid():
         sys.exit("SKIP: profiling needs root")
+    hide_installed([sys.executable, *sys.argv])
+    with DebugServer.running(options.debug_dir) as server:
+        bench_all(programs, options, server)
+
+
+def bench_all(programs, options, server):
     print(f"{'program':<22} {'stacks':>7} {'whole %':>8} {'frames':>7} {'guessed %':>9}")
     nr_good = nr_below = nr_missing = 0
     named = {}  # program: Result.named
     for name, program in programs.items():
         try:
-            good = bench_one(name, program, options, named)
+            good = bench_one(name, program, options, named, server)
             nr_good, nr_below = nr_good + good, nr_below + (not good)
         except (Missing, RuntimeError) as why:
             print(f"{name:<22} SKIP: {why}")
             nr_missing += 1
     print(f"{nr_good} programs with {TARGET} % or more, {nr_below} below, {nr_missing} not measured")
-    grades.table(named)
+    print(f"{grades.table(named)} targets of names missed")
 
 
 main()

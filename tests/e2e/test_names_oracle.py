@@ -18,12 +18,16 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 
 import dwarfjudge as d
 import harness as h
 import namejudge as judge
 from madeup import Strings
 from symbolizing import run
+
+sys.path.append(os.path.join(h.ROOT, "tests", "bench"))
+import grades  # noqa: E402
 
 NR = int(os.environ.get("ADDRESSES", "20000" if h.IS_LONG else "2000"))
 C = """#include <stdlib.h>
@@ -354,6 +358,11 @@ def the_judge_itself():
     assert judge.reason(code, rarely.start, "rarely", "alias_of_rarely")
     assert judge.is_beginning(code, main.start + 3, f"program+{main.start:#x}")
     assert not judge.is_beginning(code, main.start + 3, f"program+{main.start + 3:#x}")
+    for file in (path, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"):  # what make bench-complete judges by
+        if os.path.exists(file):
+            starts = grades.beginnings(file)
+            assert starts and set(starts) <= {start for start, _ in judge.fdes_of(file)}, file
+    assert grades.is_beginning(path, main.start + 3, main.start) and not grades.is_beginning(path, main.start + 3, main.start + 3)
     assert judge.shown(["_ZN1n5outerEi.cold", "f.part.0", "_Znwm@plt"]) == {
         "_ZN1n5outerEi.cold": "n::outer(int)", "f.part.0": "f", "_Znwm@plt": "operator new(unsigned long)@plt"}
 
