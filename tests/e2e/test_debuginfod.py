@@ -157,6 +157,66 @@ def after_the_fact():
         assert d.own(d.chains(known))
 
 
+# What runs after it sees no debug file of a package that is installed.
+NO_DEBUG_FILES = ("/usr/bin/unshare", "-m", "sh", "-c", 'if [ -d /usr/lib/debug ]; then mount -t tmpfs none /usr/lib/debug; fi; exec "$@"',
+                  "sh")
+
+
+def libc_package():
+    """The debug file of this machine's libc by libc6-dbg, downloaded where that is not installed, its build-id, and libc."""
+    folder = h.folder()
+    libc = next((path for path in ("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6") if os.path.exists(path)), None)
+    build_id = libc and d.build_id(libc)
+    place = build_id and f"usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+    if place and os.path.exists("/" + place):
+        return shutil.copy("/" + place, folder), build_id, libc
+    if not place or not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise h.Skip("no libc6-dbg, and no apt-get to download it")
+    version = h.run("dpkg-query", "-W", "-f", "${Version}", "libc6", status=None).stdout
+    h.run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", f"libc6-dbg={version}", status=None, cwd=folder)
+    for package in os.listdir(folder):
+        d.run("dpkg-deb", "-x", os.path.join(folder, package), os.path.join(folder, "debug"))
+    if not os.path.exists(os.path.join(folder, "debug", place)):
+        raise h.Skip(f"libc6-dbg {version} cannot be downloaded, or is not that of this libc")
+    return os.path.join(folder, "debug", place), build_id, libc
+
+
+@h.test
+def debug_files_of_libc():
+    """Debian's own package on a server: record and symbolize name functions of libc that have no symbol in it, as nm
+    has them."""
+    debug, build_id, libc = libc_package()
+    exported = set(re.findall(r" ([\w.]+)(?:@.*)?$", h.run("nm", "-D", "--defined-only", libc).stdout, re.M))
+    known = {name: (int(start, 16), int(size, 16)) for start, size, name in re.findall(
+        r"^(\w+) (\w+) [tT] ([\w.]+)$", h.run("nm", "-S", debug).stdout, re.M)}
+    program = [d.build(), "0.3"]
+
+    def hidden(path):
+        """Frames of libc that have a symbol which it does not export."""
+        return [frame for sample in h.contract.load(path)["samples"] for frame in sample["frames"]
+                if frame["mapping"]["build_id"] == build_id and frame["system_name"] and frame["system_name"] not in exported]
+
+    def assert_right(path, said_to_be):
+        found = [frame for frame in hidden(path) if frame["system_name"] in known]
+        assert "__libc_start_call_main" in {frame["system_name"] for frame in found}, (found[:3], said_to_be)  # main's caller
+        for frame in found:
+            start, size = known[frame["system_name"]]
+            assert start <= frame["address"] < start + size, frame
+            assert frame["line"] or frame["system_name"] != "__libc_start_call_main", frame
+
+    with served(os.path.dirname(debug), build_id) as url:
+        bare = h.cprof("record", "-F", "999", "--no-kernel", "--", *program, run_as=NO_DEBUG_FILES).wait()
+        assert not hidden(bare.output), hidden(bare.output)[:3]
+        run = h.cprof("record", "-F", "999", "--no-kernel", f"--debuginfod={url}", "--debuginfod-timeout", "60s",
+                      "--symbolize-timeout", "60s", "--", *program, run_as=NO_DEBUG_FILES).wait()
+        assert said(run)[0] >= 1, run.lines
+        assert_right(run.output, run.lines)
+        named = os.path.join(h.folder(), "named.pb.gz")
+        done = h.run(*NO_DEBUG_FILES, h.CPROF, "symbolize", bare.output, f"--debuginfod={url}", "--debuginfod-timeout", "60s",
+                           "--symbolize-timeout", "60s", "-o", named)
+        assert_right(named, done.stderr)
+
+
 @h.test
 def of_a_file_that_is_not_here():
     """cprof symbolize asks for what is on another machine: the mapping's build-id is enough, and it asks once."""
