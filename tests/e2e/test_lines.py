@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Source files, lines and inlined functions, in the profile and as `go tool pprof` shows them."""
+import html
 import itertools
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 
 import dwarfjudge as d
 import harness as h
+import symbolizing
 import unwinding as u
 
 SOURCE = os.path.join(u.SOURCES, "inlined.go")
@@ -116,6 +118,33 @@ def c_lines_and_inlined_calls():
     assert not u.holding(profile, "leaf")
     assert not [frame for sample in profile["samples"] for frame in sample["frames"]
                 if frame["mapping"]["path"].endswith("/inlined") and frame["line"]]
+
+
+def weblisted(path, function):
+    """The lines of source that -weblist shows of a function as having samples, without HTML."""
+    page = os.path.join(h.folder(), "page.html")
+    done = h.run(*h.pprof("-weblist", function, "-output", page, path), env={**os.environ, "PPROF_BINARY_PATH": ""})
+    assert done.stderr == f"Generating report in {page}\n", done.stderr
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    rows = re.findall(r"<span class=line> *\d+</span> <span class=livesrc> +(\S+) +(\S+) +(.*?) *</span>", text)
+    return [html.unescape(source).strip() for flat, cum, source in rows if (flat, cum) != (".", ".")]
+
+
+@h.test
+def source_in_weblist():
+    """Of a Go and a C program: the hot line of what was inlined into a function, and -list has the line of the call.
+    (Go's own pprof finds no source of functions that gcc has cloned or placed out of order: these have neither.)"""
+    program = u.build_go("inlined")
+    run = u.record(program, 0.4, hz=1249)
+    shown = weblisted(run.output, r"main\.outer$")
+    assert TEXT[line_of("main.leaf") - 1].strip() in shown, shown
+    program = symbolizing.Program("-fno-reorder-functions")
+    output = program.record()
+    shown = weblisted(output, "^leaf$")
+    assert "x = x * 1103515245u + 12345u;" in shown, shown
+    listed = pprof(output, "-list", "^leaf$").splitlines()
+    assert any(text.split()[:2] != [".", "."] and "twist(x" in text for text in listed), listed
 
 
 @h.test
