@@ -4,8 +4,8 @@
 beside those of its own runtime: function, file and line, and the chain of inlined functions. The names as they are shown are c++filt's.
 
 A wrong name is worse than none. So what differs has to have a reason that other tools give (namejudge.py: readelf's symbols and FDEs,
-objdump's stubs); the reasons are counted and printed, and a name that differs without one fails. 2,000 addresses of each program, in a long form 20,000 of more programs; ADDRESSES says
-how many, and `make names-oracle` asks for 100,000.
+objdump's stubs); the reasons are counted and printed, and a name that differs without one fails. 2,000 addresses of each program, in a
+long form 20,000 of more programs; ADDRESSES says how many, and `make names-oracle` asks for 100,000.
 
 Where there is no line (0), llvm-symbolizer still has a file, which it takes from the symbol table or the function: it is not compared.
 """
