@@ -235,6 +235,52 @@ def has_grown(path, least):
         time.sleep(0.01)
 
 
+def lines_of(profile, name):
+    """Where a function's frames are: files and lines."""
+    return {(frame["file"], frame["line"]) for sample in profile["samples"] for frame in sample["frames"]
+            if frame["name"] == name}
+
+
+@h.test
+def lines_in_jitdumps():
+    """A function that has lines in the dump is in these, its loop at least; one that has none has none."""
+    profile = h.cprof("record", "-F", "3999", "--no-kernel", "--", "env", "-C", h.folder(), h.workload("jitted"), "dump",
+                      "0.3").wait().profile()
+    loop, start = ("/srv/made.c", 12), ("/srv/made.c", 10)
+    assert loop in lines_of(profile, "made_one") <= {loop, start}, lines_of(profile, "made_one")
+    for name in ("made_two", "made_three"):
+        assert lines_of(profile, name) <= {("", 0)}, lines_of(profile, name)
+
+
+SCRIPT = """
+function busy(n) {
+	let sum = 0;
+	for (let i = 0; i < n; i++)
+		sum = (sum * 31 + i) % 1000003;
+	return sum;
+}
+for (const end = process.cpuUsage().user + 1e6; process.cpuUsage().user < end;)
+	busy(100000);
+"""
+
+
+@h.test
+def lines_in_jitdumps_of_node():
+    """What V8 tells of a script's functions is in that script. How much it tells is its own matter."""
+    if not shutil.which("node"):
+        raise h.Skip("no node")
+    folder = h.folder()
+    script = os.path.join(folder, "busy_script.js")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    run = h.cprof("record", "-F", "999", "--no-kernel", "--no-v8", "--", "env", "-C", folder, "node", "--perf-prof", script).wait()
+    lines = {frame["line"]: frame["file"] for sample in run.profile()["samples"] for frame in sample["frames"]
+             if "busy_script.js" in frame["name"] and frame["line"]}
+    print("# lines:", lines, flush=True)
+    for line, file in lines.items():
+        assert file.endswith("busy_script.js") and line <= SCRIPT.count("\n"), lines
+
+
 @h.test
 def code_in_the_place_of_other_code():
     """The same stack has another name in later files of a run, when its process has written so."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The input is a file of JIT symbols: a perf map, and a jitdump. An answer is about the ip
- * that was asked for, and its name is whole.
+ * that was asked for, its name is whole, and a line has a file.
  */
 #include <stdint.h>
 #include <string.h>
@@ -35,6 +35,9 @@ static void check(const struct jitsym_query *queries)
 {
 	for (size_t i = 0; i < NR; i++) {
 		require(memchr(queries[i].name, '\0', JITSYM_NAME_BYTES));
+		require(memchr(queries[i].file, '\0', JITSYM_NAME_BYTES));
+		require(!queries[i].line == !*queries[i].file);
+		require(!queries[i].line || *queries[i].name);
 		if (*queries[i].name)
 			require(queries[i].start <= queries[i].ip &&
 				queries[i].ip < queries[i].limit);

@@ -136,6 +136,7 @@ static void use_jitsyms(const struct reply_jitsym *jitsyms, uint32_t nr)
 	for (uint32_t i = 0; i < nr; i++) {
 		require(jitsyms[i].start < jitsyms[i].limit);
 		require(*jitsyms[i].name && strlen(jitsyms[i].name) < MESSAGE_METHOD_BYTES);
+		require(strlen(jitsyms[i].file) < MESSAGE_METHOD_BYTES);
 	}
 }
 

@@ -82,8 +82,10 @@ def methods_reply(*methods):
 
 
 def jitsyms_reply(*pieces):
-    heads = [struct.pack("<QQQII", start, limit, since, len(name), 0) for start, limit, since, name in pieces]
-    return b"".join(heads) + b"".join(name for _, _, _, name in pieces)
+    pieces = [(*piece, b"", 0)[:6] for piece in pieces]
+    heads = [struct.pack("<QQQ4I", start, limit, since, len(name), len(file), line, 0)
+             for start, limit, since, name, file, line in pieces]
+    return b"".join(heads) + b"".join(name + file for _, _, _, name, file, _ in pieces)
 
 
 def slots_reply(*slots):
@@ -161,6 +163,8 @@ REPLIES = {
     "methods_none": (METHODS, 0, methods_reply()),
     "methods_nul": (METHODS, 1, methods_reply((HEAP, HEAP + 64, b"a\0b"))),
     "jitsyms": (JITSYMS, 2, jitsyms_reply((HEAP, HEAP + 64, 5, b"LazyCompile:*f"), (HEAP + 64, HEAP + 65, 0, b"g"))),
+    "jitsyms_lines": (JITSYMS, 2, jitsyms_reply((HEAP, HEAP + 64, 5, b"f", b"a.js", 7), (HEAP + 64, HEAP + 65, 0, b"g"))),
+    "jitsyms_no_file": (JITSYMS, 1, jitsyms_reply((HEAP, HEAP + 64, 5, b"f", b"", 7))),
     "jitsyms_none": (JITSYMS, 0, jitsyms_reply()),
     "jitsyms_range": (JITSYMS, 1, jitsyms_reply((HEAP, HEAP, 5, b"f"))),
     "slots": (SLOTS, 2, slots_reply((0x2000, 0, b"bcmp"), (0x2008, 0x1036, b"memcmp"))),

@@ -247,6 +247,126 @@ static void test_jitdump(void **state)
 	vec_release(&bytes.all);
 }
 
+/* A line of debug info; file "\xff": that of the line before. */
+struct line {
+	uint64_t start;
+	int32_t line;
+	const char *file;
+};
+
+static void debug_info(struct bytes *bytes, uint64_t start, uint64_t nr_said,
+		       const struct line *lines, size_t nr)
+{
+	size_t body = 16;
+
+	for (size_t i = 0; i < nr; i++)
+		body += 16 + strlen(lines[i].file) + 1;
+	record(bytes, DEBUG_INFO, body, 1);
+	put64(bytes, start);
+	put64(bytes, nr_said);
+	for (size_t i = 0; i < nr; i++) {
+		put64(bytes, lines[i].start);
+		put32(bytes, (uint32_t)lines[i].line);
+		put32(bytes, 0);
+		append(bytes, lines[i].file, strlen(lines[i].file) + 1);
+	}
+}
+
+/* The line at ip, and where it begins and ends. */
+static void expect_line(struct bytes *bytes, uint64_t ip, const char *file, uint32_t line,
+			uint64_t start, uint64_t limit)
+{
+	struct jitsym_query query = {.ip = ip, .time_ns = 1000};
+
+	assert_int_equal(jitdump_find(&(struct jitsym_source){read_bytes, bytes}, &query, 1), 0);
+	if (strcmp(query.file, file) != 0 || query.line != line)
+		fail_msg("%lx is in '%s':%u", (unsigned long)ip, query.file, query.line);
+	assert_true(query.start == start && query.limit == limit);
+	assert_int_not_equal(*query.name, 0);
+}
+
+static const struct line some_lines[] = {
+	{0x1010, 7, "/srv/a.c"}, {0x1020, 9, "\xff"}, {0x1030, 3, "b.h"}, {0x1038, 0, "\xff"}};
+
+static void test_jitdump_lines(void **state)
+{
+	struct bytes bytes = {0};
+
+	(void)state;
+	header(&bytes, 0x4a695444, 1, 0);
+	debug_info(&bytes, 0x1000, 4, some_lines, 4);
+	load(&bytes, 100, 0x1000, 0x40, 1, "first");
+	expect_line(&bytes, 0x100f, "", 0, 0x1000, 0x1010);
+	expect_line(&bytes, 0x1010, "/srv/a.c", 7, 0x1010, 0x1020);
+	expect_line(&bytes, 0x102f, "/srv/a.c", 9, 0x1020, 0x1030);
+	expect_line(&bytes, 0x1030, "b.h", 3, 0x1030, 0x1038);
+	expect_line(&bytes, 0x103f, "", 0, 0x1038, 0x1040);
+	vec_release(&bytes.all);
+}
+
+/* V8's addresses are those of an ELF file that has its header before the code. */
+static void test_jitdump_lines_of_v8(void **state)
+{
+	struct line lines[2];
+	struct bytes bytes = {0};
+	const uint32_t padding = 0xdeadbeef;
+
+	(void)state;
+	header(&bytes, 0x4a695444, 1, 0);
+	memcpy(bytes.all.at + 16, &padding, sizeof(padding));
+	for (size_t i = 0; i < 2; i++) {
+		lines[i] = some_lines[i];
+		lines[i].start += 0x40;
+	}
+	debug_info(&bytes, 0x1000, 2, lines, 2);
+	load(&bytes, 100, 0x1000, 0x40, 1, "JS:*f /srv/a.c:7:3");
+	expect_line(&bytes, 0x1010, "/srv/a.c", 7, 0x1010, 0x1020);
+	expect_line(&bytes, 0x103f, "/srv/a.c", 9, 0x1020, 0x1040);
+	/* the name of another file, as it happens to be in memory */
+	debug_info(&bytes, 0x1000, 2, lines, 2);
+	load(&bytes, 100, 0x1000, 0x40, 1, "JS:*f /srv/b.c:7:3");
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	vec_release(&bytes.all);
+}
+
+/* Of other code, of none, of code that moved, and counts and names that are not so. */
+static void test_jitdump_bad_lines(void **state)
+{
+	struct bytes bytes = {0};
+	size_t at;
+
+	(void)state;
+	header(&bytes, 0x4a695444, 1, 0);
+	debug_info(&bytes, 0x2000, 2, some_lines, 2);
+	load(&bytes, 100, 0x1000, 0x40, 1, "first");
+	load(&bytes, 100, 0x2000, 0x40, 2, "first"); /* these are for the next one only */
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	expect_line(&bytes, 0x2010, "", 0, 0x2000, 0x2040);
+	debug_info(&bytes, 0x3000, UINT64_MAX, some_lines, 1);
+	load(&bytes, 100, 0x3000, 0x40, 3, "first");
+	expect_line(&bytes, 0x3010, "", 0, 0x3000, 0x3040);
+	debug_info(&bytes, 0x1000, UINT64_MAX, some_lines, 2);
+	load(&bytes, 200, 0x1000, 0x40, 4, "first");
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	debug_info(&bytes, 0x1000, 1, &(struct line){0x1041, 5, "a.c"}, 1); /* behind it */
+	load(&bytes, 200, 0x1000, 0x40, 4, "first");
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	debug_info(&bytes, 0x1000, 2, some_lines, 2);
+	at = bytes.all.nr;
+	load(&bytes, 200, 0x1000, 0x40, 4, "first");
+	expect_line(&bytes, 0x1010, "/srv/a.c", 7, 0x1010, 0x1020);
+	move(&bytes, 300, 0x1000, 0x1000, 0x40, 4);
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	bytes.all.nr = at;
+	bytes.all.at[at - 1] = 'x'; /* the last name has no end */
+	load(&bytes, 200, 0x1000, 0x40, 5, "first");
+	expect_line(&bytes, 0x1030, "", 0, 0x1000, 0x1040);
+	debug_info(&bytes, 0x1000, 1, &(struct line){0x1000, 5, ""}, 1);
+	load(&bytes, 400, 0x1000, 0x40, 6, "first");
+	expect_line(&bytes, 0x1010, "", 0, 0x1000, 0x1040);
+	vec_release(&bytes.all);
+}
+
 /* Times of a CPU's counter do not count: the later record is meant. */
 static void test_jitdump_other_clock(void **state)
 {
@@ -334,6 +454,9 @@ int main(void)
 		cmocka_unit_test(test_perf_map_lines),
 		cmocka_unit_test(test_perf_map_long_lines),
 		cmocka_unit_test(test_jitdump),
+		cmocka_unit_test(test_jitdump_lines),
+		cmocka_unit_test(test_jitdump_lines_of_v8),
+		cmocka_unit_test(test_jitdump_bad_lines),
 		cmocka_unit_test(test_jitdump_other_clock),
 		cmocka_unit_test(test_jitdump_headers),
 		cmocka_unit_test(test_jitdump_records),

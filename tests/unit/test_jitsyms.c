@@ -14,6 +14,14 @@ static const char *name_at(struct jitsyms *code, uint64_t ip, uint64_t time_ns)
 	return jitsyms_frame(code, jitsyms_find(code, ip, time_ns), 0).name;
 }
 
+static void add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
+		const char *name)
+{
+	const struct jitframe frame = {.name = name, .file = ""};
+
+	jitsyms_add(code, start, limit, since_ns, &frame);
+}
+
 static void test_empty(void **state)
 {
 	struct jitsyms code = {0};
@@ -28,14 +36,14 @@ static void test_bounds(void **state)
 	struct jitsyms code = {0};
 
 	(void)state;
-	jitsyms_add(&code, 0x2000, 0x2100, 10, "two");
-	jitsyms_add(&code, 0x1000, 0x1100, 10, "one");
+	add(&code, 0x2000, 0x2100, 10, "two");
+	add(&code, 0x1000, 0x1100, 10, "one");
 	assert_null(jitsyms_find(&code, 0xfff, 20));
 	assert_string_equal(name_at(&code, 0x1000, 20), "one");
 	assert_string_equal(name_at(&code, 0x10ff, 20), "one");
 	assert_null(jitsyms_find(&code, 0x1100, 20));
 	assert_string_equal(name_at(&code, 0x2001, 20), "two");
-	jitsyms_add(&code, 0x1100, 0x1101, 10, "between");
+	add(&code, 0x1100, 0x1101, 10, "between");
 	assert_string_equal(name_at(&code, 0x1100, 20), "between");
 	jitsyms_release(&code);
 }
@@ -46,9 +54,9 @@ static void test_times(void **state)
 	struct jitsyms code = {0};
 
 	(void)state;
-	jitsyms_add(&code, 0x1000, 0x1100, 10, "first");
-	jitsyms_add(&code, 0x0f00, 0x1200, 20, "second");
-	jitsyms_add(&code, 0x1000, 0x1100, 30, "third");
+	add(&code, 0x1000, 0x1100, 10, "first");
+	add(&code, 0x0f00, 0x1200, 20, "second");
+	add(&code, 0x1000, 0x1100, 30, "third");
 	assert_string_equal(name_at(&code, 0x1010, 5), "first"); /* met a little late */
 	assert_string_equal(name_at(&code, 0x1010, 10), "first");
 	assert_string_equal(name_at(&code, 0x1010, 20), "second");
@@ -66,7 +74,7 @@ static void test_frames(void **state)
 	struct jitsym *piece;
 
 	(void)state;
-	jitsyms_add(&code, 0x2000, 0x2100, 10, "other");
+	add(&code, 0x2000, 0x2100, 10, "other");
 	jitsyms_add_frames(&code, 0x1000, 0x1100, 10, frames, 2);
 	piece = jitsyms_find(&code, 0x1010, 10);
 	assert_int_equal(piece->nr_frames, 2);

@@ -33,13 +33,11 @@ void jitsyms_add_frames(struct jitsyms *code, uint64_t start, uint64_t limit, ui
 }
 
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
-		 const char *name)
+		 const struct jitframe *frame)
 {
-	struct jitframe frame = {.name = name, .file = ""};
-
 	add(code,
 	    (struct jitsym){.start = start, .limit = limit, .since_ns = since_ns, .was_told = true},
-	    &frame, 1);
+	    frame, 1);
 }
 
 struct jitframe jitsyms_frame(const struct jitsyms *code, const struct jitsym *piece, uint32_t i)

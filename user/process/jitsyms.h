@@ -46,10 +46,10 @@ struct jitsyms {
 
 /*
  * Names the code at [start, limit), from since_ns on, in place of the name that it had before: by what its process told in a file.
- * name is copied.
+ * frame is copied.
  */
 void jitsyms_add(struct jitsyms *code, uint64_t start, uint64_t limit, uint64_t since_ns,
-		 const char *name);
+		 const struct jitframe *frame);
 /*
  * The same, by what was read from its memory, of code compiled from nr functions (at least 1), the innermost first: each
  * was inlined into the next.

@@ -152,11 +152,13 @@ void jitsymnames_expect(struct jitsymnames *names, const struct image *image, ui
 
 static void add_piece(struct batch *batch, const struct reply_jitsym *piece)
 {
+	const struct jitframe frame = {
+		.name = piece->name, .file = piece->file, .line = piece->line};
 	uint64_t since_ns = piece->since_ns;
 
 	if (batch->which == JITSYMFILE_PERF_MAP)
 		since_ns = jitsymfiles_since(batch->image->jitsym_files, batch->which, since_ns);
-	jitsyms_add(&batch->image->jitsyms, piece->start, piece->limit, since_ns, piece->name);
+	jitsyms_add(&batch->image->jitsyms, piece->start, piece->limit, since_ns, &frame);
 }
 
 /* piece NULL: there is no answer. Returns whether the piece is news. */

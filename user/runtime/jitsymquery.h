@@ -23,6 +23,9 @@ struct jitsym_query {
 	/* The answer: the code has been at [start, limit) since since_ns (0: it is not said). */
 	uint64_t start, limit, since_ns;
 	char name[JITSYM_NAME_BYTES]; /* "": no answer */
+	/* The line of the code at [start, limit), which is a part of the function's then. line 0: not known, and file is "". */
+	uint32_t line;
+	char file[JITSYM_NAME_BYTES];
 };
 
 /* The source of the bytes: read() returns up to len_bytes at off, 0 at the end or on failure. */

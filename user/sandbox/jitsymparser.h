@@ -20,7 +20,8 @@ uint32_t jitsymparser_tgid(uint32_t key);
 /* A piece of code: start < limit, and the name is not empty, in the block that it came in. */
 struct reply_jitsym {
 	uint64_t start, limit, since_ns;
-	const char *name;
+	const char *name, *file; /* file "": not known, and line is 0 */
+	uint32_t line;
 };
 
 /* nr pieces in one block, owned by the caller: free(). NULL if there are none. -EBADMSG. */

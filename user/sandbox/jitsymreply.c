@@ -15,10 +15,18 @@ static bool read_piece(struct payload_reader *heads, struct payload_reader *text
 	struct message_jitsym head;
 
 	if (!take(heads, &head, sizeof(head)) || head.zero || !head.name_bytes ||
-	    head.name_bytes >= MESSAGE_METHOD_BYTES || head.start >= head.limit)
+	    head.name_bytes >= MESSAGE_METHOD_BYTES || head.file_bytes >= MESSAGE_METHOD_BYTES ||
+	    !head.file_bytes != !head.line || head.start >= head.limit)
 		return false;
-	*jitsym = (struct reply_jitsym){head.start, head.limit, head.since_ns, *to};
-	return take_text(texts, head.name_bytes, to);
+	*jitsym = (struct reply_jitsym){.start = head.start,
+					.limit = head.limit,
+					.since_ns = head.since_ns,
+					.name = *to,
+					.line = head.line};
+	if (!take_text(texts, head.name_bytes, to))
+		return false;
+	jitsym->file = *to;
+	return take_text(texts, head.file_bytes, to);
 }
 
 int reply_read_jitsyms(const void *payload, size_t len_bytes, uint32_t nr,
@@ -35,7 +43,7 @@ int reply_read_jitsyms(const void *payload, size_t len_bytes, uint32_t nr,
 	texts = (struct payload_reader){(const char *)payload + heads.len_bytes,
 					len_bytes - heads.len_bytes};
 	/* each text gets a NUL */
-	read = xmalloc(nr * (sizeof(*read) + 1) + texts.len_bytes);
+	read = xmalloc(nr * (sizeof(*read) + 2) + texts.len_bytes);
 	to = (char *)(read + nr);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!read_piece(&heads, &texts, &to, &read[i]))

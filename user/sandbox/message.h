@@ -31,7 +31,7 @@
  *	LOOK	 message_jvm			message_look, nr message_heap, their tables as of TABLE
  *	CODE	 message_jvm, one ip		message_code, nr message_row: the rules of what is compiled there
  *	METHODS	 message_jvm, nr ips		nr message_method, message_method_frame of each, their texts
- *	PERF_MAP nr message_moment		nr message_jitsym, their names: JIT symbols
+ *	PERF_MAP nr message_moment		nr message_jitsym, their names and files: JIT symbols
  *	JITDUMP	 the same			the same, from a file of another format
  *	COMPANION message_companion		-
  *	FUNCTION message_texts, the copies	message_function, nr message_line, name, file: of a function that a runtime interprets
@@ -261,7 +261,8 @@ struct message_moment {
 
 struct message_jitsym {
 	uint64_t start, limit, since_ns; /* ips of the code */
-	uint32_t name_bytes, zero;	 /* less than MESSAGE_METHOD_BYTES */
+	uint32_t name_bytes, file_bytes; /* less than MESSAGE_METHOD_BYTES; the name is not empty */
+	uint32_t line, zero;		 /* 0: not known, and no file */
 };
 
 /* Functions that a runtime interprets; of CPython: runtime/pycode.h has the terms. */

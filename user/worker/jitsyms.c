@@ -33,13 +33,18 @@ static void append_answers(const struct jitsym_query *queries, size_t nr, struct
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct jitsym_query *query = &queries[i];
-		struct message_jitsym piece = {query->start, query->limit, query->since_ns,
-					       strlen(query->name), 0};
+		struct message_jitsym piece = {.start = query->start,
+					       .limit = query->limit,
+					       .since_ns = query->since_ns,
+					       .name_bytes = strlen(query->name),
+					       .file_bytes = strlen(query->file),
+					       .line = query->line};
 
 		if (!piece.name_bytes)
 			continue;
 		payload_append(payload, &piece, sizeof(piece));
 		payload_append(&texts, query->name, piece.name_bytes);
+		payload_append(&texts, query->file, piece.file_bytes);
 		reply->nr++;
 	}
 	payload_append(payload, texts.at, texts.nr);

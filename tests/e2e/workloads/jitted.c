@@ -6,7 +6,7 @@
  *	jitted late SECONDS	in a perf map that stays empty until the end, when it is written and then deleted
  *	jitted memfd SECONDS	as map, but the code is in memory of memfd_create(2)
  *	jitted dump SECONDS	in a jitdump in the current folder; a third function takes the place of the second
- *				half-way, for the rest of the time
+ *				half-way, for the rest of the time; the first has lines
  *	jitted map SIGNALS	in a perf map, or in a jitdump: at the first SIGUSR1 a third function takes the place of
  *	jitted dump SIGNALS	the second, whose place does not run then before the second SIGUSR1; until it is killed
  */
@@ -23,6 +23,7 @@
 
 #define PAGE  4096
 #define PLACE 64 /* bytes for each function */
+#define LOOP  6	 /* where its loop begins */
 
 /* push %rbp; mov %rsp,%rbp; mov %edi,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
 static const unsigned char loop[] = {0x55, 0x48, 0x89, 0xe5, 0x89, 0xf9,
@@ -87,6 +88,27 @@ static void tell_load(const char *name, const char *start, uint64_t number)
 	put(name, strlen(name) + 1);
 	put(start, PLACE);
 	fflush(dump);
+}
+
+/* The function begins in line 10 of /srv/made.c, and its loop is in line 12. */
+static void tell_lines(const char *start)
+{
+	static const char file[] = "/srv/made.c", same[] = "\xff";
+	const uint64_t at = (uint64_t)(uintptr_t)start, info[] = {at, 2}, loop_at = at + LOOP;
+	const uint32_t head[] = {
+		2, (uint32_t)(16 + sizeof(info) + 2 * 16 + sizeof(file) + sizeof(same))};
+	const int32_t first[] = {10, 0}, second[] = {12, 0};
+	const uint64_t now_ns = (uint64_t)(now_seconds(CLOCK_MONOTONIC) * 1e9);
+
+	put(head, sizeof(head));
+	put(&now_ns, sizeof(now_ns));
+	put(info, sizeof(info));
+	put(&at, sizeof(at));
+	put(first, sizeof(first));
+	put(file, sizeof(file));
+	put(&loop_at, sizeof(loop_at));
+	put(second, sizeof(second));
+	put(same, sizeof(same));
 }
 
 static void open_dump(void)
@@ -160,6 +182,7 @@ int main(int argc, char **argv)
 	code = make_code(!strcmp(how, "memfd"));
 	if (is_dump) {
 		open_dump();
+		tell_lines(code);
 		tell_load("made_one", code, 1);
 		tell_load("made_two", code + PLACE, 2);
 		if (by_signals)
