@@ -88,6 +88,12 @@ static void test_another_takes_its_place(void **state)
 	expect(&code, AT, 19 * S, "first");
 	expect(&code, AT, 25 * S, "second");
 	expect_none(&code, AT - 0x20, 20 * S, KERNELCODE_NOT_YET);
+	/* at once, although the one that went would have some time yet */
+	say(&code, KERNEL_CODE_CAME, AT + 0x200, 0x40, "inner", 26 * S);
+	say(&code, KERNEL_CODE_WENT, AT + 0x200, 0x40, "inner", 27 * S);
+	say(&code, KERNEL_CODE_CAME, AT + 0x100, 0x200, "outer", 27 * S + 5);
+	expect(&code, AT + 0x210, 27 * S, "inner");
+	expect(&code, AT + 0x210, 27 * S + 6, "outer");
 	say(&code, KERNEL_CODE_CAME, AT - 0x20, 0x80, "third", 40 * S);
 	expect(&code, AT - 0x20, 39 * S, "second");
 	expect(&code, AT - 0x20, 90 * S, "third");

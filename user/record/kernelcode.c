@@ -70,6 +70,7 @@ enum kernelcode_known kernelcode_find(struct kernelcode *code, uint64_t ip, uint
 				      const char **name)
 {
 	enum kernelcode_known known = KERNELCODE_UNKNOWN;
+	const struct kernelcode_piece *best = NULL;
 	size_t i;
 
 	sort(code);
@@ -81,13 +82,16 @@ enum kernelcode_known kernelcode_find(struct kernelcode *code, uint64_t ip, uint
 			continue;
 		if (piece->since_ns <= time_ns &&
 		    (time_ns < piece->until_ns || time_ns - piece->until_ns < GRACE_NS)) {
-			*name = strtab_get(&code->names, piece->name);
-			return KERNELCODE_KNOWN;
-		}
-		if (piece->since_ns > time_ns)
+			if (!best || piece->since_ns > best->since_ns)
+				best = piece;
+		} else if (piece->since_ns > time_ns) {
 			known = KERNELCODE_NOT_YET;
+		}
 	}
-	return known;
+	if (!best)
+		return known;
+	*name = strtab_get(&code->names, best->name);
+	return KERNELCODE_KNOWN;
 }
 
 void kernelcode_release(struct kernelcode *code)
