@@ -60,13 +60,15 @@ static union {
 /* By the time, and by what the kernel gave to the process at its start. */
 static uint64_t new_number(void)
 {
-	const uint64_t *given = (const uint64_t *)getauxval(AT_RANDOM);
+	const void *random = (const void *)getauxval(AT_RANDOM); /* at any address */
 	struct timespec now = {0};
+	uint64_t given = 0;
 
+	if (random)
+		__builtin_memcpy(&given, random, sizeof(given));
 	system_call(SYS_madvise, (long)&process, sizeof(process), MADV_WIPEONFORK, 0, 0);
 	system_call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0);
-	return mix((uint64_t)now.tv_sec * GOLDEN + (uint64_t)now.tv_nsec + (given ? *given : 0)) |
-	       1;
+	return mix((uint64_t)now.tv_sec * GOLDEN + (uint64_t)now.tv_nsec + given) | 1;
 }
 
 /* Not 0. */
