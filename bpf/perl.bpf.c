@@ -81,7 +81,7 @@ __noinline int perl_push_function(u32 slot, u64 code)
 	object = work->start ? work->start : work->statement_at;
 	identity = identity_of(shadow, identify(work, shadow, slot), object);
 	push_frame(shadow, identity, work->statement[OP_TYPE] >> 32, 0);
-	make_known(slot, identity, object, perl_describe);
+	make_known(slot, identity, perl_describe);
 	shadow->stack.end = ABI_SHADOW_END_ROOT;
 	return 0;
 }

@@ -63,6 +63,7 @@ struct work {
 	u64 name_hash;
 	u64 start, file_at; /* its first operation, the name of its file */
 	u32 name_len, package_len;
+	u64 is_nameless; /* its name, or its package's, cannot be read */
 	u64 body[13];
 	u64 start_op[8];
 	u64 file[FILE_WORDS];
@@ -95,9 +96,15 @@ __noinline int perl_find_package(u32 slot)
 		return 0;
 	work->package_at = 0;
 	work->package_len = 0;
-	if (!work->package || bpf_probe_read_user(head, sizeof(head), (void *)work->package) ||
-	    !(head[1] >> 32 & HAS_NAME))
+	if (!work->package)
 		return 0;
+	work->is_nameless = 1; /* unless all that follows can be read */
+	if (bpf_probe_read_user(head, sizeof(head), (void *)work->package))
+		return 0;
+	if (!(head[1] >> 32 & HAS_NAME)) {
+		work->is_nameless = 0;
+		return 0;
+	}
 	at = head[0] + 32;
 	if (!perl->has_long_classes) {
 		if (!read_word(head[0] + 24, &nr)) /* of its array, less one */
@@ -109,6 +116,7 @@ __noinline int perl_find_package(u32 slot)
 	if (aux[3] >> 32 && !read_word(aux[0], &aux[0])) /* it has several */
 		return 0;
 	work->package_at = aux[0];
+	work->is_nameless = !can_be_read(aux[0]);
 	name_hash(aux[0], &work->package_len);
 	return 0;
 }
@@ -139,15 +147,19 @@ __noinline int perl_find_name(u32 slot)
 	if (!work)
 		return 0;
 	work->name_at = work->package = 0;
+	work->is_nameless = 0;
 	glob = work->body[BODY_GLOB];
 	if (flags_of_code(work) & CODE_IS_NAMED) {
 		work->name_at = glob;
 		work->package = work->body[BODY_PACKAGE];
-	} else if (glob && read_word(glob, &glob_body) &&
-		   !bpf_probe_read_user(words, sizeof(words), (void *)(glob_body + 32))) {
-		work->name_at = words[0];
-		work->package = words[1];
+	} else if (glob) {
+		work->is_nameless =
+			!read_word(glob, &glob_body) ||
+			bpf_probe_read_user(words, sizeof(words), (void *)(glob_body + 32));
+		work->name_at = work->is_nameless ? 0 : words[0];
+		work->package = work->is_nameless ? 0 : words[1];
 	}
+	work->is_nameless |= !can_be_read(work->name_at);
 	if (flags_of_code(work) & CODE_IS_LEXICAL)
 		work->package = 0; /* as caller() has it */
 	work->name_hash = name_hash(work->name_at, &work->name_len);
@@ -180,23 +192,32 @@ static __always_inline int send_name(u32 slot, u64 address, u32 len_bytes, u32 p
 }
 
 /* All texts of the function at hand. 0: all of them were sent. */
-__noinline int perl_describe(u32 slot, u64 object, u64 function)
+__noinline int perl_describe(u32 slot, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_perl *perl = walk_at(slot, &work, &shadow);
+	u32 file_len = STR_MAX_BYTES;
 
 	if (!perl ||
 	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PERL, perl->version)))
 		return 1;
 	if (work->code) {
 		perl_find_name(slot);
-		perl_find_package(slot);
+		if (!work->is_nameless)
+			perl_find_package(slot);
+		if (work->is_nameless)
+			return 1;
 	}
+	/* How long the file's name is nobody says. */
+	if (!can_be_read(work->file_at))
+		return 1;
+	if (!is_there(work->file_at + STR_MAX_BYTES - 1))
+		file_len = PAGE_BYTES - (work->file_at & (PAGE_BYTES - 1));
 	if (send_name(slot, work->name_at, work->name_len, ABI_TEXT_NAME) ||
 	    send_name(slot, work->name_at ? work->package_at : 0, work->package_len,
 		      ABI_TEXT_QUALIFIED) ||
-	    shadow_send_text(slot, work->file_at, ABI_TEXT_FILE, STR_MAX_BYTES) ||
+	    shadow_send_text(slot, work->file_at, ABI_TEXT_FILE, file_len) ||
 	    (work->block &&
 	     shadow_send_text(slot, work->statement_at, ABI_TEXT_LINES, 8 * work->block)))
 		return 1;

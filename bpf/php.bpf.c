@@ -56,9 +56,10 @@ enum {
 };
 
 struct work {
-	u64 frame;	/* where the walk is; 0: at its root */
-	u64 class_name; /* of func's class; 0: it has none */
-	u64 data[8];	/* lengths are for masks; what is read is less */
+	u64 frame;	 /* where the walk is; 0: at its root */
+	u64 class_name;	 /* of func's class; 0: it has none */
+	u64 is_nameless; /* its class's name could not be read */
+	u64 data[8];	 /* lengths are for masks; what is read is less */
 	u64 func[32];
 };
 
@@ -87,20 +88,23 @@ static __always_inline int send_string(u32 slot, u64 address, u32 part)
 {
 	u64 len = 0;
 
-	if (!address || !read_word(address + LENGTH_AT, &len))
+	if (!address)
 		return 0;
+	if (!read_word(address + LENGTH_AT, &len))
+		return 1;
 	return shadow_send_text(slot, address, part,
 				STRING_HEAD + (len < STR_MAX_BYTES ? (u32)len : STR_MAX_BYTES));
 }
 
 /* All texts of the function in work->func. 0: all of them were sent. */
-__noinline int php_describe(u32 slot, u64 object, u64 function)
+__noinline int php_describe(u32 slot, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_php *php = walk_at(slot, &work, &shadow);
 
-	if (!php ||
+	if (!php || work->is_nameless || !can_be_read(work->class_name) ||
+	    (!is_internal(work) && !can_be_read(func_word(work, php->file_at))) ||
 	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PHP, php->version)))
 		return 1;
 	if (send_string(slot, work->func[FUNC_NAME], ABI_TEXT_NAME) ||
@@ -137,8 +141,8 @@ __noinline u64 php_identify(u32 slot)
 		return 0;
 	hash = mix(mix(0, shadow->exec_id), work->func[FUNC_NAME]);
 	work->class_name = 0;
-	if (work->func[FUNC_SCOPE])
-		read_word(work->func[FUNC_SCOPE] + CLASS_NAME_AT, &work->class_name);
+	work->is_nameless = work->func[FUNC_SCOPE] &&
+			    !read_word(work->func[FUNC_SCOPE] + CLASS_NAME_AT, &work->class_name);
 	hash = mix(hash, php_hash_string(slot, work->func[FUNC_NAME]));
 	hash = mix(hash, work->class_name);
 	hash = mix(hash, php_hash_string(slot, work->class_name));
@@ -204,7 +208,7 @@ __noinline int php_push_function(u32 slot)
 	object = is_internal(work) ? work->func[FUNC_NAME] : func_word(work, php->opcodes_at);
 	identity = identity_of(shadow, php_identify(slot), object);
 	push_frame(shadow, identity, line_of(php, shadow, work), 0);
-	make_known(slot, identity, object, php_describe);
+	make_known(slot, identity, php_describe);
 	if (!is_internal(work) && (u32)work->data[DATA_THIS_INFO] & CALL_TOP)
 		mark_entry(shadow);
 	return 0;
@@ -245,10 +249,13 @@ static __always_inline void walk(u32 slot)
 	const struct abi_php *php = walk_at(slot, &work, &shadow);
 	u64 id = bpf_get_current_pid_tgid();
 
-	if (!php || (u32)id != id >> 32 || !read_word(php->state, &work->frame))
+	if (!php || (u32)id != id >> 32)
 		return;
 	begin_stack(shadow);
-	walk_on(slot, shadow, php_steps);
+	if (read_word(php->state, &work->frame))
+		walk_on(slot, shadow, php_steps);
+	else
+		shadow->stack.end = ABI_SHADOW_END_UNREADABLE;
 	end_stack(shadow, slot);
 }
 

@@ -34,8 +34,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define HASH_AT		 24   /* of a str */
 #define OWNER_SHIM	 3    /* FRAME_OWNED_BY_CSTACK */
 #define OWNER_SHIM_3_14	 4    /* FRAME_OWNED_BY_INTERPRETER, since 3.14 */
-#define STR_HEAD_BYTES	 72u
-#define STR_ASCII_BYTES	 48u /* the head of one of only ASCII */
 #define STR_ASCII	 (1u << 6)
 #define STR_WIDTH_SHIFT	 2
 #define NO_HASH		 ~0ull
@@ -48,7 +46,9 @@ struct file {
 };
 
 struct work {
-	u64 frame; /* where the walk is; 0: at its root */
+	u64 frame;   /* where the walk is; 0: at its root */
+	u64 code_at; /* where the code object is that is in code */
+	u64 outer; /* another state of this thread's, whose frames called those of the first; 0: none */
 	u64 window_at;
 	u32 window_bytes;
 	u32 pad;
@@ -81,51 +81,85 @@ static __always_inline bool read_thread(struct work *work, u64 thread)
 
 /*
  * The state of the thread with the GIL, if that is current; else the one that current has whether it holds the GIL or
- * not. The first is right in subinterpreters too, where the second is the main one's (3.10, 3.11).
+ * not. In a subinterpreter the first is its own, and the second the main one's, which called it (before 3.12).
  */
 __noinline int python_find_thread(u32 slot)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_python *python = walk_at(slot, &work, &shadow);
-	u64 thread = 0, key;
+	u64 thread = 0, own = 0, key;
 
 	if (!python || bpf_probe_read_user(work->state, sizeof(work->state), (void *)python->state))
 		return 0;
+	work->outer = 0;
 	if (has(python->current_at))
 		thread = WORD_AT(work->state, 3, python->current_at);
-	if (read_thread(work, thread) &&
-	    WORD_AT(work->thread, 31, python->thread_at) == shadow->thread)
-		return 1;
 	key = WORD_AT(work->state, 3, python->key_at); /* is it made, and which */
-	if (!shadow->thread || !(u32)key)
-		return 0;
-	return read_thread(work, value_of_key(shadow->thread, python->values_at,
-					      python->more_values_at, key >> 32));
+	if (shadow->thread && (u32)key)
+		own = value_of_key(shadow->thread, python->values_at, python->more_values_at,
+				   key >> 32);
+	if (read_thread(work, thread) &&
+	    WORD_AT(work->thread, 31, python->thread_at) == shadow->thread) {
+		work->outer = own == thread ? 0 : own;
+		return 1;
+	}
+	return read_thread(work, own);
 }
 
 /* Texts ----------------------------------------------------------------------------------------- */
 
-/* A str: it may take 4 bytes a character. */
-static __always_inline int send_str(u32 slot, u64 address, u32 part)
-{
-	u64 nr = 0;
+/* How a str lies in memory: its length, its hash, and a word that says the rest. */
+struct str {
+	u64 nr, hash, state;
+};
 
-	if (!address || !read_word(address + LENGTH_AT, &nr))
-		return 0;
-	return shadow_send_text(slot, address, part,
-				STR_HEAD_BYTES +
-					(nr < STR_MAX_BYTES / 4 ? 4 * (u32)nr : STR_MAX_BYTES));
+static __always_inline u32 width_of(const struct str *str)
+{
+	return str->state >> STR_WIDTH_SHIFT & 7;
 }
 
-static __always_inline int send_bytes(u32 slot, u64 address, u32 part)
+/* Where its first character is. */
+static __always_inline u32 first_of(const struct abi_python *python, const struct str *str)
+{
+	bool is_ascii = str->state & STR_ASCII;
+
+	if (python->version < 0x030c)
+		return is_ascii ? 48 : 72;
+	return is_ascii ? 40 : 56;
+}
+
+static __always_inline bool read_str(u64 address, struct str *str)
+{
+	return !bpf_probe_read_user(str, sizeof(*str), (void *)(address + LENGTH_AT));
+}
+
+static __always_inline int send_str(u32 slot, const struct abi_python *python, u64 address,
+				    u32 part)
+{
+	struct str str;
+	u64 len;
+
+	if (!address)
+		return 0;
+	if (!read_str(address, &str))
+		return 1;
+	len = str.nr < STR_MAX_BYTES ? str.nr * width_of(&str) : STR_MAX_BYTES;
+	return shadow_send_text(slot, address, part,
+				first_of(python, &str) +
+					(len < STR_MAX_BYTES ? (u32)len : STR_MAX_BYTES));
+}
+
+/* Of a bytes object. */
+static __always_inline int send_lines_of(u32 slot, u64 address)
 {
 	u64 nr = 0;
 
 	if (!address || !read_word(address + LENGTH_AT, &nr))
 		return 0;
-	return shadow_send_text(slot, address, part,
-				nr < ABI_TEXT_BYTES ? BYTES_HEAD_BYTES + (u32)nr : ABI_TEXT_BYTES);
+	return send_lines(slot, address, ABI_TEXT_LINES,
+			  nr < TEXT_LEN_MASK - BYTES_HEAD_BYTES ? BYTES_HEAD_BYTES + (u32)nr
+								: TEXT_LEN_MASK);
 }
 
 static __always_inline u64 code_word(const struct work *work, u32 offset)
@@ -134,23 +168,26 @@ static __always_inline u64 code_word(const struct work *work, u32 offset)
 }
 
 /* All texts of the code object in work->code. 0: all of them were sent. */
-__noinline int python_describe(u32 slot, u64 object, u64 function)
+__noinline int python_describe(u32 slot, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_python *python = walk_at(slot, &work, &shadow);
+	u64 qualified;
 	int lost;
 
 	if (!python ||
 	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_PYTHON, python->version)))
 		return 1;
-	lost = send_str(slot, code_word(work, python->code_name), ABI_TEXT_NAME) ||
-	       send_str(slot, code_word(work, python->code_file), ABI_TEXT_FILE) ||
-	       send_bytes(slot, code_word(work, python->code_lines), ABI_TEXT_LINES);
-	if (!lost && has(python->code_qualified))
-		lost = send_str(slot, code_word(work, python->code_qualified), ABI_TEXT_QUALIFIED);
+	qualified = has(python->code_qualified) ? code_word(work, python->code_qualified) : 0;
+	if (!can_be_read(code_word(work, python->code_file)) || !can_be_read(qualified))
+		return 1;
+	lost = send_str(slot, python, code_word(work, python->code_name), ABI_TEXT_NAME) ||
+	       send_str(slot, python, code_word(work, python->code_file), ABI_TEXT_FILE) ||
+	       send_str(slot, python, qualified, ABI_TEXT_QUALIFIED) ||
+	       send_lines_of(slot, code_word(work, python->code_lines));
 	/* The last one: with it the object is known. */
-	return lost || shadow_send_text(slot, object, ABI_TEXT_OBJECT, CODE_WORDS * 8);
+	return lost || shadow_send_text(slot, work->code_at, ABI_TEXT_OBJECT, CODE_WORDS * 8);
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */
@@ -207,18 +244,13 @@ __noinline u64 python_hash_str(u32 slot, u64 address)
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_python *python = walk_at(slot, &work, &shadow);
-	u64 head[3]; /* length, hash, how it lies in memory */
-	u32 first;
+	struct str str;
 
-	if (!python || !address ||
-	    bpf_probe_read_user(head, sizeof(head), (void *)(address + LENGTH_AT)))
+	if (!python || !address || !read_str(address, &str))
 		return 0;
-	if (head[1] != NO_HASH)
-		return head[1];
-	first = head[2] & STR_ASCII ? STR_ASCII_BYTES : STR_HEAD_BYTES;
-	if (python->version >= 0x030c)
-		first -= 16;
-	return shadow_hash_text(slot, address + first, head[0] * (head[2] >> STR_WIDTH_SHIFT & 7));
+	if (str.hash != NO_HASH)
+		return str.hash;
+	return shadow_hash_text(slot, address + first_of(python, &str), str.nr * width_of(&str));
 }
 
 /* The same; a file of this walk is looked at once. */
@@ -268,6 +300,32 @@ static __always_inline u32 place_in(const struct abi_python *python, const struc
 	return python->entries == ABI_PYTHON_ALL ? instr : instr - code - python->bytecode_at;
 }
 
+/* The frame that the state in work->thread begins with. 0: it cannot be read. */
+__noinline int python_first_frame(u32 slot)
+{
+	struct work *work;
+	struct shadow *shadow;
+	const struct abi_python *python = walk_at(slot, &work, &shadow);
+
+	if (!python)
+		return 0;
+	work->frame = WORD_AT(work->thread, 31, python->frame_at);
+	return !has(python->hop_at) || read_word(work->frame + python->hop_at, &work->frame);
+}
+
+/* Goes on where the frames of this state were called, if that is in another. 0: it is in none. */
+__noinline int python_leave_state(u32 slot)
+{
+	struct work *work = work_at(slot);
+	u64 outer;
+
+	if (!work || !work->outer)
+		return 0;
+	outer = work->outer;
+	work->outer = 0;
+	return read_thread(work, outer) && python_first_frame(slot);
+}
+
 /* One frame. 0: there may be a caller; else the walk is over. */
 __noinline int python_step(u32 slot)
 {
@@ -276,8 +334,10 @@ __noinline int python_step(u32 slot)
 	const struct abi_python *python = walk_at(slot, &work, &shadow);
 	u64 code, identity;
 
-	if (!python || !work->frame)
+	if (!python)
 		return 1;
+	if (!work->frame)
+		return !python_leave_state(slot);
 	shadow->stack.end = ABI_SHADOW_END_UNREADABLE;
 	if (!python_load_frame(slot, python->entries == ABI_PYTHON_ALL))
 		return 1;
@@ -293,9 +353,10 @@ __noinline int python_step(u32 slot)
 	shadow->stack.end = ABI_SHADOW_END_NO_CODE;
 	if (work->code[TYPE_WORD] != python->code_type)
 		return 1;
+	work->code_at = code;
 	identity = identity_of(shadow, python_identify(slot), code);
 	push_frame(shadow, identity, place_in(python, work, code), 0);
-	make_known(slot, identity, code, python_describe);
+	make_known(slot, identity, python_describe);
 	if (python->entries == ABI_PYTHON_ALL ||
 	    (python->entries == ABI_PYTHON_FLAG && frame_byte(work, python->frame_entry)))
 		mark_entry(shadow);
@@ -324,10 +385,10 @@ static __always_inline void walk(u32 slot)
 	for (int i = 0; i < NR_FILES; i++)
 		work->files[i].at = 0;
 	begin_stack(shadow);
-	work->frame = WORD_AT(work->thread, 31, python->frame_at);
-	if (has(python->hop_at) && !read_word(work->frame + python->hop_at, &work->frame))
-		return;
-	walk_on(slot, shadow, python_steps);
+	if (python_first_frame(slot))
+		walk_on(slot, shadow, python_steps);
+	else
+		shadow->stack.end = ABI_SHADOW_END_UNREADABLE;
 	end_stack(shadow, slot);
 }
 

@@ -99,7 +99,7 @@ __hidden void record_close(u32 slot, u64 size_bytes)
 	hash = mix(hash, (u64)record->nr_kernel << 32 | record->nr_user);
 	if (record->unloads)
 		hash = mix(hash, record->unloads);
-	if (scratch->nr_shadow)
+	if (scratch->has_shadow)
 		hash = mix(hash, scratch->shadow_hash);
 	for (u32 i = 0; i < MAX_TURNS && i * IPS_AT_ONCE < nr; i++)
 		hash = record_hash_ips(slot, hash, i * IPS_AT_ONCE, nr);
@@ -239,7 +239,7 @@ static __always_inline int send_record(struct scratch *scratch)
 
 	if (scratch->sends_stack)
 		send_stack(scratch);
-	if (scratch->nr_shadow && send_shadow(scratch))
+	if (scratch->has_shadow && send_shadow(scratch))
 		return ABI_LOST_EVENTS_FULL;
 	record->event = ABI_EVENT_RECORD;
 	record->collections = stackmem_counter(scratch->walk.collections_at);

@@ -139,7 +139,7 @@ __hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scr
 
 	walk->nr = walk->nr_walked = walk->window_bytes = walk->nr_windows = walk->runtime = 0;
 	walk->collections_at = walk->unloads_at = scratch->record.unloads = 0;
-	scratch->nr_shadow = 0;
+	scratch->nr_shadow = scratch->has_shadow = 0;
 	if (scratch->is_kernel_thread) {
 		walk->end = ABI_END_NO_USER;
 		return false;

@@ -72,6 +72,7 @@ struct work {
 	u64 window_at;
 	u32 window_bytes;
 	u32 pad;
+	u64 body_at;		/* where the body is that is in body */
 	u64 path_at, path_hash; /* of the last frame */
 	struct text label, path;
 	u64 window[WORK_WORDS];
@@ -143,7 +144,7 @@ static __always_inline u64 body_word(const struct work *work, u32 offset)
 
 static __always_inline u32 limited(u64 bytes)
 {
-	return bytes < ABI_TEXT_BYTES ? (u32)bytes : ABI_TEXT_BYTES;
+	return bytes < TEXT_LEN_MASK ? (u32)bytes : TEXT_LEN_MASK;
 }
 
 /* The lines of the body in work->body, unless it has them in another form. */
@@ -161,15 +162,15 @@ __noinline int ruby_send_lines(u32 slot)
 		return 0;
 	if (nr_words > NR_IMMEDIATE)
 		nr_blocks = (nr_words - NR_IMMEDIATE + BLOCK_POSITIONS - 1) / BLOCK_POSITIONS;
-	return shadow_send_text(slot, body_word(work, ruby->lines_at), ABI_TEXT_LINES,
-				limited((body_word(work, ruby->lines_at + 16) & 0xffffffff) *
-					ruby->entry_bytes)) ||
-	       shadow_send_text(slot, body_word(work, ruby->lines_at + 24), ABI_TEXT_QUALIFIED,
-				limited(IMMEDIATE_BYTES + nr_blocks * BLOCK_BYTES));
+	return send_lines(slot, body_word(work, ruby->lines_at), ABI_TEXT_LINES,
+			  limited((body_word(work, ruby->lines_at + 16) & 0xffffffff) *
+				  ruby->entry_bytes)) ||
+	       send_lines(slot, body_word(work, ruby->lines_at + 24), ABI_TEXT_QUALIFIED,
+			  limited(IMMEDIATE_BYTES + nr_blocks * BLOCK_BYTES));
 }
 
 /* All texts of the body in work->body. 0: all of them were sent. */
-__noinline int ruby_describe(u32 slot, u64 object, u64 function)
+__noinline int ruby_describe(u32 slot, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
@@ -179,11 +180,13 @@ __noinline int ruby_describe(u32 slot, u64 object, u64 function)
 	    !begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_RUBY, ruby->version)))
 		return 1;
 	ruby_find_path(slot, work->body[BODY_PATH]);
+	if (!work->label.at || !work->path.at || !is_there(work->path.at))
+		return 1;
 	if (send_string(slot, &work->label, ABI_TEXT_NAME) ||
 	    send_string(slot, &work->path, ABI_TEXT_FILE) || ruby_send_lines(slot))
 		return 1;
 	/* The last one: with it the function is known. */
-	return shadow_send_text(slot, object, ABI_TEXT_OBJECT, ABI_RUBY_BODY_BYTES);
+	return shadow_send_text(slot, work->body_at, ABI_TEXT_OBJECT, ABI_RUBY_BODY_BYTES);
 }
 
 /* Frames ---------------------------------------------------------------------------------------- */
@@ -260,9 +263,10 @@ __noinline int ruby_push_function(u32 slot, u64 address, u32 flags)
 	body = work->head[2];
 	if (!body || bpf_probe_read_user(work->body, ABI_RUBY_BODY_BYTES, (void *)body))
 		return 1;
+	work->body_at = body;
 	identity = identity_of(shadow, ruby_identify(slot), body);
 	push_frame(shadow, identity, place_in(work), 0);
-	make_known(slot, identity, body, ruby_describe);
+	make_known(slot, identity, ruby_describe);
 	if (flags & FLAG_FINISH)
 		mark_entry(shadow);
 	shadow->stack.end = ABI_SHADOW_END_ROOT;

@@ -67,7 +67,8 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 	shadow->walk_ns = config.walk_ns;
 	shadow->walker = bpf_get_current_pid_tgid();
 	shadow->place = ABI_RUNTIME_PLACE(scratch->walk.runtime);
-	shadow->nr = 0;
+	shadow->nr = shadow->stack.nr_walked = shadow->stack.nr_entries = 0;
+	shadow->stack.end = ABI_SHADOW_END_ROOT;
 	shadow->hash = 0;
 	if (ABI_RUNTIME_KIND(scratch->walk.runtime) == ABI_RUNTIME_PYTHON)
 		call_python(ctx);
@@ -81,5 +82,6 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 		call_perl(ctx);
 	shadow->walker = 0;
 	scratch->nr_shadow = shadow->nr;
+	scratch->has_shadow = shadow->nr || shadow->stack.end != ABI_SHADOW_END_ROOT;
 	scratch->shadow_hash = shadow->hash;
 }

@@ -43,7 +43,7 @@ static __always_inline struct shadow *shadow_at(u32 slot)
 }
 
 /*
- * Walks the shadow stack of current, if it has one, after unwind_user() of this slot: sets nr_shadow and shadow_hash of
+ * Walks the shadow stack of current, if it has one, after unwind_user() of this slot: sets nr_shadow, has_shadow and shadow_hash of
  * its scratch. ctx is that of the program. A runtime whose program is not loaded has none.
  */
 void runtime_walk(void *ctx, u32 slot);

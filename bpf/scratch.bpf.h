@@ -54,6 +54,7 @@ struct scratch {
 	u32 is_kernel_thread;
 	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */
 	u32 nr_shadow;	 /* frames of the shadow stack (runtime.bpf.h), and their hash */
+	u32 has_shadow;	 /* it has frames, or says why it has none */
 	u64 shadow_hash;
 	struct abi_record record; /* ips: nr_kernel kernel ones, then walk.nr user ones */
 	u64 window[WINDOW_WORDS]; /* a copy of a piece of stack */

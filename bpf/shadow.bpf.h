@@ -22,11 +22,17 @@
 #define STEPS_A_CALL   8
 #define FRAMES_AT_ONCE 32 /* of a hash */
 #define STR_MAX_BYTES  1024u
-#define TAIL_BYTES     256u /* of a text: what counts of its content */
+#define TAIL_WORDS     16 /* of a text: what counts of its content */
+#define TAIL_BYTES     (TAIL_WORDS * 8u)
 #define SEEN_WAYS      4
 #define SEEN_BUCKETS   16384
 #define NR_FIRST_KEYS  32 /* pthread: whose values are in the thread's own block */
 #define TEXT_LEN_MASK  (ABI_TEXT_BYTES - 1)
+/* Of the ring: all texts that wait in it take half of it, those of one process a quarter of it in so long. The rest is for samples. */
+#define TEXTS_PART  2
+#define BUDGET_PART 4
+#define BUDGET_NS   100000000ull
+#define WAKEUP_PART 4 /* as in the main object */
 
 /* Maps of the main object; this one's own definitions are never made. */
 struct shadow_map shadows SEC(".maps");
@@ -70,6 +76,19 @@ struct {
 	__type(key, u32);
 	__type(value, struct seen);
 } seen_objects SEC(".maps");
+
+/* What the texts of each process took of the ring, by its place in layouts. */
+struct budget {
+	u64 since_ns;
+	u64 nr_bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_MAX_RUNTIMES);
+	__type(key, u32);
+	__type(value, struct budget);
+} budgets SEC(".maps");
 
 /* NULL only for a slot that does not exist, for the verifier's sake, as those below. */
 static __always_inline struct work *work_at(u32 slot)
@@ -122,7 +141,46 @@ static __always_inline u32 masked(u32 len)
 	return len & TEXT_LEN_MASK;
 }
 
-/* Sends len_bytes at address, or as many as there are up to the end of a page. 0: done, or there is nothing. */
+static __always_inline bool is_there(u64 address)
+{
+	u8 byte;
+
+	return !bpf_probe_read_user(&byte, sizeof(byte), (void *)address);
+}
+
+/* Is there a text, or none to be read? */
+static __always_inline bool can_be_read(u64 address)
+{
+	return !address || is_there(address);
+}
+
+static __always_inline struct budget *budget_of(u32 slot)
+{
+	struct shadow *shadow = shadow_at(slot);
+	u32 place = shadow ? shadow->place : 0;
+
+	return bpf_map_lookup_elem(&budgets, &place);
+}
+
+/* Sends the first len bytes of text->bytes; part and len are set here. 0: done. */
+static __always_inline int send_bytes_of_text(u32 slot, struct abi_text *text, u32 part, u32 len)
+{
+	u64 nr_waiting = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	u64 nr_in_ring = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE);
+	struct budget *budget = budget_of(slot);
+
+	text->part = part;
+	text->len_bytes = len;
+	if (budget)
+		__sync_fetch_and_add(&budget->nr_bytes, offsetof(struct abi_text, bytes) + len);
+	return bpf_ringbuf_output(&events, text, offsetof(struct abi_text, bytes) + len,
+				  nr_waiting > nr_in_ring / WAKEUP_PART ? BPF_RB_FORCE_WAKEUP
+									: BPF_RB_NO_WAKEUP)
+		       ? 1
+		       : 0;
+}
+
+/* Sends len_bytes at address. 0: done, or there is no text (address 0); else it was lost, or cannot be read now. */
 __noinline int shadow_send_text(u32 slot, u64 address, u32 part, u32 len_bytes)
 {
 	struct abi_text *text = text_at(slot);
@@ -132,24 +190,22 @@ __noinline int shadow_send_text(u32 slot, u64 address, u32 part, u32 len_bytes)
 		return 0;
 	if (len > TEXT_LEN_MASK)
 		len = TEXT_LEN_MASK;
-	if (bpf_probe_read_user(text->bytes, masked(len), (void *)address)) {
-		len = PAGE_BYTES - (address & (PAGE_BYTES - 1));
-		if (len > len_bytes ||
-		    bpf_probe_read_user(text->bytes, masked(len), (void *)address))
-			return 0;
-	}
-	len = masked(len);
-	text->part = part;
-	text->len_bytes = len;
-	return bpf_ringbuf_output(&events, text, offsetof(struct abi_text, bytes) + len,
-				  BPF_RB_NO_WAKEUP)
-		       ? 1
-		       : 0;
+	if (bpf_probe_read_user(text->bytes, masked(len), (void *)address))
+		return 1;
+	return send_bytes_of_text(slot, text, part, masked(len));
+}
+
+/* The same for what says lines, without which a function has its name all the same. */
+static __always_inline int send_lines(u32 slot, u64 address, u32 part, u32 len_bytes)
+{
+	if (!len_bytes || !is_there(address) || !is_there(address + len_bytes - 1))
+		return 0;
+	return shadow_send_text(slot, address, part, len_bytes);
 }
 
 /*
  * The hash of the length and the last TAIL_BYTES of a text, where most of them differ: of files in particular. Global, to be verified
- * once. Texts that are sent lie in the same place.
+ * once, and without a branch on what is read. Texts that are sent lie in the same place.
  */
 __noinline u64 shadow_hash_text(u32 slot, u64 address, u64 len_bytes)
 {
@@ -157,17 +213,16 @@ __noinline u64 shadow_hash_text(u32 slot, u64 address, u64 len_bytes)
 	u32 len = len_bytes < TAIL_BYTES ? (u32)len_bytes : TAIL_BYTES;
 	u64 hash = mix(0, len_bytes), *words;
 
-	if (!text || !address || !len)
+	if (!text || !address)
 		return hash;
 	words = (u64 *)text->bytes;
+	for (int i = 0; i < TAIL_WORDS; i++)
+		words[i] = 0;
 	barrier_var(len);
-	if (len > TAIL_BYTES)
+	if (len > TAIL_BYTES ||
+	    bpf_probe_read_user(words, len, (void *)(address + len_bytes - len)))
 		return hash;
-	words[len / 8] = 0; /* behind the text, in its last word */
-	if (bpf_probe_read_user(words, len, (void *)(address + len_bytes - len)))
-		return hash;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < TAIL_BYTES / 8 && 8 * i < len; i++)
+	for (int i = 0; i < TAIL_WORDS; i++)
 		hash = mix(hash, words[i]);
 	return hash;
 }
@@ -202,15 +257,36 @@ static __always_inline u32 *seen_at(u64 key, bool *is_known)
 	return &ways[key >> 20 & (SEEN_WAYS - 1)];
 }
 
-/* Sends user space a function that it does not know: describe() sends its texts, and returns 0 if none was lost. */
-static __always_inline void make_known(u32 slot, u64 function, u64 object,
-				       int (*describe)(u32 slot, u64 object, u64 function))
+/*
+ * May another function's texts be sent for this process? Functions that come too fast are met again, or have no name: no sample of
+ * another process is lost for them.
+ */
+__noinline int shadow_has_room(u32 slot)
+{
+	u64 nr_in_ring = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE), now = bpf_ktime_get_ns();
+	struct budget *budget = budget_of(slot);
+
+	if (!budget || bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= nr_in_ring / TEXTS_PART)
+		return 0;
+	if (now - budget->since_ns > BUDGET_NS) {
+		budget->since_ns = now;
+		budget->nr_bytes = 0;
+	}
+	return budget->nr_bytes < nr_in_ring / BUDGET_PART;
+}
+
+/*
+ * Sends user space a function that it does not know: describe() sends its texts, and returns 0 if it was all of them. Else it is met
+ * again: until what cannot be read can, it has no name, rather than the one that the rest of its texts would make.
+ */
+static __always_inline void make_known(u32 slot, u64 function,
+				       int (*describe)(u32 slot, u64 function))
 {
 	u64 key = mix(function, function >> 29);
 	bool is_known = true;
 	u32 *seen = seen_at(key, &is_known);
 
-	if (seen && !is_known && !describe(slot, object, function))
+	if (seen && !is_known && shadow_has_room(slot) && !describe(slot, function))
 		*seen = key >> 32 | 1;
 }
 

@@ -75,7 +75,7 @@ __noinline int v8_push_function(u32 slot, u64 function, u32 i)
 	identity = mix(identity, work->shared[v8->literal_at / 8 & 7] >> 8 * (v8->literal_at & 4));
 	identity = identity_of(shadow, identity, shared);
 	push_frame(shadow, identity, i, ABI_FRAME_PLACED);
-	make_known(slot, identity, shared, v8_describe);
+	make_known(slot, identity, v8_describe);
 	return 0;
 }
 

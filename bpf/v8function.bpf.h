@@ -55,6 +55,7 @@ struct work {
 	int nr_lines;	  /* what newlines_count() returned last */
 	u64 deadline_ns;  /* of this walk */
 	u32 nr_described; /* in it */
+	u32 is_nameless;  /* a string that is there cannot be read */
 };
 
 /* Names and lines ------------------------------------------------------------------------------- */
@@ -77,6 +78,7 @@ __noinline int v8_set_string(u32 slot, u32 which, u64 string)
 			cut = ABI_V8_CUT;
 		string = word_in(string, STRING_HEAD);
 	}
+	work->is_nameless |= type == NO_TYPE && is_object(string);
 	work->strings[which & 3] = type < FIRST_NONSTRING ? string : 0;
 	work->types[which & 3] = type | cut;
 	return 0;
@@ -213,17 +215,11 @@ static __always_inline int send_function(u32 slot, const struct work *work)
 	function->script = work->script;
 	function->script_id = work->script_id;
 	function->line = work->line;
-	text->part = ABI_TEXT_OBJECT;
-	text->len_bytes = sizeof(*function);
-	return bpf_ringbuf_output(&events, text,
-				  offsetof(struct abi_text, bytes) + sizeof(*function),
-				  BPF_RB_NO_WAKEUP)
-		       ? 1
-		       : 0;
+	return send_bytes_of_text(slot, text, ABI_TEXT_OBJECT, sizeof(*function));
 }
 
 /* All texts of the function in work->shared. 0: all of them were sent. */
-__noinline int v8_describe(u32 slot, u64 object, u64 function)
+__noinline int v8_describe(u32 slot, u64 function)
 {
 	struct work *work;
 	struct shadow *shadow;
@@ -235,10 +231,16 @@ __noinline int v8_describe(u32 slot, u64 object, u64 function)
 	name = work->shared[v8->name_at / 8 & 7];
 	work->strings[STRING_NAME] = work->strings[STRING_REST] = work->strings[STRING_LAST] = 0;
 	work->scope_start = 1;
+	work->is_nameless = 0;
 	if (v8_type(name) == v8->scope_type)
-		v8_read_scope(slot, name);
+		work->is_nameless = !v8_read_scope(slot, name);
 	else if (is_string(name))
 		set_name(slot, name);
+	else
+		work->is_nameless = is_object(name) && v8_type(name) == NO_TYPE;
+	v8_set_string(slot, STRING_FILE, word_in(work->script, v8->script_name_at));
+	if (work->is_nameless)
+		return 1;
 	work->line = 0;
 	/*
 	 * The first function of a walk has as much time as a walk, whatever was walked before: if that is not enough it has no
@@ -249,7 +251,6 @@ __noinline int v8_describe(u32 slot, u64 object, u64 function)
 	if (v8_find_line(slot, v8->script_name_at) && work->nr_described)
 		return 1;
 	work->nr_described++;
-	v8_set_string(slot, STRING_FILE, word_in(work->script, v8->script_name_at));
 	if (!begin_texts(slot, shadow, function, ABI_RUNTIME(ABI_RUNTIME_V8, v8->version)) ||
 	    send_string(slot, work, STRING_NAME, ABI_TEXT_NAME) ||
 	    send_string(slot, work, STRING_REST, ABI_TEXT_QUALIFIED) ||

@@ -181,7 +181,7 @@ struct record {
 	const uint64_t *kernel_ips, *user_ips;
 	uint32_t nr_kernel, nr_user;
 	enum stack_end end;
-	struct shadow_stack shadow;	  /* nr 0: there is none */
+	struct shadow_stack shadow;	  /* nr 0 and SHADOW_END_ROOT: there is none */
 	const struct stack_copy *copy;	  /* only with END_UNKNOWN_CODE, and not even then always */
 	const struct stack_copy *capture; /* what the walk began with, if that was asked for */
 

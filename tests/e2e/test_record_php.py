@@ -311,4 +311,9 @@ def forged_interpreter():
     assert notes, notes
 
 
+@h.test
+def name_that_cannot_be_read():
+    u.check_hidden("forgedphp", "[php 8.2]", "made_up")
+
+
 h.main()

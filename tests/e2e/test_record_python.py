@@ -78,6 +78,17 @@ def down(n):
         return spin(300)  #> spin
     return down(n - 1) + 1  #> down
 
+class Held:
+    def __del__(self):
+        spin(250)  #> spin
+
+def holding(x):
+    held = Held()
+    return x
+
+def by_map(n):
+    return list(map(holding, range(n)))  #~ holding Held.__del__
+
 def outer(n):
     def inner(m):
         return f_1(m)  #> f_1
@@ -92,6 +103,7 @@ def work():
     Shape().size  #? Shape.size
     Shape() + 1  #? Shape.__add__
     down(20)  #> down
+    by_map(5)  #> by_map
     outer(130)  #> outer
 
 def main():
@@ -183,6 +195,10 @@ class Legal:
                 if how == "~" and not natives and at != self.ranges[callee][0] or how == ">" and natives:
                     return f"{natives} native frames between {name} and {callee}"
             callee, at, natives, root = name, line, 0, name
+        names = [frame["name"] for frame in frames]
+        dels = [i for i, name in enumerate(names) if name.endswith("__del__")]
+        if dels and "slot_tp_finalize" in names[:dels[0]]:
+            return f"what calls __del__() stands before it: {names}"
         if root != "<module>":
             return f"its root is {root}: {[frame['name'] for frame in frames]}"
         return None
@@ -517,8 +533,20 @@ def inside():
 print("{}", flush=True)
 inside()
 '''
-interpreters.run_string(interpreters.create(), CODE)
+
+def outer():
+    interpreters.run_string(interpreters.create(), CODE)
+
+outer()
 """
+
+
+def is_called_by_another(frames):
+    """The functions of both interpreters, in their order, and the native ones between them in their place."""
+    python = [i for i, frame in enumerate(frames) if frame["mapping"]["path"].startswith("[python ")]
+    names = [frames[i]["name"] for i in python]
+    return names == ["inside", "<module>", "prog.outer", "prog.<module>"] and python[1] + 1 < python[2] and \
+        python[0] + 1 == python[1] and python[2] + 1 == python[3]
 
 
 @h.test
@@ -530,6 +558,11 @@ def subinterpreters():
         inside = u.count([s for s in samples if any(name.endswith("inside") for name in s["stack"])])
         print(f"# {path}: {inside} of {u.count(samples)} samples are inside", flush=True)
         assert inside > 0.9 * u.count(samples), {name for s in samples for name in s["stack"]}
+        if version > (3, 11):
+            continue  # nothing leads from a state to that of its caller
+        legal = u.count([s for s in samples if is_called_by_another(s["frames"])])
+        print(f"# {path}: {legal} of {u.count(samples)} are called by the main interpreter", flush=True)
+        assert legal >= 0.98 * u.count(samples) - 2, [s["stack"] for s in samples if not is_called_by_another(s["frames"])][:3]
 
 
 ALLOCATING = """
@@ -605,6 +638,83 @@ def forged_interpreter():
             assert {frame["name"] for frame in frames} == {"forged.made_up"}, what
             notes = {name for sample in profile["samples"] for name in sample["stack"] if name.startswith("[interpreter's stack")}
             assert notes == {"[interpreter's stack too deep to be walked to its root]"}, notes
+
+
+@h.test
+def stack_that_cannot_be_read():
+    """A stack without any frame says why, and counts."""
+    target = h.Workload(h.workload("forged"), "away")
+    target.says()
+    cprof = h.cprof("record", "-F", 3999, "--no-kernel", "-p", target.pid).attached()
+    target.uses(0.2)
+    target.pauses()
+    samples = cprof.stop().profile()["samples"]
+    target.process.kill()
+    target.process.wait()
+    said = [s for s in samples if "[interpreter's stack not in memory]" in s["stack"]]
+    u.assert_enough(u.count(said), "samples")
+    assert u.count(said) >= 0.98 * u.count(samples) - 2, [s["stack"] for s in samples if s not in said][:3]
+    counted = re.search(r"of ([\d,]+) stacks, ([\d,]+) could not be paired", cprof.said())
+    assert counted and h.number(counted[2]) == u.count(said), cprof.said()
+
+
+NAMES = """
+import types
+NR = 150
+
+def spin(n):
+    while n:
+        n -= 1
+
+def made(n):
+    MADE[n](n + 1) if n < NR else spin(20000)
+
+print("{}", flush=True)
+i = 0
+while True:
+    MADE = [types.FunctionType(made.__code__.replace(co_name=f"made_{i}_{k}", co_linetable=b"\\xf8" * 16000), globals()) for k in range(NR)]
+    made(0)
+    i += 1
+"""
+NEIGHBOUR = """
+comm = open("/proc/self/comm", "wb", buffering=0)
+print("{}", flush=True)
+i = 0
+while True:
+    comm.write(b"%d" % i)  # each of its samples is another one
+    i += 1
+"""
+
+
+@h.test
+def names_take_no_sample():
+    """Texts of functions that all are new at each sample, of more bytes than the ring has: no sample is lost for them."""
+    path = "/usr/bin/python3"
+    if not os.path.exists(path) or version_of(path) < (3, 10):
+        raise h.Skip("no /usr/bin/python3 of version 3.10 or later")
+    targets = [h.Workload(path, script(text)) for text in (NAMES, NEIGHBOUR)]
+    for target in targets:
+        target.says()
+        target.pauses()
+    pids = [word for target in targets for word in ("-p", target.pid)]
+    cprof = h.cprof("record", "-F", 199, "--no-kernel", "--threads", *pids).attached()
+    for target in targets:
+        target.goes_on()
+    for target in targets:
+        target.uses(1)
+        target.pauses()
+    cprof.stop()
+    taken = h.number(re.search(r"taken ([\d,]+) = written", cprof.said())[1])
+    lost = re.search(r"event ring full ([\d,]+)", cprof.said())
+    lost = h.number(lost[1]) if lost else 0
+    print(f"# {lost} of {taken} samples are lost", flush=True)
+    u.assert_enough(taken, "samples")
+    assert lost <= taken / 50, (lost, taken)
+
+
+@h.test
+def name_that_cannot_be_read():
+    u.check_hidden("forged", "[python 3.11]", "forged.made_up")
 
 
 h.main()

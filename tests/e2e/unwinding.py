@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import chance
@@ -159,6 +160,29 @@ def check_made(samples, number_of, most_gone=0.01):
     assert not wrong, (len(wrong), made, wrong[:10])
     assert_enough(len(found), "functions")  # how many is the machine's choice
     assert gone <= max(1, most_gone * made), (len(found), made, gone)
+
+
+def check_hidden(name, mapping, function):
+    """A name that cannot be read at first: until then its function has none, and no other's; then it has its own."""
+    target = h.Workload(name, "hidden")
+    target.says()
+    cprof = h.cprof("record", "-F", 3999, "--no-kernel", "-p", target.pid).attached()
+    target.uses(0.1)
+    target.process.send_signal(signal.SIGUSR1)
+    target.uses(0.1)
+    target.pauses()
+    samples = cprof.stop().profile()["samples"]
+    target.process.kill()
+    target.process.wait()
+    named = [s for s in samples if any(frame["mapping"]["path"] == mapping for frame in s["frames"])]
+    gone = [s for s in samples if "[code is gone]" in s["stack"]]
+    names = {frame["name"] for s in named for frame in s["frames"] if frame["mapping"]["path"] == mapping}
+    print(f"# {name}: {count(gone)} samples without the name, {count(named)} with {names}", flush=True)
+    assert_enough(count(gone), "samples without the name")
+    assert_enough(count(named), "samples with the name")
+    assert names == {function}, names
+    counted = re.search(r"of ([\d,]+) functions, ([\d,]+) have no name", cprof.said())
+    assert counted and h.number(counted[2]) >= count(gone), cprof.said()
 
 
 def script(text, name):

@@ -79,6 +79,9 @@ static void test_pairs(void **state)
 		/* the loop is entered, its function is not there */
 		{"aLbLc", "fe", "aLb01Lc", .is_paired = true},
 		{"La", "", "La", .is_paired = true},
+		/* the function that a loop was called for has ended, and what it held runs code */
+		{"aLbLcLd", "Ee", "a0LbLc1Ld", .is_paired = true},
+		{"aLbLcLd", "fEfe", "a01LbLc23Ld", .is_paired = true},
 		/* the function is there, its loop is not entered */
 		{"aLb", "ee", "0a1Lb", .is_paired = true, .may_lack_loop = true},
 		{"aLb", "ffefe", "012a34Lb", .is_paired = true, .may_lack_loop = true},
@@ -88,6 +91,9 @@ static void test_pairs(void **state)
 		{"LLLa", "e", "0|LLLa", .is_paired = false},
 		{"aLb", "ee", "01|aLb", .is_paired = false},
 		{"aLb", "e", "0|aLb", .is_paired = false, .end = SHADOW_END_UNREADABLE},
+		/* there are no functions, and why */
+		{"abLc", "", "ab|Lc", .is_paired = false, .end = SHADOW_END_UNREADABLE},
+		{"ab", "", "ab|", .is_paired = false, .end = SHADOW_END_UNREADABLE},
 		/* what native code there is of a stack that ends early */
 		{"aLb", "eefe", "a0Lb123", .is_cut = true, .is_paired = true},
 		/* left out on the native side: each side from its own end */

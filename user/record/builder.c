@@ -128,7 +128,7 @@ static uint32_t shadow_id(struct builder *builder, const struct shadow_stack *sh
 	uint64_t code;
 	uint32_t i;
 
-	if (!shadow->nr || !builder->options.framenames)
+	if ((!shadow->nr && shadow->end == SHADOW_END_ROOT) || !builder->options.framenames)
 		return 0;
 	code = hash_combine(hash_bytes(shadow->frames, len_bytes, shadow->end), shadow->nr_elided);
 	i = hash_find(&builder->shadow_index, code, same_shadow, builder, shadow);

@@ -148,6 +148,7 @@ bool join_stacks(const struct join_native *native, const struct shadow_stack *sh
 		 struct join_items *items)
 {
 	struct joining joining = {.native = native, .shadow = shadow, .items = items};
+	uint32_t i = 0;
 
 	if (is_placed(shadow)) {
 		merge_placed(&joining);
@@ -160,8 +161,11 @@ bool join_stacks(const struct join_native *native, const struct shadow_stack *sh
 	}
 	while (joining.next < shadow->nr)
 		push_shadow(&joining);
+	/* What native code runs at the leaf is known, if nothing else is. */
+	for (; !shadow->nr && i < native->nr && !native->is_loop[i]; i++)
+		push(&joining, JOIN_NATIVE, i);
 	push(&joining, JOIN_UNMATCHED, 0);
-	for (uint32_t i = 0; i < native->nr; i++)
+	for (; i < native->nr; i++)
 		push(&joining, JOIN_NATIVE, i);
 	return false;
 }

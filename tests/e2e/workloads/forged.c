@@ -5,8 +5,6 @@
  * No CPython, but it exports what CPython 3.11 does (forged.h): frames in a circle, pointers to anywhere, lengths of any
  * size, a string of any kind.
  */
-#include <sys/mman.h>
-
 #include "forged.h"
 
 #define NR_OBJECTS   64
@@ -143,6 +141,14 @@ int main(int argc, char **argv)
 	memcpy(_PyRuntime + KEY_AT, tss, sizeof(tss));
 	if (!strcmp(argv[1], "circle"))
 		put(object(9), PREVIOUS_AT, (uintptr_t)object(2));
+	if (!strcmp(argv[1], "away"))
+		put(object(1), CURRENT_AT, 8);
+	if (!strcmp(argv[1], "hidden")) {
+		put_str(object(48), "made_up");
+		for (unsigned int i = 20; i < 30; i++)
+			put(object(i), NAME_AT, (uintptr_t)object(48));
+		forged_hide(object(48));
+	}
 	forged_begin(argv[1], change);
 	return _PyEval_EvalFrameDefault();
 }

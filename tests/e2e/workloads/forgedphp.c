@@ -41,6 +41,9 @@ __attribute__((noinline)) void execute_ex(void)
 		sink += sink * sink + 1;
 }
 
+/* A page of its own for the name of the function. */
+static volatile uint64_t hidden[FORGED_PAGE / 8] __attribute__((aligned(FORGED_PAGE)));
+
 static void fill_string(volatile uint64_t *string, const char *text, uint64_t length)
 {
 	string[1] = length * 31 + 7;
@@ -89,7 +92,13 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	build(strcmp(what, "circle") ? 12 : 7);
+	build(!strcmp(what, "wild") || !strcmp(what, "text") ? 12 : 7);
+	if (!strcmp(what, "hidden")) {
+		fill_string(hidden, "made_up", 7);
+		objects[0][NAME] = (uintptr_t)hidden;
+		objects[8][PREVIOUS] = 0;
+		forged_hide((void *)hidden);
+	}
 	forged_begin(what, change);
 	sink = (uint64_t)header[rand() % 4];
 	execute_ex();
