@@ -66,24 +66,30 @@ static uint32_t join_library(uint32_t unread, enum message_unread main, enum mes
 
 void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32_t *said)
 {
-	static const char *const what[MESSAGE_NR_UNREAD] = {[MESSAGE_UNREAD_RUBY] = "Ruby",
-							    [MESSAGE_UNREAD_PERL] = "Perl",
-							    [MESSAGE_UNREAD_V8] = "V8"};
+	static const char *const what[MESSAGE_NR_UNREAD] = {
+		[MESSAGE_UNREAD_RUBY] = "a Ruby process",
+		[MESSAGE_UNREAD_PERL] = "a Perl process",
+		[MESSAGE_UNREAD_PYTHON] = "a Python process of another version, or without a GIL",
+		[MESSAGE_UNREAD_LUA] = "a Lua process",
+		[MESSAGE_UNREAD_ERLANG] = "an Erlang process",
+		[MESSAGE_UNREAD_MONO] = "a Mono process",
+		[MESSAGE_UNREAD_DOTNET] = "a .NET process",
+		[MESSAGE_UNREAD_V8] = "a V8 process whose pointers are compressed (as in "
+				      "Electron), or of another version"};
 	char name[4 * COMM_BYTES];
 
 	unread = join_library(unread, MESSAGE_UNREAD_RUBY_MAIN, MESSAGE_UNREAD_RUBY_LIBRARY,
 			      MESSAGE_UNREAD_RUBY);
 	unread = join_library(unread, MESSAGE_UNREAD_PERL_MAIN, MESSAGE_UNREAD_PERL_LIBRARY,
 			      MESSAGE_UNREAD_PERL);
+	unread = join_library(unread, MESSAGE_UNREAD_PYTHON_MAIN, MESSAGE_UNREAD_PYTHON_LIBRARY,
+			      MESSAGE_UNREAD_PYTHON);
 	unread &= ~*said;
 	for (uint32_t i = 0; i < MESSAGE_NR_UNREAD; i++) {
 		if (!what[i] || !(unread >> i & 1))
 			continue;
 		*said |= 1u << i;
-		warn("%u (%s): a %s process%s; its own functions are not visible", tgid,
-		     text_escape(comm, name, sizeof(name)), what[i],
-		     i == MESSAGE_UNREAD_V8 ? " whose pointers are compressed (as in Electron), or "
-					      "of another version"
-					    : "");
+		warn("%u (%s): %s; its own functions are not visible", tgid,
+		     text_escape(comm, name, sizeof(name)), what[i]);
 	}
 }

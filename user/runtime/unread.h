@@ -16,11 +16,18 @@ enum unread_runtime {
 	UNREAD_PERL,	     /* as of Ruby */
 	UNREAD_PERL_MAIN,
 	UNREAD_PERL_LIBRARY,
-	UNREAD_V8, /* with compressed pointers, or of a version that is not known */
+	UNREAD_PYTHON,
+	UNREAD_PYTHON_MAIN,
+	UNREAD_PYTHON_LIBRARY,
+	UNREAD_LUA, /* LuaJIT, too; or the program exports all of it */
+	UNREAD_ERLANG,
+	UNREAD_MONO,
+	UNREAD_DOTNET, /* the library; whoever maps it runs programs by it */
+	UNREAD_V8,     /* with compressed pointers, or of a version that is not known */
 	NR_UNREAD_RUNTIMES
 };
 
-/* What there is to say of object's runtime if it is not read: a Ruby or Perl may be one that could be. */
+/* What there is to say of object's runtime if it is not read: a Ruby, Perl or Python may be one that could be. */
 enum unread_runtime unread_find(struct object *object);
 
 #endif

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runtimes whose functions are not read, themselves: a line says so of each that is here, once. Others are forged, by what they export."""
+import glob
+import os
+import shutil
+
+import harness as h
+
+NOT_VISIBLE = "its own functions are not visible"
+LUA = "local x = 0 for i = 1, 3e7 do x = x + i % 7 end"
+ERLANG = "F = fun G(0) -> ok; G(N) -> G(N - 1) end, F(1000000), halt()."
+OLD_PYTHON = "for i in range(5000000): pass"
+
+
+def said(*command):
+    """What is said of a command's functions."""
+    return [line for line in h.cprof("record", "--", *command).wait().lines if NOT_VISIBLE in line]
+
+
+def assert_said(kind, *command):
+    if not shutil.which(command[0]):
+        raise h.Skip(f"no {command[0]}")
+    lines = said(*command)
+    print(f"# {lines}", flush=True)
+    assert len(lines) == 1 and f"): {kind} process" in lines[0], lines
+
+
+@h.test
+def lua():
+    assert_said("a Lua", "lua", "-e", LUA)
+
+
+@h.test
+def luajit():
+    assert_said("a Lua", "luajit", "-e", LUA)
+
+
+@h.test
+def erlang():
+    assert_said("an Erlang", "erl", "-noshell", "-eval", ERLANG)
+
+
+@h.test
+def python_of_another_version():
+    """Those before 3.8 have one, those that are read have none."""
+    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + glob.glob("/usr/bin/python3"))
+    if not found:
+        raise h.Skip("neither /usr/bin/python3 nor pyenv's")
+    for path in found:
+        version = h.run(path, "-c", "import sys; print('%d %d' % sys.version_info[:2])").stdout.split()
+        is_read = tuple(map(int, version)) >= (3, 8)
+        lines = said(path, "-c", OLD_PYTHON)
+        print(f"# {path}: {lines}", flush=True)
+        assert len(lines) == (not is_read) and all("): a Python process of another version" in line for line in lines), (path, lines)
+
+
+SPIN = "volatile long sink;\nint {run}(void) {{ for (long i = 0; i < 200000000; i++) sink += i; return 0; }}\n"
+MAIN = "int {run}(void);\nint main(void) {{ return {run}(); }}\n"
+FREE_THREADED = "int _PyRuntime = 1, PyCode_Type = 1;\nint _PyEval_EvalFrameDefault(void) { return 0; }\n" \
+    "int _Py_MergeZeroLocalRefcount(void) { return 0; }\n"
+
+
+def build(folder, name, text, *options):
+    source = os.path.join(folder, f"{name}.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    h.run("gcc", "-O1", *options, "-o", os.path.join(folder, name), source, f"-Wl,-rpath,{folder}", cwd=folder)
+    return os.path.join(folder, name)
+
+
+def programs(run, more=""):
+    """One that has the function itself, and one whose library has it."""
+    folder = h.folder()
+    whole = build(folder, "whole", SPIN.format(run=run) + more + MAIN.format(run=run), "-rdynamic")
+    build(folder, "libforged.so", SPIN.format(run=run) + more, "-shared", "-fPIC")
+    folder_of_library = f"-L{folder}"
+    return whole, build(folder, "main", MAIN.format(run=run), "-Wl,--no-as-needed", folder_of_library, "-l:libforged.so")
+
+
+@h.test
+def forged_runtimes():
+    """By what they export: an interpreter's program has the line, one that embeds a library has it where that can only be a program's."""
+    for run, more, kind, of_library in (("mono_main", "", "a Mono", 0), ("erl_start", "", "an Erlang", 0), ("luaL_newstate", "", "a Lua", 0),
+                                        ("coreclr_execute_assembly", "", "a .NET", 1),
+                                        ("Py_BytesMain", FREE_THREADED, "a Python", 1), ("_Py_UnixMain", "", "a Python", 1)):
+        whole, main = programs(run, more)
+        for program, nr in ((whole, 1), (main, of_library)):
+            lines = said(program)
+            assert len(lines) == nr and all(f"): {kind} process" in line for line in lines), (run, program, lines)
+
+
+h.main()
