@@ -13,6 +13,7 @@ set -u
 usage='usage: scripts/setup.sh build|demo|all'
 
 # redis-check-rdb is redis-server by another name, in a package that starts no service.
+# What pypi: names is fetched by pip, into a folder of its own. Only some tests need it: where it cannot be had, they are skipped.
 #
 # for    needed                       Debian                  Fedora                    Arch         openSUSE
 table='
@@ -55,7 +56,12 @@ all      cmd:mandoc               mandoc                  mandoc                
 all      cmd:jq                       jq                      jq                        jq           jq
 all      cmd:zsh                      zsh                     zsh                       zsh          zsh
 all      cmd:fish                     fish                    fish                      fish         fish
+all      cmd:py-spy               pypi:py-spy             pypi:py-spy               pypi:py-spy  pypi:py-spy
+all      numpy                    python3-numpy           python3-numpy             python-numpy python3-numpy
+all      cmd:lua                  lua5.4                  lua                       lua          lua54
+all      cmd:luajit               luajit                  luajit                    luajit       luajit
 all      cmd:php                  php-cli                 php-cli                   php          php8-cli
+all      path:/usr/sbin/php-fpm   php-fpm                 php-fpm                   php-fpm      php8-fpm
 all      cmd:javac                default-jdk-headless    java-latest-openjdk-devel jdk-openjdk  java-devel
 all      cmd:prove                perl                    perl                      perl         perl
 all      cmd:ruby                 ruby                    ruby                      ruby         ruby
@@ -75,12 +81,14 @@ is_there()
 	# cmocka.h wants to be preceded by these.
 	header:*) printf '#include <%s>\n' stdarg.h stddef.h setjmp.h stdint.h "${1#header:}" |
 		gcc -E -x c -o /dev/null - 2>/dev/null ;;
+	path:*) [ -n "$(ls "${1#path:}"* 2>/dev/null)" ] ;;
+	numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
 	fuzzer) [ -n "$(ls "$(clang -print-resource-dir 2>/dev/null)"/lib/*/libclang_rt.fuzzer*.a 2>/dev/null)" ] ;;
 	esac
 }
 
-# packages COLUMN: those whose purpose is not served, one a line, for the wanted stages.
-packages()
+# needed COLUMN: the packages whose purpose is not served, one a line, for the wanted stages.
+needed()
 {
 	printf '%s' "$table" | while read -r stage need deb fedora arch suse; do
 		case $what:$stage in
@@ -95,6 +103,44 @@ packages()
 		suse) echo "$suse" ;;
 		esac
 	done | awk 'NF && !seen[$0]++'
+}
+
+packages()
+{
+	needed "$1" | grep -v '^pypi:'
+}
+
+# Those that pip fetches: into folders of their own, and never a reason to fail.
+fetch_from_pypi()
+{
+	[ "$(id -u)" -eq 0 ] || return 0
+	for name in $(needed debian | sed -n 's/^pypi://p'); do
+		into=/usr/local/lib/$name
+		if python3 -m pip install --quiet --no-deps --root-user-action=ignore --target "$into" --upgrade "$name"; then
+			ln -sf "$into/bin/$name" "/usr/local/bin/$name"
+		else
+			echo "setup: no $name: the tests that need it will be skipped" >&2
+		fi
+	done
+}
+
+# Debian starts and enables what a package has as a service, unless this file says no.
+policy=/usr/sbin/policy-rc.d
+install_without_services()
+{
+	if [ ! -e "$policy" ]; then
+		trap 'rm -f "$policy"' EXIT
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod 755 "$policy"
+	fi
+	apt-get install -y --no-install-recommends "$@" || failed "$*"
+	case " $* " in
+	*' php-fpm '*) ;;
+	*) return 0 ;;
+	esac
+	for unit in /lib/systemd/system/php*-fpm.service; do
+		systemctl --quiet disable "${unit##*/}" 2>/dev/null
+	done
 }
 
 # The libFuzzer package carries clang's version: that of clang, or of the one that will be installed.
@@ -135,7 +181,10 @@ build | demo | all) ;;
 esac
 
 missing=$(packages debian | one_line)
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+	fetch_from_pypi
+	exit 0
+fi
 command -v apt-get >/dev/null || other_distribution
 if [ "$(id -u)" -ne 0 ]; then
 	echo "setup: missing: $(packages debian | with_clang_version | one_line)" >&2
@@ -148,6 +197,7 @@ apt-get update || failed "a list of packages"
 missing=$(packages debian | with_clang_version | one_line)
 echo "setup: installing $missing"
 # shellcheck disable=SC2086 # a list of names
-apt-get install -y --no-install-recommends $missing || failed "$missing"
+install_without_services $missing
 still=$(packages debian | one_line)
 [ -z "$still" ] || { echo "setup: installed, but still not usable: $still" >&2; exit 4; }
+fetch_from_pypi
