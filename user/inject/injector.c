@@ -221,10 +221,13 @@ static bool take_out(struct injection *injection)
 	return err ? err == -ESRCH || err == -ENOENT : nr_slots != REDIRECT_BUSY;
 }
 
-/* May slots lead to the library though the first call has failed? */
+/*
+ * May slots lead to the library though the call that redirects them has failed? Not where dlopen() has: then a call of the library would
+ * wait for the same lock, in one more thread.
+ */
 static bool is_half_done(const struct injector_outcome *outcome)
 {
-	return outcome->err == -ETIMEDOUT || (outcome->err == -EFAULT && outcome->is_loaded);
+	return outcome->is_loaded && (outcome->err == -ETIMEDOUT || outcome->err == -EFAULT);
 }
 
 /* Waits for the end of it all. Meanwhile threads that stop late are let go. */
