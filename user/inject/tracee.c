@@ -21,6 +21,7 @@
 #include "process/procfs.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
+#define SIGSETXID    33 /* the C library's own */
 
 static bool is_of_fault(int signal)
 {
@@ -28,12 +29,13 @@ static bool is_of_fault(int signal)
 }
 
 /*
- * What is held back while the function runs: all but the signals of faults. The kernel would set the handler of one that
- * comes while it is blocked back to the default.
+ * What is held back while the function runs: all but the signals of faults, and that by which setuid() makes each thread change its
+ * user. The kernel would set the handler of a fault that comes while it is blocked back to the default. setuid() waits for
+ * all threads, and holds the lock of their stacks meanwhile, for which dlopen() waits.
  */
 static uint64_t held_signals(void)
 {
-	uint64_t held = ~0ull;
+	uint64_t held = ~(1ull << (SIGSETXID - 1));
 
 	for (int signal = 1; signal < 32; signal++)
 		if (is_of_fault(signal))
