@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "inject/safety.h"
@@ -233,6 +234,15 @@ static bool is_ours(pid_t tid)
 	return has && tracer == (uint32_t)getpid();
 }
 
+/* The number of one that has ended may be another process's by now. */
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
+	return !access(path, F_OK);
+}
+
 int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *stop)
 {
 	int err;
@@ -244,7 +254,7 @@ int threadstop_take(const struct tracee *tracee, pid_t tid, struct thread_stop *
 	err = stop_where_safe(tracee, tid, stop);
 	if (err == -ESRCH || err == -EINTR)
 		return -EAGAIN; /* it is not traced any more */
-	if (!err && is_confined(tid))
+	if (!err && (is_confined(tid) || !is_thread_of(tracee->pid, tid)))
 		err = -EAGAIN;
 	if (err)
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
