@@ -86,6 +86,23 @@ def slots_are_as_before(pid):
         time.sleep(0.2)
 
 
+def blocks_all(status):
+    """Signal 32, the C library's own: a thread blocks it while it makes a call for cprof, and for a moment when it starts or ends."""
+    try:
+        with open(status, encoding="utf-8") as file:
+            return bool(int(re.search(r"SigBlk:\s*(\w+)", file.read())[1], 16) >> 31 & 1)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def calls_have_returned(pid):
+    """That a call was slow is no error; one that never returns keeps its thread for ever."""
+    end = time.monotonic() + h.HANGS
+    while any(blocks_all(f"/proc/{pid}/task/{tid}/status") for tid in os.listdir(f"/proc/{pid}/task")):
+        assert time.monotonic() < end, "a thread's call for cprof does not return"
+        time.sleep(0.05)
+
+
 def injected(target, *options):
     """A cprof whose library is in use; it may have found no moment on a busy machine."""
     for _ in range(5):

@@ -201,6 +201,7 @@ def once(program, is_killed, moment, tally):
         assert ended.code == 0 or is_refused, (ended.code, ended.lines)
         tally["refused" if is_refused else "injected"] += 1
     assert program.process.poll() is None, "the program ended"
+    injecting.calls_have_returned(program.pid)
     injecting.slots_are_as_before(program.pid)
     return time.monotonic() - start
 
@@ -213,7 +214,7 @@ def injections(name, start):
     program = start()
     tally, end, began = {"injected": 0, "refused": 0, "killed": 0}, time.monotonic() + SECONDS, time.monotonic()
     took = once(program, False, 0, tally)
-    while sum(tally.values()) < COUNT and time.monotonic() < end:
+    while sum(tally.values()) < (COUNT if tally["injected"] else COUNT + 5) and time.monotonic() < end:
         h.runs.clear()
         h.running[:] = [program.process]
         is_killed = sum(tally.values()) % 5 == 1
