@@ -23,7 +23,6 @@ SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 IS_COUNTED = "COUNT" in os.environ
 COUNT = int(os.environ.get("COUNT", "5" if h.IS_LONG else "2"))
 SECONDS = float(os.environ.get("SECONDS", "86400" if IS_COUNTED else "60"))
-REFUSED = "no thread of it was outside", "no thread of it was on its own stack", "its loader did not answer in time"
 
 PYTHON = """
 import random, sys, threading
@@ -197,7 +196,7 @@ def once(program, is_killed, moment, tally):
         tally["killed"] += 1
     else:
         ended = run.wait()
-        is_refused = ended.code == 4 and any(reason in "\n".join(ended.lines) for reason in REFUSED)
+        is_refused = ended.code == 4 and any(reason in "\n".join(ended.lines) for reason in injecting.REFUSED)
         assert ended.code == 0 or is_refused, (ended.code, ended.lines)
         tally["refused" if is_refused else "injected"] += 1
     assert program.process.poll() is None, "the program ended"
@@ -220,10 +219,9 @@ def injections(name, start):
         is_killed = sum(tally.values()) % 5 == 1
         last = once(program, is_killed, random.uniform(0, 1.2 * took), tally)
         took = took if is_killed else last
-    errors = program.errors()
-    nr = sum(tally.values())
+    left, errors, nr = injecting.left_slots(program.pid), program.errors(), sum(tally.values())
     print(f"# {name:8} {nr:5} runs: {tally['injected']:5} injected and removed, {tally['killed']:4} killed, {tally['refused']:4} refused; "
-          f"0 crashes, {errors} errors, {injecting.left_slots(program.pid) if program.process.poll() is None else 0} slots left; "
+          f"0 crashes, {errors} errors, {left} slots left; "
           f"{(time.monotonic() - began) / nr:.1f} s each", flush=True)
     program.ends()
     assert not errors

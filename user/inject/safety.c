@@ -179,7 +179,7 @@ static bool is_locked(const struct tracee *tracee, pid_t tid)
 		if (i)
 			nanosleep(&pause, NULL); /* others hold it for a short while */
 		if (places_read(tid, tracee->stack_lock, &lock, sizeof(lock)) != sizeof(lock))
-			return true;
+			return false; /* the loader cannot read its data either: a fault says so */
 	}
 	return tracee->stack_lock && lock;
 }

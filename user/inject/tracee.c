@@ -21,7 +21,8 @@
 #include "process/procfs.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
-#define SIGSETXID    33 /* the C library's own */
+#define PROGRESS_NS  (10 * NSEC_PER_SEC) /* that a call may take longer while it makes progress */
+#define SIGSETXID    33			 /* the C library's own */
 
 static bool is_of_fault(int signal)
 {
@@ -78,7 +79,7 @@ static bool is_returning(pid_t tid, int status, uint64_t frame_at)
  */
 static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int *late)
 {
-	uint64_t end_ns = clock_monotonic_ns() + timeout_ns;
+	uint64_t start_ns = clock_monotonic_ns(), end_ns = start_ns + timeout_ns;
 	const struct timespec pause = {.tv_nsec = 50000};
 	long signal = 0;
 	int status;
@@ -100,6 +101,9 @@ static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int 
 			return -ESRCH;
 		if (is_returning(tid, status, frame_at))
 			return 0;
+		end_ns = clock_monotonic_ns() + timeout_ns; /* it is slow, not stuck */
+		if (end_ns > start_ns + timeout_ns + PROGRESS_NS)
+			end_ns = start_ns + timeout_ns + PROGRESS_NS;
 		signal = signal_after(tid, status, late);
 	}
 }

@@ -45,8 +45,8 @@ struct remote_call {
 };
 
 /*
- * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end. results: the words, if it
- * has any. -ETIME: no thread could;
+ * Waits up to timeout_ns for a thread that can make the call, and up to as long for its end, or for its next system call, but no
+ * more than ten seconds longer. results: the words, if it has any. -ETIME: no thread could;
  * -EXDEV: as none was on its own stack; -EBUSY: none could, as the process is stopped (SIGSTOP); -EPERM: somebody else traces
  * it, or it may not be traced; -ESRCH: it is gone; -EFAULT: the function crashed, and the thread was put back where it was;
  * -ETIMEDOUT: the function has not returned, and goes on.
