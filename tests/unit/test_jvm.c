@@ -182,7 +182,7 @@ static void test_idle(void **state)
 /* In the code itself, or one step by its rules led astray. Then the second look is far off again. */
 static void test_a_stack_that_breaks_off(void **state)
 {
-	static const uint64_t in[] = {0x1000, HEAP + 5}, astray[] = {HEAP + 5, 0x1000};
+	static const uint64_t in[] = {0x1000, IP_EXACT | (HEAP + 5)}, astray[] = {HEAP + 5, 0x1000};
 	struct fixture *fixture = *state;
 
 	fake_now_ns += MS;

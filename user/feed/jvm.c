@@ -360,7 +360,7 @@ static bool breaks_off_in_code(const struct jvm *jvm, const struct record *recor
 		return false;
 	default:
 		for (uint32_t i = first; i < record->nr_user; i++)
-			if (is_in_code(jvm, record->user_ips[i] & ~IP_GUESSED))
+			if (is_in_code(jvm, IP_ADDRESS(record->user_ips[i])))
 				return true;
 		return false;
 	}

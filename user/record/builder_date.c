@@ -23,7 +23,7 @@ static bool is_in_memory(const struct builder *builder, struct image *image,
 	const struct mapping *map;
 
 	for (uint32_t i = 0; i < stack->nr; i++) {
-		map = tasks_mapping(builder->tasks, image, stack->ips[i] & ~IP_GUESSED,
+		map = tasks_mapping(builder->tasks, image, ip_named(stack->ips[i], i > 0),
 				    entry->time_ns);
 		if (map &&
 		    jitsymfiles_is_memory(strtab_get(tasks_names(builder->tasks), map->name)))
