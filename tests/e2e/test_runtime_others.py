@@ -8,10 +8,12 @@ import shutil
 import harness as h
 
 NOT_VISIBLE = "its own functions are not visible"
-# They use a second of CPU time, however fast they are: there is time to look into their files.
+# They use a second of CPU time, and forged ones half of it, however fast they are: there is time to look into their files.
 LUA = "local x = 0 repeat for i = 1, 1e6 do x = x + i % 7 end until os.clock() > 1"
 ERLANG = "F = fun G(0) -> ok; G(N) -> G(N - 1) end, F(1000000), halt()."
 OLD_PYTHON = "import os\nwhile sum(os.times()[:2]) < 1:\n    for i in range(10000): pass"
+VERSION = "import sys, sysconfig; print('%d %d %d' % (sys.version_info[:2] + (sysconfig.get_config_var('Py_GIL_DISABLED') or 0,)))"
+NEWEST_PYTHON = (3, 14)
 
 
 def said(*command):
@@ -44,19 +46,20 @@ def erlang():
 
 @h.test
 def python_of_another_version():
-    """Those before 3.8 have one, those that are read have none."""
+    """Those before 3.8, those that are too new and those without a GIL have one, those that are read have none."""
     found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + glob.glob("/usr/bin/python3"))
     if not found:
         raise h.Skip("neither /usr/bin/python3 nor pyenv's")
     for path in found:
-        version = h.run(path, "-c", "import sys; print('%d %d' % sys.version_info[:2])").stdout.split()
-        is_read = tuple(map(int, version)) >= (3, 8)
+        *version, has_no_gil = map(int, h.run(path, "-c", VERSION).stdout.split())
+        is_read = (3, 8) <= tuple(version) <= NEWEST_PYTHON and not has_no_gil
         lines = said(path, "-c", OLD_PYTHON)
         print(f"# {path}: {lines}", flush=True)
         assert len(lines) == (not is_read) and all("): a Python process of another version" in line for line in lines), (path, lines)
 
 
-SPIN = "volatile long sink;\nint {run}(void) {{ for (long i = 0; i < 200000000; i++) sink += i; return 0; }}\n"
+SPIN = "#include <time.h>\nvolatile long sink;\nint {run}(void) {{ do for (long i = 0; i < 1000000; i++) sink += i; " \
+    "while (clock() < CLOCKS_PER_SEC / 2); return 0; }}\n"
 MAIN = "int {run}(void);\nint main(void) {{ return {run}(); }}\n"
 FREE_THREADED = "int _PyRuntime = 1, PyCode_Type = 1;\nint _PyEval_EvalFrameDefault(void) { return 0; }\n" \
     "int _Py_MergeZeroLocalRefcount(void) { return 0; }\n"
