@@ -69,7 +69,8 @@ void runtime_say_unread(uint32_t unread, uint32_t tgid, const char *comm, uint32
 	static const char *const what[MESSAGE_NR_UNREAD] = {
 		[MESSAGE_UNREAD_RUBY] = "a Ruby process",
 		[MESSAGE_UNREAD_PERL] = "a Perl process",
-		[MESSAGE_UNREAD_PYTHON] = "a Python process of another version, or without a GIL",
+		[MESSAGE_UNREAD_PYTHON] = "a Python process (--no-python, another version, or no "
+					  "GIL)",
 		[MESSAGE_UNREAD_LUA] = "a Lua process",
 		[MESSAGE_UNREAD_ERLANG] = "an Erlang process",
 		[MESSAGE_UNREAD_MONO] = "a Mono process",
