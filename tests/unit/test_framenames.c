@@ -61,11 +61,34 @@ static void test_it_must_be_whole(void **state)
 	framenames_free(names);
 }
 
+/* The name is longer than what is left; the text after it is not. */
+static void test_part_of_it_has_no_room(void **state)
+{
+	static const char name[MOST_BYTES] = {'f'};
+	struct framenames *names = framenames_new(NULL, MOST_BYTES);
+
+	(void)state;
+	framenames_text(names, &(struct runtime_text){.tgid = 1,
+						      .function = 16,
+						      .part = TEXT_FILE,
+						      .bytes = "a",
+						      .len_bytes = 1});
+	framenames_text(names, &(struct runtime_text){.tgid = 1,
+						      .function = 16,
+						      .part = TEXT_NAME,
+						      .bytes = name,
+						      .len_bytes = sizeof(name)});
+	tell(names, 16);
+	assert_int_equal(state_of(names, 16), FRAMENAME_GONE);
+	framenames_free(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_it_is_bounded),
 		cmocka_unit_test(test_it_must_be_whole),
+		cmocka_unit_test(test_part_of_it_has_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ struct function {
 	uint64_t start_ns, identity;
 	uint32_t runtime; /* ABI_RUNTIME() */
 	bool is_told;	  /* all of its texts have come */
+	bool is_cut;	  /* there was no room for one of them */
 	bool was_asked;
 	struct reply_function *code; /* NULL: not asked for, or it has no name */
 	struct funcparser_text texts[NR_TEXT_PARTS];
@@ -110,8 +111,13 @@ void framenames_text(struct framenames *names, const struct runtime_text *text)
 	struct function *function;
 	void *copy;
 
-	if (names->nr_bytes + text->len_bytes + sizeof(key) > names->most_bytes)
+	if (names->nr_bytes + text->len_bytes + sizeof(key) > names->most_bytes) {
+		function = find(names, &key, false);
+		if (function)
+			function->is_cut =
+				true; /* it would have another's name, or a part of its own */
 		return;
+	}
 	function = find(names, &key, true);
 	if (function->is_told || function->texts[text->part].bytes)
 		return;
@@ -119,7 +125,7 @@ void framenames_text(struct framenames *names, const struct runtime_text *text)
 	memcpy(copy, text->bytes, text->len_bytes);
 	function->texts[text->part] = (struct funcparser_text){copy, text->len_bytes};
 	names->nr_bytes += text->len_bytes;
-	function->is_told = text->part == TEXT_OBJECT;
+	function->is_told = text->part == TEXT_OBJECT && !function->is_cut;
 }
 
 /* Names ----------------------------------------------------------------------------------------- */
