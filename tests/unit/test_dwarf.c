@@ -633,6 +633,42 @@ static void test_time_is_up(void **state)
 	elf_file_close(file);
 }
 
+/* Where time is up between two sections, none of the file is used: it would be taken for all there is. */
+static void test_decompressed_as_a_whole(void **state)
+{
+	struct workbudget budget = {0};
+	struct answers expected, answers;
+	struct dwarf_source *source;
+	struct elf_file *file;
+	uint64_t *addrs;
+	size_t nr;
+
+	(void)state;
+	build_usual();
+	file = judge_open("program");
+	addrs = addresses(file, &nr);
+	source = dwarf_source_new(file, NULL);
+	expected = ask_some(source, addrs, nr);
+	dwarf_source_free(source);
+	elf_file_close(file);
+	judge_run("objcopy --compress-debug-sections=zlib program packed");
+	file = judge_open("packed");
+	source = NULL;
+	for (unsigned int looks = 1; !source; looks++) {
+		assert_true(looks < 100000);
+		looks_left = looks;
+		workbudget_limit(&budget, UINT32_MAX * 1000ull, after_some_looks);
+		source = dwarf_source_new(file, &budget);
+	}
+	answers = ask_some(source, addrs, nr);
+	expect_same(&answers, &expected);
+	answers_release(&answers);
+	answers_release(&expected);
+	dwarf_source_free(source);
+	free(addrs);
+	elf_file_close(file);
+}
+
 /* This program's own DWARF, read and looked at where it is; then its file becomes shorter. */
 static void test_views(void **state)
 {
@@ -818,6 +854,7 @@ int main(void)
 		cmocka_unit_test(test_no_dwarf),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_time_is_up),
+		cmocka_unit_test(test_decompressed_as_a_whole),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_formats_and_lies),
 		cmocka_unit_test(test_views),

@@ -187,7 +187,7 @@ static void load(struct dwarffile *file, enum dwarfsection which, size_t index, 
 	file->sections[which].len_bytes = section.len_bytes;
 }
 
-/* false: they are too large. */
+/* false: they are too large, or time was up, so that any may be missing. */
 static bool load_all(struct dwarffile *file)
 {
 	struct sums sums = {0};
@@ -203,7 +203,8 @@ static bool load_all(struct dwarffile *file)
 			load(file, which, elf_file_find_section(file->elf, name), is_zdebug, &sums);
 		}
 	}
-	return sums.memory_bytes <= DWARF_MAX_BYTES;
+	return sums.memory_bytes <= DWARF_MAX_BYTES &&
+	       !(file->work->budget && workbudget_is_over(file->work->budget));
 }
 
 static void list_units(struct dwarffile *file)

@@ -152,6 +152,8 @@ static void use_companion(const struct lines *lines, struct lines_source *source
 		dwarf_source_set_split(source->dwarf, lines->companion_elf, budget);
 	else
 		dwarf_source_set_alt(source->dwarf, lines->companion_elf, budget);
+	if (workbudget_is_over(budget))
+		source->companion = 0; /* there may have been no time to read it */
 }
 
 /*
