@@ -230,6 +230,28 @@ static void test_a_jitdump_grows(void **state)
 	expect(fixture, names, (const uint64_t[]){3, 0, 12}, 3);
 }
 
+/* A jitdump with times of a CPU's counter says nothing of when: what is written late has its name all the same. */
+static void test_a_jitdump_without_times(void **state)
+{
+	static const char *const names[] = {"late"};
+	struct fixture *fixture = *state;
+	struct code code = make_code(fixture, true);
+	struct record record = record_at(&code.ip, 7, t + 5);
+	const struct process *process;
+	const uint64_t flags = 1;
+	size_t nr_processes;
+
+	assert_int_equal(pwrite(code.fd[JITSYMFILE_JITDUMP], &flags, sizeof(flags), 32),
+			 sizeof(flags));
+	measure(fixture, t);
+	drain(fixture, &record, t + 10, 1);
+	process = builder_processes(fixture->builder, &nr_processes)->process;
+	profile_free(build_view(fixture, process, VIEW_ALL).profile); /* it has nothing yet */
+	tell_dump(&code, 12345, "late");
+	drain(fixture, &record, t + 20, 2);
+	expect(fixture, names, (const uint64_t[]){3}, 1);
+}
+
 /* More growths than are kept: the first and the last are told apart still. */
 static void test_many_growths(void **state)
 {
@@ -261,6 +283,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_late_perf_map, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_map_written_anew, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_jitdump_grows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_jitdump_without_times, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_growths, set_up, tear_down),
 	};
 

@@ -19,10 +19,12 @@
 #define MOST_PIECES \
 	16 /* that were at an ip one after the other; what was there before them is not asked for */
 
+#define NO_PIECE UINT64_MAX
+
 /* What is known of an ip by one file, in the file's times. */
 struct history {
 	uint64_t file_bytes; /* the length that the file had; 0: it was not asked */
-	uint64_t newest;     /* since when the last piece is there */
+	uint64_t newest;     /* since when the last piece is there; NO_PIECE: there was none */
 	uint64_t from;	     /* from then on all pieces are known */
 };
 
@@ -168,6 +170,8 @@ static bool take_answer(struct history *history, uint64_t file_bytes, uint64_t f
 	bool is_first = !history->file_bytes, is_last = history->file_bytes != file_bytes;
 
 	history->file_bytes = file_bytes;
+	if (!piece && is_last)
+		history->newest = NO_PIECE;
 	if (!piece ||
 	    piece->since_ns > file_time) { /* it came later, so nothing was there before */
 		history->from = 0;
