@@ -3,8 +3,9 @@
  * When samples in JIT code were taken, so that their names are those of that time.
  *
  * A record says when its stack was met first, and counts come with every drain. Other code may be at the same ips by then: its
- * process has written new JIT symbols. All that a drain counts is later than the drain before, and is taken to be of the time of the
- * last look at the files (process/jitsymfiles.h) before that one. Blocks of a heap stay with the entry that they were counted in, by which they are freed.
+ * process has written new JIT symbols. All that a drain counts is later than the drain before, and is taken to be of the
+ * time of the last look at the files (process/jitsymfiles.h) before that one. Blocks of a heap stay with the entry that they
+ * were counted in, by which they are freed.
  */
 #include "record/builder_state.h"
 

@@ -6,8 +6,9 @@
  * profile may name very many files. Opened again, a file must be the same inode, unchanged.
  *
  * The folders are searched once, at the first build-id that is not found under its own name; each ELF file in them is
- * asked for its build-id then. What a server sent has no path: its descriptor is kept, for as long as the others. Alternative rejected: to read the note here, without the parser. It is little code, but
- * those are bytes that somebody else wrote.
+ * asked for its build-id then. What a server sent has no path: its descriptor is kept, for as long as the others.
+ * Alternative rejected: to read the note here, without the parser. It is little code, but those are bytes that somebody
+ * else wrote.
  */
 #include "symbolize/localfiles.h"
 
