@@ -32,6 +32,8 @@
 #define PREFIX_DIGITS 2 /* of a build-id: the name of a folder */
 #define MIN_DIGITS    8
 #define MAX_REFUSALS  64
+#define MAX_FETCHED \
+	400 /* each has a descriptor, as those have that symbolize/debugfile.h fetches */
 
 _Static_assert(LOCALFILES_MAX <= FILES_MAX_KNOWN, "each has a key of the parser");
 
@@ -51,6 +53,7 @@ struct localfiles {
 	vec_of(uint32_t) answers;    /* of these, by id - 1: files */
 	struct strtab fetched;	     /* what servers were asked for */
 	vec_of(uint32_t) fetched_as; /* the same of these */
+	size_t nr_fetched;	     /* of files */
 	uint32_t open_file;	     /* the one that is open */
 	int fd;
 	uint32_t first_scanned, nr_scanned;
@@ -291,6 +294,8 @@ static uint32_t fetch(struct localfiles *files, const char *build_id)
 	if (number <= files->fetched_as.nr)
 		return files->fetched_as.at[number - 1];
 	vec_push(&files->fetched_as, FILE_NONE);
+	if (files->nr_fetched == MAX_FETCHED)
+		return FILE_NONE;
 	fd = fetcher_fetch(files->dirs.fetcher, build_id);
 	number = fd < 0 ? FILE_NONE : enter(files, name);
 	if (number == FILE_NONE) {
@@ -298,6 +303,7 @@ static uint32_t fetch(struct localfiles *files, const char *build_id)
 		return FILE_NONE;
 	}
 	files->files.at[number].fetched = fd;
+	files->nr_fetched++;
 	elf = use(files, number) ? NULL : parser_file(files->parser, number, files->fd);
 	if (elf && !strcmp(elf->build_id, build_id))
 		files->fetched_as.at[files->fetched_as.nr - 1] = number;
