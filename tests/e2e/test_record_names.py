@@ -231,7 +231,10 @@ def jitdumps():
 
 
 def has_grown(path, least):
+    """Waits until the file is that long."""
+    end = time.monotonic() + h.HANGS
     while os.path.getsize(path) < least:
+        assert time.monotonic() < end, f"{path} does not grow"
         time.sleep(0.01)
 
 
