@@ -130,6 +130,7 @@ install_without_services()
 {
 	if [ ! -e "$policy" ]; then
 		trap 'rm -f "$policy"' EXIT
+		trap 'exit 130' HUP INT TERM # not every sh runs what EXIT has when a signal ends it
 		printf '#!/bin/sh\nexit 101\n' >"$policy"
 		chmod 755 "$policy"
 	fi
