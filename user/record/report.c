@@ -277,10 +277,13 @@ static void say_bounds(const struct report *report, const struct report_losses *
 {
 	uint64_t nr_frees = report->tally->nr_frees_lost,
 		 nr_untracked = report->tally->nr_untracked;
-	const char *advice = nr_untracked ? ", because the map of live blocks was full. Use a "
-					    "higher --rate or --max-blocks."
-					  : ".";
+	char advice[160] = ".";
 
+	if (nr_untracked)
+		snprintf(advice, sizeof(advice),
+			 ", %s of them because the map of live blocks was full. Use a higher --rate "
+			 "or --max-blocks.",
+			 nr_untracked < lost->sum ? text_count(nr_untracked) : "all");
 	if (lost->sum)
 		warn("allocated values are lower bounds: they lack %s sampled allocations.",
 		     text_count(lost->sum));
