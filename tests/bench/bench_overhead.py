@@ -96,7 +96,10 @@ class Profiler:
     def says(self):
         """Its share of the CPU time in percent."""
         self.process.send_signal(signal.SIGINT)
-        found = SAYS.search(self.process.communicate()[1])
+        lines = self.process.communicate()[1]
+        found = SAYS.search(lines)
+        if not found:
+            sys.exit(f"bench_overhead: cprof says nothing of its price: {lines}")
         return float(found[1] or 0.5)
 
 

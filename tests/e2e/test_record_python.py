@@ -655,7 +655,7 @@ def stack_that_cannot_be_read():
     u.assert_enough(u.count(said), "samples")
     assert u.count(said) >= 0.98 * u.count(samples) - 2, [s["stack"] for s in samples if s not in said][:3]
     counted = re.search(r"of ([\d,]+) stacks, ([\d,]+) could not be paired", cprof.said())
-    assert counted and h.number(counted[2]) == u.count(said), cprof.said()
+    assert counted and 0 <= h.number(counted[2]) - u.count(said) <= 0.02 * u.count(samples) + 2, cprof.said()
 
 
 NAMES = """

@@ -10,12 +10,15 @@ import harness as h
 import unwinding as u
 
 SOURCE = """
+#include <time.h>
 %s
 volatile long sink;
 int main(void)
 {
-	for (long i = 0; i < 200000000; i++)
-		sink += i;
+	do
+		for (long i = 0; i < 1000000; i++)
+			sink += i;
+	while (clock() < CLOCKS_PER_SEC / 2);
 	return 0;
 }
 """
@@ -59,7 +62,8 @@ def in_a_library():
     for run, kind in (("ruby_run_node", "Ruby"), ("perl_run", "Perl")):
         folder = h.folder()
         with open(os.path.join(folder, "runtime.c"), "w", encoding="utf-8") as file:
-            file.write(f"volatile long sink;\nint {run}(void *n) {{ for (long i = 0; i < 200000000; i++) sink += i; return !n; }}\n"
+            file.write(f"#include <time.h>\nvolatile long sink;\nint {run}(void *n) {{ do for (long i = 0; i < 1000000; i++) sink += i; "
+                       "while (clock() < CLOCKS_PER_SEC / 2); return !n; }\n"
                        f"int call(void) {{ return {run}(0); }}\n")
         subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", "libforged.so", "runtime.c"], check=True, cwd=folder)
         for name, called, nr in (("program", f"{run}(0)", 1), ("editor", "call()", 0)):

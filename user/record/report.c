@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -255,7 +256,7 @@ static void say_joined(struct builder *builder)
 		       text_count(joined.nr_frames), text_count(joined.nr_gone));
 }
 
-#define LEAST_MISSED 10 /* ticks: each CPU may have one that is not due yet */
+#define LEAST_MISSED 10 /* ticks, and one of each CPU, which is not due yet */
 
 /* Of all CPUs: whose ticks they would have been is not known. Said from 1 % on. */
 static void say_missed(const struct tally *tally)
@@ -263,7 +264,8 @@ static void say_missed(const struct tally *tally)
 	uint64_t nr = tally->nr_expected > tally->nr_ticks ? tally->nr_expected - tally->nr_ticks
 							   : 0;
 
-	if (nr < LEAST_MISSED || nr < tally->nr_expected / 100)
+	if (nr < LEAST_MISSED + (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) ||
+	    nr < tally->nr_expected / 100)
 		return;
 	warn("%s of %s ticks (%.1f %%) were missed, and times are too low by what ran then: the "
 	     "kernel takes none on a CPU while bpf(2) or another BPF program runs there or "
@@ -280,10 +282,11 @@ static void say_bounds(const struct report *report, const struct report_losses *
 	char advice[160] = ".";
 
 	if (nr_untracked)
-		snprintf(advice, sizeof(advice),
-			 ", %s of them because the map of live blocks was full. Use a higher --rate "
-			 "or --max-blocks.",
-			 nr_untracked < lost->sum ? text_count(nr_untracked) : "all");
+		snprintf(
+			advice, sizeof(advice),
+			", %s of them because the map of live blocks was full. Use a higher --rate "
+			"or --max-blocks.",
+			nr_untracked < lost->sum ? text_count(nr_untracked) : "all");
 	if (lost->sum)
 		warn("allocated values are lower bounds: they lack %s sampled allocations.",
 		     text_count(lost->sum));
