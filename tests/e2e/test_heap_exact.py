@@ -20,6 +20,14 @@ def counts_and_bytes_of_a_launched_command():
 
 
 @h.test
+def first_blocks_have_whole_stacks():
+    """A program allocates thousands of blocks before user space can have heard of its code."""
+    for _ in range(5):
+        run = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "20", "now").wait()
+        assert not any("code not known yet" in line for line in run.lines), run.lines
+
+
+@h.test
 def leaf_is_the_allocator():
     """With --all-frames; without it the file begins with who allocates."""
     for more, expected in ((("--all-frames",), ({"malloc"}, {"__libc_malloc"})), ((), ({"site_a"},))):

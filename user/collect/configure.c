@@ -17,6 +17,9 @@
 
 #include "cprof.skel.h"
 
+#define DENSE_RATE_BYTES   16 /* below: every allocation is sampled, or nearly */
+#define DENSE_EVENTS_BYTES (64u << 20)
+
 /*
  * An aggregation map must hold what comes between two drains, twice over: four seconds of ticks that
  * are all different.
@@ -88,6 +91,17 @@ static void size_lives(struct cprof_bpf *bpf, const struct session_options *opti
 	bpf_map__set_value_size(bpf->maps.counts_odd, sizeof(struct abi_life_count));
 }
 
+/*
+ * Where every allocation is sampled, a program's first blocks come faster than user space can hear of its code. Their stacks are copied
+ * whole until then, and need room for some milliseconds.
+ */
+static uint32_t events_bytes(const struct session_options *options)
+{
+	bool is_dense = options->source == SESSION_HEAP && options->rate_bytes < DENSE_RATE_BYTES;
+
+	return or_default(options->limits.events, is_dense ? DENSE_EVENTS_BYTES : ABI_EVENTS_BYTES);
+}
+
 static void size_maps(struct cprof_bpf *bpf, const struct session_options *options,
 		      const struct kernel_features *features)
 {
@@ -96,7 +110,7 @@ static void size_maps(struct cprof_bpf *bpf, const struct session_options *optio
 
 	bpf_map__set_max_entries(bpf->maps.counts_even, counts_entries(options));
 	bpf_map__set_max_entries(bpf->maps.counts_odd, counts_entries(options));
-	bpf_map__set_max_entries(bpf->maps.events, or_default(limits->events, ABI_EVENTS_BYTES));
+	bpf_map__set_max_entries(bpf->maps.events, events_bytes(options));
 	size_live_maps(bpf, options, features);
 	size_lives(bpf, options);
 	bpf_map__set_max_entries(bpf->maps.inflight,
