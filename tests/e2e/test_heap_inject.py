@@ -501,12 +501,12 @@ def all_are_killed():
             os.kill(pid, signal.SIGKILL)
         run.process.wait()
         assert injecting.left_slots(target.pid) > 0
-        target.go()
-        idle = target.says()["ns"]
-        target.go()
-        idle = min(idle, target.says()["ns"])
+        end, idle = time.monotonic() + h.HANGS, None
+        while idle is None or idle >= 1.7 * bare:  # the kernel takes the probes away in its own time, and others slow this machine down
+            assert time.monotonic() < end, (idle, bare)
+            target.go()
+            idle = target.says()["ns"]
         print(f"# {bare / 2000:.1f} ns for malloc and free, {idle / 2000:.1f} ns with an idle library", flush=True)
-        assert idle < 1.7 * bare, (idle, bare)
     run = injecting.injected(target, "--rate", "1")
     target.go()
     target.says()

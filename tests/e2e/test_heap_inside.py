@@ -386,7 +386,7 @@ def programs_do_not_notice():
     source = os.path.join(h.ROOT, "inside", "chance.c")
     for command in (["python3", "-c", "print(sorted(str(i) for i in range(20000))[-1])"],
                     ["git", "-C", h.ROOT, "ls-tree", "-r", "-l", "HEAD"],
-                    ["gcc", "-O2", "-S", "-o-", source],
+                    ["gcc", "-O2", "-S", "-o-", "-std=gnu11", "-D_GNU_SOURCE", f"-I{h.ROOT}", source],
                     ["bash", "-c", "for i in 1 2 3; do echo $(seq $i | sort -r); done; exit 7"],
                     ["java", "-XX:+UseSerialGC", "-XshowSettings:none", "-version"],
                     ["perl", "-e", "print join(',', map { $_ * 2 } 1 .. 1000); exit 3"],
