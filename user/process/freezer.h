@@ -4,8 +4,7 @@
  * of the groups below it.
  *
  * Groups are looked for where systems mount them. Nothing is found of one that is mounted elsewhere, or that is outside of
- * cprof's own namespace of control groups. The kernel provides these files, so reading them does not block,
- * whoever created the group.
+ * cprof's own namespace of control groups. The kernel provides these files, so reading them never blocks.
  */
 #ifndef CPROF_PROCESS_FREEZER_H
 #define CPROF_PROCESS_FREEZER_H

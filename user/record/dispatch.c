@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A drain has two phases. First only the side-band events are delivered, and unwind tables are made for what they show;
- * more code may have been mapped meanwhile, so this is repeated a few times. Then records and counts follow. In between is
- * noted how long files of JIT symbols are: where one grows drains come faster, since samples are told from later ones by their drain.
+ * more code may have been mapped meanwhile, so this is repeated a few times. Then records and counts follow. In between, the
+ * lengths of perf maps and jitdumps are noted. While one grows, drains come faster: all samples of a drain are taken to be of
+ * the time between two looks at these files.
  *
  * Where user space chooses the targets, BPF also samples processes that turn out not to be any. Their records are
  * left out here, and their ids are kept, because counts for these ids come with every later drain.

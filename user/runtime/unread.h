@@ -22,7 +22,7 @@ enum unread_runtime {
 	UNREAD_LUA, /* LuaJIT, too; or the program exports all of it */
 	UNREAD_ERLANG,
 	UNREAD_MONO,
-	UNREAD_DOTNET, /* the library; whoever maps it runs programs by it */
+	UNREAD_DOTNET, /* the library: only programs that it runs map it */
 	UNREAD_V8,     /* with compressed pointers, or of a version that is not known */
 	NR_UNREAD_RUNTIMES
 };

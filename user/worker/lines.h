@@ -48,8 +48,7 @@ int lines_keep_companion(struct lines *lines, const struct message_companion *ab
 /* Selects the companion to use from now on; 0: none. -ENOKEY: it is not there. */
 int lines_use_companion(struct lines *lines, uint64_t number);
 /*
- * How long the next questions may take, each, on the clock: whoever asks has a limit for all of them together. 0: nobody has, and this
- * has one of its own.
+ * Limits each of the next questions to left_ns of wall-clock time. 0: no limit but the worker's own.
  */
 void lines_limit(struct lines *lines, uint64_t left_ns);
 /* Gives names the frames of nr elf_addrs of the object, with the functions inlined there if inlines. */
