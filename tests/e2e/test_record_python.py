@@ -7,8 +7,6 @@ The main judge is a program whose every legal stack is known: each line that cal
 PYTHON_SECONDS=20 records longer than the 0.4 seconds of each version (3 with TEST_LONG); PYTHONS=PATH:PATH tries these
 interpreters, too."""
 import ast
-import functools
-import glob
 import os
 import re
 import signal
@@ -16,6 +14,7 @@ import subprocess
 
 import harness as h
 import unwinding as u
+from pythons import PYENV, interpreters, some_interpreters, version_of
 
 SECONDS = float(os.environ.get("PYTHON_SECONDS", 3 if h.IS_LONG else 0.4))
 PROGRAM = """
@@ -113,32 +112,6 @@ def main():
 print("{}", flush=True)
 main()  #> main
 """
-PYENV = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
-
-
-@functools.cache
-def version_of(path):
-    said = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE,
-                          text=True, check=True).stdout
-    return tuple(int(part) for part in said.strip().split("."))
-
-
-def interpreters():
-    """Those that are here, one a version and way to build: /usr/bin/python3 is static, pyenv's are shared."""
-    found = {}
-    for path in PYENV + ["/usr/bin/python3"] + [path for path in os.environ.get("PYTHONS", "").split(":") if path]:
-        if os.path.exists(path) and version_of(path) >= (3, 8):
-            found.setdefault((version_of(path), path in PYENV), path)
-    return [(version, path) for (version, _), path in sorted(found.items())]
-
-
-def some_interpreters():
-    """Of them the oldest, that of the system, and the newest; all with TEST_LONG."""
-    found = interpreters()
-    if h.IS_LONG:
-        return found
-    system = [one for one in found if one[1] == "/usr/bin/python3"]
-    return list(dict.fromkeys(found[:1] + system + found[-1:]))
 
 
 def script(text, name="prog.py"):

@@ -5,7 +5,6 @@
 A program waits by one line of code in a function of its own, below a chain of calls of many kinds that chance has chosen. While it
 waits, its stack is always the same: py-spy reads it once, and each sample must be equal. On a signal the program goes on to the next
 place. PLACES=200 visits more of them; PYTHONS=PATH:PATH tries these interpreters, too."""
-import glob
 import json
 import os
 import shutil
@@ -14,10 +13,10 @@ import subprocess
 
 import harness as h
 import unwinding as u
+from pythons import some_interpreters
 
 PLACES = int(os.environ.get("PLACES", 40 if h.IS_LONG else 12))
 SECONDS_AT_EACH = 0.02
-NEWEST = (3, 14)  # of py-spy's versions
 PROGRAM = """
 import contextlib, functools, random, signal, sys, threading
 
@@ -196,25 +195,6 @@ print("{}", flush=True)
 while True:
     visit(at[0])
 """.replace("FAR", "\n" * 200)
-PYENV = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
-
-
-def version_of(path):
-    said = h.run(path, "-c", "import sys; print(*sys.version_info[:2])").stdout
-    return tuple(int(part) for part in said.split())
-
-
-def interpreters():
-    """The oldest, that of the system, and the newest; all with TEST_LONG."""
-    more = [path for path in os.environ.get("PYTHONS", "").split(":") if path]
-    paths = [path for path in PYENV + ["/usr/bin/python3"] + more if os.path.exists(path)]
-    found = sorted((version, path) for version, path in zip(map(version_of, paths), paths) if (3, 8) <= version <= NEWEST)
-    if not found:
-        raise h.Skip("no Python that py-spy and cprof know")
-    if h.IS_LONG:
-        return found
-    system = [one for one in found if one[1] == "/usr/bin/python3"]
-    return list(dict.fromkeys(found[:1] + system + found[-1:]))
 
 
 def last_of(name):
@@ -262,7 +242,7 @@ def visited(path, seed):
 def names_files_and_lines():
     if not shutil.which("py-spy"):
         raise h.Skip("no py-spy (pip install py-spy)")
-    for version, path in interpreters():
+    for version, path in some_interpreters():
         seen, profile = visited(path, 14)
         equal, wrong, depth = 0, [], 0
         for sample in profile["samples"]:

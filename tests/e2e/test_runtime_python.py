@@ -10,25 +10,7 @@ import signal
 
 import harness as h
 import unwinding as u
-
-PYENV = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
-SYSTEM = "/usr/bin/python3"
-
-
-def version_of(path):
-    said = h.run(path, "-c", "import sys; print(*sys.version_info[:2])").stdout
-    return tuple(int(part) for part in said.split())
-
-
-def interpreters():
-    """The oldest, that of the system, and the newest; all with TEST_LONG."""
-    more = [path for path in os.environ.get("PYTHONS", "").split(":") if path]
-    paths = [path for path in PYENV + [SYSTEM] + more if os.path.exists(path)]
-    found = [path for version, path in sorted(zip(map(version_of, paths), paths)) if version >= (3, 8)]
-    if not found:
-        raise h.Skip("no Python of version 3.8 or later")
-    return found if h.IS_LONG else list(dict.fromkeys(found[:1] + [path for path in found if path == SYSTEM] + found[-1:]))
-
+from pythons import some_interpreters
 
 DEPTH = 500
 DEEP = """
@@ -95,7 +77,7 @@ def has_both_ends(sample):
 @h.test
 def five_hundred_calls_through_c():
     """Python and C call each other all the way down: every function is there, in order, and every stack ends where the thread began."""
-    for path in interpreters():
+    for _, path in some_interpreters():
         samples = u.profile_of([path, u.script(DEEP, "prog.py")], seconds=0.3)["samples"]
         spinning = [sample for sample in samples if "prog.spin" in sample["stack"]]
         nr = u.count(spinning)
@@ -160,7 +142,7 @@ def pauses_with_works(path):
 def threads_off_the_gil():
     """zlib, hashlib and numpy let the others run while they work: what called them is found all the same."""
     tried = set()
-    for path in interpreters():
+    for _, path in some_interpreters():
         target, works = pauses_with_works(path)
         tried.update(works)
         cprof = h.cprof("record", "-F", 3999, "--no-kernel", "-p", target.pid).attached()
@@ -213,7 +195,7 @@ int main(int argc, char **argv)
 def a_library_that_comes_late():
     """A program that loads libpython long after cprof has attached: no restart is needed to see its functions."""
     libraries = {path: glob.glob(os.path.join(os.path.dirname(os.path.dirname(path)), "lib", "libpython3.*.so.1.0"))
-                 for path in interpreters()}
+                 for _, path in some_interpreters()}
     if not any(libraries.values()):
         raise h.Skip("no shared libpython")
     program = os.path.join(h.folder(), "late")
