@@ -7,7 +7,9 @@
  *	live_filter[place of address]	how many blocks there are whose addresses have this place
  *
  * It is raised before a block is entered and lowered after one is taken out, here and in user space
- * (collect/purge.c): 0 is always true, and anything else may be too high for a moment.
+ * (collect/purge.c): 0 is always true, and anything else may be too high for a moment. This needs no fence: it
+ * is one word, so that its changes have one order, and whoever frees a block has got it from the thread to which it was
+ * given after the filter was raised.
  *
  * Two tables. Entries of `live` are there from the start; those of `live_more`, the million, are
  * allocated when they are needed, and to free one again costs more than all else that a sampled free
@@ -48,7 +50,10 @@ struct {
 } holders SEC(".maps");
 
 volatile __u32 live_filter[ABI_LIVE_FILTER] = {};
-/* How many holders have ended so far: user space looks for them when this has changed. */
+/*
+ * How many holders have ended so far: user space looks for them when this has changed, and a grace period has passed
+ * (collect/purge.h): adding orders nothing, where the CPU does not.
+ */
 volatile __u32 nr_ended = 0;
 
 static __always_inline bool take_from(void *map, const struct abi_block_key *key,

@@ -5,6 +5,9 @@
  * costs as much as a fifth of a frame's work.
  *
  * The searches have a fixed number of steps, and no branch that the verifier has to follow both ways.
+ *
+ * There is no fence here: what is loaded is where the next thing is loaded from, and so comes first on any CPU
+ * (collect/tables.c has the writer's side).
  */
 #ifndef CPROF_LOOKUP_BPF_H
 #define CPROF_LOOKUP_BPF_H

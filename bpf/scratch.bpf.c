@@ -3,7 +3,8 @@
  * A slot counts its users. A program claims it by adding one and being the only one. If it finds another, it
  * takes its one away again and tries the next slot, without having touched anything else. There is no
  * add-and-fetch before Linux 5.12, so that two who preempt each other between adding and reading may
- * both go on to the next slot; but never do two stay.
+ * both go on to the next slot; but never do two stay. Slots are those of one CPU, which sees what it does itself in
+ * order: no fence is needed.
  *
  * Alternative rejected: one nesting level for a CPU, the level being the slot. Programs that preempt
  * one another need not end in the order of a stack: the scheduler may let the first go on before the

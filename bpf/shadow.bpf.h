@@ -7,6 +7,8 @@
  * functions are each object's own. The events go to the ring of the main object.
  *
  * Seen objects are known by 32 bits each in buckets of four, which cost nothing to look up: one that drops out is sent again.
+ * They are noted after their texts are sent, which ends in an exchange in the kernel (bpf_ringbuf_commit()), a full barrier:
+ * who finds an object noted comes after its texts in the ring.
  */
 #ifndef CPROF_SHADOW_BPF_H
 #define CPROF_SHADOW_BPF_H

@@ -43,6 +43,20 @@ static bool find(void *next, const char *name)
 	return true;
 }
 
+/*
+ * Another thread may have stored in next what it is, and then redirected the slot that led here (redirect.c): what is loaded after the
+ * fence is as new as the slot. An instruction on arm64, none on x86-64.
+ */
+static bool is_known(void *const *next, const void *first)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(next, __ATOMIC_RELAXED) != first;
+}
+
+/* Does next_NAME lead to the allocator? It led to first_NAME. */
+#define KNOWS(name) \
+	(is_known((void *const *)&next_##name, (void *)first_##name) || find(&next_##name, #name))
+
 static void *no_memory(void)
 {
 	errno = ENOMEM;
@@ -51,51 +65,48 @@ static void *no_memory(void)
 
 static void *first_malloc(size_t size)
 {
-	return find(&next_malloc, "malloc") ? next_malloc(size) : no_memory();
+	return KNOWS(malloc) ? next_malloc(size) : no_memory();
 }
 
 static void *first_calloc(size_t nr, size_t size)
 {
-	return find(&next_calloc, "calloc") ? next_calloc(nr, size) : no_memory();
+	return KNOWS(calloc) ? next_calloc(nr, size) : no_memory();
 }
 
 static void *first_realloc(void *old, size_t size)
 {
-	return find(&next_realloc, "realloc") ? next_realloc(old, size) : no_memory();
+	return KNOWS(realloc) ? next_realloc(old, size) : no_memory();
 }
 
 static void first_free(void *block)
 {
-	if (find(&next_free, "free"))
+	if (KNOWS(free))
 		next_free(block);
 }
 
 static int first_posix_memalign(void **block, size_t alignment, size_t size)
 {
-	return find(&next_posix_memalign, "posix_memalign")
-		       ? next_posix_memalign(block, alignment, size)
-		       : ENOMEM;
+	return KNOWS(posix_memalign) ? next_posix_memalign(block, alignment, size) : ENOMEM;
 }
 
 static void *first_aligned_alloc(size_t alignment, size_t size)
 {
-	return find(&next_aligned_alloc, "aligned_alloc") ? next_aligned_alloc(alignment, size)
-							  : no_memory();
+	return KNOWS(aligned_alloc) ? next_aligned_alloc(alignment, size) : no_memory();
 }
 
 static void *first_memalign(size_t alignment, size_t size)
 {
-	return find(&next_memalign, "memalign") ? next_memalign(alignment, size) : no_memory();
+	return KNOWS(memalign) ? next_memalign(alignment, size) : no_memory();
 }
 
 static void *first_valloc(size_t size)
 {
-	return find(&next_valloc, "valloc") ? next_valloc(size) : no_memory();
+	return KNOWS(valloc) ? next_valloc(size) : no_memory();
 }
 
 static void *first_pvalloc(size_t size)
 {
-	return find(&next_pvalloc, "pvalloc") ? next_pvalloc(size) : no_memory();
+	return KNOWS(pvalloc) ? next_pvalloc(size) : no_memory();
 }
 
 void *(*next_malloc)(size_t) = first_malloc;
@@ -201,6 +212,10 @@ static void lead(struct operator* operator, void * next)
 	__atomic_store_n(&operator->enter, is_own ? operator->counted : next, __ATOMIC_RELEASE);
 }
 
+/*
+ * entries.S loads enter, which leads to what loads next: so next is stored first, and on arm64 enter is loaded by an
+ * instruction that acquires.
+ */
 void next_operator(struct operator* operator)
 {
 	void *next = NULL;

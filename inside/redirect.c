@@ -7,6 +7,9 @@
  * Rejected: asking dlsym() for each file, whose handle takes a dlopen(), which may run constructors.
  *
  * Rejected: changing the allocator's first instructions, which another thread may be executing.
+ *
+ * Other threads come here by the slots, so all that they need is stored before: the functions that come next, the rate. What they load
+ * first they load behind a fence (next.c, sampler.c), because on arm64 a jump to what was loaded orders no later load.
  */
 #include "inside/redirect.h"
 

@@ -133,8 +133,11 @@ static uint64_t idle_distance(int at)
 /* Is this allocation sampled, and at which rate? If so, what is left is endless until finish(). Else NOT_SAMPLED. */
 static int begin(uint64_t size)
 {
-	int at = rate_in_use();
+	int at;
 
+	/* A slot may have led here that was redirected just now: after the rate was set (redirect.c). */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	at = rate_in_use();
 	if (!heap_rates.bytes[at] && !read_rate()) {
 		heap_left[at] = 0;
 		return NOT_SAMPLED;

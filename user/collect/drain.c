@@ -12,7 +12,8 @@
  *	empty the old map		nobody writes it now
  *
  * BPF programs run inside RCU read-side sections, and MEMBARRIER_CMD_GLOBAL is, from user space, a
- * wait for an RCU grace period (kernel/sched/membarrier.c: synchronize_rcu()).
+ * wait for an RCU grace period (kernel/sched/membarrier.c: synchronize_rcu()). It orders memory, too: of a program
+ * that may have read what was there before it all writes are visible after it.
  */
 #include "collect/drain.h"
 

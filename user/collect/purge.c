@@ -170,16 +170,31 @@ static void forget_image(const struct purge *purge, const struct abi_image *imag
 	bpf_map_delete_elem(purge->maps.peaks_fd, image);
 }
 
+void purge_notice(struct purge *purge)
+{
+	if (purge->maps.nr_ended)
+		purge->nr_noticed = *purge->maps.nr_ended;
+}
+
+/* Is it time to look for images that have ended? */
+static bool is_due(const struct purge *purge, bool urgent)
+{
+	if (!purge->maps.nr_ended)
+		return false;
+	return urgent ||
+	       (purge->nr_noticed != purge->nr_seen && clock_monotonic_ns() >= purge->next_ns);
+}
+
 int purge_sweep(struct purge *purge, const struct session_sink *sink, bool urgent)
 {
 	uint64_t used_ns = clock_thread_cpu_ns();
-	uint32_t nr_ended = purge->maps.nr_ended ? *purge->maps.nr_ended : 0;
-	int err;
+	int err = 0;
 
-	if (nr_ended == purge->nr_seen || (!urgent && clock_monotonic_ns() < purge->next_ns))
+	if (!is_due(purge, urgent))
 		return 0;
 	list_ended(purge);
-	err = walk_live(purge, delete_ended, (void *)sink);
+	if (purge->exited.nr || purge->execed.nr)
+		err = walk_live(purge, delete_ended, (void *)sink);
 	purge->next_ns = clock_monotonic_ns() + PAUSE * (clock_thread_cpu_ns() - used_ns);
 	if (err)
 		return err;
@@ -187,7 +202,7 @@ int purge_sweep(struct purge *purge, const struct session_sink *sink, bool urgen
 		forget_image(purge, image, sink);
 	vec_for_each(&purge->execed, image)
 		forget_image(purge, image, sink);
-	purge->nr_seen = nr_ended;
+	purge->nr_seen = purge->nr_noticed;
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct purge_maps {
 
 struct purge {
 	struct purge_maps maps;
-	uint32_t nr_seen;			 /* of nr_ended */
+	uint32_t nr_noticed, nr_seen;		 /* of nr_ended: by the next sweep, by the last */
 	uint64_t next_ns;			 /* no sweep before */
 	vec_of(struct abi_image) exited, execed; /* of the sweep under way, sorted */
 	struct abi_block_key *keys;		 /* one batch */
@@ -37,8 +37,13 @@ struct purge {
 /* maps is copied; the descriptors and pointers in it are borrowed until purge_release(). */
 void purge_open(struct purge *purge, const struct purge_maps *maps);
 /*
- * Sweeps if an image with blocks has ended since the last sweep; does nothing without a purge_open(). A sweep visits
- * all live blocks (0.1 s for a million), so unless it is urgent the next one waits for 20 times as long as the last
+ * Notices what has ended so far. A grace period must follow before the sweep: BPF notes an image and then counts it, but on
+ * a machine with weak order the count may be seen first (doc/architecture.md, "Memory order").
+ */
+void purge_notice(struct purge *purge);
+/*
+ * Sweeps if an image with blocks had ended at the last purge_notice(), and not before the one of the last sweep; an urgent one
+ * always looks, as no program may run any more. Does nothing without a purge_open(). A sweep visits all live blocks (0.1 s for a million), so unless it is urgent the next one waits for 20 times as long as the last
  * one took. Blocks of processes that exited go to sink->block, peaks of images that ended to sink->peak; sink NULL: to nobody. 0 or -errno, not printed: blocks
  * that could not be removed stay in the maps.
  */

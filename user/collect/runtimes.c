@@ -5,6 +5,8 @@
  * these names.
  *
  * Their maps have the same names in all kinds, so that one function loads each of them.
+ *
+ * A layout is written before the entry of a process that names its place (collect/tables.c), and read by that place.
  */
 #include "collect/runtimes.h"
 

@@ -279,6 +279,8 @@ int session_drain(struct session *session, const struct session_sink *sink, bool
 
 	clear_wakeups(session);
 	sideband_look(&session->sideband, on_cpu, session);
+	if (!events_only)
+		purge_notice(&session->purge);
 	err = events_only ? 0 : drain_collect(&session->drain, is_last);
 
 	/* The wait in drain_collect() was a grace period. */

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Writers never change what a reader may be reading: a new run of vmas or a new table is written
- * where nobody looks, then made visible by one small update (the process's entry, a vma's table), and
- * what it replaces rests for a grace period.
+ * where nobody looks, then made visible by one small update, that of the process's entry, and what it replaces rests
+ * for two grace periods (rangealloc.h).
+ *
+ * The fence before that update is all the order that there is on this side. BPF's is that of dependencies: the entry says where
+ * the vmas are, a vma which table it has, a table where its pages are, a page where its rows are. Each is the index of the next
+ * load, so no CPU makes one before the other, and no program may come to one of them by another way.
  */
 #include "collect/tables.h"
 
@@ -217,7 +221,7 @@ int tables_set_process(struct tables *tables, uint32_t tgid, const struct unwind
 			.table = vmas[i].table,
 			.flags = vmas[i].gap_by_fp ? ABI_VMA_GAP_BY_FP : 0,
 		};
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* tables, layouts and vmas before the entry */
 	err = bpf_map_update_elem(tables->processes_fd, &tgid, &process, BPF_ANY);
 	if (err) {
 		rangealloc_free(&tables->vma_space, process.first_vma, process.nr_vmas);
