@@ -13,7 +13,7 @@ export LC_ALL=C
 # Which class does a header of a library belong to? One that is in none is refused everywhere.
 libraries='
 c        assert.h ctype.h endian.h errno.h float.h inttypes.h limits.h math.h setjmp.h stdarg.h stdbool.h stddef.h stdint.h
-c        stdio.h stdlib.h string.h strings.h time.h
+c        stdio.h stdlib.h string.h strings.h time.h sys/auxv.h
 files    dirent.h dlfcn.h fcntl.h sys/stat.h sys/types.h sys/sysmacros.h sys/mman.h sys/uio.h sys/sendfile.h linux/magic.h sys/vfs.h sys/statvfs.h unistd.h
 thread   pthread.h signal.h
 children grp.h pwd.h sys/prctl.h sys/resource.h sys/wait.h poll.h malloc.h

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/arch.h"
 #include "sandbox/jvmreply.h"
 #include "sandbox/reply.h"
 
@@ -100,7 +101,7 @@ static void make_bad_look(struct look *look, int which)
 		look->heaps[1].start -= 0x1000; /* in the first */
 		break;
 	case 9:
-		look->heaps[1].limit = look->heaps[1].reserved = 1ull << 48;
+		look->heaps[1].limit = look->heaps[1].reserved = 2 * ARCH_USER_LIMIT;
 		break;
 	case 10:
 		look->heaps[0].has_table = 2;

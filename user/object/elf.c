@@ -50,6 +50,7 @@ struct elf_file {
 	const void *image;
 	size_t len_bytes; /* of the file when it was opened */
 	uint16_t type;	  /* e_type */
+	uint16_t machine; /* e_machine */
 	size_t nr_sections;
 	struct elf_section names; /* .shstrtab; bytes NULL if there is none */
 	vec_of(struct elf_segment) segments;
@@ -179,6 +180,7 @@ static int open_tables(struct elf_file *opened, struct elf_file **file)
 		return -ENOEXEC;
 	}
 	opened->type = elf64_getehdr(opened->elf)->e_type;
+	opened->machine = elf64_getehdr(opened->elf)->e_machine;
 	if (!elf_getshdrstrndx(opened->elf, &names))
 		elf_file_section_at(opened, names, &opened->names);
 	read_segments(opened);
@@ -280,6 +282,11 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i
 bool elf_file_is_linked(const struct elf_file *file)
 {
 	return file->type == ET_DYN || file->type == ET_EXEC;
+}
+
+const struct arch *elf_file_arch(const struct elf_file *file)
+{
+	return arch_of_machine(file->machine);
 }
 
 struct segments elf_file_segments(const struct elf_file *file)

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/arch.h"
 #include "object/segments.h"
 
 #define SECTION_MAX_BYTES (256u << 20) /* larger sections are not read: a sparse file is cheap */
@@ -65,6 +66,8 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t i
 struct segments elf_file_segments(const struct elf_file *file);
 /* Whether it is ET_EXEC or ET_DYN: in others (.o, .ko, core) a symbol's value is not an address. */
 bool elf_file_is_linked(const struct elf_file *file);
+/* What its e_machine says. NULL: a machine that cprof does not know. */
+const struct arch *elf_file_arch(const struct elf_file *file);
 
 /*
  * The PT_LOAD, executable if there is one, that holds file_off; a mapping begins on a page, so up to

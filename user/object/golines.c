@@ -142,7 +142,7 @@ static int32_t value_at(struct golines *lines, const struct function *function, 
 		    !read_varint(&pairs, &len_bytes))
 			return -1;
 		value += change & 1 ? ~(change >> 1) : change >> 1;
-		pc += len_bytes;
+		pc += (uint64_t)len_bytes * table->instruction_bytes;
 		if (elf_addr < pc)
 			return (int32_t)value;
 	}

@@ -77,7 +77,7 @@ static bool relocation(const struct elf_section *section, size_t i, Elf64_Rela *
 }
 
 /* The words from elf_addr on that are relocated to an address of the program itself, and the one that the data are at. */
-static void read_relocated(const struct elf_section *section, uint64_t elf_addr,
+static void read_relocated(const struct elf_section *section, uint32_t relative, uint64_t elf_addr,
 			   struct gomodule *module, struct words *words)
 {
 	Elf64_Rela rela;
@@ -87,7 +87,7 @@ static void read_relocated(const struct elf_section *section, uint64_t elf_addr,
 	for (size_t i = 0; relocation(section, i, &rela); i++) {
 		uint64_t off = rela.r_offset - elf_addr;
 
-		if (ELF64_R_TYPE(rela.r_info) != R_X86_64_RELATIVE)
+		if (ELF64_R_TYPE(rela.r_info) != relative)
 			continue;
 		if (off == data_off(module))
 			module->data = rela.r_addend;
@@ -99,18 +99,19 @@ static void read_relocated(const struct elf_section *section, uint64_t elf_addr,
 /* A file may name the table in each of its relocations: the first few are tried. */
 #define MAX_TRIES 16
 
-static bool search_relocations(struct gomodule *module, const struct elf_section *section)
+static bool search_relocations(struct gomodule *module, const struct elf_section *section,
+			       uint32_t relative)
 {
 	struct words words;
 	Elf64_Rela rela;
 	int nr_tries = 0;
 
 	for (size_t i = 0; nr_tries < MAX_TRIES && relocation(section, i, &rela); i++) {
-		if (ELF64_R_TYPE(rela.r_info) != R_X86_64_RELATIVE ||
+		if (ELF64_R_TYPE(rela.r_info) != relative ||
 		    (uint64_t)rela.r_addend != module->table)
 			continue;
 		nr_tries++;
-		read_relocated(section, rela.r_offset, module, &words);
+		read_relocated(section, relative, rela.r_offset, module, &words);
 		if (is_module(module, &words))
 			return true;
 	}
@@ -121,15 +122,17 @@ bool gomodule_find(const struct elf_file *file, struct gomodule *module)
 {
 	static const char *const data[] = {".go.module", ".noptrdata", ".data", ".data.rel.ro"};
 	static const char *const relocations[] = {".rela.dyn", ".rela"};
+	const struct arch *arch = elf_file_arch(file);
 	struct elf_section section;
 
 	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++)
 		if (elf_file_section(file, data[i], &section) && section.bytes &&
 		    search_values(module, &section))
 			return true;
-	for (size_t i = 0; i < sizeof(relocations) / sizeof(relocations[0]); i++)
+	for (size_t i = 0; arch && i < sizeof(relocations) / sizeof(relocations[0]); i++)
 		if (elf_file_section(file, relocations[i], &section) && section.bytes &&
-		    section.type == SHT_RELA && search_relocations(module, &section))
+		    section.type == SHT_RELA &&
+		    search_relocations(module, &section, arch->relocs.relative))
 			return true;
 	return false;
 }

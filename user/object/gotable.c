@@ -22,18 +22,19 @@ size_t gotable_address_bytes(const struct gotable *table)
 	return table->magic == GO_MAGIC_1_16 ? GO_POINTER_BYTES : sizeof(uint32_t);
 }
 
-/* The word after the magic number, two zeros, the size of an instruction (1) and that of a pointer. */
+/* The word after the magic number, two zeros, the size of an instruction and that of a pointer. */
 static uint64_t header_word(const uint8_t *bytes, size_t i)
 {
 	return gotable_number(bytes + 8 + i * GO_POINTER_BYTES, GO_POINTER_BYTES);
 }
 
-static bool is_header(const uint8_t *bytes, size_t len_bytes)
+static bool is_header(const struct gotable *table)
 {
-	static const uint8_t rest[] = {0, 0, 1, GO_POINTER_BYTES};
+	const uint8_t rest[] = {0, 0, table->instruction_bytes, GO_POINTER_BYTES};
+	const uint8_t *bytes = table->bytes;
 	uint32_t magic;
 
-	if (len_bytes < 8 + 8 * GO_POINTER_BYTES)
+	if (table->len_bytes < 8 + 8 * GO_POINTER_BYTES)
 		return false;
 	magic = gotable_number(bytes, 4);
 	return (magic == GO_MAGIC_1_16 || magic == GO_MAGIC_1_18 || magic == GO_MAGIC_1_20) &&
@@ -48,7 +49,7 @@ static bool read_header(struct gotable *table)
 {
 	size_t skipped;
 
-	if (!is_header(table->bytes, table->len_bytes))
+	if (!is_header(table))
 		return false;
 	table->magic = gotable_number(table->bytes, 4);
 	skipped = table->magic == GO_MAGIC_1_16 ? 0 : 1;
@@ -84,16 +85,18 @@ static bool search_header(struct gotable *table)
 bool gotable_find(const struct elf_file *file, struct gotable *table)
 {
 	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"};
+	const struct arch *arch = elf_file_arch(file);
 	struct elf_section section;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; arch && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!elf_file_section_named(file, names[i], &section) ||
 		    section.len_bytes > GOPCLNTAB_MAX_BYTES ||
 		    !elf_file_section(file, names[i], &section) || !section.bytes)
 			continue;
 		*table = (struct gotable){.bytes = section.bytes,
 					  .len_bytes = section.len_bytes,
-					  .elf_addr = section.elf_addr};
+					  .elf_addr = section.elf_addr,
+					  .instruction_bytes = arch->instruction_bytes};
 		if (search_header(table))
 			return true;
 	}

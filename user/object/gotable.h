@@ -26,8 +26,9 @@ struct gotable {
 	size_t len_bytes;
 	uint64_t elf_addr;
 	uint32_t magic;
-	uint64_t nr;   /* functions */
-	uint64_t text; /* where Go's code begins; 0: the header does not say */
+	uint8_t instruction_bytes; /* in which the tables by pc count */
+	uint64_t nr;		   /* functions */
+	uint64_t text;		   /* where Go's code begins; 0: the header does not say */
 	uint64_t names_off, units_off, files_off, pcs_off, functions_off;
 };
 

@@ -15,7 +15,6 @@
 #include "object/gotslots.h"
 
 #include <elf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,33 +22,12 @@
 #include "base/alloc.h"
 #include "object/rawsyms.h"
 
-struct relocs {
-	uint32_t irelative, glob_dat, jump_slot, absolute;
-};
-
 struct reader {
 	struct rawsyms
 		raw; /* after sort_ifuncs(): IFUNCs alone, by resolver, then from the worst name */
-	struct relocs relocs; /* the machine's numbers */
+	struct arch_relocs relocs;
 	struct gotslots *slots;
 };
-
-static bool find_relocs(const struct elf_file *file, struct relocs *relocs)
-{
-	const Elf64_Ehdr *header = elf64_getehdr(elf_file_libelf(file));
-
-	if (!header)
-		return false;
-	if (header->e_machine == EM_X86_64)
-		*relocs = (struct relocs){R_X86_64_IRELATIVE, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT,
-					  R_X86_64_64};
-	else if (header->e_machine == EM_AARCH64)
-		*relocs = (struct relocs){R_AARCH64_IRELATIVE, R_AARCH64_GLOB_DAT,
-					  R_AARCH64_JUMP_SLOT, R_AARCH64_ABS64};
-	else
-		return false;
-	return true;
-}
 
 /* IFUNCs ----------------------------------------------------------------------------------------- */
 
@@ -193,10 +171,11 @@ static void name_slots(struct reader *reader)
 void gotslots_read(struct gotslots *slots, const struct elf_file *file)
 {
 	struct reader reader = {.slots = slots};
+	const struct arch *arch = file ? elf_file_arch(file) : NULL;
 
-	if (!file || !elf_file_is_linked(file) || !find_relocs(file, &reader.relocs) ||
-	    rawsyms_read_dynsym(&reader.raw, file))
+	if (!arch || !elf_file_is_linked(file) || rawsyms_read_dynsym(&reader.raw, file))
 		return;
+	reader.relocs = arch->relocs;
 	if (sort_ifuncs(&reader.raw)) {
 		read_all_relocations(&reader);
 		name_slots(&reader);

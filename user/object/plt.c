@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A slot is one indirect jump, after an optional endbr64 (f3 0f 1e fa) and an optional bnd (f2):
+ * A stub jumps through a slot of the GOT (object/arch.c has the shapes):
  *
  *	.plt or .plt.sec			.got.plt	.rela.plt
  *	ff 25 disp32   jmp *disp(%rip)  ----->	[ slot ] <----- r_offset, r_info: .dynsym index
  *
- * A function whose address the file also takes has its slot in .got, and its stub in .plt.got; the relocation is a
+ * A function whose address an x86-64 file also takes has its slot in .got, and its stub in .plt.got; the relocation is a
  * GLOB_DAT of .rela.dyn then.
  *
  * The usual shortcut is that the n-th relocation belongs to the n-th slot. It is wrong as soon as
@@ -67,41 +67,30 @@ static void read_relocations(struct got *got, const struct elf_file *file, const
 	}
 }
 
-/* The address of the GOT slot that a stub at elf_addr jumps through. */
-static bool decode_jump(const unsigned char *code, size_t slot_bytes, uint64_t elf_addr,
-			uint64_t *got_addr)
+/* In slots of this size; within the section, a stub ends in it. */
+static void read_stubs(struct plt *plt, const struct arch *arch, const struct elf_section *section,
+		       size_t slot_bytes, const struct got *got)
 {
-	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	size_t at = !memcmp(code, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
-	int32_t disp;
+	size_t stub_bytes;
 
-	at += code[at] == 0xf2;
-	if (at + 6 > slot_bytes || code[at] != 0xff || code[at + 1] != 0x25)
-		return false;
-	memcpy(&disp, code + at + 2, sizeof(disp));
-	*got_addr = elf_addr + at + 6 + (uint64_t)(int64_t)disp;
-	return true;
-}
-
-/* Of this size each; within the section, a jump ends in it. */
-static void read_stubs(struct plt *plt, const struct elf_section *section, size_t slot_bytes,
-		       const struct got *got)
-{
 	if (!got->slots.nr)
 		return;
-	for (size_t off = 0; off + slot_bytes <= section->len_bytes; off += slot_bytes) {
+	for (size_t off = 0; off + slot_bytes <= section->len_bytes;
+	     off += stub_bytes ? stub_bytes : slot_bytes) {
 		struct got_slot key = {0};
 		const struct got_slot *slot;
 
 		if (plt->slots.nr >= MAX_SLOTS)
 			return;
-		if (!decode_jump((const unsigned char *)section->bytes + off, slot_bytes,
-				 section->elf_addr + off, &key.elf_addr))
+		stub_bytes = arch->plt_stub((const unsigned char *)section->bytes + off,
+					    section->len_bytes - off, slot_bytes,
+					    section->elf_addr + off, &key.elf_addr);
+		if (!stub_bytes)
 			continue;
 		slot = bsearch(&key, got->slots.at, got->slots.nr, sizeof(key), by_addr);
 		if (slot)
 			vec_push(&plt->slots, (struct plt_slot){section->elf_addr + off, slot->name,
-								slot_bytes});
+								stub_bytes});
 	}
 }
 
@@ -118,24 +107,27 @@ static void sort(struct got *got)
 
 void plt_read(struct plt *plt, const struct elf_file *file)
 {
+	const struct arch *arch = elf_file_arch(file);
 	struct got got = {0};
 	struct elf_section section;
 
-	read_relocations(&got, file, ".rela.plt", R_X86_64_JUMP_SLOT);
+	if (!arch)
+		return;
+	read_relocations(&got, file, ".rela.plt", arch->relocs.jump_slot);
 	/* Relocations of .rela.dyn can be megabytes: they are read only for stubs that need them. */
 	if (find_stubs(file, ".plt.got", &section)) {
-		read_relocations(&got, file, ".rela.dyn", R_X86_64_GLOB_DAT);
+		read_relocations(&got, file, ".rela.dyn", arch->relocs.glob_dat);
 		sort(&got);
-		read_stubs(plt, &section,
+		read_stubs(plt, arch, &section,
 			   section.entry_bytes == PLT_GOT_SLOT_BYTES ? PLT_GOT_SLOT_BYTES
-								     : PLT_SLOT_BYTES,
+								     : arch->plt_slot_bytes,
 			   &got);
 	}
 	sort(&got);
 	if (find_stubs(file, ".plt", &section))
-		read_stubs(plt, &section, PLT_SLOT_BYTES, &got);
+		read_stubs(plt, arch, &section, arch->plt_slot_bytes, &got);
 	if (find_stubs(file, ".plt.sec", &section))
-		read_stubs(plt, &section, PLT_SLOT_BYTES, &got);
+		read_stubs(plt, arch, &section, arch->plt_slot_bytes, &got);
 	vec_release(&got.slots);
 }
 

@@ -13,12 +13,10 @@
 #include "base/vec.h"
 #include "object/elf.h"
 
-#define PLT_SLOT_BYTES 16
-
 struct plt_slot {
 	uint64_t elf_addr;
 	uint32_t name;	    /* offset in the string table of .dynsym, not checked */
-	uint32_t len_bytes; /* of its code: PLT_SLOT_BYTES; in .plt.got often 8 */
+	uint32_t len_bytes; /* of its code: 16 (x86-64), in .plt.got often 8; 16 to 24 (arm64) */
 };
 
 struct plt {
@@ -26,7 +24,7 @@ struct plt {
 };
 
 /*
- * The x86-64 slots of .plt, .plt.sec and .plt.got that can be named; none on other machines, or where the
+ * The stubs of .plt, .plt.sec and .plt.got that can be named; none of machines without a struct arch, or where the
  * sections are damaged or not in this file (a separate debug file). A zeroed plt is empty.
  */
 void plt_read(struct plt *plt, const struct elf_file *file);

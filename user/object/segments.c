@@ -6,8 +6,7 @@
 #include "object/segments.h"
 
 #include <errno.h>
-
-#define PAGE_BYTES 4096ull
+#include <unistd.h>
 
 bool segment_is_sane(const struct elf_segment *segment)
 {
@@ -23,9 +22,9 @@ bool segment_is_sane(const struct elf_segment *segment)
  * executable segment that has the offset in its first page goes before one, of data, that has it in
  * its middle: lld lets both share a page of the file.
  */
-static int segment_score(const struct elf_segment *segment, uint64_t file_off)
+static int segment_score(const struct elf_segment *segment, uint64_t file_off, uint64_t page_bytes)
 {
-	uint64_t page = segment->file_off & ~(PAGE_BYTES - 1);
+	uint64_t page = segment->file_off & ~(page_bytes - 1);
 	bool exact = file_off >= segment->file_off &&
 		     file_off - segment->file_off < segment->file_bytes;
 	bool near = file_off >= page && file_off < segment->file_off && segment->file_bytes;
@@ -35,13 +34,14 @@ static int segment_score(const struct elf_segment *segment, uint64_t file_off)
 	return 1 + exact + 2 * segment->executable;
 }
 
-const struct elf_segment *segments_at(struct segments segments, uint64_t file_off)
+const struct elf_segment *segments_at_in_pages(struct segments segments, uint64_t file_off,
+					       uint64_t page_bytes)
 {
 	const struct elf_segment *best = NULL;
 	int best_score = 0;
 
 	for (size_t i = 0; i < segments.nr; i++) {
-		int score = segment_score(&segments.at[i], file_off);
+		int score = segment_score(&segments.at[i], file_off, page_bytes);
 
 		if (score > best_score) {
 			best = &segments.at[i];
@@ -49,6 +49,11 @@ const struct elf_segment *segments_at(struct segments segments, uint64_t file_of
 		}
 	}
 	return best;
+}
+
+const struct elf_segment *segments_at(struct segments segments, uint64_t file_off)
+{
+	return segments_at_in_pages(segments, file_off, (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 int segments_addr(struct segments segments, uint64_t file_off, uint64_t *elf_addr)

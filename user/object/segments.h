@@ -33,9 +33,12 @@ bool segment_is_sane(const struct elf_segment *segment);
 
 /*
  * The segment, executable if there is one, that holds file_off; a mapping begins on a page, so up to
- * a page before p_offset counts too. NULL: none.
+ * a page before p_offset counts too. NULL: none. Pages are those of this machine's kernel: 4, 16 or 64 KiB.
  */
 const struct elf_segment *segments_at(struct segments segments, uint64_t file_off);
+/* The same, with pages of this size. */
+const struct elf_segment *segments_at_in_pages(struct segments segments, uint64_t file_off,
+					       uint64_t page_bytes);
 
 /* Turns a file offset into an ELF address. -ENOENT: it is in no segment. */
 int segments_addr(struct segments segments, uint64_t file_off, uint64_t *elf_addr);

@@ -3,7 +3,7 @@
  * The function symbols of one ELF file, sorted for binary search by address.
  *
  * They come from .symtab, .dynsym and .gnu_debugdata (object/minidebug.h) together. libdw's own look-up scans the
- * whole table each time. The stubs of .plt, .plt.sec and .plt.got are there too, as "malloc@plt" (x86-64; object/plt.h).
+ * whole table each time. The stubs of .plt, .plt.sec and .plt.got are there too, as "malloc@plt" (object/plt.h).
  *
  * An address belongs to a symbol only if it lies inside it: a name for a gap would be a wrong name. Of
  * symbols that nest, the one with the greatest start wins where it lies, and the outer one continues after

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -216,6 +217,8 @@ static void put_breakpad_id(struct json *json, const char *build_id)
 
 static void put_libs(struct gecko *gecko)
 {
+	/* this machine's, as pprof does not say which it was */
+	const char *machine = (const char *)getauxval(AT_PLATFORM);
 	struct json *json = &gecko->json;
 
 	json_key(json, "libs"), json_array(json);
@@ -226,7 +229,7 @@ static void put_libs(struct gecko *gecko)
 		const char *build_id = string_of(gecko->profile, mapping->build_id);
 
 		json_object(json);
-		json_key(json, "arch"), json_string(json, "x86_64");
+		json_key(json, "arch"), json_string(json, machine ? machine : "");
 		json_key(json, "name"), json_string(json, name);
 		json_key(json, "path"), json_string(json, path);
 		json_key(json, "debugName"), json_string(json, name);

@@ -27,13 +27,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "object/arch.h"
 
 #define PAGE_BYTES	  4096ull
 #define MAX_HEAP_BYTES	  (2ull << 30) /* HotSpot's own limit for the whole code cache */
 #define MAX_BLOBS	  (1u << 18)   /* in a heap */
 #define MAX_STARTS	  (2 * MAX_BLOBS) /* that are looked at: a map of nothing but zeros is made up */
 #define PIECES		  512		  /* read at once */
-#define USER_LIMIT	  (1ull << 47)
 #define MIN_SEGMENT_SHIFT 4
 #define MAX_SEGMENT_SHIFT 16
 
@@ -85,7 +85,7 @@ static bool read_heap_head(const struct blob_reader *reader, uint64_t addr, stru
 		return false;
 	if (shift < MIN_SEGMENT_SHIFT || shift > MAX_SEGMENT_SHIFT || head->low % PAGE_BYTES ||
 	    head->high % PAGE_BYTES || head->limit % PAGE_BYTES || head->low >= head->high ||
-	    head->high > head->limit || head->limit > USER_LIMIT || map_high < head->map ||
+	    head->high > head->limit || head->limit > ARCH_USER_LIMIT || map_high < head->map ||
 	    head->limit - head->low > MAX_HEAP_BYTES)
 		return false;
 	head->segment_shift = (uint32_t)shift;

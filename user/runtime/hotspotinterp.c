@@ -17,9 +17,10 @@
 
 #include <string.h>
 
+#include "object/arch.h"
+
 #define MAX_CODELETS 4096
 #define WORD	     8
-#define USER_LIMIT   (1ull << 47)
 #define SENDER_REG   13 /* r13 */
 
 /*
@@ -35,7 +36,7 @@ static enum codelet_kind kind_of(const struct blob_reader *reader, uint64_t desc
 					      "deoptimization entry point", "exception handling"};
 	char text[64];
 
-	if (!description || description >= USER_LIMIT)
+	if (!description || description >= ARCH_USER_LIMIT)
 		return CODELET_OTHER;
 	memory_string(reader->memory, description, text, sizeof(text));
 	if (strstr(text, "method entry point"))

@@ -9,14 +9,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "object/arch.h"
 #include "sandbox/reply.h"
 #include "sandbox/payload_reader.h"
 
-#define USER_LIMIT (1ull << 47)
-
 static bool is_range(uint64_t start, uint64_t limit)
 {
-	return start < limit && limit <= USER_LIMIT;
+	return start < limit && limit <= ARCH_USER_LIMIT;
 }
 
 /* Heaps ------------------------------------------------------------------------------------------ */
@@ -35,7 +34,7 @@ static bool is_printable(const char *text, size_t max_bytes)
 static bool is_heap(const struct message_heap *heap, uint64_t after)
 {
 	return heap->start >= after && heap->start <= heap->limit &&
-	       heap->limit <= heap->reserved && heap->reserved <= USER_LIMIT &&
+	       heap->limit <= heap->reserved && heap->reserved <= ARCH_USER_LIMIT &&
 	       heap->start % UNWIND_PAGE_BYTES == 0 && heap->limit % UNWIND_PAGE_BYTES == 0 &&
 	       heap->reserved % UNWIND_PAGE_BYTES == 0 && heap->has_table <= 1 &&
 	       (heap->has_table ? heap->generation : !heap->table_bytes);
@@ -76,8 +75,8 @@ int reply_read_look(const void *payload, size_t len_bytes, uint32_t nr, struct r
 
 	if (!take(&rest, &about, sizeof(about)) || nr > MESSAGE_MAX_HEAPS ||
 	    rest.len_bytes < nr * sizeof(struct message_heap) || about.is_partial > 1 ||
-	    about.is_changed > 1 || about.unloads_at >= USER_LIMIT ||
-	    about.collections_at >= USER_LIMIT ||
+	    about.is_changed > 1 || about.unloads_at >= ARCH_USER_LIMIT ||
+	    about.collections_at >= ARCH_USER_LIMIT ||
 	    !is_printable(about.missing, sizeof(about.missing)) || (*about.missing && nr))
 		return -EBADMSG;
 	tables = (struct payload_reader){rest.at + nr * sizeof(struct message_heap),
