@@ -5,7 +5,21 @@
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+# The machine that cprof is for: x86 or arm64. For another than ours it is built in a folder of its own, with Debian's
+# cross compiler and the libraries that `make setup-arm64` unpacks there, and what is run is run by qemu-user.
+ours    := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
+ARCH    ?= $(ours)
+ifeq ($(ARCH),$(ours))
 BUILD   ?= build
+else
+BUILD   ?= build/$(ARCH)
+SYSROOT ?= $(CURDIR)/build/$(ARCH)/root
+TRIPLET := $(patsubst x86,x86_64,$(patsubst arm64,aarch64,$(ARCH)))-linux-gnu
+CC      := $(TRIPLET)-gcc --sysroot=$(SYSROOT)
+CXX     := $(TRIPLET)-g++ --sysroot=$(SYSROOT)
+AR      := $(TRIPLET)-ar
+export EMULATOR := qemu-$(firstword $(subst -, ,$(TRIPLET))) -L $(SYSROOT)
+endif
 CC      ?= gcc
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) /usr/sbin/bpftool)
@@ -25,8 +39,8 @@ DEFS    += -DCPROF_HAS_ZSTD=$(if $(ZSTD),1,0)
 LIBS    := -lbpf -ldw -lelf -llzma -lprotobuf-c -lZydis -lisal $(ZSTD) -lz -liberty -lm
 
 # BPF: v3 instructions (5.1) whatever the compiler's default; the kernel's own types by CO-RE.
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
-              -idirafter /usr/include/$(shell $(CC) -print-multiarch) \
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Ibpf \
+              -idirafter $(SYSROOT)/usr/include/$(shell $(CC) -print-multiarch) \
               -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
 
 # ROOMS: these alone, for a machine that has not the libraries of the others (make portable).
@@ -43,7 +57,9 @@ bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
 gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h $(if $(ROOMS),,cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h)) flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
-load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.c)) \
+# Forgeries of interpreters whose machine code is x86's.
+forged   := $(if $(filter x86,$(ARCH)),,$(addprefix tests/e2e/workloads/,forgedruby.c forgedv8.c))
+load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(filter-out $(forged),$(wildcard tests/e2e/workloads/*.c))) \
             $(patsubst tests/e2e/workloads/%.cc,$(BUILD)/workloads/%,$(wildcard tests/e2e/workloads/*.cc))
 bench    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 oracle   := $(addprefix $(BUILD)/oracle/,oracle producer reencode)
@@ -62,7 +78,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check install clean help setup unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-overhead bench-algebra bench-symbols bench-pgo names-oracle architecture injections
+.PHONY: all demo test check install clean help setup setup-arm64 unit workloads fuzz fmt kernels kills faults zoo stories bench-unwind bench-complete bench-heap bench-overhead bench-algebra bench-symbols bench-pgo names-oracle architecture injections
 
 all: $(BUILD)/cprof $(BUILD)/libcprof-heap.so  ## build build/cprof; no root, no BTF needed
 
@@ -209,7 +225,7 @@ $(BUILD)/vm/verify: tests/vm/verify.c user/collect/userreads.c $(gen)
 $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(call msg,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O1 -g -fno-omit-frame-pointer -fno-inline -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -I. -O1 -g -fno-omit-frame-pointer -o $@ $<
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -283,6 +299,9 @@ simulate-gate: $(BUILD)/bench/simulate_gate  ## false alarms and power of check,
 
 bench-complete: all                    ## how many stacks are whole, and how frames are named, on stock binaries, beside targets (root)
 	$(Q)tests/bench/complete.py
+
+setup-arm64:                           ## what ARCH=arm64 needs on another machine, its libraries below build/ (root, Debian)
+	$(Q)scripts/setup.sh arm64
 
 setup:                                 ## install what is missing (root, Debian)
 	$(Q)scripts/setup.sh all
@@ -379,6 +398,6 @@ clean:                                 ## remove build/
 help:                                  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | \
 		while IFS="$$(printf '\t')" read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
-	@echo 'variables: PREFIX= DESTDIR= BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
+	@echo 'variables: PREFIX= DESTDIR= ARCH=arm64 BUILD= CC= CLANG= V=1 DEVELOPER=1 (warnings are errors)'
 
 -include $(fuzz_obj:.o=.d) $(user_obj:.o=.d) $(BUILD)/user/main.d $(inside_obj:.o=.d) $(addsuffix .d,$(unit) $(bpftest))

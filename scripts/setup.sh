@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is missing to build (build), to show (demo) or to test (all) cprof.
+# Installs what is missing to build (build), to show (demo) or to test (all) cprof; or to build it for arm64 on another
+# machine, and test it under emulation (arm64).
 #
 # A package counts as missing when what it is needed for is: a command on the PATH, a header, a
 # compiler run-time. So a tool that you installed by other means is left alone, nothing is touched
@@ -10,7 +11,12 @@
 # or apt-get failed.
 set -u
 
-usage='usage: scripts/setup.sh build|demo|all'
+usage='usage: scripts/setup.sh build|demo|all|arm64'
+
+# What cprof is linked with there, and what its tests run there: unpacked below build/, not installed.
+arm64_root=build/arm64/root
+arm64_libraries='libc6-dev libstdc++6 libbpf-dev libelf-dev libdw-dev libiberty-dev libprotobuf-c-dev libzydis-dev zlib1g-dev
+	liblzma-dev libcurl4-openssl-dev libisal-dev libzstd-dev libcmocka-dev bpftool busybox-static util-linux'
 
 # redis-check-rdb is redis-server by another name, in a package that starts no service.
 # What pypi: names is fetched by pip, into a folder of its own. Only some tests need it: where it cannot be had, they are skipped.
@@ -35,6 +41,11 @@ build    header:lzma.h                liblzma-dev             xz-devel          
 build    header:curl/curl.h           libcurl4-openssl-dev    libcurl-devel             curl         libcurl-devel
 build    header:isa-l/igzip_lib.h     libisal-dev             isa-l-devel               isa-l        libisal-devel
 build    header:zstd.h                libzstd-dev             libzstd-devel             zstd         libzstd-devel
+arm64    cmd:aarch64-linux-gnu-gcc    gcc-aarch64-linux-gnu   gcc-aarch64-linux-gnu     aarch64-linux-gnu-gcc cross-aarch64-gcc13
+arm64    cmd:aarch64-linux-gnu-g++    g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu aarch64-linux-gnu-gcc cross-aarch64-gcc13
+arm64    cmd:qemu-aarch64             qemu-user               qemu-user                 qemu-user    qemu-linux-user
+arm64    cmd:qemu-system-aarch64      qemu-system-arm         qemu-system-aarch64-core  qemu-system-aarch64 qemu-arm
+arm64    cmd:/usr/bin/python3         python3                 python3                   python       python3
 demo     cmd:go                       golang-go               golang                    go           go
 all      cmd:protoc                   protobuf-compiler       protobuf-compiler         protobuf     protobuf-devel
 all      cmd:clang-format             clang-format            clang-tools-extra         clang        clang-tools
@@ -92,7 +103,9 @@ needed()
 {
 	printf '%s' "$table" | while read -r stage need deb fedora arch suse; do
 		case $what:$stage in
-		*:build | demo:demo | all:*) ;;
+		*:build | demo:demo | arm64:arm64) ;;
+		all:arm64) continue ;;
+		all:*) ;;
 		*) continue ;;
 		esac
 		is_there "$need" && continue
@@ -122,6 +135,18 @@ fetch_from_pypi()
 			echo "setup: no $name: the tests that need it will be skipped" >&2
 		fi
 	done
+}
+
+# What stands in folders and is not installed.
+unpacked()
+{
+	case $what in
+	all) fetch_from_pypi ;;
+	arm64)
+		# shellcheck disable=SC2086 # a list of names
+		scripts/foreign.sh arm64 $arm64_root own $arm64_libraries || exit 4
+		;;
+	esac
 }
 
 # Debian starts and enables what a package has as a service, unless this file says no.
@@ -176,14 +201,15 @@ failed()
 
 [ $# -eq 1 ] || { echo "$usage" >&2; exit 2; }
 what=$1
+cd "$(dirname "$0")/.." || exit 2
 case $what in
-build | demo | all) ;;
+build | demo | all | arm64) ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
 missing=$(packages debian | one_line)
 if [ -z "$missing" ]; then
-	fetch_from_pypi
+	unpacked
 	exit 0
 fi
 command -v apt-get >/dev/null || other_distribution
@@ -201,4 +227,4 @@ echo "setup: installing $missing"
 install_without_services $missing
 still=$(packages debian | one_line)
 [ -z "$still" ] || { echo "setup: installed, but still not usable: $still" >&2; exit 4; }
-fetch_from_pypi
+unpacked

@@ -11,14 +11,16 @@
 static volatile uint64_t sink;
 
 /* The loop is in each of them, not in a common function: flat values are their own. */
-#define STEP(name)                                                                   \
-	static void name(unsigned int rounds)                                        \
-	{                                                                            \
-		uint64_t x = rounds | 1;                                             \
-                                                                                     \
-		for (unsigned int i = 0; i < rounds; i++)                            \
-			__asm__ volatile("imul $7, %0, %0\n\tadd $1, %0" : "+r"(x)); \
-		sink += x;                                                           \
+#define STEP(name)                                          \
+	static void name(unsigned int rounds)               \
+	{                                                   \
+		uint64_t x = rounds | 1;                    \
+                                                            \
+		for (unsigned int i = 0; i < rounds; i++) { \
+			x = x * 6364136223846793005u + 1;   \
+			__asm__ volatile("" : "+r"(x));     \
+		}                                           \
+		sink += x;                                  \
 	}
 
 STEP(decode)
