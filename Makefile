@@ -106,7 +106,7 @@ $(BUILD)/gen/profile.pb-c.h $(BUILD)/gen/profile.pb-c.c &: proto/profile.proto
 $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(Q)$(CC) $(DEFS) $(CFLAGS) -I$(@D) -c -o $@ $<
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/arch/*.h vmlinux/*.h)
 	$(call msg,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
@@ -174,13 +174,13 @@ HOSTBPF := $(DEFS) $(INCS) -Ivmlinux -Itests/bpf/shim -Itests/bpf -g -O1 -fno-st
 hostbpf := $(bpf_src:bpf/%.bpf.c=$(BUILD)/bpftest/bpf/%.o) \
            $(patsubst tests/bpf/shim/%.c,$(BUILD)/bpftest/shim/%.o,$(wildcard tests/bpf/shim/*.c))
 
-$(BUILD)/bpftest/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h tests/bpf/shim/bpf/*.h)
+$(BUILD)/bpftest/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/arch/*.h vmlinux/*.h tests/bpf/shim/bpf/*.h)
 	$(call msg,HOSTBPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) -Wall -Wno-unknown-pragmas -c -o $@ $<
 
 # the BPF object is inside: shim/map.c makes the maps that it names
-$(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h vmlinux/*.h) $(gen)
+$(BUILD)/bpftest/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h bpf/arch/*.h vmlinux/*.h) $(gen)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -c -o $@ $<
 

@@ -17,6 +17,7 @@
  * changed in Linux 7.0, and libbpf wants the one it was compiled for.
  */
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 #include "heap.bpf.h"
 #include "keepstack.bpf.h"
 #include "live.bpf.h"
@@ -36,32 +37,31 @@ static __always_inline u64 multiply(u64 nr, u64 size)
 	return nr > most ? ~0ull : nr * size;
 }
 
-/* The System V ABI's argument registers, in order: di, si, dx. */
 static __always_inline struct heap_call read_arguments(const struct pt_regs *ctx, u32 allocator)
 {
 	struct heap_call call = {.allocator = allocator};
 
 	switch (allocator) {
 	case ABI_ALLOCATOR_MALLOC:
-		call.size_bytes = ctx->di;
+		call.size_bytes = arch_argument(ctx, 0);
 		break;
 	case ABI_ALLOCATOR_CALLOC:
-		call.size_bytes = multiply(ctx->di, ctx->si);
+		call.size_bytes = multiply(arch_argument(ctx, 0), arch_argument(ctx, 1));
 		break;
 	case ABI_ALLOCATOR_REALLOC:
-		call.size_bytes = ctx->si;
-		call.old_address = ctx->di;
+		call.size_bytes = arch_argument(ctx, 1);
+		call.old_address = arch_argument(ctx, 0);
 		break;
 	case ABI_ALLOCATOR_REALLOCARRAY:
-		call.size_bytes = multiply(ctx->si, ctx->dx);
-		call.old_address = ctx->di;
+		call.size_bytes = multiply(arch_argument(ctx, 1), arch_argument(ctx, 2));
+		call.old_address = arch_argument(ctx, 0);
 		break;
 	case ABI_ALLOCATOR_MEMALIGN:
-		call.size_bytes = ctx->si;
+		call.size_bytes = arch_argument(ctx, 1);
 		break;
 	case ABI_ALLOCATOR_POSIX_MEMALIGN:
-		call.size_bytes = ctx->dx;
-		call.result_at = ctx->di;
+		call.size_bytes = arch_argument(ctx, 2);
+		call.result_at = arch_argument(ctx, 0);
 		break;
 	}
 	return call;
@@ -100,7 +100,7 @@ int on_call(struct pt_regs *ctx)
 	struct heap_call call;
 
 	KEEP_KERNEL_STACK(ctx, no_sessions);
-	if (ctx->ip != bpf_get_func_ip(ctx)) {
+	if (arch_ip(ctx) != bpf_get_func_ip(ctx)) {
 		heap_return(ctx);
 		return 0;
 	}
@@ -112,7 +112,7 @@ SEC("uprobe")
 int enter_free(struct pt_regs *ctx)
 {
 	KEEP_KERNEL_STACK(ctx, no_probes);
-	heap_free(ctx->di);
+	heap_free(arch_argument(ctx, 0));
 	return 0;
 }
 

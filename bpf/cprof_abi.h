@@ -286,8 +286,8 @@ struct abi_stack {
 	__u32 event; /* ABI_EVENT_STACK, ABI_EVENT_LEAF */
 	__u32 len_bytes;
 	__u64 id;
-	__u64 ip, sp, fp, bx;
-	__u32 ip_exact, bx_known;
+	__u64 ip, sp, fp, extra;
+	__u32 ip_exact, extra_known;
 	__u64 leaf[UNWIND_NR_REGS]; /* by DWARF number, if has_leaf */
 	__u32 has_leaf;
 	__u32 piece;	/* 0, 1, ... of its copy */
@@ -323,7 +323,7 @@ struct abi_life_count {
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 ABI_ASSERT_SIZE(struct abi_config, 64);
 ABI_ASSERT_SIZE(struct abi_record, 88 + 8 * ABI_MAX_FRAMES);
-ABI_ASSERT_SIZE(struct abi_stack, 200 + ABI_STACK_PIECE_BYTES);
+ABI_ASSERT_SIZE(struct abi_stack, 328 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);
 ABI_ASSERT_SIZE(struct abi_process, 32);
 ABI_ASSERT_SIZE(struct abi_table, 24);

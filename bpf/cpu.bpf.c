@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /* The on-CPU event source: one software cpu-clock event on each CPU ends up here at every tick. */
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 #include "record.bpf.h"
 #include "registers.bpf.h"
 #include "runtime.bpf.h"
@@ -15,7 +16,7 @@ static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s
 {
 	long len = 0;
 
-	if (config.kernel_stacks && (ctx->regs.cs & 3) != 3)
+	if (config.kernel_stacks && !arch_is_user((struct pt_regs *)&ctx->regs))
 		len = bpf_get_stack(ctx, scratch->record.ips,
 				    ABI_MAX_KERNEL_FRAMES * sizeof(scratch->record.ips[0]), 0);
 	scratch->record.nr_kernel = len > 0 ? len / sizeof(scratch->record.ips[0]) : 0;

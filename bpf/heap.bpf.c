@@ -20,6 +20,7 @@
  * allocation, when nobody else can know its address yet.
  */
 #include "heap.bpf.h"
+#include "arch/arch.bpf.h"
 
 #include "sampling.bpf.h"
 #include "life.bpf.h"
@@ -54,8 +55,8 @@ static void forget_call(struct abi_inflight *noted, u64 thread)
 /* Is this entry inside the noted call? If not, the noted call's return was missed. */
 static bool is_nested(struct abi_inflight *noted, const struct pt_regs *regs)
 {
-	if (regs->sp < noted->entry_sp ||
-	    (regs->sp == noted->entry_sp && regs->ip != noted->entry_ip))
+	if (arch_sp(regs) < noted->entry_sp ||
+	    (arch_sp(regs) == noted->entry_sp && arch_ip(regs) != noted->entry_ip))
 		return true;
 	if (noted->sampled)
 		stat_inc(ABI_LOST_RETURN_MISSED);
@@ -74,8 +75,8 @@ static bool note_call(const struct pt_regs *regs, const struct heap_call *call, 
 
 	note.sampled = sampled;
 	note.allocator = call->allocator;
-	note.entry_sp = regs->sp;
-	note.entry_ip = regs->ip;
+	note.entry_sp = arch_sp(regs);
+	note.entry_ip = arch_ip(regs);
 	note.size_bytes = call->size_bytes;
 	note.result_at = call->result_at;
 	note.old_address = call->old_address;
@@ -130,7 +131,7 @@ static __always_inline void return_to_caller(struct walk *walk)
 {
 	bpf_probe_read_user(&walk->ip, sizeof(walk->ip), (void *)walk->sp);
 	walk->sp += sizeof(walk->ip);
-	walk->leaf[UNWIND_REG_SP] = walk->sp;
+	walk->leaf[ARCH_MACHINE.sp] = walk->sp;
 }
 
 /* Stores the sample of a block: its stack begins in the function, then its caller. */
@@ -198,27 +199,27 @@ static void settle_old_block(const struct abi_inflight *call, u64 result)
 }
 
 /* The address a call returned, 0 if it failed; ax is its return value. */
-static u64 call_result(const struct abi_inflight *call, u64 ax)
+static u64 call_result(const struct abi_inflight *call, u64 result)
 {
 	u64 address = 0;
 
 	if (call->allocator != ABI_ALLOCATOR_POSIX_MEMALIGN)
-		return ax;
-	if (!(int)ax)
+		return result;
+	if (!(int)result)
 		bpf_probe_read_user(&address, sizeof(address), (void *)call->result_at);
 	return address;
 }
 
 __hidden void heap_return(const struct pt_regs *regs)
 {
-	u64 thread = bpf_get_current_pid_tgid(), ax = regs->ax, address;
+	u64 thread = bpf_get_current_pid_tgid(), result = arch_result(regs), address;
 	struct abi_inflight *noted = bpf_map_lookup_elem(&inflight, &thread), call;
 
-	if (record_is_stopped() || !noted || regs->sp != noted->entry_sp + 8)
+	if (record_is_stopped() || !noted || arch_sp(regs) != arch_return_sp(noted->entry_sp))
 		return;
 	call = *noted;
 	forget_call(noted, thread);
-	address = call_result(&call, ax);
+	address = call_result(&call, result);
 	settle_old_block(&call, address);
 	if (!call.sampled)
 		return;

@@ -7,41 +7,43 @@
  * the callee-saved registers are the caller's.
  */
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 #include "heap.bpf.h"
 #include "keepstack.bpf.h"
 
 struct no_programs no_sampled SEC(".maps"), no_inside SEC(".maps");
 
 /*
- * di: block, si: size, cx: the function that was called. It walks the stacks of runtimes, as on_call does, and so is
+ * Arguments 0, 1 and 3: block, size, the function that was called. It walks the stacks of runtimes, as on_call does, and so is
  * attached as that is: as a session, where the kernel has them, which has nothing to do at the return (1).
  */
 SEC("uprobe")
 int on_sampled(struct pt_regs *ctx)
 {
 	KEEP_KERNEL_STACK(ctx, no_sampled);
-	heap_sampled(ctx, &(struct heap_block){
-				  .address = ctx->di, .size_bytes = ctx->si, .entry_ip = ctx->cx});
+	heap_sampled(ctx, &(struct heap_block){.address = arch_argument(ctx, 0),
+					       .size_bytes = arch_argument(ctx, 1),
+					       .entry_ip = arch_argument(ctx, 3)});
 	return config.has_sessions;
 }
 
-/* di: block, si: will a realloc free it, if it succeeds? */
+/* Arguments: block; will a realloc free it, if it succeeds? */
 SEC("uprobe")
 int on_sampled_free(struct pt_regs *ctx)
 {
 	KEEP_KERNEL_STACK(ctx, no_inside);
-	if (ctx->si)
-		heap_leaves(ctx, ctx->di);
+	if (arch_argument(ctx, 1))
+		heap_leaves(ctx, arch_argument(ctx, 0));
 	else
-		heap_free(ctx->di);
+		heap_free(arch_argument(ctx, 0));
 	return 0;
 }
 
-/* di: did it? */
+/* Argument: did it? */
 SEC("uprobe")
 int on_moved(struct pt_regs *ctx)
 {
 	KEEP_KERNEL_STACK(ctx, no_inside);
-	heap_moved(ctx->di);
+	heap_moved(arch_argument(ctx, 0));
 	return 0;
 }

@@ -13,10 +13,11 @@
 #define CPROF_LOOKUP_BPF_H
 
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 #include "scratch.bpf.h"
 #include "tables.bpf.h"
 
-_Static_assert(UNWIND_PAGE_MAX_ROWS == 1 << UNWIND_PAGE_SHIFT, "steps of the search");
+_Static_assert(UNWIND_PAGE_MAX_ROWS == 1 << 12, "steps of the search");
 
 /* The vma that holds ip, NULL if none does. Few frames are in another one than the last: for them there is a function. */
 static __always_inline struct abi_vma *lookup_vma(struct walk *walk, struct vma_space *space,
@@ -110,9 +111,9 @@ static __always_inline struct rule_at lookup_rule(struct walk *walk, struct vma_
 		return at;
 	table = &tables->at[at.table & (ABI_MAX_TABLES - 1)];
 	offset = ip - vma->bias - table->start;
-	if (offset >> UNWIND_PAGE_SHIFT >= table->nr_pages)
+	if (offset >> ARCH_PAGE_SHIFT >= table->nr_pages)
 		return at;
-	word = table->pages_at + 2 * (u32)(offset >> UNWIND_PAGE_SHIFT);
+	word = table->pages_at + 2 * (u32)(offset >> ARCH_PAGE_SHIFT);
 	slab = tables_slab(word);
 	if (!slab)
 		return at;
@@ -122,10 +123,10 @@ static __always_inline struct rule_at lookup_rule(struct walk *walk, struct vma_
 		slab = tables_slab(first);
 	if (!slab)
 		return at;
-	pc = offset & (UNWIND_PAGE_BYTES - 1);
-	row = find_row(slab, first, nr, pc);
+	pc = offset & ((1u << ARCH_PAGE_SHIFT) - 1);
+	row = find_row(slab, first, nr, pc >> ARCH_PC_SHIFT);
 	at.packed = unwind_row_rule(row);
-	at.pc_delta = pc - unwind_row_pc(row);
+	at.pc_delta = pc - (unwind_row_pc(row) << ARCH_PC_SHIFT);
 	return at;
 }
 

@@ -7,6 +7,7 @@
  * id once in 37 million runs.
  */
 #include "record.bpf.h"
+#include "arch/arch.bpf.h"
 
 #include "life.bpf.h"
 #include "mix.bpf.h"
@@ -188,11 +189,11 @@ static __always_inline void send_stack(struct scratch *scratch)
 	stack->id = scratch->record.id;
 	stack->ip = walk->ip;
 	stack->fp = walk->fp;
-	stack->bx = walk->bx;
+	stack->extra = walk->extra;
 	stack->ip_exact = walk->ip_exact;
-	stack->bx_known = walk->bx_known;
+	stack->extra_known = walk->extra_known;
 	stack->has_leaf = walk->has_leaf;
-	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
+	for (u32 i = 0; i < ARCH_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
 	send_pieces(walk->slot, walk->sp, stackmem_rest(walk->sp));
 }
@@ -206,12 +207,12 @@ static __always_inline void send_capture(struct scratch *scratch)
 	stack->event = ABI_EVENT_LEAF;
 	stack->id = scratch->record.id;
 	stack->ip = scratch->record.ips[scratch->record.nr_kernel & 127];
-	stack->fp = walk->leaf[UNWIND_REG_FP];
-	stack->bx = walk->leaf[UNWIND_REG_BX];
-	stack->ip_exact = stack->bx_known = stack->has_leaf = true;
-	for (u32 i = 0; i < UNWIND_NR_REGS; i++)
+	stack->fp = walk->leaf[ARCH_MACHINE.fp];
+	stack->extra = walk->leaf[ARCH_MACHINE.extra];
+	stack->ip_exact = stack->extra_known = stack->has_leaf = true;
+	for (u32 i = 0; i < ARCH_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
-	send_pieces(walk->slot, walk->leaf[UNWIND_REG_SP], STACKMEM_UNKNOWN);
+	send_pieces(walk->slot, walk->leaf[ARCH_MACHINE.sp], STACKMEM_UNKNOWN);
 }
 
 /* Before its record, which means nothing without it. */

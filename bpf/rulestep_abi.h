@@ -13,8 +13,9 @@
  *	STEP_INLINE	how functions are declared: static inline, or stronger
  *	STEP_WORD	the unsigned type of 64 bits that a register has
  *	STEP_TARGET	the type of `target` below
- *	STEP_REGS	a struct with a frame's ip, sp, fp, ip_exact, and bx if bx_known
+ *	STEP_REGS	a struct with a frame's ip, sp, fp, ip_exact, and extra if extra_known
  *	STEP_CALLER	a struct with the same, zeroed, for the caller's
+ *	step_machine(target)	its struct unwind_machine; in BPF a constant, so that nothing is left of the other machines
  *	step_load(target, addr, value)	puts the 8 bytes of the stack at addr into *value; false: they
  *			cannot be read, and *value is as it was
  *	step_is_leaf(regs)	whether regs are the leaf frame's, of which all registers are known
@@ -29,43 +30,44 @@
 
 #ifdef STEP_TARGET /* without, there is nothing */
 
+#include "arch/x86_step.h"
+
 /* By a rule that fits into 20 bits, at a pc that is pc_delta bytes after its row's. */
 STEP_INLINE enum unwind_status rulestep_inline(STEP_TARGET target, const STEP_REGS *regs,
 					       __u32 packed, __u32 pc_delta, STEP_CALLER *caller)
 {
-	__u64 by_fp = packed / UNWIND_RULE_BASE_FP & 1, cfa;
-	__u32 fp_slot = unwind_rule_fp_slot(packed);
-
-	UNWIND_OPAQUE(by_fp);
-	cfa = regs->sp + by_fp * (regs->fp - regs->sp) + unwind_rule_cfa_off_at(packed, pc_delta);
-	caller->fp = regs->fp;
-	caller->sp = cfa;
-	if (by_fp && !regs->fp)
-		return UNWIND_NO_REG;
-	if (cfa < regs->sp || (cfa == regs->sp && !step_is_leaf(regs)))
-		return UNWIND_NO_MOVE;
-	/* The lower address first, so that one window has both. */
-	if ((fp_slot && !step_load(target, cfa - unwind_fp_slot_bytes(fp_slot), &caller->fp)) ||
-	    !step_load(target, cfa - 8, &caller->ip))
-		return UNWIND_NO_MEMORY;
-	return UNWIND_STEPPED;
+	return x86_step_inline(target, regs, packed, pc_delta, caller);
 }
 
-STEP_INLINE enum unwind_status rulestep_register(const STEP_REGS *regs, __u32 reg, STEP_WORD *value)
+STEP_INLINE enum unwind_status rulestep_clone(STEP_TARGET target, const STEP_REGS *regs,
+					      STEP_CALLER *caller)
+{
+	return x86_step_clone(target, regs, caller);
+}
+
+/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
+STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REGS *regs,
+					      STEP_CALLER *caller)
+{
+	return x86_step_by_fp(target, regs, caller);
+}
+
+STEP_INLINE enum unwind_status rulestep_register(STEP_TARGET target, const STEP_REGS *regs,
+						 __u32 reg, STEP_WORD *value)
 {
 	if (reg >= UNWIND_NR_REGS)
 		return UNWIND_NO_RULE;
-	if (reg == UNWIND_REG_SP)
+	if (reg == step_machine(target)->sp)
 		*value = regs->sp;
-	else if (reg == UNWIND_REG_FP)
+	else if (reg == step_machine(target)->fp)
 		*value = regs->fp;
-	else if (reg == UNWIND_REG_BX && regs->bx_known)
-		*value = regs->bx;
+	else if (reg == step_machine(target)->extra && regs->extra_known)
+		*value = regs->extra;
 	else if (step_is_leaf(regs))
 		*value = step_leaf_register(regs, reg);
 	else
 		return UNWIND_NO_REG;
-	return reg == UNWIND_REG_FP && !*value ? UNWIND_NO_REG : UNWIND_STEPPED;
+	return reg == step_machine(target)->fp && !*value ? UNWIND_NO_REG : UNWIND_STEPPED;
 }
 
 /* A CFA that is in memory. */
@@ -77,7 +79,7 @@ STEP_INLINE enum unwind_status rulestep_load_cfa(STEP_TARGET target, const STEP_
 	STEP_WORD index = 0;
 
 	if (rule->kind == UNWIND_INDEXED) {
-		status = rulestep_register(regs, (__u32)rule->ra_off, &index);
+		status = rulestep_register(target, regs, (__u32)rule->ra_off, &index);
 		if (status)
 			return status;
 	}
@@ -98,7 +100,7 @@ STEP_INLINE enum unwind_status rulestep_cfa(STEP_TARGET target, const STEP_REGS 
 		*cfa = regs->sp + 8 + 8 * ((regs->ip & 15) >= (__u64)(__s64)rule->cfa_off);
 		return UNWIND_STEPPED;
 	}
-	status = rulestep_register(regs, rule->cfa_reg, &base);
+	status = rulestep_register(target, regs, rule->cfa_reg, &base);
 	if (status)
 		return status;
 	if (rule->kind != UNWIND_FRAME)
@@ -118,7 +120,7 @@ STEP_INLINE enum unwind_status rulestep_value(STEP_TARGET target, const STEP_REG
 	if (how == UNWIND_SAME)
 		return UNWIND_STEPPED;
 	if (how == UNWIND_IN_REG)
-		return rulestep_register(regs, (__u32)off, value);
+		return rulestep_register(target, regs, (__u32)off, value);
 	if (how == UNWIND_IS_CFA) {
 		*value = cfa + (__u64)off;
 		return UNWIND_STEPPED;
@@ -148,14 +150,16 @@ STEP_INLINE enum unwind_status rulestep_fp(STEP_TARGET target, const STEP_REGS *
 	return UNWIND_STEPPED;
 }
 
-STEP_INLINE void rulestep_bx(STEP_TARGET target, const STEP_REGS *regs,
-			     const struct unwind_rule *rule, STEP_CALLER *caller)
+STEP_INLINE void rulestep_extra(STEP_TARGET target, const STEP_REGS *regs,
+				const struct unwind_rule *rule, STEP_CALLER *caller)
 {
-	if (rule->bx_slot == 1)
-		caller->bx_known = !rulestep_register(regs, UNWIND_REG_BX, &caller->bx);
-	else if (rule->bx_slot >= 2)
-		caller->bx_known = step_load(
-			target, caller->sp - unwind_bx_slot_bytes(rule->bx_slot), &caller->bx);
+	if (rule->extra_slot == 1)
+		caller->extra_known = !rulestep_register(target, regs, step_machine(target)->extra,
+							 &caller->extra);
+	else if (rule->extra_slot >= 2)
+		caller->extra_known =
+			step_load(target, caller->sp - unwind_extra_slot_bytes(rule->extra_slot),
+				  &caller->extra);
 }
 
 STEP_INLINE enum unwind_status rulestep_frame(STEP_TARGET target, const STEP_REGS *regs,
@@ -175,7 +179,7 @@ STEP_INLINE enum unwind_status rulestep_frame(STEP_TARGET target, const STEP_REG
 	caller->ip = ip;
 	caller->fp = fp;
 	caller->sp = cfa;
-	rulestep_bx(target, regs, rule, caller);
+	rulestep_extra(target, regs, rule, caller);
 	return UNWIND_STEPPED;
 }
 
@@ -190,36 +194,8 @@ STEP_INLINE enum unwind_status rulestep_signal(STEP_TARGET target, const STEP_RE
 		return UNWIND_NO_MEMORY;
 	caller->ip_exact = 1;
 	if (rule->deref_off)
-		caller->bx_known =
-			step_load(target, sp + (__u64)(__s64)rule->deref_off, &caller->bx);
-	return UNWIND_STEPPED;
-}
-
-STEP_INLINE enum unwind_status rulestep_clone(STEP_TARGET target, const STEP_REGS *regs,
-					      STEP_CALLER *caller)
-{
-	if (step_is_leaf(regs) && !step_leaf_register(regs, UNWIND_REG_AX))
-		return UNWIND_AT_ROOT;
-	if (!step_load(target, regs->sp, &caller->ip))
-		return UNWIND_NO_MEMORY;
-	caller->sp = regs->sp + 8;
-	caller->fp = regs->fp;
-	return UNWIND_STEPPED;
-}
-
-/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
-STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REGS *regs,
-					      STEP_CALLER *caller)
-{
-	__u64 fp = regs->fp;
-
-	if (!fp)
-		return UNWIND_AT_ROOT;
-	if (fp & 7)
-		return UNWIND_NO_CFI;
-	if (!step_load(target, fp, &caller->fp) || !step_load(target, fp + 8, &caller->ip))
-		return UNWIND_NO_MEMORY;
-	caller->sp = fp + 16;
+		caller->extra_known =
+			step_load(target, sp + (__u64)(__s64)rule->deref_off, &caller->extra);
 	return UNWIND_STEPPED;
 }
 
@@ -241,14 +217,16 @@ STEP_INLINE __u64 rulestep_method(STEP_TARGET target, const STEP_REGS *regs,
 		return 0;
 	if (rule->kind == UNWIND_FRAME || (step_is_leaf(regs) && slot < regs->sp))
 		return step_is_leaf(regs)
-			       ? rulestep_method_word(step_leaf_register(regs, UNWIND_REG_BX), 0)
+			       ? rulestep_method_word(
+					 step_leaf_register(regs, step_machine(target)->method), 0)
 			       : 0;
 	if (!step_load(target, slot, &bcp) ||
 	    !step_load(target, regs->fp + (__u64)UNWIND_METHOD_OFF, &method))
 		return 0;
 	if (step_is_leaf(regs) && !(rule->deref_off & UNWIND_BCP_IN_FRAME) &&
-	    step_leaf_register(regs, UNWIND_REG_BCP) - regs->sp >= UNWIND_BCP_STACK_BYTES)
-		bcp = step_leaf_register(regs, UNWIND_REG_BCP);
+	    step_leaf_register(regs, step_machine(target)->bcp) - regs->sp >=
+		    UNWIND_BCP_STACK_BYTES)
+		bcp = step_leaf_register(regs, step_machine(target)->bcp);
 	return rulestep_method_word(method, UNWIND_METHOD_HAS_BCP | (bcp & UNWIND_METHOD_BCP));
 }
 

@@ -25,7 +25,7 @@ struct rule_at {
 
 /* A stack walk: the registers of the frame it has come to, and what helps it to the next. */
 struct walk {
-	u64 ip, sp, fp, bx;
+	u64 ip, sp, fp, extra;
 	u64 leaf[UNWIND_NR_REGS]; /* all registers, while in the leaf frame */
 	u64 window_at;		  /* the stack address of window[0] */
 	u32 window_bytes;	  /* 0: none read yet */
@@ -40,7 +40,7 @@ struct walk {
 	u64 unloads_at; /* of the process, if it is a JVM */
 	u8 ip_exact;	/* ip is where the frame stopped, not a return address */
 	u8 has_leaf;
-	u8 bx_known;
+	u8 extra_known;
 	u8 slot;	   /* whose walk it is: global functions take no pointers */
 	struct rule_at at; /* of the step under way, if its rule is no inline one */
 	u64 deadline_ns;   /* 0: nobody has looked at the clock yet */

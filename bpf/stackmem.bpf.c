@@ -7,6 +7,8 @@
  */
 #include "stackmem.bpf.h"
 
+#include "arch/arch.bpf.h"
+
 #define FIRST_WINDOW_BYTES  1024u
 #define SECOND_WINDOW_BYTES 2048u
 #define ABOVE_BYTES	    64u /* a little more than nothing, should a walk look there */
@@ -43,20 +45,12 @@ __noinline int stackmem_refill(u32 slot, u64 address)
 
 __hidden u64 stackmem_thread_block(void)
 {
-	struct task_struct *task;
-
-	if (kernel_has(get_current_task_btf))
-		return bpf_get_current_task_btf()->thread.fsbase;
-	if (config.no_kernel_reads)
-		return 0;
-	task = (void *)bpf_get_current_task();
-	return BPF_CORE_READ(task, thread.fsbase);
+	return arch_thread_block();
 }
 
 /*
  * Below the first stack's beginning are its frames, above it arguments and environment. The others
- * are what libc allocates: each of the usual ones puts the thread's own block (where fs points) at the
- * upper end. Either bounds the stack only if it is near.
+ * are what libc allocates: each of the usual ones puts the thread's own block at the upper end. Either bounds the stack only if it is near.
  */
 __hidden u32 stackmem_rest(u64 sp)
 {

@@ -50,7 +50,7 @@ static __always_inline u32 stackmem_piece(u64 sp)
 	return ABI_STACK_PIECE_BYTES - (sp & (PAGE_BYTES - 1));
 }
 
-/* Where fs points in current: its own block of libc's. 0: that cannot be read. */
+/* The thread pointer of current: its own block of libc's. 0: that cannot be read. */
 u64 stackmem_thread_block(void);
 
 #define STACKMEM_UNKNOWN (1u << 30)

@@ -7,15 +7,16 @@
 #define CPROF_STEP_BPF_H
 
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 #include "scratch.bpf.h"
 #include "stackmem.bpf.h"
 #include "unwind.bpf.h"
 
 /* What a step finds out: the caller's registers, or how the walk ends. */
 struct caller {
-	u64 ip, sp, fp, bx;
+	u64 ip, sp, fp, extra;
 	u64 guessed; /* ABI_IP_GUESSED or 0 */
-	u8 ip_exact, bx_known;
+	u8 ip_exact, extra_known;
 };
 
 /*
@@ -42,6 +43,7 @@ static __always_inline u64 leaf_register(const struct walk *walk, u32 reg)
 #define STEP_TARGET		       const struct target *
 #define STEP_REGS		       struct walk
 #define STEP_CALLER		       struct caller
+#define step_machine(target)	       (&ARCH_MACHINE)
 #define step_load(target, addr, value) stackmem_load((target)->scratch, (target)->slot, addr, value)
 #define step_is_leaf(regs)	       ((regs)->has_leaf)
 #define step_leaf_register(regs, reg)  leaf_register(regs, reg)
@@ -84,8 +86,8 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 	walk->ip = caller->ip;
 	walk->sp = caller->sp;
 	walk->fp = caller->fp;
-	walk->bx = caller->bx;
-	walk->bx_known = caller->bx_known;
+	walk->extra = caller->extra;
+	walk->extra_known = caller->extra_known;
 	walk->ip_exact = caller->ip_exact;
 	walk->has_leaf = false;
 	unwind_push(scratch, caller->ip | caller->guessed | (caller->ip_exact ? ABI_IP_EXACT : 0));

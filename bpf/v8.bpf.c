@@ -19,6 +19,7 @@
  * uses again, and a function has one within its script: by these a frame is known, with the addresses of both.
  */
 #include "prelude.bpf.h"
+#include "arch/arch.bpf.h"
 
 #include "scratch.bpf.h"
 #include "shadow.bpf.h"
@@ -103,7 +104,7 @@ __noinline int v8_step(u32 slot, u32 i)
 	if (!(scratch->record.ips[next & 1023] & ABI_IP_GUESSED))
 		return 0;
 	fp = frame_pointer(scratch, shadow, i);
-	if (!i && scratch->walk.leaf[UNWIND_REG_SP] > fp - sizeof(words))
+	if (!i && scratch->walk.leaf[ARCH_MACHINE.sp] > fp - sizeof(words))
 		return 0;
 	if (bpf_probe_read_user(words, sizeof(words), (void *)(fp - sizeof(words))) ||
 	    !is_object(words[0]) || !is_object(words[1]))

@@ -96,9 +96,9 @@ static inline uint64_t ip_named(uint64_t ip, bool is_caller)
 
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */
 struct stack_copy {
-	uint64_t ip, sp, fp, bx; /* of the frame whose ip is the record's last */
-	bool ip_exact;		 /* ip is where it stopped, not a return address */
-	bool bx_known;
+	uint64_t ip, sp, fp, extra; /* of the frame whose ip is the record's last */
+	bool ip_exact;		    /* ip is where it stopped, not a return address */
+	bool extra_known;
 	const uint64_t *leaf; /* all registers by DWARF number, NULL in a caller's frame */
 	const uint8_t *bytes; /* of the stack, from sp on */
 	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where the stack ends */

@@ -47,12 +47,12 @@ enum {
 
 static const struct unwind_rule rules[NR_CODES] = {
 	[SMALL] = {.kind = UNWIND_FRAME,
-		   .cfa_reg = UNWIND_REG_SP,
+		   .cfa_reg = X86_REG_SP,
 		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
 		   .cfa_off = 16,
 		   .ra_off = -8},
 	[BY_FP] = {.kind = UNWIND_FRAME,
-		   .cfa_reg = UNWIND_REG_FP,
+		   .cfa_reg = X86_REG_FP,
 		   .how = UNWIND_AT_CFA | UNWIND_AT_CFA << 4,
 		   .cfa_off = 16,
 		   .fp_off = -16,
@@ -65,18 +65,18 @@ static const struct unwind_rule rules[NR_CODES] = {
 	[PLT] = {.kind = UNWIND_PLT, .cfa_off = 11, .how = UNWIND_AT_CFA << 4, .ra_off = -8},
 	[UNSUPPORTED] = {.kind = UNWIND_UNSUPPORTED},
 	[LARGE] = {.kind = UNWIND_FRAME,
-		   .cfa_reg = UNWIND_REG_SP,
+		   .cfa_reg = X86_REG_SP,
 		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
 		   .cfa_off = 4088,
 		   .ra_off = -8},
 	[BY_BX] = {.kind = UNWIND_FRAME,
-		   .cfa_reg = UNWIND_REG_BX,
+		   .cfa_reg = X86_REG_BX,
 		   .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
-		   .bx_slot = 3,
+		   .extra_slot = 3,
 		   .cfa_off = 16,
 		   .ra_off = -8},
 	[UNALIGNED] = {.kind = UNWIND_FRAME,
-		       .cfa_reg = UNWIND_REG_SP,
+		       .cfa_reg = X86_REG_SP,
 		       .how = UNWIND_SAME | UNWIND_AT_CFA << 4,
 		       .cfa_off = 16,
 		       .ra_off = -11},
@@ -96,7 +96,7 @@ struct fixture {
 /* An ip in that code. */
 static u64 ip_in(int code)
 {
-	return CODE + (s64)code * (s64)UNWIND_PAGE_BYTES + 0x100;
+	return CODE + (s64)code * (s64)X86_PAGE_BYTES + 0x100;
 }
 
 static u64 sp_at(u32 word)
@@ -111,7 +111,7 @@ static void build_table(struct fixture *f)
 	for (u32 i = 0; i < UNWIND_NR_FIXED_EXTENDED; i++)
 		f->extended[i].kind = fixed[i];
 	for (u32 i = 0; i < NR_CODES; i++) {
-		u32 packed = unwind_rule_pack(&rules[i]);
+		u32 packed = x86_rule_pack(&rules[i]);
 
 		f->extended[UNWIND_NR_FIXED_EXTENDED + i] = rules[i];
 		if (packed & UNWIND_RULE_EXTENDED && rules[i].kind != UNWIND_GAP)
@@ -120,7 +120,8 @@ static void build_table(struct fixture *f)
 		f->pages[i] = i;
 	}
 	f->pages[NR_CODES] = NR_CODES;
-	f->table = (struct unwind_table){.start = CODE - BIAS,
+	f->table = (struct unwind_table){.arch = &unwind_x86,
+					 .start = CODE - BIAS,
 					 .nr_pages = NR_CODES,
 					 .nr_rows = NR_CODES,
 					 .nr_extended = UNWIND_NR_FIXED_EXTENDED + NR_CODES,
@@ -136,7 +137,7 @@ static int set_up(void **state)
 	host_open();
 	walker_open(&f->walker);
 	build_table(f);
-	walker_add_vma(&f->walker, CODE, CODE + NR_CODES * UNWIND_PAGE_BYTES, BIAS, &f->table,
+	walker_add_vma(&f->walker, CODE, CODE + NR_CODES * X86_PAGE_BYTES, BIAS, &f->table,
 		       walker_upload(&f->walker, &f->table));
 	walker_publish(&f->walker);
 	host_add_range(STACK, f->words, STACK_BYTES);
@@ -460,7 +461,7 @@ static void test_signal_frame(void **state)
 
 	push_small(f, ip_in(SIGNAL));
 	f->nr = 2 + 4;
-	push_word(f, CODE + BY_BX * UNWIND_PAGE_BYTES);
+	push_word(f, CODE + BY_BX * X86_PAGE_BYTES);
 	push_word(f, sp_at(100)); /* another stack */
 	push_word(f, sp_at(102)); /* rbp */
 	push_word(f, sp_at(110)); /* rbx */
@@ -470,7 +471,7 @@ static void test_signal_frame(void **state)
 	walked = walk(f, SMALL);
 	expect(walked, 4, ABI_END_ROOT);
 	assert_int_equal(walked->ips[1], ip_in(SIGNAL) | ABI_IP_EXACT);
-	assert_int_equal(walked->ips[2], (CODE + BY_BX * UNWIND_PAGE_BYTES) | ABI_IP_EXACT);
+	assert_int_equal(walked->ips[2], (CODE + BY_BX * X86_PAGE_BYTES) | ABI_IP_EXACT);
 	assert_int_equal(walked->ips[3], ip_in(ROOT));
 	assert_int_equal(walked->fp, sp_at(102));
 	/* The handler's stack lies above the one it interrupted. */
@@ -788,7 +789,8 @@ static void test_slab_boundary(void **state)
 {
 	struct fixture *f = *state;
 	const u32 nr_pages = 70, nr_rows = nr_pages * UNWIND_PAGE_MAX_ROWS;
-	struct unwind_table *table = unwind_table_uniform(0, nr_pages * 4096ull, UNWIND_FP);
+	struct unwind_table *table =
+		unwind_table_uniform(&unwind_x86, 0, nr_pages * 4096ull, UNWIND_FP);
 	const struct abi_table *stored = host_map_value("tables");
 	u32 id, nr_elsewhere = 0;
 
@@ -801,7 +803,7 @@ static void test_slab_boundary(void **state)
 	for (u32 i = 0; i <= nr_pages; i++)
 		table->pages[i] = i * UNWIND_PAGE_MAX_ROWS;
 	for (u32 i = 0; i < nr_rows; i++) /* at each pc another rule: CFA = sp + 0 to 480 */
-		table->rows[i] = unwind_row_pack(i % 4096, (i * 7 % 61) << UNWIND_RULE_CFA_SHIFT);
+		table->rows[i] = unwind_row_pack(i % 4096, (i * 7 % 61) << X86_RULE_CFA_SHIFT);
 	id = walker_upload(&f->walker, table);
 	walker_add_vma(&f->walker, CODE + 0x1000000, CODE + 0x1000000 + nr_pages * 4096ull,
 		       CODE + 0x1000000, table, id);
@@ -826,8 +828,8 @@ static void test_outside_the_table(void **state)
 {
 	struct fixture *f = *state;
 
-	f->walker.vmas.at[0].start -= UNWIND_PAGE_BYTES;
-	f->walker.vmas.at[0].limit += UNWIND_PAGE_BYTES;
+	f->walker.vmas.at[0].start -= X86_PAGE_BYTES;
+	f->walker.vmas.at[0].limit += X86_PAGE_BYTES;
 	walker_publish(&f->walker);
 	push_small(f, ip_in(ROOT));
 	expect(walk(f, SMALL), 2, ABI_END_ROOT);
@@ -1016,10 +1018,10 @@ static void test_unknown_process_sends_registers(void **state)
 	sample_cpu(&ctx);
 	stack = host_ring_take(&len);
 	assert_non_null(stack);
-	assert_true(stack->has_leaf && stack->ip_exact && stack->bx_known);
+	assert_true(stack->has_leaf && stack->ip_exact && stack->extra_known);
 	assert_int_equal(stack->leaf[0], 99);
 	assert_int_equal(stack->leaf[12], 12);
-	assert_int_equal(stack->leaf[UNWIND_REG_SP], STACK);
+	assert_int_equal(stack->leaf[X86_REG_SP], STACK);
 	assert_int_equal(stack->ip, ip_in(SMALL));
 	check_ticks();
 }

@@ -111,13 +111,13 @@ static s32 random_offset(void)
 
 static struct unwind_rule random_rule(void)
 {
-	static const u8 registers[] = {UNWIND_REG_SP, UNWIND_REG_SP, UNWIND_REG_FP, UNWIND_REG_BX};
+	static const u8 registers[] = {X86_REG_SP, X86_REG_SP, X86_REG_FP, X86_REG_BX};
 	struct unwind_rule rule = {
 		.kind = below(3) ? UNWIND_FRAME : below(UNWIND_NR_KINDS + 1),
 		.cfa_reg = below(4) ? registers[below(4)] : below(UNWIND_NR_REGS),
 		.how = unwind_how_pack(below(UNWIND_NR_HOWS + 1),
 				       below(4) ? UNWIND_AT_CFA : below(UNWIND_NR_HOWS + 1)),
-		.bx_slot = below(6),
+		.extra_slot = below(6),
 		.cfa_off = random_offset(),
 		.fp_off = random_offset(),
 		.ra_off = below(2) ? -8 : random_offset(),
@@ -139,14 +139,14 @@ static u32 random_inline(void)
 {
 	u32 packed = bpf_get_prandom_u32() & (UNWIND_RULE_EXTENDED - 1);
 
-	return unwind_rule_cfa_off(packed) < 24 ? packed & ~UNWIND_RULE_RUN_DOWN : packed;
+	return x86_rule_cfa_off(packed) < 24 ? packed & ~X86_RULE_RUN_DOWN : packed;
 }
 
 /* One that has rules of every kind, in pages of 1 to 4096 rows. */
 static struct unwind_table *random_table(u32 nr_pages)
 {
 	struct unwind_table *table =
-		unwind_table_uniform(0x10000, 0x10000 + nr_pages * 4096ull, UNWIND_FP);
+		unwind_table_uniform(&unwind_x86, 0x10000, 0x10000 + nr_pages * 4096ull, UNWIND_FP);
 	vec_of(u32) rows = {0};
 	const u32 nr_extended = 2000;
 

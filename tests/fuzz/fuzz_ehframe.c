@@ -52,7 +52,7 @@ static void check_row(void *ctx, const struct unwind_row *row)
 
 static void check_table(const struct unwind_table *table)
 {
-	require(table->start % UNWIND_PAGE_BYTES == 0);
+	require(table->start % X86_PAGE_BYTES == 0);
 	require(table->nr_pages <= UNWIND_TABLE_MAX_PAGES);
 	require(table->nr_extended >= UNWIND_NR_FIXED_EXTENDED &&
 		table->nr_extended <= UNWIND_MAX_EXTENDED);
@@ -90,13 +90,14 @@ static void walk(const struct unwind_table *table)
 					   .fp = 0x7ffe0100,
 					   .leaf = i % 2 ? leaf : NULL};
 
-		unwind_step(&table->extended[i], &regs, read_memory, NULL);
+		unwind_step(&unwind_x86, &table->extended[i], &regs, read_memory, NULL);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len_bytes)
 {
-	struct ehframe_input input = {.code_start = 0x1000, .code_limit = 0x301000};
+	struct ehframe_input input = {
+		.arch = &unwind_x86, .code_start = 0x1000, .code_limit = 0x301000};
 	struct unwind_table *table;
 	struct rows rows = {0};
 	uint64_t addr;
@@ -115,13 +116,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len_bytes)
 		input.code_start = 0;
 		input.code_limit = UINT64_MAX;
 	}
-	input.track_bx = bytes[0] & 2;
+	input.track_extra = bytes[0] & 2;
 	if (bytes[0] & 4)
 		cfi_header_read(&input.section, &addr);
 	require(unwind_table_new(&input, &table) == 0);
 	check_table(table);
 	rows.table = table;
-	input.track_bx = table->tracks_bx;
+	input.track_extra = table->tracks_extra;
 	require(ehframe_rows(&input, check_row, &rows, NULL) == 0);
 	require(rows.nr == 0 || rows.last.rule.kind == UNWIND_GAP);
 	walk(table);

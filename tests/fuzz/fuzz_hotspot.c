@@ -81,7 +81,7 @@ static void look(struct hotspot *vm)
 			abort();
 		if (i && heap->start < hotspot_heap(vm, i - 1)->reserved)
 			abort();
-		if (heap->table && heap->start % UNWIND_PAGE_BYTES)
+		if (heap->table && heap->start % X86_PAGE_BYTES)
 			abort();
 	}
 	for (uint32_t at = IMAGE_HEAP; at < IMAGE_LIMIT; at += 61) {

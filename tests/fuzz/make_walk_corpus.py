@@ -14,7 +14,7 @@ WIDE = 1 << 19
 BASE_FP = 1 << 18
 
 FIXED = [(kind, 0, 0, 0, 0, 0, 0, 0) for kind in range(4)]
-# kind, cfa_reg, how, bx_slot, cfa_off, fp_off, ra_off, deref_off
+# kind, cfa_reg, how, extra_slot, cfa_off, fp_off, ra_off, deref_off
 KINDS = [
     (4, 7, 0x10, 0, 24, 0, -8, 0),  # FRAME
     (5, 7, 0x11, 0, 8, -16, -8, 8),  # DEREF

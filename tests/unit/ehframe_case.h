@@ -27,6 +27,7 @@ static inline void fresh(void)
 static inline struct ehframe_input input_of(void)
 {
 	return (struct ehframe_input){
+		.arch = &unwind_x86,
 		.section = {.bytes = as.bytes,
 			    .len_bytes = as.len,
 			    .elf_addr = 0x400000,

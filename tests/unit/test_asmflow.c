@@ -81,7 +81,7 @@ static void expect(const struct made *made, const char *label, uint32_t kind, ui
 
 static void expect_sp(const struct made *made, const char *label, int32_t off)
 {
-	expect(made, label, UNWIND_FRAME, UNWIND_REG_SP, off);
+	expect(made, label, UNWIND_FRAME, X86_REG_SP, off);
 }
 
 static void expect_gap(const struct made *made, const char *label)
@@ -166,7 +166,7 @@ static void test_aligned_frame(void **state)
 			"body:\nvpxor %ymm0,%ymm0,%ymm0\nmov 0x48(%rsp),%rsp\n"
 			"restored:\npop %r12\nret\n");
 	expect(&made, "aligned", UNWIND_FRAME, 0, 16);
-	expect(&made, "body", UNWIND_DEREF, UNWIND_REG_SP, 0x48);
+	expect(&made, "body", UNWIND_DEREF, X86_REG_SP, 0x48);
 	assert_int_equal(rule_at(&made, "body").deref_off, 16);
 	expect_sp(&made, "restored", 16);
 	made_release(&made);
@@ -395,8 +395,8 @@ static void test_system_calls(void **state)
 		 "%ebp,%ebp\npop %rdi\n"
 		 "call *%r9\nhlt\n1:\n.globl parent\nparent:\nret\n");
 	expect_sp(&made, "back", 16);
-	expect(&made, "restorer", UNWIND_SIGNAL, UNWIND_REG_SP, 160);
-	expect(&made, "behind", UNWIND_SIGNAL, UNWIND_REG_SP, 160);
+	expect(&made, "restorer", UNWIND_SIGNAL, X86_REG_SP, 160);
+	expect(&made, "behind", UNWIND_SIGNAL, X86_REG_SP, 160);
 	expect_sp(&made, "clone_it", 8);
 	expect(&made, "either", UNWIND_CLONE, 0, 0);
 	expect(&made, "child", UNWIND_ROOT, 0, 0);
@@ -504,7 +504,7 @@ static void compare(struct score *score, uint64_t addr, uint64_t limit,
 		return;
 	score->nr_found += limit - addr;
 	if (found->kind != UNWIND_FRAME || said->kind != UNWIND_FRAME ||
-	    found->cfa_reg != UNWIND_REG_SP || said->cfa_reg != UNWIND_REG_SP)
+	    found->cfa_reg != X86_REG_SP || said->cfa_reg != X86_REG_SP)
 		return;
 	score->nr_compared += limit - addr;
 	if (same_caller(said, found))
@@ -532,8 +532,7 @@ static void judge_function(void *ctx, uint32_t cie, const struct cfi_fde *fde)
 	struct rows found = {0};
 
 	(void)cie;
-	if (said->at.at[first].rule.cfa_reg != UNWIND_REG_SP ||
-	    said->at.at[first].rule.cfa_off != 8 ||
+	if (said->at.at[first].rule.cfa_reg != X86_REG_SP || said->at.at[first].rule.cfa_off != 8 ||
 	    !elf_file_read(judging->file, fde->start, bytes, code.len_bytes))
 		return;
 	assert_int_equal(asmflow_rows(&code, take, &found), code.len_bytes);
@@ -618,7 +617,7 @@ static void judge_without(const char *path, double least_found, double most_wron
 	assert_int_equal(ehframe_input_from_elf(file, &input), 0);
 	assert_int_equal(ehframe_rows(&input, take, &said, NULL), 0);
 	assert_true(elf_file_section_named(file, ".text", &text));
-	gapfill_open(&gapfill, file, input.entry, take, &found, &starts);
+	gapfill_open(&gapfill, &unwind_x86, file, input.entry, take, &found, &starts);
 	gapfill_close(&gapfill);
 	elf_file_close(file);
 	compare_all(&score, &said, &found,

@@ -242,7 +242,8 @@ static void test_long_cie(void **state)
 	};
 	size_t len = CIE_BYTES + NR_FDES * 29;
 	uint8_t *bytes = calloc(1, len), *at = bytes + CIE_BYTES;
-	struct ehframe_input input = {.section = {.bytes = bytes, .len_bytes = len},
+	struct ehframe_input input = {.arch = &unwind_x86,
+				      .section = {.bytes = bytes, .len_bytes = len},
 				      .code_limit = UINT64_MAX};
 	uint32_t cie_len = CIE_BYTES - 4, fde_len = 25;
 	struct unwind_table *table;

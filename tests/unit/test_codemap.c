@@ -145,7 +145,7 @@ static void test_written_when_something_changed(void **state)
 				      clock_monotonic_ns(), &rule, &by_fp),
 			 CODE_FOUND);
 	assert_int_equal(rule.kind, UNWIND_FRAME); /* at its entry: CFA = sp + 8 */
-	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	assert_int_equal(rule.cfa_reg, X86_REG_SP);
 	assert_int_equal(rule.cfa_off, 8);
 	assert_false(by_fp);
 	assert_true(tablecache_poll(fixture->rooms.tablecache));

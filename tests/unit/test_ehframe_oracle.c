@@ -175,7 +175,7 @@ static uint32_t expect_how(const struct location *location, int64_t *off)
  */
 static uint8_t expect_bx(const struct judge *judge, const struct location *bx)
 {
-	if (!judge->table->tracks_bx)
+	if (!judge->table->tracks_extra)
 		return 0;
 	if (bx->place == PLACE_SAME || bx->place == PLACE_UNDEFINED)
 		return 1;
@@ -212,12 +212,12 @@ static struct unwind_rule expect(struct judge *judge, Dwarf_Frame *frame)
 	rule.fp_off = (int32_t)fp_off;
 	if (rule.kind != UNWIND_INDEXED)
 		rule.ra_off = (int16_t)ra_off;
-	rule.bx_slot = expect_bx(judge, &bx);
+	rule.extra_slot = expect_bx(judge, &bx);
 	if (signal && known_cfa && sp.place == PLACE_AT_REG && sp.off == rule.cfa_off &&
 	    bx.place == PLACE_AT_REG) {
 		rule.kind = UNWIND_SIGNAL;
 		rule.deref_off = (int16_t)bx.off;
-		rule.bx_slot = 0;
+		rule.extra_slot = 0;
 		return rule;
 	}
 	if (expect_jump(&sp, &rule))
@@ -275,7 +275,7 @@ static bool explain_gap(struct judge *judge, uint64_t addr, bool found,
 static void show(const char *what, const struct unwind_rule *rule)
 {
 	printf("  %s: kind %u reg %u how %02x bx %u cfa %d fp %d ra %d deref %d\n", what,
-	       rule->kind, rule->cfa_reg, rule->how, rule->bx_slot, rule->cfa_off, rule->fp_off,
+	       rule->kind, rule->cfa_reg, rule->how, rule->extra_slot, rule->cfa_off, rule->fp_off,
 	       rule->ra_off, rule->deref_off);
 }
 
@@ -322,10 +322,10 @@ static void compare_rows(struct judge *judge, uint32_t stride)
 	const struct unwind_table *table = judge->table;
 
 	for (uint32_t page = 0; page < table->nr_pages; page += stride) {
-		uint64_t start = table->start + (uint64_t)page * UNWIND_PAGE_BYTES;
+		uint64_t start = table->start + (uint64_t)page * X86_PAGE_BYTES;
 
 		for (uint32_t i = table->pages[page]; i < table->pages[page + 1]; i++) {
-			uint32_t next = UNWIND_PAGE_BYTES;
+			uint32_t next = X86_PAGE_BYTES;
 
 			if (i + 1 < table->pages[page + 1])
 				next = unwind_row_pc(table->rows[i + 1]);
@@ -336,7 +336,7 @@ static void compare_rows(struct judge *judge, uint32_t stride)
 
 static void compare_random(struct judge *judge, unsigned nr)
 {
-	uint64_t span = (uint64_t)judge->table->nr_pages * UNWIND_PAGE_BYTES + 8192;
+	uint64_t span = (uint64_t)judge->table->nr_pages * X86_PAGE_BYTES + 8192;
 	uint64_t state = 88172645463325252ull;
 
 	for (unsigned i = 0; i < nr; i++) {

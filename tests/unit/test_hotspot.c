@@ -60,7 +60,7 @@ static void expect_sp(struct hotspot *vm, uint64_t ip, int32_t cfa_off)
 	struct unwind_rule rule = find(vm, ip);
 
 	assert_int_equal(rule.kind, UNWIND_FRAME);
-	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	assert_int_equal(rule.cfa_reg, X86_REG_SP);
 	assert_int_equal(rule.cfa_off, cfa_off);
 	assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_CFA);
 	assert_int_equal(rule.ra_off, -8);
@@ -262,7 +262,7 @@ static void test_interpreter(void **state)
 		rule = find(vm, at + offset);
 		assert_int_equal(rule.kind, UNWIND_INTERPRETED);
 		assert_int_equal(rule.deref_off, offset == 40 ? -56 : -55); /* as in Java 8 */
-		assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
+		assert_int_equal(rule.cfa_reg, X86_REG_FP);
 		assert_int_equal(rule.cfa_off, -8);
 		assert_int_equal(unwind_ra_how(&rule), UNWIND_AT_FP);
 		assert_int_equal(rule.ra_off, 8);

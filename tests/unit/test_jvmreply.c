@@ -39,7 +39,8 @@ static struct look good_look(void)
 		.about = {.missing = "", .nr_blobs = 3, .is_changed = 1, .unloads_at = HEAP},
 		.heaps = {{HEAP, HEAP + 0x1000, HEAP + 0x4000, 7, 1, sizeof(struct table)},
 			  {HEAP + 0x4000, HEAP + 0x5000, HEAP + 0x5000, 8, 0, 0}},
-		.table = {.about = {.start = HEAP,
+		.table = {.about = {.e_machine = 62,
+				    .start = HEAP,
 				    .nr_pages = 1,
 				    .nr_rows = 1,
 				    .nr_extended = UNWIND_NR_FIXED_EXTENDED},
@@ -160,7 +161,7 @@ struct code {
 static struct code good_code(void)
 {
 	const struct unwind_rule sp = {.kind = UNWIND_FRAME,
-				       .cfa_reg = UNWIND_REG_SP,
+				       .cfa_reg = X86_REG_SP,
 				       .how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
 				       .cfa_off = 8,
 				       .ra_off = -8};

@@ -104,18 +104,18 @@ static void test_poll_at_return(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_COMPILED, 48, code, {0, false});
-	expect(0, UNWIND_REG_SP, 8);
+	expect(0, X86_REG_SP, 8);
 	expect_fp(0, UNWIND_SAME, 0);
-	expect(1, UNWIND_REG_SP, 16);
-	expect(5, UNWIND_REG_SP, 48);
+	expect(1, X86_REG_SP, 16);
+	expect(5, X86_REG_SP, 48);
 	expect_fp(5, UNWIND_AT_CFA, -16);
-	expect(8, UNWIND_REG_SP, 48); /* whatever rbp is now */
-	expect(0xc, UNWIND_REG_SP, 16);
-	expect(0xd, UNWIND_REG_SP, 8);
+	expect(8, X86_REG_SP, 48); /* whatever rbp is now */
+	expect(0xc, X86_REG_SP, 16);
+	expect(0xd, X86_REG_SP, 8);
 	expect_fp(0xd, UNWIND_SAME, 0);
-	expect(0x16, UNWIND_REG_SP, 8);
-	expect(0x18, UNWIND_REG_SP, 8);
-	expect(0x1a, UNWIND_REG_SP, 48);
+	expect(0x16, X86_REG_SP, 8);
+	expect(0x18, X86_REG_SP, 8);
+	expect(0x1a, X86_REG_SP, 48);
 }
 
 /* sub first, then a store of rbp; pushes in the body; loops are followed once. */
@@ -137,17 +137,17 @@ static void test_body(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_COMPILED, 32, code, {0, false});
-	expect(7, UNWIND_REG_SP, 32);
+	expect(7, X86_REG_SP, 32);
 	expect_fp(7, UNWIND_SAME, 0);
-	expect(0xc, UNWIND_REG_SP, 32);
+	expect(0xc, X86_REG_SP, 32);
 	expect_fp(0xc, UNWIND_AT_CFA, -16);
-	expect(0xd, UNWIND_REG_SP, 40);
-	expect(0xf, UNWIND_REG_SP, 48);
-	expect(0x10, UNWIND_REG_SP, 56);
-	expect(0x15, UNWIND_REG_SP, 40);
-	expect(0x16, UNWIND_REG_SP, 32);
+	expect(0xd, X86_REG_SP, 40);
+	expect(0xf, X86_REG_SP, 48);
+	expect(0x10, X86_REG_SP, 56);
+	expect(0x15, X86_REG_SP, 40);
+	expect(0x16, X86_REG_SP, 32);
 	expect_fp(0x1d, UNWIND_SAME, 0);
-	expect(0x21, UNWIND_REG_SP, 8);
+	expect(0x21, X86_REG_SP, 8);
 }
 
 /* call_stub: sp moves in a loop, rbp stays. */
@@ -171,12 +171,12 @@ static void test_stub_with_frame_pointer(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_STUB, 0, code, {0, false});
-	expect(1, UNWIND_REG_SP, 16);
-	expect(4, UNWIND_REG_FP, 16);
-	expect(0xd, UNWIND_REG_FP, 16);
-	expect(0x17, UNWIND_REG_FP, 16);
-	expect(0x18, UNWIND_REG_SP, 8);
-	expect(0x19, UNWIND_REG_SP, 8);
+	expect(1, X86_REG_SP, 16);
+	expect(4, X86_REG_FP, 16);
+	expect(0xd, X86_REG_FP, 16);
+	expect(0x17, X86_REG_FP, 16);
+	expect(0x18, X86_REG_SP, 8);
+	expect(0x19, X86_REG_SP, 8);
 }
 
 /* An adapter takes the return address into a register, and aligns the stack. */
@@ -194,9 +194,9 @@ static void test_adapter(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_STUB, 0, code, {0, false});
-	expect(1, UNWIND_REG_SP, 0);
+	expect(1, X86_REG_SP, 0);
 	expect_ra(1, UNWIND_IN_REG, 0);
-	expect(8, UNWIND_REG_SP, 16);
+	expect(8, X86_REG_SP, 16);
 	expect(0xc, 11, 0);
 	expect_ra(0xc, UNWIND_IN_REG, 0);
 	expect(0xd, 11, 0);
@@ -219,14 +219,14 @@ static void test_aligned_stack(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_STUB, 0, code, {0, false});
-	expect(7, UNWIND_REG_SP, 72);
+	expect(7, X86_REG_SP, 72);
 	expect(0xb, 0, 8);
 	rule = at(0x12);
 	assert_int_equal(rule.kind, UNWIND_DEREF);
-	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	assert_int_equal(rule.cfa_reg, X86_REG_SP);
 	assert_int_equal(rule.cfa_off, 0x38);
 	assert_int_equal(rule.deref_off, 8);
-	expect(0x17, UNWIND_REG_SP, 8);
+	expect(0x17, X86_REG_SP, 8);
 }
 
 /* The interpreter's epilogue: the caller's sp into rbx, leave, the return address into r13. */
@@ -254,7 +254,7 @@ static void test_interpreter_returns(void **state)
 	expect_fp(0xb, UNWIND_SAME, 0);
 	expect(0xd, 3, 0);
 	expect_ra(0xd, UNWIND_IN_REG, 13);
-	expect(0x10, UNWIND_REG_SP, 0);
+	expect(0x10, X86_REG_SP, 0);
 }
 
 /* An intrinsic method of the interpreter: what it calls finds it by sp, since r13 is not to be had. */
@@ -269,9 +269,9 @@ static void test_intrinsic_calls(void **state)
 
 	(void)state;
 	RUN(STACKFLOW_INTERPRETER, 0, code, {0, true});
-	expect(0, UNWIND_REG_SP, 8);
+	expect(0, X86_REG_SP, 8);
 	expect_ra(3, UNWIND_IN_REG, 0);
-	expect(6, UNWIND_REG_SP, 0);
+	expect(6, X86_REG_SP, 0);
 }
 
 /* Any bytes give rows, whatever the entries. */

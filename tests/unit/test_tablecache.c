@@ -118,7 +118,7 @@ static void test_build(void **state)
 	assert_true(codefile->is_built && codefile->elf && !codefile->gap_by_fp);
 	assert_true(session_case_has_table(&fixture->session, id));
 	assert_non_null(rules);
-	assert_true(unwind_table_find(rules, rules->start + UNWIND_PAGE_BYTES - 1, &rule));
+	assert_true(unwind_table_find(rules, rules->start + X86_PAGE_BYTES - 1, &rule));
 	assert_true(tablecache_poll(fixture->tables));
 	assert_false(tablecache_poll(fixture->tables));
 	/* It is built once. */
@@ -166,7 +166,7 @@ static void test_no_unwind_information(void **state)
 static void test_no_room(void **state)
 {
 	struct fixture *fixture = *state;
-	struct unwind_table *table = unwind_table_uniform(0x1000, 0x3000, UNWIND_FP);
+	struct unwind_table *table = unwind_table_uniform(&unwind_x86, 0x1000, 0x3000, UNWIND_FP);
 	uint32_t one, id;
 
 	fixture->session.table_err = -ENOSPC;

@@ -220,9 +220,9 @@ static __attribute__((noinline)) void capture_here(struct capture *capture)
 {
 	struct stack_copy *copy = &capture->copy;
 
-	*copy = (struct stack_copy){.ip_exact = true, .bx_known = true};
+	*copy = (struct stack_copy){.ip_exact = true, .extra_known = true};
 	__asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2\n\tmov %%rbx, %3"
-			 : "=&r"(copy->ip), "=&r"(copy->sp), "=&r"(copy->fp), "=&r"(copy->bx));
+			 : "=&r"(copy->ip), "=&r"(copy->sp), "=&r"(copy->fp), "=&r"(copy->extra));
 	copy_stack(capture);
 	capture->nr_judge = backtrace(capture->judge, 64);
 }

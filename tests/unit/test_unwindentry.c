@@ -67,6 +67,7 @@ static void test_length(void **state)
 		0,    0x10, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0,	0,    0,    0, 0,
 	};
 	struct ehframe_input input = {
+		.arch = &unwind_x86,
 		.section = {.bytes = section, .len_bytes = sizeof(section)},
 		.code_limit = UINT64_MAX,
 		.entry = 0x1020,

@@ -55,7 +55,8 @@ static void check_step(struct unwind_rule rule, bool leaf, uint64_t ip, uint64_t
 {
 	struct unwind_regs regs = regs_of(leaf);
 
-	assert_int_equal(unwind_step(&rule, &regs, read_made_up, NULL), UNWIND_STEPPED);
+	assert_int_equal(unwind_step(&unwind_x86, &rule, &regs, read_made_up, NULL),
+			 UNWIND_STEPPED);
 	assert_int_equal(regs.ip, ip);
 	assert_int_equal(regs.sp, sp);
 	assert_int_equal(regs.fp, fp);
@@ -67,7 +68,7 @@ static void check_stop(struct unwind_rule rule, bool leaf, enum unwind_status st
 {
 	struct unwind_regs regs = regs_of(leaf), before = regs;
 
-	assert_int_equal(unwind_step(&rule, &regs, read_made_up, NULL), status);
+	assert_int_equal(unwind_step(&unwind_x86, &rule, &regs, read_made_up, NULL), status);
 	assert_memory_equal(&regs, &before, sizeof(regs));
 }
 
@@ -132,7 +133,8 @@ static void test_clone(void **state)
 	check_step(rule, true, 0x1000, BASE + 8, BASE + 64);
 	check_step(rule, false, 0x1000, BASE + 8, BASE + 64);
 	regs.leaf = in_child;
-	assert_int_equal(unwind_step(&rule, &regs, read_made_up, NULL), UNWIND_AT_ROOT);
+	assert_int_equal(unwind_step(&unwind_x86, &rule, &regs, read_made_up, NULL),
+			 UNWIND_AT_ROOT);
 }
 
 static void test_stops(void **state)
@@ -160,10 +162,13 @@ static void test_stops(void **state)
 	check_stop(frame, false, UNWIND_NO_REG);
 	frame.cfa_reg = 6;
 	regs.fp = 0;
-	assert_int_equal(unwind_step(&frame, &regs, read_made_up, NULL), UNWIND_NO_REG);
-	assert_int_equal(unwind_step(&by_fp, &regs, read_made_up, NULL), UNWIND_AT_ROOT);
+	assert_int_equal(unwind_step(&unwind_x86, &frame, &regs, read_made_up, NULL),
+			 UNWIND_NO_REG);
+	assert_int_equal(unwind_step(&unwind_x86, &by_fp, &regs, read_made_up, NULL),
+			 UNWIND_AT_ROOT);
 	regs.fp = BASE + 4; /* a frame pointer that is none */
-	assert_int_equal(unwind_step(&by_fp, &regs, read_made_up, NULL), UNWIND_NO_CFI);
+	assert_int_equal(unwind_step(&unwind_x86, &by_fp, &regs, read_made_up, NULL),
+			 UNWIND_NO_CFI);
 }
 
 /* rbx through three frames: stored, kept, used. */
@@ -174,19 +179,23 @@ static void test_bx(void **state)
 	struct unwind_regs regs = regs_of(true);
 
 	(void)state;
-	assert_int_equal(unwind_step(&stored, &regs, read_made_up, NULL), UNWIND_STEPPED);
-	assert_true(regs.bx_known);
-	assert_int_equal(regs.bx, 0x1002);
-	assert_int_equal(unwind_step(&kept, &regs, read_made_up, NULL), UNWIND_STEPPED);
-	assert_true(regs.bx_known);
-	assert_int_equal(regs.bx, 0x1002);
-	kept.bx_slot = 0;
-	assert_int_equal(unwind_step(&kept, &regs, read_made_up, NULL), UNWIND_STEPPED);
-	assert_false(regs.bx_known);
+	assert_int_equal(unwind_step(&unwind_x86, &stored, &regs, read_made_up, NULL),
+			 UNWIND_STEPPED);
+	assert_true(regs.extra_known);
+	assert_int_equal(regs.extra, 0x1002);
+	assert_int_equal(unwind_step(&unwind_x86, &kept, &regs, read_made_up, NULL),
+			 UNWIND_STEPPED);
+	assert_true(regs.extra_known);
+	assert_int_equal(regs.extra, 0x1002);
+	kept.extra_slot = 0;
+	assert_int_equal(unwind_step(&unwind_x86, &kept, &regs, read_made_up, NULL),
+			 UNWIND_STEPPED);
+	assert_false(regs.extra_known);
 	regs = regs_of(true);
-	kept.bx_slot = 1;
-	assert_int_equal(unwind_step(&kept, &regs, read_made_up, NULL), UNWIND_STEPPED);
-	assert_int_equal(regs.bx, BASE + 80);
+	kept.extra_slot = 1;
+	assert_int_equal(unwind_step(&unwind_x86, &kept, &regs, read_made_up, NULL),
+			 UNWIND_STEPPED);
+	assert_int_equal(regs.extra, BASE + 80);
 }
 
 /* Real walks ---------------------------------------------------------------------------------- */
@@ -216,8 +225,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
 	if (!unwind_table_from_elf(file, &object->table)) {
 		object->bias = info->dlpi_addr;
 		object->start = object->bias + object->table->start;
-		object->limit =
-			object->start + (uint64_t)object->table->nr_pages * UNWIND_PAGE_BYTES;
+		object->limit = object->start + (uint64_t)object->table->nr_pages * X86_PAGE_BYTES;
 		nr_objects++;
 	}
 	elf_file_close(file);
@@ -262,13 +270,13 @@ static void walk_from(struct walk *walk, const ucontext_t *context)
 
 	for (size_t i = 0; i < UNWIND_NR_REGS; i++)
 		leaf[i] = (uint64_t)context->uc_mcontext.gregs[gregs[i]];
-	regs.sp = leaf[UNWIND_REG_SP];
-	regs.fp = leaf[UNWIND_REG_FP];
+	regs.sp = leaf[X86_REG_SP];
+	regs.fp = leaf[X86_REG_FP];
 	for (walk->nr = 0; walk->nr < MAX_FRAMES; walk->nr++) {
 		struct unwind_rule rule = find_rule(unwind_lookup_ip(&regs));
 
 		walk->ips[walk->nr] = regs.ip;
-		walk->end = unwind_step(&rule, &regs, read_own, NULL);
+		walk->end = unwind_step(&unwind_x86, &rule, &regs, read_own, NULL);
 		if (walk->end) {
 			walk->nr++;
 			return;

@@ -19,6 +19,7 @@ static struct cfi_asm as;
 static struct unwind_table *table_of(void)
 {
 	struct ehframe_input input = {
+		.arch = &unwind_x86,
 		.section = {.bytes = as.bytes, .len_bytes = as.len},
 		.code_limit = UINT64_MAX,
 	};
@@ -42,7 +43,7 @@ static int cfa_at(const struct unwind_table *table, uint64_t elf_addr)
 	if (!unwind_table_find(table, elf_addr, &rule) || rule.kind == UNWIND_GAP)
 		return -1;
 	assert_int_equal(rule.kind, UNWIND_FRAME);
-	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	assert_int_equal(rule.cfa_reg, X86_REG_SP);
 	return rule.cfa_off;
 }
 
@@ -195,7 +196,7 @@ static void test_code_that_ends_with_a_page(void **state)
 
 static void test_too_far(void **state)
 {
-	const uint64_t reach = (uint64_t)UNWIND_TABLE_MAX_PAGES * UNWIND_PAGE_BYTES;
+	const uint64_t reach = (uint64_t)UNWIND_TABLE_MAX_PAGES * X86_PAGE_BYTES;
 	size_t cie = fresh();
 	struct unwind_table *table;
 
@@ -227,7 +228,8 @@ static void test_empty(void **state)
 
 static void test_uniform(void **state)
 {
-	struct unwind_table *table = unwind_table_uniform(0x401000, 0x403800, UNWIND_FP);
+	struct unwind_table *table =
+		unwind_table_uniform(&unwind_x86, 0x401000, 0x403800, UNWIND_FP);
 	struct unwind_rule rule;
 
 	(void)state;
@@ -244,7 +246,8 @@ static void test_full_extended(void **state)
 {
 	const unsigned nr = UNWIND_MAX_EXTENDED - UNWIND_NR_FIXED_EXTENDED;
 	static uint8_t section[64 + 5 * UNWIND_MAX_EXTENDED];
-	struct ehframe_input input = {.section = {.bytes = section}, .code_limit = UINT64_MAX};
+	struct ehframe_input input = {
+		.arch = &unwind_x86, .section = {.bytes = section}, .code_limit = UINT64_MAX};
 	struct unwind_table *table;
 	size_t cie = fresh(), fde = asm_fde_begin(&as, cie), len;
 	uint32_t fde_len;
@@ -294,15 +297,15 @@ static void test_rbx(void **state)
 		asm_fde(&as, cie, 0x1000, 16, insns, with ? sizeof(insns) : 5);
 		asm_fde(&as, cie, 0x1010, 16, INSNS(0x0e, 24, 0x83, 3));
 		table = table_of();
-		assert_int_equal(table->tracks_bx, with);
+		assert_int_equal(table->tracks_extra, with);
 		assert_true(unwind_table_find(table, 0x1000, &rule));
-		assert_int_equal(rule.bx_slot, with);
+		assert_int_equal(rule.extra_slot, with);
 		assert_true(unwind_table_find(table, 0x1001, &rule));
-		assert_int_equal(rule.bx_slot, 2 * with);
+		assert_int_equal(rule.extra_slot, 2 * with);
 		assert_true(unwind_table_find(table, 0x1004, &rule));
-		assert_int_equal(rule.cfa_reg, with ? UNWIND_REG_BX : UNWIND_REG_SP);
+		assert_int_equal(rule.cfa_reg, with ? X86_REG_BX : X86_REG_SP);
 		assert_true(unwind_table_find(table, 0x101f, &rule));
-		assert_int_equal(rule.bx_slot, 3 * with);
+		assert_int_equal(rule.extra_slot, 3 * with);
 		unwind_table_free(table);
 	}
 }
@@ -311,17 +314,16 @@ static void test_rbx(void **state)
 static void test_packing(void **state)
 {
 	(void)state;
-	for (uint32_t cfa = 0; cfa <= UNWIND_RULE_CFA_MASK; cfa++) {
-		for (uint32_t slot = 0; slot <= UNWIND_RULE_FP_MASK; slot++) {
-			uint32_t packed = cfa << UNWIND_RULE_CFA_SHIFT |
-					  slot << UNWIND_RULE_FP_SHIFT;
-			struct unwind_rule rule = unwind_rule_unpack(packed, 9);
+	for (uint32_t cfa = 0; cfa <= X86_RULE_CFA_MASK; cfa++) {
+		for (uint32_t slot = 0; slot <= X86_RULE_FP_MASK; slot++) {
+			uint32_t packed = cfa << X86_RULE_CFA_SHIFT | slot << X86_RULE_FP_SHIFT;
+			struct unwind_rule rule = x86_rule_unpack(packed, 9);
 
-			assert_int_equal(unwind_rule_pack(&rule), packed);
-			rule.cfa_reg = UNWIND_REG_FP;
-			assert_int_equal(unwind_rule_pack(&rule), packed | UNWIND_RULE_BASE_FP);
-			rule.cfa_reg = UNWIND_REG_BX;
-			assert_int_equal(unwind_rule_pack(&rule), UNWIND_RULE_EXTENDED);
+			assert_int_equal(x86_rule_pack(&rule), packed);
+			rule.cfa_reg = X86_REG_FP;
+			assert_int_equal(x86_rule_pack(&rule), packed | X86_RULE_BASE_FP);
+			rule.cfa_reg = X86_REG_BX;
+			assert_int_equal(x86_rule_pack(&rule), UNWIND_RULE_EXTENDED);
 		}
 	}
 }

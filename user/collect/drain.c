@@ -100,9 +100,9 @@ static struct stack_copy stack_of(const struct abi_stack *stack)
 		.ip = stack->ip,
 		.sp = stack->sp,
 		.fp = stack->fp,
-		.bx = stack->bx,
+		.extra = stack->extra,
 		.ip_exact = stack->ip_exact,
-		.bx_known = stack->bx_known,
+		.extra_known = stack->extra_known,
 		.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
 	};
 }

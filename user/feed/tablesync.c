@@ -295,7 +295,7 @@ static bool read_code(void *ctx, uint64_t addr, void *to, size_t len_bytes)
 void tablesync_complete(struct tablesync *sync, struct record *record)
 {
 	struct lookup lookup = {.time_ns = record->time_ns};
-	const struct copywalk_target target = {find_rule, read_code, &lookup};
+	const struct copywalk_target target = {unwind_arch_here(), find_rule, read_code, &lookup};
 	struct followed *followed;
 
 	lookup.image =

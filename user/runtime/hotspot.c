@@ -183,7 +183,7 @@ bool hotspot_pack(struct hotspot *vm)
 			continue;
 		unwind_table_free(heap->shown.table);
 		heap->shown.table = heap->shown.start < heap->shown.limit
-					    ? unwind_table_of(code_heap_emit, heap)
+					    ? unwind_table_of(&unwind_x86, code_heap_emit, heap)
 					    : NULL;
 		heap->shown.generation = ++vm->generation;
 		heap->changed = false;

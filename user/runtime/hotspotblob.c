@@ -290,7 +290,7 @@ static bool only_rule(enum blob_kind kind, struct unwind_rule *rule)
 	if (kind == BLOB_FRAMELESS)
 		*rule = (struct unwind_rule){
 			.kind = UNWIND_FRAME,
-			.cfa_reg = UNWIND_REG_SP,
+			.cfa_reg = X86_REG_SP,
 			.cfa_off = WORD,
 			.how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
 			.ra_off = -WORD,

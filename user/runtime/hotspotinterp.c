@@ -89,7 +89,7 @@ static int16_t bcp_off(const struct vmstructs *vm)
 static struct unwind_rule describe(const struct vmstructs *vm, enum codelet_kind kind,
 				   struct unwind_rule rule)
 {
-	if (rule.kind == UNWIND_DEREF && rule.cfa_reg == UNWIND_REG_FP) {
+	if (rule.kind == UNWIND_DEREF && rule.cfa_reg == X86_REG_FP) {
 		rule.kind = UNWIND_INTERPRETED;
 		rule.deref_off = bcp_off(vm);
 		if (kind == CODELET_RESUMED)

@@ -30,13 +30,15 @@ static bool is_printable(const char *text, size_t max_bytes)
 	return len < max_bytes;
 }
 
+#define HEAP_PAGE_BYTES 4096u /* no kernel has smaller pages */
+
 /* after: where the heap before ends. */
 static bool is_heap(const struct message_heap *heap, uint64_t after)
 {
 	return heap->start >= after && heap->start <= heap->limit &&
 	       heap->limit <= heap->reserved && heap->reserved <= ARCH_USER_LIMIT &&
-	       heap->start % UNWIND_PAGE_BYTES == 0 && heap->limit % UNWIND_PAGE_BYTES == 0 &&
-	       heap->reserved % UNWIND_PAGE_BYTES == 0 && heap->has_table <= 1 &&
+	       heap->start % HEAP_PAGE_BYTES == 0 && heap->limit % HEAP_PAGE_BYTES == 0 &&
+	       heap->reserved % HEAP_PAGE_BYTES == 0 && heap->has_table <= 1 &&
 	       (heap->has_table ? heap->generation : !heap->table_bytes);
 }
 

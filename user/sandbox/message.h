@@ -175,7 +175,8 @@ struct message_segment { /* struct elf_segment */
 struct message_table {
 	uint64_t start;
 	uint32_t nr_pages, nr_rows, nr_extended;
-	uint32_t tracks_bx, truncated, nr_extended_dropped;
+	uint32_t tracks_extra, truncated, nr_extended_dropped;
+	uint64_t e_machine;
 	uint64_t nr_fdes;
 };
 

@@ -232,9 +232,9 @@ static bool are_pages(const struct unwind_table *table)
 
 static bool is_table(const struct unwind_table *table)
 {
-	uint64_t bytes = (uint64_t)table->nr_pages << UNWIND_PAGE_SHIFT, limit;
+	uint64_t bytes = (uint64_t)table->nr_pages << table->arch->machine->page_shift, limit;
 
-	return table->start % UNWIND_PAGE_BYTES == 0 &&
+	return table->start % unwind_arch_page_bytes(table->arch) == 0 &&
 	       !__builtin_add_overflow(table->start, bytes, &limit) && are_rules(table) &&
 	       are_pages(table);
 }
@@ -245,16 +245,18 @@ int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table 
 	struct message_table about;
 	struct unwind_table *read;
 
-	if (!take(&rest, &about, sizeof(about)) || about.tracks_bx > 1 || about.truncated > 1 ||
-	    about.nr_pages > UNWIND_TABLE_MAX_PAGES || about.nr_extended > UNWIND_MAX_EXTENDED ||
-	    about.nr_extended < UNWIND_NR_FIXED_EXTENDED)
+	if (!take(&rest, &about, sizeof(about)) || about.e_machine > UINT16_MAX ||
+	    !unwind_arch_of((unsigned)about.e_machine) || about.tracks_extra > 1 ||
+	    about.truncated > 1 || about.nr_pages > UNWIND_TABLE_MAX_PAGES ||
+	    about.nr_extended > UNWIND_MAX_EXTENDED || about.nr_extended < UNWIND_NR_FIXED_EXTENDED)
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read));
+	read->arch = unwind_arch_of((unsigned)about.e_machine);
 	read->start = about.start;
 	read->nr_pages = about.nr_pages;
 	read->nr_rows = about.nr_rows;
 	read->nr_extended = about.nr_extended;
-	read->tracks_bx = about.tracks_bx;
+	read->tracks_extra = about.tracks_extra;
 	read->truncated = about.truncated;
 	read->nr_extended_dropped = about.nr_extended_dropped;
 	read->stats.nr_fdes = about.nr_fdes;

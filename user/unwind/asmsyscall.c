@@ -48,7 +48,7 @@ bool asmsyscall_is_sigreturn(const struct asmpath *path, uint32_t offset)
 struct unwind_rule asmsyscall_sigreturn_rule(void)
 {
 	return (struct unwind_rule){.kind = UNWIND_SIGNAL,
-				    .cfa_reg = UNWIND_REG_SP,
+				    .cfa_reg = X86_REG_SP,
 				    .how = unwind_how_pack(UNWIND_AT_SP, UNWIND_AT_SP),
 				    .cfa_off = 160,
 				    .fp_off = 120,

@@ -53,6 +53,7 @@ enum {
 #define MAX_REMEMBERED 16
 
 struct run {
+	const struct unwind_arch *arch;
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	const struct cfa_state *initial; /* NULL while the CIE's own instructions run */
@@ -62,7 +63,7 @@ struct run {
 	unsigned nr_remembered;
 	uint64_t loc, limit;
 	bool changed; /* since the last row was emitted */
-	bool track_bx;
+	bool track_extra;
 	cfa_row_fn emit;
 	void *ctx;
 };
@@ -74,7 +75,7 @@ static void emit_row(struct run *run)
 	if (!run->changed)
 		return;
 	row.elf_addr = run->loc;
-	row.rule = cfarule_of(&run->state, run->cie->signal, run->track_bx);
+	row.rule = cfarule_of(run->arch, &run->state, run->cie->signal, run->track_extra);
 	run->emit(run->ctx, &row);
 	run->changed = false;
 }
@@ -111,15 +112,15 @@ static int set_value(struct run *run, uint64_t reg, struct cfa_value value)
 		state->ra = value;
 		run->changed = true;
 	}
-	if (reg == UNWIND_REG_FP) {
+	if (reg == run->arch->machine->fp) {
 		state->fp = value;
 		run->changed = true;
-	} else if (reg == UNWIND_REG_SP) {
+	} else if (reg == run->arch->machine->sp) {
 		state->sp = value;
 		run->changed = true;
-	} else if (reg == UNWIND_REG_BX) {
-		state->bx = value;
-		run->changed |= run->track_bx;
+	} else if (reg == run->arch->machine->extra) {
+		state->extra = value;
+		run->changed |= run->track_extra;
 	}
 	return 0;
 }
@@ -146,12 +147,12 @@ static int restore(struct run *run, uint64_t reg)
 	if (!initial)
 		return -EBADMSG;
 	/* One register may have two roles; each is restored from its own. */
-	if (reg == UNWIND_REG_FP)
+	if (reg == run->arch->machine->fp)
 		set_value(run, reg, initial->fp);
-	else if (reg == UNWIND_REG_SP)
+	else if (reg == run->arch->machine->sp)
 		set_value(run, reg, initial->sp);
-	else if (reg == UNWIND_REG_BX)
-		set_value(run, reg, initial->bx);
+	else if (reg == run->arch->machine->extra)
+		set_value(run, reg, initial->extra);
 	if (reg == run->cie->ra_reg) {
 		run->state.ra = initial->ra;
 		run->changed = true;
@@ -186,7 +187,7 @@ static int define_cfa(struct run *run, struct cfa cfa)
 static int define_cfa_reg(struct run *run, uint64_t reg, int64_t off)
 {
 	/* A register that no rule can name must not come out as one that it can. */
-	uint32_t known = reg < UNWIND_NR_REGS ? (uint32_t)reg : UINT32_MAX;
+	uint32_t known = reg < run->arch->machine->nr_regs ? (uint32_t)reg : UINT32_MAX;
 
 	return define_cfa(run, (struct cfa){.how = CFA_REG, .reg = known, .off = off});
 }
@@ -234,7 +235,7 @@ static int set_register(struct run *run, uint64_t reg)
 {
 	uint64_t from = cfi_uleb(&run->at);
 
-	if (from >= UNWIND_NR_REGS)
+	if (from >= run->arch->machine->nr_regs)
 		return set_simple(run, reg, VALUE_OPAQUE);
 	return set_value(run, reg, (struct cfa_value){VALUE_IN_REG, (uint32_t)from, 0});
 }
@@ -328,12 +329,13 @@ static int execute_all(struct run *run)
 	return err < 0 ? err : 0;
 }
 
-int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
-		struct cfa_state *initial)
+int cfa_initial(const struct unwind_arch *arch, const struct cfi_section *section,
+		const struct cfi_cie *cie, struct cfa_state *initial)
 {
 	struct run run;
 	int err;
 
+	run.arch = arch;
 	run.section = section;
 	run.cie = cie;
 	run.initial = NULL;
@@ -341,9 +343,9 @@ int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
 	run.state = (struct cfa_state){0};
 	run.nr_remembered = 0;
 	run.loc = run.limit = 0;
-	run.changed = run.track_bx = false;
+	run.changed = run.track_extra = false;
 	/* A return address column that is a register holds it until an instruction says otherwise. */
-	if (cie->ra_reg < UNWIND_NR_REGS)
+	if (cie->ra_reg < arch->machine->nr_regs)
 		run.state.ra = (struct cfa_value){VALUE_IN_REG, (uint32_t)cie->ra_reg, 0};
 	err = execute_all(&run);
 	if (err)
@@ -352,14 +354,15 @@ int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
 	return 0;
 }
 
-int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
-	    const struct cfa_state *initial, const struct cfi_fde *fde, bool track_bx,
-	    cfa_row_fn emit, void *ctx)
+int cfa_run(const struct unwind_arch *arch, const struct cfi_section *section,
+	    const struct cfi_cie *cie, const struct cfa_state *initial, const struct cfi_fde *fde,
+	    bool track_extra, cfa_row_fn emit, void *ctx)
 {
 	struct run run;
 	int err;
 
 	/* Field by field: zeroing the remembered states would cost more than running most FDEs. */
+	run.arch = arch;
 	run.section = section;
 	run.cie = cie;
 	run.initial = initial;
@@ -369,7 +372,7 @@ int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
 	run.loc = fde->start;
 	run.limit = fde->limit;
 	run.changed = true;
-	run.track_bx = track_bx;
+	run.track_extra = track_extra;
 	run.emit = emit;
 	run.ctx = ctx;
 	err = execute_all(&run);

@@ -2,7 +2,7 @@
 /*
  * Interprets call frame instructions: one FDE in, unwind rules by address out.
  *
- * It tracks only what a stack walk needs: the CFA, the return address, fp (rbp), sp, and bx (rbx) if requested.
+ * It tracks only what a stack walk needs: the CFA, the return address, fp, sp, and the extra register if requested.
  * Instructions for other registers are skipped.
  */
 #ifndef CPROF_UNWIND_CFA_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "object/cfi.h"
+#include "unwind/unwindarch.h"
 #include "unwind_abi.h"
 
 /* One value of the caller, in terms of this frame. A zeroed one is "unchanged". */
@@ -44,12 +45,12 @@ struct cfa {
 
 struct cfa_state {
 	struct cfa cfa;
-	struct cfa_value ra, fp, sp, bx;
+	struct cfa_value ra, fp, sp, extra;
 };
 
 /* The state that a CIE's own instructions set up. -EBADMSG: they are damaged. */
-int cfa_initial(const struct cfi_section *section, const struct cfi_cie *cie,
-		struct cfa_state *initial);
+int cfa_initial(const struct unwind_arch *arch, const struct cfi_section *section,
+		const struct cfi_cie *cie, struct cfa_state *initial);
 
 /* A rule that holds from elf_addr to the next row. */
 struct unwind_row {
@@ -71,10 +72,10 @@ typedef void (*cfa_row_fn)(void *ctx, const struct unwind_row *row);
 
 /*
  * Runs the instructions of fde. -EBADMSG: an instruction is damaged; from there on the rule is
- * UNWIND_UNSUPPORTED. track_bx: rules say where rbx is (otherwise bx_slot is 0).
+ * UNWIND_UNSUPPORTED. track_extra: rules say where the extra register is (otherwise extra_slot is 0).
  */
-int cfa_run(const struct cfi_section *section, const struct cfi_cie *cie,
-	    const struct cfa_state *initial, const struct cfi_fde *fde, bool track_bx,
-	    cfa_row_fn emit, void *ctx);
+int cfa_run(const struct unwind_arch *arch, const struct cfi_section *section,
+	    const struct cfi_cie *cie, const struct cfa_state *initial, const struct cfi_fde *fde,
+	    bool track_extra, cfa_row_fn emit, void *ctx);
 
 #endif

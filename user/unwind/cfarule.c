@@ -19,7 +19,8 @@ static bool fits_s32(int64_t value)
 }
 
 /* UNWIND_LOST where value is not a stored, kept or known one. *off is the rule's operand. */
-static enum unwind_how how_of(const struct cfa_value *value, int64_t *off)
+static enum unwind_how how_of(const struct unwind_machine *machine, const struct cfa_value *value,
+			      int64_t *off)
 {
 	*off = value->off;
 	switch (value->how) {
@@ -33,9 +34,9 @@ static enum unwind_how how_of(const struct cfa_value *value, int64_t *off)
 		*off = value->reg;
 		return UNWIND_IN_REG;
 	case VALUE_AT_REG:
-		if (value->reg == UNWIND_REG_SP)
+		if (value->reg == machine->sp)
 			return UNWIND_AT_SP;
-		if (value->reg == UNWIND_REG_FP)
+		if (value->reg == machine->fp)
 			return UNWIND_AT_FP;
 		break;
 	default:
@@ -45,14 +46,15 @@ static enum unwind_how how_of(const struct cfa_value *value, int64_t *off)
 	return UNWIND_LOST;
 }
 
-static void set_fp(struct unwind_rule *rule, const struct cfa_value *fp)
+static void set_fp(const struct unwind_machine *machine, struct unwind_rule *rule,
+		   const struct cfa_value *fp)
 {
 	int64_t off;
-	enum unwind_how how = how_of(fp, &off);
+	enum unwind_how how = how_of(machine, fp, &off);
 
 	if (!fits_s32(off))
 		how = UNWIND_LOST;
-	if (how == UNWIND_IN_REG && off == UNWIND_REG_FP)
+	if (how == UNWIND_IN_REG && off == machine->fp)
 		how = UNWIND_SAME;
 	if (how == UNWIND_LOST || how == UNWIND_SAME)
 		off = 0;
@@ -60,10 +62,11 @@ static void set_fp(struct unwind_rule *rule, const struct cfa_value *fp)
 	rule->fp_off = (int32_t)off;
 }
 
-static bool set_ra(struct unwind_rule *rule, const struct cfa_value *ra)
+static bool set_ra(const struct unwind_machine *machine, struct unwind_rule *rule,
+		   const struct cfa_value *ra)
 {
 	int64_t off;
-	enum unwind_how how = how_of(ra, &off);
+	enum unwind_how how = how_of(machine, ra, &off);
 
 	if (how == UNWIND_SAME || how == UNWIND_IS_CFA || how == UNWIND_LOST || !fits_s16(off))
 		return false;
@@ -72,9 +75,10 @@ static bool set_ra(struct unwind_rule *rule, const struct cfa_value *ra)
 	return true;
 }
 
-static bool set_cfa(struct unwind_rule *rule, const struct cfa *cfa)
+static bool set_cfa(const struct unwind_machine *machine, struct unwind_rule *rule,
+		    const struct cfa *cfa)
 {
-	if (!fits_s32(cfa->off) || !fits_s16(cfa->deref_off) || cfa->reg >= UNWIND_NR_REGS)
+	if (!fits_s32(cfa->off) || !fits_s16(cfa->deref_off) || cfa->reg >= machine->nr_regs)
 		return false;
 	rule->cfa_reg = (uint8_t)cfa->reg;
 	rule->cfa_off = (int32_t)cfa->off;
@@ -118,54 +122,58 @@ static bool set_sp(struct unwind_rule *rule, const struct cfa_value *sp)
 }
 
 /* 0: lost. */
-static uint8_t bx_slot(const struct cfa_value *bx)
+static uint8_t extra_slot(const struct cfa_value *extra)
 {
-	if (bx->how == VALUE_SAME)
+	if (extra->how == VALUE_SAME)
 		return 1;
-	if (bx->how == VALUE_AT_CFA && bx->off % 8 == 0 && bx->off <= -16 && bx->off >= -255 * 8)
-		return (uint8_t)(-bx->off / 8);
+	if (extra->how == VALUE_AT_CFA && extra->off % 8 == 0 && extra->off <= -16 &&
+	    extra->off >= -255 * 8)
+		return (uint8_t)(-extra->off / 8);
 	return 0;
 }
 
-static bool at_sp(const struct cfa_value *value)
+static bool at_sp(const struct unwind_machine *machine, const struct cfa_value *value)
 {
-	return value->how == VALUE_AT_REG && value->reg == UNWIND_REG_SP && fits_s16(value->off);
+	return value->how == VALUE_AT_REG && value->reg == machine->sp && fits_s16(value->off);
 }
 
 /* The kernel's ucontext lies above sp: everything is found from there, the CFA is the stored sp. */
-static struct unwind_rule signal_rule(const struct cfa_state *state)
+static struct unwind_rule signal_rule(const struct unwind_machine *machine,
+				      const struct cfa_state *state)
 {
 	const struct cfa *cfa = &state->cfa;
 	bool sp_is_cfa = state->sp.how == VALUE_SAME ||
-			 (at_sp(&state->sp) && state->sp.off == cfa->off);
+			 (at_sp(machine, &state->sp) && state->sp.off == cfa->off);
 
-	if (cfa->how != CFA_DEREF || cfa->reg != UNWIND_REG_SP || cfa->deref_off != 0 ||
-	    !fits_s32(cfa->off) || !sp_is_cfa || !at_sp(&state->ra) || !at_sp(&state->fp))
+	if (cfa->how != CFA_DEREF || cfa->reg != machine->sp || cfa->deref_off != 0 ||
+	    !fits_s32(cfa->off) || !sp_is_cfa || !at_sp(machine, &state->ra) ||
+	    !at_sp(machine, &state->fp))
 		return unsupported;
 	return (struct unwind_rule){
 		.kind = UNWIND_SIGNAL,
-		.cfa_reg = UNWIND_REG_SP,
+		.cfa_reg = machine->sp,
 		.how = unwind_how_pack(UNWIND_AT_SP, UNWIND_AT_SP),
 		.cfa_off = (int32_t)cfa->off,
 		.fp_off = (int32_t)state->fp.off,
 		.ra_off = (int16_t)state->ra.off,
-		.deref_off = at_sp(&state->bx) ? (int16_t)state->bx.off : 0,
+		.deref_off = at_sp(machine, &state->extra) ? (int16_t)state->extra.off : 0,
 	};
 }
 
-struct unwind_rule cfarule_of(const struct cfa_state *state, bool signal, bool track_bx)
+struct unwind_rule cfarule_of(const struct unwind_arch *arch, const struct cfa_state *state,
+			      bool signal, bool track_extra)
 {
 	struct unwind_rule rule = {0};
 
 	if (state->ra.how == VALUE_UNDEFINED)
 		return (struct unwind_rule){.kind = UNWIND_ROOT};
 	if (signal)
-		return signal_rule(state);
-	set_fp(&rule, &state->fp);
-	if (!set_ra(&rule, &state->ra) || !set_cfa(&rule, &state->cfa) ||
-	    !set_sp(&rule, &state->sp))
+		return signal_rule(arch->machine, state);
+	set_fp(arch->machine, &rule, &state->fp);
+	if (!set_ra(arch->machine, &rule, &state->ra) ||
+	    !set_cfa(arch->machine, &rule, &state->cfa) || !set_sp(&rule, &state->sp))
 		return unsupported;
-	if (track_bx)
-		rule.bx_slot = bx_slot(&state->bx);
+	if (track_extra)
+		rule.extra_slot = extra_slot(&state->extra);
 	return rule;
 }

@@ -11,9 +11,10 @@
 #include "unwind_abi.h"
 
 /*
- * The rule for a state; UNWIND_UNSUPPORTED if no rule can express it. signal: the CIE has 'S'. track_bx: set
- * bx_slot.
+ * The rule for a state; UNWIND_UNSUPPORTED if no rule can express it. signal: the CIE has 'S'. track_extra: set
+ * extra_slot.
  */
-struct unwind_rule cfarule_of(const struct cfa_state *state, bool signal, bool track_bx);
+struct unwind_rule cfarule_of(const struct unwind_arch *arch, const struct cfa_state *state,
+			      bool signal, bool track_extra);
 
 #endif

@@ -89,7 +89,7 @@ static int step_through_gap(struct copywalk *walk, struct unwind_regs *regs, uin
 static int step_by_rule(struct copywalk *walk, struct unwind_regs *regs,
 			const struct unwind_rule *rule)
 {
-	enum unwind_status status = unwind_step(rule, regs, read_copy, walk);
+	enum unwind_status status = unwind_step(walk->target->arch, rule, regs, read_copy, walk);
 
 	return status ? (int)end_of_status(status, walk->copy) + 1 : 0;
 }
@@ -112,7 +112,7 @@ static int step_on(struct copywalk *walk, struct unwind_regs *regs, struct frame
 	known = walk->target->find(walk->target->ctx, unwind_lookup_ip(regs), &rule, &by_fp);
 	if (known != CODE_FOUND)
 		return (known == CODE_NOT_YET ? END_UNKNOWN_CODE : END_NO_CFI) + 1;
-	frame->method = unwind_method(&rule, regs, read_copy, walk);
+	frame->method = unwind_method(walk->target->arch, &rule, regs, read_copy, walk);
 	if (rule.kind == UNWIND_SIGNAL && !regs->ip_exact)
 		frame->exact = IP_EXACT;
 	if (rule.kind == UNWIND_GAP && !by_fp)
@@ -167,9 +167,9 @@ void copywalk_finish(struct record *record, const struct copywalk_target *target
 	struct unwind_regs regs = {.ip = copy->ip,
 				   .sp = copy->sp,
 				   .fp = copy->fp,
-				   .bx = copy->bx,
+				   .extra = copy->extra,
 				   .ip_exact = copy->ip_exact,
-				   .bx_known = copy->bx_known,
+				   .extra_known = copy->extra_known,
 				   .leaf = copy->leaf};
 	uint32_t nr = record->nr_user;
 	struct frame frame;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "stream.h"
+#include "unwind/unwindarch.h"
 
 struct unwind_rule;
 
@@ -22,6 +23,7 @@ enum code_known {
 
 /* What a walk needs from its caller; ctx is passed to each. */
 struct copywalk_target {
+	const struct unwind_arch *arch; /* whose stack it is */
 	/*
 	 * If there is code at ip, puts the rule for it in *rule; in *by_fp, where that is a gap, whether
 	 * rbp is a promised frame pointer.

@@ -44,7 +44,8 @@ static void run_cies(struct rows *rows)
 		struct initial *initial = &rows->initials[i];
 
 		initial->damaged = known->damaged ||
-				   cfa_initial(&rows->input->section, &known->cie, &initial->state);
+				   cfa_initial(rows->input->arch, &rows->input->section,
+					       &known->cie, &initial->state);
 	}
 }
 
@@ -65,8 +66,8 @@ static void emit_fde(void *ctx, uint32_t cie, const struct cfi_fde *fde)
 	if (rows->stats.nr_fdes > 0 && rows->gap_start < fde->start)
 		emit_gap(rows);
 	rows->stats.nr_fdes++;
-	if (cfa_run(&input->section, &rows->fdes.cies.at[cie].cie, &rows->initials[cie].state, fde,
-		    input->track_bx, rows->emit, rows->ctx))
+	if (cfa_run(input->arch, &input->section, &rows->fdes.cies.at[cie].cie,
+		    &rows->initials[cie].state, fde, input->track_extra, rows->emit, rows->ctx))
 		rows->stats.nr_damaged++;
 	rows->gap_start = fde->limit;
 }
@@ -93,6 +94,13 @@ int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 	return 0;
 }
 
+const struct unwind_arch *unwind_arch_of_file(const struct elf_file *file)
+{
+	GElf_Ehdr ehdr;
+
+	return gelf_getehdr(elf_file_libelf(file), &ehdr) ? unwind_arch_of(ehdr.e_machine) : NULL;
+}
+
 uint64_t ehframe_entry(const struct elf_file *file)
 {
 	GElf_Ehdr ehdr;
@@ -102,12 +110,14 @@ uint64_t ehframe_entry(const struct elf_file *file)
 
 int ehframe_input_from_elf(const struct elf_file *file, struct ehframe_input *input)
 {
+	const struct unwind_arch *arch = unwind_arch_of_file(file);
 	struct fde_source source;
-	int err = fde_source_from_elf(file, &source);
+	int err = arch ? fde_source_from_elf(file, &source) : -ENOENT;
 
 	if (err)
 		return err;
-	*input = (struct ehframe_input){.section = source.section,
+	*input = (struct ehframe_input){.arch = arch,
+					.section = source.section,
 					.code_start = source.code_start,
 					.code_limit = source.code_limit,
 					.entry = ehframe_entry(file)};

@@ -24,10 +24,11 @@
 
 /* What to read. code_start and code_limit bound the code whose FDEs count (0, UINT64_MAX: all). */
 struct ehframe_input {
+	const struct unwind_arch *arch; /* what the code is for */
 	struct cfi_section section;
 	uint64_t code_start, code_limit;
-	uint64_t entry; /* of the program, which has no caller; 0: not known */
-	bool track_bx;	/* rules say where rbx is: see unwind_abi.h */
+	uint64_t entry;	  /* of the program, which has no caller; 0: not known */
+	bool track_extra; /* rules say where rbx is: see unwind_abi.h */
 };
 
 /*
@@ -38,6 +39,8 @@ struct ehframe_input {
 int ehframe_rows(const struct ehframe_input *input, cfa_row_fn emit, void *ctx,
 		 struct ehframe_stats *stats);
 
+/* Of the file's machine; NULL: that is none that is known. */
+const struct unwind_arch *unwind_arch_of_file(const struct elf_file *file);
 /* The entry point of the program; 0: not known. */
 uint64_t ehframe_entry(const struct elf_file *file);
 /* The section that fde_source_from_elf() finds, and the entry point. Borrowed from file. -ENOENT: none. */

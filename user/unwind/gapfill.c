@@ -19,14 +19,19 @@
 #define CALLED_BYTES   (64u << 20)
 #define LEVELS_STARTED 2 /* musl: _start, _start_c */
 
-void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
-		  cfa_row_fn emit, void *ctx, struct codestarts *starts)
+void gapfill_open(struct gapfill *gapfill, const struct unwind_arch *arch,
+		  const struct elf_file *file, uint64_t entry, cfa_row_fn emit, void *ctx,
+		  struct codestarts *starts)
 {
 	struct elf_section text;
 	uint64_t limit;
 
-	*gapfill = (struct gapfill){
-		.file = file, .entry = entry, .emit = emit, .ctx = ctx, .starts = starts};
+	*gapfill = (struct gapfill){.arch = arch,
+				    .file = file,
+				    .entry = entry,
+				    .emit = emit,
+				    .ctx = ctx,
+				    .starts = starts};
 	if (!file || !elf_file_section_named(file, ".text", &text) ||
 	    __builtin_add_overflow(text.elf_addr, text.len_bytes, &limit))
 		return;
@@ -261,7 +266,7 @@ void gapfill_row(void *ctx, const struct unwind_row *row)
 		 row->elf_addr <= gapfill->text_limit)
 		fill(gapfill, gapfill->text_start, row->elf_addr);
 	gapfill->has_rows = true;
-	gapfill->needs_bx |= row->rule.cfa_reg == UNWIND_REG_BX;
+	gapfill->needs_extra |= row->rule.cfa_reg == gapfill->arch->machine->extra;
 	gapfill->in_gap = row->rule.kind == UNWIND_GAP;
 	if (gapfill->in_gap)
 		gapfill->gap_start = row->elf_addr;

@@ -16,15 +16,16 @@
 /* Filled in one file: libx265, the largest known, has 12 MB of such code. */
 #define GAPFILL_MAX_BYTES (16u << 20)
 
-/* Private, but for needs_bx and has_rules. */
+/* Private, but for needs_extra and has_rules. */
 struct gapfill {
+	const struct unwind_arch *arch;
 	const struct elf_file *file;
 	uint64_t entry, text_start, text_limit;
 	cfa_row_fn emit;
 	void *ctx;
 	struct codestarts *starts;
 	bool has_rows, in_gap;
-	bool needs_bx; /* some CFA of the rows that were taken, not of those that fill gaps, is counted from rbx */
+	bool needs_extra; /* some CFA of the rows that were taken, not of those that fill gaps, is counted from the extra register */
 	uint64_t gap_start, nr_filled_bytes;
 	uint8_t *bytes;
 	vec_of(uint64_t) begins, ends; /* of functions, by symbols: ascending */
@@ -40,8 +41,9 @@ struct gapfill {
  * stays a gap, and so does what is beyond GAPFILL_MAX_BYTES of code. file is borrowed; NULL: all gaps stay. starts gets
  * what is found of functions in gaps; borrowed.
  */
-void gapfill_open(struct gapfill *gapfill, const struct elf_file *file, uint64_t entry,
-		  cfa_row_fn emit, void *ctx, struct codestarts *starts);
+void gapfill_open(struct gapfill *gapfill, const struct unwind_arch *arch,
+		  const struct elf_file *file, uint64_t entry, cfa_row_fn emit, void *ctx,
+		  struct codestarts *starts);
 /* A cfa_row_fn for a struct gapfill: takes rows at ascending addresses, the last of them a gap. None: all is one. */
 void gapfill_row(void *gapfill, const struct unwind_row *row);
 /* After the last row: emits what is left, and releases what gapfill holds. */

@@ -68,12 +68,12 @@ static void push(struct stackstate *state, const struct instruction *in)
 	if (state->interpreted)
 		return;
 	/* The stack is lost (deoptimization replaces frames), and here a frame is begun as usual. */
-	if (reg == UNWIND_REG_FP && !state->sp_known && state->alias == NO_REG)
+	if (reg == X86_REG_FP && !state->sp_known && state->alias == NO_REG)
 		*state = stackstate_entry;
 	stackstate_grow(state, WORD);
 	if (reg == NO_REG)
 		return;
-	if (reg == UNWIND_REG_FP && state->fp_how == UNWIND_SAME) {
+	if (reg == X86_REG_FP && state->fp_how == UNWIND_SAME) {
 		state->fp_how = state->sp_known ? UNWIND_AT_CFA : UNWIND_AT_SP;
 		state->fp_off = state->sp_known ? -state->sp_off : 0;
 	}
@@ -100,7 +100,7 @@ static void pop(struct stackstate *state, const struct instruction *in)
 	if (state->interpreted)
 		return;
 	is_ra = is_ra && state->ra_reg == NO_REG;
-	if (reg == UNWIND_REG_SP)
+	if (reg == X86_REG_SP)
 		return stackstate_lose_sp(state);
 	stackstate_overwrite(state, reg);
 	stackstate_grow(state, -WORD);
@@ -108,7 +108,7 @@ static void pop(struct stackstate *state, const struct instruction *in)
 		state->ra_reg = reg;
 		state->ra_by_sp = false;
 	}
-	if (reg == UNWIND_REG_FP && is_fp)
+	if (reg == X86_REG_FP && is_fp)
 		state->fp_how = UNWIND_SAME;
 }
 
@@ -148,7 +148,7 @@ static void load_address(struct stackstate *state, const struct instruction *in)
 	if (reg == NO_REG)
 		return overwrite_all_written(state, in);
 	known = place_of(&in->operands[1], &base, &disp);
-	if (known && reg == UNWIND_REG_SP && base == UNWIND_REG_SP && !state->interpreted)
+	if (known && reg == X86_REG_SP && base == X86_REG_SP && !state->interpreted)
 		return stackstate_grow(state, -disp);
 	known = known && stackstate_counts_from(state, base, &off);
 	stackstate_set_register(state, reg, known, known ? off - disp : 0);
@@ -159,7 +159,7 @@ static void store(struct stackstate *state, const struct instruction *in)
 	uint8_t reg = register_of(&in->operands[1]), base;
 	int64_t disp;
 
-	if (reg == NO_REG || !place_of(&in->operands[0], &base, &disp) || base != UNWIND_REG_SP ||
+	if (reg == NO_REG || !place_of(&in->operands[0], &base, &disp) || base != X86_REG_SP ||
 	    state->interpreted)
 		return;
 	if (reg == state->alias) {
@@ -172,7 +172,7 @@ static void store(struct stackstate *state, const struct instruction *in)
 		state->ra_by_sp = !state->sp_known || disp != state->sp_off - WORD;
 		state->ra_off = (int32_t)disp;
 	}
-	if (reg == UNWIND_REG_FP && state->fp_how == UNWIND_SAME && state->sp_known) {
+	if (reg == X86_REG_FP && state->fp_how == UNWIND_SAME && state->sp_known) {
 		state->fp_how = UNWIND_AT_CFA;
 		state->fp_off = (int32_t)(disp - state->sp_off);
 	}
@@ -185,11 +185,11 @@ static void load(struct stackstate *state, const struct instruction *in, uint8_t
 	int64_t disp = 0;
 	bool plain = place_of(&in->operands[1], &base, &disp);
 
-	at_home = plain && base == UNWIND_REG_SP && state->home_known && disp == state->home_off;
-	at_sender = plain && base == UNWIND_REG_FP && disp == -WORD && state->interpreted;
-	at_fp = plain && base == UNWIND_REG_SP && state->fp_how == UNWIND_AT_CFA &&
-		state->sp_known && disp == state->sp_off + state->fp_off;
-	if (reg == UNWIND_REG_FP && at_fp) {
+	at_home = plain && base == X86_REG_SP && state->home_known && disp == state->home_off;
+	at_sender = plain && base == X86_REG_FP && disp == -WORD && state->interpreted;
+	at_fp = plain && base == X86_REG_SP && state->fp_how == UNWIND_AT_CFA && state->sp_known &&
+		disp == state->sp_off + state->fp_off;
+	if (reg == X86_REG_FP && at_fp) {
 		stackstate_overwrite(state, reg);
 		state->fp_how = UNWIND_SAME;
 		return;
@@ -210,10 +210,10 @@ static void move(struct stackstate *state, const struct instruction *in)
 	if (from == NO_REG)
 		return load(state, in, to);
 	/* The frame of an entry whose caller's sp is in a register goes on as it is. */
-	if (to == UNWIND_REG_FP && from == UNWIND_REG_SP && !state->sp_known)
+	if (to == X86_REG_FP && from == X86_REG_SP && !state->sp_known)
 		return;
 	known = stackstate_counts_from(state, from, &off);
-	if (to == UNWIND_REG_SP && known && state->ra_by_sp)
+	if (to == X86_REG_SP && known && state->ra_by_sp)
 		return; /* what is found by sp would be lost: it is above, whatever sp is now */
 	stackstate_set_register(state, to, known, off);
 }
@@ -228,7 +228,7 @@ static void call(struct stackstate *state)
 
 void stackeffect_apply(struct stackstate *state, const struct instruction *in)
 {
-	bool on_sp = register_of(&in->operands[0]) == UNWIND_REG_SP;
+	bool on_sp = register_of(&in->operands[0]) == X86_REG_SP;
 
 	switch (in->decoded.mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH:

@@ -91,9 +91,9 @@ void stackstate_lose_sp(struct stackstate *state)
 
 void stackstate_overwrite(struct stackstate *state, uint8_t reg)
 {
-	if (reg == UNWIND_REG_SP)
+	if (reg == X86_REG_SP)
 		stackstate_lose_sp(state);
-	if (reg == UNWIND_REG_FP) {
+	if (reg == X86_REG_FP) {
 		state->fp_known = state->interpreted = false;
 		if (state->fp_how == UNWIND_SAME)
 			state->fp_how = UNWIND_LOST;
@@ -107,7 +107,7 @@ void stackstate_overwrite(struct stackstate *state, uint8_t reg)
 
 void stackstate_set_register(struct stackstate *state, uint8_t reg, bool known, int64_t off)
 {
-	if (reg == UNWIND_REG_SP) {
+	if (reg == X86_REG_SP) {
 		if (known)
 			place_sp(state, off);
 		else
@@ -117,7 +117,7 @@ void stackstate_set_register(struct stackstate *state, uint8_t reg, bool known, 
 	stackstate_overwrite(state, reg);
 	if (!known || llabs(off) > MAX_OFF)
 		return;
-	if (reg == UNWIND_REG_FP) {
+	if (reg == X86_REG_FP) {
 		state->fp_known = true;
 		state->frame_off = (int32_t)off;
 	} else {
@@ -128,9 +128,9 @@ void stackstate_set_register(struct stackstate *state, uint8_t reg, bool known, 
 
 bool stackstate_counts_from(const struct stackstate *state, uint8_t reg, int64_t *off)
 {
-	if (reg == UNWIND_REG_SP && state->sp_known)
+	if (reg == X86_REG_SP && state->sp_known)
 		*off = state->sp_off;
-	else if (reg == UNWIND_REG_FP && state->fp_known)
+	else if (reg == X86_REG_FP && state->fp_known)
 		*off = state->frame_off;
 	else if (reg != NO_REG && reg == state->alias)
 		*off = state->alias_off;
@@ -145,7 +145,7 @@ static struct unwind_rule interpreted_rule(void)
 {
 	return (struct unwind_rule){
 		.kind = UNWIND_DEREF,
-		.cfa_reg = UNWIND_REG_FP,
+		.cfa_reg = X86_REG_FP,
 		.cfa_off = -WORD,
 		.how = unwind_how_pack(UNWIND_AT_FP, UNWIND_AT_FP),
 		.ra_off = WORD,
@@ -157,15 +157,15 @@ static bool choose_base(const struct stackstate *state, bool prefer_fp, struct u
 {
 	if (state->fp_known && (prefer_fp || !state->sp_known)) {
 		rule->kind = UNWIND_FRAME;
-		rule->cfa_reg = UNWIND_REG_FP;
+		rule->cfa_reg = X86_REG_FP;
 		rule->cfa_off = state->frame_off;
 	} else if (state->sp_known) {
 		rule->kind = UNWIND_FRAME;
-		rule->cfa_reg = UNWIND_REG_SP;
+		rule->cfa_reg = X86_REG_SP;
 		rule->cfa_off = state->sp_off;
 	} else if (state->home_known && state->home_deref == (int16_t)state->home_deref) {
 		rule->kind = UNWIND_DEREF;
-		rule->cfa_reg = UNWIND_REG_SP;
+		rule->cfa_reg = X86_REG_SP;
 		rule->cfa_off = state->home_off;
 		rule->deref_off = (int16_t)state->home_deref;
 	} else if (state->alias != NO_REG) {

@@ -18,7 +18,7 @@ struct production {
 	struct codestarts starts;
 	struct ehframe_stats stats;
 	bool has_rules;
-	bool needs_bx; /* some CFA of the call frame information is counted from rbx */
+	bool needs_extra; /* some CFA of the call frame information is counted from rbx */
 	int err;
 };
 
@@ -27,20 +27,20 @@ static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 	struct production *production = ctx;
 	struct gapfill gapfill;
 
-	gapfill_open(&gapfill, production->file, production->input->entry, emit, emit_ctx,
-		     &production->starts);
+	gapfill_open(&gapfill, production->input->arch, production->file, production->input->entry,
+		     emit, emit_ctx, &production->starts);
 	if (production->input->section.len_bytes)
 		production->err =
 			ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
 	gapfill_close(&gapfill);
 	production->has_rules = gapfill.has_rules;
-	production->needs_bx = gapfill.needs_bx;
+	production->needs_extra = gapfill.needs_extra;
 }
 
 static int build(struct production *production, struct unwind_table **table)
 {
-	struct unwind_table *built =
-		unwind_table_pack(produce, production, production->input->entry);
+	struct unwind_table *built = unwind_table_pack(production->input->arch, produce, production,
+						       production->input->entry);
 
 	built->starts = production->starts;
 	if (production->err) {
@@ -48,7 +48,7 @@ static int build(struct production *production, struct unwind_table **table)
 		return production->err;
 	}
 	built->stats = production->stats;
-	built->tracks_bx = production->input->track_bx;
+	built->tracks_extra = production->input->track_extra;
 	*table = built;
 	return 0;
 }
@@ -60,10 +60,10 @@ static int build_for(const struct ehframe_input *input, const struct elf_file *f
 	struct production production = {.input = input, .file = file};
 	int err = build(&production, table);
 
-	if (err || !production.needs_bx || input->track_bx)
+	if (err || !production.needs_extra || input->track_extra)
 		return err;
 	unwind_table_free(*table);
-	tracking.track_bx = true;
+	tracking.track_extra = true;
 	production = (struct production){.input = &tracking, .file = file};
 	return build(&production, table);
 }
@@ -76,7 +76,8 @@ int unwind_table_new(const struct ehframe_input *input, struct unwind_table **ta
 /* Builds the table of a file without call frame information, from its code alone. */
 static int build_from_code(const struct elf_file *file, struct unwind_table **table)
 {
-	struct ehframe_input input = {.entry = ehframe_entry(file)};
+	struct ehframe_input input = {.arch = unwind_arch_of_file(file),
+				      .entry = ehframe_entry(file)};
 	struct production production = {.input = &input, .file = file};
 	int err = build(&production, table);
 

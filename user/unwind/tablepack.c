@@ -26,6 +26,7 @@
 #include "base/vec.h"
 
 struct builder {
+	const struct unwind_arch *arch;
 	vec_of(uint32_t) pages;
 	vec_of(uint32_t) rows;
 	vec_of(struct unwind_rule) extended;
@@ -83,7 +84,7 @@ static uint32_t intern_extended(struct builder *builder, const struct unwind_rul
 
 static uint32_t pack_rule(struct builder *builder, const struct unwind_rule *rule)
 {
-	uint32_t packed = unwind_rule_pack(rule);
+	uint32_t packed = builder->arch->pack(rule);
 
 	if (packed != UNWIND_RULE_EXTENDED)
 		return packed;
@@ -95,7 +96,7 @@ static uint32_t pack_rule(struct builder *builder, const struct unwind_rule *rul
 }
 
 /* The fixed extended rules; the first, a gap, is in force before the first row. */
-static void builder_init(struct builder *builder)
+static void builder_init(struct builder *builder, const struct unwind_arch *arch)
 {
 	static const uint8_t kinds[UNWIND_NR_FIXED_EXTENDED] = {
 		[UNWIND_EXTENDED_GAP] = UNWIND_GAP,
@@ -104,6 +105,7 @@ static void builder_init(struct builder *builder)
 		[UNWIND_EXTENDED_FP] = UNWIND_FP,
 	};
 
+	builder->arch = arch;
 	for (size_t i = 0; i < UNWIND_NR_FIXED_EXTENDED; i++)
 		intern_extended(builder, &(struct unwind_rule){.kind = kinds[i]});
 	builder->last_packed = builder->packed = UNWIND_RULE_EXTENDED | UNWIND_EXTENDED_GAP;
@@ -121,35 +123,23 @@ static void begin_pages(struct builder *builder, size_t nr)
 /* Makes a rule for pc, in the page of the last row, a step of that row's run, if it is one. */
 static bool extend_run(struct builder *builder, uint32_t pc, uint32_t packed)
 {
-	const uint32_t cfa_step = 1u << UNWIND_RULE_CFA_SHIFT;
 	uint32_t *last = &builder->rows.at[builder->rows.nr - 1];
-	uint32_t nr = *last & UNWIND_RULE_RUN_MASK, delta = pc - unwind_row_pc(*last), run;
-	bool down = packed + cfa_step == builder->packed;
+	uint32_t delta = pc - (unwind_row_pc(*last) << builder->arch->machine->pc_shift);
 
-	if ((packed | builder->packed) & UNWIND_RULE_EXTENDED ||
-	    (!down && packed != builder->packed + cfa_step) ||
-	    (packed ^ builder->packed) & ~(UNWIND_RULE_CFA_MASK << UNWIND_RULE_CFA_SHIFT))
-		return false;
-	run = down ? UNWIND_RULE_RUN_DOWN : 0;
-	if (nr == 0)
-		run |= delta == 2 ? UNWIND_RULE_RUN_EXTENDED : 0;
-	else
-		run |= *last & UNWIND_RULE_RUN_EXTENDED;
-	if (nr == UNWIND_RULE_RUN_MASK || delta != (nr + 1) << !!(run & UNWIND_RULE_RUN_EXTENDED) ||
-	    (nr > 0 && run != (*last & (UNWIND_RULE_RUN_DOWN | UNWIND_RULE_RUN_EXTENDED))))
-		return false;
-	*last = (*last | run) + 1;
-	return true;
+	return builder->arch->extend_run &&
+	       builder->arch->extend_run(last, builder->packed, delta, packed);
 }
 
 static void put(struct builder *builder, uint64_t elf_addr, uint32_t packed)
 {
-	uint32_t pc = elf_addr % UNWIND_PAGE_BYTES;
+	const struct unwind_machine *machine = builder->arch->machine;
+	uint32_t pc = elf_addr % unwind_arch_page_bytes(builder->arch);
+	uint32_t *last;
 	uint64_t page;
 
 	if (builder->pages.nr == 0)
 		builder->start = elf_addr - pc;
-	page = (elf_addr - builder->start) >> UNWIND_PAGE_SHIFT;
+	page = (elf_addr - builder->start) >> machine->page_shift;
 	if (page >= UNWIND_TABLE_MAX_PAGES) {
 		begin_pages(builder, UNWIND_TABLE_MAX_PAGES);
 		builder->truncated = true;
@@ -158,10 +148,11 @@ static void put(struct builder *builder, uint64_t elf_addr, uint32_t packed)
 	if (packed == builder->packed)
 		return;
 	begin_pages(builder, page + 1);
-	if (pc == 0)
-		builder->rows.at[builder->rows.nr - 1] = unwind_row_pack(0, packed);
+	last = &builder->rows.at[builder->rows.nr - 1];
+	if (unwind_row_pc(*last) == pc >> machine->pc_shift)
+		*last = unwind_row_pack(pc >> machine->pc_shift, packed);
 	else if (!extend_run(builder, pc, packed))
-		vec_push(&builder->rows, unwind_row_pack(pc, packed));
+		vec_push(&builder->rows, unwind_row_pack(pc >> machine->pc_shift, packed));
 	builder->packed = packed;
 }
 
@@ -202,15 +193,15 @@ static void put_gap(struct builder *builder, uint64_t limit)
 static void put_clone(struct builder *builder, uint64_t limit)
 {
 	const struct unwind_rule leaf = {.kind = UNWIND_FRAME,
-					 .cfa_reg = UNWIND_REG_SP,
+					 .cfa_reg = X86_REG_SP,
 					 .how = unwind_how_pack(UNWIND_SAME, UNWIND_AT_CFA),
 					 .cfa_off = 8,
 					 .ra_off = -8};
 	const struct unwind_rule clone = {.kind = UNWIND_CLONE};
 
-	if (!builder->gap_pending || builder->gap_is_code ||
+	if (builder->arch->machine->has_link || !builder->gap_pending || builder->gap_is_code ||
 	    limit - builder->gap_start >= UNWIND_PADDING_BYTES ||
-	    builder->packed != unwind_rule_pack(&leaf) || gap_has_entry(builder, limit))
+	    builder->packed != builder->arch->pack(&leaf) || gap_has_entry(builder, limit))
 		return;
 	builder->gap_pending = false;
 	put(builder, builder->gap_start, UNWIND_RULE_EXTENDED | intern_extended(builder, &clone));
@@ -266,6 +257,7 @@ static struct unwind_table *finish(struct builder *builder)
 
 	put_gap(builder, UINT64_MAX);
 	drop_last_gap(builder);
+	table->arch = builder->arch;
 	table->start = builder->start;
 	table->nr_pages = (uint32_t)builder->pages.nr;
 	table->nr_rows = (uint32_t)builder->rows.nr;
@@ -283,26 +275,29 @@ static struct unwind_table *finish(struct builder *builder)
 	return table;
 }
 
-struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry)
+struct unwind_table *unwind_table_pack(const struct unwind_arch *arch, unwind_produce_fn produce,
+				       void *ctx, uint64_t entry)
 {
 	struct builder builder scoped(builder_release) = {0};
 
-	builder_init(&builder);
+	builder_init(&builder, arch);
 	builder.entry = entry;
 	produce(ctx, add_row, &builder);
 	return finish(&builder);
 }
 
-struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx)
+struct unwind_table *unwind_table_of(const struct unwind_arch *arch, unwind_produce_fn produce,
+				     void *ctx)
 {
-	return unwind_table_pack(produce, ctx, 0);
+	return unwind_table_pack(arch, produce, ctx, 0);
 }
 
-struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind)
+struct unwind_table *unwind_table_uniform(const struct unwind_arch *arch, uint64_t start,
+					  uint64_t limit, enum unwind_kind kind)
 {
 	struct builder builder scoped(builder_release) = {0};
 
-	builder_init(&builder);
+	builder_init(&builder, arch);
 	add_row(&builder, &(struct unwind_row){start, {.kind = kind}});
 	add_row(&builder, &(struct unwind_row){limit, {.kind = UNWIND_GAP}});
 	return finish(&builder);

@@ -17,10 +17,13 @@
 typedef void (*unwind_produce_fn)(void *ctx, cfa_row_fn emit, void *emit_ctx);
 
 /* Makes a table of the rows that produce emits, for code that is in no file, for example. */
-struct unwind_table *unwind_table_of(unwind_produce_fn produce, void *ctx);
+struct unwind_table *unwind_table_of(const struct unwind_arch *arch, unwind_produce_fn produce,
+				     void *ctx);
 /* The same for a program that begins at entry (0: not known). */
-struct unwind_table *unwind_table_pack(unwind_produce_fn produce, void *ctx, uint64_t entry);
+struct unwind_table *unwind_table_pack(const struct unwind_arch *arch, unwind_produce_fn produce,
+				       void *ctx, uint64_t entry);
 /* One rule for all of [start, limit): UNWIND_FP for a Go program, say. Never empty. */
-struct unwind_table *unwind_table_uniform(uint64_t start, uint64_t limit, enum unwind_kind kind);
+struct unwind_table *unwind_table_uniform(const struct unwind_arch *arch, uint64_t start,
+					  uint64_t limit, enum unwind_kind kind);
 
 #endif

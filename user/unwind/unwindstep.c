@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct target {
+	const struct unwind_arch *arch;
 	unwind_read_fn read;
 	void *ctx;
 };
@@ -14,17 +15,18 @@ struct target {
 #define STEP_TARGET		       const struct target *
 #define STEP_REGS		       struct unwind_regs
 #define STEP_CALLER		       struct unwind_regs
+#define step_machine(target)	       ((target)->arch->machine)
 #define step_load(target, addr, value) (target)->read((target)->ctx, addr, value)
 #define step_is_leaf(regs)	       ((regs)->leaf != NULL)
 #define step_leaf_register(regs, reg)  (regs)->leaf[reg]
 #include "rulestep_abi.h"
 
-enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
-			       unwind_read_fn read, void *ctx)
+enum unwind_status unwind_step(const struct unwind_arch *arch, const struct unwind_rule *rule,
+			       struct unwind_regs *regs, unwind_read_fn read, void *ctx)
 {
-	const struct target target = {read, ctx};
+	const struct target target = {arch, read, ctx};
 	struct unwind_regs caller = {0};
-	uint32_t packed = unwind_rule_pack(rule);
+	uint32_t packed = arch->pack(rule);
 	enum unwind_status status = packed & UNWIND_RULE_EXTENDED
 					    ? rulestep(&target, regs, rule, &caller)
 					    : rulestep_inline(&target, regs, packed, 0, &caller);
@@ -34,10 +36,10 @@ enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_reg
 	return status;
 }
 
-uint64_t unwind_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
-		       unwind_read_fn read, void *ctx)
+uint64_t unwind_method(const struct unwind_arch *arch, const struct unwind_rule *rule,
+		       const struct unwind_regs *regs, unwind_read_fn read, void *ctx)
 {
-	const struct target target = {read, ctx};
+	const struct target target = {arch, read, ctx};
 
 	return rulestep_method(&target, regs, rule);
 }

@@ -11,13 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unwind/unwindarch.h"
 #include "unwind_abi.h"
 
 struct unwind_regs {
 	uint64_t ip, sp, fp;
-	uint64_t bx;   /* if bx_known */
+	uint64_t extra; /* if extra_known */
 	bool ip_exact; /* ip is where the frame stopped; otherwise a return address: look up ip - 1 */
-	bool bx_known;
+	bool extra_known;
 	/* All UNWIND_NR_REGS by DWARF number, for the leaf frame; NULL in callers. Borrowed. */
 	const uint64_t *leaf;
 };
@@ -35,11 +36,11 @@ static inline uint64_t unwind_lookup_ip(const struct unwind_regs *regs)
  * Turns regs into the caller's. With any result but UNWIND_STEPPED, regs are unchanged. An fp that the rule does not
  * know becomes 0, which no frame has.
  */
-enum unwind_status unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
-			       unwind_read_fn read, void *ctx);
+enum unwind_status unwind_step(const struct unwind_arch *arch, const struct unwind_rule *rule,
+			       struct unwind_regs *regs, unwind_read_fn read, void *ctx);
 
 /* What stands for the frame in a stack if it is interpreted (unwind_abi.h), 0: its ip. */
-uint64_t unwind_method(const struct unwind_rule *rule, const struct unwind_regs *regs,
-		       unwind_read_fn read, void *ctx);
+uint64_t unwind_method(const struct unwind_arch *arch, const struct unwind_rule *rule,
+		       const struct unwind_regs *regs, unwind_read_fn read, void *ctx);
 
 #endif

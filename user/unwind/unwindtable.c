@@ -21,8 +21,9 @@ void unwind_table_free(struct unwind_table *table)
 bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 		       struct unwind_rule *rule)
 {
-	uint64_t page = (elf_addr - table->start) >> UNWIND_PAGE_SHIFT;
-	uint32_t pc = elf_addr % UNWIND_PAGE_BYTES;
+	const struct unwind_machine *machine = table->arch->machine;
+	uint64_t page = (elf_addr - table->start) >> machine->page_shift;
+	uint32_t pc = elf_addr % unwind_arch_page_bytes(table->arch);
 	uint32_t low, high, packed;
 
 	if (elf_addr < table->start || page >= table->nr_pages)
@@ -32,7 +33,7 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 	while (high - low > 1) { /* rows[low].pc <= pc < rows[high].pc */
 		uint32_t middle = low + (high - low) / 2;
 
-		if (unwind_row_pc(table->rows[middle]) <= pc)
+		if (unwind_row_pc(table->rows[middle]) <= pc >> machine->pc_shift)
 			low = middle;
 		else
 			high = middle;
@@ -41,7 +42,8 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t elf_addr,
 	if (packed & UNWIND_RULE_EXTENDED)
 		*rule = table->extended[packed & UNWIND_EXTENDED_MASK];
 	else
-		*rule = unwind_rule_unpack(packed, pc - unwind_row_pc(table->rows[low]));
+		*rule = table->arch->unpack(
+			packed, pc - (unwind_row_pc(table->rows[low]) << machine->pc_shift));
 	return true;
 }
 

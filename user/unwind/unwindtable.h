@@ -14,6 +14,7 @@
 
 #include "stream.h"
 #include "unwind/codestarts.h"
+#include "unwind/unwindarch.h"
 #include "unwind_abi.h"
 
 /*
@@ -32,14 +33,16 @@ struct ehframe_stats {
 };
 
 struct unwind_table {
-	uint64_t start;	   /* elf_addr of the first page, a multiple of UNWIND_PAGE_BYTES */
+	const struct unwind_arch *arch;
+	uint64_t
+		start; /* elf_addr of the first page, a multiple of what pages of this machine have */
 	uint32_t nr_pages; /* 0: no code has unwind information */
 	uint32_t nr_rows;
 	uint32_t nr_extended;
 	uint32_t *pages; /* nr_pages + 1 indices into rows, the last of them nr_rows */
 	uint32_t *rows;
 	struct unwind_rule *extended; /* the first UNWIND_NR_FIXED_EXTENDED are always there */
-	bool tracks_bx;		      /* rules say where rbx is */
+	bool tracks_extra;	      /* rules say where rbx is */
 	bool truncated;		      /* rows beyond UNWIND_TABLE_MAX_PAGES were dropped */
 	uint32_t
 		nr_extended_dropped; /* rows that are UNWIND_UNSUPPORTED because extended is full */

@@ -20,11 +20,12 @@ int payload_append_table(struct payload *payload, const struct unwind_table *tab
 			 size_t max_bytes)
 {
 	struct message_table about = {
+		.e_machine = table->arch->e_machine,
 		.start = table->start,
 		.nr_pages = table->nr_pages,
 		.nr_rows = table->nr_rows,
 		.nr_extended = table->nr_extended,
-		.tracks_bx = table->tracks_bx,
+		.tracks_extra = table->tracks_extra,
 		.truncated = table->truncated,
 		.nr_extended_dropped = table->nr_extended_dropped,
 		.nr_fdes = table->stats.nr_fdes,

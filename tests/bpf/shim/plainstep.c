@@ -16,17 +16,17 @@ static enum unwind_status get_reg(const struct step *step, uint32_t reg, uint64_
 
 	if (reg >= UNWIND_NR_REGS)
 		return UNWIND_NO_RULE;
-	if (reg == UNWIND_REG_SP)
+	if (reg == X86_REG_SP)
 		*value = regs->sp;
-	else if (reg == UNWIND_REG_FP)
+	else if (reg == X86_REG_FP)
 		*value = regs->fp;
-	else if (reg == UNWIND_REG_BX && regs->bx_known)
-		*value = regs->bx;
+	else if (reg == X86_REG_BX && regs->extra_known)
+		*value = regs->extra;
 	else if (regs->leaf)
 		*value = regs->leaf[reg];
 	else
 		return UNWIND_NO_REG;
-	return reg == UNWIND_REG_FP && *value == 0 ? UNWIND_NO_REG : UNWIND_STEPPED;
+	return reg == X86_REG_FP && *value == 0 ? UNWIND_NO_REG : UNWIND_STEPPED;
 }
 
 static enum unwind_status load(const struct step *step, uint64_t addr, uint64_t *value)
@@ -122,18 +122,18 @@ static enum unwind_status find_ra(const struct step *step, uint64_t *ra)
 	return find_value(step, unwind_ra_how(rule), rule->ra_off, step->regs->ip, ra);
 }
 
-static void find_bx(const struct step *step, struct unwind_regs *caller)
+static void find_extra(const struct step *step, struct unwind_regs *caller)
 {
-	uint32_t slot = step->rule->bx_slot;
+	uint32_t slot = step->rule->extra_slot;
 
-	caller->bx_known = false;
-	if (slot == 1 && (step->regs->bx_known || step->regs->leaf)) {
-		caller->bx = step->regs->bx_known ? step->regs->bx
-						  : step->regs->leaf[UNWIND_REG_BX];
-		caller->bx_known = true;
+	caller->extra_known = false;
+	if (slot == 1 && (step->regs->extra_known || step->regs->leaf)) {
+		caller->extra = step->regs->extra_known ? step->regs->extra
+							: step->regs->leaf[X86_REG_BX];
+		caller->extra_known = true;
 	} else if (slot >= 2) {
-		caller->bx_known =
-			step->read(step->ctx, step->cfa - unwind_bx_slot_bytes(slot), &caller->bx);
+		caller->extra_known = step->read(
+			step->ctx, step->cfa - unwind_extra_slot_bytes(slot), &caller->extra);
 	}
 }
 
@@ -148,7 +148,7 @@ static enum unwind_status step_frame(struct step *step, struct unwind_regs *call
 	if (status)
 		return status;
 	caller->sp = step->cfa;
-	find_bx(step, caller);
+	find_extra(step, caller);
 	return UNWIND_STEPPED;
 }
 
@@ -165,8 +165,8 @@ static enum unwind_status step_signal(const struct step *step, struct unwind_reg
 	if (status)
 		return status;
 	caller->ip_exact = true;
-	caller->bx_known = rule->deref_off != 0 &&
-			   step->read(step->ctx, sp + (uint64_t)rule->deref_off, &caller->bx);
+	caller->extra_known = rule->deref_off != 0 &&
+			      step->read(step->ctx, sp + (uint64_t)rule->deref_off, &caller->extra);
 	return UNWIND_STEPPED;
 }
 

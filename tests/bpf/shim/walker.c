@@ -177,9 +177,9 @@ struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_R
 	return (struct unwind_regs){.ip = regs->ip,
 				    .sp = regs->sp,
 				    .fp = regs->bp,
-				    .bx = regs->bx,
+				    .extra = regs->bx,
 				    .ip_exact = true,
-				    .bx_known = true,
+				    .extra_known = true,
 				    .leaf = (const uint64_t *)leaf};
 }
 
@@ -225,8 +225,8 @@ void walker_plain(const struct walker *walker, const struct pt_regs *regs, struc
 	walked->ip = at.ip;
 	walked->sp = at.sp;
 	walked->fp = at.fp;
-	walked->bx_known = at.bx_known;
-	walked->bx = at.bx_known ? at.bx : 0;
+	walked->extra_known = at.extra_known;
+	walked->extra = at.extra_known ? at.extra : 0;
 	walked->ip_exact = at.ip_exact;
 }
 
@@ -253,8 +253,8 @@ void walker_bpf(const struct pt_regs *regs, struct walked *walked)
 	walked->ip = walk->ip;
 	walked->sp = walk->sp;
 	walked->fp = walk->fp;
-	walked->bx_known = walk->bx_known;
-	walked->bx = walk->bx_known ? walk->bx : 0;
+	walked->extra_known = walk->extra_known;
+	walked->extra = walk->extra_known ? walk->extra : 0;
 	walked->ip_exact = walk->ip_exact;
 }
 
@@ -273,7 +273,7 @@ static void print_walked(const char *who, const struct walked *walked)
 {
 	fprintf(stderr, "%s: %u frames, %s, ip %llx%s sp %llx fp %llx bx %llx%s\n", who, walked->nr,
 		end_name(walked->end), walked->ip, walked->ip_exact ? " exact" : "", walked->sp,
-		walked->fp, walked->bx, walked->bx_known ? "" : " unknown");
+		walked->fp, walked->extra, walked->extra_known ? "" : " unknown");
 }
 
 /* The rule at which the shorter walk ended. */
@@ -285,9 +285,10 @@ static void print_rule(const struct walker *walker, const struct walked *walked)
 
 	if (vma && vma->table && unwind_table_find(vma->table, ip - vma->bias, &rule))
 		fprintf(stderr,
-			"rule: kind %u cfa_reg %u how %x bx_slot %u cfa %d fp %d ra %d deref %d\n",
-			rule.kind, rule.cfa_reg, rule.how, rule.bx_slot, rule.cfa_off, rule.fp_off,
-			rule.ra_off, rule.deref_off);
+			"rule: kind %u cfa_reg %u how %x extra_slot %u cfa %d fp %d ra %d deref "
+			"%d\n",
+			rule.kind, rule.cfa_reg, rule.how, rule.extra_slot, rule.cfa_off,
+			rule.fp_off, rule.ra_off, rule.deref_off);
 }
 
 bool walker_agree(const struct walker *walker, const struct pt_regs *regs, struct walked *walked)

@@ -31,8 +31,8 @@ struct walked {
 	u64 ips[ABI_MAX_USER_FRAMES]; /* guessed ones marked */
 	u32 nr;
 	u32 end; /* enum abi_stack_end */
-	u64 ip, sp, fp, bx;
-	bool ip_exact, bx_known;
+	u64 ip, sp, fp, extra;
+	bool ip_exact, extra_known;
 };
 
 /* On the maps of a host_open(). */
