@@ -252,7 +252,7 @@ fuzz-long: $(fuzz)                     ## run each for SECONDS_EACH (600), or RU
 	$(Q)scripts/fuzz-long.sh $(TARGETS)
 
 FUZZFLAGS := $(DEFS) $(INCS) -Itests -g -O1 -fno-sanitize-recover=undefined
-fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) user/probes/probesite.c user/probes/usdt.c user/sandbox/reply.c user/sandbox/namesreply.c user/sandbox/jvmreply.c user/sandbox/jitsymreply.c user/sandbox/funcreply.c \
+fuzz_src  := $(wildcard $(addprefix user/,$(addsuffix /*.c,base object unwind runtime process profile input))) $(wildcard user/probes/probesite*.c) user/probes/usdt.c user/sandbox/reply.c user/sandbox/namesreply.c user/sandbox/jvmreply.c user/sandbox/jitsymreply.c user/sandbox/funcreply.c \
              user/output/pprof.c user/output/gzip.c
 fuzz_src  += user/symbolize/namefile.c user/sandbox/transfer.c user/debuginfod/fetching.c
 fuzz_obj  := $(fuzz_src:%.c=$(BUILD)/fuzzobj/%.o) $(BUILD)/fuzzobj/profile.pb-c.o

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The input is a function: a byte of what is to be kept, a byte for its address, then its code. Zydis
+ * The input is a function: a byte of what is to be kept (32: it is arm64's), a byte for its address, then its code. Zydis
  * judges here too, but goes through the code straight on, instruction by instruction.
  */
 #include <stdbool.h>
@@ -10,6 +10,8 @@
 #include <Zydis/Zydis.h>
 
 #include "probes/probesite.h"
+
+#define ARM64 32
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -61,20 +63,33 @@ static bool is_boundary(const struct probesite_code *code, size_t offset)
 	}
 }
 
+/* Of arm64: an instruction, the entry where something may be returned to; never a literal's load. */
+static bool is_place(const struct probesite_code *code, size_t offset, unsigned int keeps)
+{
+	if (offset == PROBESITE_NONE)
+		return true;
+	return offset % 4 == 0 && offset + 4 <= code->len_bytes &&
+	       (!offset || !(keeps & PROBESITE_STACK)) && (code->bytes[offset + 3] & 0x3b) != 0x18;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	bool is_arm64 = size && data[0] & ARM64;
 	struct probesite_code code;
 	struct calls calls = {.nr = 0};
 	size_t offset;
 
 	if (size < 2)
 		return 0;
-	code = (struct probesite_code){data + 2, size - 2, (uint64_t)data[1] << 56 | 0x401000};
+	code = (struct probesite_code){data + 2, size - 2, (uint64_t)data[1] << 56 | 0x401000,
+				       is_arm64 ? &arch_arm64 : &arch_x86_64};
 	offset = probesite_choose(&code, data[0] & 31);
-	if (offset && (offset >= code.len_bytes || !is_boundary(&code, offset)))
+	if (is_arm64 ? !is_place(&code, offset, data[0])
+		     : offset && (offset >= code.len_bytes || !is_boundary(&code, offset)))
 		abort();
 	/* Wanting less, what is better is looked for at least as far. */
-	if (offset && !(data[0] & PROBESITE_DI_OR_0) && probesite_choose(&code, 0) < offset)
+	if (offset && !is_arm64 && !(data[0] & PROBESITE_FIRST_OR_0) &&
+	    probesite_choose(&code, 0) < offset)
 		abort();
 	if (probesite_calls(&code, false, note_call, &calls))
 		abort(); /* nobody said yes */

@@ -7,6 +7,7 @@ import os
 DI, SI, DX, STACK, DI_OR_0 = 1, 2, 4, 8, 16
 MALLOC, CALLOC, FREE = DI | STACK, DI | SI | STACK, DI | DI_OR_0
 RET, TEST, ENDBR = "c3", "4885ff", "f30f1efa"
+ARM64, ARET = 32, "c0035fd6"
 
 CASES = {
     "push": (MALLOC, "4154" "55" "53" + RET),
@@ -34,6 +35,17 @@ CASES = {
     "system_call": (MALLOC, "0f05" "55" + RET),
     "vector": (MALLOC, "c5f96ec7" "62f17c48 28c0".replace(" ", "") + "55" + RET),
     "fs_counter": (MALLOC, "644883042500000000ff" "55" + RET),
+    "arm64_malloc": (ARM64 | MALLOC, "fd7bbca9" "f30300aa" + ARET),
+    "arm64_free": (ARM64 | FREE, "5f2403d5" "600000b4" + ARET * 3),
+    "arm64_signed": (ARM64 | FREE, "3f2303d5" "fd7bbea9" "f30300aa" "20000090" "bf2303d5" + ARET),
+    "arm64_loop": (ARM64 | FREE, "1f2003d5" "600000b4" "ffffff17" + ARET),
+    "arm64_literal": (ARM64 | MALLOC, "40000058" + ARET),
+    "arm64_exclusive": (ARM64 | FREE, "1f2003d5" "007c5fc8" "600000b4" + ARET),
+    "arm64_system_call": (ARM64 | FREE, "010000d4" + ARET),
+    "arm64_indirect": (ARM64 | MALLOC, "20003fd6" "20021fd6"),
+    "bad_arm64_cut": (ARM64 | FREE, "fd7bbc"),
+    "bad_arm64_zeros": (ARM64 | FREE, "00" * 80),
+    "bad_arm64_target_wraps": (ARM64 | FREE, "00000014" "ffff7f54" "000000b5" + ARET),
     "bad_empty": (MALLOC, ""),
     "bad_prefixes": (MALLOC, "66" * 20 + "55"),
     "bad_cut_in_mid_instruction": (MALLOC, "4889f8" "55" "e80000"),

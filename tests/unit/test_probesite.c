@@ -22,14 +22,15 @@
 #include "object/symtab.h"
 #include "unit/judge.h"
 
-#define FREE	(PROBESITE_DI | PROBESITE_DI_OR_0)
-#define MALLOC	(PROBESITE_DI | PROBESITE_STACK)
-#define CALLOC	(MALLOC | PROBESITE_SI)
+#define FREE	(PROBESITE_FIRST | PROBESITE_FIRST_OR_0)
+#define MALLOC	(PROBESITE_FIRST | PROBESITE_STACK)
+#define CALLOC	(MALLOC | PROBESITE_SECOND)
 #define ADDRESS 0x401000
 
-#define CODE(...)                                                       \
-	(&(const struct probesite_code){(const uint8_t[]){__VA_ARGS__}, \
-					sizeof((const uint8_t[]){__VA_ARGS__}), ADDRESS})
+#define CODE(...)                                                                        \
+	(&(const struct probesite_code){(const uint8_t[]){__VA_ARGS__},                  \
+					sizeof((const uint8_t[]){__VA_ARGS__}), ADDRESS, \
+					&arch_x86_64})
 #define RET   0xc3
 #define TEST  0x48, 0x85, 0xff	     /* test %rdi,%rdi */
 #define ENDBR 0xf3, 0x0f, 0x1e, 0xfa /* endbr64 */
@@ -117,8 +118,8 @@ static void test_stays_where_something_is_spoilt(void **state)
 	assert_int_equal(probesite_choose(CODE(0x31, 0xf6, 0x55, RET), CALLOC), 0);
 	assert_int_equal(probesite_choose(CODE(0x31, 0xf6, 0x55, RET), MALLOC), 2);
 	/* mul %rsi writes dx, without saying so; push */
-	assert_int_equal(probesite_choose(CODE(0x48, 0xf7, 0xe6, 0x55, RET), CALLOC | PROBESITE_DX),
-			 0);
+	assert_int_equal(
+		probesite_choose(CODE(0x48, 0xf7, 0xe6, 0x55, RET), CALLOC | PROBESITE_THIRD), 0);
 	assert_int_equal(probesite_choose(CODE(0x48, 0xf7, 0xe6, 0x55, RET), CALLOC), 3);
 	/* rep movsb writes si and di; push */
 	assert_int_equal(probesite_choose(CODE(0xf3, 0xa4, 0x55, RET), MALLOC), 0);
@@ -142,14 +143,15 @@ static void test_no_call_comes_by_twice(void **state)
 static void test_unreadable(void **state)
 {
 	(void)state;
-	assert_int_equal(probesite_choose(&(struct probesite_code){NULL, 0, 0}, MALLOC), 0);
+	assert_int_equal(
+		probesite_choose(&(struct probesite_code){NULL, 0, 0, &arch_x86_64}, MALLOC), 0);
 	assert_int_equal(probesite_choose(CODE(0x48), MALLOC), 0);
 	assert_int_equal(probesite_choose(CODE(0x48, 0x89, 0xf8, 0x55, 0x06), MALLOC),
 			 0); /* push es */
 	for (int seed = 0; seed < 20000; seed++) {
 		uint8_t bytes[40];
 		struct probesite_code code = {bytes, sizeof(bytes),
-					      UINT64_MAX - (uint64_t)seed % 50};
+					      UINT64_MAX - (uint64_t)seed % 50, &arch_x86_64};
 
 		srand((unsigned int)seed);
 		for (size_t i = 0; i < sizeof(bytes); i++)
@@ -248,6 +250,40 @@ static void judge_site(const char *path, const char *name, const struct symbol *
 	assert_true(found);
 }
 
+/* What objdump says is at the site: nothing that takes no probe, and what the kernel simulates, unless it is the entry. */
+static void judge_arm64_site(const char *path, const char *name, uint64_t elf_addr, size_t site)
+{
+	static const char *const simulated[] = {"b\t",	  "bl\t",  "b.",     "cbz\t",
+						"cbnz\t", "tbz\t", "tbnz\t", "adrp\t",
+						"adr\t",  "br\t",  "blr\t",  "ret"};
+	char *command scoped(freep) = xasprintf("aarch64-linux-gnu-objdump -d --no-show-raw-insn "
+						"--start-address=%#lx --stop-address=%#lx %s | "
+						"sed -nE 's/^ *([0-9a-f]+):[[:space:]]+/\\1: /p'",
+						elf_addr, elf_addr + site + 4, path);
+	int status;
+	char *text scoped(freep) = judge_run(command, &status), *rest = text, *line, *at = NULL,
+		   *written = NULL;
+	bool is_simulated = false;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		if (written)
+			assert_null(strstr(written, "\tx0,"));
+		at = strstr(line, ": ");
+		assert_non_null(at);
+		at += 2;
+		written = !strncmp(at, "st", 2) || !strncmp(at, "cmp", 3) || !strncmp(at, "tst", 3)
+				  ? NULL
+				  : at;
+	}
+	assert_non_null(at);
+	print_message("%s: %s+%zu: %s\n", path, name, site, at);
+	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++)
+		is_simulated |= !strncmp(at, simulated[i], strlen(simulated[i]));
+	assert_true(!site || is_simulated);
+	assert_true(strncmp(at, "aut", 3) && strncmp(at, "svc", 3) && strncmp(at, "msr", 3) &&
+		    !strstr(at, "xr\t"));
+}
+
 static void judge_functions(const char *path)
 {
 	static const struct {
@@ -257,7 +293,7 @@ static void judge_functions(const char *path)
 			 {"free", FREE},
 			 {"calloc", CALLOC},
 			 {"realloc", CALLOC},
-			 {"posix_memalign", MALLOC | PROBESITE_DX},
+			 {"posix_memalign", MALLOC | PROBESITE_THIRD},
 			 {"valloc", MALLOC}};
 	int fd scoped(closep) = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_file *elf;
@@ -282,15 +318,117 @@ static void judge_functions(const char *path)
 		assert_true(symbol.len_bytes <= sizeof(bytes));
 		assert_int_equal(pread(fd, bytes, symbol.len_bytes, (off_t)file_off),
 				 symbol.len_bytes);
-		site = probesite_choose(
-			&(struct probesite_code){bytes, symbol.len_bytes, symbol.elf_addr},
-			functions[i].keeps);
+		site = probesite_choose(&(struct probesite_code){bytes, symbol.len_bytes,
+								 symbol.elf_addr,
+								 elf_file_arch(elf)},
+					functions[i].keeps);
 		print_message("%s: %s+%zu\n", path, functions[i].name, site);
-		judge_site(path, functions[i].name, &symbol, site,
-			   !strcmp(functions[i].name, "free"));
+		if (elf_file_arch(elf) == &arch_arm64)
+			judge_arm64_site(path, functions[i].name, symbol.elf_addr, site);
+		else
+			judge_site(path, functions[i].name, &symbol, site,
+				   !strcmp(functions[i].name, "free"));
 	}
 	symtab_free(symtab);
 	elf_file_close(elf);
+}
+
+/* arm64 ------------------------------------------------------------------------------------------ */
+
+#define WORDS(...)                                                                        \
+	(&(const struct probesite_code){(const uint8_t *)(const uint32_t[]){__VA_ARGS__}, \
+					sizeof((const uint32_t[]){__VA_ARGS__}), ADDRESS, \
+					&arch_arm64})
+#define A_STP	  0xa9bc7bfd /* stp x29, x30, [sp, #-64]! */
+#define A_PACIASP 0xd503233f
+#define A_BTI	  0xd503245f
+#define A_CBZ	  0xb4000060 /* cbz x0, +12 */
+#define A_RET	  0xd65f03c0
+#define A_NOP	  0xd503201f
+#define A_MOV	  0xaa0003f3 /* mov x19, x0 */
+
+static void test_arm64_moves_frees_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(probesite_choose(WORDS(A_STP, A_CBZ, A_RET), MALLOC), 0);
+	assert_int_equal(probesite_choose(WORDS(A_PACIASP, A_STP, A_CBZ, A_RET), MALLOC), 0);
+	assert_int_equal(probesite_choose(WORDS(A_BTI, A_CBZ, A_RET), CALLOC), 0);
+	assert_int_equal(probesite_choose(WORDS(A_CBZ, A_RET), FREE), 0);
+	assert_int_equal(probesite_choose(WORDS(A_BTI, A_CBZ, A_RET), FREE), 4);
+	assert_int_equal(probesite_choose(WORDS(A_PACIASP, A_STP, A_MOV, A_CBZ, A_RET), FREE), 12);
+	/* adrp x0: itself, since it is not yet done; mov x0, x19; ldr x0, [x1]; svc */
+	assert_int_equal(probesite_choose(WORDS(A_NOP, 0x90000000, A_RET), FREE), 4);
+	assert_int_equal(probesite_choose(WORDS(0xaa1303e0, A_CBZ, A_RET), FREE), 0);
+	assert_int_equal(probesite_choose(WORDS(0xf9400020, A_CBZ, A_RET), FREE), 0);
+	assert_int_equal(probesite_choose(WORDS(A_NOP, 0xd4000001, A_CBZ, A_RET), FREE), 0);
+	/* b -4, to the site; b to the entry, which is another call */
+	assert_int_equal(probesite_choose(WORDS(A_NOP, A_CBZ, 0x17ffffff, A_RET), FREE), 0);
+	assert_int_equal(probesite_choose(WORDS(A_NOP, A_CBZ, 0x17fffffe, A_RET), FREE), 4);
+}
+
+static void test_arm64_entries_that_take_no_probe(void **state)
+{
+	static const uint32_t never[] = {
+		0x58000040, /* ldr x0, literal */
+		0x1c000040, /* ldr s0, literal */
+		0x98000040, /* ldrsw x0, literal */
+		0xd8000040, /* prfm literal */
+		0xc85f7c00, /* ldxr x0, [x0] */
+		0x885ffc01, /* ldaxr w1, [x0] */
+		0xc8007c41, /* stxr w0, x1, [x2] */
+		0xd4000001, /* svc #0 */
+		0xd4200000, /* brk #0 */
+		0xd51bd041, /* msr tpidr_el0, x1 */
+		0xd5033bbf, /* dmb ish */
+		0xd503205f, /* wfe */
+		0xd50323bf, /* autiasp */
+		0xd71f0801, /* braa x0, x1 */
+		0xd65f0bff, /* retaa */
+		0x00000000, /* udf */
+	};
+	static const uint32_t fine[] = {
+		A_STP,	    A_PACIASP, A_BTI, A_NOP,
+		A_MOV,	    A_CBZ,     A_RET, 0xd53bd040, /* mrs x0, tpidr_el0 */
+		0xc8dffc00,				  /* ldar x0, [x0] */
+		0xd61f0220,				  /* br x17 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		assert_true(probesite_choose(WORDS(never[i], A_RET), MALLOC) == PROBESITE_NONE);
+		assert_true(probesite_choose(WORDS(never[i], A_CBZ, A_RET), FREE) ==
+			    PROBESITE_NONE);
+	}
+	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+		assert_int_equal(probesite_choose(WORDS(fine[i], A_RET), MALLOC), 0);
+	/* not aligned, or nothing there */
+	assert_true(probesite_choose(&(struct probesite_code){(const uint8_t *)fine, 40, 0x401002,
+							      &arch_arm64},
+				     MALLOC) == PROBESITE_NONE);
+	assert_true(probesite_choose(&(struct probesite_code){(const uint8_t *)fine, 3, ADDRESS,
+							      &arch_arm64},
+				     MALLOC) == PROBESITE_NONE);
+	assert_true(probesite_choose(&(struct probesite_code){NULL, 0, ADDRESS, &arch_arm64},
+				     MALLOC) == PROBESITE_NONE);
+}
+
+static void test_arm64_calls(void **state)
+{
+	(void)state;
+	assert_false(probesite_calls(WORDS(A_STP, A_RET), true, is_502000, NULL));
+	assert_false(probesite_calls(WORDS(0x94000001, 0xd65f0bff), true, is_502000, NULL));
+	/* bl, b, b.eq 502000 */
+	assert_true(probesite_calls(WORDS(0x94040400, A_RET), true, is_502000, NULL));
+	assert_true(probesite_calls(WORDS(A_NOP, 0x140403ff), true, is_502000, NULL));
+	assert_true(probesite_calls(
+		&(struct probesite_code){(const uint8_t *)&(const uint32_t){0x54008000}, 4,
+					 0x501000, &arch_arm64},
+		true, is_502000, NULL));
+	/* blr x1, br x17, udf: doubt */
+	assert_true(probesite_calls(WORDS(0xd63f0020, A_RET), true, is_502000, NULL));
+	assert_true(probesite_calls(WORDS(0xd61f0220), true, is_502000, NULL));
+	assert_true(probesite_calls(WORDS(0, A_RET), true, is_502000, NULL));
+	assert_false(probesite_calls(WORDS(0xd63f0020, 0, A_RET), false, is_502000, NULL));
 }
 
 static void test_allocators_of_this_machine(void **state)
@@ -305,6 +443,28 @@ static void test_allocators_of_this_machine(void **state)
 	judge_functions("/lib/ld-musl-x86_64.so.1");
 }
 
+/* Those of Debian, of the cross compiler or unpacked by `make setup-arm64`; and what $ARM64_ALLOCATORS names, with colons. */
+static void test_arm64_allocators(void **state)
+{
+	static const char *const names[] = {"libc.so.6", "libjemalloc.so.2",
+					    "libtcmalloc_minimal.so.4", "libmimalloc.so.2"};
+	const char *given = getenv("ARM64_ALLOCATORS");
+	char *more scoped(freep) = xstrdup(given ? given : ""), *rest = more, *path;
+
+	(void)state;
+	if (!judge_has("aarch64-linux-gnu-objdump"))
+		skip();
+	judge_functions("/usr/aarch64-linux-gnu/lib/libc.so.6");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *unpacked scoped(freep) = xasprintf(
+			"%s/../build/arm64/root/usr/lib/aarch64-linux-gnu/%s", TESTS_DIR, names[i]);
+
+		judge_functions(unpacked);
+	}
+	while ((path = strsep(&rest, ":")) && *path)
+		judge_functions(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +477,10 @@ int main(void)
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_allocators_of_this_machine),
+		cmocka_unit_test(test_arm64_moves_frees_alone),
+		cmocka_unit_test(test_arm64_entries_that_take_no_probe),
+		cmocka_unit_test(test_arm64_calls),
+		cmocka_unit_test(test_arm64_allocators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,8 @@ const struct arch arch_x86_64 = {
 	.relocs = {R_X86_64_IRELATIVE, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, R_X86_64_64,
 		   R_X86_64_RELATIVE},
 	.instruction_bytes = 1,
+	.sdt_argument = "8@%rdi",
+	.sdt_arguments = "8@%rdi 8@%rsi 8@%rdx",
 	.plt_slot_bytes = 16,
 	.plt_stub = x86_64_stub,
 };
@@ -92,6 +94,8 @@ const struct arch arch_arm64 = {
 	.relocs = {R_AARCH64_IRELATIVE, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT, R_AARCH64_ABS64,
 		   R_AARCH64_RELATIVE},
 	.instruction_bytes = 4,
+	.sdt_argument = "8@x0",
+	.sdt_arguments = "8@x0 8@x1 8@x2",
 	.plt_slot_bytes = 4,
 	.plt_stub = arm64_stub,
 };

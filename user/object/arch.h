@@ -26,6 +26,8 @@ struct arch {
 	uint16_t machine; /* e_machine */
 	struct arch_relocs relocs;
 	uint8_t instruction_bytes; /* instructions begin at multiples of this */
+	/* A function's first argument, and the first three, as a note of a probe has them (<sys/sdt.h>). */
+	const char *sdt_argument, *sdt_arguments;
 	size_t plt_slot_bytes; /* stubs of .plt begin at multiples of this, and are as long or longer */
 	/*
 	 * The length in bytes of the PLT stub that code begins with, in a section that has slots of slot_bytes and goes on for

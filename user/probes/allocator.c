@@ -81,13 +81,14 @@ _Static_assert(NR_FUNCTIONS <= ALLOC_MAX_SITES, "more functions than sites");
 
 /* The registers that hold the arguments of a shape that matter (see bpf/alloc.bpf.c). */
 static const unsigned int keeps[] = {
-	[SHAPE_MALLOC] = PROBESITE_STACK | PROBESITE_DI,
-	[SHAPE_CALLOC] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI,
-	[SHAPE_REALLOC] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI,
-	[SHAPE_REALLOCARRAY] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_SI | PROBESITE_DX,
-	[SHAPE_MEMALIGN] = PROBESITE_STACK | PROBESITE_SI,
-	[SHAPE_POSIX_MEMALIGN] = PROBESITE_STACK | PROBESITE_DI | PROBESITE_DX,
-	[SHAPE_FREE] = PROBESITE_DI | PROBESITE_DI_OR_0,
+	[SHAPE_MALLOC] = PROBESITE_STACK | PROBESITE_FIRST,
+	[SHAPE_CALLOC] = PROBESITE_STACK | PROBESITE_FIRST | PROBESITE_SECOND,
+	[SHAPE_REALLOC] = PROBESITE_STACK | PROBESITE_FIRST | PROBESITE_SECOND,
+	[SHAPE_REALLOCARRAY] = PROBESITE_STACK | PROBESITE_FIRST | PROBESITE_SECOND |
+			       PROBESITE_THIRD,
+	[SHAPE_MEMALIGN] = PROBESITE_STACK | PROBESITE_SECOND,
+	[SHAPE_POSIX_MEMALIGN] = PROBESITE_STACK | PROBESITE_FIRST | PROBESITE_THIRD,
+	[SHAPE_FREE] = PROBESITE_FIRST | PROBESITE_FIRST_OR_0,
 };
 
 static bool is_known(const uint64_t *all, size_t nr, uint64_t one)
@@ -123,7 +124,8 @@ static bool read_code(const struct elf_file *elf, int fd, const struct symbol *s
 	    elf_file_offset(elf, symbol->elf_addr, &file_off))
 		return false;
 	bytes = xmalloc(symbol->len_bytes);
-	*code = (struct probesite_code){bytes, symbol->len_bytes, symbol->elf_addr};
+	*code = (struct probesite_code){bytes, symbol->len_bytes, symbol->elf_addr,
+					elf_file_arch(elf)};
 	if (pread(fd, bytes, code->len_bytes, file_off) == (ssize_t)code->len_bytes)
 		return true;
 	free(bytes);
@@ -168,17 +170,18 @@ static bool is_allocator(void *ctx, uint64_t elf_addr)
 	return calls;
 }
 
-/* Moves a site from its function's entry to where a probe is cheaper; returns how far. */
-static uint32_t refine(struct search *search, const struct symbol *symbol, bool may_be_leaf,
-		       struct alloc_site *site)
+/* Moves a site from its function's entry to where a probe is cheaper; returns how far, or PROBESITE_NONE. */
+static size_t refine(struct search *search, const struct symbol *symbol, bool may_be_leaf,
+		     struct alloc_site *site)
 {
-	struct probesite_code code;
-	uint32_t offset;
+	struct probesite_code code = {.elf_addr = symbol->elf_addr,
+				      .arch = elf_file_arch(search->elf)};
+	size_t offset;
 
 	if (!read_code(search->elf, search->fd, symbol, &code))
-		return 0;
+		return probesite_choose(&code, keeps[site->shape]);
 	offset = probesite_choose(&code, keeps[site->shape]);
-	site->file_off += offset;
+	site->file_off += offset == PROBESITE_NONE ? 0 : offset;
 	search->depth = search->nr_followed = 0;
 	site->is_leaf = may_be_leaf && !probesite_calls(&code, true, is_allocator, search);
 	free((void *)code.bytes);
@@ -222,7 +225,7 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 	size_t nr = 0;
 
 	*allocator = (struct allocator){0};
-	if (!search.elf)
+	if (!search.elf || !elf_file_arch(search.elf))
 		return;
 	allocator->is_go = gopclntab_is_there(search.elf);
 	allocator->is_nameless = is_nameless(object);
@@ -233,15 +236,20 @@ void allocator_find(struct object *object, int fd, struct allocator *allocator)
 		return;
 	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
 		struct alloc_site site = {.shape = functions[i].shape};
+		size_t offset;
 
 		if (!symbols[i].name ||
 		    elf_file_offset(search.elf, symbols[i].elf_addr, &site.file_off) ||
 		    is_known(entries, nr, site.file_off))
 			continue;
 		entries[nr] = site.file_off;
+		offset = refine(&search, &symbols[i], functions[i].may_be_leaf, &site);
+		if (offset == PROBESITE_NONE && i < 2)
+			return; /* without malloc or free the rest would tell lies */
+		if (offset == PROBESITE_NONE)
+			continue;
 		allocator->names[nr] = functions[i].name;
-		allocator->offsets[nr] =
-			refine(&search, &symbols[i], functions[i].may_be_leaf, &site);
+		allocator->offsets[nr] = offset;
 		allocator->sites[nr++] = site;
 	}
 	allocator->nr = nr;

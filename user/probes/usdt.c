@@ -24,12 +24,13 @@ struct addresses {
 #define MAX_NOTES  4096
 
 static const struct wanted {
-	const char *provider, *name, *arguments, *function;
+	const char *provider, *name, *function;
+	bool has_three; /* arguments, or one */
 	enum alloc_shape shape;
 } wanted[] = {
-	{"otel_memory", "alloc", "8@%rdi 8@%rsi 8@%rdx", "otel_memory_alloc", SHAPE_SAMPLED},
-	{"otel_memory", "free", "8@%rdi", "otel_memory_free", SHAPE_SAMPLED_FREE},
-	{"cprof_heap", "moved", "8@%rdi", "cprof_heap_moved", SHAPE_MOVED},
+	{"otel_memory", "alloc", "otel_memory_alloc", true, SHAPE_SAMPLED},
+	{"otel_memory", "free", "otel_memory_free", false, SHAPE_SAMPLED_FREE},
+	{"cprof_heap", "moved", "cprof_heap_moved", false, SHAPE_MOVED},
 };
 
 #define NR_WANTED (sizeof(wanted) / sizeof(wanted[0]))
@@ -68,7 +69,7 @@ static const char *take_string(struct notes_reader *rest)
 	return text;
 }
 
-static const struct wanted *wanted_of(struct notes_reader *strings)
+static const struct wanted *wanted_of(const struct arch *arch, struct notes_reader *strings)
 {
 	const char *provider = take_string(strings);
 	const char *name = provider ? take_string(strings) : NULL;
@@ -76,7 +77,8 @@ static const struct wanted *wanted_of(struct notes_reader *strings)
 
 	for (size_t i = 0; arguments && i < NR_WANTED; i++)
 		if (!strcmp(provider, wanted[i].provider) && !strcmp(name, wanted[i].name) &&
-		    !strcmp(arguments, wanted[i].arguments))
+		    !strcmp(arguments,
+			    wanted[i].has_three ? arch->sdt_arguments : arch->sdt_argument))
 			return &wanted[i];
 	return NULL;
 }
@@ -103,7 +105,7 @@ static void add(const struct elf_file *elf, struct notes_reader about, struct al
 	if (!bytes)
 		return;
 	memcpy(&at, bytes, sizeof(at));
-	probe = wanted_of(&about);
+	probe = wanted_of(elf_file_arch(elf), &about);
 	if (!probe || !at.semaphore || !elf_file_section_named(elf, ".stapsdt.base", &base))
 		return;
 	moved = base.elf_addr - at.base;
