@@ -227,6 +227,12 @@ $(BUILD)/vm/inkernel: tests/vm/inkernel.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -I. -O1 -g -fno-omit-frame-pointer -o $@ $<
 
+# What tests/vm/runtimes.sh asks of interpreters' files.
+$(BUILD)/vm/runtimes.bin: tests/vm/runtimes.c $(BUILD)/libcprof.a
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) $(CFLAGS) -o $@ $< $(BUILD)/libcprof.a $(LIBS)
+
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 .PHONY: asan
@@ -318,6 +324,10 @@ test:                                  ## install, build, run every test (root)
 
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
 	$(Q)tests/vm/run.sh --all
+
+.PHONY: interpreters
+interpreters: $(BUILD)/vm/runtimes.bin ## Debian's interpreters: is the same found in their arm64 builds? (network; 1 minute)
+	$(Q)tests/vm/runtimes.sh
 
 .PHONY: portable
 portable:                              ## what reads profiles, on a big-endian machine under qemu-user (root; 3 minutes)

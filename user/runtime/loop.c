@@ -11,12 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <Zydis/Zydis.h>
-
 #include "base/alloc.h"
+#include "runtime/jumps.h"
 
 #define MAX_BYTES (1u << 20) /* of code that is looked through */
-#define CALL	  0xe8
 
 struct search {
 	struct object *object;
@@ -55,26 +53,21 @@ static void follow(struct search *search, uint64_t target)
 /* All jumps with a fixed target in a piece of the loop. */
 static void look_through(struct search *search, struct loop_piece piece)
 {
-	uint64_t len_bytes = piece.limit - piece.start, next;
+	uint64_t len_bytes = piece.limit - piece.start;
 	uint8_t *code scoped(freep) = NULL;
-	ZydisDecodedInstruction in;
-	ZydisDecoder decoder;
+	struct jumps jumps;
+	struct jump jump;
 
-	if (len_bytes > MAX_BYTES ||
-	    !ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE)))
+	if (len_bytes > MAX_BYTES || !jumps_init(&jumps, elf_file_arch(object_elf(search->object))))
 		return;
 	code = xmalloc(len_bytes);
 	if (!elf_file_read(object_elf(search->object), piece.start, code, len_bytes))
 		return;
-	for (uint64_t at = 0; at < len_bytes; at = next) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at,
-								len_bytes - at, &in)))
+	for (uint64_t at = 0; at < len_bytes; at += jump.len_bytes) {
+		if (!jumps_next(&jumps, code + at, len_bytes - at, piece.start + at, &jump))
 			return;
-		next = at + in.length;
-		if (in.raw.imm[0].is_relative && in.opcode != CALL)
-			follow(search, piece.start + next + (uint64_t)in.raw.imm[0].value.s);
+		if (jump.kind == JUMP_TO)
+			follow(search, jump.target);
 	}
 }
 

@@ -45,8 +45,6 @@ bool perl_layout(uint16_t version, struct abi_perl *layout)
 		if (layouts[i].version != version)
 			continue;
 		*layout = layouts[i];
-		layout->values_at = GLIBC_KEY_VALUES_AT;
-		layout->more_values_at = GLIBC_MORE_KEY_VALUES_AT;
 		return true;
 	}
 	return false;
@@ -93,11 +91,14 @@ static uint16_t version_of(const struct elf_file *elf)
 bool perl_find(struct object *object, struct abi_perl *layout)
 {
 	const struct elf_file *elf = object_elf(object);
+	struct pthread_keys keys = pthread_keys_of(elf_file_arch(elf));
 	uint64_t key, loop;
 
 	if (!dynsym_variable(elf, "PL_thr_key", &key) || !dynsym_function(elf, PERL_LOOP, &loop) ||
 	    !perl_layout(version_of(elf), layout))
 		return false;
 	layout->state = key;
+	layout->values_at = keys.values_at;
+	layout->more_values_at = keys.more_values_at;
 	return true;
 }

@@ -20,7 +20,7 @@
 /* false: there is no Perl in the file that is known. Else layout->state is an elf_addr. */
 bool perl_find(struct object *object, struct abi_perl *layout);
 
-/* How this version (0x0524 is 5.36) lies in memory; state is left 0. false: it is not known. */
+/* How this version (0x0524 is 5.36) lies in memory; state and where pthread keys' values are stay 0. false: it is not known. */
 bool perl_layout(uint16_t version, struct abi_perl *layout);
 
 #endif

@@ -8,6 +8,9 @@
  * Py_Version says the version since 3.11; before, functions that came with one tell it from its predecessor.
  *
  * A thread finds its own state by a pthread key, with or without the GIL.
+ *
+ * On arm64 all is as on x86-64 but for one thing: a pthread_mutex_t has 48 bytes instead of 40, and before 3.12 two of them lie before
+ * what is read of _PyRuntime.
  */
 #include "runtime/python.h"
 
@@ -19,6 +22,9 @@
 
 #define OLDEST 0x0308
 #define NEWEST 0x030e
+
+#define FIRST_WITHOUT_MUTEXES 0x030c
+#define MUTEXES_MORE_BYTES    16 /* on arm64 */
 
 /* The parts of struct abi_python that are not addresses; state_at: an offset in _PyRuntime. */
 struct version {
@@ -123,6 +129,8 @@ static uint16_t version_of(const struct elf_file *elf)
 bool python_find(struct object *object, struct python_file *python)
 {
 	const struct elf_file *elf = object_elf(object);
+	const struct arch *arch = elf_file_arch(elf);
+	struct pthread_keys keys = pthread_keys_of(arch);
 	uint64_t runtime, code_type, loop, free_threaded;
 	uint16_t version;
 
@@ -136,9 +144,11 @@ bool python_find(struct object *object, struct python_file *python)
 		return false;
 	*python = (struct python_file){.layout = versions[version - OLDEST].layout};
 	python->layout.state = runtime + versions[version - OLDEST].state_at;
+	if (arch == &arch_arm64 && version < FIRST_WITHOUT_MUTEXES)
+		python->layout.state += MUTEXES_MORE_BYTES;
 	python->layout.code_type = code_type;
-	python->layout.values_at = GLIBC_KEY_VALUES_AT;
-	python->layout.more_values_at = GLIBC_MORE_KEY_VALUES_AT;
+	python->layout.values_at = keys.values_at;
+	python->layout.more_values_at = keys.more_values_at;
 	loop_find(object, "_PyEval_EvalFrameDefault", python->loops);
 	return true;
 }

@@ -8,6 +8,13 @@
  *	call __tls_get_addr
  *	mov  (%rax),%rax
  *
+ * or, on arm64, in a function that rb_thread_current() calls or in itself,
+ *
+ *	adrp x0, pair; ldr x1, [x0, #pair]; add x0, x0, #pair; blr x1
+ *
+ * where the loader fills in a function and its argument: a distance from the thread pointer, or where a module and an offset are
+ * (ELF for the Arm 64-bit Architecture, "Thread-local storage", TLSDESC). BPF tells one from the other (bpf/ruby.bpf.c).
+ *
  * Where fields are inside of structures is the same within a minor version; the table below was taken from the memory of
  * programs that each ran. Versions that could not be had are not in it, nor is 2.7, which makes a frame the current one before it
  * has filled it in: 2 ticks of 10,000 had the name of the method that was called there before.
@@ -18,6 +25,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "object/a64.h"
 #include "object/dynsym.h"
 
 #define MAX_PROLOGUE_BYTES 64
@@ -69,7 +77,7 @@ static bool is_load_of_rax(const ZydisDecodedInstruction *in)
 }
 
 /* Finds the address of the index of the thread-local variable that a function loads first. false: it loads none. */
-static bool find_index(const struct elf_file *elf, uint64_t function, uint64_t *state)
+static bool x86_find_index(const struct elf_file *elf, uint64_t function, uint64_t *state)
 {
 	uint8_t code[MAX_PROLOGUE_BYTES];
 	ZydisDecodedInstruction in;
@@ -93,6 +101,58 @@ static bool find_index(const struct elf_file *elf, uint64_t function, uint64_t *
 		was_call = is_call(&in);
 	}
 	return false;
+}
+
+/* Is it the four instructions above? Then *state is where the pair is. */
+static bool is_pair(const struct a64 in[4], uint64_t at, uint64_t *state)
+{
+	const struct a64 *page = &in[0], *load = &in[1], *add = &in[2];
+
+	if (page->class != A64_ADRP || load->class != A64_LOAD || load->rn != page->rd ||
+	    add->class != A64_ADD_IMM || add->rn != page->rd || add->rd != 0 ||
+	    in[3].class != A64_BLR || in[3].rn != load->rd)
+		return false;
+	*state = (at & ~4095ull) + (uint64_t)page->imm + (uint64_t)add->imm;
+	return true;
+}
+
+/* The same for arm64. callee: of the first call; 0 where there is none before. */
+static bool arm64_find_pair(const struct elf_file *elf, uint64_t function, uint64_t *state,
+			    uint64_t *callee)
+{
+	uint8_t code[MAX_PROLOGUE_BYTES];
+	struct a64 in[MAX_PROLOGUE_BYTES / A64_BYTES];
+
+	*callee = 0;
+	if (!elf_file_read(elf, function, code, sizeof(code)))
+		return false;
+	for (size_t i = 0; i < sizeof(code) / A64_BYTES; i++)
+		in[i] = a64_decode(a64_word(code + i * A64_BYTES));
+	for (size_t i = 0; i + 3 < sizeof(code) / A64_BYTES; i++) {
+		uint64_t at = function + i * A64_BYTES;
+
+		if (is_pair(in + i, at, state))
+			return true;
+		if (in[i].class == A64_BL) {
+			*callee = at + (uint64_t)in[i].imm;
+			return false;
+		}
+	}
+	return false;
+}
+
+static bool arm64_find_index(const struct elf_file *elf, uint64_t function, uint64_t *state)
+{
+	uint64_t callee, next;
+
+	return arm64_find_pair(elf, function, state, &callee) ||
+	       (callee && arm64_find_pair(elf, callee, state, &next));
+}
+
+static bool find_index(const struct elf_file *elf, uint64_t function, uint64_t *state)
+{
+	return elf_file_arch(elf) == &arch_arm64 ? arm64_find_index(elf, function, state)
+						 : x86_find_index(elf, function, state);
 }
 
 bool ruby_find(struct object *object, struct ruby_file *ruby)

@@ -10,19 +10,20 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "runtime/jumps.h"
 
-#define MIN_BYTES (8u << 10) /* of the loop: 17 to 24 KB */
-#define MAX_BYTES (1u << 20)
-#define MIN_JUMPS 96
-#define CALL	  0xe8
+#define MIN_BYTES	(8u << 10) /* of the loop: 17 to 24 KB */
+#define MAX_BYTES	(1u << 20)
+#define MIN_JUMPS	96
+#define MIN_JUMPS_ARM64 128 /* of 173 to 176; the regular expressions' has 87 to 105 */
 
 /* The code of a file, as far as it is in .text. */
 struct text {
 	struct object *object;
 	const uint8_t *code;
 	uint64_t start, limit;
-	ZydisDecoder decoder;
+	const struct arch *arch;
+	struct jumps jumps;
 };
 
 static bool text_init(struct text *text, struct object *object)
@@ -35,34 +36,31 @@ static bool text_init(struct text *text, struct object *object)
 	text->code = section.bytes;
 	text->start = section.elf_addr;
 	text->limit = section.elf_addr + section.len_bytes;
-	return ZYAN_SUCCESS(ZydisDecoderInit(&text->decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					     ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(ZydisDecoderEnableMode(&text->decoder, ZYDIS_DECODER_MODE_MINIMAL,
-						   ZYAN_TRUE));
+	text->arch = elf_file_arch(object_elf(object));
+	return jumps_init(&text->jumps, text->arch);
 }
 
 /* Jumps to where a register or memory that it leads to says; what is in the file's own tables does not count. */
-static uint32_t count_jumps(const struct text *text, uint64_t start, uint64_t limit)
+static uint32_t count_jumps(struct text *text, uint64_t start, uint64_t limit)
 {
-	ZydisDecodedInstruction in;
+	struct jump jump;
 	uint32_t nr = 0;
 
-	for (uint64_t at = start; at < limit; at += in.length) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&text->decoder, NULL,
-								text->code + (at - text->start),
-								limit - at, &in)))
+	for (uint64_t at = start; at < limit; at += jump.len_bytes) {
+		if (!jumps_next(&text->jumps, text->code + (at - text->start), limit - at, at,
+				&jump))
 			break;
-		nr += in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && in.opcode == 0xff &&
-		      in.raw.modrm.reg == 4 && !(in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5);
+		nr += jump.kind == JUMP_LOADED;
 	}
 	return nr;
 }
 
 /* The function with the most such jumps. false: none has enough. */
-static bool find_core(const struct text *text, uint64_t *core)
+static bool find_core(struct text *text, uint64_t *core)
 {
 	const struct functab *functab = object_functab(text->object);
-	uint32_t most = MIN_JUMPS - 1, nr;
+	uint32_t least = text->arch == &arch_arm64 ? MIN_JUMPS_ARM64 : MIN_JUMPS;
+	uint32_t most = least - 1, nr;
 	uint64_t limit;
 	bool covers;
 
@@ -78,23 +76,18 @@ static bool find_core(const struct text *text, uint64_t *core)
 		most = nr;
 		*core = at;
 	}
-	return most >= MIN_JUMPS;
+	return most >= least;
 }
 
 /* The one function that calls the one at an address. false: there is none, or there are several. */
 static bool find_caller(const struct text *text, uint64_t callee, uint64_t *caller)
 {
 	bool is_found = false;
-	int32_t distance;
 	uint64_t start;
 
-	if (text->limit - text->start < 5)
-		return false;
-	for (uint64_t at = text->start; at <= text->limit - 5; at++) {
-		if (text->code[at - text->start] != CALL)
-			continue;
-		memcpy(&distance, text->code + (at + 1 - text->start), sizeof(distance));
-		if (at + 5 + (uint64_t)distance != callee ||
+	for (uint64_t at = text->start; at < text->limit; at += text->arch->instruction_bytes) {
+		if (jumps_call(&text->jumps, text->code + (at - text->start), text->limit - at,
+			       at) != callee ||
 		    !functab_find(object_functab(text->object), at, &start))
 			continue;
 		if (is_found && start != *caller)
