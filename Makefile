@@ -323,7 +323,7 @@ test:                                  ## install, build, run every test (root)
 	$(Q)scripts/run-tests.sh all
 
 kernels: all workloads $(vm)            ## Debian's kernels under qemu, each with every lockdown, and without root (10 minutes)
-	$(Q)tests/vm/run.sh --all
+	$(Q)ARCH=$(ARCH) BUILD=$(BUILD) tests/vm/run.sh $(if $(filter x86,$(ARCH)),--all)
 
 .PHONY: interpreters
 interpreters: $(BUILD)/vm/runtimes.bin ## Debian's interpreters: is the same found in their arm64 builds? (network; 1 minute)

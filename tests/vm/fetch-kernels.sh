@@ -3,7 +3,7 @@
 #
 #	tests/vm/fetch-kernels.sh [KERNEL...]	of the table below; all of it
 #
-# Says a line for each: "KERNEL RELEASE PATH", or "KERNEL SKIP reason". What was fetched before stays
+# For the machine that ARCH names, x86 or arm64 (as in the Makefile; ours). Says a line for each: "KERNEL RELEASE PATH", or "KERNEL SKIP reason". What was fetched before stays
 # and needs no network; `make clean` forgets it. Exit code 0 if each line is of the first kind.
 #
 # apt-get itself does the work, in a root of its own under build/, with a source line of its own for
@@ -12,17 +12,33 @@
 # addresses are those of its own sources, and so are a mirror and a proxy. The newest kernel of a suite
 # is taken, never a version written down here: archives drop the old ones.
 #
-# The cloud flavour: a third of the size, and its few drivers hold the serial port, all we need.
+# The cloud flavour: a third of the size, and its few drivers hold the serial ports, all we need. There is none with pages of
+# 16 KB.
 set -u
 export LC_ALL=C
 
-# kernel  releases  suites, the first that has it
-kernels='
-5.10      5.10.     bullseye-security bullseye
-6.1       6.1.      bookworm-security bookworm
-6.12      6.12.     bookworm-security bookworm-backports trixie
-sid       -         sid
+# kernel  releases  flavour      suites, the first that has it
+case ${ARCH:-$(uname -m)} in
+x86 | x86_64)
+	debian=amd64
+	kernels='
+5.10      5.10.     cloud-amd64  bullseye-security bullseye
+6.1       6.1.      cloud-amd64  bookworm-security bookworm
+6.12      6.12.     cloud-amd64  bookworm-security bookworm-backports trixie
+sid       -         cloud-amd64  sid
 '
+	;;
+*)
+	debian=arm64
+	kernels='
+5.10      5.10.     cloud-arm64  bullseye-security bullseye
+6.1       6.1.      cloud-arm64  bookworm-security bookworm
+6.12      6.12.     cloud-arm64  bookworm-security bookworm-backports trixie
+6.12-16k  6.12.     arm64-16k    trixie-security trixie
+sid       -         cloud-arm64  sid
+'
+	;;
+esac
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 cd "$(dirname "$0")/../.." || exit 2
@@ -56,37 +72,37 @@ private() # COMMAND ARGUMENT...
 	"$command" -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/nonexistent \
 		-o Dir::Etc::preferences=/nonexistent -o Dir::Etc::preferencesparts=/nonexistent \
 		-o Dir::State="$root/state" -o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
-		-o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= \
+		-o APT::Architecture=$debian -o APT::Architectures=$debian -o APT::Sandbox::User= \
 		-o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=30 \
 		-o Acquire::Check-Valid-Until=false "$@"
 }
 
 # The newest package that holds a kernel. In some releases that is linux-image-*, in others
 # linux-binary-*, and then linux-image-* has no file that we want.
-newest_package() # RELEASES
+newest_package() # RELEASES FLAVOUR
 {
-	private apt-cache pkgnames | sed -nE 's/^(linux-(image|binary)-([0-9].*)-cloud-amd64)$/\3 \2 \1/p' |
+	private apt-cache pkgnames | sed -nE "s/^(linux-(image|binary)-([0-9].*)-$2)$/\3 \2 \1/p" |
 		awk -v begins="${1#-}" 'index($1, begins) == 1' | sort -k1,1V -k2,2r | tail -n 1 | cut -d' ' -f3
 }
 
-# try KERNEL RELEASES SUITE: fetches into $home/KERNEL, or leaves the reason in $why.
+# try KERNEL RELEASES FLAVOUR SUITE: fetches into $home/KERNEL, or leaves the reason in $why.
 try()
 {
 	local address root package
-	address=$(archive_of "$3")
-	[ -n "$address" ] || { why="no source of this machine has the archive of $3"; return 1; }
+	address=$(archive_of "$4")
+	[ -n "$address" ] || { why="no source of this machine has the archive of $4"; return 1; }
 	root=$(mktemp -d "$home/apt.XXXXXX") || { why="no room in $home"; return 1; }
 	mkdir -p "$root"/state/lists/partial "$root"/cache/archives/partial
 	: >"$root/status"
-	echo "deb [target=Packages arch=amd64${signed_by}] $address $3 main" >"$root/sources.list"
+	echo "deb [target=Packages arch=$debian${signed_by}] $address $4 main" >"$root/sources.list"
 	if ! private apt-get -qq update >"$root/log" 2>&1 || grep -qE '^(W|E):' "$root/log"; then
-		why="$3: $(grep -E '^(W|E):' "$root/log" | head -n 1)"
-	elif package=$(newest_package "$2") && [ -z "$package" ]; then
-		why="$3 has no such kernel"
+		why="$4: $(grep -E '^(W|E):' "$root/log" | head -n 1)"
+	elif package=$(newest_package "$2" "$3") && [ -z "$package" ]; then
+		why="$4 has no such kernel"
 	elif ! (cd "$root" && private apt-get -qq download "$package") >"$root/log" 2>&1; then
-		why="$3: $package: $(grep -E '^(W|E):' "$root/log" | tail -n 1)"
+		why="$4: $package: $(grep -E '^(W|E):' "$root/log" | tail -n 1)"
 	elif ! keep_image "$root"/*.deb "$home/$1"; then
-		why="$3: $package holds no vmlinuz"
+		why="$4: $package holds no vmlinuz"
 	else
 		rm -rf "$root"
 		return 0
@@ -110,12 +126,12 @@ keep_image()
 # fetch KERNEL: says its line.
 fetch()
 {
-	local kernel=$1 releases suites suite why=
-	read -r _ releases suites < <(awk -v kernel="$kernel" '$1 == kernel' <<<"$kernels")
+	local kernel=$1 releases flavour suites suite why=
+	read -r _ releases flavour suites < <(awk -v kernel="$kernel" '$1 == kernel' <<<"$kernels")
 	[ -n "${suites:-}" ] || { echo "$kernel SKIP not in the table of fetch-kernels.sh"; return 1; }
 	if [ ! -e "$home/$kernel/vmlinuz" ]; then
 		for suite in $suites; do
-			try "$kernel" "$releases" "$suite" && break
+			try "$kernel" "$releases" "$flavour" "$suite" && break
 		done
 	fi
 	if [ ! -e "$home/$kernel/vmlinuz" ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first process of the virtual machine: makes a system of what mkinitramfs.py packed, runs the
-# tests, sends what they left over the second serial port, and turns the machine off.
+# tests, sends what they left over the serial port that the kernel's command line names, and turns the machine off.
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/root
 
@@ -20,7 +20,8 @@ mkdir /run/out
 sh /root/guest.sh /run/out
 dmesg >/run/out/dmesg
 echo "@sending"
-stty -F /dev/ttyS1 raw 2>/dev/null
-tar -c -z -C /run/out . >/dev/ttyS1
+port=/dev/$(sed -n 's/.*cprof\.port=\([^ ]*\).*/\1/p' /proc/cmdline)
+stty -F "$port" raw 2>/dev/null
+tar -c -z -C /run/out . >"$port"
 echo "@sent"
 poweroff -f

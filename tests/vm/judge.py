@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import harness as h  # noqa: E402 (its folder is known only now)
 
 GUEST_FOLDER = "/run/out"
+TABLE = "instructions-arm64.txt" if os.environ.get("ARCH") == "arm64" else "instructions.txt"
 kernel_name, lockdown = (sys.argv + ["", "none"])[2:4]
 # There, samples inside the kernel have no user registers, only frame pointers.
 BY_FRAME_POINTERS = lockdown == "confidentiality" and kernel_name == "5.10"
@@ -228,7 +229,7 @@ def kernel_is_silent(folder):
 
 def table_of_instructions():
     """{program: instructions} of this kernel, for each program that is loaded there: None where no number is stored."""
-    with open(os.path.join(ROOT, "tests", "vm", "instructions.txt"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "tests", "vm", TABLE), encoding="utf-8") as file:
         kernels = next(file).split()[1:]
         rows = [line.split() for line in file]
     counts = {program: dict(zip(kernels, stored)).get(kernel_name, "-") for program, *stored in rows}
@@ -248,7 +249,7 @@ def loads(folder):
     assert programs, "verify said nothing: " + read(folder, "verify.err")[-500:]
     assert not refused, f"refused: {', '.join(refused)}\n{text[text.index('refused'):]}"
     missing = set(table_of_instructions()) - set(loaded(folder))
-    assert not missing, f"in tests/vm/instructions.txt, and not loaded: {missing}"
+    assert not missing, f"in tests/vm/{TABLE}, and not loaded: {missing}"
 
 
 def doctor_of(folder, case):
@@ -363,8 +364,8 @@ def instructions(folder):
     for program, count in loaded(folder).items():
         stored = table.get(program)
         assert count > 0, f"the verifier does not say how many instructions {program} took"
-        assert stored, f"{program} is not in tests/vm/instructions.txt: see run.sh"
-        assert count <= 1.2 * stored, f"{program}: {count} instructions, {stored} in tests/vm/instructions.txt"
+        assert stored, f"{program} is not in tests/vm/{TABLE}: see run.sh"
+        assert count <= 1.2 * stored, f"{program}: {count} instructions, {stored} in tests/vm/{TABLE}"
 
 
 CASES = (doctor, loads, instructions, record_pid, record_command, reads, record_all, record_kernel, record_hotplug,

@@ -2,7 +2,7 @@
 # Boots Debian kernels, one after another, and runs cprof in each of them.
 #
 #	tests/vm/run.sh [KERNEL...]	of fetch-kernels.sh; all of them
-#	tests/vm/run.sh --count	only counts instructions, and writes tests/vm/instructions.txt
+#	tests/vm/run.sh --count	only counts instructions, and writes tests/vm/instructions.txt (instructions-arm64.txt)
 #	tests/vm/run.sh --all [KERNEL...]	each with lockdown none, integrity and confidentiality, and without
 #				lockdown with less than all privileges, too (`make kernels`)
 #	tests/vm/run.sh --faults [KERNEL...]	the same; and the machine is suspended and woken up, and throttled
@@ -16,19 +16,25 @@
 # code while another thread runs it was seen to die of its own breakpoint (text_poke). Without cx16:
 # qemu 7.2 was seen to leave nonsense in the flags after a cmpxchg16b, and the kernel dies of it. The
 # kernel gets a whole system as its initramfs, so no disk, no network and no driver is needed. What the
-# guest wrote comes back as a tar file over the second serial port. What the machine said and sent
+# guest wrote comes back as a tar file over a second serial port. What the machine said and sent
 # stays in build/vm/KERNEL/.
 #
-# How many instructions each verifier goes through is held against tests/vm/instructions.txt: more than a fifth above
-# fails. Where a change of the BPF programs is worth it, --count writes the table anew.
+# How many instructions each verifier goes through is held against tests/vm/instructions.txt (instructions-arm64.txt): more than a
+# fifth above fails. Where a change of the BPF programs is worth it, --count writes the table anew.
 #
+# ARCH		x86 or arm64 (ours): of what machine BUILD's cprof is (build, or build/arm64), and the kernels. Of another machine than
+#		ours, what else is there comes from build/ARCH/root (`make setup-arm64`)
 # VM_TIMEOUT	seconds after which one kernel hangs (600)
 # OFFLINE	not empty: there is no network, and kernels that were not fetched before are skipped
 set -u
 export LC_ALL=C
 
 cd "$(dirname "$0")/../.." || exit 2
-build=${BUILD:-build}
+ours=$(uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+export ARCH=${ARCH:-$ours}
+export BUILD=${BUILD:-build}
+build=$BUILD root=
+[ "$ARCH" = "$ours" ] || root=$PWD/build/$ARCH/root
 home=$build/vm
 table='kernel release boot off doctor loads record all in-kernel heap left dmesg'
 modes=none
@@ -40,23 +46,52 @@ die()
 	exit 2
 }
 
+# What is emulated, and where its second serial port, "sent", is. Both processors of x86 take turns in one thread: see above.
+machine_x86() # FOLDER
+{
+	qemu=(qemu-system-x86_64 -M pc -accel tcg,thread=single -cpu max,-cx16 -m 768 -serial "file:$1/console" -serial "file:$1/sent")
+	console=ttyS0 port=ttyS1
+}
+
+# It has one serial port; the other is on a card. pauth-impdef: signatures of pointers that cost little.
+machine_arm64() # FOLDER
+{
+	qemu=(qemu-system-aarch64 -M virt,gic-version=3 -accel tcg -cpu max,pauth-impdef=on -m 1024 -serial "file:$1/console"
+		-chardev "file,id=sent,path=$1/sent" -device pci-serial,chardev=sent)
+	console=ttyAMA0 port=ttyS0
+}
+
+uname_of() # ARCH
+{
+	sed 's/x86/x86_64/; s/arm64/aarch64/' <<<"$1"
+}
+
 check_tools()
 {
 	local tool
-	for tool in qemu-system-x86_64 busybox bpftool setpriv python3 go; do
+	for tool in "qemu-system-$(uname_of "$ARCH")" python3 go; do
 		PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || die "$tool is missing: scripts/setup.sh all"
+	done
+	for tool in busybox bpftool setpriv; do
+		[ -n "$(there $tool)" ] || die "$tool is missing: scripts/setup.sh ${root:+arm64}${root:-all}"
 	done
 	for tool in "$build"/{cprof,libcprof-heap.so,workloads/{hot,exiter,allocs,forkserver,peaks},vm/verify,vm/inkernel}; do
 		[ -x "$tool" ] || die "$tool is not there: make all workloads $build/vm/verify $build/vm/inkernel"
 	done
 }
 
+# there TOOL: its path, in the system that the machine gets.
+there()
+{
+	PATH=${root:-$PATH:}/usr/sbin:${root:-/}/sbin:$root/usr/bin command -v "$1"
+}
+
 make_initramfs()
 {
 	local bpftool setpriv
-	bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
-	setpriv=$(command -v setpriv) # busybox has one that knows less
-	tests/vm/mkinitramfs.py "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
+	bpftool=$(there bpftool)
+	setpriv=$(there setpriv) # busybox has one that knows less
+	tests/vm/mkinitramfs.py ${root:+--root "$root"} "$home/initramfs" tests/vm/init.sh:/init:755 tests/vm/guest.sh:/root/guest.sh \
 		"$build/cprof" "$build/libcprof-heap.so" "$build/workloads/hot" "$build/workloads/exiter" \
 		"$build/workloads/allocs" "$build/workloads/forkserver" "$build/workloads/peaks" "$home/verify" "$home/inkernel" \
 		"$bpftool:/bin/bpftool" "$setpriv:/bin/setpriv-full" || die "no initramfs"
@@ -99,10 +134,10 @@ boot()
 		waker=$!
 	fi
 	start=$(date +%s%N)
-	timeout -k 5 "${VM_TIMEOUT:-600}" qemu-system-x86_64 -nodefaults -no-user-config -display none \
-		-monitor "$with" -no-reboot -M pc -accel tcg,thread=single -cpu max,-cx16 -smp 2 -m 768 \
-		-serial "file:$2/console" -serial "file:$2/sent" -kernel "$1" -initrd "$home/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on $patient $(parameters "$3")" \
+	"machine_$ARCH" "$2"
+	timeout -k 5 "${VM_TIMEOUT:-600}" "${qemu[@]}" -nodefaults -no-user-config -display none -monitor "$with" -no-reboot -smp 2 \
+		-kernel "$1" -initrd "$home/initramfs" \
+		-append "console=$console cprof.port=$port quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on $patient $(parameters "$3")" \
 		<"$from" >"$2/monitor.log" 2>"$2/qemu" &
 	machine=$!
 	wait "$machine"
@@ -227,6 +262,8 @@ aligned()
 
 # A virtual machine does not outlive us.
 machine=
+instructions=tests/vm/instructions.txt
+[ "$ARCH" = x86 ] || instructions=tests/vm/instructions-$ARCH.txt
 trap '[ -n "$machine" ] && kill "$machine" 2>/dev/null; exit 143' INT TERM
 
 # On a busy host an emulated processor may stand still for half a minute: no complaint of a kernel's about time counts.
@@ -259,7 +296,7 @@ while read -r kernel release image; do
 done < <(tests/vm/fetch-kernels.sh "$@")
 
 if [ -n "$count" ]; then
-	[ $status -eq 0 ] && instructions "${kernels[@]}" | aligned | tee tests/vm/instructions.txt
+	[ $status -eq 0 ] && instructions "${kernels[@]}" | aligned | tee $instructions
 	exit $status
 fi
 echo
