@@ -22,9 +22,9 @@ enum abi_perl_block {
 
 /* Offsets are in bytes. */
 struct abi_perl {
-	__u64 state;	 /* ip of PL_thr_key: the pthread key of each thread's interpreter */
-	__u16 version;	 /* 0x0524 is 5.36 */
-	__u16 values_at; /* of the values of pthread keys from where fs points: the first 32, */
+	__u64 state;	      /* ip of PL_thr_key: the pthread key of each thread's interpreter */
+	__u16 version;	      /* 0x0524 is 5.36 */
+	__u16 values_at;      /* of the values of pthread keys in struct pthread: the first 32, */
 	__u16 more_values_at; /* and pointers to 32 more each */
 	__u16 call_type;      /* op_type of entersub; those of leavesub and leavesublv follow */
 	__u16 return_type;    /* of return */

@@ -25,7 +25,7 @@ struct abi_python {
 	__u16 version;		   /* 0x030b is 3.11 */
 	__u16 thread_at, frame_at; /* in PyThreadState: its thread, its frame */
 	__u16 bytecode_at;	   /* in PyCodeObject */
-	__u16 values_at; /* of the values of pthread keys from where fs points: the first 32, */
+	__u16 values_at;      /* of the values of pthread keys in struct pthread: the first 32, */
 	__u16 more_values_at; /* and pointers to the others, 32 each */
 	__u8 current_at;      /* in state: the thread state that holds the GIL */
 	__u8 key_at;	      /* in state: Py_tss_t, the pthread key of each thread's own state */

@@ -17,6 +17,7 @@
  */
 #include "prelude.bpf.h"
 
+#include "arch/runtime.bpf.h"
 #include "shadow.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -25,8 +26,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define WORK_BYTES   (WORK_WORDS * 8u)
 #define FRAME_BYTES  40u /* of a frame: as much as is of use */
 #define BODY_WORDS   (ABI_RUBY_BODY_BYTES / 8)
-#define DTV_BYTES    16 /* of an entry of the vector of thread-local blocks: glibc */
-#define DTV_AT	     8	/* from where fs points */
 #define OBJECT_TYPE  0x1full
 #define TYPE_STRING  5
 #define TYPE_ARRAY   7
@@ -309,15 +308,11 @@ __noinline u64 ruby_find_context(u32 slot)
 	struct work *work;
 	struct shadow *shadow;
 	const struct abi_ruby *ruby = walk_at(slot, &work, &shadow);
-	u64 index[2], at = 0;
+	u64 context = 0;
 
-	if (!ruby)
+	if (!ruby || !arch_load_tls(ruby->state, shadow->thread_pointer, &context))
 		return 0;
-	if (bpf_probe_read_user(index, sizeof(index), (void *)ruby->state) ||
-	    !read_word(shadow->thread + DTV_AT, &at) ||
-	    !read_word(at + DTV_BYTES * (u64)(u32)index[0], &at) || !read_word(at + index[1], &at))
-		return 0;
-	return at;
+	return context;
 }
 
 static __always_inline void walk(u32 slot)

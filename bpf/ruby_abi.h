@@ -14,7 +14,7 @@
 
 /* Offsets are in bytes. */
 struct abi_ruby {
-	__u64 state;   /* ip of the tls_index of ruby_current_ec */
+	__u64 state; /* ip of what a library asks for ruby_current_ec by: a tls_index, or on arm64 a TLSDESC pair */
 	__u16 version; /* 0x0301 is 3.1 */
 	__u8 frame_bytes;
 	__u8 lines_at; /* in rb_iseq_constant_body: the table of lines */

@@ -8,6 +8,7 @@
  */
 #include "runtime.bpf.h"
 
+#include "arch/runtime.bpf.h"
 #include "scratch.bpf.h"
 #include "stackmem.bpf.h"
 
@@ -61,9 +62,10 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 	shadow->tgid = scratch->record.tgid;
 	shadow->start_ns = scratch->record.start_ns;
 	shadow->exec_id = scratch->exec_id;
-	shadow->thread = stackmem_thread_block();
+	shadow->thread_pointer = stackmem_thread_block();
+	shadow->thread = arch_pthread(shadow->thread_pointer);
 	shadow->leaf_ip = scratch->record.ips[scratch->record.nr_kernel & 127];
-	shadow->loop_register = scratch->walk.leaf[15];
+	shadow->loop_register = scratch->walk.leaf[ARCH_REG_LOOP];
 	shadow->walk_ns = config.walk_ns;
 	shadow->walker = bpf_get_current_pid_tgid();
 	shadow->place = ABI_RUNTIME_PLACE(scratch->walk.runtime);

@@ -12,10 +12,11 @@
 
 /* The state of one walk. */
 struct shadow {
-	u64 start_ns;	   /* of current's process */
-	u64 thread;	   /* where fs points: the thread's own block */
-	u64 leaf_ip;	   /* where current is */
-	u64 loop_register; /* current's r15, in which a loop may have the place that it is at */
+	u64 start_ns;	    /* of current's process */
+	u64 thread;	    /* the thread's own block: glibc's struct pthread */
+	u64 thread_pointer; /* where thread-local variables are found by */
+	u64 leaf_ip;	    /* where current is */
+	u64 loop_register;  /* current's, in which a loop may have the place that it is at */
 	u64 walk_ns; /* the limit for a walk, exceeded by a few frames at most; and again for the line of a JavaScript function */
 	u32 tgid, exec_id;
 	u64 walker; /* pid_tgid of the thread whose walk is under way in this slot; 0: none is */

@@ -100,6 +100,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct sched_entity se;
 	struct uprobe_task *utask; /* NULL: it has met no uprobe yet */
+	void *robust_list;	   /* in user space; NULL: the thread has said nothing of it */
 	struct thread_struct thread;
 };
 
