@@ -153,7 +153,7 @@ $(BUILD)/inside/%.o: inside/%.S
 
 # Tests -------------------------------------------------------------------------------------------
 
-unit: $(unit) $(bpftest)               ## build and run the unit tests; no root needed
+unit: $(unit) $(if $(EMULATOR),,$(bpftest)) ## build and run the unit tests; no root needed
 	$(Q)scripts/run-tests.sh unit
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a

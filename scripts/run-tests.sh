@@ -23,6 +23,8 @@
 # TEST_LONG	not empty: more of what chance decides, all kernels with every lockdown; three times as long (CI)
 # TESTS		pattern of the names to run, for a developer (unit/*, e2e/test_heap*)
 # BUILD		where the programs are (build)
+# EMULATOR	what runs programs for another machine (make ARCH=arm64 unit): the unit tests alone; tests/unit/emulated.txt
+#		says which cannot run there
 # SANITIZED	not empty: cprof is built with sanitizers (make asan-e2e), which have no filter of system calls and more memory. A
 #		test that cannot work then says "# NOT_SANITIZED: why" itself, or skips cases
 set -u
@@ -238,6 +240,14 @@ stem() # PATH
 	echo "${name%.*}"
 }
 
+cannot_be_emulated() # NAME
+{
+	local why
+	[ -n "${EMULATOR:-}" ] || return
+	why=$(sed -nE "s/^$1\s+//p" tests/unit/emulated.txt)
+	[ -n "$why" ] && skip "unit/$1" "$why"
+}
+
 # They compute and read files.
 unit_tests()
 {
@@ -245,8 +255,12 @@ unit_tests()
 	local within=(timeout -k 10 "$limit")
 	export CMOCKA_MESSAGE_OUTPUT=TAP
 	for program in "$BUILD"/unit/test_*; do
-		[[ -x $program && ! $program =~ \.d$ ]] && start "unit/${program##*/}" "${within[@]}" "$program"
+		[[ -x $program && ! $program =~ \.d$ ]] || continue
+		cannot_be_emulated "${program##*/}" && continue
+		# shellcheck disable=SC2086 # words
+		start "unit/${program##*/}" "${within[@]}" ${EMULATOR:-} "$program"
 	done
+	[ -z "${EMULATOR:-}" ] || return
 	for program in "$BUILD"/bpftest/test_*_bpf; do
 		[ -x "$program" ] && start "bpf/${program##*/}" "${within[@]}" "$program"
 	done

@@ -53,7 +53,9 @@ static uint64_t waited_ns;
 
 int poll(struct pollfd *fds, nfds_t nr, int timeout_ms)
 {
-	int ready = (int)syscall(SYS_poll, fds, nr, timeout_ms);
+	struct timespec wait = {.tv_sec = timeout_ms / 1000,
+				.tv_nsec = timeout_ms % 1000 * 1000000l};
+	int ready = (int)syscall(SYS_ppoll, fds, nr, timeout_ms < 0 ? NULL : &wait, NULL, 0);
 
 	if (!ready)
 		waited_ns += (uint64_t)timeout_ms * 1000000;

@@ -31,6 +31,7 @@
 
 #include "base/alloc.h"
 #include "record/captures.h"
+#include "unwind/unwindarch.h"
 
 #define MAX_FRAMES 4096
 #define MAX_KINDS  256
@@ -95,28 +96,48 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread)
 	return true;
 }
 
+static uint64_t stack_pointer(void)
+{
+	return now.head.regs[unwind_arch_here()->machine->sp];
+}
+
+/*
+ * arm64 code may sign the return addresses that it saves, in bits above an address's own, and not every libdwfl takes the
+ * signature off again: what is the address of code but for these bits is taken for that.
+ */
+static uint64_t without_signature(Dwfl *dwfl, uint64_t value)
+{
+	const uint64_t address = value & 0xffffffffffff, bit_55 = 1ull << 55;
+
+	if (!unwind_arch_here()->machine->has_link || address == value || value & bit_55)
+		return value;
+	return dwfl_addrmodule(dwfl, address) ? address : value;
+}
+
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
 {
-	uint64_t offset = addr - now.head.regs[7];
+	uint64_t offset = addr - stack_pointer();
 
-	(void)dwfl;
 	(void)arg;
 	if (now.head.stack_bytes < 8 || offset > now.head.stack_bytes - 8) {
 		now.left_capture = true;
 		return false;
 	}
 	memcpy(result, now.stack + offset, 8);
+	*result = without_signature(dwfl, *result);
 	return true;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
-	Dwarf_Word regs[17];
+	const struct space *space = arg;
+	unsigned int nr = unwind_arch_here()->machine->nr_regs; /* the pc's number, too */
+	Dwarf_Word regs[UNWIND_NR_REGS + 1];
 
-	(void)arg;
-	memcpy(regs, now.head.regs, sizeof(now.head.regs));
-	regs[16] = now.head.ip;
-	return dwfl_thread_state_registers(thread, 0, 17, regs);
+	for (unsigned int i = 0; i < nr; i++)
+		regs[i] = without_signature(space->dwfl, now.head.regs[i]);
+	regs[nr] = now.head.ip;
+	return dwfl_thread_state_registers(thread, 0, nr + 1, regs);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
@@ -263,7 +284,7 @@ static char *show_stacks(struct space *space, unsigned int at)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	fprintf(out, "sp %#lx, %u bytes; %u ours (%u BPF), %u theirs:", now.head.regs[7],
+	fprintf(out, "sp %#lx, %u bytes; %u ours (%u BPF), %u theirs:", stack_pointer(),
 		now.head.stack_bytes, now.head.nr_ips, now.head.nr_bpf, now.nr_theirs);
 	for (unsigned int i = from; i < at + 3; i++) {
 		char *a = i < now.head.nr_ips ? name_ip(space, ours(i), true) : xstrdup("-");

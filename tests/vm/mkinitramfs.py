@@ -6,6 +6,7 @@
 
 Puts each FILE at PATH (default: /bin/NAME), with everything it is linked with where it expects it (as
 ldd says); busybox as /bin/busybox and /bin/sh; and the folders and the console that an init needs. With
+A FILE that is a folder is put there with all that is in it, but for its documentation, and links stay links. With
 --root, busybox and the libraries are those of a system of another machine that stands in ROOT; then each
 library is looked for as its loader does it, in ROOT's standard folders.
 
@@ -22,6 +23,7 @@ import subprocess
 import sys
 
 FOLDERS = ("bin", "dev", "proc", "sys", "tmp", "run", "root", "etc")
+DOCUMENTATION = ("doc", "man", "info", "locale", "__pycache__")
 CONSOLE = (5, 1)  # /dev/console; devtmpfs comes later, and init wants to speak at once
 
 
@@ -59,6 +61,19 @@ class Archive:
             mode = stat.S_IMODE(os.stat(source).st_mode)
         self.folder(os.path.dirname(path))
         self.entry(path.strip("/"), stat.S_IFREG | mode, data)
+
+    def tree(self, source, path):
+        """A folder, with all that is in it."""
+        for folder, names, files in os.walk(source):
+            names[:] = [name for name in names if name not in DOCUMENTATION]
+            where = os.path.join(path, os.path.relpath(folder, source))
+            self.folder(os.path.normpath(where))
+            for name in files + [name for name in names if os.path.islink(os.path.join(folder, name))]:
+                file, there = os.path.join(folder, name), os.path.normpath(os.path.join(where, name))
+                if os.path.islink(file):
+                    self.entry(there.strip("/"), stat.S_IFLNK | 0o777, os.readlink(file).encode())
+                else:
+                    self.add(file, there)
 
     def finish(self):
         self.entry("TRAILER!!!", 0)
@@ -121,6 +136,9 @@ def main():
         archive.entry("bin/sh", stat.S_IFLNK | 0o777, b"busybox")
         for argument in arguments[1:]:
             source, path, mode, *_ = (argument + "::").split(":")
+            if os.path.isdir(source):
+                archive.tree(source, path)
+                continue
             archive.add(source, path or f"/bin/{os.path.basename(source)}", int(mode, 8) if mode else None)
             for library, belongs in libraries(root, source).items():
                 archive.add(library, belongs)

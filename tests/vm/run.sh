@@ -3,6 +3,7 @@
 #
 #	tests/vm/run.sh [KERNEL...]	of fetch-kernels.sh; all of them
 #	tests/vm/run.sh --count	only counts instructions, and writes tests/vm/instructions.txt (instructions-arm64.txt)
+#	tests/vm/run.sh --boot KERNEL INITRAMFS FOLDER	only boots that, and leaves in FOLDER what it sent
 #	tests/vm/run.sh --all [KERNEL...]	each with lockdown none, integrity and confidentiality, and without
 #				lockdown with less than all privileges, too (`make kernels`)
 #	tests/vm/run.sh --faults [KERNEL...]	the same; and the machine is suspended and woken up, and throttled
@@ -25,6 +26,7 @@
 # ARCH		x86 or arm64 (ours): of what machine BUILD's cprof is (build, or build/arm64), and the kernels. Of another machine than
 #		ours, what else is there comes from build/ARCH/root (`make setup-arm64`)
 # VM_TIMEOUT	seconds after which one kernel hangs (600)
+# VM_MEMORY	in MB, another than is enough for the tests
 # OFFLINE	not empty: there is no network, and kernels that were not fetched before are skipped
 set -u
 export LC_ALL=C
@@ -49,14 +51,14 @@ die()
 # What is emulated, and where its second serial port, "sent", is. Both processors of x86 take turns in one thread: see above.
 machine_x86() # FOLDER
 {
-	qemu=(qemu-system-x86_64 -M pc -accel tcg,thread=single -cpu max,-cx16 -m 768 -serial "file:$1/console" -serial "file:$1/sent")
+	qemu=(qemu-system-x86_64 -M pc -accel tcg,thread=single -cpu max,-cx16 -m "${VM_MEMORY:-768}" -serial "file:$1/console" -serial "file:$1/sent")
 	console=ttyS0 port=ttyS1
 }
 
 # It has one serial port; the other is on a card. pauth-impdef: signatures of pointers that cost little.
 machine_arm64() # FOLDER
 {
-	qemu=(qemu-system-aarch64 -M virt,gic-version=3 -accel tcg -cpu max,pauth-impdef=on -m 1024 -serial "file:$1/console"
+	qemu=(qemu-system-aarch64 -M virt,gic-version=3 -accel tcg -cpu max,pauth-impdef=on -m "${VM_MEMORY:-1024}" -serial "file:$1/console"
 		-chardev "file,id=sent,path=$1/sent" -device pci-serial,chardev=sent)
 	console=ttyAMA0 port=ttyS0
 }
@@ -120,7 +122,7 @@ wake_up()
 	done
 }
 
-# boot VMLINUZ FOLDER MODE: until it turns itself off. 0, or the reason in $why. How long it took, by our
+# boot VMLINUZ FOLDER MODE [INITRAMFS]: until it turns itself off. 0, or the reason in $why. How long it took, by our
 # clock, is in $off, and how long to its first process, by its own, in $up.
 boot()
 {
@@ -136,7 +138,7 @@ boot()
 	start=$(date +%s%N)
 	"machine_$ARCH" "$2"
 	timeout -k 5 "${VM_TIMEOUT:-600}" "${qemu[@]}" -nodefaults -no-user-config -display none -monitor "$with" -no-reboot -smp 2 \
-		-kernel "$1" -initrd "$home/initramfs" \
+		-kernel "$1" -initrd "${4:-$home/initramfs}" \
 		-append "console=$console cprof.port=$port quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on $patient $(parameters "$3")" \
 		<"$from" >"$2/monitor.log" 2>"$2/qemu" &
 	machine=$!
@@ -157,6 +159,15 @@ boot()
 		why="sent nothing that can be read"
 	fi
 	[ -z "$why" ]
+}
+
+boot_only() # KERNEL INITRAMFS FOLDER
+{
+	local release image up= off= why=
+	mkdir -p "$3"
+	read -r _ release image < <(tests/vm/fetch-kernels.sh "$1")
+	[ "$release" != SKIP ] || die "$1: $image"
+	boot "$image" "$3" none "$2" || die "$1: $why"
 }
 
 # What init.sh finds on the kernel's command line: nothing where there is no lockdown and no --all.
@@ -277,6 +288,10 @@ case ${1:-} in
 	;;
 --count) shift && count=1 ;;
 esac
+if [ "${1:-}" = --boot ]; then
+	boot_only "$2" "$3" "$4"
+	exit
+fi
 check_tools
 mkdir -p "$home"
 make_initramfs

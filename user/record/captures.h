@@ -8,7 +8,7 @@
  * The file is a sequence of struct capture, each followed by
  *
  *	nr_ips	    8 bytes each: the stack as it is written, leaf first; the first nr_bpf are BPF's
- *	stack_bytes the stack from regs[7] (sp) on
+ *	stack_bytes the stack from sp on
  *	maps_bytes  text, a line for each executable mapping: "START LIMIT FILE_OFF PATH", in hex
  */
 #ifndef CPROF_RECORD_CAPTURES_H
@@ -18,12 +18,13 @@
 
 #include "process/task.h"
 #include "stream.h"
+#include "unwind_abi.h"
 
 #define CAPTURE_MAGIC 0x3170616370666370ull
 
 struct capture {
 	uint64_t magic;
-	uint64_t regs[16]; /* by DWARF number */
+	uint64_t regs[UNWIND_NR_REGS]; /* by DWARF number */
 	uint64_t ip;
 	uint64_t time_ns;
 	uint32_t tgid;
@@ -32,7 +33,7 @@ struct capture {
 	uint32_t stack_bytes, maps_bytes;
 };
 
-_Static_assert(sizeof(struct capture) == 176, "a file format");
+_Static_assert(sizeof(struct capture) == 48 + 8 * UNWIND_NR_REGS, "a file format");
 
 struct captures;
 
