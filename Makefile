@@ -9,6 +9,7 @@ DESTDIR ?=
 # cross compiler and the libraries that `make setup-arm64` unpacks there, and what is run is run by qemu-user.
 ours    := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 ARCH    ?= $(ours)
+override ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(ARCH)))
 ifeq ($(ARCH),$(ours))
 BUILD   ?= build
 else
@@ -328,6 +329,11 @@ kernels: all workloads $(vm)            ## Debian's kernels under qemu, each wit
 .PHONY: interpreters
 interpreters: $(BUILD)/vm/runtimes.bin ## Debian's interpreters: is the same found in their arm64 builds? (network; 1 minute)
 	$(Q)tests/vm/runtimes.sh
+
+.PHONY: truth
+truth:                                 ## stacks of Debian's arm64 programs against elfutils', in emulated machines (10 minutes)
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
+	$(Q)tests/vm/truth.py
 
 .PHONY: portable
 portable:                              ## what reads profiles, on a big-endian machine under qemu-user (root; 3 minutes)

@@ -33,7 +33,8 @@ export LC_ALL=C
 
 cd "$(dirname "$0")/../.." || exit 2
 ours=$(uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-export ARCH=${ARCH:-$ours}
+ARCH=$(sed 's/x86_64/x86/; s/aarch64/arm64/' <<<"${ARCH:-$ours}")
+export ARCH
 export BUILD=${BUILD:-build}
 build=$BUILD root=
 [ "$ARCH" = "$ours" ] || root=$PWD/build/$ARCH/root
