@@ -134,8 +134,10 @@ $(BUILD)/gen/flame_page.h: scripts/embed.sh $(wildcard user/output/flame/*)
 
 # The library that targets are given to sample by themselves. Flags of its own: it is in their processes, where nothing
 # may be instrumented, and thread-local variables must not need an allocation.
-INSIDE     := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin \
-              -fno-stack-protector
+INSIDE      = -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin \
+              -fno-stack-protector $(INSIDE_$(ARCH))
+# Nothing of libgcc for atomics; and return addresses are signed where the target's are.
+INSIDE_arm64 := -mno-outline-atomics -mbranch-protection=standard
 inside_obj := $(patsubst inside/%,$(BUILD)/inside/%.o,$(basename $(wildcard inside/*.c inside/*.S)))
 
 $(BUILD)/libcprof-heap.so: $(inside_obj)
@@ -147,7 +149,7 @@ $(BUILD)/inside/%.o: inside/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(INSIDE) $(WARN) -MMD -MP -c -o $@ $<
 
-$(BUILD)/inside/%.o: inside/%.S
+$(BUILD)/inside/%.o: inside/%.S $(wildcard inside/arch/*.S)
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -g -c -o $@ $<
@@ -163,10 +165,15 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -Itests -DTESTS_DIR='"$(CURDIR)/tests"' $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # What stands in the library, in a program, with the library beside it.
-$(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c inside/sampler.c $(wildcard inside/*.h) $(BUILD)/libcprof-heap.so
+$(BUILD)/unit/test_inside: tests/unit/test_inside.c $(BUILD)/libcprof.a inside/blocks.c inside/chance.c inside/sampler.c $(wildcard inside/*.h inside/arch/*.h) $(BUILD)/libcprof-heap.so
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -I. -Itests -DLIBRARY='"$(abspath $(BUILD)/libcprof-heap.so)"' $(CFLAGS) -pthread -o $@ $(filter %.c,$^) $(BUILD)/libcprof.a $(LIBS) -lcmocka
+
+$(BUILD)/unit/test_inside_calls: tests/unit/test_inside_calls.c $(BUILD)/libcprof.a $(wildcard inside/*.h inside/arch/*.h) $(BUILD)/libcprof-heap.so
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(DEFS) $(WARN) $(INCS) -I. -Itests -DLIBRARY='"$(abspath $(BUILD)/libcprof-heap.so)"' $(CFLAGS) -fno-builtin -pthread -o $@ $< $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # BPF code compiled for the host, unchanged, behind the headers of tests/bpf/shim; sanitized, since a
 # wrong index there is what the verifier cannot see.

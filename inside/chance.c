@@ -11,7 +11,7 @@
  *
  * Random numbers are a counter, mixed well, which begins with how many there were before it and a number of its process. A forked child has
  * its parent's counters, and must draw other numbers: the kernel clears the number of the process in it (MADV_WIPEONFORK), and
- * each thread begins again. Rejected: the processor's clock (rdtsc) in each number. It is slow on virtual machines, and a
+ * each thread begins again. Rejected: the processor's clock in each number. It is slow on virtual machines, and a
  * process may be forbidden to read it.
  */
 #include "inside/chance.h"
@@ -20,25 +20,15 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <x86intrin.h>
 
+#include "inside/arch/machine.h"
 #include "inside/systemcall.h"
 
-#define LN2	   0.69314718055994530942
-#define GOLDEN	   0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
-#define FAR_BYTES  0x1p60
-#define PAGE_BYTES 4096
-#define LOG_TERMS  12 /* (1/3)^25 / 25 < 1e-13 */
-#define EXP_TERMS  10 /* (1/4)^10 / 10! < 1e-12 */
-
-/* The processor's state as a process begins with it: no traps, to the nearest. Returns what it was. */
-static unsigned int begin_arithmetic(void)
-{
-	unsigned int before = _mm_getcsr();
-
-	_mm_setcsr(0x1f80);
-	return before;
-}
+#define LN2	  0.69314718055994530942
+#define GOLDEN	  0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
+#define FAR_BYTES 0x1p60
+#define LOG_TERMS 12 /* (1/3)^25 / 25 < 1e-13 */
+#define EXP_TERMS 10 /* (1/4)^10 / 10! < 1e-12 */
 
 /* What is computed from value is computed after this, and what it was computed from before. */
 #define KEEP_BETWEEN(value) __asm__ volatile("" : "+r"(value))
@@ -53,8 +43,8 @@ static uint64_t mix(uint64_t bits)
 
 /* A page of its own, which is zeros in a forked child. */
 static union {
-	_Alignas(PAGE_BYTES) uint64_t number;
-	char page[PAGE_BYTES];
+	_Alignas(MACHINE_PAGE_BYTES) uint64_t number;
+	char page[MACHINE_PAGE_BYTES];
 } process;
 
 /* By the time, and by what the kernel gave to the process at its start. */
@@ -133,15 +123,15 @@ static uint64_t round_up(double distance)
 uint64_t chance_distance(struct chance *chance, uint64_t rate_bytes)
 {
 	uint64_t u = (random_bits(chance) >> (64 - 53)) + 1, whole;
-	unsigned int before;
+	struct machine_arithmetic before;
 
 	if (rate_bytes <= 1)
 		return 0;
-	before = begin_arithmetic();
+	before = machine_begin_arithmetic();
 	KEEP_BETWEEN(u);
 	whole = round_up(minus_log(u) * (double)rate_bytes);
 	KEEP_BETWEEN(whole);
-	_mm_setcsr(before);
+	machine_end_arithmetic(before);
 	return whole;
 }
 
@@ -166,15 +156,15 @@ static double probability(double a)
 
 uint64_t chance_weight(uint64_t size, uint64_t rate_bytes)
 {
-	unsigned int before;
+	struct machine_arithmetic before;
 	uint64_t weight;
 
 	if (rate_bytes <= 1)
 		return size ? size : 1;
-	before = begin_arithmetic();
+	before = machine_begin_arithmetic();
 	KEEP_BETWEEN(size);
 	weight = (uint64_t)((double)size / probability((double)size / (double)rate_bytes) + 0.5);
 	KEEP_BETWEEN(weight);
-	_mm_setcsr(before);
+	machine_end_arithmetic(before);
 	return weight;
 }

@@ -4,19 +4,23 @@
  * touch no register that the allocator's caller owns, and a sampled one must look as if the caller had just called.
  *
  * Where nobody listens an allocation jumps to the allocator, which returns to the caller. Else it subtracts its size from what is left
- * until the thread's next sample at the rate in use, and jumps there if something remains. The subtraction is one instruction, so a signal handler that allocates in
- * between is counted as any other call. A free looks up its page in the filter; where no sampled block is, it jumps.
+ * until the thread's next sample at the rate in use, and jumps there if something remains. Nothing comes between the parts of the
+ * subtraction, so a signal handler that allocates is counted as any other call. A free looks up its page in the filter; where no sampled block is, it jumps.
  *
- * Else the C part (sampler.h) calls the allocator, and says in dx what the block stands for. If that is not 0, all is
- * taken off the stack, and heap_alloc is left by the return to the caller: a probe there sees the caller's registers,
- * with the return address on top of the stack. No unwinder needs to know anything about this file.
+ * Else the C part (sampler.h) calls the allocator, and says what the block stands for (its second result). If that is not 0,
+ * all is taken off the stack, and heap_alloc is left by the return to the caller: a probe there sees the caller's registers,
+ * with the return address where a called function has it. No unwinder needs to know anything about this file.
  *
- *	heap_alloc	di: block, si: size, dx: weighted bytes, cx: the function called, r8: what it returns
- *	heap_free	di: block, si: 1 if a realloc is about to free it, unless it fails
- *	heap_moved	di: did that realloc succeed? Comes after heap_free with si = 1, in the same thread
+ * Arguments, in the registers that a function has them in:
+ *
+ *	heap_alloc	block, size, weighted bytes, the function called, what it returns
+ *	heap_free	block; 1 if a realloc is about to free it, unless it fails
+ *	heap_moved	did that realloc succeed? Comes after heap_free with 1, in the same thread
  *
  * The first two are the probes otel_memory:alloc and otel_memory:free, as profilers agreed on (OpenTelemetry's eBPF
  * profiler, design document 3). Their semaphores are in memory that the kernel raises while a profiler listens.
+ *
+ * What is written in a machine's own instructions is in inside/arch/: the macros and functions that are used here.
  */
 
 	.section .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat
@@ -49,7 +53,7 @@ heap_moved_semaphore:
 
 /* A probe here: the instruction, which is one that kernels emulate, and the note that tells where it is. */
 .macro PROBE provider:req, name:req, arguments:req, semaphore:req
-9:	nop
+9:	PROBED
 	.pushsection .note.stapsdt, "", "note"
 	.balign	4
 	.4byte	2f - 1f, 4f - 3f, 3
@@ -76,186 +80,13 @@ heap_moved_semaphore:
 own_\name:
 .Lentry_\name:
 	.cfi_startproc
+	LANDING
 .endm
 
 .macro END name:req
 	.cfi_endproc
 	.size	\name, . - \name
 .endm
-
-.macro PUSH register:req
-	pushq	\register
-	.cfi_adjust_cfa_offset 8
-.endm
-
-.macro POP register:req
-	popq	\register
-	.cfi_adjust_cfa_offset -8
-.endm
-
-/* Goes on at \where if nobody listens. */
-.macro IF_UNHEARD where:req
-	cmpl	$0, heap_alloc_semaphore(%rip)	/* with heap_counts */
-	je	\where
-.endm
-
-/* Goes on at 1 if somebody listens, and this many bytes reach the thread's next sample. */
-.macro COUNT bytes:req
-	IF_UNHEARD 9f
-	movq	heap_left@gottpoff(%rip), %rax
-	addq	heap_rates(%rip), %rax
-	subq	\bytes, %fs:(%rax)
-	jbe	1f
-9:
-.endm
-
-/* ax: what the C part returned, dx: what the block stands for, si: its size. */
-.macro RETURN_SAMPLED name:req
-	testq	%rdx, %rdx
-	jz	2f
-	movq	%rax, %rdi
-	movq	%rax, %r8
-	leaq	.Lentry_\name(%rip), %rcx
-	jmp	heap_alloc
-2:	ret
-.endm
-
-/* A function of (size) or (_, size), whose C part has the same arguments. */
-.macro ALLOCATE name:req, size:req
-FUNCTION \name
-	COUNT	\size
-	jmp	*next_\name(%rip)
-1:	PUSH	\size
-	call	sample_\name
-	POP	%rsi
-	RETURN_SAMPLED \name
-END \name
-.endm
-
-	.text
-
-FUNCTION heap_alloc
-	.hidden	heap_alloc
-	PROBE	otel_memory, alloc, "8@%rdi 8@%rsi 8@%rdx", heap_alloc_semaphore
-	movq	%r8, %rax
-	ret
-END heap_alloc
-
-FUNCTION heap_free
-	.hidden	heap_free
-	PROBE	otel_memory, free, "8@%rdi", heap_free_semaphore
-	ret
-END heap_free
-
-FUNCTION heap_moved
-	.hidden	heap_moved
-	PROBE	cprof_heap, moved, "8@%rdi", heap_moved_semaphore
-	ret
-END heap_moved
-
-ALLOCATE malloc, %rdi
-ALLOCATE valloc, %rdi
-ALLOCATE pvalloc, %rdi
-ALLOCATE aligned_alloc, %rsi
-ALLOCATE memalign, %rsi
-
-/* (nr, size); where the product overflows the allocator says so. */
-FUNCTION calloc
-	IF_UNHEARD 3f
-	movq	%rdi, %rax
-	mulq	%rsi
-	jo	3f
-	movq	heap_left@gottpoff(%rip), %rcx
-	addq	heap_rates(%rip), %rcx
-	subq	%rax, %fs:(%rcx)
-	jbe	1f
-3:	jmp	*next_calloc(%rip)
-1:	PUSH	%rax
-	call	sample_calloc
-	POP	%rsi
-	RETURN_SAMPLED calloc
-END calloc
-
-/* (&block, alignment, size) */
-FUNCTION posix_memalign
-	COUNT	%rdx
-	jmp	*next_posix_memalign(%rip)
-1:	PUSH	%rdi
-	PUSH	%rdx
-	PUSH	%rbx	/* for the alignment of the stack */
-	call	sample_posix_memalign
-	POP	%rbx
-	POP	%rsi
-	POP	%rdi
-	testq	%rdx, %rdx
-	jz	2f
-	movq	(%rdi), %rdi
-	xorl	%r8d, %r8d
-	leaq	.Lentry_posix_memalign(%rip), %rcx
-	jmp	heap_alloc
-2:	ret
-END posix_memalign
-
-/* Goes on at \where if the page of the block in di may have sampled ones. */
-.macro FILTER where:req
-	movq	%rdi, %rax
-	shrq	$12, %rax
-	movzwl	%ax, %eax
-	leaq	heap_filter(%rip), %rcx
-	cmpb	$0, (%rcx, %rax)
-	jne	\where
-.endm
-
-/* (old, size); the third argument of the C part: was the size subtracted? */
-FUNCTION realloc
-	FILTER	3f
-	COUNT	%rsi
-	jmp	*next_realloc(%rip)
-3:	xorl	%edx, %edx
-	jmp	4f
-1:	movl	$1, %edx
-4:	PUSH	%rsi
-	call	sample_realloc
-	POP	%rsi
-	RETURN_SAMPLED realloc
-END realloc
-
-/* (old, nr, size): glibc's and musl's are calls of realloc, too. */
-FUNCTION reallocarray
-	movq	%rsi, %rax
-	mulq	%rdx
-	jo	1f
-	movq	%rax, %rsi
-	jmp	.Lentry_realloc
-1:	jmp	sample_overflow
-END reallocarray
-
-/* The C23 names are for allocators that want a size; this one may be of before C23. */
-FUNCTION free
-	.globl	cfree, free_sized, free_aligned_sized
-	.type	cfree, @function
-	.type	free_sized, @function
-	.type	free_aligned_sized, @function
-cfree:
-free_sized:
-free_aligned_sized:
-	FILTER	1f
-	jmp	*next_free(%rip)
-1:	PUSH	%rdi
-	call	sample_free
-	POP	%rdi
-	jmp	*next_free(%rip)
-END free
-
-/*
- * C++'s operator new and delete, where the allocator has its own, which do not come by malloc and free: jemalloc's,
- * tcmalloc's, mimalloc's. Those of a C++ library call malloc, and are left to it; those of the program itself come before
- * this library.
- *
- * Each function jumps to where its operator leads. That is first to what finds the operator that comes next; then to that,
- * if it is a C++ library's, or else to the part that counts, as the functions above do. That an operator throws changes
- * nothing: while it runs nothing is held back.
- */
 
 /* The struct operator of next.h. */
 .macro TABLE name:req
@@ -274,56 +105,31 @@ END free
 	.popsection
 .endm
 
-/* The function, and what it leads to at first: up to three arguments go through unchanged. */
-.macro OPERATOR name:req, exports=1
-TABLE \name
-FUNCTION \name, \exports
-	jmp	*.Loperator_\name(%rip)
-.Lfirst_\name:
-	PUSH	%rdi
-	PUSH	%rsi
-	PUSH	%rdx
-	leaq	.Loperator_\name(%rip), %rdi
-	call	next_operator
-	POP	%rdx
-	POP	%rsi
-	POP	%rdi
-	jmp	*.Loperator_\name(%rip)
-.endm
+	.text
 
-/* (size, ...) */
-.macro NEW name:req, exports=1
-OPERATOR \name, \exports
-.Lcounted_\name:
-	COUNT	%rdi
-	jmp	*8+.Loperator_\name(%rip)
-1:	PUSH	%rdi
-	movq	%rdx, %rcx
-	movq	%rsi, %rdx
-	movq	%rdi, %rsi
-	leaq	.Loperator_\name(%rip), %rdi
-	call	sample_new
-	POP	%rsi
-	RETURN_SAMPLED \name
-END \name
-.endm
+#if defined(__x86_64__)
+#include "arch/x86_64.S"
+#elif defined(__aarch64__)
+#include "arch/arm64.S"
+#else
+#error "not a machine that cprof knows"
+#endif
 
-/* (block, ...) */
-.macro DELETE name:req, exports=1
-OPERATOR \name, \exports
-.Lcounted_\name:
-	FILTER	1f
-	jmp	*8+.Loperator_\name(%rip)
-1:	PUSH	%rdi
-	PUSH	%rsi
-	PUSH	%rdx
-	call	sample_free
-	POP	%rdx
-	POP	%rsi
-	POP	%rdi
-	jmp	*8+.Loperator_\name(%rip)
-END \name
-.endm
+ALLOCATE malloc, FIRST
+ALLOCATE valloc, FIRST
+ALLOCATE pvalloc, FIRST
+ALLOCATE aligned_alloc, SECOND
+ALLOCATE memalign, SECOND
+
+/*
+ * C++'s operator new and delete, where the allocator has its own, which do not come by malloc and free: jemalloc's,
+ * tcmalloc's, mimalloc's. Those of a C++ library call malloc, and are left to it; those of the program itself come before
+ * this library.
+ *
+ * Each function jumps to where its operator leads. That is first to what finds the operator that comes next; then to that,
+ * if it is a C++ library's, or else to the part that counts, as the functions above do. That an operator throws changes
+ * nothing: while it runs nothing is held back.
+ */
 
 NEW _Znwm
 NEW _Znam
@@ -354,24 +160,5 @@ DELETE _ZdaPvSt11align_val_tRKSt9nothrow_t
 NEW mallocx, 0
 DELETE dallocx, 0
 DELETE sdallocx, 0
-
-/* (old, size, flags), as realloc */
-OPERATOR rallocx, 0
-.Lcounted_rallocx:
-	FILTER	3f
-	COUNT	%rsi
-	jmp	*8+.Loperator_rallocx(%rip)
-3:	xorl	%r8d, %r8d
-	jmp	4f
-1:	movl	$1, %r8d
-4:	PUSH	%rsi
-	movq	%rdx, %rcx
-	movq	%rsi, %rdx
-	movq	%rdi, %rsi
-	leaq	.Loperator_rallocx(%rip), %rdi
-	call	sample_rallocx
-	POP	%rsi
-	RETURN_SAMPLED rallocx
-END rallocx
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A file's relocations (R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT) say where its slots are, and for which names. Other threads
+ * A file's relocations (JUMP_SLOT, GLOB_DAT) say where its slots are, and for which names. Other threads
  * may call through a slot at any time: it is written by a single store, and either value is right.
  *
  * Another thread may be relocating a file that dl_iterate_phdr() shows already. It would fault on a page that is made
@@ -16,7 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096ul
+#include "inside/arch/machine.h"
+
+/* The kernel's. */
+static uintptr_t page_bytes(void)
+{
+	return getauxval(AT_PAGESZ);
+}
 
 /* glibc has made an address of it, musl has not. */
 static uintptr_t address_of(const struct mapped_file *file, uintptr_t value)
@@ -71,8 +77,8 @@ static bool read_any(const struct dl_phdr_info *info, struct mapped_file *file)
 		if (segment->p_type == PT_DYNAMIC)
 			file->dynamic = (const void *)at;
 		if (segment->p_type == PT_GNU_RELRO) {
-			file->relro = at & -PAGE_BYTES;
-			file->relro_end = (at + segment->p_memsz) & -PAGE_BYTES;
+			file->relro = at & -page_bytes();
+			file->relro_end = (at + segment->p_memsz) & -page_bytes();
 		}
 		if (segment->p_type != PT_LOAD)
 			continue;
@@ -178,8 +184,8 @@ const void *mapped_file_defines(const struct mapped_file *file, const char *name
 /* Of a symbol's pages. */
 static bool protect(const ElfW(Sym) * symbol, int access)
 {
-	uintptr_t begin = (uintptr_t)symbol & -PAGE_BYTES;
-	uintptr_t end = ((uintptr_t)(symbol + 1) + PAGE_BYTES - 1) & -PAGE_BYTES;
+	uintptr_t begin = (uintptr_t)symbol & -page_bytes();
+	uintptr_t end = ((uintptr_t)(symbol + 1) + page_bytes() - 1) & -page_bytes();
 
 	return !mprotect((void *)begin, end - begin, access);
 }
@@ -217,7 +223,7 @@ bool mapped_file_each_slot(const struct mapped_file *file, slot_fn *fn)
 			uint32_t type = ELF64_R_TYPE(rela->r_info);
 			const ElfW(Sym) *symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
 
-			if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+			if ((type == MACHINE_JUMP_SLOT || type == MACHINE_GLOB_DAT) &&
 			    !fn(file, file->names + symbol->st_name,
 				(void **)(file->base + rela->r_offset)))
 				return false;
@@ -227,12 +233,12 @@ bool mapped_file_each_slot(const struct mapped_file *file, slot_fn *fn)
 
 void mapped_file_write(const struct mapped_file *file, void **slot, void *value)
 {
-	uintptr_t page = (uintptr_t)slot & -PAGE_BYTES;
+	uintptr_t page = (uintptr_t)slot & -page_bytes();
 	bool is_relro = page >= file->relro && page < file->relro_end && !is_writable(page);
 
-	if (is_relro && mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE))
+	if (is_relro && mprotect((void *)page, page_bytes(), PROT_READ | PROT_WRITE))
 		return;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	if (is_relro)
-		mprotect((void *)page, PAGE_BYTES, PROT_READ);
+		mprotect((void *)page, page_bytes(), PROT_READ);
 }
