@@ -46,7 +46,10 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Ibp
 
 # ROOMS: these alone, for a machine that has not the libraries of the others (make portable).
 ROOMS    ?=
-user_src := $(if $(ROOMS),$(wildcard $(ROOMS:%=user/%/*.c)),$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
+# What injects knows the registers, the signal frames and the system calls of x86-64.
+injector := $(addprefix user/inject/,injector.c ownstack.c safety.c sigframe.c slotwatch.c threadstop.c tracee.c xstate.c)
+elsewhere := $(if $(filter x86,$(ARCH)),user/inject/noinjector.c,$(injector))
+user_src := $(if $(ROOMS),$(wildcard $(ROOMS:%=user/%/*.c)),$(filter-out user/main.c $(elsewhere),$(wildcard user/*.c user/*/*.c)))
 user_obj := $(user_src:%.c=$(BUILD)/%.o)
 # First the files that define maps for others: bpftool 7.1 takes an extern map that it meets before its definition
 # for the first of all maps.

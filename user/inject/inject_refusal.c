@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/injector.h"
 #include "inject/places.h"
 
 static bool status_line(pid_t pid, const char *name, char *value, size_t bytes)
@@ -54,24 +55,30 @@ static bool has_own_files(pid_t pid)
 	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours);
 }
 
-const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES])
+/* "": nothing that can be seen from outside is in the way. */
+static const char *why_not(pid_t pid)
 {
-	const char *why = "";
 	char value[128];
 
 	if (!is_number(pid, "TracerPid", 0))
-		why = "it is traced, by a debugger or by strace";
-	else if (!is_number(pid, "Seccomp", 0))
-		why = "it is confined by seccomp, which may refuse what the loader does";
-	else if (!has_one_user(pid, "Uid") || !has_one_user(pid, "Gid"))
-		why = "it is setuid or setgid, or has changed its user";
-	else if (status_line(pid, "x86_Thread_features", value, sizeof(value)) &&
-		 strstr(value, "shstk"))
-		why = "it has a shadow stack";
-	else if (has_own_files(pid))
-		why = "it sees other files (it is in a container)";
-	else if (!places_function(pid, "dlopen") || !places_restorer(pid))
-		why = "it is static, or its C library is not the one that cprof uses";
-	snprintf(reason, INJECT_REASON_BYTES, "%s", why);
+		return "it is traced, by a debugger or by strace";
+	if (!is_number(pid, "Seccomp", 0))
+		return "it is confined by seccomp, which may refuse what the loader does";
+	if (!has_one_user(pid, "Uid") || !has_one_user(pid, "Gid"))
+		return "it is setuid or setgid, or has changed its user";
+	if (status_line(pid, "x86_Thread_features", value, sizeof(value)) && strstr(value, "shstk"))
+		return "it has a shadow stack";
+	if (has_own_files(pid))
+		return "it sees other files (it is in a container)";
+	if (!places_function(pid, "dlopen") || !places_restorer(pid))
+		return "it is static, or its C library is not the one that cprof uses";
+	return "";
+}
+
+const char *inject_refusal(pid_t pid, char reason[INJECT_REASON_BYTES])
+{
+	const char *why = injector_refusal();
+
+	snprintf(reason, INJECT_REASON_BYTES, "%s", *why ? why : why_not(pid));
 	return reason;
 }

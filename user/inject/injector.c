@@ -246,6 +246,11 @@ static bool is_over_within(struct pollfd *ready, uint64_t ms)
 	return false;
 }
 
+const char *injector_refusal(void)
+{
+	return "";
+}
+
 void injector_run(const struct inject_options *options, int socket)
 {
 	static struct injection injection;

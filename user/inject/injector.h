@@ -28,4 +28,7 @@ struct injector_outcome {
  */
 void __attribute__((noreturn)) injector_run(const struct inject_options *options, int socket);
 
+/* Why no process of this machine can be injected; "" if some can. Static. */
+const char *injector_refusal(void);
+
 #endif
