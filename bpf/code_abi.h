@@ -189,4 +189,6 @@ static inline int code_is_sigreturn(__u64 bytes)
 	return bytes == 0x0f0000000fc0c748ull;
 }
 
+#include "arch/arm64_code.h"
+
 #endif

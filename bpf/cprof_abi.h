@@ -86,7 +86,8 @@ enum abi_target {
 	X(NO_REG)         \
 	X(NO_MOVE)        \
 	X(UNKNOWN_CODE)   \
-	X(NO_REGISTERS)
+	X(NO_REGISTERS)   \
+	X(FOREIGN)
 
 enum abi_stack_end {
 #define X(id) ABI_END_##id,
@@ -164,10 +165,12 @@ struct abi_stats {
 struct abi_config {
 	__u64 rate_bytes; /* heap: mean distance of samples; 0 or 1: every allocation */
 	__u64 hash_seed;  /* so that no target can choose colliding stacks */
+	__u64 pac_mask;	  /* arm64: which bits of a code address may be its signature */
 	__u64 walk_ns;	  /* the limit for a walk, exceeded by a few frames at most */
 	__u32 self_tgid;  /* never sampled: cprof would profile its own draining */
 	__u32 helper_tgids
 		[2]; /* nor are these processes of cprof's and their children; 0: there is none */
+	__u32 kernel_stack_bytes;  /* arm64: of a task */
 	__u32 only_tgid;	   /* heap: if not 0, the one process that probes are bound to */
 	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
 	__u8 all;		   /* every process; else those in `targets` */
@@ -292,7 +295,7 @@ struct abi_stack {
 	__u32 has_leaf;
 	__u32 piece;	/* 0, 1, ... of its copy */
 	__u32 has_more; /* the stack goes on behind this piece: in the next, if one is sent */
-	__u32 pad;
+	__u32 sp_lost;	/* sp is not known (arch/arm64_rule.h): the copy begins at fp */
 	__u8 stack[ABI_STACK_PIECE_BYTES];
 };
 
@@ -321,7 +324,7 @@ struct abi_life_count {
 
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 64);
+ABI_ASSERT_SIZE(struct abi_config, 72);
 ABI_ASSERT_SIZE(struct abi_record, 88 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 328 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);

@@ -10,6 +10,7 @@
  */
 #include "step.bpf.h"
 
+#include "arch/arch.bpf.h"
 #include "code_abi.h"
 #include "lookup.bpf.h"
 #include "runtime.bpf.h"
@@ -21,7 +22,7 @@ __noinline int unwind_follow(u32 slot)
 {
 	struct scratch *scratch = scratch_at(slot);
 
-	return scratch ? code_follow(&scratch->line) : CODE_LINE_ENDS;
+	return scratch ? arch_follow(scratch) : CODE_LINE_ENDS;
 }
 
 __noinline int unwind_is_behind_call(u64 before)
@@ -37,6 +38,8 @@ static __always_inline bool read_code(u64 address, void *to, u32 len_bytes)
 #define gapstep_code(target, addr, to, len) read_code(addr, to, len)
 #define gapstep_knows(target, ip)	    lookup_knows(&(target)->scratch->walk, ip)
 #define gapstep_line(target)		    (&(target)->scratch->line)
+#define gapstep_arm64_line(target)	    (&(target)->scratch->arm64_line)
+#define gapstep_strip(target, regs, ip)	    arch_strip(ip)
 #define gapstep_follow(target)		    unwind_follow((target)->slot)
 #define gapstep_behind_call(before)	    unwind_is_behind_call(before)
 #include "gapstep_abi.h"

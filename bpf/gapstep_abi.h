@@ -7,11 +7,13 @@
  *
  * Define before what rulestep_abi.h asks for (without the leaf's registers), and:
  *
+ *	gapstep_strip(target, regs, ip)	an address of code without its signature
  *	gapstep_code(target, addr, to, len)	puts len bytes of code at addr into *to; false: they cannot be read
  *	gapstep_knows(target, ip)	whether code is known to be at ip
  *	gapstep_line(target)		where a struct code_line may be kept: in BPF in a map, since of what is there
  *					the verifier knows nothing, and follows each instruction of a line but once
- *	gapstep_follow(target)		code_follow() of it, and
+ *	gapstep_arm64_line(target)	the same for a struct arm64_line
+ *	gapstep_follow(target)		code_follow() of it, or arm64_follow(), and
  *	gapstep_behind_call(before)	code_is_behind_call(), in BPF as functions that are verified once
  */
 #ifndef CPROF_GAPSTEP_ABI_H
@@ -94,11 +96,76 @@ STEP_INLINE enum gapstep gapstep_check(STEP_TARGET target, __u64 ip, enum gapste
 	return is_known ? step : GAPSTEP_NEW;
 }
 
+/* Whether the caller is where the code at ip, followed to its ret, shows it. */
+STEP_INLINE _Bool gapstep_arm64_by_code(STEP_TARGET target, const STEP_REGS *regs,
+					STEP_CALLER *caller)
+{
+	struct arm64_line *line = gapstep_arm64_line(target);
+	int way = CODE_LINE_GOES_ON;
+
+	*line = (struct arm64_line){.pc = regs->ip, .sp = regs->sp, .fp = regs->fp};
+	for (__u32 i = 0; i < ARM64_LINE_STEPS && way == CODE_LINE_GOES_ON; i++)
+		way = gapstep_follow(target);
+	if (way != CODE_LINE_RETURNS || (!line->ra_at && !regs->extra_known))
+		return 0;
+	caller->sp = line->sp;
+	caller->fp = regs->fp;
+	caller->ip = regs->extra;
+	if (line->ra_at && (line->ra_at < regs->sp || !step_load(target, line->ra_at, &caller->ip)))
+		return 0;
+	return !line->fp_at || step_load(target, line->fp_at, &caller->fp);
+}
+
+/* By the pair that x29 points to: nothing but ascending addresses bounds such a chain. */
+STEP_INLINE _Bool gapstep_arm64_by_fp(STEP_TARGET target, const STEP_REGS *regs,
+				      STEP_CALLER *caller)
+{
+	if (regs->fp < regs->sp || regs->fp & 7 || !step_load(target, regs->fp, &caller->fp) ||
+	    !step_load(target, regs->fp + 8, &caller->ip))
+		return 0;
+	caller->sp = 0;
+	return !caller->fp || caller->fp > regs->fp;
+}
+
+STEP_INLINE enum gapstep gapstep_arm64_check(STEP_TARGET target, __u64 ip, enum gapstep step)
+{
+	_Bool is_known = gapstep_knows(target, ip - 1);
+	__u64 code[2] = {0}; /* before ip, and from there on */
+
+	if (ip & 3)
+		return GAPSTEP_NO_WAY;
+	if (!gapstep_code(target, ip - 8, code, sizeof(code)) &&
+	    !gapstep_code(target, ip - 8, code, sizeof(code[0])))
+		return is_known ? step : GAPSTEP_NO_WAY;
+	if (!arm64_is_call(code[0] >> 32) && !arm64_is_sigreturn(code[1]))
+		return GAPSTEP_NO_WAY;
+	return is_known ? step : GAPSTEP_NEW;
+}
+
+/* The registers that this finds are the caller's, and of sp it may know nothing (0). */
+STEP_INLINE enum gapstep gapstep_arm64(STEP_TARGET target, const STEP_REGS *regs,
+				       STEP_CALLER *caller)
+{
+	enum gapstep step = GAPSTEP_BY_CODE;
+
+	if (!gapstep_arm64_by_code(target, regs, caller)) {
+		step = GAPSTEP_GUESSED;
+		if (!regs->fp)
+			return GAPSTEP_NO_FP;
+		if (!gapstep_arm64_by_fp(target, regs, caller))
+			return GAPSTEP_NO_WAY;
+	}
+	caller->ip = gapstep_strip(target, regs, caller->ip);
+	return caller->ip ? gapstep_arm64_check(target, caller->ip, step) : step;
+}
+
 /* Puts the registers of regs' caller into *caller, whose ip may be 0, if it returns one of the first two. */
 STEP_INLINE enum gapstep gapstep(STEP_TARGET target, const STEP_REGS *regs, STEP_CALLER *caller)
 {
 	enum gapstep step = GAPSTEP_BY_CODE;
 
+	if (step_has_link(target))
+		return gapstep_arm64(target, regs, caller);
 	if (!gapstep_by_code(target, regs, caller)) {
 		step = GAPSTEP_GUESSED;
 		if (!regs->fp)

@@ -184,6 +184,7 @@ static __always_inline void send_stack(struct scratch *scratch)
 {
 	struct abi_stack *stack = &scratch->stack;
 	struct walk *walk = &scratch->walk;
+	u64 sp = walk->sp;
 
 	stack->event = ABI_EVENT_STACK;
 	stack->id = scratch->record.id;
@@ -195,7 +196,11 @@ static __always_inline void send_stack(struct scratch *scratch)
 	stack->has_leaf = walk->has_leaf;
 	for (u32 i = 0; i < ARCH_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
-	send_pieces(walk->slot, walk->sp, stackmem_rest(walk->sp));
+	if (ARCH_HAS_LINK) {
+		stack->sp_lost = !sp;
+		sp = sp ? sp : walk->fp;
+	}
+	send_pieces(walk->slot, sp, stackmem_rest(sp));
 }
 
 /* For tests: the registers that the walk began with, and the stack above them piece by piece. */
@@ -210,6 +215,8 @@ static __always_inline void send_capture(struct scratch *scratch)
 	stack->fp = walk->leaf[ARCH_MACHINE.fp];
 	stack->extra = walk->leaf[ARCH_MACHINE.extra];
 	stack->ip_exact = stack->extra_known = stack->has_leaf = true;
+	if (ARCH_HAS_LINK)
+		stack->sp_lost = false;
 	for (u32 i = 0; i < ARCH_NR_REGS; i++)
 		stack->leaf[i] = walk->leaf[i];
 	send_pieces(walk->slot, walk->leaf[ARCH_MACHINE.sp], STACKMEM_UNKNOWN);

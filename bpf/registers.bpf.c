@@ -46,6 +46,12 @@ static __always_inline bool is_between_images(u64 sp)
 	       (is_in_execve() && bpf_probe_read_user(&word, sizeof(word), (void *)sp));
 }
 
+static __always_inline bool end_foreign(struct walk *walk)
+{
+	walk->end = ABI_END_FOREIGN;
+	return false;
+}
+
 static __always_inline void begin_walk(struct walk *walk, const struct pt_regs *regs)
 {
 	arch_begin_walk(walk, regs);
@@ -59,6 +65,8 @@ static __always_inline bool begin_saved(struct walk *walk, const struct pt_regs 
 		walk->end = ABI_END_NO_REGISTERS;
 		return false;
 	}
+	if (arch_is_foreign(saved))
+		return end_foreign(walk);
 	if (is_between_images(arch_sp(saved))) {
 		walk->end = ABI_END_NO_USER;
 		return false;
@@ -81,6 +89,8 @@ __hidden bool registers_begin_walk(const struct pt_regs *interrupted, struct scr
 		return false;
 	}
 	if (arch_is_user(interrupted)) {
+		if (arch_is_foreign(interrupted))
+			return end_foreign(walk);
 		begin_walk(walk, interrupted);
 		return true;
 	}

@@ -30,26 +30,31 @@
 
 #ifdef STEP_TARGET /* without, there is nothing */
 
+#include "arch/arm64_step.h"
 #include "arch/x86_step.h"
 
 /* By a rule that fits into 20 bits, at a pc that is pc_delta bytes after its row's. */
 STEP_INLINE enum unwind_status rulestep_inline(STEP_TARGET target, const STEP_REGS *regs,
 					       __u32 packed, __u32 pc_delta, STEP_CALLER *caller)
 {
+	if (step_has_link(target))
+		return arm64_step_inline(target, regs, packed, caller);
 	return x86_step_inline(target, regs, packed, pc_delta, caller);
 }
 
 STEP_INLINE enum unwind_status rulestep_clone(STEP_TARGET target, const STEP_REGS *regs,
 					      STEP_CALLER *caller)
 {
-	return x86_step_clone(target, regs, caller);
+	return step_has_link(target) ? arm64_step_clone(regs, caller)
+				     : x86_step_clone(target, regs, caller);
 }
 
 /* By a frame pointer that the code promises to keep: its stacks end with a 0. */
 STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REGS *regs,
 					      STEP_CALLER *caller)
 {
-	return x86_step_by_fp(target, regs, caller);
+	return step_has_link(target) ? arm64_step_by_fp(target, regs, caller)
+				     : x86_step_by_fp(target, regs, caller);
 }
 
 STEP_INLINE enum unwind_status rulestep_register(STEP_TARGET target, const STEP_REGS *regs,
@@ -57,6 +62,8 @@ STEP_INLINE enum unwind_status rulestep_register(STEP_TARGET target, const STEP_
 {
 	if (reg >= UNWIND_NR_REGS)
 		return UNWIND_NO_RULE;
+	if (step_has_link(target) && reg == step_machine(target)->sp && !regs->sp)
+		return UNWIND_NO_REG; /* lost */
 	if (reg == step_machine(target)->sp)
 		*value = regs->sp;
 	else if (reg == step_machine(target)->fp)
@@ -68,6 +75,24 @@ STEP_INLINE enum unwind_status rulestep_register(STEP_TARGET target, const STEP_
 	else
 		return UNWIND_NO_REG;
 	return reg == step_machine(target)->fp && !*value ? UNWIND_NO_REG : UNWIND_STEPPED;
+}
+
+/* A CFA of a rule that says where a pair is, whose sp is lost (arch/arm64_rule.h). */
+STEP_INLINE _Bool rulestep_pair_cfa(STEP_TARGET target, const STEP_REGS *regs,
+				    const struct unwind_rule *rule, STEP_WORD *cfa)
+{
+	if (!step_has_link(target) || regs->sp || rule->kind != UNWIND_FRAME ||
+	    rule->cfa_reg != step_machine(target)->sp || unwind_fp_how(rule) != UNWIND_AT_CFA ||
+	    !regs->fp)
+		return 0;
+	*cfa = regs->fp - (__u64)(__s64)rule->fp_off;
+	return 1;
+}
+
+/* Whether a frame's CFA may be its sp: one that is not made yet. */
+STEP_INLINE _Bool rulestep_may_stay(STEP_TARGET target, const STEP_REGS *regs)
+{
+	return step_has_link(target) ? regs->ip_exact : step_is_leaf(regs);
 }
 
 /* A CFA that is in memory. */
@@ -100,13 +125,15 @@ STEP_INLINE enum unwind_status rulestep_cfa(STEP_TARGET target, const STEP_REGS 
 		*cfa = regs->sp + 8 + 8 * ((regs->ip & 15) >= (__u64)(__s64)rule->cfa_off);
 		return UNWIND_STEPPED;
 	}
+	if (rulestep_pair_cfa(target, regs, rule, cfa))
+		return UNWIND_STEPPED;
 	status = rulestep_register(target, regs, rule->cfa_reg, &base);
 	if (status)
 		return status;
 	if (rule->kind != UNWIND_FRAME)
 		return rulestep_load_cfa(target, regs, rule, base, cfa);
 	*cfa = base + (__u64)(__s64)rule->cfa_off;
-	if (*cfa < regs->sp || (*cfa == regs->sp && !step_is_leaf(regs)))
+	if (*cfa < regs->sp || (*cfa == regs->sp && !rulestep_may_stay(target, regs)))
 		return UNWIND_NO_MOVE;
 	return UNWIND_STEPPED;
 }
@@ -170,6 +197,10 @@ STEP_INLINE enum unwind_status rulestep_frame(STEP_TARGET target, const STEP_REG
 	STEP_WORD cfa = 0, ip = regs->ip, fp = regs->fp;
 	enum unwind_status status = rulestep_cfa(target, regs, rule, &cfa);
 
+	if (step_has_link(target) && ra_how == UNWIND_BEHIND_FP) {
+		ra_how = UNWIND_AT_CFA;
+		ra_off = (__s64)rule->fp_off + 8;
+	}
 	if (!status)
 		status = rulestep_value(target, regs, ra_how, ra_off, cfa, &ip);
 	if (!status)

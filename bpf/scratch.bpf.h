@@ -48,8 +48,11 @@ struct walk {
 
 struct scratch {
 	struct walk walk;
-	struct code_line line; /* of code without unwind information */
-	u64 nr_users;	       /* of an uprobe's slot: 1 while somebody has it */
+	union { /* of code without unwind information, on a machine */
+		struct code_line line;
+		struct arm64_line arm64_line;
+	};
+	u64 nr_users; /* of an uprobe's slot: 1 while somebody has it */
 	u32 exec_id;
 	u32 is_kernel_thread;
 	u32 sends_stack; /* the walk came to unknown code, and the ring has room for a copy */

@@ -44,6 +44,7 @@ static __always_inline u64 leaf_register(const struct walk *walk, u32 reg)
 #define STEP_REGS		       struct walk
 #define STEP_CALLER		       struct caller
 #define step_machine(target)	       (&ARCH_MACHINE)
+#define step_has_link(target)	       ARCH_HAS_LINK
 #define step_load(target, addr, value) stackmem_load((target)->scratch, (target)->slot, addr, value)
 #define step_is_leaf(regs)	       ((regs)->has_leaf)
 #define step_leaf_register(regs, reg)  leaf_register(regs, reg)
@@ -77,20 +78,21 @@ static __always_inline int go_to_caller(struct scratch *scratch, const struct ca
 {
 	struct walk *walk = &scratch->walk;
 
-	if (!end && !caller->ip)
+	if (!end && !arch_strip(caller->ip))
 		end = END(NO_ROOT);
 	if (end) {
 		walk->end = end - 1;
 		return 1;
 	}
-	walk->ip = caller->ip;
+	walk->ip = arch_strip(caller->ip);
 	walk->sp = caller->sp;
 	walk->fp = caller->fp;
 	walk->extra = caller->extra;
 	walk->extra_known = caller->extra_known;
 	walk->ip_exact = caller->ip_exact;
 	walk->has_leaf = false;
-	unwind_push(scratch, caller->ip | caller->guessed | (caller->ip_exact ? ABI_IP_EXACT : 0));
+	unwind_push(scratch, arch_strip(caller->ip) | caller->guessed |
+				     (caller->ip_exact ? ABI_IP_EXACT : 0));
 	return 0;
 }
 

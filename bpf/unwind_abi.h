@@ -14,7 +14,7 @@
  *
  *	 31          20 19  18                        0
  *	+--------------+---+---------------------------+
- *	| pc in page   | 0 |  what the machine needs   |   inline rule (over 99 %): arch/x86_rule.h
+ *	| pc in page   | 0 |  what the machine needs   |   inline rule (over 99 %): bpf/arch/
  *	+--------------+---+-------------+-------------+
  *	| pc in page   | 1 |     0       |    index    |   extended rule: 14 bits of index in extended[]
  *	+--------------+---+-------------+-------------+
@@ -138,13 +138,14 @@ static inline __u64 unwind_method_addr(__u64 word)
 
 /* Where the caller's fp or ra is; off is fp_off or ra_off. */
 enum unwind_how {
-	UNWIND_SAME = 0,   /* unchanged (fp only) */
-	UNWIND_AT_CFA = 1, /* at CFA + off */
-	UNWIND_AT_SP = 2,  /* at sp + off */
-	UNWIND_AT_FP = 3,  /* at fp + off */
-	UNWIND_IN_REG = 4, /* in the register of DWARF number off */
-	UNWIND_IS_CFA = 5, /* it is CFA + off itself (fp only) */
-	UNWIND_LOST = 6,   /* not known (fp only) */
+	UNWIND_SAME = 0,      /* unchanged (fp only) */
+	UNWIND_AT_CFA = 1,    /* at CFA + off */
+	UNWIND_AT_SP = 2,     /* at sp + off */
+	UNWIND_AT_FP = 3,     /* at fp + off */
+	UNWIND_IN_REG = 4,    /* in the register of DWARF number off */
+	UNWIND_IS_CFA = 5,    /* it is CFA + off itself (fp only) */
+	UNWIND_LOST = 6,      /* not known (fp only) */
+	UNWIND_BEHIND_FP = 7, /* 8 above where the caller's fp is stored (ra only) */
 	UNWIND_NR_HOWS,
 };
 
@@ -220,6 +221,7 @@ static inline __u32 unwind_ra_how(const struct unwind_rule *rule)
 	return rule->how >> 4;
 }
 
+#include "arch/arm64_rule.h"
 #include "arch/x86_rule.h"
 
 #endif

@@ -5,15 +5,14 @@
  */
 #include "uprobes.bpf.h"
 
+#include "arch/arch.bpf.h"
 #include "scratch.bpf.h"
 #include "stackmem.bpf.h"
 #include "unwind.bpf.h"
 
-#define MAX_PENDING	  64u /* the kernel makes no more (MAX_URETPROBE_DEPTH) */
-#define TRAMPOLINE_BYTES  64u
-#define PUSHED_BYTES	  24u /* by the trampoline itself, since Linux 6.11: rax, rcx, r11 */
-#define INSTRUCTION_BYTES 15u
-#define COPY_WORDS	  (ABI_STACK_PIECE_BYTES / 8)
+#define MAX_PENDING	 64u /* the kernel makes no more (MAX_URETPROBE_DEPTH) */
+#define TRAMPOLINE_BYTES 64u
+#define COPY_WORDS	 (ABI_STACK_PIECE_BYTES / 8)
 _Static_assert(!(COPY_WORDS & (COPY_WORDS - 1)), "the index is masked");
 
 /* A member of what the kernel points to: by the pointer's type, or by its address (prelude.bpf.h). */
@@ -60,7 +59,7 @@ static __always_inline bool leave_slot(struct scratch *scratch, struct uprobe_ta
 {
 	u64 done = scratch->walk.ip - MEMBER(utask, xol_vaddr);
 
-	if (!scratch->walk.ip_exact || done > INSTRUCTION_BYTES)
+	if (!scratch->walk.ip_exact || done > ARCH_INSTRUCTION_BYTES)
 		return false;
 	return go_to(scratch, MEMBER(utask, vaddr) + done);
 }
@@ -74,16 +73,16 @@ static __always_inline bool leave_trampoline(struct scratch *scratch, struct upr
 {
 	struct return_instance *call = MEMBER(utask, return_instances);
 	struct walk *walk = &scratch->walk;
-	u32 pushed = walk->ip_exact ? PUSHED_BYTES : 0;
+	u32 pushed = walk->ip_exact ? ARCH_TRAMPOLINE_PUSHES : 0;
 
 	for (u32 i = 0; i < MAX_PENDING && call; i++) {
 		u64 stack = MEMBER(call, stack), ip;
 
-		if (stack + 8 - walk->sp <= pushed) {
+		if (arch_return_sp(stack) - walk->sp <= pushed) {
 			ip = MEMBER(call, orig_ret_vaddr);
 			if (ip == trampoline)
 				return false;
-			walk->sp = stack + 8;
+			walk->sp = arch_return_sp(stack);
 			return go_to(scratch, ip);
 		}
 		call = MEMBER(call, next);

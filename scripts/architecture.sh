@@ -63,7 +63,11 @@ rooms()
 		room=${room// /} place=$(sed 's/^ *//; s/ *$//' <<<"$place") about=$(sed 's/^ *//; s/ *$//' <<<"$about")
 		case $room in
 		'' | '#'*) continue ;;
-		bpf) printf '\n### bpf/: %s\n\nRuns in %s.\n\n' "$about" "$place" && folder bpf ;;
+		bpf)
+			printf '\n### bpf/: %s\n\nRuns in %s.\n\n' "$about" "$place" && folder bpf
+			[ -d bpf/arch ] || continue
+			printf '\n### bpf/arch/: what machines differ in\n\n' && folder bpf/arch
+			;;
 		inside)
 			[ -d inside ] || continue
 			printf '\n### inside/: %s\n\nRuns in: %s.\n\n' "$about" "$place"

@@ -197,7 +197,7 @@ check_silence()
 
 check_headers_alone()
 {
-	local header machine
+	local header machine arch
 	# clang for BPF does not look where Debian keeps <asm/types.h>
 	machine=/usr/include/$("${CC:-gcc}" -print-multiarch 2>/dev/null)
 	for header in $(files user inside -- '*.h') $(files bpf -- '*_abi.h'); do
@@ -205,7 +205,9 @@ check_headers_alone()
 			-fsyntax-only -x c "$header" 2>/dev/null || broken "$header: does not compile alone"
 	done
 	for header in $(files bpf -- '*.bpf.h'); do
-		"${CLANG:-clang}" -target bpf -g -O2 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
+		arch=x86
+		[[ $header == bpf/arch/arm64* ]] && arch=arm64
+		"${CLANG:-clang}" -target bpf -g -O2 -D__TARGET_ARCH_$arch -Ivmlinux -Ibpf \
 			-idirafter "$machine" -Wno-everything -fsyntax-only -x c "$header" 2>/dev/null ||
 			broken "$header: does not compile alone"
 	done

@@ -41,7 +41,8 @@
 	X(NO_REG, "a register is not known in", 1)               \
 	X(NO_MOVE, "stack pointer does not move in", 1)          \
 	X(UNKNOWN_CODE, "code not known yet", 0)                 \
-	X(NO_REGISTERS, "user registers not found", 0)
+	X(NO_REGISTERS, "user registers not found", 0)           \
+	X(FOREIGN, "a program of 32 bits", 0)
 
 enum stack_end {
 #define X(id, text, names_file) END_##id,
@@ -93,12 +94,15 @@ static inline uint64_t ip_named(uint64_t ip, bool is_caller)
 #define CODE_IS_GONE "[code is gone]"
 
 #define STACK_COPY_BYTES (128 * 1024)
+#define STACK_NR_REGS	 32 /* of any machine, by DWARF number */
 
 /* What it takes to go on with a stack walk that came to code BPF has no table for. */
 struct stack_copy {
 	uint64_t ip, sp, fp, extra; /* of the frame whose ip is the record's last */
 	bool ip_exact;		    /* ip is where it stopped, not a return address */
 	bool extra_known;
+	bool sp_lost;	      /* sp is only where the copy begins (bpf/arch/arm64_rule.h) */
+	uint64_t pac_mask;    /* which bits of an address of code may be its signature */
 	const uint64_t *leaf; /* all registers by DWARF number, NULL in a caller's frame */
 	const uint8_t *bytes; /* of the stack, from sp on */
 	uint32_t len_bytes;   /* at most STACK_COPY_BYTES, less where the stack ends */

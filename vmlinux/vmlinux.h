@@ -8,7 +8,7 @@
  * helper ids) come from <linux/bpf.h>.
  *
  * The two exceptions are not relocated, because their layout is ABI: struct pt_regs (x86-64, as
- * arch/x86/include/asm/ptrace.h names its fields) and struct bpf_perf_event_data, which begins with one.
+ * arch/x86/include/asm/ptrace.h names its fields; arm64, what its user_pt_regs has, which begins its own) and struct bpf_perf_event_data, which begins with one.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
@@ -28,6 +28,12 @@ typedef _Bool bool;
 #define false 0
 #endif
 
+#ifdef __TARGET_ARCH_arm64
+struct pt_regs {
+	u64 regs[31];
+	u64 sp, pc, pstate;
+};
+#else
 struct pt_regs {
 	unsigned long r15, r14, r13, r12;
 	unsigned long bp, bx;
@@ -36,6 +42,7 @@ struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long ip, cs, flags, sp, ss;
 };
+#endif
 
 struct bpf_perf_event_data {
 	struct pt_regs regs;
@@ -83,9 +90,17 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
+#ifdef __TARGET_ARCH_arm64
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+#else
 struct thread_struct {
 	unsigned long fsbase;
 };
+#endif
 
 struct task_struct {
 	int pid, tgid;

@@ -6,6 +6,10 @@
 #ifndef CPROF_ARCH_BPF_H
 #define CPROF_ARCH_BPF_H
 
+#ifdef __TARGET_ARCH_arm64
+#include "arch/arm64.bpf.h"
+#else
 #include "arch/x86.bpf.h"
+#endif
 
 #endif

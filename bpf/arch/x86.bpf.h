@@ -6,15 +6,28 @@
 #include "prelude.bpf.h"
 #include "scratch.bpf.h"
 
+#include "code_abi.h"
+
 #define ARCH_MACHINE	x86_machine
+#define ARCH_HAS_LINK	0
 #define ARCH_NR_REGS	X86_NR_REGS
 #define ARCH_PAGE_SHIFT X86_PAGE_SHIFT
 #define ARCH_PC_SHIFT	0
+
+#define ARCH_INSTRUCTION_BYTES 15u /* at most */
+#define ARCH_TRAMPOLINE_PUSHES \
+	24u /* bytes, that of return probes since Linux 6.11: rax, rcx, r11 */
 
 /* Registers of user space, of which nothing is to be had but these. */
 static __always_inline bool arch_is_user(const struct pt_regs *regs)
 {
 	return (regs->cs & 3) == 3;
+}
+
+/* Of a machine whose programs this kernel runs, too, but whose stacks are not walked. */
+static __always_inline bool arch_is_foreign(const struct pt_regs *regs)
+{
+	return false;
 }
 
 static __always_inline u64 arch_ip(const struct pt_regs *regs)
@@ -126,6 +139,12 @@ static __always_inline void arch_undo_breakpoint(struct walk *walk, const struct
 		return;
 	if (code[0] == INT3 && code[1] != INT3)
 		walk->ip--;
+}
+
+/* Follows an instruction of code without unwind information. */
+static __always_inline int arch_follow(struct scratch *scratch)
+{
+	return code_follow(&scratch->line);
 }
 
 #endif

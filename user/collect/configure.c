@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cprof_abi.h"
+#include "machine/pacmask.h"
 
 #include "cprof.skel.h"
 
@@ -136,12 +137,22 @@ static uint64_t walk_ns(const struct session_options *options)
 					      : NSEC_PER_SEC / 100;
 }
 
+/* arm64's THREAD_SIZE. x86-64 programs do not ask. */
+static uint32_t kernel_stack_bytes(void)
+{
+	long page_bytes = sysconf(_SC_PAGESIZE);
+
+	return page_bytes > 16384 ? (uint32_t)page_bytes : 16384;
+}
+
 static void set_config(struct cprof_bpf *bpf, const struct session_options *options,
 		       const struct kernel_features *features)
 {
 	struct abi_config config = {
 		.rate_bytes = options->rate_bytes,
+		.pac_mask = pacmask_get(),
 		.walk_ns = walk_ns(options),
+		.kernel_stack_bytes = kernel_stack_bytes(),
 		.self_tgid = getpid(),
 		.only_tgid = options->only_tgid,
 		.helper_tgids = {options->helper_tgids[0], options->helper_tgids[1]},

@@ -35,6 +35,7 @@
 #include "collect/lives.h"
 #include "collect/shadowstack.h"
 #include "cprof_abi.h"
+#include "machine/pacmask.h"
 
 #define BATCH 4096
 
@@ -94,6 +95,8 @@ static int read_ring(struct drain *drain)
 	return err < 0 && err != -ENOBUFS ? err : 0;
 }
 
+_Static_assert(STACK_NR_REGS == UNWIND_NR_REGS, "a leaf frame's registers");
+
 static struct stack_copy stack_of(const struct abi_stack *stack)
 {
 	return (struct stack_copy){
@@ -103,6 +106,8 @@ static struct stack_copy stack_of(const struct abi_stack *stack)
 		.extra = stack->extra,
 		.ip_exact = stack->ip_exact,
 		.extra_known = stack->extra_known,
+		.sp_lost = stack->sp_lost,
+		.pac_mask = pacmask_get(),
 		.leaf = stack->has_leaf ? (const uint64_t *)stack->leaf : NULL,
 	};
 }

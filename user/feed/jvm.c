@@ -357,6 +357,7 @@ static bool breaks_off_in_code(const struct jvm *jvm, const struct record *recor
 	case END_BEYOND_COPY:
 	case END_UNKNOWN_CODE:
 	case END_NO_REGISTERS:
+	case END_FOREIGN:
 		return false;
 	default:
 		for (uint32_t i = first; i < record->nr_user; i++)

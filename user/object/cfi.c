@@ -261,6 +261,7 @@ static int read_augmentation(const struct cfi_section *section, const char *stri
 			cie->signal = true;
 			break;
 		case 'B': /* aarch64: pointer authentication with the B key */
+		case 'G': /* aarch64: the frame's memory is tagged */
 			break;
 		default:
 			return -EBADMSG;

@@ -24,7 +24,7 @@
 
 struct capture {
 	uint64_t magic;
-	uint64_t regs[UNWIND_NR_REGS]; /* by DWARF number */
+	uint64_t regs[STACK_NR_REGS]; /* by DWARF number */
 	uint64_t ip;
 	uint64_t time_ns;
 	uint32_t tgid;
@@ -33,7 +33,7 @@ struct capture {
 	uint32_t stack_bytes, maps_bytes;
 };
 
-_Static_assert(sizeof(struct capture) == 48 + 8 * UNWIND_NR_REGS, "a file format");
+_Static_assert(sizeof(struct capture) == 48 + 8 * STACK_NR_REGS, "a file format");
 
 struct captures;
 

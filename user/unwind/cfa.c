@@ -45,6 +45,8 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
+	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -309,6 +311,9 @@ static int execute(struct run *run, uint8_t op)
 		return move_cfa(run, factored(run, (uint64_t)cfi_sleb(&run->at)));
 	case CFA_DEF_CFA_EXPRESSION:
 		return define_cfa_expression(run);
+	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC: /* from here on it is signed, or not: walks strip all */
+	case CFA_AARCH64_NEGATE_RA_STATE:
+		return run->arch->machine->has_link ? 0 : -EBADMSG;
 	case CFA_GNU_ARGS_SIZE: /* for landing pads; what is pushed is in the CFA already */
 		cfi_uleb(&run->at);
 		return 0;

@@ -68,6 +68,15 @@ static bool set_ra(const struct unwind_machine *machine, struct unwind_rule *rul
 	int64_t off;
 	enum unwind_how how = how_of(machine, ra, &off);
 
+	if (machine->has_link && how == UNWIND_SAME) {
+		how = UNWIND_IN_REG;
+		off = machine->extra;
+	}
+	if (machine->has_link && how == UNWIND_AT_CFA && unwind_fp_how(rule) == UNWIND_AT_CFA &&
+	    off == (int64_t)rule->fp_off + 8 && !fits_s16(off)) {
+		how = UNWIND_BEHIND_FP; /* a large frame's */
+		off = 0;
+	}
 	if (how == UNWIND_SAME || how == UNWIND_IS_CFA || how == UNWIND_LOST || !fits_s16(off))
 		return false;
 	rule->how |= unwind_how_pack(0, how);
@@ -167,6 +176,8 @@ struct unwind_rule cfarule_of(const struct unwind_arch *arch, const struct cfa_s
 
 	if (state->ra.how == VALUE_UNDEFINED)
 		return (struct unwind_rule){.kind = UNWIND_ROOT};
+	if (signal && arch->signal)
+		return arch->signal();
 	if (signal)
 		return signal_rule(arch->machine, state);
 	set_fp(arch->machine, &rule, &state->fp);

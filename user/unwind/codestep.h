@@ -14,6 +14,7 @@
 #include "unwind/unwindstep.h"
 
 struct codestep_target {
+	const struct unwind_arch *arch;
 	unwind_read_fn read_stack;
 	/* len_bytes of code at addr. false: some of them cannot be read. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t len_bytes);

@@ -71,7 +71,8 @@ static bool knows(void *ctx, uint64_t ip)
 /* Makes a step where there is no rule. 0: go on; else 1 + the end. */
 static int step_through_gap(struct copywalk *walk, struct unwind_regs *regs, uint64_t *guessed)
 {
-	const struct codestep_target target = {read_copy, read_code, knows, walk};
+	const struct codestep_target target = {walk->target->arch, read_copy, read_code, knows,
+					       walk};
 
 	switch (codestep(regs, &target)) {
 	case CODESTEP_GUESSED:
@@ -165,7 +166,8 @@ void copywalk_finish(struct record *record, const struct copywalk_target *target
 	const struct stack_copy *copy = record->copy;
 	struct copywalk walk = {target, copy};
 	struct unwind_regs regs = {.ip = copy->ip,
-				   .sp = copy->sp,
+				   .sp = copy->sp_lost ? 0 : copy->sp,
+				   .pac_mask = copy->pac_mask,
 				   .fp = copy->fp,
 				   .extra = copy->extra,
 				   .ip_exact = copy->ip_exact,

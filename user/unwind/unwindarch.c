@@ -35,12 +35,33 @@ const struct unwind_arch unwind_x86 = {
 	.extend_run = x86_extend_run,
 };
 
+const struct unwind_arch unwind_arm64 = {
+	.e_machine = EM_AARCH64,
+	.machine = &arm64_machine,
+	.pack = arm64_rule_pack,
+	.unpack = arm64_rule_unpack,
+	.signal = arm64_signal_rule,
+};
+
 const struct unwind_arch *unwind_arch_of(unsigned e_machine)
 {
-	return e_machine == EM_X86_64 ? &unwind_x86 : NULL;
+	if (e_machine == EM_X86_64)
+		return &unwind_x86;
+	return e_machine == EM_AARCH64 ? &unwind_arm64 : NULL;
 }
+
+#ifdef __aarch64__
+
+const struct unwind_arch *unwind_arch_here(void)
+{
+	return &unwind_arm64;
+}
+
+#else
 
 const struct unwind_arch *unwind_arch_here(void)
 {
 	return &unwind_x86;
 }
+
+#endif

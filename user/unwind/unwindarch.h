@@ -18,6 +18,8 @@ struct unwind_arch {
 	uint32_t (*pack)(const struct unwind_rule *rule);
 	/* A rule that fitted in full, at a pc that is pc_delta bytes after its row's. */
 	struct unwind_rule (*unpack)(uint32_t packed, uint32_t pc_delta);
+	/* What returns from a signal handler, by the kernel's ABI; NULL: what call frame information says of it. */
+	struct unwind_rule (*signal)(void);
 	/*
 	 * Makes a rule, packed, at pc_delta bytes behind *row a step of that row's run; in force is the rule that the row
 	 * ends with. false: it is none. NULL: rows have no runs.
@@ -25,7 +27,7 @@ struct unwind_arch {
 	bool (*extend_run)(uint32_t *row, uint32_t in_force, uint32_t pc_delta, uint32_t packed);
 };
 
-extern const struct unwind_arch unwind_x86;
+extern const struct unwind_arch unwind_x86, unwind_arm64;
 
 /* NULL: no such machine is known. */
 const struct unwind_arch *unwind_arch_of(unsigned e_machine);

@@ -16,6 +16,7 @@ struct target {
 #define STEP_REGS		       struct unwind_regs
 #define STEP_CALLER		       struct unwind_regs
 #define step_machine(target)	       ((target)->arch->machine)
+#define step_has_link(target)	       (step_machine(target)->has_link)
 #define step_load(target, addr, value) (target)->read((target)->ctx, addr, value)
 #define step_is_leaf(regs)	       ((regs)->leaf != NULL)
 #define step_leaf_register(regs, reg)  (regs)->leaf[reg]
@@ -31,8 +32,11 @@ enum unwind_status unwind_step(const struct unwind_arch *arch, const struct unwi
 					    ? rulestep(&target, regs, rule, &caller)
 					    : rulestep_inline(&target, regs, packed, 0, &caller);
 
-	if (!status)
+	if (!status) {
+		caller.ip &= ~regs->pac_mask;
+		caller.pac_mask = regs->pac_mask;
 		*regs = caller;
+	}
 	return status;
 }
 

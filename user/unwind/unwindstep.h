@@ -16,7 +16,8 @@
 
 struct unwind_regs {
 	uint64_t ip, sp, fp;
-	uint64_t extra; /* if extra_known */
+	uint64_t extra;	   /* if extra_known */
+	uint64_t pac_mask; /* which bits of an address of code may be its signature */
 	bool ip_exact; /* ip is where the frame stopped; otherwise a return address: look up ip - 1 */
 	bool extra_known;
 	/* All UNWIND_NR_REGS by DWARF number, for the leaf frame; NULL in callers. Borrowed. */
@@ -33,7 +34,7 @@ static inline uint64_t unwind_lookup_ip(const struct unwind_regs *regs)
 }
 
 /*
- * Turns regs into the caller's. With any result but UNWIND_STEPPED, regs are unchanged. An fp that the rule does not
+ * Turns regs into the caller's, with the same pac_mask. With any result but UNWIND_STEPPED, regs are unchanged. An fp that the rule does not
  * know becomes 0, which no frame has.
  */
 enum unwind_status unwind_step(const struct unwind_arch *arch, const struct unwind_rule *rule,

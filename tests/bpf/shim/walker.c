@@ -86,7 +86,8 @@ static bool knows(void *ctx, uint64_t ip)
 
 static int step_through_gap(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
 {
-	const struct codestep_target target = {read_word, read_code, knows, (void *)walker};
+	const struct codestep_target target = {&unwind_x86, read_word, read_code, knows,
+					       (void *)walker};
 
 	switch (codestep(regs, &target)) {
 	case CODESTEP_GUESSED:
