@@ -126,14 +126,6 @@ __hidden bool heap_enter(const struct pt_regs *regs, u64 site, const struct heap
 	return false;
 }
 
-/* At a function's entry instead of its return: as it will be there. */
-static __always_inline void return_to_caller(struct walk *walk)
-{
-	bpf_probe_read_user(&walk->ip, sizeof(walk->ip), (void *)walk->sp);
-	walk->sp += sizeof(walk->ip);
-	walk->leaf[ARCH_MACHINE.sp] = walk->sp;
-}
-
 /* Stores the sample of a block: its stack begins in the function, then its caller. */
 static __always_inline void store_sample(const struct pt_regs *regs, const struct heap_block *block,
 					 bool at_entry, u32 slot)
@@ -148,7 +140,7 @@ static __always_inline void store_sample(const struct pt_regs *regs, const struc
 	scratch->record.nr_kernel = 0;
 	if (registers_begin_walk(regs, scratch)) {
 		if (at_entry)
-			return_to_caller(&scratch->walk);
+			arch_return_to_caller(&scratch->walk);
 		unwind_push(scratch, block->entry_ip);
 		unwind_user(slot);
 		runtime_walk((void *)regs, slot);

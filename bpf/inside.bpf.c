@@ -3,7 +3,7 @@
  * The allocation event source of processes that sample by themselves: probes in libcprof-heap.so (inside/entries.S),
  * which fire for sampled blocks only. After that a block is handled as in heap.bpf.c.
  *
- * At each site the stack pointer is that of a function's entry, so that the return address is on top of the stack, and
+ * At each site the stack pointer is that of a function's entry, so that the return address is where a call has left it, and
  * the callee-saved registers are the caller's.
  */
 #include "prelude.bpf.h"

@@ -23,6 +23,7 @@
  * of some process; so the end is noted in `holders`, and user space sweeps.
  */
 #include "live.bpf.h"
+#include "arch/arch.bpf.h"
 
 #include "record.bpf.h"
 #include "target.bpf.h"
@@ -73,8 +74,8 @@ static __always_inline bool take_from(void *map, const struct abi_block_key *key
 
 __hidden bool live_take(u64 address, struct abi_block *block)
 {
-	struct abi_block_key key = {.address = address};
-	u32 place = ABI_LIVE_PLACE(address);
+	struct abi_block_key key = {.address = arch_untag(address)};
+	u32 place = ABI_LIVE_PLACE(key.address);
 	bool taken;
 
 	if (!live_filter[place])
@@ -104,8 +105,8 @@ static void note_holder(struct abi_image image)
 
 __hidden bool live_put(u64 address, const struct abi_block *block)
 {
-	struct abi_block_key key = {.address = address, .image = target_image()};
-	u32 place = ABI_LIVE_PLACE(address);
+	struct abi_block_key key = {.address = arch_untag(address), .image = target_image()};
+	u32 place = ABI_LIVE_PLACE(key.address);
 
 	note_holder(key.image);
 	__sync_fetch_and_add(&live_filter[place], 1);

@@ -63,6 +63,18 @@ static __always_inline u64 arch_strip(u64 ip)
 	return ip & ~config.pac_mask;
 }
 
+/* A walk that begins at a function's entry instead of its return: as it will be there. */
+static __always_inline void arch_return_to_caller(struct walk *walk)
+{
+	walk->ip = arch_strip(walk->extra);
+}
+
+/* An address of data, without what a program may note in its highest byte (TBI, MTE): free() may come with another note. */
+static __always_inline u64 arch_untag(u64 address)
+{
+	return address << 8 >> 8;
+}
+
 /* The kernel's own, which has more than the ABI's part and is not of one size in all versions. */
 struct pt_regs___saved {
 	u64 pstate;

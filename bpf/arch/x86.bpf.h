@@ -56,6 +56,20 @@ static __always_inline u64 arch_return_sp(u64 entry_sp)
 	return entry_sp + 8;
 }
 
+/* A walk that begins at a function's entry instead of its return: as it will be there. */
+static __always_inline void arch_return_to_caller(struct walk *walk)
+{
+	bpf_probe_read_user(&walk->ip, sizeof(walk->ip), (void *)walk->sp);
+	walk->sp += sizeof(walk->ip);
+	walk->leaf[ARCH_MACHINE.sp] = walk->sp;
+}
+
+/* An address of data, without what a program may note in it. */
+static __always_inline u64 arch_untag(u64 address)
+{
+	return address;
+}
+
 /* An address of code, of what else may stand in the word. */
 static __always_inline u64 arch_strip(u64 ip)
 {
