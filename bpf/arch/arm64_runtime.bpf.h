@@ -21,13 +21,26 @@
 #define MAX_PTHREAD_BYTES 4096
 #define MAX_TLS_DISTANCE  (1u << 20)
 
+/*
+ * The verifier takes what it knows to be a pointer for one, and refuses to count with it; but the distance of two pointers is a
+ * number, and the same task is one, too.
+ */
+static __always_inline u64 arch_robust_list(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 distance = (u64)task - (u64)task->robust_list;
+
+	barrier_var(distance);
+	return bpf_get_current_task() - distance;
+}
+
 /* glibc's block of current, struct pthread. 0: it has none, or the kernel's side cannot be read. */
 static __always_inline u64 arch_pthread(u64 thread_pointer)
 {
 	u64 list;
 
 	if (kernel_has(get_current_task_btf)) {
-		list = (u64)bpf_get_current_task_btf()->robust_list;
+		list = arch_robust_list();
 	} else {
 		if (config.no_kernel_reads)
 			return 0;
