@@ -25,6 +25,7 @@
 #include "unwind/tablebuild.h"
 
 struct figures {
+	size_t nr_wide; /* rows */
 	size_t nr_files, nr_fdes, nr_rows, nr_pages, nr_extended, max_extended, nr_bytes;
 	size_t nr_unsupported, nr_damaged;
 	uint64_t build_ns;
@@ -34,9 +35,10 @@ static struct figures total; /* of the directory that nftw() walks */
 
 static void print(const char *name, const struct figures *figures)
 {
-	printf("%-34s %6zu %8zu %9zu %7zu %6zu %6zu %10zu %7.1f %8.2f %6zu %4zu\n", name,
-	       figures->nr_files, figures->nr_fdes, figures->nr_rows, figures->nr_pages,
-	       figures->nr_extended, figures->max_extended, figures->nr_bytes,
+	printf("%-34s %6zu %8zu %9zu %6.2f %7zu %6zu %6zu %10zu %7.1f %8.2f %6zu %4zu\n", name,
+	       figures->nr_files, figures->nr_fdes, figures->nr_rows,
+	       figures->nr_rows ? 100.0 * (double)figures->nr_wide / (double)figures->nr_rows : 0,
+	       figures->nr_pages, figures->nr_extended, figures->max_extended, figures->nr_bytes,
 	       figures->nr_fdes ? (double)figures->nr_bytes / (double)figures->nr_fdes : 0,
 	       (double)figures->build_ns / 1e6, figures->nr_unsupported, figures->nr_damaged);
 }
@@ -51,11 +53,23 @@ static size_t count_unsupported(const struct unwind_table *table)
 	return nr;
 }
 
+/* Rows whose rule is neither inline nor one of those that every table has. */
+static size_t count_wide(const struct unwind_table *table)
+{
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < table->nr_rows; i++)
+		nr += (unwind_row_rule(table->rows[i]) & UNWIND_RULE_EXTENDED) &&
+		      (table->rows[i] & UNWIND_EXTENDED_MASK) >= UNWIND_NR_FIXED_EXTENDED;
+	return nr;
+}
+
 static void add(struct figures *figures, const struct unwind_table *table, uint64_t build_ns)
 {
 	figures->nr_files++;
 	figures->nr_fdes += table->stats.nr_fdes;
 	figures->nr_rows += table->nr_rows;
+	figures->nr_wide += count_wide(table);
 	figures->nr_pages += table->nr_pages;
 	figures->nr_extended += table->nr_extended;
 	if (table->nr_extended > figures->max_extended)
@@ -146,8 +160,9 @@ int main(int argc, char **argv)
 	};
 	struct rusage usage;
 
-	printf("%-34s %6s %8s %9s %7s %6s %6s %10s %7s %8s %6s %4s\n", "", "files", "FDEs", "rows",
-	       "pages", "extended rules", "most", "bytes", "per FDE", "build ms", "unsup", "bad");
+	printf("%-34s %6s %8s %9s %6s %7s %6s %6s %10s %7s %8s %6s %4s\n", "", "files", "FDEs",
+	       "rows", "wide%", "pages", "extended rules", "most", "bytes", "per FDE", "build ms",
+	       "unsup", "bad");
 	if (argc > 1)
 		for (int i = 1; i < argc; i++)
 			bench(argv[i]);
