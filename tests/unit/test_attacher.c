@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "collect/attacher.h"
 #include "collect/attacher_serve.h"
 
@@ -26,6 +27,7 @@
 enum {
 	WORKS = 1,
 	REFUSED,
+	INVALID, /* as a kernel says of an instruction that it cannot probe */
 	LATE,
 	DIES
 };
@@ -42,6 +44,8 @@ int uprobelink_make(const struct uprobe_link *link, int program_fd, int file_fd,
 		return -EBADF;
 	if (link->tgid == REFUSED)
 		return -EIO;
+	if (link->tgid == INVALID)
+		return -EINVAL;
 	if (link->tgid == DIES)
 		_exit(1);
 	if (link->tgid == LATE)
@@ -115,6 +119,28 @@ static void links_are_kept_and_dropped(void **state)
 	assert_int_equal(nr_held, 1);
 	assert_int_equal(ask(attacher, WORKS, true, ALLOC_MAX_SITES + 1, &link_fd, &nr_held),
 			 -EINVAL);
+	assert_int_equal(attacher_drop(attacher), 0);
+	attacher_close(attacher);
+}
+
+/* A refusal is an answer as any other: it comes at once, however often, and costs what was kept of its file alone. */
+static void refusals_are_not_waited_for(void **state)
+{
+	struct attacher *attacher = open_attacher();
+	uint64_t began_ns = clock_monotonic_ns();
+	uint32_t nr_held = 0;
+	int link_fd = -1;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(ask(attacher, INVALID, i % 2, 1 + i % 3, &link_fd, &nr_held),
+				 -EINVAL);
+		assert_int_equal(link_fd, -1);
+		assert_int_equal(nr_held, 0);
+	}
+	assert_true(clock_monotonic_ns() - began_ns < 200 * ATTACHER_STALL_NS / 10);
+	assert_int_equal(ask(attacher, WORKS, true, 1, &link_fd, &nr_held), 0);
+	assert_int_equal(nr_held, 1);
 	assert_int_equal(attacher_drop(attacher), 0);
 	attacher_close(attacher);
 }
@@ -194,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_link_comes_back),
 		cmocka_unit_test(links_are_kept_and_dropped),
+		cmocka_unit_test(refusals_are_not_waited_for),
 		cmocka_unit_test(a_late_link),
 		cmocka_unit_test(a_late_link_at_the_end),
 		cmocka_unit_test(one_that_dies_is_replaced),
