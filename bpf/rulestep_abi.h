@@ -95,7 +95,11 @@ STEP_INLINE _Bool rulestep_may_stay(STEP_TARGET target, const STEP_REGS *regs)
 	return step_has_link(target) ? regs->ip_exact : step_is_leaf(regs);
 }
 
-/* A CFA that is in memory. */
+/*
+ * A CFA that is in memory. On arm64 an interpreted Java method keeps sp below all that it may push, and its callee's frame is made where it
+ * has pushed its arguments to: so the sp that it goes on with may be below that frame. It is found by its x29, and any sp above
+ * its callee's frame will do. The same is so where such a CFA is in a register (rulestep_cfa()).
+ */
 STEP_INLINE enum unwind_status rulestep_load_cfa(STEP_TARGET target, const STEP_REGS *regs,
 						 const struct unwind_rule *rule, __u64 base,
 						 STEP_WORD *cfa)
@@ -112,6 +116,8 @@ STEP_INLINE enum unwind_status rulestep_load_cfa(STEP_TARGET target, const STEP_
 		return UNWIND_NO_MEMORY;
 	if (rule->kind != UNWIND_INTERPRETED)
 		*cfa += (__u64)(__s64)rule->deref_off;
+	else if (step_has_link(target) && *cfa < base + 16)
+		*cfa = base + 16;
 	return UNWIND_STEPPED;
 }
 
@@ -133,6 +139,9 @@ STEP_INLINE enum unwind_status rulestep_cfa(STEP_TARGET target, const STEP_REGS 
 	if (rule->kind != UNWIND_FRAME)
 		return rulestep_load_cfa(target, regs, rule, base, cfa);
 	*cfa = base + (__u64)(__s64)rule->cfa_off;
+	if (step_has_link(target) && *cfa < regs->sp && rule->cfa_reg != step_machine(target)->sp &&
+	    rule->cfa_reg != step_machine(target)->fp)
+		*cfa = regs->sp;
 	if (*cfa < regs->sp || (*cfa == regs->sp && !rulestep_may_stay(target, regs)))
 		return UNWIND_NO_MOVE;
 	return UNWIND_STEPPED;
@@ -230,11 +239,14 @@ STEP_INLINE enum unwind_status rulestep_signal(STEP_TARGET target, const STEP_RE
 	return UNWIND_STEPPED;
 }
 
-STEP_INLINE __u64 rulestep_method_word(__u64 method, __u64 bytecode)
+STEP_INLINE __u64 rulestep_method_word(STEP_TARGET target, __u64 method, __u64 bytecode)
 {
-	if (!method || method & 7 || method >= UNWIND_METHOD_LIMIT)
+	__u64 limit = step_has_link(target) ? 2 * UNWIND_METHOD_LIMIT : UNWIND_METHOD_LIMIT;
+
+	if (!method || method & 7 || method >= limit)
 		return 0;
-	return UNWIND_METHOD_MARK | method >> 3 << UNWIND_METHOD_SHIFT | bytecode;
+	return UNWIND_METHOD_MARK |
+	       (method & (UNWIND_METHOD_LIMIT - 1)) >> 3 << UNWIND_METHOD_SHIFT | bytecode;
 }
 
 /* What stands for a frame that is interpreted (UNWIND_METHOD_MARK). 0: it is none, or its Method is not known. */
@@ -249,6 +261,7 @@ STEP_INLINE __u64 rulestep_method(STEP_TARGET target, const STEP_REGS *regs,
 	if (rule->kind == UNWIND_FRAME || (step_is_leaf(regs) && slot < regs->sp))
 		return step_is_leaf(regs)
 			       ? rulestep_method_word(
+					 target,
 					 step_leaf_register(regs, step_machine(target)->method), 0)
 			       : 0;
 	if (!step_load(target, slot, &bcp) ||
@@ -258,7 +271,8 @@ STEP_INLINE __u64 rulestep_method(STEP_TARGET target, const STEP_REGS *regs,
 	    step_leaf_register(regs, step_machine(target)->bcp) - regs->sp >=
 		    UNWIND_BCP_STACK_BYTES)
 		bcp = step_leaf_register(regs, step_machine(target)->bcp);
-	return rulestep_method_word(method, UNWIND_METHOD_HAS_BCP | (bcp & UNWIND_METHOD_BCP));
+	return rulestep_method_word(target, method,
+				    UNWIND_METHOD_HAS_BCP | (bcp & UNWIND_METHOD_BCP));
 }
 
 /* By a rule in full. The caller's ip may be 0. */

@@ -116,6 +116,9 @@ enum unwind_kind {
  *	| 0 | 0 | 1 | Method / 8    | K | bytecode   |
  *	+---+---+---+---------------+---+------------+
  *
+ * An address of arm64 has a bit more, of which there is no room: it is set in all that are above 2^39, because 48-bit processes have
+ * nothing between a low part and the upper half (unwind_method_addr()).
+ *
  * K says that the bytecode is known: the lower half of its address, of which there is one in a method's 64 KB of code. It is not
  * while the frame is being made; then the first one is next.
  */
@@ -131,9 +134,11 @@ enum unwind_kind {
  */
 #define UNWIND_UNLOADS(count) (1ull << 32 | (__u32)(count))
 
-static inline __u64 unwind_method_addr(__u64 word)
+static inline __u64 unwind_method_addr(__u64 word, int is_arm64)
 {
-	return (word & (UNWIND_METHOD_MARK - 1)) >> UNWIND_METHOD_SHIFT << 3;
+	__u64 addr = (word & (UNWIND_METHOD_MARK - 1)) >> UNWIND_METHOD_SHIFT << 3;
+
+	return is_arm64 && addr >> 39 ? addr | UNWIND_METHOD_LIMIT : addr;
 }
 
 /* Where the caller's fp or ra is; off is fp_off or ra_off. */

@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct vm_image image;
-static const struct target_memory memory = {image_read, image_variable, &image};
+static const struct target_memory memory = {image_read, image_variable, &image, &arch_x86_64};
 
 static void make_image(void)
 {

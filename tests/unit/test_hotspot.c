@@ -29,7 +29,7 @@ static const struct image_blob method = {
 };
 
 static struct vm_image image;
-static const struct target_memory memory = {image_read, image_variable, &image};
+static const struct target_memory memory = {image_read, image_variable, &image, &arch_x86_64};
 
 static struct hotspot *open_vm(void)
 {
@@ -608,7 +608,8 @@ static void read_zeros(void *ctx, struct memory_piece *pieces, size_t nr)
 
 static void test_a_map_of_zeros(void **state)
 {
-	static const struct target_memory zeros = {read_zeros, image_variable, &image};
+	static const struct target_memory zeros = {read_zeros, image_variable, &image,
+						   &arch_x86_64};
 	struct hotspot *vm;
 	uint64_t code;
 

@@ -91,7 +91,7 @@ static struct parser *open_parser(bool in_process)
 
 static struct hotspot *open_here(void)
 {
-	static struct target_memory memory = {image_read, image_variable, NULL};
+	static struct target_memory memory = {image_read, image_variable, NULL, &arch_x86_64};
 	struct hotspot *vm;
 
 	memory.ctx = image;

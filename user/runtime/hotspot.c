@@ -174,6 +174,11 @@ bool hotspot_is_changed(const struct hotspot *vm)
 	return false;
 }
 
+static const struct unwind_arch *arch_of(const struct hotspot *vm)
+{
+	return vm->reader.memory->arch == &arch_arm64 ? &unwind_arm64 : &unwind_x86;
+}
+
 bool hotspot_pack(struct hotspot *vm)
 {
 	bool has_news = false;
@@ -183,7 +188,7 @@ bool hotspot_pack(struct hotspot *vm)
 			continue;
 		unwind_table_free(heap->shown.table);
 		heap->shown.table = heap->shown.start < heap->shown.limit
-					    ? unwind_table_of(&unwind_x86, code_heap_emit, heap)
+					    ? unwind_table_of(arch_of(vm), code_heap_emit, heap)
 					    : NULL;
 		heap->shown.generation = ++vm->generation;
 		heap->changed = false;

@@ -191,7 +191,8 @@ static uint64_t begin_reading(struct hotspot *vm)
 static bool take_interpreted(struct hotspot *vm, uint64_t word, const struct hotspot_tick *tick,
 			     struct hotspot_piece *piece)
 {
-	uint64_t addr = unwind_method_addr(word), before, unloads;
+	uint64_t addr = unwind_method_addr(word, vm->reader.memory->arch == &arch_arm64), before,
+		 unloads;
 	const struct hotspot_method *method;
 
 	before = begin_reading(vm);

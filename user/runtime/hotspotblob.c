@@ -17,7 +17,9 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "object/a64.h"
 #include "runtime/hotspotinterp.h"
+#include "unwind/a64jit.h"
 #include "unwind/stackflow.h"
 
 #define MAX_NAMES	4096
@@ -203,6 +205,11 @@ static void codelets_release(struct codelets *codelets)
 	vec_release(codelets);
 }
 
+static bool is_arm64(const struct blob_reader *reader)
+{
+	return reader->memory->arch == &arch_arm64;
+}
+
 static void add_entry(struct entries *entries, const struct blob_head *head, uint64_t addr,
 		      bool sender_in_r13)
 {
@@ -238,13 +245,19 @@ static void add_codelet_entries(const struct blob_head *head, const struct codel
 /*
  * A method that is not to be called any more has a jump (5 bytes) in place of its first instruction,
  * which most often is the probe of the stack's guard pages: mov %eax,-0x14000(%rsp), 7 bytes. Frames
- * that were there before live on.
+ * that were there before live on. On arm64 it is in place of a nop.
  */
-static void add_behind_jump(const struct blob_head *head, const uint8_t *code,
-			    struct entries *entries)
+static void add_behind_jump(const struct blob_reader *reader, const struct blob_head *head,
+			    const uint8_t *code, struct entries *entries)
 {
 	uint64_t offset = head->verified - head->code, len_bytes = head->code_limit - head->code;
 
+	if (is_arm64(reader)) {
+		if (offset < len_bytes && len_bytes - offset > A64_BYTES && !(offset & 3) &&
+		    a64_decode(a64_word(code + offset)).class == A64_B)
+			add_entry(entries, head, head->verified + A64_BYTES, false);
+		return;
+	}
 	if (offset < len_bytes && len_bytes - offset > 7 && code[offset] == 0xe9 &&
 	    code[offset + 6] == 0xff)
 		add_entry(entries, head, head->verified + 7, false);
@@ -261,7 +274,7 @@ static void find_entries(const struct blob_reader *reader, const struct blob_hea
 	case BLOB_NMETHOD:
 		add_entry(entries, head, head->code, false);
 		add_entry(entries, head, head->verified, false);
-		add_behind_jump(head, code, entries);
+		add_behind_jump(reader, head, code, entries);
 		add_entry(entries, head, head->osr, false);
 		break;
 	case BLOB_INHERITED:
@@ -284,10 +297,18 @@ static void add_blob_row(void *ctx, const struct unwind_row *row)
  * Of code that is not looked into: false for other code. Whatever runs where a compiler wrote came after it, so a sample there is
  * a reason to look again.
  */
-static bool only_rule(enum blob_kind kind, struct unwind_rule *rule)
+static bool only_rule(const struct blob_reader *reader, enum blob_kind kind,
+		      struct unwind_rule *rule)
 {
 	*rule = (struct unwind_rule){.kind = UNWIND_UNKNOWN};
-	if (kind == BLOB_FRAMELESS)
+	if (kind == BLOB_FRAMELESS && is_arm64(reader))
+		*rule = (struct unwind_rule){
+			.kind = UNWIND_FRAME,
+			.cfa_reg = A64_SP,
+			.how = unwind_how_pack(UNWIND_SAME, UNWIND_IN_REG),
+			.ra_off = A64_LR,
+		};
+	else if (kind == BLOB_FRAMELESS)
 		*rule = (struct unwind_rule){
 			.kind = UNWIND_FRAME,
 			.cfa_reg = X86_REG_SP,
@@ -326,7 +347,7 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 	blob->code_hash = hash;
 	blob->rows.nr = 0;
 	reader->nr_analyzed++;
-	if (only_rule(blob->head.kind, &rule)) {
+	if (only_rule(reader, blob->head.kind, &rule)) {
 		vec_push(&blob->rows, (struct blob_row){0, rule});
 		return true;
 	}
@@ -336,7 +357,10 @@ bool blob_analyze(struct blob_reader *reader, struct blob *blob)
 	code.kind = kinds[blob->head.kind];
 	code.entries = entries.at;
 	code.nr_entries = entries.nr;
-	stackflow_rows(&code, add_blob_row, blob);
+	if (is_arm64(reader))
+		a64jit_rows(&code, add_blob_row, blob);
+	else
+		stackflow_rows(&code, add_blob_row, blob);
 	if (blob->head.kind == BLOB_INTERPRETER)
 		codelets_describe(reader, &codelets, blob);
 	return true;

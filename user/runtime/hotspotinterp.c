@@ -11,12 +11,16 @@
  *
  * While it is made, the Method is in rbx. A method that a callee returns to reads its bytecode from its frame again.
  *
+ * On arm64 the words are at the same places from x29 on, but for the bytecode, at -9. The caller's sp is in x13, or since Java 20 in x19;
+ * the running method has its bytecode in x22, and one that is entered its Method in x12.
+ *
  * What is known of codelets and stands in none of the VM's tables is here.
  */
 #include "runtime/hotspotinterp.h"
 
 #include <string.h>
 
+#include "object/a64.h"
 #include "object/arch.h"
 
 #define MAX_CODELETS 4096
@@ -78,23 +82,31 @@ void codelets_read(const struct blob_reader *reader, uint64_t start, struct code
 
 /* Rows ------------------------------------------------------------------------------------------- */
 
-static int16_t bcp_off(const struct vmstructs *vm)
+static int16_t bcp_off(const struct vmstructs *vm, bool is_arm64)
 {
 	bool is_8 = vm->fields[VM_NMETHOD_SCOPES_DATA].known &&
 		    !vm->fields[VM_NMETHOD_IMMUTABLE].known;
 
-	return is_8 ? -7 * WORD : -8 * WORD;
+	return is_8 ? -7 * WORD : is_arm64 ? -9 * WORD : -8 * WORD;
 }
 
-static struct unwind_rule describe(const struct vmstructs *vm, enum codelet_kind kind,
+/* A method is entered with its caller's sp in it. */
+static bool is_sender(uint8_t reg, bool is_arm64)
+{
+	return is_arm64 ? reg == 13 || reg == 19 : reg == SENDER_REG;
+}
+
+static struct unwind_rule describe(const struct blob_reader *reader, enum codelet_kind kind,
 				   struct unwind_rule rule)
 {
-	if (rule.kind == UNWIND_DEREF && rule.cfa_reg == X86_REG_FP) {
+	bool is_arm64 = reader->memory->arch == &arch_arm64;
+
+	if (rule.kind == UNWIND_DEREF && rule.cfa_reg == (is_arm64 ? A64_FP : X86_REG_FP)) {
 		rule.kind = UNWIND_INTERPRETED;
-		rule.deref_off = bcp_off(vm);
+		rule.deref_off = bcp_off(&reader->structs, is_arm64);
 		if (kind == CODELET_RESUMED)
 			rule.deref_off |= UNWIND_BCP_IN_FRAME;
-	} else if (rule.kind == UNWIND_FRAME && rule.cfa_reg == SENDER_REG) {
+	} else if (rule.kind == UNWIND_FRAME && is_sender(rule.cfa_reg, is_arm64)) {
 		rule.deref_off = 1;
 	}
 	return rule;
@@ -132,7 +144,7 @@ void codelets_describe(const struct blob_reader *reader, const struct codelets *
 				next = codelets->at[k].start;
 			}
 			add_row(&described, (uint32_t)(at - code),
-				describe(&reader->structs, kind, row->rule));
+				describe(reader, kind, row->rule));
 			at = next < end ? next : end;
 		}
 	}

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/arch.h"
 #include "stream.h"
 
 /* The target's memory. Reads may fail, and two reads of the same place may differ. */
@@ -21,6 +22,7 @@ struct target_memory {
 	/* The runtime address of a symbol of libjvm.so; 0: there is none. */
 	uint64_t (*symbol)(void *ctx, const char *name);
 	void *ctx;
+	const struct arch *arch; /* of its code: x86-64 or arm64 */
 };
 
 /* Reads len_bytes at addr of the target into to. false: they cannot be read, and to is undefined. */

@@ -102,7 +102,8 @@ static struct known_jvm *find(struct jvms *jvms, uint32_t key)
 		forget_all(jvms);
 	jvm = xcalloc(1, sizeof(*jvm));
 	jvm->key = key;
-	jvm->memory = (struct target_memory){read_memory, find_variable, jvm};
+	jvm->memory = (struct target_memory){read_memory, find_variable, jvm,
+					     arch_of_machine(unwind_arch_here()->e_machine)};
 	vec_push(&jvms->all, jvm);
 	return jvm;
 }
