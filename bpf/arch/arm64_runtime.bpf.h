@@ -21,6 +21,17 @@
 #define MAX_PTHREAD_BYTES 4096
 #define MAX_TLS_DISTANCE  (1u << 20)
 
+/* Newer kernels (7.2 for one): the list is in a structure of its own. */
+struct futex_sched_data___own {
+	void *robust_list;
+} __attribute__((preserve_access_index));
+
+struct task_struct___own {
+	struct futex_sched_data___own futex;
+} __attribute__((preserve_access_index));
+
+#define HAS_OWN_FUTEX bpf_core_field_exists(struct task_struct___own, futex)
+
 /*
  * The verifier takes what it knows to be a pointer for one, and refuses to count with it; but the distance of two pointers is a
  * number, and the same task is one, too.
@@ -28,7 +39,9 @@
 static __always_inline u64 arch_robust_list(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 distance = (u64)task - (u64)task->robust_list;
+	struct task_struct___own *own = (void *)task;
+	u64 distance =
+		(u64)task - (u64)(HAS_OWN_FUTEX ? own->futex.robust_list : task->robust_list);
 
 	barrier_var(distance);
 	return bpf_get_current_task() - distance;
