@@ -57,7 +57,7 @@ __hidden void runtime_walk(void *ctx, u32 slot)
 	struct scratch *scratch = scratch_at(slot);
 	struct shadow *shadow = shadow_at(slot);
 
-	if (!scratch || !shadow || !scratch->walk.runtime)
+	if (!ARCH_HAS_TAIL_CALLS || !scratch || !shadow || !scratch->walk.runtime)
 		return;
 	shadow->tgid = scratch->record.tgid;
 	shadow->start_ns = scratch->record.start_ns;

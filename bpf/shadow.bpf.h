@@ -15,6 +15,7 @@
 
 #include "prelude.bpf.h"
 
+#include "arch/runtime.bpf.h"
 #include "mix.bpf.h"
 #include "runtime.bpf.h"
 
@@ -434,7 +435,7 @@ static __always_inline u32 find_slot(void)
                                                             \
 		if (slot)                                   \
 			walk(slot);                         \
-		else                                        \
+		else if (ARCH_HAS_TAIL_CALLS)               \
 			bpf_tail_call(ctx, &no_walks, 0);   \
 		return 0;                                   \
 	}                                                   \

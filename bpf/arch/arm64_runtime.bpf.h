@@ -15,6 +15,9 @@
 
 #include "arch/tls.bpf.h"
 
+/* Whether functions of programs may make tail calls: since Linux 6.0, to which the helper is as new. Before, runtimes are not walked. */
+#define ARCH_HAS_TAIL_CALLS kernel_has(tcp_raw_check_syncookie_ipv6)
+
 #define ARCH_REG_LOOP 28 /* x28: PHP's loop has the operation that it is at in it */
 
 #define ROBUST_LIST_AT	  0xe0 /* struct pthread: robust_head */
@@ -52,6 +55,8 @@ static __always_inline u64 arch_pthread(u64 thread_pointer)
 {
 	u64 list;
 
+	if (!bpf_core_field_exists(struct task_struct, robust_list))
+		return 0;
 	if (kernel_has(get_current_task_btf)) {
 		list = arch_robust_list();
 	} else {

@@ -5,6 +5,9 @@
 
 #include "arch/tls.bpf.h"
 
+/* Whether functions of programs may make tail calls. */
+#define ARCH_HAS_TAIL_CALLS true
+
 #define ARCH_REG_LOOP 15 /* r15: PHP's loop has the operation that it is at in it */
 
 /* glibc's block of current, struct pthread: the thread pointer points to it. */

@@ -102,7 +102,7 @@ static struct location locate(Dwarf_Frame *frame, int regno)
 }
 
 /* false: no rule can say it. */
-static bool expect_cfa(Dwarf_Frame *frame, struct unwind_rule *rule)
+static bool expect_cfa(const struct judge *judge, Dwarf_Frame *frame, struct unwind_rule *rule)
 {
 	static const uint8_t plt[] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
 				      DW_OP_ge,	   DW_OP_lit3,	 DW_OP_shl,   DW_OP_plus};
@@ -112,7 +112,7 @@ static bool expect_cfa(Dwarf_Frame *frame, struct unwind_rule *rule)
 	size_t nr;
 
 	if (dwarf_frame_cfa(frame, &ops, &nr) || nr == 0 || !is_breg(&ops[0], &reg, &off) ||
-	    reg > 15)
+	    reg >= judge->table->arch->machine->nr_regs)
 		return false;
 	rule->cfa_reg = (uint8_t)reg;
 	rule->cfa_off = (int32_t)off;
@@ -143,7 +143,7 @@ static bool expect_cfa(Dwarf_Frame *frame, struct unwind_rule *rule)
 	return true;
 }
 
-static uint32_t expect_how(const struct location *location, int64_t *off)
+static uint32_t expect_how(const struct judge *judge, const struct location *location, int64_t *off)
 {
 	*off = location->off;
 	switch (location->place) {
@@ -157,9 +157,9 @@ static uint32_t expect_how(const struct location *location, int64_t *off)
 		*off = location->reg;
 		return UNWIND_IN_REG;
 	case PLACE_AT_REG:
-		if (location->reg == 7)
+		if (location->reg == judge->table->arch->machine->sp)
 			return UNWIND_AT_SP;
-		if (location->reg == 6)
+		if (location->reg == judge->table->arch->machine->fp)
 			return UNWIND_AT_FP;
 		break;
 	default:
@@ -199,19 +199,30 @@ static struct unwind_rule expect(struct judge *judge, Dwarf_Frame *frame)
 	const struct unwind_rule unsupported = {.kind = UNWIND_UNSUPPORTED};
 	struct unwind_rule rule = {0};
 	bool signal, known_cfa;
+	const struct unwind_machine *machine = judge->table->arch->machine;
 	int ra_reg = dwarf_frame_info(frame, NULL, NULL, &signal);
-	struct location ra = locate(frame, ra_reg), fp = locate(frame, 6), sp = locate(frame, 7),
-			bx = locate(frame, 3);
+	struct location ra = locate(frame, ra_reg), fp = locate(frame, machine->fp),
+			sp = locate(frame, machine->sp), bx = locate(frame, machine->extra);
+	uint32_t ra_how, fp_how;
 	int64_t ra_off, fp_off;
-	uint32_t ra_how = expect_how(&ra, &ra_off), fp_how = expect_how(&fp, &fp_off);
+
+	/* The column is a register that has it; libdw calls one that is not lr undefined, as it is for a debugger. */
+	if (machine->has_link && (ra.place == PLACE_SAME || ra_reg != machine->extra))
+		ra = (struct location){PLACE_REG, (uint32_t)ra_reg, 0};
+	ra_how = expect_how(judge, &ra, &ra_off);
+	fp_how = expect_how(judge, &fp, &fp_off);
 
 	if (ra.place == PLACE_UNDEFINED)
 		return (struct unwind_rule){.kind = UNWIND_ROOT};
-	known_cfa = expect_cfa(frame, &rule);
+	known_cfa = expect_cfa(judge, frame, &rule);
 	rule.how = (uint8_t)(fp_how | ra_how << 4);
 	rule.fp_off = (int32_t)fp_off;
 	if (rule.kind != UNWIND_INDEXED)
 		rule.ra_off = (int16_t)ra_off;
+	if (machine->has_link && ra_how == UNWIND_AT_CFA && ra_off < INT16_MIN) {
+		rule.how = (uint8_t)(fp_how | UNWIND_BEHIND_FP << 4); /* a large frame's pair */
+		rule.ra_off = 0;
+	}
 	rule.extra_slot = expect_bx(judge, &bx);
 	if (signal && known_cfa && sp.place == PLACE_AT_REG && sp.off == rule.cfa_off &&
 	    bx.place == PLACE_AT_REG) {
@@ -320,23 +331,26 @@ static void compare_row(struct judge *judge, uint64_t addr, uint64_t next)
 static void compare_rows(struct judge *judge, uint32_t stride)
 {
 	const struct unwind_table *table = judge->table;
+	uint64_t page_bytes = unwind_arch_page_bytes(table->arch);
+	uint32_t shift = table->arch->machine->pc_shift;
 
 	for (uint32_t page = 0; page < table->nr_pages; page += stride) {
-		uint64_t start = table->start + (uint64_t)page * X86_PAGE_BYTES;
+		uint64_t start = table->start + (uint64_t)page * page_bytes;
 
 		for (uint32_t i = table->pages[page]; i < table->pages[page + 1]; i++) {
-			uint32_t next = X86_PAGE_BYTES;
+			uint64_t next = page_bytes;
 
 			if (i + 1 < table->pages[page + 1])
-				next = unwind_row_pc(table->rows[i + 1]);
-			compare_row(judge, start + unwind_row_pc(table->rows[i]), start + next);
+				next = unwind_row_pc(table->rows[i + 1]) << shift;
+			compare_row(judge, start + (unwind_row_pc(table->rows[i]) << shift),
+				    start + next);
 		}
 	}
 }
 
 static void compare_random(struct judge *judge, unsigned nr)
 {
-	uint64_t span = (uint64_t)judge->table->nr_pages * X86_PAGE_BYTES + 8192;
+	uint64_t span = judge->table->nr_pages * unwind_arch_page_bytes(judge->table->arch) + 8192;
 	uint64_t state = 88172645463325252ull;
 
 	for (unsigned i = 0; i < nr; i++) {
@@ -385,7 +399,8 @@ static bool judge_file(const char *path, uint32_t stride, unsigned nr_random)
 	return true;
 }
 
-#define LIB "/usr/lib/x86_64-linux-gnu/"
+#define LIB	  "/usr/lib/x86_64-linux-gnu/"
+#define ARM64_LIB "/usr/aarch64-linux-gnu/lib/"
 
 static void test_small(void **state)
 {
@@ -397,6 +412,16 @@ static void test_small(void **state)
 	judge_file(LIB "libstdc++.so.6", 1, 20000);
 	judge_file(LIB "libcrypto.so.3", 1, 20000);
 	judge_file("/usr/bin/python3", 1, 20000);
+}
+
+/* Files of arm64 are read everywhere: those that come with Debian's cross compiler. */
+static void test_arm64(void **state)
+{
+	(void)state;
+	if (!judge_file(ARM64_LIB "libc.so.6", 1, 20000))
+		skip();
+	judge_file(ARM64_LIB "ld-linux-aarch64.so.1", 1, 20000);
+	judge_file(ARM64_LIB "libstdc++.so.6", 1, 20000);
 }
 
 static void test_large(void **state)
@@ -519,9 +544,13 @@ static void test_debug_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),	    cmocka_unit_test(test_large),
-		cmocka_unit_test(test_vdso),	    cmocka_unit_test(test_no_section_headers),
-		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_chosen),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_no_section_headers),
+		cmocka_unit_test(test_debug_frame),
+		cmocka_unit_test(test_chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
