@@ -42,14 +42,24 @@ static void make_process(uint32_t tgid, uint32_t parent, const char *comm)
 	write_file(tgid, "stat", stat);
 }
 
-/* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted, 3 gone. */
+/* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted, 3 gone, 4 undecided. */
 static int told[NR];
+static const char *name_by_then; /* of a process that is told of: it has called exec before that */
 
 static void tell(void *ctx, uint32_t tgid, bool wanted)
 {
 	(void)ctx;
 	assert_true(tgid < NR);
 	told[tgid] = wanted ? 1 : 2;
+	if (name_by_then)
+		make_process(tgid, 20, name_by_then);
+}
+
+static void undecided(void *ctx, uint32_t tgid)
+{
+	(void)ctx;
+	assert_int_equal(told[tgid], 2);
+	told[tgid] = 4;
 }
 
 static void gone(void *ctx, uint32_t tgid)
@@ -61,8 +71,12 @@ static void gone(void *ctx, uint32_t tgid)
 
 static void begin(struct targetset *targetset, const struct targetspec *spec, bool follow)
 {
-	const struct targetset_options options = {
-		.proc_root = root, .spec = spec, .follow = follow, .tell = tell, .gone = gone};
+	const struct targetset_options options = {.proc_root = root,
+						  .spec = spec,
+						  .follow = follow,
+						  .tell = tell,
+						  .undecided = undecided,
+						  .gone = gone};
 
 	memset(told, 0, sizeof(told));
 	assert_int_equal(targetset_open(targetset, &options), 0);
@@ -181,6 +195,35 @@ static void test_filters(void **state)
 	targetspec_release(&spec);
 }
 
+/* BPF is told not to sample a process that has just become one to be sampled. */
+static void test_exec_before_it_is_rejected(void **state)
+{
+	const char *comm = "^w.*r$";
+	struct targetspec spec = {0};
+	struct targetset targetset;
+
+	(void)state;
+	make_family();
+	vec_push(&spec.filters[TARGETSPEC_COMM], comm);
+	begin(&targetset, &spec, true);
+	for (uint32_t tgid = 50; tgid < 52; tgid++) {
+		make_process(tgid, 20, "sh");
+		fork_of(&targetset, 20, tgid);
+		name_by_then = tgid == 50 ? "waiter" : "other";
+		assert_false(targetset_wants(&targetset, tgid, "sh", true));
+		name_by_then = NULL;
+		assert_int_equal(told[tgid], tgid == 50 ? 4 : 2);
+		/* the older image's samples: nothing is told again */
+		assert_false(targetset_wants(&targetset, tgid, "sh", true));
+		assert_int_equal(told[tgid], tgid == 50 ? 4 : 2);
+	}
+	exec_of(&targetset, 50, "waiter");
+	assert_true(targetset_wants(&targetset, 50, "waiter", true));
+	assert_int_equal(told[50], 1);
+	targetset_release(&targetset);
+	targetspec_release(&spec);
+}
+
 static bool is_in(const char *path, enum targetspec_filter filter, const char *word)
 {
 	char *text scoped(freep) = xasprintf("1:name=systemd:/\n0::%s\n", path);
@@ -224,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_exec_before_it_is_rejected),
 		cmocka_unit_test(test_containers),
 	};
 

@@ -50,6 +50,14 @@ void addtarget_tell(void *ctx, uint32_t tgid, bool wanted)
 	addtarget_gone(ctx, tgid);
 }
 
+void addtarget_undecided(void *ctx, uint32_t tgid)
+{
+	struct addtarget *addtarget = ctx;
+
+	if (!addtarget->prober)
+		session_forget_target(addtarget->session, tgid);
+}
+
 /*
  * Its tgid may be another's by now, which BPF has added by itself: that one is not over. Who is about to end has passed BPF's
  * program already, or does without: it allocates nothing any more.

@@ -26,6 +26,8 @@ struct addtarget {
 
 /* The callback `tell` of targetset.h: ctx is a struct addtarget. A process that has ended meanwhile is ignored. */
 void addtarget_tell(void *ctx, uint32_t tgid, bool wanted);
+/* The callback `undecided`: BPF samples it as one that it does not know. */
+void addtarget_undecided(void *ctx, uint32_t tgid);
 /* The callback `gone`: what BPF was told of it is taken back, if it was told too late. */
 void addtarget_gone(void *ctx, uint32_t tgid);
 

@@ -26,6 +26,7 @@ int run_find_targets(struct run *run)
 		.follow = run_follows_forks(run),
 		.eager = run_is_heap(run),
 		.tell = addtarget_tell,
+		.undecided = addtarget_undecided,
 		.gone = addtarget_gone,
 		.ctx = &run->addtarget,
 	};

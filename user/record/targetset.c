@@ -142,6 +142,21 @@ static bool is_meant(struct targetset *targetset, struct candidate *candidate, c
 	return candidate->in_family || descends(targetset, candidate);
 }
 
+/*
+ * A rejection lasts until the next exec. The one that `comm` is older than may have been called just before the rejection, which
+ * would then never end. Asked afterwards, /proc has the name of whoever was rejected. The verdict stays until the exec is
+ * reported, since samples of the older image may follow.
+ */
+static void reject(struct targetset *targetset, struct candidate *candidate)
+{
+	struct proc_stat stat;
+
+	targetset->options.tell(targetset->options.ctx, candidate->tgid, false);
+	if (!procfs_stat(targetset->options.proc_root, candidate->tgid, &stat) &&
+	    is_meant(targetset, candidate, stat.comm) && holds(targetset, candidate, stat.comm))
+		targetset->options.undecided(targetset->options.ctx, candidate->tgid);
+}
+
 static void judge(struct targetset *targetset, struct candidate *candidate, const char *comm)
 {
 	bool wanted = is_meant(targetset, candidate, comm) && holds(targetset, candidate, comm);
@@ -151,8 +166,12 @@ static void judge(struct targetset *targetset, struct candidate *candidate, cons
 	candidate->is_wanted = wanted;
 	if (!is_news || (!wanted && !targetset_judges(targetset)))
 		return;
-	targetset->nr_wanted += wanted;
-	targetset->options.tell(targetset->options.ctx, candidate->tgid, wanted);
+	if (!wanted) {
+		reject(targetset, candidate);
+		return;
+	}
+	targetset->nr_wanted++;
+	targetset->options.tell(targetset->options.ctx, candidate->tgid, true);
 }
 
 /* Decides by its present name; false: it is gone. */
