@@ -125,12 +125,13 @@ kinds_of()
 
 check_rooms()
 {
-	local file header room rights kind granted known
-	local -A used=() seen=()
+	local file='' header room rights kind granted known next
+	local -A used=() seen=() kinds=()
 	[ -e scripts/rooms.txt ] || { broken 'scripts/rooms.txt is missing'; return; }
 	read_rights
-	while read -r file header; do
-		room=$(room_of "$file")
+	while read -r next header; do
+		[ "$next" = "$file" ] || room=$(room_of "$next")
+		file=$next
 		rights=" ${rights_of[$room]:-} "
 		if matches "$room" $contracts; then
 			rights=' base stream.h c ' # a contract is plain data
@@ -139,7 +140,8 @@ check_rooms()
 			continue
 		fi
 		known='' granted='' seen[$room]=1
-		for kind in $(kinds_of "$header" "$room"); do
+		[ -n "${kinds[$room/$header]+set}" ] || kinds[$room/$header]=$(kinds_of "$header" "$room")
+		for kind in ${kinds[$room/$header]}; do
 			known=1
 			[[ $kind == "$room" || $rights == *" $kind "* ]] && granted=1 used[$room/$kind]=1
 		done

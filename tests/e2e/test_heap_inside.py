@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import harness as h
 import heaps
@@ -372,13 +373,19 @@ def who_may_not_read_the_processors_clock():
 
 @h.test
 def at_a_rate_of_one_without_a_profiler():
-    """Nobody listens: an allocation takes the same path at each rate. It once took eight times as many instructions."""
-    counted = {}
-    for rate in (1, 1 << 40):
-        done = subprocess.run([h.workload("stepped")], env={**os.environ, "LD_PRELOAD": LIBRARY, "CPROF_HEAP_RATE": str(rate)},
-                              capture_output=True, text=True, check=True)
-        counted[rate] = json.loads(done.stdout)["instructions"]
-    assert counted[1] == counted[1 << 40], counted
+    """Nobody listens: an allocation takes the same path at each rate. It once took eight times as many instructions.
+
+    A neighbour's heap -a does listen, for as long as it runs: the least of some runs is without one."""
+    least = {}
+    for _ in range(40):
+        for rate in (1, 1 << 40):
+            done = subprocess.run([h.workload("stepped")], env={**os.environ, "LD_PRELOAD": LIBRARY, "CPROF_HEAP_RATE": str(rate)},
+                                  capture_output=True, text=True, check=True)
+            least[rate] = min(json.loads(done.stdout)["instructions"], least.get(rate, 1 << 62))
+        if least[1] == least[1 << 40]:
+            return
+        time.sleep(0.5)
+    assert least[1] == least[1 << 40], least
 
 
 @h.test
