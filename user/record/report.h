@@ -10,6 +10,7 @@
 #ifndef CPROF_RECORD_REPORT_H
 #define CPROF_RECORD_REPORT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collect/session.h"
@@ -43,6 +44,10 @@ struct report_losses {
 void report_losses(const struct report *report, bool is_end, struct report_losses *losses);
 /* Subtracts before, the losses at an earlier moment, from losses. */
 void report_losses_since(struct report_losses *losses, const struct report_losses *before);
+/* " + lost 13 (event ring full 13)"; "" if there is nothing to say. */
+void report_losses_text(const struct report_losses *losses, char *text, size_t text_bytes);
+/* " + not in use any more 12"; "" if there is nothing to say. */
+void report_gone_text(enum heap_view view, uint64_t nr_gone, char *text, size_t text_bytes);
 
 /* What the files of one view, written at one moment, cover of a run, and their accounts. */
 struct report_part {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of the names of code, private to codenames.c, which has them, codenames_ask.c, which asks for them, and
- * codenames_cache.c, which keeps them on disk.
+ * The state of the names of code, private to codenames.c, which has them, codenames_ask.c, which asks for them,
+ * codenames_known.c, which learns the answers, and codenames_cache.c, which keeps them on disk.
  */
 #ifndef CPROF_SYMBOLIZE_CODENAMES_STATE_H
 #define CPROF_SYMBOLIZE_CODENAMES_STATE_H
@@ -42,6 +42,12 @@ uint32_t codenames_position(const struct codenames *names, uint32_t file, uint64
 /* Learns what a reply says of an address, in place of what was known. */
 void codenames_learn(struct codenames *names, uint32_t file, uint64_t elf_addr,
 		     const struct reply_name *reply);
+
+/* Adds to what a reply said of an address what another one says. */
+void codenames_learn_more(struct codenames *names, struct codename *name,
+			  const struct reply_name *reply);
+/* Puts an answer in the place of what was known of its address. */
+void codenames_put(struct codenames *names, const struct codename *name);
 
 /* The key of a file in the cache, as its debug files are now. false: what is found for it is not kept. */
 bool codenames_cache_key(struct codenames *names, uint32_t file, char key[NAMEFILE_KEY_BYTES]);
