@@ -50,7 +50,7 @@ def python_of_another_version():
     found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + glob.glob("/usr/bin/python3"))
     if not found:
         raise h.Skip("neither /usr/bin/python3 nor pyenv's")
-    for path in found:
+    for path in found if h.IS_LONG else sorted({found[0], found[-1]}):
         *version, has_no_gil = map(int, h.run(path, "-c", VERSION).stdout.split())
         is_read = (3, 8) <= tuple(version) <= NEWEST_PYTHON and not has_no_gil
         lines = said(path, "-c", OLD_PYTHON)

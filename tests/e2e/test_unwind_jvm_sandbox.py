@@ -129,7 +129,7 @@ def a_parser_that_does_not_answer():
     u.assert_enough(u.count(done.profile()["samples"]), "samples")
 
 
-MOMENTS = int(os.environ.get("MOMENTS", "4"))
+MOMENTS = int(os.environ.get("MOMENTS", "4" if h.IS_LONG else "2"))
 
 
 @h.test
