@@ -108,13 +108,31 @@ static int run_to_return(pid_t tid, uint64_t frame_at, uint64_t timeout_ns, int 
 	}
 }
 
+/*
+ * Stops a call that takes too long; the thread goes on with it. -ETIMEDOUT; -EFAULT: it has crashed at the same moment, which the
+ * program must not be told. *late: as above, or the signal that the thread was about to have.
+ */
+static int stop_at_timeout(pid_t tid, int *late)
+{
+	int status, signal;
+
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || !threadstop_wait(tid, &status))
+		return -ETIMEDOUT;
+	signal = signal_after(tid, status, late);
+	if (signal < 0)
+		return signal;
+	if (signal)
+		*late = signal;
+	return -ETIMEDOUT;
+}
+
 /* A stopped thread makes the call. *late: a signal that it is to have when it is let go. */
 static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_call *call,
 		   struct thread_stop *stop, uint64_t timeout_ns, int64_t *results, int *late)
 {
 	struct user_regs_struct regs;
 	uint64_t held = held_signals();
-	int err, status;
+	int err;
 
 	if (!tracee->is_same(tracee))
 		return -ESRCH;
@@ -126,11 +144,10 @@ static int call_in(const struct tracee *tracee, pid_t tid, const struct remote_c
 		return -errno;
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(held), &held);
 	err = run_to_return(tid, regs.rsp, timeout_ns, late);
+	if (err == -ETIMEDOUT)
+		err = stop_at_timeout(tid, late);
 	if (err == -EFAULT)
 		threadstop_put_back(tid, stop);
-	if (err == -ETIMEDOUT && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
-	    threadstop_wait(tid, &status) && !(status >> 16) && WSTOPSIG(status) != SYSCALL_STOP)
-		*late = WSTOPSIG(status);
 	if (!err)
 		sigframe_forget(tid, regs.rsp);
 	if (!err && call->nr_results)
