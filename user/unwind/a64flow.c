@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "unwind/a64path.h"
+#include "unwind/unwindarch.h"
 
 #define UNSEEN A64PATH_UNSEEN
 /* For all attempts together. */
@@ -19,12 +20,6 @@
 #define FUNCTION_WORDS (16u << 10)
 
 #define PLT_PUSH 0xa9bf7bf0u /* stp x16, x30, [sp, #-16]! */
-
-/* Where sp, x29, x30 and pc are in the kernel's frame of a signal: siginfo, ucontext up to its sigcontext's registers. */
-#define SIGNAL_FP 544
-#define SIGNAL_LR 552
-#define SIGNAL_SP 560
-#define SIGNAL_PC 568
 
 enum beginning {
 	NAMED,
@@ -205,19 +200,18 @@ static void give_up(struct flow *flow, uint32_t word)
 }
 
 /*
- * What a handler returns to, from one instruction before it on, because what is before a return address is looked up. The kernel
- * and C libraries have a nop there, or the end of another function.
+ * What handlers return to, before all else: from one instruction before it on, because what is before a return address is looked up.
+ * The kernel and musl have a nop there, or padding.
  */
-static bool settle_signal(struct flow *flow, uint32_t word)
+static void find_signals(struct a64path *path)
 {
-	struct a64path *path = &flow->path;
-
-	if (!a64path_is_sigreturn(path, word))
-		return false;
-	if (word && path->seen[word - 1] <= A64PATH_CODE)
-		path->seen[word - 1] = A64PATH_SIGNAL;
-	path->seen[word] = path->seen[word + 1] = A64PATH_SIGNAL;
-	return true;
+	for (uint32_t i = 0; i < path->nr_words; i++) {
+		if (!a64path_is_sigreturn(path, i))
+			continue;
+		if (i && a64path_is_padding(path, i - 1))
+			path->seen[i - 1] = A64PATH_SIGNAL;
+		path->seen[i] = path->seen[i + 1] = A64PATH_SIGNAL;
+	}
 }
 
 /* Whether what is before it ends there, so that a function may begin. */
@@ -237,8 +231,6 @@ static bool settle(struct flow *flow, uint32_t word)
 	struct a64path *path = &flow->path;
 
 	path->reaches_beyond = false;
-	if (settle_signal(flow, word))
-		return true;
 	if (path->begins[word])
 		path->jumps.nr = 0;
 	if (path->begins[word] && fits_entry(flow, word, NAMED))
@@ -287,13 +279,7 @@ static struct unwind_rule rule_of(const struct a64path *path, uint32_t state)
 		rule.cfa_reg = CFA_GAP_IS_CODE;
 		break;
 	case A64PATH_SIGNAL:
-		return (struct unwind_rule){.kind = UNWIND_SIGNAL,
-					    .cfa_reg = A64_SP,
-					    .how = unwind_how_pack(UNWIND_AT_SP, UNWIND_AT_SP),
-					    .cfa_off = SIGNAL_SP,
-					    .fp_off = SIGNAL_FP,
-					    .ra_off = SIGNAL_PC,
-					    .deref_off = SIGNAL_LR};
+		return unwind_arm64.signal();
 	case A64PATH_CLONE:
 		rule.kind = UNWIND_CLONE;
 		break;
@@ -346,6 +332,7 @@ size_t a64flow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 		return code->len_bytes;
 	}
 	flow_open(&flow, code, ctx);
+	find_signals(&flow.path);
 	follow_known(&flow);
 	nr_words = settle_all(&flow);
 	emit_rows(&flow.path, nr_words, emit, ctx);

@@ -39,6 +39,7 @@ enum {
 #define SIGRETURN_NUMBER 0xd2801168u /* mov x8, #139 */
 #define SVC		 0xd4000001u /* svc #0 */
 #define NOP		 0xd503201fu
+#define SWAPPED_NOP	 0x1f2003d5u /* as the kernel's assembler pads its vdso */
 
 enum outcome {
 	GOES_ON,
@@ -103,7 +104,9 @@ static uint32_t word_at(const struct a64path *path, uint32_t word)
 
 bool a64path_is_padding(const struct a64path *path, uint32_t word)
 {
-	return word_at(path, word) == 0 || word_at(path, word) == NOP;
+	uint32_t bytes = word_at(path, word);
+
+	return bytes == 0 || bytes == NOP || bytes == SWAPPED_NOP;
 }
 
 bool a64path_is_sigreturn(const struct a64path *path, uint32_t word)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Only .text is looked at: what is in .plt and its like has a shape of its own. Nearly all gaps are the padding between
+ * Only .text is looked at, and .plt where a machine's linker does not describe it, which has a shape of its own. Nearly all gaps are the padding between
  * two functions, and not worth a look. Code is read in windows, because that of a codec can be 12 MB in one piece.
  */
 #include "unwind/gapfill.h"
@@ -11,32 +11,44 @@
 #include "base/alloc.h"
 #include "object/rawsyms.h"
 #include "unwind/asmflow.h"
+#include "unwind/unwindarch.h"
 #include "unwind/stackdecode.h"
 
 #define WINDOW_BYTES   (1u << 20)
-#define SMALLEST_BYTES 16   /* functions are aligned to as much: less is padding */
 #define SYMBOLS_BYTES  1024 /* a gap that is worth a look at symbols */
 #define CALLED_BYTES   (64u << 20)
+#define PLT_BYTES      (4u << 20)
 #define LEVELS_STARTED 2 /* musl: _start, _start_c */
+
+/* Leaves both as they are if there is no such section. */
+static void find_section(const struct elf_file *file, const char *name, uint64_t *start,
+			 uint64_t *limit)
+{
+	struct elf_section section;
+	uint64_t end;
+
+	if (!elf_file_section_named(file, name, &section) ||
+	    __builtin_add_overflow(section.elf_addr, section.len_bytes, &end))
+		return;
+	*start = section.elf_addr;
+	*limit = end;
+}
 
 void gapfill_open(struct gapfill *gapfill, const struct unwind_arch *arch,
 		  const struct elf_file *file, uint64_t entry, cfa_row_fn emit, void *ctx,
 		  struct codestarts *starts)
 {
-	struct elf_section text;
-	uint64_t limit;
-
 	*gapfill = (struct gapfill){.arch = arch,
 				    .file = file,
 				    .entry = entry,
 				    .emit = emit,
 				    .ctx = ctx,
 				    .starts = starts};
-	if (!file || !elf_file_section_named(file, ".text", &text) ||
-	    __builtin_add_overflow(text.elf_addr, text.len_bytes, &limit))
+	if (!file)
 		return;
-	gapfill->text_start = text.elf_addr;
-	gapfill->text_limit = limit;
+	find_section(file, ".text", &gapfill->text_start, &gapfill->text_limit);
+	if (arch->plt_rows)
+		find_section(file, ".plt", &gapfill->plt_start, &gapfill->plt_limit);
 }
 
 static void emit(void *ctx, const struct unwind_row *row)
@@ -147,7 +159,7 @@ static void read_begins(struct gapfill *gapfill)
 		return;
 	gapfill->knows_begins = true;
 	add_named(gapfill);
-	if (gapfill->entry)
+	if (gapfill->entry && gapfill->arch == &unwind_x86)
 		add_started(gapfill, gapfill->entry, LEVELS_STARTED);
 	if (gapfill->begins.nr)
 		qsort(gapfill->begins.at, gapfill->begins.nr, sizeof(*gapfill->begins.at),
@@ -201,7 +213,7 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 	code.nr_begins = begin_from(gapfill, start + len_bytes) - begin_from(gapfill, start);
 	code.ends = gapfill->ends.at + end_from(gapfill, start);
 	code.nr_ends = end_from(gapfill, start + len_bytes) - end_from(gapfill, start);
-	len_bytes = asmflow_rows(&code, emit, gapfill);
+	len_bytes = gapfill->arch->code_rows(&code, emit, gapfill);
 	gapfill->nr_filled_bytes += len_bytes;
 	return len_bytes;
 }
@@ -212,7 +224,7 @@ static void fill_without_entry(struct gapfill *gapfill, uint64_t start, uint64_t
 	uint64_t from = start > gapfill->text_start ? start : gapfill->text_start;
 	uint64_t to = limit < gapfill->text_limit ? limit : gapfill->text_limit;
 
-	if (from >= to || to - from < SMALLEST_BYTES) {
+	if (from >= to || to - from < gapfill->arch->smallest_gap_bytes) {
 		emit_gap(gapfill, start);
 		return;
 	}
@@ -231,7 +243,7 @@ static void fill_without_entry(struct gapfill *gapfill, uint64_t start, uint64_t
 		emit_gap(gapfill, to);
 }
 
-static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
+static void fill_code(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 {
 	uint64_t entry = gapfill->entry, behind;
 	uint64_t from = start > gapfill->text_start ? start : gapfill->text_start;
@@ -256,15 +268,55 @@ static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 		fill_without_entry(gapfill, behind, limit);
 }
 
+/* The stubs that are in [start, limit). Returns where they end. */
+static uint64_t fill_plt(struct gapfill *gapfill, uint64_t start)
+{
+	uint64_t len_bytes = gapfill->plt_limit - gapfill->plt_start;
+	struct asmflow_code code = {.len_bytes = len_bytes, .addr = gapfill->plt_start};
+	uint8_t *bytes scoped(freep) = NULL;
+
+	if (len_bytes > PLT_BYTES)
+		return start;
+	bytes = xmalloc(len_bytes);
+	if (!elf_file_read(gapfill->file, gapfill->plt_start, bytes, len_bytes))
+		return start;
+	if (start < gapfill->plt_start)
+		emit_gap(gapfill, start);
+	codestarts_add(gapfill->starts, gapfill->plt_start, false);
+	code.bytes = bytes;
+	gapfill->arch->plt_rows(&code, emit, gapfill);
+	return gapfill->plt_limit;
+}
+
+static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
+{
+	bool has_plt = gapfill->plt_start < gapfill->plt_limit && start <= gapfill->plt_start &&
+		       gapfill->plt_limit <= limit;
+
+	if (has_plt)
+		start = fill_plt(gapfill, start);
+	if (start < limit)
+		fill_code(gapfill, start, limit);
+}
+
+/* Where a file without rows before that begins: with what is known of it. */
+static uint64_t first_start(const struct gapfill *gapfill)
+{
+	bool has_plt = gapfill->plt_start < gapfill->plt_limit &&
+		       gapfill->plt_limit <= gapfill->text_start;
+
+	return has_plt ? gapfill->plt_start : gapfill->text_start;
+}
+
 void gapfill_row(void *ctx, const struct unwind_row *row)
 {
 	struct gapfill *gapfill = ctx;
 
 	if (gapfill->in_gap)
 		fill(gapfill, gapfill->gap_start, row->elf_addr);
-	else if (!gapfill->has_rows && gapfill->text_start < row->elf_addr &&
+	else if (!gapfill->has_rows && first_start(gapfill) < row->elf_addr &&
 		 row->elf_addr <= gapfill->text_limit)
-		fill(gapfill, gapfill->text_start, row->elf_addr);
+		fill(gapfill, first_start(gapfill), row->elf_addr);
 	gapfill->has_rows = true;
 	gapfill->needs_extra |= row->rule.cfa_reg == gapfill->arch->machine->extra;
 	gapfill->in_gap = row->rule.kind == UNWIND_GAP;
@@ -279,7 +331,7 @@ void gapfill_close(struct gapfill *gapfill)
 	if (gapfill->in_gap)
 		fill(gapfill, gapfill->gap_start, UINT64_MAX);
 	else if (!gapfill->has_rows && gapfill->text_start < gapfill->text_limit)
-		fill(gapfill, gapfill->text_start, UINT64_MAX);
+		fill(gapfill, first_start(gapfill), UINT64_MAX);
 	free(gapfill->bytes);
 	free(gapfill->called);
 	vec_release(&gapfill->called_now);

@@ -21,6 +21,7 @@ struct gapfill {
 	const struct unwind_arch *arch;
 	const struct elf_file *file;
 	uint64_t entry, text_start, text_limit;
+	uint64_t plt_start, plt_limit; /* of stubs that nothing describes; equal: none */
 	cfa_row_fn emit;
 	void *ctx;
 	struct codestarts *starts;

@@ -10,6 +10,7 @@
 #include <gelf.h>
 
 #include "object/gopclntab.h"
+#include "unwind/a64mend.h"
 #include "unwind/gapfill.h"
 
 struct production {
@@ -25,13 +26,18 @@ struct production {
 static void produce(void *ctx, cfa_row_fn emit, void *emit_ctx)
 {
 	struct production *production = ctx;
+	bool is_mended = production->file && production->input->arch->has_gaps_in_rows;
 	struct gapfill gapfill;
+	struct a64mend mend;
 
 	gapfill_open(&gapfill, production->input->arch, production->file, production->input->entry,
 		     emit, emit_ctx, &production->starts);
+	a64mend_open(&mend, production->file, gapfill_row, &gapfill);
 	if (production->input->section.len_bytes)
-		production->err =
-			ehframe_rows(production->input, gapfill_row, &gapfill, &production->stats);
+		production->err = ehframe_rows(
+			production->input, is_mended ? a64mend_row : gapfill_row,
+			is_mended ? (void *)&mend : (void *)&gapfill, &production->stats);
+	a64mend_close(&mend);
 	gapfill_close(&gapfill);
 	production->has_rules = gapfill.has_rules;
 	production->needs_extra = gapfill.needs_extra;
@@ -93,7 +99,7 @@ static bool is_code_followed(const struct elf_file *file)
 {
 	GElf_Ehdr ehdr;
 
-	return gelf_getehdr(elf_file_libelf(file), &ehdr) && ehdr.e_machine == EM_X86_64 &&
+	return gelf_getehdr(elf_file_libelf(file), &ehdr) && unwind_arch_of(ehdr.e_machine) &&
 	       !gopclntab_is_there(file);
 }
 
