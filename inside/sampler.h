@@ -14,7 +14,7 @@
 
 #include "inside/next.h"
 
-/* What a call returns, in ax and dx. */
+/* What a call returns, in two registers. */
 struct outcome {
 	uint64_t value;	 /* the block, or posix_memalign's error */
 	uint64_t weight; /* bytes that the sampled block stands for; 0: it is not sampled */

@@ -36,6 +36,13 @@
 	br	x16
 .endm
 
+/* Jumps where an operator leads to: what is loaded there was stored before that (next.c), so the load acquires. */
+.macro ENTER name:req
+	ADDRESS	x16, .Loperator_\name
+	ldar	x16, [x16]
+	br	x16
+.endm
+
 .macro PUSH_FRAME bytes=32
 	stp	x29, x30, [sp, #-\bytes]!
 	.cfi_def_cfa_offset \bytes
@@ -215,7 +222,7 @@ END free
 .macro OPERATOR name:req, exports=1
 TABLE \name
 FUNCTION \name, \exports
-	JUMP	.Loperator_\name
+	ENTER	\name
 .Lfirst_\name:
 	LANDING
 	PUSH_FRAME 48
@@ -226,7 +233,7 @@ FUNCTION \name, \exports
 	ldp	x0, x1, [sp, #16]
 	ldr	x2, [sp, #32]
 	POP_FRAME 48
-	JUMP	.Loperator_\name
+	ENTER	\name
 .endm
 
 /* (size, ...) */

@@ -3,7 +3,7 @@
  * The lines of a Go program's code, and the calls that were inlined there, stripped or not: as runtime.CallersFrames()
  * of the program itself gives them.
  *
- * They are in .gopclntab too (object/gopclntab.h), in the formats of Go 1.16 to 1.26, x86-64. Where a function is
+ * They are in .gopclntab too (object/gopclntab.h), in the formats of Go 1.16 to 1.26, x86-64 and arm64. Where a function is
  * declared is there from Go 1.20 on.
  */
 #ifndef CPROF_OBJECT_GOLINES_H

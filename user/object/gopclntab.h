@@ -4,7 +4,7 @@
  *
  * The runtime needs it for stack traces and the garbage collector, so strip(1) and -ldflags=-s leave it. Names are those
  * of Go's own profiles, by which its compiler knows functions: "main.Sum[go.shape.int]", which the runtime prints as
- * "main.Sum[...]", and so did the linker until Go 1.20. Formats of Go 1.16 to 1.26, x86-64. Code that was linked in from other
+ * "main.Sum[...]", and so did the linker until Go 1.20. Formats of Go 1.16 to 1.26, x86-64 and arm64. Code that was linked in from other
  * languages (cgo) is not in it.
  */
 #ifndef CPROF_OBJECT_GOPCLNTAB_H
