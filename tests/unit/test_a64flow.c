@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "elf_judge.h"
 #include "object/a64.h"
+#include "object/symtab.h"
 #include "unwind/a64flow.h"
 #include "unwind/tablebuild.h"
 
@@ -288,9 +289,108 @@ static void test_as_call_frame_information_says(void **state)
 	}
 }
 
+/* Cases ------------------------------------------------------------------------------------------- */
+
+/* What nothing describes, then a function of clang's kind, then what is like glibc's clone. */
+static const char cases[] =
+	".text\n.globl first\nfirst: .cfi_startproc\nret\n.cfi_endproc\n.balign 16\n"
+	"framed: stp x29, x30, [sp, #-32]!\nframed_in: mov x29, sp\nsub sp, sp, x0\nframed_lost: "
+	"bl first\n"
+	"mov sp, x29\nldp x29, x30, [sp], #32\nframed_out: ret\n"
+	".balign 16\nbroken: add sp, sp, #16\nbroken_in: bl first\nldp x29, x30, [sp], #16\nret\n"
+	".balign 16\nmov x8, #220\nsvc #0\ncloned: cbz x0, 1f\nparent: ret\n"
+	"1: ldp x1, x0, [sp], #16\nchild: blr x1\nmov x8, #93\nsvc #0\n"
+	".balign 16\nnop\nsigreturn: mov x8, #139\nsvc #0\n.balign 16\n"
+	"clang: .cfi_startproc\nsub sp, sp, #48\nclang_in: stp x29, x30, [sp, #32]\nadd x29, sp, "
+	"#32\n"
+	".cfi_def_cfa w29, 16\n.cfi_offset w30, -8\n.cfi_offset w29, -16\nclang_body: bl first\n"
+	"ldp x29, x30, [sp, #32]\nclang_loaded: add sp, sp, #48\nclang_out: ret\nclang_more: bl "
+	"first\nb clang_more\n"
+	".cfi_endproc\n"
+	"clone: .cfi_startproc\nmov x8, #220\nsvc #0\nclone_both: cmp x0, #0\nb.eq "
+	"start\nret\n.cfi_endproc\n"
+	"start: .cfi_startproc\n.cfi_undefined x30\nmov x29, #0\nbl called\n.cfi_endproc\n";
+
+struct expected {
+	const char *label;
+	uint32_t kind, reg;
+	int32_t off, fp_at, ra_at;
+};
+
+static void expect(const struct unwind_table *table, const struct symtab *symtab,
+		   const struct expected *expected)
+{
+	struct unwind_rule rule = {.kind = UNWIND_GAP};
+	struct symbol symbol;
+	bool is_ifunc, is_right;
+	int32_t ra_at;
+
+	if (!symtab_lookup(symtab, expected->label, &symbol, &is_ifunc))
+		fail_msg("no %s", expected->label);
+	unwind_table_find(table, symbol.elf_addr, &rule);
+	ra_at = unwind_ra_how(&rule) == UNWIND_AT_CFA ? rule.ra_off : 0;
+	is_right = rule.kind == expected->kind &&
+		   (rule.kind != UNWIND_FRAME ||
+		    (rule.cfa_reg == expected->reg && rule.cfa_off == expected->off &&
+		     rule.fp_off == expected->fp_at && ra_at == expected->ra_at));
+	if (!is_right)
+		fail_msg("%s: kind %u, x%u%+d, fp %d, ra %d", expected->label, rule.kind,
+			 rule.cfa_reg, rule.cfa_off, rule.fp_off, ra_at);
+}
+
+static void test_cases(void **state)
+{
+	static const struct expected all[] = {
+		{"framed", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"framed_in", UNWIND_FRAME, A64_SP, 32, -32, -24},
+		{"framed_lost", UNWIND_FRAME, A64_FP, 32, -32, -24},
+		{"framed_out", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"broken", UNWIND_GAP, 0, 0, 0, 0},
+		{"broken_in", UNWIND_GAP, 0, 0, 0, 0},
+		{"cloned", UNWIND_CLONE, 0, 0, 0, 0},
+		{"parent", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"child", UNWIND_ROOT, 0, 0, 0, 0},
+		{"sigreturn", UNWIND_SIGNAL, 0, 0, 0, 0},
+		{"clang", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"clang_in", UNWIND_FRAME, A64_SP, 48, 0, 0},
+		{"clang_body", UNWIND_FRAME, A64_FP, 16, -16, -8},
+		{"clang_loaded", UNWIND_FRAME, A64_SP, 48, 0, 0},
+		{"clang_out", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"clang_more", UNWIND_FRAME, A64_FP, 16, -16, -8},
+		{"clone", UNWIND_FRAME, A64_SP, 0, 0, 0},
+		{"clone_both", UNWIND_CLONE, 0, 0, 0, 0},
+		{"start", UNWIND_ROOT, 0, 0, 0, 0},
+	};
+	char *path scoped(freep) = xasprintf("%s/cases.s", judge_dir);
+	struct unwind_table *table;
+	struct symtab *symtab;
+	struct elf_file *file;
+	FILE *out;
+
+	(void)state;
+	if (system("command -v aarch64-linux-gnu-gcc >/dev/null 2>&1"))
+		skip();
+	out = fopen(path, "w");
+	assert_non_null(out);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		fprintf(out, ".globl %s\n", all[i].label);
+	fputs(cases, out);
+	fclose(out);
+	judge_run("aarch64-linux-gnu-gcc -shared -nostdlib -Wl,-Bsymbolic -o cases.so cases.s");
+	file = judge_open("cases.so");
+	symtab = symtab_new(file);
+	assert_int_equal(unwind_table_from_elf(file, &table), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		expect(table, symtab, &all[i]);
+	unwind_table_free(table);
+	symtab_free(symtab);
+	elf_file_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_as_call_frame_information_says),
 	};
 	judge_dir = temp_folder();

@@ -22,6 +22,12 @@
 #define MOST_BACK     24	 /* instructions that undo a frame, and what stands between them */
 #define MOST_BYTES    (1u << 20) /* of a rule's code; more is left as it is */
 #define PADDING_BYTES 16
+#define NUMBER_REG    8 /* of a system call */
+
+enum {
+	CLONE = 220,
+	CLONE3 = 435
+};
 
 void a64mend_open(struct a64mend *mend, const struct elf_file *file, cfa_row_fn emit, void *ctx)
 {
@@ -248,6 +254,20 @@ static void emit_row(struct a64mend *mend, uint64_t limit, const struct unwind_r
 		mend_begin(mend, nr_words, next);
 }
 
+/* Whether the system call at offset is clone or clone3, by the last number that x8 was given before it. */
+static bool is_clone(const struct a64mend *mend, uint64_t offset)
+{
+	uint64_t least = offset > MOST_BACK * A64_BYTES ? offset - MOST_BACK * A64_BYTES : 0;
+
+	for (uint64_t i = offset; i > least; i -= A64_BYTES) {
+		struct a64 in = a64_decode(a64_word(&mend->bytes.at[i - A64_BYTES]));
+
+		if (in.written & 1u << NUMBER_REG)
+			return in.class == A64_MOV_IMM && (in.imm == CLONE || in.imm == CLONE3);
+	}
+	return false;
+}
+
 /* Another function begins, which has no caller: the row that waits may be of what starts it. */
 static void emit_clone(struct a64mend *mend, uint64_t limit)
 {
@@ -259,7 +279,7 @@ static void emit_clone(struct a64mend *mend, uint64_t limit)
 	    !read_code(mend, limit))
 		return;
 	for (uint64_t i = 0; i + A64_BYTES < limit - addr; i += A64_BYTES) {
-		if (a64_word(&mend->bytes.at[i]) != svc)
+		if (a64_word(&mend->bytes.at[i]) != svc || !is_clone(mend, i))
 			continue;
 		mend->emit(mend->ctx,
 			   &(struct unwind_row){addr + i + A64_BYTES, {.kind = UNWIND_CLONE}});

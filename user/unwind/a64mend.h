@@ -6,8 +6,8 @@
  * - clang (before 15, and later for what is not asked for asynchronous tables) does not say where a frame is undone: behind
  *   ldp x29, x30, [sp], #n up to the return the caller was another's. Rows are added where the code undoes just what the rule in
  *   force says was done.
- * - Behind the system call of clone both threads go on, and the new one has no caller. That is a function with svc, behind which
- *   another one begins that has no return address.
+ * - Behind the system call of clone both threads go on, and the new one has no caller. That is a function with svc, of their
+ *   number, behind which another one begins that has no return address.
  */
 #ifndef CPROF_UNWIND_A64MEND_H
 #define CPROF_UNWIND_A64MEND_H
