@@ -183,13 +183,29 @@ static void test_limits(void **state)
 	vec_release(&rows);
 }
 
+static uint64_t method_after(uint64_t addr, bool is_arm64)
+{
+	uint64_t kept = addr & (UNWIND_METHOD_LIMIT - 1);
+
+	return unwind_method_addr(UNWIND_METHOD_MARK | kept >> 3 << UNWIND_METHOD_SHIFT, is_arm64);
+}
+
+/* The highest bit of a Method's address is not kept. */
+static void test_methods(void **state)
+{
+	(void)state;
+	assert_true(method_after(0xffff80001238, true) == 0xffff80001238);
+	assert_true(method_after(0xaaaa80001238, true) == 0xaaaa80001238);
+	assert_true(method_after(0x800001238, true) == 0x800001238);
+	assert_true(method_after(0x7fff80001238, false) == 0x7fff80001238);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compiled),
-		cmocka_unit_test(test_stub),
-		cmocka_unit_test(test_interpreter),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_compiled),    cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_interpreter), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_methods),
 	};
 
 	return cmocka_run_group_tests_name("a64jit", tests, NULL, NULL);
