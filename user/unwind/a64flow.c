@@ -201,7 +201,7 @@ static void give_up(struct flow *flow, uint32_t word)
 
 /*
  * What handlers return to, before all else: from one instruction before it on, because what is before a return address is looked up.
- * The kernel and musl have a nop there, or padding.
+ * The kernel has a nop there, or padding.
  */
 static void find_signals(struct a64path *path)
 {
@@ -211,6 +211,21 @@ static void find_signals(struct a64path *path)
 		if (i && a64path_is_padding(path, i - 1))
 			path->seen[i - 1] = A64PATH_SIGNAL;
 		path->seen[i] = path->seen[i + 1] = A64PATH_SIGNAL;
+	}
+}
+
+/*
+ * musl has the return of another function there. That one's own caller is then wrong at this one instruction; without it, so is
+ * that of each handler.
+ */
+static void find_signals_behind_code(struct a64path *path)
+{
+	for (uint32_t i = 1; i < path->nr_words; i++) {
+		struct a64 before = a64path_at(path, i - 1);
+
+		if (path->seen[i] == A64PATH_SIGNAL && a64path_is_sigreturn(path, i) &&
+		    before.class == A64_RET)
+			path->seen[i - 1] = A64PATH_SIGNAL;
 	}
 }
 
@@ -335,6 +350,7 @@ size_t a64flow_rows(const struct asmflow_code *code, cfa_row_fn emit, void *ctx)
 	find_signals(&flow.path);
 	follow_known(&flow);
 	nr_words = settle_all(&flow);
+	find_signals_behind_code(&flow.path);
 	emit_rows(&flow.path, nr_words, emit, ctx);
 	if (code->starts)
 		add_starts(&flow, nr_words, code->starts);

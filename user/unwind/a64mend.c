@@ -109,7 +109,7 @@ static bool is_said(const struct unwind_rule *rule, const struct a64stack *state
 		return state->sp_known && state->sp_off == rule->cfa_off;
 	if (state->fp_known)
 		return state->fp_off == rule->cfa_off;
-	return fp_saved && rule->cfa_off == -state->fp_at; /* x29 is where it is saved */
+	return fp_saved && rule->cfa_off == -(int64_t)state->fp_at; /* x29 is where it is saved */
 }
 
 /* Rows ------------------------------------------------------------------------------------------- */
