@@ -209,9 +209,11 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 	code.leads_to = note_called;
 	code.starts = gapfill->starts;
 	code.bytes = gapfill->bytes;
-	code.begins = gapfill->begins.at + begin_from(gapfill, start);
+	if (gapfill->begins.nr)
+		code.begins = gapfill->begins.at + begin_from(gapfill, start);
 	code.nr_begins = begin_from(gapfill, start + len_bytes) - begin_from(gapfill, start);
-	code.ends = gapfill->ends.at + end_from(gapfill, start);
+	if (gapfill->ends.nr)
+		code.ends = gapfill->ends.at + end_from(gapfill, start);
 	code.nr_ends = end_from(gapfill, start + len_bytes) - end_from(gapfill, start);
 	len_bytes = gapfill->arch->code_rows(&code, emit, gapfill);
 	gapfill->nr_filled_bytes += len_bytes;
