@@ -23,6 +23,7 @@
 #include "object/elf.h"
 #include "unwind/unwindstep.h"
 #include "unwind/tablebuild.h"
+#include "unit/ownregs.h"
 
 /* Memory: word i of stack[] is at BASE + 8 * i and holds 0x1000 + i. */
 #define BASE  0x7000ull
@@ -225,7 +226,8 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
 	if (!unwind_table_from_elf(file, &object->table)) {
 		object->bias = info->dlpi_addr;
 		object->start = object->bias + object->table->start;
-		object->limit = object->start + (uint64_t)object->table->nr_pages * X86_PAGE_BYTES;
+		object->limit = object->start + (uint64_t)object->table->nr_pages *
+							unwind_arch_page_bytes(unwind_arch_here());
 		nr_objects++;
 	}
 	elf_file_close(file);
@@ -260,23 +262,19 @@ struct walk {
 
 static void walk_from(struct walk *walk, const ucontext_t *context)
 {
-	static const int gregs[UNWIND_NR_REGS] = {
-		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-		REG_R8,	 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-	uint64_t leaf[UNWIND_NR_REGS];
-	struct unwind_regs regs = {.ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
-				   .ip_exact = true,
-				   .leaf = leaf};
+	const struct unwind_arch *arch = unwind_arch_here();
+	uint64_t leaf[UNWIND_NR_REGS] = {0};
+	struct unwind_regs regs = {.ip = ownregs(context, leaf), .ip_exact = true, .leaf = leaf};
 
-	for (size_t i = 0; i < UNWIND_NR_REGS; i++)
-		leaf[i] = (uint64_t)context->uc_mcontext.gregs[gregs[i]];
-	regs.sp = leaf[X86_REG_SP];
-	regs.fp = leaf[X86_REG_FP];
+	regs.sp = leaf[arch->machine->sp];
+	regs.fp = leaf[arch->machine->fp];
+	regs.extra = leaf[arch->machine->extra];
+	regs.extra_known = true;
 	for (walk->nr = 0; walk->nr < MAX_FRAMES; walk->nr++) {
 		struct unwind_rule rule = find_rule(unwind_lookup_ip(&regs));
 
 		walk->ips[walk->nr] = regs.ip;
-		walk->end = unwind_step(&unwind_x86, &rule, &regs, read_own, NULL);
+		walk->end = unwind_step(arch, &rule, &regs, read_own, NULL);
 		if (walk->end) {
 			walk->nr++;
 			return;

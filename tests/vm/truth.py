@@ -109,7 +109,7 @@ def boot(suite, kernel, names):
          f"{ROOT}/tests/vm/truth.sh:/root/guest.sh", f"{BUILD}/cprof", f"{judge()}:/bin/dwfl_compare", f"{truth}:/truth"])
     shutil.rmtree(out, ignore_errors=True)
     run([os.path.join(ROOT, "tests", "vm", "run.sh"), "--boot", kernel, image, out],
-        env={**os.environ, "ARCH": "arm64", "BUILD": os.path.join("build", "arm64"), "VM_MEMORY": "3072"})
+        env={**os.environ, "ARCH": "arm64", "BUILD": os.path.join("build", "arm64"), "VM_MEMORY": "3072", "VM_TIMEOUT": "1800"})
     os.remove(image)
     return out
 
