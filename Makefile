@@ -60,7 +60,7 @@ bpf_src  := $(bpf_maps) $(filter-out $(bpf_own) $(bpf_maps),$(wildcard bpf/*.bpf
 bpf_obj  := $(bpf_src:%.bpf.c=$(BUILD)/%.bpf.o)
 gen      := $(addprefix $(BUILD)/gen/,profile.pb-c.h $(if $(ROOMS),,cprof.skel.h $(bpf_own:bpf/%.bpf.c=%.skel.h)) flame_page.h)
 unit     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
-bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c))
+bpftest  := $(patsubst tests/bpf/%.c,$(BUILD)/bpftest/%,$(wildcard tests/bpf/test_*.c)) $(BUILD)/bpftest/test_walks_arm64_bpf
 # Forgeries of interpreters whose machine code is x86's.
 forged   := $(if $(filter x86,$(ARCH)),,$(addprefix tests/e2e/workloads/,forgedruby.c forgedv8.c))
 load     := $(patsubst tests/e2e/workloads/%.c,$(BUILD)/workloads/%,$(filter-out $(forged),$(wildcard tests/e2e/workloads/*.c))) \
@@ -199,6 +199,21 @@ $(BUILD)/bpftest/%: tests/bpf/%.c $(hostbpf) $(BUILD)/libcprof.a
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HOSTBPF) $(WARN) -Wno-unknown-pragmas -MMD -MP -o $@ $< $(hostbpf) $(BUILD)/libcprof.a $(LIBS) -lcmocka
+
+# The same compiled for arm64, and run here.
+$(BUILD)/bpftest/arm64/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/arch/*.h vmlinux/*.h tests/bpf/shim/bpf/*.h)
+	$(call msg,HOSTBPF,$< for arm64)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) -Wno-attributes -D__TARGET_ARCH_arm64 -Wall -Wno-unknown-pragmas -c -o $@ $<
+
+$(BUILD)/bpftest/arm64/shim/%.o: tests/bpf/shim/%.c $(wildcard tests/bpf/shim/*.h bpf/*.h bpf/arch/*.h vmlinux/*.h) $(gen)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) -Wno-attributes -D__TARGET_ARCH_arm64 $(WARN) -Wno-unknown-pragmas -c -o $@ $<
+
+$(BUILD)/bpftest/test_%_arm64_bpf: tests/bpf/test_%_bpf.c $(hostbpf:$(BUILD)/bpftest/%=$(BUILD)/bpftest/arm64/%) $(BUILD)/libcprof.a
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(HOSTBPF) -Wno-attributes -D__TARGET_ARCH_arm64 $(WARN) -Wno-unknown-pragmas -o $@ $< $(hostbpf:$(BUILD)/bpftest/%=$(BUILD)/bpftest/arm64/%) $(BUILD)/libcprof.a $(LIBS) -lcmocka
 
 # Judges of what is read and written: pprof's own package, and a driver that does many files at once.
 $(BUILD)/oracle/oracle: $(wildcard tests/oracle/*.go) tests/oracle/build.sh

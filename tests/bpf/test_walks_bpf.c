@@ -64,15 +64,16 @@ static void note_extended(struct file *file)
 	for (u32 page = 0; page < table->nr_pages; page++)
 		for (u32 row = table->pages[page]; row < table->pages[page + 1]; row++)
 			if (unwind_row_rule(table->rows[row]) & UNWIND_RULE_EXTENDED)
-				vec_push(&file->extended, table->start + page * 4096ull +
-								  unwind_row_pc(table->rows[row]) +
+				vec_push(&file->extended, table->start + page * HOST_PAGE_BYTES +
+								  (unwind_row_pc(table->rows[row])
+								   << HOST_MACHINE->pc_shift) +
 								  file->bias);
 }
 
 static void add_table(struct fixture *f, struct unwind_table *table, bool gap_by_fp)
 {
 	struct file *file = &f->files[f->nr_files++];
-	u64 start = f->next_base, limit = start + table->nr_pages * 4096ull;
+	u64 start = f->next_base, limit = start + table->nr_pages * HOST_PAGE_BYTES;
 
 	assert_true(f->nr_files <= MAX_FILES);
 	*file = (struct file){.table = table, .bias = start - table->start};
@@ -80,7 +81,7 @@ static void add_table(struct fixture *f, struct unwind_table *table, bool gap_by
 	note_extended(file);
 	walker_add_vma(&f->walker, start, limit, file->bias, table, file->id);
 	f->walker.vmas.at[f->walker.vmas.nr - 1].gap_by_fp = gap_by_fp;
-	f->next_base = limit + below(3) * 4096;
+	f->next_base = limit + below(3) * HOST_PAGE_BYTES;
 }
 
 static void add_file(struct fixture *f, const char *path)
@@ -111,7 +112,8 @@ static s32 random_offset(void)
 
 static struct unwind_rule random_rule(void)
 {
-	static const u8 registers[] = {X86_REG_SP, X86_REG_SP, X86_REG_FP, X86_REG_BX};
+	const u8 registers[] = {HOST_MACHINE->sp, HOST_MACHINE->sp, HOST_MACHINE->fp,
+				HOST_MACHINE->extra};
 	struct unwind_rule rule = {
 		.kind = below(3) ? UNWIND_FRAME : below(UNWIND_NR_KINDS + 1),
 		.cfa_reg = below(4) ? registers[below(4)] : below(UNWIND_NR_REGS),
@@ -139,14 +141,16 @@ static u32 random_inline(void)
 {
 	u32 packed = bpf_get_prandom_u32() & (UNWIND_RULE_EXTENDED - 1);
 
+	if (HOST_MACHINE->has_link) /* it has none */
+		return packed;
 	return x86_rule_cfa_off(packed) < 24 ? packed & ~X86_RULE_RUN_DOWN : packed;
 }
 
 /* One that has rules of every kind, in pages of 1 to 4096 rows. */
 static struct unwind_table *random_table(u32 nr_pages)
 {
-	struct unwind_table *table =
-		unwind_table_uniform(&unwind_x86, 0x10000, 0x10000 + nr_pages * 4096ull, UNWIND_FP);
+	struct unwind_table *table = unwind_table_uniform(
+		HOST_ARCH, 0x10000, 0x10000 + nr_pages * HOST_PAGE_BYTES, UNWIND_FP);
 	vec_of(u32) rows = {0};
 	const u32 nr_extended = 2000;
 
@@ -173,38 +177,74 @@ static struct unwind_table *random_table(u32 nr_pages)
 	return table;
 }
 
+struct piece {
+	const char *bytes;
+	size_t len;
+};
+
+#define PIECE(string)                      \
+	{                                  \
+		string, sizeof(string) - 1 \
+	}
+
+#ifdef __TARGET_ARCH_arm64
+static const struct piece pieces[] = {
+	PIECE("\x1f\x20\x03\xd5"), /* nop */
+	PIECE("\xc0\x03\x5f\xd6"), /* ret */
+	PIECE("\xfd\x7b\xbe\xa9"), /* stp x29,x30,[sp,#-32]! */
+	PIECE("\xfd\x7b\x01\xa9"), /* stp x29,x30,[sp,#16] */
+	PIECE("\xfd\x7b\xc2\xa8"), /* ldp x29,x30,[sp],#32 */
+	PIECE("\xfd\x7b\x41\xa9"), /* ldp x29,x30,[sp,#16] */
+	PIECE("\xfe\x07\x41\xf8"), /* ldr x30,[sp],#16 */
+	PIECE("\xf3\x53\xc2\xa8"), /* ldp x19,x20,[sp],#32 */
+	PIECE("\xfd\x03\x00\x91"), /* mov x29,sp */
+	PIECE("\xbf\x03\x00\x91"), /* mov sp,x29 */
+	PIECE("\xff\x83\x00\x91"), /* add sp,sp,#32 */
+	PIECE("\xff\x83\x00\xd1"), /* sub sp,sp,#32 */
+	PIECE("\x3f\x23\x03\xd5"), /* paciasp */
+	PIECE("\x03\x00\x00\x14"), /* b */
+	PIECE("\x03\x00\x00\x94"), /* bl */
+	PIECE("\x20\x00\x3f\xd6"), /* blr x1 */
+	PIECE("\x20\x02\x1f\xd6"), /* br x17 */
+	PIECE("\x00\x00\x1f\xd6"), /* br x0 */
+};
+#else
+static const struct piece pieces[] = {
+	PIECE("\x55"),
+	PIECE("\x48\x89\xe5"),
+	PIECE("\x55\x48\x8b\xec"),
+	PIECE("\x5d"),
+	PIECE("\xc3"),
+	PIECE("\xc9"),
+	PIECE("\x41\x5c"),
+	PIECE("\x5b"),
+	PIECE("\x5c"),
+	PIECE("\x48\x83\xc4\x08"),
+	PIECE("\x48\x83\xec\x28"),
+	PIECE("\x48\x83\xc4\xf8"),
+	PIECE("\xff\xd1"),
+	PIECE("\xff\x54\x24\x18"),
+	PIECE("\xe8\x01\x02\x03\x04"),
+	PIECE("\xf3\x0f\x1e\xfa"),
+	PIECE("\xf3\xc3"),
+};
+#endif
+
 /* Mostly what a straight line is made of, and calls. */
 static void make_code(struct fixture *f)
 {
-	static const char *const pieces[] = {"\x55",
-					     "\x48\x89\xe5",
-					     "\x55\x48\x8b\xec",
-					     "\x5d",
-					     "\xc3",
-					     "\xc9",
-					     "\x41\x5c",
-					     "\x5b",
-					     "\x5c",
-					     "\x48\x83\xc4\x08",
-					     "\x48\x83\xec\x28",
-					     "\x48\x83\xc4\xf8",
-					     "\xff\xd1",
-					     "\xff\x54\x24\x18",
-					     "\xe8\x01\x02\x03\x04",
-					     "\xf3\x0f\x1e\xfa",
-					     "\xf3\xc3"};
-	const u32 nr = sizeof(pieces) / sizeof(pieces[0]);
+	const u32 nr = sizeof(pieces) / sizeof(pieces[0]), unit = 1u << HOST_MACHINE->pc_shift;
 
 	for (u32 at = 0; at < sizeof(f->jit);) {
-		const char *piece = pieces[below(nr)];
-		size_t len = strlen(piece);
+		const struct piece *piece = &pieces[below(nr)];
 
-		if (!below(20) || at + len > sizeof(f->jit)) {
-			f->jit[at++] = below(256);
+		if (!below(20) || at + piece->len > sizeof(f->jit)) {
+			for (u32 i = 0; i < unit; i++)
+				f->jit[at++] = below(256);
 			continue;
 		}
-		memcpy(f->jit + at, piece, len);
-		at += len;
+		memcpy(f->jit + at, piece->bytes, piece->len);
+		at += piece->len;
 	}
 }
 
@@ -216,15 +256,17 @@ static int set_up(void **state)
 	walker_open(&f->walker);
 	f->next_base = 0x400000;
 	add_table(f, random_table(100), false);
-	add_file(f, "/usr/bin/python3");
-	add_file(f, "/proc/self/exe");
+	if (HOST_ARCH == unwind_arch_here()) {
+		add_file(f, "/usr/bin/python3");
+		add_file(f, "/proc/self/exe");
+	}
 	f->jit_at = f->next_base;
 	make_code(f);
 	walker_add_vma(&f->walker, f->jit_at, f->jit_at + 4096, 0, NULL, ABI_TABLE_NO_CFI);
 	f->next_base = 0x7f0000000000;
-	add_file(f, "/lib/x86_64-linux-gnu/libc.so.6");
-	add_file(f, "/lib64/ld-linux-x86-64.so.2");
-	add_file(f, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
+	add_file(f, HOST_LIBRARIES "libc.so.6");
+	add_file(f, HOST_LOADER);
+	add_file(f, HOST_LIBRARIES "libstdc++.so.6");
 	add_table(f, random_table(10), true);
 	walker_add_vma(&f->walker, f->next_base, f->next_base + 4096, 0, NULL, ABI_TABLE_UNBUILT);
 	walker_publish(&f->walker);
@@ -258,7 +300,8 @@ static u64 random_ip(const struct fixture *f)
 		return f->walker.vmas.at[below(f->walker.vmas.nr)].start + below(4096);
 	if (file->extended.nr && !below(5))
 		return file->extended.at[below(file->extended.nr)] + 1;
-	return file->table->start + file->bias + random_u64() % (file->table->nr_pages * 4096ull);
+	return file->table->start + file->bias +
+	       random_u64() % (file->table->nr_pages * HOST_PAGE_BYTES);
 }
 
 static u64 random_stack_address(void)
@@ -302,12 +345,12 @@ static struct pt_regs random_registers(const struct fixture *f)
 
 	for (size_t i = 0; i < sizeof(regs) / sizeof(*all); i++)
 		all[i] = random_word(f);
-	regs.ip = below(50) ? random_ip(f) : random_u64();
+	HOST_IP(&regs) = below(50) ? random_ip(f) : random_u64();
 	regs.sp = STACK + 8 * below(256);
 	if (!below(20))
 		regs.sp = below(2) ? regs.sp + below(8) : random_u64();
 	if (below(2))
-		regs.bp = regs.sp + 8 * below(64);
+		HOST_FP(&regs) = regs.sp + 8 * below(64);
 	return regs;
 }
 
@@ -403,13 +446,13 @@ static void test_every_row(void **state)
 
 		for (u32 page = 0; page < table->nr_pages; page++)
 			for (u32 row = table->pages[page]; row < table->pages[page + 1]; row++) {
-				u64 addr = table->start + page * 4096ull +
-					   unwind_row_pc(table->rows[row]);
-				struct pt_regs regs = {.ip = addr + file->bias,
-						       .sp = STACK + 512,
-						       .bp = STACK + 1024};
+				u64 addr =
+					table->start + page * HOST_PAGE_BYTES +
+					(unwind_row_pc(table->rows[row]) << HOST_MACHINE->pc_shift);
+				struct pt_regs regs = {.sp = STACK + 512};
 
-				regs.ip -= nr++ % 2;
+				HOST_FP(&regs) = STACK + 1024;
+				HOST_IP(&regs) = addr + file->bias - nr++ % 2;
 				assert_true(walker_agree(&f->walker, &regs, &walked));
 			}
 	}

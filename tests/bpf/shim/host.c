@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The helpers that are not about maps. */
 #include "shim/host.h"
+#include "shim/machine.h"
 
 #include <err.h>
 #include <string.h>
@@ -156,7 +157,7 @@ u64 bpf_get_attach_cookie(void *ctx)
 
 u64 bpf_get_func_ip(void *ctx)
 {
-	return ((const struct pt_regs *)ctx)->ip;
+	return HOST_IP((struct pt_regs *)ctx);
 }
 
 /* There is one that is never made (bpf/alloc.bpf.c). */

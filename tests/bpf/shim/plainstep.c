@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads each rule as its definition says, one case after another, without the shortcuts of the BPF code. */
+#include "shim/machine.h"
+
 #include "shim/plainstep.h"
 
 struct step {
@@ -10,23 +12,31 @@ struct step {
 	uint64_t cfa;
 };
 
+/* Only where return addresses are in lr can a frame's place be unknown. */
+static bool is_sp_lost(const struct unwind_regs *regs)
+{
+	return HOST_MACHINE->has_link && regs->sp == 0;
+}
+
 static enum unwind_status get_reg(const struct step *step, uint32_t reg, uint64_t *value)
 {
 	const struct unwind_regs *regs = step->regs;
 
 	if (reg >= UNWIND_NR_REGS)
 		return UNWIND_NO_RULE;
-	if (reg == X86_REG_SP)
+	if (reg == HOST_MACHINE->sp && is_sp_lost(regs))
+		return UNWIND_NO_REG;
+	if (reg == HOST_MACHINE->sp)
 		*value = regs->sp;
-	else if (reg == X86_REG_FP)
+	else if (reg == HOST_MACHINE->fp)
 		*value = regs->fp;
-	else if (reg == X86_REG_BX && regs->extra_known)
+	else if (reg == HOST_MACHINE->extra && regs->extra_known)
 		*value = regs->extra;
 	else if (regs->leaf)
 		*value = regs->leaf[reg];
 	else
 		return UNWIND_NO_REG;
-	return reg == X86_REG_FP && *value == 0 ? UNWIND_NO_REG : UNWIND_STEPPED;
+	return reg == HOST_MACHINE->fp && *value == 0 ? UNWIND_NO_REG : UNWIND_STEPPED;
 }
 
 static enum unwind_status load(const struct step *step, uint64_t addr, uint64_t *value)
@@ -48,7 +58,15 @@ static enum unwind_status load_cfa(struct step *step, uint64_t base)
 	status = load(step, base + 8 * index + (uint64_t)rule->cfa_off, &step->cfa);
 	if (rule->kind != UNWIND_INTERPRETED)
 		step->cfa += (uint64_t)rule->deref_off;
+	if (rule->kind == UNWIND_INTERPRETED && HOST_MACHINE->has_link && step->cfa < base + 16)
+		step->cfa = base + 16;
 	return status;
+}
+
+/* A frame that is not made yet. */
+static bool may_stay(const struct unwind_regs *regs)
+{
+	return HOST_MACHINE->has_link ? regs->ip_exact : regs->leaf != NULL;
 }
 
 static enum unwind_status find_cfa(struct step *step)
@@ -63,13 +81,21 @@ static enum unwind_status find_cfa(struct step *step)
 		step->cfa = step->regs->sp + 8 + 8 * pushed;
 		return UNWIND_STEPPED;
 	}
+	if (is_sp_lost(step->regs) && step->regs->fp && rule->kind == UNWIND_FRAME &&
+	    rule->cfa_reg == HOST_MACHINE->sp && unwind_fp_how(rule) == UNWIND_AT_CFA) {
+		step->cfa = step->regs->fp - (uint64_t)(int64_t)rule->fp_off;
+		return UNWIND_STEPPED;
+	}
 	status = get_reg(step, rule->cfa_reg, &base);
 	if (status)
 		return status;
 	if (rule->kind != UNWIND_FRAME)
 		return load_cfa(step, base);
 	step->cfa = base + (uint64_t)rule->cfa_off;
-	if (step->cfa < step->regs->sp || (step->cfa == step->regs->sp && !step->regs->leaf))
+	if (HOST_MACHINE->has_link && step->cfa < step->regs->sp &&
+	    rule->cfa_reg != HOST_MACHINE->sp && rule->cfa_reg != HOST_MACHINE->fp)
+		step->cfa = step->regs->sp; /* an interpreted method's, in a register */
+	if (step->cfa < step->regs->sp || (step->cfa == step->regs->sp && !may_stay(step->regs)))
 		return UNWIND_NO_MOVE;
 	return UNWIND_STEPPED;
 }
@@ -119,6 +145,8 @@ static enum unwind_status find_ra(const struct step *step, uint64_t *ra)
 
 	if (rule->kind == UNWIND_INDEXED)
 		return load(step, step->cfa - 8, ra);
+	if (HOST_MACHINE->has_link && unwind_ra_how(rule) == UNWIND_BEHIND_FP)
+		return load(step, step->cfa + (uint64_t)(int64_t)rule->fp_off + 8, ra);
 	return find_value(step, unwind_ra_how(rule), rule->ra_off, step->regs->ip, ra);
 }
 
@@ -129,7 +157,7 @@ static void find_extra(const struct step *step, struct unwind_regs *caller)
 	caller->extra_known = false;
 	if (slot == 1 && (step->regs->extra_known || step->regs->leaf)) {
 		caller->extra = step->regs->extra_known ? step->regs->extra
-							: step->regs->leaf[X86_REG_BX];
+							: step->regs->leaf[HOST_MACHINE->extra];
 		caller->extra_known = true;
 	} else if (slot >= 2) {
 		caller->extra_known = step->read(
@@ -182,7 +210,7 @@ static enum unwind_status step_fp(const struct step *step, struct unwind_regs *c
 	status = load(step, fp, &caller->fp);
 	if (!status)
 		status = load(step, fp + 8, &caller->ip);
-	caller->sp = fp + 16;
+	caller->sp = HOST_MACHINE->has_link ? 0 : fp + 16;
 	return status;
 }
 
@@ -193,9 +221,14 @@ static enum unwind_status step_clone(const struct step *step, struct unwind_regs
 
 	if (regs->leaf && !regs->leaf[0])
 		return UNWIND_AT_ROOT;
-	status = load(step, regs->sp, &caller->ip);
-	caller->sp = regs->sp + 8;
 	caller->fp = regs->fp;
+	caller->sp = regs->sp;
+	if (HOST_MACHINE->has_link) {
+		caller->ip = regs->extra;
+		return regs->extra_known ? UNWIND_STEPPED : UNWIND_NO_REG;
+	}
+	status = load(step, regs->sp, &caller->ip);
+	caller->sp += 8;
 	return status;
 }
 
@@ -232,6 +265,8 @@ enum unwind_status plain_step(const struct unwind_rule *rule, struct unwind_regs
 	default:
 		return UNWIND_NO_RULE;
 	}
+	caller.pac_mask = regs->pac_mask;
+	caller.ip &= ~caller.pac_mask;
 	if (!status)
 		*regs = caller;
 	return status;
@@ -239,9 +274,11 @@ enum unwind_status plain_step(const struct unwind_rule *rule, struct unwind_regs
 
 static uint64_t method_word(uint64_t method, bool has_bytecode, uint64_t bytecode)
 {
-	if (method == 0 || method % 8 != 0 || method >= 1ull << 47)
+	uint64_t limit = HOST_MACHINE->has_link ? 1ull << 48 : 1ull << 47;
+
+	if (method == 0 || method % 8 != 0 || method >= limit)
 		return 0;
-	return (1ull << 61) + method / 8 * (1ull << 17) +
+	return (1ull << 61) + method % (1ull << 47) / 8 * (1ull << 17) +
 	       (has_bytecode ? (1ull << 16) + bytecode % 65536 : 0);
 }
 
@@ -254,14 +291,16 @@ uint64_t plain_method(const struct unwind_rule *rule, const struct unwind_regs *
 	bool is_made = !regs->leaf || slot >= regs->sp;
 
 	if (rule->kind == UNWIND_FRAME)
-		return rule->deref_off && regs->leaf ? method_word(regs->leaf[3], false, 0) : 0;
+		return rule->deref_off && regs->leaf
+			       ? method_word(regs->leaf[HOST_MACHINE->method], false, 0)
+			       : 0;
 	if (rule->kind != UNWIND_INTERPRETED)
 		return 0;
 	if (!is_made)
-		return method_word(regs->leaf[3], false, 0);
+		return method_word(regs->leaf[HOST_MACHINE->method], false, 0);
 	if (!read(ctx, slot, &bytecode) || !read(ctx, regs->fp - 24, &method))
 		return 0;
-	if (regs->leaf && !in_frame && regs->leaf[13] - regs->sp >= 65536)
-		bytecode = regs->leaf[13];
+	if (regs->leaf && !in_frame && regs->leaf[HOST_MACHINE->bcp] - regs->sp >= 65536)
+		bytecode = regs->leaf[HOST_MACHINE->bcp];
 	return method_word(method, true, bytecode);
 }

@@ -86,7 +86,7 @@ static bool knows(void *ctx, uint64_t ip)
 
 static int step_through_gap(const struct walker *walker, struct unwind_regs *regs, u64 *guessed)
 {
-	const struct codestep_target target = {&unwind_x86, read_word, read_code, knows,
+	const struct codestep_target target = {HOST_ARCH, read_word, read_code, knows,
 					       (void *)walker};
 
 	switch (codestep(regs, &target)) {
@@ -169,18 +169,14 @@ static u64 frame_word(const struct walker *walker, const struct unwind_regs *reg
 
 struct unwind_regs walker_begin(const struct pt_regs *regs, u64 leaf[UNWIND_NR_REGS])
 {
-	const u64 by_dwarf[UNWIND_NR_REGS] = {regs->ax,	 regs->dx,  regs->cx,  regs->bx,
-					      regs->si,	 regs->di,  regs->bp,  regs->sp,
-					      regs->r8,	 regs->r9,  regs->r10, regs->r11,
-					      regs->r12, regs->r13, regs->r14, regs->r15};
-
-	memcpy(leaf, by_dwarf, sizeof(by_dwarf));
-	return (struct unwind_regs){.ip = regs->ip,
+	host_leaf(regs, leaf);
+	return (struct unwind_regs){.ip = HOST_IP(regs),
 				    .sp = regs->sp,
-				    .fp = regs->bp,
-				    .extra = regs->bx,
+				    .fp = HOST_FP(regs),
+				    .extra = HOST_EXTRA(regs),
 				    .ip_exact = true,
 				    .extra_known = true,
+				    .pac_mask = config.pac_mask,
 				    .leaf = (const uint64_t *)leaf};
 }
 
@@ -240,7 +236,7 @@ void walker_bpf(const struct pt_regs *regs, struct walked *walked)
 	struct pt_regs in_user_mode = *regs;
 
 	memset(walked, 0, sizeof(*walked));
-	in_user_mode.cs = 0x33;
+	host_set_user_mode(&in_user_mode);
 	scratch->record.nr_kernel = 0;
 	scratch->record.tgid = host.pid_tgid >> 32;
 	scratch->is_kernel_thread = 0;

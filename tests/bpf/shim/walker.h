@@ -8,6 +8,7 @@
 #define CPROF_TESTS_WALKER_H
 
 #include "shim/host.h"
+#include "shim/machine.h"
 
 #include "base/vec.h"
 #include "collect/tables.h"

@@ -11,6 +11,7 @@
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((from)->field)
 #define bpf_core_field_exists(...)		   1
 #define bpf_core_type_exists(type)		   1
+#define bpf_core_type_size(type)		   sizeof(type)
 
 /* Does the running kernel have this helper? The test says. */
 #define bpf_core_enum_value_exists(type, value) host_has_helper(value)
