@@ -29,7 +29,7 @@ BUILD = os.path.join(ROOT, "build", "arm64")
 SYSROOT = os.path.join(BUILD, "root")
 # The suite, and how its programs are compiled.
 SUITES = {"bookworm": [], "trixie": ["-mbranch-protection=standard"]}
-PACKAGES = "python3 perl bash git gcc sqlite3 openssl xz-utils gzip gawk coreutils libstdc++6".split()
+PACKAGES = "python3 perl bash git gcc sqlite3 openssl xz-utils gzip gawk coreutils libstdc++6 libdw1 libelf1".split()
 WHOLE, RIGHT = 0.995, 0.99
 CC = ["aarch64-linux-gnu-gcc", f"--sysroot={SYSROOT}", "-std=gnu11", "-D_GNU_SOURCE"]
 CXX = ["aarch64-linux-gnu-g++", f"--sysroot={SYSROOT}", "-std=gnu++17", "-D_GNU_SOURCE"]
@@ -104,9 +104,10 @@ def boot(suite, kernel, names):
     truth = os.path.join(BUILD, "truth", suite)
     run([os.path.join(ROOT, "scripts", "foreign.sh"), "arm64", truth, suite, *PACKAGES])
     make_work(os.path.join(truth, "work"), SUITES[suite], names)
+    shutil.copy(judge(), os.path.join(truth, "work"))
     image, out = os.path.join(BUILD, "truth", "initramfs"), os.path.join(BUILD, "vm", f"truth-{suite}")
     run([os.path.join(ROOT, "tests", "vm", "mkinitramfs.py"), "--root", SYSROOT, image, f"{ROOT}/tests/vm/init.sh:/init:755",
-         f"{ROOT}/tests/vm/truth.sh:/root/guest.sh", f"{BUILD}/cprof", f"{judge()}:/bin/dwfl_compare", f"{truth}:/truth"])
+         f"{ROOT}/tests/vm/truth.sh:/root/guest.sh", f"{BUILD}/cprof", f"{truth}:/truth"])
     shutil.rmtree(out, ignore_errors=True)
     run([os.path.join(ROOT, "tests", "vm", "run.sh"), "--boot", kernel, image, out],
         env={**os.environ, "ARCH": "arm64", "BUILD": os.path.join("build", "arm64"), "VM_MEMORY": "3072", "VM_TIMEOUT": "1800"})
