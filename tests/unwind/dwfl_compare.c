@@ -137,7 +137,11 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 	for (unsigned int i = 0; i < nr; i++)
 		regs[i] = without_signature(space->dwfl, now.head.regs[i]);
 	regs[nr] = now.head.ip;
-	return dwfl_thread_state_registers(thread, 0, nr + 1, regs);
+	/* Where calls leave the return address in a register, the pc is none of those that libdwfl numbers. */
+	if (!unwind_arch_here()->machine->has_link)
+		return dwfl_thread_state_registers(thread, 0, nr + 1, regs);
+	dwfl_thread_state_register_pc(thread, now.head.ip);
+	return dwfl_thread_state_registers(thread, 0, nr, regs);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
