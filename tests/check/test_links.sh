@@ -68,7 +68,8 @@ objects_of() # ROOM...
 			;;
 		*)
 			for source in user/"$room"/*.c; do
-				[ "$source" = user/tools/localnames.c ] || echo "$build/${source%.c}.o"
+				# what another machine has in the place of a room's files is not built
+				[ "$source" = user/tools/localnames.c ] || [ ! -e "$build/${source%.c}.o" ] || echo "$build/${source%.c}.o"
 			done
 			;;
 		esac

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "object/rawsyms.h"
-#include "unwind/asmflow.h"
+#include "unwind/codearch.h"
 #include "unwind/unwindarch.h"
 #include "unwind/stackdecode.h"
 
@@ -39,6 +39,7 @@ void gapfill_open(struct gapfill *gapfill, const struct unwind_arch *arch,
 		  struct codestarts *starts)
 {
 	*gapfill = (struct gapfill){.arch = arch,
+				    .analyser = codearch_of(arch),
 				    .file = file,
 				    .entry = entry,
 				    .emit = emit,
@@ -47,7 +48,7 @@ void gapfill_open(struct gapfill *gapfill, const struct unwind_arch *arch,
 	if (!file)
 		return;
 	find_section(file, ".text", &gapfill->text_start, &gapfill->text_limit);
-	if (arch->plt_rows)
+	if (gapfill->analyser->plt_rows)
 		find_section(file, ".plt", &gapfill->plt_start, &gapfill->plt_limit);
 }
 
@@ -215,7 +216,7 @@ static size_t fill_window(struct gapfill *gapfill, uint64_t start, uint64_t limi
 	if (gapfill->ends.nr)
 		code.ends = gapfill->ends.at + end_from(gapfill, start);
 	code.nr_ends = end_from(gapfill, start + len_bytes) - end_from(gapfill, start);
-	len_bytes = gapfill->arch->code_rows(&code, emit, gapfill);
+	len_bytes = gapfill->analyser->code_rows(&code, emit, gapfill);
 	gapfill->nr_filled_bytes += len_bytes;
 	return len_bytes;
 }
@@ -226,7 +227,7 @@ static void fill_without_entry(struct gapfill *gapfill, uint64_t start, uint64_t
 	uint64_t from = start > gapfill->text_start ? start : gapfill->text_start;
 	uint64_t to = limit < gapfill->text_limit ? limit : gapfill->text_limit;
 
-	if (from >= to || to - from < gapfill->arch->smallest_gap_bytes) {
+	if (from >= to || to - from < gapfill->analyser->smallest_gap_bytes) {
 		emit_gap(gapfill, start);
 		return;
 	}
@@ -286,7 +287,7 @@ static uint64_t fill_plt(struct gapfill *gapfill, uint64_t start)
 		emit_gap(gapfill, start);
 	codestarts_add(gapfill->starts, gapfill->plt_start, false);
 	code.bytes = bytes;
-	gapfill->arch->plt_rows(&code, emit, gapfill);
+	gapfill->analyser->plt_rows(&code, emit, gapfill);
 	return gapfill->plt_limit;
 }
 

@@ -19,6 +19,7 @@
 /* Private, but for needs_extra and has_rules. */
 struct gapfill {
 	const struct unwind_arch *arch;
+	const struct codearch *analyser;
 	const struct elf_file *file;
 	uint64_t entry, text_start, text_limit;
 	uint64_t plt_start, plt_limit; /* of stubs that nothing describes; equal: none */

@@ -5,9 +5,6 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "unwind/a64flow.h"
-#include "unwind/asmflow.h"
-
 static bool x86_extend_run(uint32_t *row, uint32_t in_force, uint32_t pc_delta, uint32_t packed)
 {
 	const uint32_t cfa_step = 1u << X86_RULE_CFA_SHIFT;
@@ -36,8 +33,6 @@ const struct unwind_arch unwind_x86 = {
 	.pack = x86_rule_pack,
 	.unpack = x86_rule_unpack,
 	.extend_run = x86_extend_run,
-	.code_rows = asmflow_rows,
-	.smallest_gap_bytes = 16, /* functions are aligned to as much */
 };
 
 const struct unwind_arch unwind_arm64 = {
@@ -46,9 +41,6 @@ const struct unwind_arch unwind_arm64 = {
 	.pack = arm64_rule_pack,
 	.unpack = arm64_rule_unpack,
 	.signal = arm64_signal_rule,
-	.code_rows = a64flow_rows,
-	.plt_rows = a64flow_plt_rows,
-	.smallest_gap_bytes = 8, /* what returns from a signal's handler has as many */
 	.has_gaps_in_rows = true,
 };
 

@@ -12,9 +12,6 @@
 
 #include "unwind_abi.h"
 
-struct asmflow_code;
-struct unwind_row;
-
 struct unwind_arch {
 	uint16_t e_machine;
 	const struct unwind_machine *machine;
@@ -29,13 +26,6 @@ struct unwind_arch {
 	 * ends with. false: it is none. NULL: rows have no runs.
 	 */
 	bool (*extend_run)(uint32_t *row, uint32_t in_force, uint32_t pc_delta, uint32_t packed);
-	/* Rows of code that call frame information says nothing of: unwind/asmflow.h. */
-	size_t (*code_rows)(const struct asmflow_code *code,
-			    void (*emit)(void *ctx, const struct unwind_row *row), void *ctx);
-	/* The same of the stubs in .plt. NULL: they are described. */
-	void (*plt_rows)(const struct asmflow_code *code,
-			 void (*emit)(void *ctx, const struct unwind_row *row), void *ctx);
-	uint8_t smallest_gap_bytes; /* that is worth a look; less is padding between functions */
 	bool has_gaps_in_rows; /* call frame information leaves out what unwind/a64mend.h adds */
 };
 
