@@ -160,7 +160,7 @@ $(BUILD)/inside/%.o: inside/%.S $(wildcard inside/arch/*.S)
 # Tests -------------------------------------------------------------------------------------------
 
 unit: $(unit) $(if $(EMULATOR),,$(bpftest)) ## build and run the unit tests; no root needed
-	$(Q)scripts/run-tests.sh unit
+	$(Q)BUILD=$(BUILD) scripts/run-tests.sh unit
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libcprof.a
 	$(call msg,TEST,$@)

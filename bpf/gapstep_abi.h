@@ -2,8 +2,9 @@
 /*
  * A step of a stack walk through code without unwind information, the same in BPF and in user space, so that
  * a walk that moves from one to the other gives the same frames. In order of certainty: follow the
- * instructions from ip to a nearby ret, recognize a prologue (code_abi.h), trust rbp. What is found must be
- * a return address: behind a call, or where a signal handler returns to. rbp may be used for anything.
+ * instructions from ip to a nearby ret, recognize a prologue (code_abi.h), trust the frame pointer: rbp, or x29 on arm64, where
+ * instructions also tell whether lr has the return address (arch/arm64_code.h). What is found must be
+ * a return address: behind a call, or where a signal handler returns to. A frame pointer may be used for anything.
  *
  * Define before what rulestep_abi.h asks for (without the leaf's registers), and:
  *
@@ -23,8 +24,8 @@
 
 enum gapstep {
 	GAPSTEP_BY_CODE, /* the caller's registers are known */
-	GAPSTEP_GUESSED, /* they are, if rbp is a frame pointer */
-	GAPSTEP_NO_FP,	 /* rbp is 0 */
+	GAPSTEP_GUESSED, /* they are, if rbp or x29 is a frame pointer */
+	GAPSTEP_NO_FP,	 /* it is 0 */
 	GAPSTEP_NO_WAY,	 /* neither shows the caller */
 	GAPSTEP_NEW,	 /* what is found is behind a call, in code that is not known */
 };
@@ -106,7 +107,8 @@ STEP_INLINE _Bool gapstep_arm64_by_code(STEP_TARGET target, const STEP_REGS *reg
 	*line = (struct arm64_line){.pc = regs->ip, .sp = regs->sp, .fp = regs->fp};
 	for (__u32 i = 0; i < ARM64_LINE_STEPS && way == CODE_LINE_GOES_ON; i++)
 		way = gapstep_follow(target);
-	if (way != CODE_LINE_RETURNS || (!line->ra_at && !regs->extra_known))
+	if (way != CODE_LINE_RETURNS || (!line->ra_at && !regs->extra_known) ||
+	    (line->sp && line->sp < regs->sp))
 		return 0;
 	caller->sp = line->sp;
 	caller->fp = regs->fp;

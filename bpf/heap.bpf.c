@@ -10,7 +10,8 @@
  *	entry at it, of another function	nested: the noted one jumped there
  *	entry at it, of the same function	the noted call is over, its return was never seen,
  *	entry above it				or the next would be nested in it, and all that follow
- *	return with sp = noted entry's + 8	the noted call's own return (its address is popped)
+ *	return with the sp that such a return	the noted call's own return (on x86-64 the entry's + 8:
+ *	leaves, arch_return_sp()		its address is popped)
  *
  * Where a process samples by itself (inside.bpf.c) there are no calls, only blocks; of a realloc's old one a note is kept
  * in the same map. An allocator that is probed from outside may call one that samples: then the former counts.
@@ -190,7 +191,7 @@ static void settle_old_block(const struct abi_inflight *call, u64 result)
 		stat_inc(ABI_STAT_FREES_LOST);
 }
 
-/* The address a call returned, 0 if it failed; ax is its return value. */
+/* The address a call returned, 0 if it failed; result is its return value. */
 static u64 call_result(const struct abi_inflight *call, u64 result)
 {
 	u64 address = 0;

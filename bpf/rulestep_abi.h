@@ -6,7 +6,8 @@
  * A caller's sp must be above its callee's, or the walk would loop. In a leaf frame it may stay: sp + 0
  * never is a CFA, but longjmp's last instructions have the caller's sp in a register. Two kinds of rule may
  * change stacks, and only the walk's length bounds them: a CFA that is loaded from memory, as on a signal
- * stack, and a frame pointer that code promises to keep, as Go's runtime.systemstack does.
+ * stack, and a frame pointer that code promises to keep, as Go's runtime.systemstack does. On arm64 sp may stay wherever an ip is
+ * exact, and it may be lost (0) until a pair's place tells it again: arch/arm64_step.h.
  *
  * Who includes this says how memory is read. Define before:
  *
@@ -85,6 +86,9 @@ STEP_INLINE _Bool rulestep_pair_cfa(STEP_TARGET target, const STEP_REGS *regs,
 	    rule->cfa_reg != step_machine(target)->sp || unwind_fp_how(rule) != UNWIND_AT_CFA ||
 	    !regs->fp)
 		return 0;
+	if (unwind_ra_how(rule) != UNWIND_BEHIND_FP &&
+	    (unwind_ra_how(rule) != UNWIND_AT_CFA || rule->ra_off != rule->fp_off + 8))
+		return 0; /* no pair: x29 may be any number */
 	*cfa = regs->fp - (__u64)(__s64)rule->fp_off;
 	return 1;
 }
@@ -228,6 +232,8 @@ STEP_INLINE enum unwind_status rulestep_signal(STEP_TARGET target, const STEP_RE
 {
 	__u64 sp = regs->sp;
 
+	if (step_has_link(target) && !sp)
+		return UNWIND_NO_REG; /* lost */
 	if (!step_load(target, sp + (__u64)(__s64)rule->fp_off, &caller->fp) ||
 	    !step_load(target, sp + (__u64)(__s64)rule->cfa_off, &caller->sp) ||
 	    !step_load(target, sp + (__u64)(__s64)rule->ra_off, &caller->ip))

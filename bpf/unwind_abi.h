@@ -53,7 +53,6 @@
 struct unwind_machine {
 	__u8 nr_regs; /* from 0 on; by DWARF's numbers, as all that follow: */
 	__u8 fp, sp, extra;
-	__u8 result; /* of a system call */
 	__u8 method,
 		bcp; /* of a Java method: the Method when it is entered, and its bytecode's address */
 	__u8 page_shift; /* of the bytes of a page of text */

@@ -69,11 +69,12 @@ struct arm64_access {
 	__u8 is_load, is_store; /* of these */
 };
 
-/* ldp and stp of 64 bits, of general registers and others: class is 1 behind, 2 without, 3 before a move of sp. */
+/* ldp and stp: class is 1 behind, 2 without, 3 before a move of sp. Registers are those of 64 bits that are general ones. */
 static inline struct arm64_access arm64_pair(__u32 word)
 {
-	__s64 imm = arm64_signed(word, 15, 7) * 8;
-	__u32 class = word >> 23 & 7, is_general = !(word >> 26 & 1);
+	__u32 class = word >> 23 & 3, opc = word >> 30, is_other = word >> 26 & 1;
+	__u32 is_general = !is_other && opc == 2;
+	__s64 imm = arm64_signed(word, 15, 7) * (is_other ? 4 << opc : opc == 2 ? 8 : 4);
 	struct arm64_access access = {
 		.off = class == 1 ? 0 : imm,
 		.moves = class == 2 ? 0 : imm,
@@ -86,15 +87,16 @@ static inline struct arm64_access arm64_pair(__u32 word)
 	return access;
 }
 
-/* ldr and str of a general register, of 64 bits. */
+/* ldr and str of a general register, of 64 bits; of others, how they move sp. */
 static inline struct arm64_access arm64_single(__u32 word)
 {
+	__u32 is_general = (word & 0xfe800000) == 0xf8000000;
 	__u32 scaled = word >> 24 & 1, is_before = word >> 11 & 1;
 	__s64 imm = scaled ? (__s64)(word >> 10 & 0xfff) * 8 : arm64_signed(word, 12, 9);
 	struct arm64_access access = {
 		.off = scaled || is_before ? imm : 0,
 		.moves = scaled ? 0 : imm,
-		.first = word & 31,
+		.first = is_general ? word & 31 : 31,
 		.second = 31,
 		.is_load = word >> 22 & 1,
 		.is_store = !(word >> 22 & 1),
@@ -110,10 +112,9 @@ static inline struct arm64_access arm64_access_of(__u32 word)
 
 	if ((word >> 5 & 31) != 31)
 		return none;
-	if (((word & 0xfa000000) == 0xa8000000 || (word & 0xfe000000) == 0x6c000000) &&
-	    (word >> 23 & 3))
+	if ((word & 0x3a000000) == 0x28000000 && (word >> 23 & 3))
 		return arm64_pair(word);
-	if ((word & 0xff800000) == 0xf9000000 || (word & 0xffa00400) == 0xf8000400)
+	if ((word & 0xff800000) == 0xf9000000 || (word & 0x3b200400) == 0x38000400)
 		return arm64_single(word);
 	if ((word & 0xff80001f) == 0x9100001f)
 		none.moves = imm;
@@ -131,6 +132,17 @@ static inline int arm64_sets_sp(struct arm64_line *line, __u32 word)
 		return 0;
 	line->sp = word >> 30 & 1 ? line->fp - imm : line->fp + imm;
 	return 1;
+}
+
+/* add and sub of a register, and of a number where none of both registers before it is followed; and, orr, eor of a number. */
+static inline int arm64_loses_sp(__u32 word)
+{
+	if ((word & 31) != 31)
+		return 0;
+	if ((word & 0x3fe00000) == 0x0b200000 ||
+	    ((word & 0x1f800000) == 0x12000000 && (word >> 29 & 3) != 3))
+		return 1;
+	return (word & 0x3f000000) == 0x11000000 && (word >> 5 & 31) != 31;
 }
 
 /* A register that the caller wants is loaded. */
@@ -189,6 +201,8 @@ static inline enum code_line_way arm64_follow(struct arm64_line *line, __u32 wor
 		return arm64_makes_frame(line, word);
 	if (arm64_sets_sp(line, word))
 		return CODE_LINE_GOES_ON;
+	if (arm64_loses_sp(word))
+		line->sp = 0;
 	return arm64_follow_access(line, word);
 }
 

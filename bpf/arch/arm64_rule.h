@@ -48,7 +48,6 @@ static const struct unwind_machine arm64_machine = {
 	.fp = ARM64_REG_FP,
 	.sp = ARM64_REG_SP,
 	.extra = ARM64_REG_LR,
-	.result = 0,
 	.method = 12,
 	.bcp = 22,
 	.page_shift = ARM64_PAGE_SHIFT,

@@ -55,7 +55,6 @@ static const struct unwind_machine x86_machine = {
 	.fp = X86_REG_FP,
 	.sp = X86_REG_SP,
 	.extra = X86_REG_BX,
-	.result = X86_REG_AX,
 	.method = X86_REG_BX,
 	.bcp = X86_REG_BCP,
 	.page_shift = X86_PAGE_SHIFT,

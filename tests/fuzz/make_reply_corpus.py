@@ -23,9 +23,9 @@ def rule(kind, cfa_reg=0, how=0, cfa_off=0, fp_off=0, ra_off=0):
 FIXED = [rule(0), rule(1), rule(2), rule(3)]
 
 
-def table_reply(pages, rows, extended=(), start=0x401000, tracks_bx=0):
+def table_reply(pages, rows, extended=(), start=0x401000, tracks_extra=0, e_machine=62):
     rules = [*FIXED, *extended]
-    head = struct.pack("<Q6IQ", start, len(pages) - 1, len(rows), len(rules), tracks_bx, 0, 0, len(rows))
+    head = struct.pack("<Q6I2Q", start, len(pages) - 1, len(rows), len(rules), tracks_extra, 0, 0, e_machine, len(rows))
     return head + struct.pack(f"<{len(pages)}I", *pages) + struct.pack(f"<{len(rows)}I", *rows) + b"".join(rules)
 
 
@@ -110,8 +110,10 @@ REPLIES = {
     "file_id": (FILE, 0, file_reply(b"XYZ")),
     "file_wraps": (FILE, 1, file_reply(b"00", (2**64 - 1, 0x1000, 0, 0x1000, 1))),
     "table": (TABLE, 0, table_reply([0, 3, 4], [row(0, EXTENDED), row(0x10, SP8), row(0x14, 2 * SP8 | 3), row(0, SP8)])),
+    "table_arm64": (TABLE, 0, table_reply([0, 2], [row(0, EXTENDED), row(0x10, EXTENDED)], e_machine=183)),
+    "table_machine": (TABLE, 0, table_reply([0, 2], [row(0, EXTENDED), row(0x10, EXTENDED)], e_machine=40)),
     "table_rules": (TABLE, 0, table_reply([0, 2], [row(0, EXTENDED | 4), row(8, EXTENDED | 5)],
-                                          [rule(4, 3, 0x11, 16, -16, -8), rule(6, 7, 0x14, 8, 6, 13)], tracks_bx=1)),
+                                          [rule(4, 3, 0x11, 16, -16, -8), rule(6, 7, 0x14, 8, 6, 13)], tracks_extra=1)),
     "table_rule": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 9)])),
     "table_pages": (TABLE, 0, table_reply([0, 0, 1], [row(0, EXTENDED)])),
     "table_register": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 4)], [rule(4, 16)])),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers of a context of this process, by DWARF number, on the machine that the tests are built for. */
+/* Registers of this process, on the machine that the tests are built for. */
 #ifndef CPROF_TESTS_OWNREGS_H
 #define CPROF_TESTS_OWNREGS_H
 
@@ -9,7 +9,18 @@
 
 #include "unwind/unwindarch.h"
 
-/* Returns the pc. Registers that the machine has not stay as they are. */
+/* Where it stands: the pc, sp, the frame pointer, and the extra register that walks follow (bpf/unwind_abi.h), as they are there. */
+#if defined(__aarch64__)
+#define OWNREGS_HERE(ip, sp, fp, extra)                                          \
+	__asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29\n\tmov %3, x30" \
+			 : "=&r"(ip), "=&r"(sp), "=&r"(fp), "=&r"(extra))
+#else
+#define OWNREGS_HERE(ip, sp, fp, extra)                                                        \
+	__asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2\n\tmov %%rbx, %3" \
+			 : "=&r"(ip), "=&r"(sp), "=&r"(fp), "=&r"(extra))
+#endif
+
+/* The registers of a context, by DWARF number. Returns the pc. Registers that the machine has not stay as they are. */
 static inline uint64_t ownregs(const ucontext_t *context, uint64_t regs[UNWIND_NR_REGS])
 {
 #if defined(__aarch64__)

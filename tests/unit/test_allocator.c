@@ -198,6 +198,22 @@ static void test_aliases_have_one_site(void **state)
 	assert_int_not_equal(position(&allocator, "free"), SIZE_MAX);
 }
 
+/* A file that was cut meanwhile: where its code cannot be read, the entry is the place. */
+static void test_code_that_cannot_be_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct allocator allocator;
+	int fd = judge_fd(LIBC);
+
+	allocator_find(objects_get(fixture->objects, fixture->nr++, fd), -1, &allocator);
+	assert_int_not_equal(allocator.nr, 0);
+	for (size_t i = 0; i < allocator.nr; i++) {
+		assert_int_equal(allocator.offsets[i], 0);
+		assert_int_equal(allocator.sites[i].file_off,
+				 file_off_of(LIBC, allocator.names[i]));
+	}
+}
+
 static void test_no_allocators(void **state)
 {
 	assert_int_equal(find(*state, "half.so").nr, 0);
@@ -213,6 +229,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_jemalloc_and_new, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_leaves, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_aliases_have_one_site, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_code_that_cannot_be_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_allocators, set_up, tear_down),
 	};
 

@@ -14,6 +14,7 @@
 
 #include "feed/tablesync.h"
 #include "unit/feed_case.h"
+#include "unit/ownregs.h"
 
 #define COPY_BYTES (64 * 1024)
 
@@ -221,8 +222,7 @@ static __attribute__((noinline)) void capture_here(struct capture *capture)
 	struct stack_copy *copy = &capture->copy;
 
 	*copy = (struct stack_copy){.ip_exact = true, .extra_known = true};
-	__asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2\n\tmov %%rbx, %3"
-			 : "=&r"(copy->ip), "=&r"(copy->sp), "=&r"(copy->fp), "=&r"(copy->extra));
+	OWNREGS_HERE(copy->ip, copy->sp, copy->fp, copy->extra);
 	copy_stack(capture);
 	capture->nr_judge = backtrace(capture->judge, 64);
 }

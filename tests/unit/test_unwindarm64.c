@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "arch/arm64_code.h"
 #include "unwind/codestep.h"
 #include "unwind/tablebuild.h"
 #include "unwind/unwindstep.h"
@@ -400,6 +401,46 @@ static void test_gap_ends(void **state)
 	assert_int_equal(gap_step(&regs), CODESTEP_NO_FP);
 }
 
+/* What an instruction makes of sp, in code that is followed; LOST: it is not known any more. */
+static void test_gap_moves_of_sp(void **state)
+{
+	enum {
+		LOST = -1
+	};
+	static const struct {
+		uint32_t word;
+		int64_t moves;
+	} cases[] = {
+		{0xa8c27bfd, 32},   /* ldp x29,x30,[sp],#32 */
+		{0xacc10fe0, 32},   /* ldp q0,q3,[sp],#32 */
+		{0xadbf07e0, -32},  /* stp q0,q1,[sp,#-32]! */
+		{0x6dbe27e8, -32},  /* stp d8,d9,[sp,#-32]! */
+		{0x29be07e0, -16},  /* stp w0,w1,[sp,#-16]! */
+		{0x3c9f0fe8, -16},  /* str q8,[sp,#-16]! */
+		{0xfc1f0fe8, -16},  /* str d8,[sp,#-16]! */
+		{0xfc4107e8, 16},   /* ldr d8,[sp],#16 */
+		{0xf81f0ff3, -16},  /* str x19,[sp,#-16]! */
+		{0xa90157f4, 0},    /* stp x20,x21,[sp,#16] */
+		{0xd10083ff, -32},  /* sub sp,sp,#32 */
+		{0x914007ff, 4096}, /* add sp,sp,#1,lsl #12 */
+		{0xcb2c63ff, LOST}, /* sub sp,sp,x12 */
+		{0x9100013f, LOST}, /* mov sp,x9 */
+		{0x927cec1f, LOST}, /* and sp,x0,#-16 */
+		{0xf100001f, 0},    /* cmp x0,#0 */
+		{0xf27cec1f, 0},    /* tst x0,#-16 */
+		{0xeb00003f, 0},    /* cmp x1,x0 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct arm64_line line = {.pc = 0x1000, .sp = 0x10000, .fp = 0x20000};
+
+		assert_int_equal(arm64_follow(&line, cases[i].word), CODE_LINE_GOES_ON);
+		assert_int_equal(line.sp,
+				 cases[i].moves == LOST ? 0 : 0x10000 + (uint64_t)cases[i].moves);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +458,7 @@ int main(void)
 		cmocka_unit_test_setup(test_gap_prologue, set_up),
 		cmocka_unit_test_setup(test_gap_frame, set_up),
 		cmocka_unit_test_setup(test_gap_ends, set_up),
+		cmocka_unit_test_setup(test_gap_moves_of_sp, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static void test_loader(void **state)
 static void test_described(void **state)
 {
 	(void)state;
-	assert_int_equal(kind_at("/proc/self/exe", 0), UNWIND_ROOT);
+	/* behind the landing pad that arm64's begins with, which its description does not count */
+	assert_int_equal(kind_at("/proc/self/exe", 4), UNWIND_ROOT);
 	assert_int_not_equal(kind_at("/proc/self/exe", 64), UNWIND_ROOT);
 }
 

@@ -176,7 +176,7 @@ void purge_notice(struct purge *purge)
 		purge->nr_noticed = *purge->maps.nr_ended;
 }
 
-/* Is it time to look for images that have ended? */
+/* Is it time to look for images that have ended? Urgent: at the end; one that ended after the last notice is found there, too. */
 static bool is_due(const struct purge *purge, bool urgent)
 {
 	if (!purge->maps.nr_ended)

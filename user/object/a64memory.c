@@ -90,6 +90,8 @@ static void atomic(struct a64 *in, uint32_t word)
 	if (a64_bit(word, 26))
 		return a64_other(in, 0);
 	in->class = A64_ATOMIC;
+	if ((word & 0xfffffc00) == 0xf83fd000) /* ld64b: eight registers */
+		rt = 0xffu << a64_bits(word, 0, 5);
 	in->written = rt | a64_mask_of(a64_or_zero(a64_bits(word, 16, 5)));
 }
 

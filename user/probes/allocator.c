@@ -113,7 +113,7 @@ struct search {
 #define MAX_DEPTH    2
 #define MAX_FOLLOWED 64
 
-/* The code of a function; false: there is none to be had. code->bytes is the caller's: free(). */
+/* The code of a function; false: there is none to be had, and *code is as it was. code->bytes is the caller's: free(). */
 static bool read_code(const struct elf_file *elf, int fd, const struct symbol *symbol,
 		      struct probesite_code *code)
 {
@@ -124,12 +124,13 @@ static bool read_code(const struct elf_file *elf, int fd, const struct symbol *s
 	    elf_file_offset(elf, symbol->elf_addr, &file_off))
 		return false;
 	bytes = xmalloc(symbol->len_bytes);
+	if (pread(fd, bytes, symbol->len_bytes, file_off) != (ssize_t)symbol->len_bytes) {
+		free(bytes);
+		return false;
+	}
 	*code = (struct probesite_code){bytes, symbol->len_bytes, symbol->elf_addr,
 					elf_file_arch(elf)};
-	if (pread(fd, bytes, code->len_bytes, file_off) == (ssize_t)code->len_bytes)
-		return true;
-	free(bytes);
-	return false;
+	return true;
 }
 
 /*

@@ -132,7 +132,8 @@ bool usdt_find(const struct elf_file *elf, struct allocator *allocator)
 	struct elf_section section;
 	struct notes_reader notes;
 
-	if (!elf_file_section(elf, ".note.stapsdt", &section) || !section.bytes)
+	if (!elf_file_arch(elf) || !elf_file_section(elf, ".note.stapsdt", &section) ||
+	    !section.bytes)
 		return false;
 	notes = (struct notes_reader){section.bytes, section.len_bytes};
 	for (int i = 0; i < MAX_NOTES && allocator->nr < ALLOC_MAX_SITES; i++) {

@@ -27,7 +27,7 @@ struct jump {
 	uint64_t target;
 };
 
-/* Private to jumps.c. */
+/* Private to jumps.c, but that loaded may be set to 0 where a function begins. */
 struct jumps {
 	bool is_arm64;
 	ZydisDecoder decoder;

@@ -46,6 +46,7 @@ static uint32_t count_jumps(struct text *text, uint64_t start, uint64_t limit)
 	struct jump jump;
 	uint32_t nr = 0;
 
+	text->jumps.loaded = 0; /* what another function loaded is not what this one jumps to */
 	for (uint64_t at = start; at < limit; at += jump.len_bytes) {
 		if (!jumps_next(&text->jumps, text->code + (at - text->start), limit - at, at,
 				&jump))

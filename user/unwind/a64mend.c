@@ -291,7 +291,7 @@ static void flush(struct a64mend *mend, const struct unwind_row *next)
 {
 	uint64_t limit = mend->has_gap ? mend->gap.elf_addr : next->elf_addr;
 
-	if (mend->has_row && next->rule.kind == UNWIND_ROOT &&
+	if (mend->has_row && next->rule.kind == UNWIND_ROOT && is_entry(&mend->row.rule) &&
 	    next->elf_addr - limit < PADDING_BYTES)
 		emit_clone(mend, limit);
 	else if (mend->has_row)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is known about the stack before an instruction (arm64), how instructions change it, and its unwind rule. Offsets are
- * bytes. Private to a64flow.c and a64epilogue.c, which follow code.
+ * bytes. Private to a64flow.c, a64path.c, a64mend.c and a64jit.c, which follow code.
  *
  * A call leaves the return address in x30 (lr), so at a function's entry the CFA is sp. A frame record is a pair of the caller's
  * x29 and x30 anywhere in the frame; mostly at its bottom, with x29 set to it.

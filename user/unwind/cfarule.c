@@ -104,7 +104,8 @@ static bool set_cfa(const struct unwind_machine *machine, struct unwind_rule *ru
 		return true;
 	case CFA_INDEXED: /* the index register takes the return address's place, which is usual */
 		rule->kind = UNWIND_INDEXED;
-		if (unwind_ra_how(rule) != UNWIND_AT_CFA || rule->ra_off != -8)
+		if (unwind_ra_how(rule) != UNWIND_AT_CFA || rule->ra_off != -8 ||
+		    cfa->index_reg >= machine->nr_regs)
 			return false;
 		rule->ra_off = (int16_t)cfa->index_reg;
 		return true;

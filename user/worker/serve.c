@@ -181,11 +181,20 @@ static int fd_of(const struct worker *worker, uint32_t key)
 	return -1;
 }
 
+/* What the code of another machine would mean here is nonsense; its names may be read. */
+static bool is_of_this_machine(const struct object *object)
+{
+	const struct arch *arch = elf_file_arch(object_elf(object));
+
+	return arch && arch->machine == unwind_arch_here()->e_machine;
+}
+
 static int answer_sites(struct worker *worker, struct object *object, struct message *reply)
 {
-	struct allocator allocator;
+	struct allocator allocator = {0};
 
-	allocator_find(object, fd_of(worker, reply->key), &allocator);
+	if (is_of_this_machine(object))
+		allocator_find(object, fd_of(worker, reply->key), &allocator);
 	append(worker, &(struct message_sites){allocator.is_go, allocator.is_nameless},
 	       sizeof(struct message_sites));
 	for (size_t i = 0; i < allocator.nr; i++) {
@@ -208,7 +217,8 @@ static int answer_table(struct worker *worker, struct object *object)
 {
 	struct unwind_table *table = NULL;
 	struct elf_file *again;
-	int err = elf_file_reopen(object_elf(object), &again);
+	int err = is_of_this_machine(object) ? elf_file_reopen(object_elf(object), &again)
+					     : -ENOEXEC;
 
 	if (err)
 		return err;

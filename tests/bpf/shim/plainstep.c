@@ -69,6 +69,16 @@ static bool may_stay(const struct unwind_regs *regs)
 	return HOST_MACHINE->has_link ? regs->ip_exact : regs->leaf != NULL;
 }
 
+/* Are the caller's x29 and lr side by side? */
+static bool has_pair(const struct unwind_rule *rule)
+{
+	if (unwind_fp_how(rule) != UNWIND_AT_CFA)
+		return false;
+	if (unwind_ra_how(rule) == UNWIND_AT_CFA)
+		return rule->ra_off == rule->fp_off + 8;
+	return unwind_ra_how(rule) == UNWIND_BEHIND_FP;
+}
+
 static enum unwind_status find_cfa(struct step *step)
 {
 	const struct unwind_rule *rule = step->rule;
@@ -82,7 +92,7 @@ static enum unwind_status find_cfa(struct step *step)
 		return UNWIND_STEPPED;
 	}
 	if (is_sp_lost(step->regs) && step->regs->fp && rule->kind == UNWIND_FRAME &&
-	    rule->cfa_reg == HOST_MACHINE->sp && unwind_fp_how(rule) == UNWIND_AT_CFA) {
+	    rule->cfa_reg == HOST_MACHINE->sp && has_pair(rule)) {
 		step->cfa = step->regs->fp - (uint64_t)(int64_t)rule->fp_off;
 		return UNWIND_STEPPED;
 	}
@@ -184,8 +194,10 @@ static enum unwind_status step_signal(const struct step *step, struct unwind_reg
 {
 	const struct unwind_rule *rule = step->rule;
 	uint64_t sp = step->regs->sp;
-	enum unwind_status status = load(step, sp + (uint64_t)rule->ra_off, &caller->ip);
+	enum unwind_status status = is_sp_lost(step->regs) ? UNWIND_NO_REG : UNWIND_STEPPED;
 
+	if (!status)
+		status = load(step, sp + (uint64_t)rule->ra_off, &caller->ip);
 	if (!status)
 		status = load(step, sp + (uint64_t)rule->cfa_off, &caller->sp);
 	if (!status)
