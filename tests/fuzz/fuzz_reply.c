@@ -37,12 +37,13 @@ static void use_file(const struct reply_file *file)
 
 static void use_table(const struct unwind_table *table)
 {
-	uint64_t limit = table->start + ((uint64_t)table->nr_pages << X86_PAGE_SHIFT);
+	uint64_t page_bytes = unwind_arch_page_bytes(table->arch);
+	uint64_t limit = table->start + table->nr_pages * page_bytes;
 	struct unwind_rule rule;
 
 	for (uint32_t page = 0; page < table->nr_pages; page++)
-		for (uint64_t pc = 0; pc < X86_PAGE_BYTES; pc += 255) {
-			uint64_t addr = table->start + ((uint64_t)page << X86_PAGE_SHIFT) + pc;
+		for (uint64_t pc = 0; pc < page_bytes; pc += 255) {
+			uint64_t addr = table->start + page * page_bytes + pc;
 
 			require(unwind_table_find(table, addr, &rule));
 			require(rule.kind < UNWIND_NR_KINDS && rule.cfa_reg < UNWIND_NR_REGS);

@@ -245,13 +245,13 @@ int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table 
 	struct message_table about;
 	struct unwind_table *read;
 
-	if (!take(&rest, &about, sizeof(about)) || about.e_machine > UINT16_MAX ||
-	    !unwind_arch_of((unsigned)about.e_machine) || about.tracks_extra > 1 ||
+	if (!take(&rest, &about, sizeof(about)) ||
+	    about.e_machine != unwind_arch_here()->e_machine || about.tracks_extra > 1 ||
 	    about.truncated > 1 || about.nr_pages > UNWIND_TABLE_MAX_PAGES ||
 	    about.nr_extended > UNWIND_MAX_EXTENDED || about.nr_extended < UNWIND_NR_FIXED_EXTENDED)
 		return -EBADMSG;
 	read = xcalloc(1, sizeof(*read));
-	read->arch = unwind_arch_of((unsigned)about.e_machine);
+	read->arch = unwind_arch_here();
 	read->start = about.start;
 	read->nr_pages = about.nr_pages;
 	read->nr_rows = about.nr_rows;

@@ -44,7 +44,7 @@ int reply_read_crc(const void *payload, size_t len_bytes, uint32_t *crc);
 int reply_read_variables(const void *payload, size_t len_bytes, uint64_t *elf_addrs);
 /* Can each function that takes a rule take this one? */
 bool reply_is_rule(const struct unwind_rule *rule);
-/* Reads an unwind table, which the caller frees with unwind_table_free(). -EBADMSG: *table is untouched. */
+/* Reads an unwind table of this machine, which the caller frees with unwind_table_free(). -EBADMSG: *table is untouched. */
 int reply_read_table(const void *payload, size_t len_bytes, struct unwind_table **table);
 
 /* Where a file's allocator can be probed; nr is 0 if it defines none. */
