@@ -48,7 +48,7 @@ static void begin(struct fixture *fixture)
 static void write_one(struct fixture *fixture)
 {
 	static const uint8_t stack[STACK_BYTES];
-	static const uint64_t ips[] = {1, 2}, regs[16];
+	static const uint64_t ips[] = {1, 2}, regs[UNWIND_NR_REGS];
 	struct stack_copy copy = {.leaf = regs, .bytes = stack, .len_bytes = STACK_BYTES};
 	struct record record = {.tgid = 5, .user_ips = ips, .nr_user = 2, .capture = &copy};
 

@@ -150,7 +150,7 @@ static void set_number(struct a64stack *state, const struct a64 *in)
 		number = (state->number & ~(0xffffll << in->shift)) | in->imm << in->shift;
 	}
 	overwrite(state, in->rd);
-	if (in->rd >= A64_FP || llabs(number) > A64STACK_MAX_OFF)
+	if (in->rd >= A64_FP || number > A64STACK_MAX_OFF || number < -A64STACK_MAX_OFF)
 		return;
 	state->numbered_reg = in->rd;
 	state->number = (int32_t)number;
