@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "object/arch.h"
+#include "unwind/unwindarch.h"
 #include "sandbox/jvmreply.h"
 #include "sandbox/reply.h"
 
@@ -39,7 +40,7 @@ static struct look good_look(void)
 		.about = {.missing = "", .nr_blobs = 3, .is_changed = 1, .unloads_at = HEAP},
 		.heaps = {{HEAP, HEAP + 0x1000, HEAP + 0x4000, 7, 1, sizeof(struct table)},
 			  {HEAP + 0x4000, HEAP + 0x5000, HEAP + 0x5000, 8, 0, 0}},
-		.table = {.about = {.e_machine = 62,
+		.table = {.about = {.e_machine = unwind_arch_here()->e_machine,
 				    .start = HEAP,
 				    .nr_pages = 1,
 				    .nr_rows = 1,
@@ -128,6 +129,9 @@ static void make_bad_look(struct look *look, int which)
 	case 17:
 		look->table.rows[0] = UNWIND_RULE_EXTENDED | UNWIND_NR_FIXED_EXTENDED;
 		break;
+	case 18:
+		look->table.about.e_machine ^= 62 ^ 183; /* the other machine's */
+		break;
 	}
 }
 
@@ -137,7 +141,7 @@ static void test_bad_looks(void **state)
 	struct reply_look look = {.nr_blobs = 99};
 
 	(void)state;
-	for (int which = 0; which < 18; which++) {
+	for (int which = 0; which < 19; which++) {
 		struct look bad = good_look();
 
 		make_bad_look(&bad, which);
