@@ -50,12 +50,23 @@ STEP_INLINE enum unwind_status rulestep_clone(STEP_TARGET target, const STEP_REG
 				     : x86_step_clone(target, regs, caller);
 }
 
-/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
+/*
+ * By a frame pointer that the code promises to keep: its stacks end with a 0. On arm64 the pair that it points to is anywhere in its
+ * frame, so sp is lost.
+ */
 STEP_INLINE enum unwind_status rulestep_by_fp(STEP_TARGET target, const STEP_REGS *regs,
 					      STEP_CALLER *caller)
 {
-	return step_has_link(target) ? arm64_step_by_fp(target, regs, caller)
-				     : x86_step_by_fp(target, regs, caller);
+	__u64 fp = regs->fp;
+
+	if (!fp)
+		return UNWIND_AT_ROOT;
+	if (fp & 7)
+		return UNWIND_NO_CFI;
+	if (!step_load(target, fp, &caller->fp) || !step_load(target, fp + 8, &caller->ip))
+		return UNWIND_NO_MEMORY;
+	caller->sp = step_has_link(target) ? 0 : fp + 16;
+	return UNWIND_STEPPED;
 }
 
 STEP_INLINE enum unwind_status rulestep_register(STEP_TARGET target, const STEP_REGS *regs,

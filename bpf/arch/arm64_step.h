@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a step on arm64 does that no other machine's does: rulestep_abi.h includes this, and has defined what it needs. A call
- * leaves the return address in lr, and a step by x29 alone leaves sp unknown (0): the pair that x29 points to is anywhere
- * in its frame.
+ * leaves the return address in lr.
  */
 #ifndef CPROF_ARCH_ARM64_STEP_H
 #define CPROF_ARCH_ARM64_STEP_H
@@ -48,22 +47,6 @@ STEP_INLINE enum unwind_status arm64_step_clone(const STEP_REGS *regs, STEP_CALL
 	caller->ip = regs->extra;
 	caller->sp = regs->sp;
 	caller->fp = regs->fp;
-	return UNWIND_STEPPED;
-}
-
-/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
-STEP_INLINE enum unwind_status arm64_step_by_fp(STEP_TARGET target, const STEP_REGS *regs,
-						STEP_CALLER *caller)
-{
-	__u64 fp = regs->fp;
-
-	if (!fp)
-		return UNWIND_AT_ROOT;
-	if (fp & 7)
-		return UNWIND_NO_CFI;
-	if (!step_load(target, fp, &caller->fp) || !step_load(target, fp + 8, &caller->ip))
-		return UNWIND_NO_MEMORY;
-	caller->sp = 0;
 	return UNWIND_STEPPED;
 }
 

@@ -45,22 +45,6 @@ STEP_INLINE enum unwind_status x86_step_clone(STEP_TARGET target, const STEP_REG
 	return UNWIND_STEPPED;
 }
 
-/* By a frame pointer that the code promises to keep: its stacks end with a 0. */
-STEP_INLINE enum unwind_status x86_step_by_fp(STEP_TARGET target, const STEP_REGS *regs,
-					      STEP_CALLER *caller)
-{
-	__u64 fp = regs->fp;
-
-	if (!fp)
-		return UNWIND_AT_ROOT;
-	if (fp & 7)
-		return UNWIND_NO_CFI;
-	if (!step_load(target, fp, &caller->fp) || !step_load(target, fp + 8, &caller->ip))
-		return UNWIND_NO_MEMORY;
-	caller->sp = fp + 16;
-	return UNWIND_STEPPED;
-}
-
 #endif
 
 #endif

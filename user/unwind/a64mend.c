@@ -36,18 +36,6 @@ void a64mend_open(struct a64mend *mend, const struct elf_file *file, cfa_row_fn 
 
 /* Backwards -------------------------------------------------------------------------------------- */
 
-static void unload_one(struct a64stack *state, uint8_t reg, int64_t at)
-{
-	if (reg == A64_FP && state->fp_how == A64STACK_KEPT) {
-		state->fp_how = A64STACK_SAVED;
-		state->fp_at = (int32_t)at;
-	}
-	if (reg == A64_LR && state->ra_how == A64STACK_KEPT) {
-		state->ra_how = A64STACK_SAVED;
-		state->ra_at = (int32_t)at;
-	}
-}
-
 static bool unload(struct a64stack *state, const struct a64 *in)
 {
 	int64_t at;
@@ -61,9 +49,9 @@ static bool unload(struct a64stack *state, const struct a64 *in)
 		return true;
 	if (in->size_bytes != WORD)
 		return !(in->written & (1u << A64_FP | 1u << A64_LR));
-	unload_one(state, in->rd, at);
+	a64stack_save(state, in->rd, at);
 	if (in->class == A64_LOAD_PAIR)
-		unload_one(state, in->rd2, at + WORD);
+		a64stack_save(state, in->rd2, at + WORD);
 	return true;
 }
 

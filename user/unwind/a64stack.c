@@ -90,7 +90,7 @@ static bool is_word(const struct a64 *in)
 	return !in->is_vector && in->size_bytes == WORD;
 }
 
-static void store_one(struct a64stack *state, uint8_t reg, int64_t at)
+void a64stack_save(struct a64stack *state, uint8_t reg, int64_t at)
 {
 	if (reg == A64_FP && state->fp_how == A64STACK_KEPT) {
 		state->fp_how = A64STACK_SAVED;
@@ -108,9 +108,9 @@ static void store(struct a64stack *state, const struct a64 *in)
 
 	if (!is_word(in) || !place_of(state, in, &at) || at >= 0)
 		return;
-	store_one(state, in->rd, at);
+	a64stack_save(state, in->rd, at);
 	if (in->class == A64_STORE_PAIR)
-		store_one(state, in->rd2, at + WORD);
+		a64stack_save(state, in->rd2, at + WORD);
 }
 
 static void load_one(struct a64stack *state, uint8_t reg, bool known, int64_t at)

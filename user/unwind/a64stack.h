@@ -43,6 +43,8 @@ extern const struct a64stack a64stack_entry;
 
 /* Changes the state before an instruction (not a jump or return) to the one after it; after a call's return. */
 void a64stack_apply(struct a64stack *state, const struct a64 *in);
+/* The caller's x29 or lr, if it is reg and still there, is at CFA + at, too. Other registers are ignored. */
+void a64stack_save(struct a64stack *state, uint8_t reg, int64_t at);
 
 /* Whether the stack, x29 and x30 are as they were at the entry. */
 bool a64stack_is_balanced(const struct a64stack *state);
