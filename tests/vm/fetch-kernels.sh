@@ -3,14 +3,11 @@
 #
 #	tests/vm/fetch-kernels.sh [KERNEL...]	of the table below; all of it
 #
-# For the machine that ARCH names, x86 or arm64 (as in the Makefile; ours). Says a line for each: "KERNEL RELEASE PATH", or "KERNEL SKIP reason". What was fetched before stays
-# and needs no network; `make clean` forgets it. Exit code 0 if each line is of the first kind.
+# For the machine that ARCH names, x86 or arm64 (as in the Makefile; ours). Says a line for each: "KERNEL RELEASE PATH", or
+# "KERNEL SKIP reason". What was fetched before stays and needs no network; `make clean` forgets it. Exit code 0 if each line is of the first kind.
 #
-# apt-get itself does the work, in a root of its own under build/, with a source line of its own for
-# each kernel: neither the machine's lists, nor its cache, nor its packages are touched, and no root is
-# needed. It checks the archive's signatures as always. Where the archive is, the machine knows: the
-# addresses are those of its own sources, and so are a mirror and a proxy. The newest kernel of a suite
-# is taken, never a version written down here: archives drop the old ones.
+# apt-get itself does the work, in a root of its own under build/ for each kernel (scripts/privateapt.sh). The newest kernel of a
+# suite is taken, never a version written down here: archives drop the old ones.
 #
 # The cloud flavour: a third of the size, and its few drivers hold the serial ports, all we need. There is none with pages of
 # 16 KB.
@@ -20,7 +17,7 @@ export LC_ALL=C
 # kernel  releases  flavour      suites, the first that has it
 case ${ARCH:-$(uname -m)} in
 x86 | x86_64)
-	debian=amd64
+	arch=amd64
 	kernels='
 5.10      5.10.     cloud-amd64  bullseye-security bullseye
 6.1       6.1.      cloud-amd64  bookworm-security bookworm
@@ -29,7 +26,7 @@ sid       -         cloud-amd64  sid
 '
 	;;
 *)
-	debian=arm64
+	arch=arm64
 	kernels='
 5.10      5.10.     cloud-arm64  bullseye-security bullseye
 6.1       6.1.      cloud-arm64  bookworm-security bookworm
@@ -40,42 +37,10 @@ sid       -         cloud-arm64  sid
 	;;
 esac
 
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=scripts/privateapt.sh
+. scripts/privateapt.sh
 home=$PWD/${BUILD:-build}/vm/kernels
-
-# What the machine's own sources are: "SUITE ADDRESS" a line.
-own_sources()
-{
-	apt-get --print-uris update 2>/dev/null |
-		sed -n "s|^'\(.*\)/dists/\([^/]*\)/InRelease'.*|\2 \1|p"
-}
-
-# The archive that a suite is in: security updates have one of their own, all else is where the
-# machine's release itself comes from.
-archive_of() # SUITE
-{
-	local own=
-	# shellcheck source=/dev/null
-	[ -r /etc/os-release ] && own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-	case $1 in
-	*-security) own=$own-security ;;
-	esac
-	own_sources | awk -v own="$own" '$1 == own { print $2; exit }'
-}
-
-# apt in a root of its own, $root.
-private() # COMMAND ARGUMENT...
-{
-	local command=$1
-	shift
-	"$command" -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/nonexistent \
-		-o Dir::Etc::preferences=/nonexistent -o Dir::Etc::preferencesparts=/nonexistent \
-		-o Dir::State="$root/state" -o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
-		-o APT::Architecture=$debian -o APT::Architectures=$debian -o APT::Sandbox::User= \
-		-o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=30 \
-		-o Acquire::Check-Valid-Until=false "$@"
-}
 
 # The newest package that holds a kernel. In some releases that is linux-image-*, in others
 # linux-binary-*, and then linux-image-* has no file that we want.
@@ -88,15 +53,10 @@ newest_package() # RELEASES FLAVOUR
 # try KERNEL RELEASES FLAVOUR SUITE: fetches into $home/KERNEL, or leaves the reason in $why.
 try()
 {
-	local address root package
-	address=$(archive_of "$4")
-	[ -n "$address" ] || { why="no source of this machine has the archive of $4"; return 1; }
+	local root package
 	root=$(mktemp -d "$home/apt.XXXXXX") || { why="no room in $home"; return 1; }
-	mkdir -p "$root"/state/lists/partial "$root"/cache/archives/partial
-	: >"$root/status"
-	echo "deb [target=Packages arch=$debian${signed_by}] $address $4 main" >"$root/sources.list"
-	if ! private apt-get -qq update >"$root/log" 2>&1 || grep -qE '^(W|E):' "$root/log"; then
-		why="$4: $(grep -E '^(W|E):' "$root/log" | head -n 1)"
+	if ! private_open "$4"; then
+		: # why is said
 	elif package=$(newest_package "$2" "$3") && [ -z "$package" ]; then
 		why="$4 has no such kernel"
 	elif ! (cd "$root" && private apt-get -qq download "$package") >"$root/log" 2>&1; then
@@ -142,8 +102,6 @@ fetch()
 }
 
 command -v apt-get >/dev/null || { echo "all SKIP no apt-get here"; exit 1; }
-signed_by=
-[ -r $keyring ] && signed_by=" signed-by=$keyring"
 mkdir -p "$home" || exit 2
 trap 'rm -rf "$home"/apt.*; exit 130' INT TERM
 # shellcheck disable=SC2046 # words

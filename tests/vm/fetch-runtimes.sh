@@ -7,8 +7,7 @@
 # runtime is in; what else is in the package lies beside it. What was fetched before stays and needs no network; `make
 # clean` forgets it. Exit code 0 if each line is of the first kind.
 #
-# As tests/vm/fetch-kernels.sh does it: apt-get in a root of its own, one for each suite and architecture; the machine's own lists and
-# packages stay as they are, and no architecture is added to it.
+# apt-get works in a root of its own for each suite and architecture (scripts/privateapt.sh).
 set -u
 export LC_ALL=C
 
@@ -34,52 +33,10 @@ perl5.40    trixie    perl-base                usr/bin/perl
 perl5.42    sid       perl-base                usr/bin/perl
 '
 
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=scripts/privateapt.sh
+. scripts/privateapt.sh
 home=$PWD/${BUILD:-build}/vm/runtimes
-
-# What the machine's own sources are: "SUITE ADDRESS" a line.
-own_sources()
-{
-	apt-get --print-uris update 2>/dev/null |
-		sed -n "s|^'\(.*\)/dists/\([^/]*\)/InRelease'.*|\2 \1|p"
-}
-
-# The archive that all suites are in: where the machine's release itself comes from.
-archive()
-{
-	local own=
-	# shellcheck source=/dev/null
-	[ -r /etc/os-release ] && own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-	own_sources | awk -v own="$own" '$1 == own { print $2; exit }'
-}
-
-# apt for a suite and an architecture, in a root of its own, $root.
-private() # COMMAND ARGUMENT...
-{
-	local command=$1
-	shift
-	"$command" -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/nonexistent \
-		-o Dir::Etc::preferences=/nonexistent -o Dir::Etc::preferencesparts=/nonexistent \
-		-o Dir::State="$root/state" -o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
-		-o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Sandbox::User= \
-		-o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=30 \
-		-o Acquire::Check-Valid-Until=false "$@"
-}
-
-# Makes $root for $suite and $arch, if there is none yet. Else the reason is in $why.
-make_root()
-{
-	[ -e "$root/status" ] && return 0
-	mkdir -p "$root"/state/lists/partial "$root"/cache/archives/partial
-	echo "deb [target=Packages arch=$arch${signed_by}] $address $suite main" >"$root/sources.list"
-	: >"$root/status"
-	if ! private apt-get -qq update >"$root/log" 2>&1 || grep -qE '^(W|E):' "$root/log"; then
-		why="$suite: $(grep -E '^(W|E):' "$root/log" | head -n 1)"
-		rm -rf "$root"
-		return 1
-	fi
-}
 
 # The file that $pattern means, below $to.
 find_file()
@@ -91,8 +48,7 @@ find_file()
 # Fetches $package into $to. Else the reason is in $why.
 try()
 {
-	[ -n "$address" ] || { why="no source of this machine has the archive"; return 1; }
-	make_root || return 1
+	[ -e "$root/status" ] || private_open "$suite" || { rm -rf "$root"; return 1; }
 	rm -rf "$to.new" && mkdir -p "$to.new"
 	if ! (cd "$to.new" && private apt-get -qq download "$package") >"$root/log" 2>&1; then
 		why="$suite: $package: $(grep -E '^(W|E):' "$root/log" | tail -n 1)"
@@ -120,10 +76,7 @@ fetch()
 }
 
 command -v apt-get >/dev/null || { echo "all all SKIP no apt-get here"; exit 1; }
-signed_by=
-[ -r $keyring ] && signed_by=" signed-by=$keyring"
 mkdir -p "$home" || exit 2
-address=$(archive)
 # shellcheck disable=SC2046 # words
 [ $# -gt 0 ] || set -- $(awk '{ print $1 }' <<<"$runtimes")
 status=0
