@@ -14,9 +14,9 @@
 
 #include "elf_judge.h"
 #include "object/a64.h"
+#include "unit/arm64_judge.h"
 
-#define ARM64_LIBC  "/usr/aarch64-linux-gnu/lib/libc.so.6"
-#define ASSEMBLER   "aarch64-linux-gnu-gcc"
+#define ARM64_LIBC  ARM64_LIBS "libc.so.6"
 #define NR_RANDOM   300000
 #define MAX_REPORTS 20
 
@@ -462,7 +462,7 @@ static bool read_line(FILE *in, struct line *line)
 
 static void judge(const char *path)
 {
-	FILE *in = judge_ask("aarch64-linux-gnu-objdump -d -M no-aliases -z %s", path);
+	FILE *in = judge_ask(ARM64_OBJDUMP " -d -M no-aliases -z %s", path);
 	unsigned int nr = 0, nr_wrong = 0;
 	struct line line;
 
@@ -482,18 +482,10 @@ static void judge(const char *path)
 	assert_int_equal(nr_wrong, 0);
 }
 
-static bool has_tools(void)
-{
-	if (!system("command -v " ASSEMBLER " aarch64-linux-gnu-objdump >/dev/null 2>&1"))
-		return true;
-	print_message("no " ASSEMBLER " here: skipped\n");
-	return false;
-}
-
 static void test_c_library(void **state)
 {
 	(void)state;
-	if (!has_tools() || access(ARM64_LIBC, R_OK))
+	if (!arm64_judge_is_here() || access(ARM64_LIBC, R_OK))
 		skip();
 	judge(ARM64_LIBC);
 }
@@ -504,7 +496,7 @@ static void test_random_words(void **state)
 	FILE *out;
 
 	(void)state;
-	if (!has_tools())
+	if (!arm64_judge_is_here())
 		skip();
 	out = fopen(path, "w");
 	assert_non_null(out);
@@ -515,7 +507,7 @@ static void test_random_words(void **state)
 		fprintf(out, ".inst 0x%08x\n", (uint32_t)(number >> 32));
 	}
 	fclose(out);
-	judge_run(ASSEMBLER " -c -o random.o random.s");
+	judge_run(ARM64_CC " -c -o random.o random.s");
 	judge("random.o");
 }
 

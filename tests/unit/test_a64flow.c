@@ -20,8 +20,8 @@
 #include "object/symtab.h"
 #include "unwind/a64flow.h"
 #include "unwind/tablebuild.h"
+#include "unit/arm64_judge.h"
 
-#define ARM64_LIBS  "/usr/aarch64-linux-gnu/lib"
 #define MAX_REPORTS 20
 
 /* What readelf says ------------------------------------------------------------------------------- */
@@ -276,16 +276,16 @@ static void test_as_call_frame_information_says(void **state)
 	int len;
 
 	(void)state;
-	if (access(ARM64_LIBS "/libc.so.6", R_OK))
+	if (access(ARM64_LIBS "libc.so.6", R_OK))
 		skip();
 	if (!more) {
-		judge(ARM64_LIBS "/libc.so.6", false, 0.15, 0);
-		judge(ARM64_LIBS "/libm.so.6", false, 0.05, 0);
-		judge(ARM64_LIBS "/libc.so.6", true, 0.15, 0);
+		judge(ARM64_LIBS "libc.so.6", false, 0.15, 0);
+		judge(ARM64_LIBS "libm.so.6", false, 0.05, 0);
+		judge(ARM64_LIBS "libc.so.6", true, 0.15, 0);
 	}
 	for (; more && sscanf(more, " %511s%n", path, &len) == 1; more += len) {
-		judge(path, false, 1, SIZE_MAX);
-		judge(path, true, 1, SIZE_MAX);
+		judge(path, false, 1, SIZE_MAX); /* clang leaves rows out */
+		judge(path, true, 1, 0);
 	}
 }
 
@@ -368,7 +368,7 @@ static void test_cases(void **state)
 	FILE *out;
 
 	(void)state;
-	if (system("command -v aarch64-linux-gnu-gcc >/dev/null 2>&1"))
+	if (!arm64_judge_is_here())
 		skip();
 	out = fopen(path, "w");
 	assert_non_null(out);
@@ -376,7 +376,7 @@ static void test_cases(void **state)
 		fprintf(out, ".globl %s\n", all[i].label);
 	fputs(cases, out);
 	fclose(out);
-	judge_run("aarch64-linux-gnu-gcc -shared -nostdlib -Wl,-Bsymbolic -o cases.so cases.s");
+	judge_run(ARM64_CC " -shared -nostdlib -Wl,-Bsymbolic -o cases.so cases.s");
 	file = judge_open("cases.so");
 	symtab = symtab_new(file);
 	assert_int_equal(unwind_table_from_elf(file, &table), 0);

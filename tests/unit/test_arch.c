@@ -17,18 +17,14 @@
 #include "object/gotslots.h"
 #include "object/plt.h"
 #include "object/symtab.h"
-
-#define CC	"aarch64-linux-gnu-gcc"
-#define OBJDUMP "aarch64-linux-gnu-objdump"
+#include "unit/arm64_judge.h"
 
 static bool has_compiler;
 
 static void need_compiler(void)
 {
-	if (has_compiler)
-		return;
-	print_message("SKIP: no " CC "\n");
-	skip();
+	if (!has_compiler)
+		skip();
 }
 
 static const struct arch *arch_of(const char *path)
@@ -103,8 +99,8 @@ static void test_shapes(void **state)
 
 static void check_plt(const char *path, size_t expected)
 {
-	FILE *in = judge_ask(OBJDUMP " -d -j .plt %s | "
-				     "sed -n 's/^\\([0-9a-f]*\\) <\\(.*@plt\\)>:/\\1 \\2/p'",
+	FILE *in = judge_ask(ARM64_OBJDUMP " -d -j .plt %s | "
+					   "sed -n 's/^\\([0-9a-f]*\\) <\\(.*@plt\\)>:/\\1 \\2/p'",
 			     path);
 	struct elf_file *file = judge_open(path);
 	struct symtab *symtab = symtab_new(file);
@@ -297,9 +293,9 @@ static int build(void **state)
 		   "static int (*choose(void))(void) { return one; }\n"
 		   "int chosen(void) __attribute__((ifunc(\"choose\")));\n"
 		   "void *f(int n) { return calloc(realloc(malloc(n), n) ? chosen() : 2, 3); }\n");
-	has_compiler = !system("command -v " CC " >/dev/null && command -v " OBJDUMP " >/dev/null");
+	has_compiler = arm64_judge_is_here();
 	for (size_t i = 0; has_compiler && i < sizeof(flags) / sizeof(flags[0]); i++) {
-		char *command scoped(freep) = xasprintf(CC " -O1 %s", flags[i]);
+		char *command scoped(freep) = xasprintf(ARM64_CC " -O1 %s", flags[i]);
 
 		judge_run(command);
 	}

@@ -26,6 +26,7 @@
 #include "object/elf.h"
 #include "unwind/tablebuild.h"
 #include "temp.h"
+#include "unit/arm64_judge.h"
 
 struct judge {
 	struct unwind_table *table;
@@ -399,8 +400,7 @@ static bool judge_file(const char *path, uint32_t stride, unsigned nr_random)
 	return true;
 }
 
-#define LIB	  "/usr/lib/x86_64-linux-gnu/"
-#define ARM64_LIB "/usr/aarch64-linux-gnu/lib/"
+#define LIB "/usr/lib/x86_64-linux-gnu/"
 
 static void test_small(void **state)
 {
@@ -418,10 +418,10 @@ static void test_small(void **state)
 static void test_arm64(void **state)
 {
 	(void)state;
-	if (!judge_file(ARM64_LIB "libc.so.6", 1, 20000))
+	if (!judge_file(ARM64_LIBS "libc.so.6", 1, 20000))
 		skip();
-	judge_file(ARM64_LIB "ld-linux-aarch64.so.1", 1, 20000);
-	judge_file(ARM64_LIB "libstdc++.so.6", 1, 20000);
+	judge_file(ARM64_LIBS "ld-linux-aarch64.so.1", 1, 20000);
+	judge_file(ARM64_LIBS "libstdc++.so.6", 1, 20000);
 }
 
 static void test_large(void **state)

@@ -15,8 +15,8 @@
 #include "runtime/perl.h"
 #include "runtime/python.h"
 #include "runtime/ruby.h"
+#include "unit/arm64_judge.h"
 
-#define CC   "aarch64-linux-gnu-gcc"
 #define ADDR 0x10000u
 
 /* What the last instruction of code is. */
@@ -114,13 +114,12 @@ static void with_library(const char *code, const char *flags, void (*find)(struc
 {
 	char *source scoped(freep) = xasprintf("%s/a.c", judge_dir);
 	char *command scoped(freep) =
-		xasprintf(CC " -O2 -shared -fPIC -nostdlib %s -o a.so a.c", flags);
+		xasprintf(ARM64_CC " -O2 -shared -fPIC -nostdlib %s -o a.so a.c", flags);
 	struct objects *objects = objects_new();
 	int fd;
 
 	if (!has_compiler) {
 		objects_free(objects);
-		print_message("SKIP: no " CC "\n");
 		skip();
 	}
 	fd = open(source, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -254,7 +253,7 @@ static void test_perl(void **state)
 static int begin(void **state)
 {
 	(void)state;
-	has_compiler = !system("command -v " CC " >/dev/null 2>&1");
+	has_compiler = arm64_judge_is_here();
 	judge_dir = temp_folder();
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "object/elf.h"
 #include "probes/probesite.h"
 #include "object/symtab.h"
+#include "unit/arm64_judge.h"
 #include "unit/judge.h"
 
 #define FREE	(PROBESITE_FIRST | PROBESITE_FIRST_OR_0)
@@ -256,7 +257,8 @@ static void judge_arm64_site(const char *path, const char *name, uint64_t elf_ad
 	static const char *const simulated[] = {"b\t",	  "bl\t",  "b.",     "cbz\t",
 						"cbnz\t", "tbz\t", "tbnz\t", "adrp\t",
 						"adr\t",  "br\t",  "blr\t",  "ret"};
-	char *command scoped(freep) = xasprintf("aarch64-linux-gnu-objdump -d --no-show-raw-insn "
+	char *command scoped(freep) = xasprintf(ARM64_OBJDUMP
+						" -d --no-show-raw-insn "
 						"--start-address=%#lx --stop-address=%#lx %s | "
 						"sed -nE 's/^ *([0-9a-f]+):[[:space:]]+/\\1: /p'",
 						elf_addr, elf_addr + site + 4, path);
@@ -456,11 +458,9 @@ static void test_arm64_allocators(void **state)
 	bool is_judged;
 
 	(void)state;
-	if (system("command -v aarch64-linux-gnu-objdump >/dev/null 2>&1")) {
-		print_message("no aarch64-linux-gnu-objdump here (make setup-arm64)\n");
+	if (!arm64_judge_is_here())
 		skip();
-	}
-	is_judged = judge_functions("/usr/aarch64-linux-gnu/lib/libc.so.6");
+	is_judged = judge_functions(ARM64_LIBS "libc.so.6");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *unpacked scoped(freep) = xasprintf(
 			"%s/../build/arm64/root/usr/lib/aarch64-linux-gnu/%s", TESTS_DIR, names[i]);

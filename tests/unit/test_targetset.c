@@ -44,7 +44,8 @@ static void make_process(uint32_t tgid, uint32_t parent, const char *comm)
 
 /* What was reported last of each process: 0 nothing, 1 wanted, 2 not wanted, 3 gone, 4 undecided. */
 static int told[NR];
-static const char *name_by_then; /* of a process that is told of: it has called exec before that */
+static const char *
+	name_by_then; /* set: the process calls exec, and has this name, before the callback returns */
 
 static void tell(void *ctx, uint32_t tgid, bool wanted)
 {
