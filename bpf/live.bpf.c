@@ -8,8 +8,8 @@
  *
  * It is raised before a block is entered and lowered after one is taken out, here and in user space
  * (collect/purge.c): 0 is always true, and anything else may be too high for a moment. This needs no fence: it
- * is one word, so that its changes have one order, and whoever frees a block has got it from the thread to which it was
- * given after the filter was raised.
+ * is one word, so that its changes have one order, and a thread can free a block only after it has the block's address, which the
+ * allocating thread gives away after it has raised the filter.
  *
  * Two tables. Entries of `live` are there from the start; those of `live_more`, the million, are
  * allocated when they are needed, and to free one again costs more than all else that a sampled free

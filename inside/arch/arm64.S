@@ -2,7 +2,7 @@
 /*
  * The part of entries.S that is arm64's.
  *
- * x9 to x17 are whoever's who is called. Jumps through memory are by x16, which a `bti c` lets in. The return address stays as it
+ * a called function may change x9 to x17. Jumps through memory are by x16, which a `bti c` lets in. The return address stays as it
  * came where nothing is called; else it is saved in a frame record, with call frame information, as C has it.
  */
 

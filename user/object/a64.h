@@ -2,8 +2,8 @@
 /*
  * Decodes A64, the instructions of arm64: 32-bit words, little-endian whatever the data is, at multiples of 4.
  *
- * What moves the stack, the frame record, control flow or an address is told in full; of the rest, which general registers it
- * may write. An instruction of an extension that is not known here may be A64_OTHER or A64_UNKNOWN; never one of the others.
+ * Instructions that change sp, the frame record, control flow or an address are decoded in full; of all others only the general
+ * registers that they may write are known. An instruction of an extension that is not known here may be A64_OTHER or A64_UNKNOWN; never one of the others.
  */
 #ifndef CPROF_OBJECT_A64_H
 #define CPROF_OBJECT_A64_H

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * No address of a process is at or above this. arm64 has 2^48 bytes, and 2^52 for who asks for them; x86-64 2^47. A check of
- * numbers that anybody may have written, not a machine's exact limit.
+ * No address of a process is at or above this. arm64 has 2^48 bytes, and 2^52 for a process that asks for them; x86-64 has 2^47. A
+ * bound for numbers from untrusted memory, not a machine's exact limit.
  */
 #define ARCH_USER_LIMIT (1ull << 52)
 

@@ -143,9 +143,9 @@ static bool is_meant(struct targetset *targetset, struct candidate *candidate, c
 }
 
 /*
- * A rejection lasts until the next exec. The one that `comm` is older than may have been called just before the rejection, which
- * would then never end. Asked afterwards, /proc has the name of whoever was rejected. The verdict stays until the exec is
- * reported, since samples of the older image may follow.
+ * A rejection lasts until the process calls exec. If it calls exec after the event that `comm` comes from, but before the
+ * rejection, the rejection would never end. So its name is read from /proc afterwards, and a rejection that does not hold for it
+ * is taken back. The verdict stays until the exec is reported, since samples of the older image may follow.
  */
 static void reject(struct targetset *targetset, struct candidate *candidate)
 {

@@ -36,7 +36,7 @@ struct targetset_options {
 	bool eager;  /* decide at forks and execs, not when a process was sampled */
 	/* Called for each process that becomes a target, or (if targetset_judges()) is or becomes none. */
 	void (*tell)(void *ctx, uint32_t tgid, bool wanted);
-	/* Called after `tell` about one that is not wanted, if an exec or a new name came first: forget what was told. */
+	/* Called after `tell` with wanted = false, if an exec or a new name came first: the process is to be sampled and judged again. */
 	void (*undecided)(void *ctx, uint32_t tgid);
 	/* Called when the first thread of a process about which `tell` may have been called has ended. */
 	void (*gone)(void *ctx, uint32_t tgid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which analyser reads the machine code of a machine, that unwinds where call frame information says nothing.
+ * Selects the analyser of a machine's code, which finds unwind rows where there is no call frame information.
  *
- * Not in struct unwind_arch, which whoever walks stacks has, too: analysers belong to the worker, with the library that
- * decodes x86-64.
+ * Not part of struct unwind_arch, which main links, too, to walk stacks: analysers run in the worker alone, with the library
+ * that decodes x86-64.
  */
 #ifndef CPROF_UNWIND_CODEARCH_H
 #define CPROF_UNWIND_CODEARCH_H
