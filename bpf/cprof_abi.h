@@ -170,14 +170,15 @@ struct abi_config {
 	__u32 self_tgid;  /* never sampled: cprof would profile its own draining */
 	__u32 helper_tgids
 		[2]; /* nor are these processes of cprof's and their children; 0: there is none */
-	__u32 kernel_stack_bytes;  /* arm64: of a task */
-	__u32 only_tgid;	   /* heap: if not 0, the one process that probes are bound to */
-	__u32 events_wakeup_bytes; /* wake the reader when this much waits in the ring */
-	__u8 all;		   /* every process; else those in `targets` */
-	__u8 unknown_too;	   /* who is not in `targets` is sampled: user space judges */
-	__u8 wake_at_exec;	   /* of any process: user space chooses targets by what runs */
-	__u8 follow_forks;	   /* children of targets become targets */
-	__u8 threads;		   /* tell threads apart */
+	__u32 kernel_stack_bytes;   /* arm64: of a task */
+	__u32 only_tgid;	    /* heap: if not 0, the one process that probes are bound to */
+	__u32 events_wakeup_bytes;  /* wake the reader when this much waits in the ring */
+	__u32 events_quarter_bytes; /* of the ring's size: copies of stacks get half of it */
+	__u8 all;		    /* every process; else those in `targets` */
+	__u8 unknown_too;	    /* who is not in `targets` is sampled: user space judges */
+	__u8 wake_at_exec;	    /* of any process: user space chooses targets by what runs */
+	__u8 follow_forks;	    /* children of targets become targets */
+	__u8 threads;		    /* tell threads apart */
 	__u8 kernel_stacks;
 	__u8 nr_uprobe_slots; /* at most ABI_NR_SLOTS - ABI_SLOT_UPROBE */
 	__u8 captures;	      /* tests: every sample is a record of its own, after its capture */
@@ -324,7 +325,7 @@ struct abi_life_count {
 
 /* Both sides are compiled apart: the shapes that cross must not change by accident. */
 #define ABI_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
-ABI_ASSERT_SIZE(struct abi_config, 72);
+ABI_ASSERT_SIZE(struct abi_config, 80);
 ABI_ASSERT_SIZE(struct abi_record, 88 + 8 * ABI_MAX_FRAMES);
 ABI_ASSERT_SIZE(struct abi_stack, 328 + ABI_STACK_PIECE_BYTES);
 ABI_ASSERT_SIZE(struct abi_vma, 32);

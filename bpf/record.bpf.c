@@ -52,7 +52,7 @@ __hidden bool record_looks(void)
 static __always_inline bool ring_has_room(u32 quarters)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <
-	       (u64)config.events_wakeup_bytes * quarters;
+	       (u64)config.events_quarter_bytes * quarters;
 }
 
 #define IPS_AT_ONCE 32

@@ -1001,8 +1001,35 @@ static void test_copies_are_cut(void **state)
 	struct fixture *f = *state;
 
 	f->words[1] = CODE - 0x100000;
-	host_config()->events_wakeup_bytes = ABI_STACK_PIECE_BYTES;
+	host_config()->events_quarter_bytes = ABI_STACK_PIECE_BYTES;
 	sample_and_check(f, ABI_STACK_PIECE_BYTES - 16, 1, true);
+}
+
+/* How soon the reader is woken says nothing of how much room there is. */
+static void test_copies_are_sent_beyond_a_wakeup(void **state)
+{
+	struct fixture *f = *state;
+
+	f->words[1] = CODE - 0x100000;
+	host.nr_ranges = 0;
+	host_add_range(STACK, f->words, 4096);
+	host_config()->events_wakeup_bytes = 16;
+	host_config()->events_quarter_bytes = 1 << 20;
+	for (u64 bp = 1; bp < 4; bp++) {
+		struct bpf_perf_event_data ctx = {
+			.regs = {.ip = ip_in(SMALL), .sp = STACK, .bp = bp, .cs = 0x33}};
+
+		sample_cpu(&ctx);
+	}
+	for (u32 i = 0; i < 3; i++) {
+		const struct abi_stack *stack;
+		u32 len;
+
+		do {
+			stack = host_ring_take(&len);
+			assert_non_null(stack);
+		} while (stack->event != ABI_EVENT_STACK);
+	}
 }
 
 /* A process that is not known at all: the leaf's registers go along. */
@@ -1436,6 +1463,7 @@ int main(void)
 		TEST(copies_end_with_the_stack),
 		TEST(copies_have_holes),
 		TEST(copies_are_cut),
+		TEST(copies_are_sent_beyond_a_wakeup),
 		TEST(unknown_process_sends_registers),
 		TEST(sample_in_the_kernel),
 		TEST(locked_down_in_the_kernel),

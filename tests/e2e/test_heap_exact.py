@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """cprof heap --rate 1: every allocation of every site, exactly, and what is left after the frees."""
+import os
+import signal
+import time
+
 import harness as h
 import heaps
+import leftovers
 
 
 @h.test
@@ -25,6 +30,39 @@ def first_blocks_have_whole_stacks():
     for _ in range(5):
         run = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "20", "now").wait()
         assert not any("code not known yet" in line for line in run.lines), run.lines
+
+
+def ends_unseen(run, name):
+    """The command ends while cprof stands still, from soon after its exec on."""
+    end = time.monotonic() + h.HANGS
+    while time.monotonic() < end:
+        for pid in leftovers.children_of(run.pid):
+            if comm_and_state(pid)[0] == name:
+                os.kill(run.pid, signal.SIGSTOP)
+                while time.monotonic() < end and comm_and_state(pid)[1] != "Z":
+                    time.sleep(0.001)
+                os.kill(run.pid, signal.SIGCONT)
+                return
+    raise AssertionError(f"{name} never ran")
+
+
+def comm_and_state(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            comm, _, rest = file.read().partition("(")[2].rpartition(")")
+            return comm, rest.split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "", "Z"
+
+
+@h.test
+def blocks_of_a_program_that_nobody_follows_have_whole_stacks():
+    """However late user space comes to hear of its code: all of its stacks are kept until then."""
+    run = h.cprof("heap", "--rate", "1", "--", h.workload("allocs"), "20", "now")
+    ends_unseen(run, "allocs")
+    done = run.wait()
+    assert done.closing.taken > 4000, done.lines
+    assert not any("code not known yet" in line for line in done.lines), done.lines
 
 
 @h.test

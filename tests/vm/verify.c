@@ -84,6 +84,7 @@ static void configure(struct cprof_bpf *cprof)
 	struct abi_config config = {
 		.rate_bytes = 512 * 1024,
 		.events_wakeup_bytes = ABI_EVENTS_BYTES / 4,
+		.events_quarter_bytes = ABI_EVENTS_BYTES / 4,
 		.follow_forks = 1,
 		.kernel_stacks = 1,
 		.nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE,

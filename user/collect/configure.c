@@ -157,6 +157,7 @@ static void set_config(struct cprof_bpf *bpf, const struct session_options *opti
 		.only_tgid = options->only_tgid,
 		.helper_tgids = {options->helper_tgids[0], options->helper_tgids[1]},
 		.events_wakeup_bytes = or_default(options->limits.events, ABI_EVENTS_BYTES) / 4,
+		.events_quarter_bytes = events_bytes(options) / 4,
 		.all = options->all,
 		.unknown_too = options->judged && options->source == SESSION_CPU,
 		.wake_at_exec = options->judged && options->source == SESSION_HEAP,

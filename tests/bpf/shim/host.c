@@ -58,6 +58,7 @@ void host_open(void)
 	host_config()->walk_ns = ~0ull >> 1;
 	host_config()->nr_uprobe_slots = ABI_NR_SLOTS - ABI_SLOT_UPROBE;
 	host_config()->events_wakeup_bytes = ABI_EVENTS_BYTES / 4;
+	host_config()->events_quarter_bytes = ABI_EVENTS_BYTES / 4;
 	epoch = stopped = 0;
 	host_maps_open();
 }
