@@ -66,6 +66,20 @@ static void test_encodings(void **state)
 	expect_refused(encoded("zR", "\x04", 1, UINT64_MAX - 3, 64, 8)); /* runs over the end */
 }
 
+/* What holds there ends there, as everywhere else: no address lies behind it. */
+static void test_code_up_to_the_last_address(void **state)
+{
+	struct unwind_table *table = encoded("zR", "\x04", 1, UINT64_MAX - 64, 64, 8);
+
+	(void)state;
+	assert_int_equal(table->stats.nr_fdes, 1);
+	expect(table, UINT64_MAX - 65, KIND(GAP));
+	expect(table, UINT64_MAX - 64, SP(8));
+	expect(table, UINT64_MAX - 1, SP(8));
+	expect(table, UINT64_MAX, KIND(GAP));
+	unwind_table_free(table);
+}
+
 static void test_augmentations(void **state)
 {
 	(void)state;
@@ -234,10 +248,15 @@ static void test_header(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encodings),    cmocka_unit_test(test_augmentations),
-		cmocka_unit_test(test_versions),     cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_forward_cie),  cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_bounded_code), cmocka_unit_test(test_broken_chains),
+		cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_code_up_to_the_last_address),
+		cmocka_unit_test(test_augmentations),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_forward_cie),
+		cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_bounded_code),
+		cmocka_unit_test(test_broken_chains),
 		cmocka_unit_test(test_header),
 	};
 

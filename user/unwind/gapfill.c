@@ -298,7 +298,8 @@ static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 
 	if (has_plt)
 		start = fill_plt(gapfill, start);
-	if (start < limit)
+	if (!has_plt ||
+	    start < limit) /* a gap at UINT64_MAX is one, too: it ends what is before it */
 		fill_code(gapfill, start, limit);
 }
 
