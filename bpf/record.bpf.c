@@ -144,7 +144,7 @@ __noinline int record_send_piece(u32 slot, u64 sp, u32 rest_bytes, u32 piece)
 	len = stackmem_copy(scratch, sp, rest_bytes);
 	if (len > ABI_STACK_PIECE_BYTES)
 		return 0;
-	uprobes_restore(slot, sp, len);
+	uprobes_restore(slot, sp);
 	stack->sp = sp;
 	stack->piece = piece;
 	stack->len_bytes = len;

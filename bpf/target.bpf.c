@@ -211,10 +211,11 @@ int BPF_PROG(on_exec, struct task_struct *task)
 }
 
 /* What the threads of a process have used of CPUs, at the exit of the last one. */
-static __always_inline u64 cpu_time(const struct task_struct *task)
+static __always_inline u64 cpu_time(const struct task_struct *task,
+				    const struct signal_struct *signal)
 {
 	const struct task_struct *leader = task->group_leader;
-	u64 ns = task->signal->sum_sched_runtime + task->se.sum_exec_runtime;
+	u64 ns = signal->sum_sched_runtime + task->se.sum_exec_runtime;
 
 	return task->pid == task->tgid ? ns : ns + leader->se.sum_exec_runtime;
 }
@@ -223,14 +224,15 @@ static __always_inline u64 cpu_time(const struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	const struct signal_struct *signal = task->signal;
 	u32 tgid = task->tgid;
 	u8 *target;
 
-	if (task->signal->live.counter)
+	if (signal->live.counter)
 		return 0;
 	target = bpf_map_lookup_elem(&targets, &tgid);
 	if (target && *target == ABI_TARGET_NOW)
-		stat_add(ABI_STAT_ENDED_NS, cpu_time(task));
+		stat_add(ABI_STAT_ENDED_NS, cpu_time(task, signal));
 	bpf_map_delete_elem(&targets, &tgid);
 	tables_forget(tgid);
 	if (needs_seen())

@@ -22,7 +22,7 @@
  */
 int uprobes_leave(u32 slot);
 
-/* Puts the real return addresses into the first len_bytes of the slot's copy of a piece of stack from sp on. Returns 0. */
-int uprobes_restore(u32 slot, u64 sp, u32 len_bytes);
+/* Puts the real return addresses into the slot's copy of a piece of stack from sp on. Returns 0. */
+int uprobes_restore(u32 slot, u64 sp);
 
 #endif
