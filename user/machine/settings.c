@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/smallfile.h"
 #include "machine/checks.h"
+#include "machine/kernelnames.h"
 
-#define BTF_PATH	  "/sys/kernel/btf/vmlinux"
 #define BTF_MAGIC	  0xeb9f      /* Documentation/bpf/btf.rst */
 #define PROC_PID_INIT_INO 0xeffffffcu /* include/linux/proc_ns.h */
 #define DEFAULT_HZ	  99
@@ -35,17 +35,18 @@ void check_kernel(struct machine_finding *finding)
 
 void check_btf(struct machine_finding *finding)
 {
-	int fd scoped(closep) = open(BTF_PATH, O_RDONLY | O_CLOEXEC);
+	int fd scoped(closep) = open(KERNELNAMES_PATH, O_RDONLY | O_CLOEXEC);
 	uint16_t magic = 0;
 
 	if (fd >= 0 && read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == BTF_MAGIC) {
-		snprintf(finding->value, sizeof(finding->value), BTF_PATH);
+		snprintf(finding->value, sizeof(finding->value), KERNELNAMES_PATH);
 		return;
 	}
 	finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
 		    "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions build it; "
 		    "where only a container hides it, docker run -v /sys:/sys:ro",
-		    "this kernel has no BTF (" BTF_PATH "), its own description of its types");
+		    "this kernel has no BTF (" KERNELNAMES_PATH
+		    "), its own description of its types");
 	finding->lacks_kernel = true;
 }
 

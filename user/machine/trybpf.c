@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * bpf(2), tried: a map of the size that a run needs, and a small BPF program that is run once and says which features
- * the kernel has. libbpf resolves its BTF relocations against the running kernel.
+ * bpf(2), tried: a map of the size that a run needs, a small BPF program that is run once, and helpers that may be
+ * refused. The other features are known by names in the kernel's BTF.
  *
  * Rejected: comparing kernel versions, because distributions backport features, and leave some out.
  */
@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "machine/checks.h"
+#include "machine/kernelnames.h"
 #include "probe.skel.h"
 
 /* As much as a run without live blocks needs, that is 64 slabs of 1 MB at the least. */
@@ -48,27 +49,15 @@ static bool may_call(enum bpf_func_id helper)
 	return fd != -EINVAL;
 }
 
-static int run_probe(struct probe_bpf *probe, struct kernel_features *features)
+static int run_probe(struct probe_bpf *probe)
 {
 	struct bpf_test_run_opts run = {.sz = sizeof(run)};
 	int err = bpf_prog_test_run_opts(bpf_program__fd(probe->progs.probe_kernel), &run);
 
-	if (err || !probe->bss->has_ran)
-		return err ? err : -EIO;
-	*features = (struct kernel_features){
-		.current_task_btf = probe->bss->has_current_task_btf,
-		.task_pt_regs = probe->bss->has_task_pt_regs,
-		.attach_cookie = probe->bss->has_attach_cookie,
-		.map_allocator = probe->bss->has_map_allocator,
-		.uprobe_multi = probe->bss->has_uprobe_multi,
-		.uprobe_session = probe->bss->has_uprobe_session,
-		.kernel_reads = may_call(BPF_FUNC_probe_read_kernel),
-		.user_reads = may_call(BPF_FUNC_probe_read_user),
-	};
-	return 0;
+	return err || probe->bss->has_ran ? err : -EIO;
 }
 
-static int load_probe(struct kernel_features *features)
+static int load_probe(void)
 {
 	struct probe_bpf *probe = probe_bpf__open();
 	int err;
@@ -77,9 +66,35 @@ static int load_probe(struct kernel_features *features)
 		return -errno;
 	bpf_program__set_autoload(probe->progs.count_calls, false);
 	err = probe_bpf__load(probe);
-	err = err ? err : run_probe(probe, features);
+	err = err ? err : run_probe(probe);
 	probe_bpf__destroy(probe);
 	return err;
+}
+
+static int find_features(struct kernel_features *features)
+{
+	struct kernelnames names scoped(kernelnames_release) = {0};
+	int err = load_probe();
+
+	err = err ? err : kernelnames_read(KERNELNAMES_PATH, &names);
+	if (err)
+		return err;
+	*features = (struct kernel_features){
+		.current_task_btf = kernelnames_has(&names, "BPF_FUNC_get_current_task_btf"),
+		.task_pt_regs = kernelnames_has(&names, "BPF_FUNC_task_pt_regs"),
+		.attach_cookie = kernelnames_has(&names, "BPF_FUNC_get_attach_cookie"),
+		.map_allocator = kernelnames_has(&names, "bpf_mem_alloc_init"),
+		/*
+		 * Its pid filter let one thread through only, until commit 46ba0e49b642 in Linux 6.10: the
+		 * release that brought kprobe sessions.
+		 */
+		.uprobe_multi = kernelnames_has(&names, "BPF_TRACE_UPROBE_MULTI") &&
+				kernelnames_has(&names, "BPF_TRACE_KPROBE_SESSION"),
+		.uprobe_session = kernelnames_has(&names, "BPF_TRACE_UPROBE_SESSION"),
+		.kernel_reads = may_call(BPF_FUNC_probe_read_kernel),
+		.user_reads = may_call(BPF_FUNC_probe_read_user),
+	};
+	return 0;
 }
 
 int features_find(struct kernel_features *features)
@@ -89,7 +104,7 @@ int features_find(struct kernel_features *features)
 	static int err;
 
 	if (!is_found)
-		err = load_probe(&found);
+		err = find_features(&found);
 	is_found = true;
 	*features = found;
 	return err;
