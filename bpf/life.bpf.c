@@ -14,6 +14,7 @@
  */
 #include "life.bpf.h"
 
+#include "branchless.bpf.h"
 #include "sampling.bpf.h"
 #include "target.bpf.h"
 
@@ -91,7 +92,7 @@ static __always_inline u32 class_of_age(u64 age_ns)
 
 #pragma unroll
 	for (u32 i = 0; i < ABI_NR_AGES - 1; i++) {
-		class += age_ns >= bound_ns;
+		class += is_at_least(age_ns, bound_ns);
 		bound_ns *= 10;
 	}
 	return class;

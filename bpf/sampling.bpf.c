@@ -12,6 +12,8 @@
  */
 #include "sampling.bpf.h"
 
+#include "branchless.bpf.h"
+
 struct sampling_table {
 	struct abi_sampling_piece pieces[ABI_SAMPLING_PIECES];
 };
@@ -26,11 +28,11 @@ struct {
 /* The position of the highest bit, without a loop: there is no such BPF instruction. */
 static __always_inline u32 highest_bit(u64 value)
 {
-	u32 shift, position = 0;
+	u64 shift, position = 0;
 
-#define HALVE(bits)                              \
-	shift = (value >> (bits) != 0) * (bits); \
-	value >>= shift;                         \
+#define HALVE(bits)                                   \
+	shift = is_nonzero(value >> (bits)) * (bits); \
+	value >>= shift;                              \
 	position += shift
 	HALVE(32);
 	HALVE(16);

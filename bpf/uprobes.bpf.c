@@ -6,6 +6,7 @@
 #include "uprobes.bpf.h"
 
 #include "arch/arch.bpf.h"
+#include "branchless.bpf.h"
 #include "scratch.bpf.h"
 #include "stackmem.bpf.h"
 #include "unwind.bpf.h"
@@ -127,12 +128,8 @@ __noinline int uprobes_restore(u32 slot, u64 sp)
 		u64 *word = &words[(offset / 8) & (COPY_WORDS - 1)];
 		/* 0: the word is in the copy, and is the trampoline's address */
 		u64 differs = (offset & ~(8ull * (COPY_WORDS - 1))) | (*word ^ trampoline);
-		u64 minus = -differs, keep;
 
-		UNWIND_OPAQUE(minus);
-		keep = (differs | minus) >> 63;
-		UNWIND_OPAQUE(keep);
-		*word = ip ^ ((ip ^ *word) & -keep);
+		*word = ip ^ ((ip ^ *word) & -is_nonzero(differs));
 		call = MEMBER(call, next);
 	}
 	return 0;
