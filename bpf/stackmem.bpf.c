@@ -52,7 +52,7 @@ __hidden u64 stackmem_thread_block(void)
  * Below the first stack's beginning are its frames, above it arguments and environment. The others
  * are what libc allocates: each of the usual ones puts the thread's own block at the upper end. Either bounds the stack only if it is near.
  */
-__hidden u32 stackmem_rest(u64 sp)
+__noinline u32 stackmem_rest(u64 sp)
 {
 	u64 start = 0, block = stackmem_thread_block(), to_start, to_block, rest;
 	struct task_struct *task;

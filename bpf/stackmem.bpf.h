@@ -55,7 +55,7 @@ u64 stackmem_thread_block(void);
 
 #define STACKMEM_UNKNOWN (1u << 30)
 
-/* How far it is from sp to where current's stack began. */
+/* How far it is from sp to where current's stack began. Global, to be verified once. */
 u32 stackmem_rest(u64 sp);
 /*
  * Copies what there is of a piece of stack from sp on, about len_bytes of it; returns how much, up to

@@ -91,16 +91,10 @@ static __always_inline bool leave_trampoline(struct scratch *scratch, struct upr
 	return false;
 }
 
-__noinline int uprobes_leave(u32 slot)
+static __always_inline bool leave(struct scratch *scratch, struct uprobe_task *utask, u64 page)
 {
-	struct scratch *scratch = scratch_at(slot);
-	u64 page = 0;
-	struct uprobe_task *utask = find_task(&page);
-	u64 offset;
+	u64 offset = scratch->walk.ip - page;
 
-	if (!scratch || !utask)
-		return false;
-	offset = scratch->walk.ip - page;
 	if (offset >= PAGE_BYTES)
 		return false;
 	return offset < TRAMPOLINE_BYTES ? leave_trampoline(scratch, utask, page)
@@ -111,18 +105,12 @@ __noinline int uprobes_leave(u32 slot)
  * Each round without branches: the verifier would follow all of them, in all rounds, which was a third of its work on a
  * program that samples.
  */
-__noinline int uprobes_restore(u32 slot, u64 sp)
+static __always_inline void restore(struct scratch *scratch, struct uprobe_task *utask,
+				    u64 trampoline, u64 sp)
 {
-	struct scratch *scratch = scratch_at(slot);
-	u64 trampoline = 0;
-	struct uprobe_task *utask = find_task(&trampoline);
-	struct return_instance *call;
-	u64 *words;
+	struct return_instance *call = MEMBER(utask, return_instances);
+	u64 *words = (u64 *)scratch->stack.stack;
 
-	if (!scratch || !utask)
-		return 0;
-	words = (u64 *)scratch->stack.stack;
-	call = MEMBER(utask, return_instances);
 	for (u32 i = 0; i < MAX_PENDING && call; i++) {
 		u64 offset = MEMBER(call, stack) - sp, ip = MEMBER(call, orig_ret_vaddr);
 		u64 *word = &words[(offset / 8) & (COPY_WORDS - 1)];
@@ -132,5 +120,18 @@ __noinline int uprobes_restore(u32 slot, u64 sp)
 		*word = ip ^ ((ip ^ *word) & -is_nonzero(differs));
 		call = MEMBER(call, next);
 	}
+}
+
+__noinline int uprobes_undo(u32 slot, u64 copy_sp)
+{
+	struct scratch *scratch = scratch_at(slot);
+	u64 page = 0;
+	struct uprobe_task *utask = find_task(&page);
+
+	if (!scratch || !utask)
+		return 0;
+	if (!copy_sp)
+		return leave(scratch, utask, page);
+	restore(scratch, utask, page, copy_sp);
 	return 0;
 }

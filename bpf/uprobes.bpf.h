@@ -17,12 +17,21 @@
 #include "prelude.bpf.h"
 
 /*
- * If the slot's walk is in that page, puts it where the program is, its last frame, too. Returns whether it did. Global, as
- * the next, to be verified once.
+ * Both of the following. Global, to be verified once; one function, because each pointer that is read from a task makes
+ * the verifier search through the names of all types of the kernel, which takes more than a millisecond.
  */
-int uprobes_leave(u32 slot);
+int uprobes_undo(u32 slot, u64 copy_sp);
 
-/* Puts the real return addresses into the slot's copy of a piece of stack from sp on. Returns 0. */
-int uprobes_restore(u32 slot, u64 sp);
+/* If the slot's walk is in that page, puts it where the program is, its last frame, too. Returns whether it did. */
+static __always_inline int uprobes_leave(u32 slot)
+{
+	return uprobes_undo(slot, 0);
+}
+
+/* Puts the real return addresses into the slot's copy of a piece of stack from sp on. */
+static __always_inline void uprobes_restore(u32 slot, u64 sp)
+{
+	uprobes_undo(slot, sp);
+}
 
 #endif
