@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -110,13 +111,17 @@ int features_find(struct kernel_features *features)
 	return err;
 }
 
-/* libbpf does not say so: without the kernel's BTF, which it has no memory for, a program "does not exist". */
+/* libbpf does not say so: without the kernel's BTF, which it reads and copies, a program "does not exist". */
 static bool lacks_memory(void)
 {
-	void *memory =
-		mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stat btf;
+	void *memory;
 
-	return memory == MAP_FAILED || munmap(memory, MAP_BYTES);
+	if (stat(KERNELNAMES_PATH, &btf) || !btf.st_size)
+		return false;
+	memory = mmap(NULL, 2 * (size_t)btf.st_size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return memory == MAP_FAILED || munmap(memory, 2 * (size_t)btf.st_size);
 }
 
 void check_bpf(struct machine_finding *finding)
@@ -124,7 +129,7 @@ void check_bpf(struct machine_finding *finding)
 	struct kernel_features features;
 	int err = features_find(&features);
 
-	if (err && lacks_memory())
+	if (lacks_memory())
 		finding_set(finding, MACHINE_CANNOT, MACHINE_EVERY,
 			    "raise the limit of the address space (ulimit -v unlimited)",
 			    "there is no memory to load a BPF program");
