@@ -12,7 +12,7 @@
 # anything failed or nothing ran.
 #
 # As many tests as there are processors run at once: none is about time, and each must hold on a machine
-# that is busy with other things. Those of tests/e2e wait for half of their time: twice as many run at
+# that is busy with other things. Those of tests/e2e wait for more than half of their time: three times as many run at
 # once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST". The fuzz
 # targets run beside all of them, one after another, with what CPU time the others leave.
 #
@@ -330,7 +330,7 @@ e2e_tests()
 {
 	local program before=$dir/kernel-objects
 	[ "$(id -u)" -ne 0 ] || python3 tests/e2e/nothing_left.py before "$before"
-	at_once=$((2 * processors))
+	at_once=$((3 * processors))
 	for program in $(grep -L '^# TEST_FIRST$' tests/e2e/test_*.{sh,py}); do
 		e2e_test "$program"
 	done
