@@ -33,7 +33,7 @@ def row(pc, packed):
     return pc << 20 | packed
 
 
-def names_reply(*names, texts=None, nr_frames=None, nr_split=1, is_cut=0):
+def names_reply(*names, texts=None, nr_frames=None, nr_split=1, flags=0):
     """names: kind, start, raw, display, frames; a frame: raw, display, file, line, start line. Texts are interned."""
     known = []
 
@@ -48,7 +48,7 @@ def names_reply(*names, texts=None, nr_frames=None, nr_split=1, is_cut=0):
         heads += struct.pack("<Q4I", start, kind, text(raw), text(display), len(chain))
         frames += [struct.pack("<5I", *map(text, frame[:3]), *frame[3:]) for frame in chain]
     known = known if texts is None else texts
-    return b"".join([struct.pack("<4I", len(frames) if nr_frames is None else nr_frames, len(known), nr_split, is_cut), heads, *frames,
+    return b"".join([struct.pack("<4I", len(frames) if nr_frames is None else nr_frames, len(known), nr_split, flags), heads, *frames,
                      *(struct.pack("<I", len(one)) for one in known), *known])
 
 
@@ -118,8 +118,9 @@ REPLIES = {
     "table_pages": (TABLE, 0, table_reply([0, 0, 1], [row(0, EXTENDED)])),
     "table_register": (TABLE, 0, table_reply([0, 1], [row(0, EXTENDED | 4)], [rule(4, 16)])),
     "names": (NAMES, 3, names_reply((2, 0, b"_Z3foov", b"foo()"), (1, 0x401000, b"", b""), (0, 0, b"", b""))),
-    "names_cut": (NAMES, 1, names_reply((2, 0, b"main", b""), is_cut=1)),
-    "names_cut_twice": (NAMES, 1, names_reply((2, 0, b"main", b""), is_cut=2)),
+    "names_cut": (NAMES, 1, names_reply((2, 0, b"main", b""), flags=1)),
+    "names_unread": (NAMES, 1, names_reply((2, 0, b"main", b""), flags=2)),
+    "names_flags": (NAMES, 1, names_reply((2, 0, b"main", b""), flags=4)),
     "names_same": (NAMES, 1, names_reply((2, 0, b"main", b""))),
     "names_lines": (NAMES, 3, names_reply(
         (2, 0, b"_Z3foov", b"foo()", (b"_Z3barv", b"bar()", b"/src/bar.h", 7, 5), (b"baz", 0, b"", 0, 0), (0, 0, b"/src/foo.c", 12, 10)),

@@ -179,7 +179,8 @@ static void test_too_much_to_keep(void **state)
 
 static void test_lies(void **state)
 {
-	static const char *const good[] = {"names", "names_same", "names_lines", "names_cut"};
+	static const char *const good[] = {"names", "names_same", "names_lines", "names_cut",
+					   "names_unread"};
 	char *folder scoped(freep) = xasprintf("%s/fuzz/corpus/reply", TESTS_DIR);
 	DIR *dir = opendir(folder);
 	struct dirent *entry;

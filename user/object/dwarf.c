@@ -367,6 +367,22 @@ int dwarf_source_set_split(struct dwarf_source *source, const struct elf_file *s
 	return 0;
 }
 
+bool dwarf_source_has_unread(const struct dwarf_source *source)
+{
+	return source->work.is_unread;
+}
+
+bool dwarf_is_there(const struct elf_file *elf)
+{
+	static const char *const names[] = {".debug_info", ".zdebug_info"};
+	struct elf_section section;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (elf_file_section_named(elf, names[i], &section) && section.len_bytes)
+			return true;
+	return false;
+}
+
 size_t dwarf_source_nr_split(const struct dwarf_source *source)
 {
 	return source->nr_split;

@@ -65,6 +65,13 @@ int dwarf_source_set_split(struct dwarf_source *source, const struct elf_file *s
 /* What its sections take in memory, with those of the files that were given; and what is looked at in the files (address space). */
 uint64_t dwarf_source_memory(const struct dwarf_source *source);
 uint64_t dwarf_source_views(const struct dwarf_source *source);
+/*
+ * Whether something that a question so far came by could not be read: it is damaged, or of a kind that is not known. Then
+ * lines and functions may be missing.
+ */
+bool dwarf_source_has_unread(const struct dwarf_source *source);
+/* The same of a file of which there is no source: it has debug information all the same. */
+bool dwarf_is_there(const struct elf_file *elf);
 /* How many addresses of the last question were of units whose split unit is not given. */
 size_t dwarf_source_nr_split(const struct dwarf_source *source);
 /*

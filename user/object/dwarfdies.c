@@ -232,7 +232,9 @@ static bool read_die(struct walk *walk)
 	const struct dwarfabbrev *abbrev = dwarfabbrev_find(walk->table, code);
 
 	if (!abbrev) {
-		if (code || !walk->depth)
+		if (!code && !walk->depth)
+			return false; /* padding, behind the unit's own */
+		if (code)
 			dwarfcursor_fail(&walk->cursor);
 		else if (--walk->depth == walk->passed_over)
 			walk->passed_over = 0;
@@ -254,11 +256,12 @@ static void pass(struct walk *walk, bool prunes)
 	walk->prunes = prunes;
 	walk->depth = walk->passed_over = 0;
 	walk->cursor = dwarffile_cursor(unit->file, DWARF_INFO, unit->first_die);
-	if (walk->cursor.is_bad)
-		return;
-	walk->cursor.end = walk->cursor.at + (unit->end - unit->first_die);
+	if (!walk->cursor.is_bad)
+		walk->cursor.end = walk->cursor.at + (unit->end - unit->first_die);
 	while (walk->cursor.at < walk->cursor.end && read_die(walk))
 		;
+	if (walk->cursor.is_bad)
+		dwarfwork_note_unread(unit->file->work);
 }
 
 static bool may_pass(const struct dwarfunit *unit)

@@ -50,6 +50,11 @@ static const char *const split_names[DWARF_NR_SECTIONS] = {
 	[DWARF_CU_INDEX] = "cu_index",
 };
 
+void dwarfwork_note_unread(struct dwarfwork *work)
+{
+	work->is_unread |= !work->is_over;
+}
+
 bool dwarfwork_spend(struct dwarfwork *work, uint64_t nr)
 {
 	if (work->is_over || nr > work->left) {
@@ -216,8 +221,10 @@ static void list_units(struct dwarffile *file)
 		uint8_t offset_bytes;
 		uint64_t len_bytes = dwarfcursor_length(&cursor, &offset_bytes);
 
-		if (cursor.is_bad || len_bytes > dwarfcursor_left(&cursor))
+		if (cursor.is_bad || len_bytes > dwarfcursor_left(&cursor)) {
+			dwarfwork_note_unread(file->work);
 			return;
+		}
 		vec_push(&file->units, off);
 		off += len_bytes + (offset_bytes == 8 ? 12 : 4);
 	}

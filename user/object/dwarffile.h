@@ -38,7 +38,11 @@ struct dwarfwork {
 	uint64_t left, until_look;
 	struct workbudget *budget;
 	bool is_over;
+	bool is_unread; /* something that was wanted is damaged, or of a kind that is not known */
 };
+
+/* Notes that something could not be read, unless that is because all is spent. */
+void dwarfwork_note_unread(struct dwarfwork *work);
 
 /* Spends nr. false: stop, all is spent. */
 bool dwarfwork_spend(struct dwarfwork *work, uint64_t nr);

@@ -165,6 +165,7 @@ struct dwarflines *dwarflines_new(const struct dwarfunit *unit)
 	lines->comp_dir = dwarfunit_string(unit, &unit->comp_dir);
 	if (read_header(lines))
 		return lines;
+	dwarfwork_note_unread(unit->file->work);
 	dwarflines_free(lines);
 	return NULL;
 }
@@ -385,6 +386,8 @@ static void run_program(struct run *run)
 			run_extended(run);
 		}
 	}
+	if (run->cursor.is_bad)
+		dwarfwork_note_unread(lines->unit.file->work);
 	vec_release(&run->noted);
 }
 

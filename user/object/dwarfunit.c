@@ -175,6 +175,8 @@ static void read_ranges(const struct dwarfunit *unit, uint64_t off, dwarfrange_v
 		uint64_t start = dwarfcursor_sized(&cursor, addr_bytes);
 		uint64_t limit = dwarfcursor_sized(&cursor, addr_bytes);
 
+		if (cursor.is_bad)
+			dwarfwork_note_unread(unit->file->work);
 		if (cursor.is_bad || (!start && !limit))
 			return;
 		if (start == (addr_bytes == 4 ? UINT32_MAX : UINT64_MAX))
@@ -225,8 +227,10 @@ static bool read_rnglist_entry(const struct dwarfunit *unit, struct dwarfcursor 
 		range->start = dwarfcursor_sized(cursor, unit->shape.addr_bytes);
 		range->limit = range->start + dwarfcursor_uleb(cursor);
 		break;
-	default:
+	case DW_RLE_end_of_list:
 		return false;
+	default:
+		dwarfcursor_fail(cursor);
 	}
 	return !cursor->is_bad;
 }
@@ -240,6 +244,8 @@ static void read_rnglist(const struct dwarfunit *unit, uint64_t off, dwarfrange_
 	while (read_rnglist_entry(unit, &cursor, &base, &range) &&
 	       add_range(unit, range.start, range.limit, to))
 		;
+	if (cursor.is_bad)
+		dwarfwork_note_unread(unit->file->work);
 }
 
 void dwarfunit_ranges(const struct dwarfunit *unit, const struct dwarfvalue *low,
@@ -264,33 +270,40 @@ void dwarfunit_ranges(const struct dwarfunit *unit, const struct dwarfvalue *low
 	}
 }
 
-static bool read_header(struct dwarfunit *unit, struct dwarfcursor *cursor)
+/* *type: of the unit, before DWARF 5 DW_UT_compile. */
+static bool read_header(struct dwarfunit *unit, struct dwarfcursor *cursor, uint8_t *type)
 {
 	const uint8_t *begin = cursor->at;
 	uint64_t len_bytes = dwarfcursor_length(cursor, &unit->shape.offset_bytes);
-	uint8_t type = DW_UT_compile;
 
+	*type = DW_UT_compile;
 	if (len_bytes > dwarfcursor_left(cursor))
 		return false;
 	cursor->end = cursor->at + len_bytes;
 	unit->end = unit->off + (uint64_t)(cursor->end - begin);
 	unit->shape.version = (uint8_t)dwarfcursor_u16(cursor);
 	if (unit->shape.version >= 5) {
-		type = dwarfcursor_u8(cursor);
+		*type = dwarfcursor_u8(cursor);
 		unit->shape.addr_bytes = dwarfcursor_u8(cursor);
 	}
 	unit->abbrev_off = dwarfcursor_sized(cursor, unit->shape.offset_bytes);
 	if (unit->shape.version < 5)
 		unit->shape.addr_bytes = dwarfcursor_u8(cursor);
-	unit->has_dwo_id = type == DW_UT_skeleton || type == DW_UT_split_compile;
+	unit->has_dwo_id = *type == DW_UT_skeleton || *type == DW_UT_split_compile;
 	if (unit->has_dwo_id)
 		unit->dwo_id = dwarfcursor_sized(cursor, 8);
-	unit->is_split = type == DW_UT_skeleton;
+	unit->is_split = *type == DW_UT_skeleton;
 	unit->first_die = unit->off + (uint64_t)(cursor->at - begin);
 	return !cursor->is_bad && unit->shape.version >= 2 && unit->shape.version <= 5 &&
-	       (unit->shape.addr_bytes == 8 || unit->shape.addr_bytes == 4) &&
-	       (type == DW_UT_compile || type == DW_UT_partial ||
-		type == (unit->file->is_split ? DW_UT_split_compile : DW_UT_skeleton));
+	       (unit->shape.addr_bytes == 8 || unit->shape.addr_bytes == 4) && *type &&
+	       *type <= DW_UT_split_type;
+}
+
+/* Units of types are passed over. */
+static bool has_code(const struct dwarfunit *unit, uint8_t type)
+{
+	return type == DW_UT_compile || type == DW_UT_partial ||
+	       type == (unit->file->is_split ? DW_UT_split_compile : DW_UT_skeleton);
 }
 
 /* Moves to the attributes of the abbreviation with this code. false: there is none. */
@@ -380,15 +393,22 @@ int dwarfunit_open(const struct dwarffile *file, size_t i, struct dwarfunit *uni
 {
 	struct dwarfunit opened = {.file = file, .addr_file = file, .off = file->units.at[i]};
 	struct dwarfcursor cursor = dwarffile_cursor(file, DWARF_INFO, opened.off), abbrev;
+	uint8_t type;
 
 	if (file->sections[DWARF_CU_INDEX].bytes && file->parts.info != opened.off)
 		return -EINVAL;
-	if (!read_header(&opened, &cursor))
+	if (!read_header(&opened, &cursor, &type)) {
+		dwarfwork_note_unread(file->work);
+		return -EINVAL;
+	}
+	if (!has_code(&opened, type))
 		return -EINVAL;
 	if (file->is_split)
 		set_split_bases(&opened);
-	if (!find_abbrev(&opened, dwarfcursor_uleb(&cursor), &abbrev))
+	if (!find_abbrev(&opened, dwarfcursor_uleb(&cursor), &abbrev)) {
+		dwarfwork_note_unread(file->work);
 		return -EINVAL;
+	}
 	while (!abbrev.is_bad && !cursor.is_bad && dwarfwork_spend(file->work, 1)) {
 		struct dwarfattr attr = {.name = (uint16_t)dwarfcursor_uleb(&abbrev)};
 		struct dwarfvalue value;
@@ -401,8 +421,10 @@ int dwarfunit_open(const struct dwarffile *file, size_t i, struct dwarfunit *uni
 		value = dwarfunit_read(&opened, &cursor, &attr);
 		keep(&opened, attr.name, &value);
 	}
-	if (cursor.is_bad)
+	if (cursor.is_bad) {
+		dwarfwork_note_unread(file->work);
 		return -EINVAL;
+	}
 	dwarfunit_addr(&opened, &opened.low, &opened.low_pc);
 	*unit = opened;
 	return 0;

@@ -207,10 +207,16 @@ struct message_companion {
 	char id[MESSAGE_BUILD_ID_BYTES]; /* lower-case hex */
 };
 
+enum message_names_flags {
+	MESSAGE_NAMES_CUT = 1,	  /* there was no time for all lines */
+	MESSAGE_NAMES_UNREAD = 2, /* not all of the file's debug information could be read */
+	MESSAGE_NAMES_ALL_FLAGS = 3,
+};
+
 struct message_names {
 	uint32_t nr_frames, nr_texts; /* of all names */
 	uint32_t nr_split; /* addresses of the question in split units that are not there */
-	uint32_t is_cut;   /* 1: there was no time for all lines; else 0 */
+	uint32_t flags;	   /* a set of message_names_flags */
 };
 
 #define MESSAGE_SPLIT_BYTES 1024 /* of a path; longer ones are left out */

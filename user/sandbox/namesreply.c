@@ -31,7 +31,8 @@ static bool cut(struct payload_reader *rest, uint64_t len_bytes, struct payload_
 
 static bool read_parts(struct payload_reader rest, uint32_t nr, struct parts *parts)
 {
-	if (!take(&rest, &parts->about, sizeof(parts->about)) || parts->about.is_cut > 1 ||
+	if (!take(&rest, &parts->about, sizeof(parts->about)) ||
+	    (parts->about.flags & ~MESSAGE_NAMES_ALL_FLAGS) ||
 	    !cut(&rest, (uint64_t)nr * sizeof(struct message_name), &parts->names) ||
 	    !cut(&rest, (uint64_t)parts->about.nr_frames * sizeof(struct message_frame),
 		 &parts->frames) ||
@@ -97,7 +98,8 @@ static bool read_name(struct parts *parts, const struct texts *texts, struct rep
 				    .display = texts->at[read.display ? read.display : read.raw],
 				    .frames = *frames,
 				    .nr_frames = read.nr_frames,
-				    .is_cut = parts->about.is_cut};
+				    .is_cut = parts->about.flags & MESSAGE_NAMES_CUT,
+				    .is_unread = parts->about.flags & MESSAGE_NAMES_UNREAD};
 	for (uint32_t i = 0; i < read.nr_frames; i++)
 		if (!read_frame(&parts->frames, texts, i + 1 == read.nr_frames, (*frames)++))
 			return false;

@@ -29,6 +29,7 @@ struct reply_name {
 	const struct reply_frame *frames; /* the innermost first; in the same block */
 	uint32_t nr_frames;
 	bool is_cut; /* there was no time for all: it may have lines, or further functions that are inlined */
+	bool is_unread; /* the same, because not all of the file's debug information could be read */
 };
 
 /*

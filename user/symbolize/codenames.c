@@ -35,6 +35,7 @@ void codenames_free(struct codenames *names)
 	vec_release(&names->expected);
 	vec_release(&names->known);
 	vec_release(&names->frames);
+	vec_release(&names->unread);
 	hash_release(&names->index);
 	splitnames_free(names->splitnames);
 	altfiles_free(names->altfiles);
@@ -104,10 +105,33 @@ static char *say_no_altfile(const struct codenames *names)
 			 text_escape(path, safe_path, sizeof(safe_path)), others);
 }
 
+static char *say_unread(const struct codenames *names)
+{
+	size_t nr = names->unread.nr;
+	char safe[512], others[64] = "";
+	struct debugfile_place place;
+
+	if (!nr || !debugfiles_place(names->debugfiles, names->unread.at[0], &place))
+		return NULL;
+	if (nr > 1)
+		snprintf(others, sizeof(others), "; nor that of %s other files",
+			 text_count(nr - 1));
+	return xasprintf(
+		"lines and inlined functions may be missing: the debug information in '%s' could "
+		"not all be read%s",
+		text_escape(place.path, safe, sizeof(safe)), others);
+}
+
 char *codenames_say_missing(const struct codenames *names, enum codenames_missing what)
 {
-	return what == CODENAMES_NO_SPLITS ? splitnames_say_missing(names->splitnames)
-					   : say_no_altfile(names);
+	switch (what) {
+	case CODENAMES_NO_ALTFILE:
+		return say_no_altfile(names);
+	case CODENAMES_NO_SPLITS:
+		return splitnames_say_missing(names->splitnames);
+	default:
+		return say_unread(names);
+	}
 }
 
 void codenames_expect(struct codenames *names, uint32_t file, uint64_t elf_addr, uint64_t weight)

@@ -62,10 +62,11 @@ void codenames_look_in(struct codenames *names, struct debugfile_dirs dirs);
 
 /* A sentence about nr of nr_all addresses that were not asked for, owned by the caller: a profile and messages have it. */
 char *codenames_say_left_out(uint64_t nr, uint64_t nr_all);
-/* Files that debug information refers to, and that were not found. */
+/* Why lines or inlined functions may be missing. */
 enum codenames_missing {
-	CODENAMES_NO_ALTFILE, /* symbolize/altfile.h */
-	CODENAMES_NO_SPLITS,  /* symbolize/splitnames.h */
+	CODENAMES_NO_ALTFILE, /* a file that debug information refers to was not found: symbolize/altfile.h */
+	CODENAMES_NO_SPLITS, /* symbolize/splitnames.h */
+	CODENAMES_UNREAD, /* not all debug information of a file could be read; said when it is read, not of what is cached */
 	NR_CODENAMES_MISSING
 };
 /* A sentence about these, owned by the caller; NULL: there are none. */

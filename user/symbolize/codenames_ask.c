@@ -178,6 +178,16 @@ static void ask_splits(struct codenames *names, uint32_t key, int fd, const uint
 		splitnames_ask(names->splitnames, &code, elf_addrs, nr, learn_of_split, &in);
 }
 
+static void note_unread(struct codenames *names, uint32_t key, const struct parser_named *named)
+{
+	if (!named->names->is_unread)
+		return;
+	vec_for_each(&names->unread, noted)
+		if (*noted == key)
+			return;
+	vec_push(&names->unread, key);
+}
+
 /* Asks for up to MESSAGE_MAX_NAMES addresses of one file. Returns how many have their answer. */
 static size_t ask_some(struct codenames *names, const struct work *expected, size_t nr, int fd)
 {
@@ -195,6 +205,7 @@ static size_t ask_some(struct codenames *names, const struct work *expected, siz
 	}
 	for (size_t i = 0; i < named.nr; i++)
 		codenames_learn(names, expected[i].file, expected[i].elf_addr, &named.names[i]);
+	note_unread(names, expected->file, &named);
 	free(named.names);
 	if (named.nr_split)
 		ask_splits(names, expected->file, fd, elf_addrs, named.nr);
@@ -242,6 +253,7 @@ static size_t ask_debug_file(struct codenames *names, uint32_t key, int fd,
 	for (size_t i = 0; i < named.nr; i++)
 		codenames_learn_more(names, &names->known.at[nameless->at[from + i]],
 				     &named.names[i]);
+	note_unread(names, key, &named);
 	free(named.names);
 	if (named.nr_split)
 		ask_splits(names, key, fd, elf_addrs, named.nr);

@@ -31,6 +31,7 @@ struct codenames {
 	struct splitnames *splitnames;
 	struct namecache *cache; /* NULL: there is none */
 	bool is_fetching;	 /* debug files may be downloaded: then the cache is not used */
+	vec_of(uint32_t) unread; /* keys of files whose debug information could not all be read */
 };
 
 /* Asks for what is expected, which is nothing afterwards. */

@@ -231,6 +231,8 @@ void lines_find(struct lines *lines, struct object *object, const uint64_t *elf_
 	}
 	if (workbudget_is_over(&budget))
 		names_cut(names);
+	else if (dwarf ? dwarf_source_has_unread(dwarf) : dwarf_is_there(object_elf(object)))
+		names_set_unread(names);
 	lines->used_ns += clock_thread_cpu_ns() - before_ns;
 }
 

@@ -33,7 +33,7 @@ struct chain {
 
 struct names {
 	uint32_t what;
-	bool is_cut, is_plain;
+	bool is_cut, is_unread, is_plain;
 	size_t nr, nr_added;
 	struct chain *chains;		   /* of each address */
 	vec_of(struct message_frame) kept; /* their texts are ids in strings */
@@ -74,6 +74,11 @@ void names_free(struct names *names)
 void names_set_split(struct names *names, size_t nr)
 {
 	names->nr_split = (uint32_t)nr;
+}
+
+void names_set_unread(struct names *names)
+{
+	names->is_unread = true;
 }
 
 bool names_wants_lines(const struct names *names)
@@ -268,7 +273,8 @@ uint32_t names_finish(const struct names *names, struct payload *payload)
 	struct message_names about = {.nr_frames = names->frames.nr,
 				      .nr_texts = names->ids.nr,
 				      .nr_split = names->nr_split,
-				      .is_cut = names->is_cut};
+				      .flags = (names->is_cut ? MESSAGE_NAMES_CUT : 0) |
+					       (names->is_unread ? MESSAGE_NAMES_UNREAD : 0)};
 
 	payload_append(payload, &about, sizeof(about));
 	payload_append(payload, names->heads.at, names->heads.nr * sizeof(*names->heads.at));

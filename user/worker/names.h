@@ -48,6 +48,8 @@ bool names_add(struct names *names, const struct names_symbol *symbol);
 
 /* So many addresses are in split units that are not there. */
 void names_set_split(struct names *names, size_t nr);
+/* Not all of the file's debug information could be read. */
+void names_set_unread(struct names *names);
 /* Appends the whole to an empty payload. Returns the number of addresses in it. */
 uint32_t names_finish(const struct names *names, struct payload *payload);
 
