@@ -21,6 +21,7 @@
 
 #define SIM_FUNCTIONS	 300
 #define SIM_MOST	 (SIM_FUNCTIONS + 8) /* with those that a change adds */
+#define SIM_NAMES	 1001		     /* what is renamed is 1000 */
 #define SIM_SIDE_SAMPLES 12000
 #define SIM_MACHINE_CV	 0.05
 #define SIM_LEAF	 250 /* a leaf of the tree, whose weight and fate a scenario decides */
@@ -49,20 +50,20 @@ static inline double sim_normal(struct sim_random *random)
 static inline double sim_poisson(struct sim_random *random, double mean)
 {
 	double b = 0.931 + 2.53 * sqrt(mean), a = -0.059 + 0.02483 * b;
-	double product = 1;
+	double product = 1, least = mean < 10 ? exp(-mean) : 0;
 
 	for (int nr = 0; mean < 10; nr++)
-		if ((product *= 1 - sim_uniform(random)) <= exp(-mean))
+		if ((product *= 1 - sim_uniform(random)) <= least)
 			return nr;
 	for (;;) {
 		double u = sim_uniform(random) - 0.5, v = 1 - sim_uniform(random);
 		double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + mean + 0.43);
-		double accept = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b));
 
 		if (us >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2))
 			return k;
 		if (k >= 0 && !(us < 0.013 && v > us) &&
-		    accept <= k * log(mean) - mean - lgamma(k + 1))
+		    log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b)) <=
+			    k * log(mean) - mean - lgamma(k + 1))
 			return k;
 	}
 }
@@ -125,6 +126,16 @@ static inline double sim_slowdown(const struct sim_world *world, const bool busy
 	return factor;
 }
 
+/* Of the function with this number, which is less than SIM_NAMES. */
+static inline const char *sim_name(int function)
+{
+	static char names[SIM_NAMES][8];
+
+	if (!*names[function])
+		snprintf(names[function], sizeof(names[function]), "f%d", function);
+	return names[function];
+}
+
 static inline void sim_add_cells(struct runs *runs, struct run *run,
 				 const struct sim_program *program, const double *flat,
 				 const double *cum)
@@ -132,11 +143,9 @@ static inline void sim_add_cells(struct runs *runs, struct run *run,
 	uint32_t functions[SIM_MOST];
 
 	for (size_t i = 0; i < program->nr; i++) {
-		char name[16];
+		const char *source = program->is_moved && i == SIM_LEAF ? "other.c" : "here.c";
 
-		snprintf(name, sizeof(name), "f%d", program->names[i]);
-		functions[i] = runs_function(
-			runs, name, program->is_moved && i == SIM_LEAF ? "other.c" : "here.c", 1);
+		functions[i] = runs_function(runs, sim_name(program->names[i]), source, 1);
 		if (!(cum[i] > 0))
 			continue;
 		vec_push(&run->cells,
@@ -324,9 +333,8 @@ static inline unsigned int sim_false_alarms(const struct sim_scenario *scenario,
 
 static inline bool sim_names_leaf(const struct gate_result *result)
 {
-	char name[16];
+	const char *name = sim_name(SIM_LEAF);
 
-	snprintf(name, sizeof(name), "f%d", SIM_LEAF);
 	vec_for_each(&result->rows, row)
 		if ((*row)->outcome == GATE_REGRESSED && (*row)->function &&
 		    !strcmp((*row)->function->name, name))

@@ -52,7 +52,7 @@ expect()
 {
 	local name=$1 pattern tree=$dir/tree out status good=1
 	shift
-	rm -rf "$tree" && plant "$tree" && (cd "$tree" && change)
+	rm -rf "$tree" && cp -a "$dir/clean" "$tree" && (cd "$tree" && change)
 	out=$("$check" "$tree" 2>&1)
 	status=$?
 	n=$((n + 1))
@@ -70,6 +70,7 @@ expect()
 	fi
 }
 
+plant "$dir/clean"
 change() { :; }
 expect 'a clean tree passes'
 change() { sed -i 's/<stdint.h>/<libelf.h>/; $d' user/base/text.h; sed -i '2i #include <stdlib.h>' user/base/text.h; sed -i 2d user/base/text.c; printf 'int x;\n' >>user/base/text.h; sed -i 's/^uint32_t/int/' user/base/text.c; }

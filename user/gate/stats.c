@@ -3,7 +3,7 @@
  * The model is in the header; here are its steps in order: rates, variances, Pearson's X^2, the
  * coefficient of variation by bisection (X^2 falls as it grows), the prior by moments, the
  * squeeze, and the tests. No unit's fit depends on the order of units, and all of it takes time
- * linear in their number, but for the sort in each step of the bisection.
+ * linear in their number.
  */
 #include "gate/stats.h"
 
@@ -103,19 +103,6 @@ static double pearson(const struct stats_runs *runs, const struct stats_unit *un
 	return sum;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t nr)
-{
-	qsort(values, nr, sizeof(*values), compare_doubles);
-	return nr % 2 ? values[nr / 2] : (values[nr / 2 - 1] + values[nr / 2]) / 2;
-}
-
 /* Wilson and Hilferty's; good to 1 % from one degree of freedom on. */
 static double chi2_median(double df)
 {
@@ -129,16 +116,29 @@ struct fitting {
 	const struct stats_unit *units;
 	size_t nr_units;
 	double (*rates)[2];
-	double *scratch; /* nr_units */
 	double df;
 };
 
-static double typical_pearson(const struct fitting *fitting, double cv)
+/*
+ * Whether the median of X^2 is above wanted. Counting tells, without sorting; where as many are above as are not, it is
+ * between the two in the middle.
+ */
+static bool is_typical_above(const struct fitting *fitting, double cv, double wanted)
 {
-	for (size_t i = 0; i < fitting->nr_units; i++)
-		fitting->scratch[i] =
-			pearson(fitting->runs, &fitting->units[i], fitting->rates[i], cv);
-	return median(fitting->scratch, fitting->nr_units);
+	double below = -INFINITY, above = INFINITY;
+	size_t nr_above = 0, nr = fitting->nr_units;
+
+	for (size_t i = 0; i < nr; i++) {
+		double x2 = pearson(fitting->runs, &fitting->units[i], fitting->rates[i], cv);
+
+		if (x2 > wanted) {
+			nr_above++;
+			above = fmin(above, x2);
+		} else {
+			below = fmax(below, x2);
+		}
+	}
+	return 2 * nr_above == nr ? (below + above) / 2 > wanted : 2 * nr_above > nr;
 }
 
 /* The larger cv, the smaller X^2: bisect. 0 where sampling alone explains it all. */
@@ -147,12 +147,12 @@ static double fit_cv(const struct fitting *fitting)
 	double wanted = fitting->nr_units > 1 ? chi2_median(fitting->df) : fitting->df;
 	double low = 0, high = MAX_CV;
 
-	if (typical_pearson(fitting, 0) <= wanted)
+	if (!is_typical_above(fitting, 0, wanted))
 		return 0;
 	for (int i = 0; i < NR_BISECTION; i++) {
 		double middle = (low + high) / 2;
 
-		if (typical_pearson(fitting, middle) > wanted)
+		if (is_typical_above(fitting, middle, wanted))
 			low = middle;
 		else
 			high = middle;
@@ -204,10 +204,9 @@ static double squeeze(double dispersion, double df, const struct stats_fit *fit)
 void stats_fit(const struct stats_runs *runs, struct stats_unit *units, size_t nr_units,
 	       struct stats_fit *fit)
 {
-	double *scratch scoped(freep) = xcalloc(nr_units, sizeof(*scratch));
 	double(*rates)[2] scoped(freep) = xcalloc(nr_units, sizeof(*rates));
 	double df = (double)nr_runs(runs) - 2;
-	struct fitting fitting = {runs, units, nr_units, rates, scratch, df};
+	struct fitting fitting = {runs, units, nr_units, rates, df};
 
 	*fit = (struct stats_fit){.prior_dispersion = 1, .df = df};
 	if (!nr_units)
