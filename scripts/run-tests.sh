@@ -13,7 +13,7 @@
 #
 # As many tests as there are processors run at once: none is about time, and each must hold on a machine
 # that is busy with other things. Those of tests/e2e wait for half of their time: twice as many run at
-# once, of different kinds where possible: heap profiles of all processes slow each other. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST". The fuzz
+# once. No kind waits for the end of another. One that takes much longer than all others says "# TEST_FIRST". The fuzz
 # targets run beside all of them, one after another, with what CPU time the others leave.
 #
 # TEST_TIMEOUT	seconds after which a program hangs (1800): no limit on how fast it is. One that may need longer
@@ -325,21 +325,13 @@ first_tests()
 	done
 }
 
-# Lines in another order: those that were beside each other are in different parts of it. Of 7 lines in 3 parts: 1 4 7 2 5 3 6.
-mixed() # PARTS
-{
-	awk -v parts="$1" '{ line[NR] = $0 }
-		END { each = int((NR + parts - 1) / parts)
-			for (i = 1; i <= each; i++) for (at = i; at <= NR; at += each) print line[at] }'
-}
-
 # While several cprofs run, nobody knows which of them left a map; when all have ended, that is known.
 e2e_tests()
 {
 	local program before=$dir/kernel-objects
 	[ "$(id -u)" -ne 0 ] || python3 tests/e2e/nothing_left.py before "$before"
 	at_once=$((2 * processors))
-	for program in $(grep -L '^# TEST_FIRST$' tests/e2e/test_*.{sh,py} | mixed "$at_once"); do
+	for program in $(grep -L '^# TEST_FIRST$' tests/e2e/test_*.{sh,py}); do
 		e2e_test "$program"
 	done
 	finish
