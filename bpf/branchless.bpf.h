@@ -20,7 +20,7 @@ static __always_inline u64 is_nonzero(u64 value)
 	return result;
 }
 
-/* 1: a is at least b. Both are below 2^63; a may be negative, too. */
+/* 1: a is at least b, both signed and less than 2^63 apart. */
 static __always_inline u64 is_at_least(u64 a, u64 b)
 {
 	u64 is_below = a - b;

@@ -292,7 +292,7 @@ fuzz_tests()
 	done
 	started+=("${names[@]/#/fuzz/}")
 	{
-		renice -n 19 "$BASHPID" >"$dir/renice" 2>&1
+		renice -n 10 "$BASHPID" >"$dir/renice" 2>&1
 		for name in "${names[@]}"; do
 			one "fuzz/$name" fuzz_one "$BUILD/fuzz/fuzz_$name" "$name"
 		done

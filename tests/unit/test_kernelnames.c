@@ -10,21 +10,9 @@
 
 #include <cmocka.h>
 
-#include <bpf/btf.h>
-
+#include "btf_values.h"
 #include "machine/kernelnames.h"
 #include "temp.h"
-
-static bool libbpf_has(const struct btf *btf, const char *type, const char *name)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
-	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-
-	for (int i = 0; found && i < btf_vlen(found); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(found)[i].name_off), name))
-			return true;
-	return false;
-}
 
 /* A name is in the kernel's BTF if libbpf finds what is named so. */
 static void kernels_names_are_libbpfs(void **state)
@@ -54,7 +42,7 @@ static void kernels_names_are_libbpfs(void **state)
 	assert_int_equal(kernelnames_read(KERNELNAMES_PATH, &names), 0);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		assert_int_equal(kernelnames_has(&names, values[i].name),
-				 libbpf_has(btf, values[i].type, values[i].name));
+				 btf_has_value(btf, values[i].type, values[i].name));
 	assert_int_equal(kernelnames_has(&names, "bpf_mem_alloc_init"),
 			 btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0);
 	assert_true(kernelnames_has(&names, "task_struct"));

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "../btf_values.h"
 #include "collect/userreads.h"
 #include "cprof_abi.h"
 
@@ -38,25 +38,14 @@ static bool has_sessions, has_cookies, has_kernel_reads = true;
 
 static char logs[MAX_PROGRAMS][LOG_BYTES]; /* touched only as far as they are written */
 
-static bool has_value(const struct btf *btf, const char *type, const char *name)
-{
-	__s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
-	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	for (int i = 0; found && i < btf_vlen(found); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(found)[i].name_off), name))
-			return true;
-	return false;
-}
-
 static void ask_kernel(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	if (libbpf_get_error(btf))
 		return;
-	has_sessions = has_value(btf, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
-	has_cookies = has_value(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
+	has_sessions = btf_has_value(btf, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
+	has_cookies = btf_has_value(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
 	btf__free(btf);
 }
 

@@ -53,7 +53,7 @@ bool kernelnames_has(const struct kernelnames *names, const char *name)
 	char between[66] = "";
 	int len = snprintf(between + 1, sizeof(between) - 1, "%s", name);
 
-	return names->strings && len >= 0 && (size_t)len + 2 <= sizeof(between) &&
+	return names->strings && (size_t)len + 2 <= sizeof(between) &&
 	       memmem(names->strings, names->len_bytes, between, (size_t)len + 2);
 }
 

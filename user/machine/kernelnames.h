@@ -23,7 +23,7 @@ struct kernelnames {
 
 /* Reads the names from a file of BTF, KERNELNAMES_PATH. 0, -errno, -EBADMSG: it is none. */
 int kernelnames_read(const char *path, struct kernelnames *names);
-/* Whether there is such a name: no longer than 63 bytes. */
+/* Whether there is such a name. Names of more than 64 bytes are not looked for: false. */
 bool kernelnames_has(const struct kernelnames *names, const char *name);
 void kernelnames_release(struct kernelnames *names);
 

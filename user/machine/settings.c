@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What is read from files: the kernel and its types, sysctls, mounts, the pid namespace. */
 #include <fcntl.h>
+#include <linux/btf.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include "machine/checks.h"
 #include "machine/kernelnames.h"
 
-#define BTF_MAGIC	  0xeb9f      /* Documentation/bpf/btf.rst */
 #define PROC_PID_INIT_INO 0xeffffffcu /* include/linux/proc_ns.h */
 #define DEFAULT_HZ	  99
 #define SYMBOLS_LOOKED_AT 1000

@@ -70,7 +70,7 @@ uint64_t dwarf_source_views(const struct dwarf_source *source);
  * lines and functions may be missing.
  */
 bool dwarf_source_has_unread(const struct dwarf_source *source);
-/* The same of a file of which there is no source: it has debug information all the same. */
+/* Whether a file has debug information, where dwarf_source_new() says that it has none that could be read. */
 bool dwarf_is_there(const struct elf_file *elf);
 /* How many addresses of the last question were of units whose split unit is not given. */
 size_t dwarf_source_nr_split(const struct dwarf_source *source);

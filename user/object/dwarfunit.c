@@ -175,10 +175,12 @@ static void read_ranges(const struct dwarfunit *unit, uint64_t off, dwarfrange_v
 		uint64_t start = dwarfcursor_sized(&cursor, addr_bytes);
 		uint64_t limit = dwarfcursor_sized(&cursor, addr_bytes);
 
-		if (cursor.is_bad)
-			dwarfwork_note_unread(unit->file->work);
-		if (cursor.is_bad || (!start && !limit))
+		if (!cursor.is_bad && !start && !limit)
 			return;
+		if (cursor.is_bad) {
+			dwarfwork_note_unread(unit->file->work);
+			return;
+		}
 		if (start == (addr_bytes == 4 ? UINT32_MAX : UINT64_MAX))
 			base = limit;
 		else if (!add_range(unit, base + start, base + limit, to))

@@ -298,8 +298,8 @@ static void fill(struct gapfill *gapfill, uint64_t start, uint64_t limit)
 
 	if (has_plt)
 		start = fill_plt(gapfill, start);
-	if (!has_plt ||
-	    start < limit) /* a gap at UINT64_MAX is one, too: it ends what is before it */
+	/* A gap at UINT64_MAX is one, too, without a byte: it ends what is before it. */
+	if (!has_plt || start < limit)
 		fill_code(gapfill, start, limit);
 }
 
